@@ -1,0 +1,30 @@
+/** Where a service may be, and when a credential may travel there. */
+
+/** Whether `url` names this machine: `localhost`, `*.localhost`, 127.0.0.0/8 or `[::1]`. */
+export function isLoopbackUrl(url: URL): boolean {
+  const host = url.hostname;
+  if (host === 'localhost' || host.endsWith('.localhost') || host === '[::1]') return true;
+  // URL has already written every spelling of an IPv4 address (127.1, 0x7f000001) out in full.
+  return /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/**
+ * The service's address without a trailing slash; a path in front of the API is kept. Throws a
+ * TypeError of one sentence for anything but http and https, for a login, query or fragment in the
+ * address, and, unless `insecure`, for a credential that would cross a network unencrypted.
+ */
+export function serviceUrl(text: string, sends: { key: boolean; insecure: boolean }): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw new TypeError('the address of the service must start with http:// or https://');
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new TypeError('the address of the service takes no login, query or fragment');
+  }
+  if (sends.key && !sends.insecure && url.protocol === 'http:' && !isLoopbackUrl(url)) {
+    throw new TypeError(
+      `the key would travel unencrypted to ${url.host}: use https, or allow it as insecure`,
+    );
+  }
+  return url.href.replace(/\/+$/, '');
+}

@@ -1,0 +1,128 @@
+import type { Category, ErrorCode, FieldProblem, Plan, WarningCode } from '@indelible/protocol';
+
+/* What goes over the wire, as the service's OpenAPI document describes it. */
+
+export type Scalar = string | number | boolean | null;
+export type Diff = Record<string, { from: Scalar; to: Scalar }>;
+export type State = Record<string, unknown>;
+
+/** An event as a producer sends it; times are ISO 8601, ids of tenants, actors, resources UUIDs. */
+export interface EventInput {
+  /** `evt_audit_…`; made by the client when it is absent, so that repeating the call is safe. */
+  id?: string;
+  timestamp?: string;
+  /** May be absent for a credential that is bound to one tenant. */
+  tenantId?: string;
+  actor: {
+    id: string;
+    email?: string | null;
+    role: string;
+    ip?: string | null;
+    userAgent?: string | null;
+  };
+  action: string;
+  resource: { type: string; id: string; name?: string | null };
+  diff?: Diff;
+  crossTenant?: boolean;
+  reason?: string | null;
+  before?: State | null;
+  after?: State | null;
+}
+
+/** An event as it is stored; `before` and `after` are there only where a call returns states. */
+export interface AuditEvent {
+  id: string;
+  timestamp: string;
+  tenantId: string;
+  actor: {
+    id: string;
+    email: string | null;
+    role: string;
+    ip: string | null;
+    userAgent: string | null;
+  };
+  action: string;
+  resource: { type: string; id: string; name: string | null };
+  diff: Diff;
+  crossTenant: boolean;
+  reason: string | null;
+  category: Category;
+  hasState: boolean;
+  /** Position in the tenant's log, from 0. */
+  sequence: number;
+  receivedAt: string;
+  recordedBy: { kind: 'api_key' | 'service'; id: string };
+  before?: State | null;
+  after?: State | null;
+}
+
+export interface RecordedEvent extends AuditEvent {
+  /** RFC 6962 hash of the log entry, hexadecimal. */
+  leafHash: string;
+  warnings: WarningCode[];
+}
+
+/** What became of one event of a batch; `index` counts from 0 in the order sent. */
+export interface BatchResult {
+  index: number;
+  status: 'created' | 'duplicate' | 'rejected';
+  id?: string;
+  sequence?: number;
+  warnings?: WarningCode[];
+  error?: { code: ErrorCode; detail: string; errors?: FieldProblem[] };
+}
+
+export interface Page<T> {
+  data: T[];
+  pagination: { limit: number; hasMore: boolean; nextCursor: string | null };
+}
+
+/** `data` holds one object a group: the keys asked for and `count`. */
+export interface Stats {
+  data: (Record<string, string | number | null> & { count: number })[];
+  total: number;
+}
+
+/** What can be decided about a tenant. */
+export interface TenantSettings {
+  name: string;
+  plan: Plan;
+  locale: string;
+  timeZone: string;
+  notifyEmails: string[];
+  restoreUrl: string | null;
+  legalHold: boolean;
+}
+
+export interface Tenant extends TenantSettings {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface WrittenTenant extends Tenant {
+  /** Signs restore calls; shown only in the answer that set `restoreUrl`. */
+  restoreSecret?: string;
+}
+
+export interface ApiKeyInput {
+  name: string;
+  scopes: string[];
+  expiresAt?: string | null;
+}
+
+export interface ApiKey {
+  id: string;
+  name: string;
+  scopes: string[];
+  createdAt: string;
+  expiresAt: string | null;
+  /** Null for a key that is bound to the platform. */
+  tenantId: string | null;
+  revokedAt: string | null;
+}
+
+export interface NewApiKey extends Omit<ApiKey, 'revokedAt'> {
+  /** The key itself, shown this once. */
+  key: string;
+}

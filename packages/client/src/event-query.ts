@@ -1,0 +1,59 @@
+import { type FacetName, facetNames, facetParams, type GroupKey } from '@indelible/protocol';
+
+/** Which events; values any of which is wanted, a leading `!` excludes. Times are ISO 8601. */
+export type EventCriteria = {
+  from?: string;
+  to?: string;
+} & { [facet in FacetName]?: string | readonly string[] };
+
+export interface ListQuery extends EventCriteria {
+  sort?: 'timestamp' | 'user' | 'sequence';
+  order?: 'asc' | 'desc';
+  /** With `sort: 'sequence'`: only what comes after it. */
+  afterSequence?: number;
+  /** Events a page, at most 500. */
+  limit?: number;
+  /** Needs exactly one `resourceId`. */
+  includeState?: boolean;
+  cursor?: string;
+}
+
+export interface StatsQuery extends EventCriteria {
+  groupBy: readonly GroupKey[];
+  timeZone?: string;
+}
+
+type Params = (readonly [string, string])[];
+
+/** The query parameters of `GET /api/audit-logs`. */
+export function listParams(query: ListQuery): Params {
+  const params = criteriaParams(query);
+  const add = (name: string, value: string | number | undefined) => {
+    if (value !== undefined) params.push([name, String(value)]);
+  };
+  add('sort', query.sort);
+  add('order', query.order);
+  add('after_sequence', query.afterSequence);
+  add('limit', query.limit);
+  add('include', query.includeState ? 'state' : undefined);
+  add('cursor', query.cursor);
+  return params;
+}
+
+/** The query parameters of `GET /api/audit-logs/stats`. */
+export function statsParams(query: StatsQuery): Params {
+  const params = criteriaParams(query);
+  for (const key of query.groupBy) params.push(['group_by', key]);
+  if (query.timeZone !== undefined) params.push(['time_zone', query.timeZone]);
+  return params;
+}
+
+function criteriaParams(criteria: EventCriteria): Params {
+  const params: Params = [];
+  if (criteria.from !== undefined) params.push(['from', criteria.from]);
+  if (criteria.to !== undefined) params.push(['to', criteria.to]);
+  for (const facet of facetNames) {
+    for (const value of [criteria[facet] ?? []].flat()) params.push([facetParams[facet], value]);
+  }
+  return params;
+}

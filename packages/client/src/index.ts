@@ -1,0 +1,8 @@
+/** A client for the Indelible audit log service: records, reads and administers over HTTP. */
+
+export { isLoopbackUrl, serviceUrl } from './address.ts';
+export type * from './api-types.ts';
+export { type ClientOptions, createClient, type IndelibleClient } from './client.ts';
+export { IndelibleError, UnreachableError } from './errors.ts';
+export type { ListQuery, StatsQuery } from './event-query.ts';
+export type { Retry } from './transport.ts';

@@ -1,0 +1,180 @@
+/**
+ * Every code a caller can meet: the problems of RFC 9457 documents (`code`, with their HTTP status,
+ * title and what to do next) and the warnings beside a recorded event. Codes are a promise: they
+ * are added, never renamed.
+ */
+
+/** How a code is answered and explained. */
+export interface ErrorCodeEntry {
+  /** HTTP status. */
+  status: number;
+  /** The problem document's `title`: short, the same for every occurrence. */
+  title: string;
+  /** One sentence that tells the caller what to do next. */
+  help: string;
+}
+
+export const errorCodes = {
+  malformed_json: {
+    status: 400,
+    title: 'The body is not acceptable JSON',
+    help:
+      'Send one JSON value in UTF-8, without repeated keys, lone surrogates or unsafe ' +
+      'integers.',
+  },
+  unknown_parameter: {
+    status: 400,
+    title: 'A query parameter is unknown',
+    help:
+      'Correct the spelling or leave the parameter out: it is never ignored, because a filter ' +
+      'that is ignored widens the answer.',
+  },
+  invalid_parameter: {
+    status: 400,
+    title: 'A parameter has an invalid value',
+    help: 'Correct every parameter and header named in `errors` and send the request again.',
+  },
+  invalid_cursor: {
+    status: 400,
+    title: 'The cursor does not belong to this request',
+    help:
+      'Use a cursor unchanged, with the tenant, filters and order it came with, or begin again ' +
+      'without one.',
+  },
+  page_too_deep: {
+    status: 400,
+    title: 'The page is too deep to be counted to',
+    help: 'Follow `nextCursor` with the parameter `cursor`: it costs the same at any depth.',
+  },
+  unauthenticated: {
+    status: 401,
+    title: 'No valid credential was sent',
+    help:
+      'Send `Authorization: Bearer` with an API key or token that is known, complete and not ' +
+      'expired.',
+  },
+  forbidden: {
+    status: 403,
+    title: 'The credential does not allow this',
+    help:
+      'Use a credential that has the scope or role named in `detail`, for the tenant ' +
+      'concerned.',
+  },
+  reason_required: {
+    status: 403,
+    title: 'Operator access needs a declared reason',
+    help:
+      'Send `X-Access-Reason`: percent-encoded UTF-8 of 1 to 1,000 characters, none of them a ' +
+      'control character.',
+  },
+  not_found: {
+    status: 404,
+    title: 'There is nothing here',
+    help: 'Check the address and the id, and that they belong to the tenant of the credential.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'The method is not allowed here',
+    help:
+      'Use one of the methods in the `Allow` header; recorded events cannot be changed or ' +
+      'deleted.',
+  },
+  id_conflict: {
+    status: 409,
+    title: 'The id belongs to an event with other content',
+    help: 'Give the new event an id of its own, or send exactly the recorded content again.',
+  },
+  conflict: {
+    status: 409,
+    title: 'The present state does not allow this',
+    help: 'Read the current state, settle what `detail` names and try again.',
+  },
+  gone: {
+    status: 410,
+    title: 'It has been removed',
+    help: 'Ask for it anew: what was kept for a limited time is not coming back.',
+  },
+  payload_too_large: {
+    status: 413,
+    title: 'The body is too large',
+    help: 'Send fewer events in one batch, or smaller states in one event.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'The body has an unsupported media type or encoding',
+    help: 'Send `Content-Type: application/json` in UTF-8 without `Content-Encoding`.',
+  },
+  validation_failed: {
+    status: 422,
+    title: 'The body breaks a rule',
+    help: 'Correct every field named in `errors`; the paths are JSON Pointers into the body.',
+  },
+  not_recordable: {
+    status: 422,
+    title: 'This does not belong into an audit log',
+    help: 'Do not send it: `detail` says where such data lives or what to record instead.',
+  },
+  id_timestamp_mismatch: {
+    status: 422,
+    title: 'The id and the timestamp name different moments',
+    help: 'Make the id from the timestamp, to the millisecond, or send only one of them.',
+  },
+  timestamp_in_future: {
+    status: 422,
+    title: 'The timestamp lies in the future',
+    help:
+      'Check the clock and the offset of the producer: at most five minutes ahead are ' +
+      'accepted.',
+  },
+  outside_retention: {
+    status: 422,
+    title: "The timestamp is older than the tenant's retention",
+    help: 'Leave such events out, or choose a plan whose retention covers them.',
+  },
+  unknown_tenant: {
+    status: 422,
+    title: 'The tenant is unknown',
+    help: 'Create the tenant with `PUT /api/tenants/{id}` before recording for it.',
+  },
+  cross_tenant_mismatch: {
+    status: 422,
+    title: 'Only operators act across tenants',
+    help: 'Leave `crossTenant` out, or send it only with the role `superadmin`.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    help: 'Wait for the seconds in `Retry-After`, then continue more slowly.',
+  },
+  internal_error: {
+    status: 500,
+    title: 'The service failed',
+    help: 'Try again; if it fails again, report the `requestId`.',
+  },
+  unavailable: {
+    status: 503,
+    title: 'The service cannot answer at the moment',
+    help:
+      'Send the same request again after the seconds in `Retry-After`; recording with an id is ' +
+      'safe to repeat.',
+  },
+} as const satisfies Record<string, ErrorCodeEntry>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** What each entry of `warnings` means; the event is recorded all the same. */
+export const warningCodes = {
+  truncated: 'The user agent was longer than 1,024 characters and was cut.',
+  reason_missing: 'An operator event came without a declared reason.',
+  operator_email_missing: "An operator event came without the operator's e-mail address.",
+  state_missing: 'A change of a sensitive resource came without the complete states around it.',
+  diff_truncated: 'The computed diff had more than 500 fields; the first 500 were kept.',
+  secret_masked: 'Values under key names that hold secrets were replaced before storing.',
+} as const;
+
+export type WarningCode = keyof typeof warningCodes;
+
+/** Whether `text` is a known problem code. */
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorCodes, text);
+}

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { escapeToken, pointerOf } from './field-problem.ts';
+
+test('a pointer escapes tilde and slash so that it names exactly one member', () => {
+  expect(pointerOf('a/b', 'm~n', '~1', '')).toBe('/a~1b/m~0n/~01/');
+  expect(pointerOf('events', 3, 'diff')).toBe('/events/3/diff');
+  expect(pointerOf()).toBe('');
+});
+
+test('a pointer holds no lone surrogate and no key longer than 256 characters', () => {
+  expect(escapeToken('a\ud800')).toBe('a\ufffd');
+  expect(escapeToken('k'.repeat(10_000))).toBe('k'.repeat(256));
+  expect(escapeToken(`${'k'.repeat(255)}😀`).isWellFormed()).toBe(true);
+});

@@ -1,0 +1,36 @@
+/** What words and addresses may look like, the same for recording and for searching. */
+
+/** `snake_case`, the form of actions and resource types; `wordLengthMax` bounds it. */
+export const snakeCasePattern = '^[a-z][a-z0-9]*(_[a-z0-9]+)*$';
+export const wordLengthMax = 64;
+
+const snakeCaseExpression = new RegExp(snakeCasePattern);
+const emailExpression = /^(?=.{3,320}$)[^\s@]+@[^\s@]+$/u;
+const unprintable = /[\p{Cc}\p{Cs}\uFFFD]/u;
+
+/** Whether `text` is a snake_case word of at most 64 characters. */
+export function isSnakeCase(text: string): boolean {
+  return text.length <= wordLengthMax && snakeCaseExpression.test(text);
+}
+
+/**
+ * Whether `text` has the form of an e-mail address: one `@` between two parts without white space,
+ * printable, at most 320 characters. Deliberately no more: an audit log must be able to name
+ * whoever another system let in. A leading `!` is refused, because filters use it to exclude.
+ */
+export function isEmail(text: string): boolean {
+  return !text.startsWith('!') && emailExpression.test(text) && isPrintable(text);
+}
+
+/** The form in which e-mail addresses are compared, filtered and sorted: lower case. */
+export function emailKey(email: string): string {
+  return email.toLowerCase();
+}
+
+/**
+ * Whether `text` is free of control characters, lone surrogates and U+FFFD, which a damaged
+ * encoding leaves behind.
+ */
+export function isPrintable(text: string): boolean {
+  return !unprintable.test(text);
+}

@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseFilterBody } from './filter-body.ts';
+
+const uuid = '6DA45AC7-5db6-56fb-8c55-847471cb240c';
+
+function problems(json: unknown, at?: string): string[] {
+  const read = parseFilterBody(json, at);
+  return 'problems' in read ? read.problems.map(({ path, code }) => `${path} ${code}`) : [];
+}
+
+test('each member is a value or an array, normalised, distinct and sorted', () => {
+  const read = parseFilterBody({
+    from: '2025-09-03',
+    to: '2025-09-04T00:00:00+02:00',
+    user: ['Zoe@Example.com', uuid, 'zoe@example.com'],
+    action: '!create',
+    resourceId: [uuid],
+    crossTenant: true,
+    category: ['security', 'data_access'],
+  });
+  expect(read).toEqual({
+    filter: {
+      from: Date.parse('2025-09-03T00:00:00Z'),
+      to: Date.parse('2025-09-03T22:00:00Z'),
+      user: { any: [uuid.toLowerCase(), 'zoe@example.com'], none: [] },
+      action: { any: [], none: ['create'] },
+      resourceId: { any: [uuid.toLowerCase()], none: [] },
+      crossTenant: { any: ['true'], none: [] },
+      category: { any: ['data_access', 'security'], none: [] },
+    },
+  });
+});
+
+test('booleans and their words say the same of crossTenant', () => {
+  const wanted = { filter: { crossTenant: { any: ['false'], none: [] } } };
+  for (const crossTenant of [false, 'false', [false], [false, 'false']]) {
+    expect(parseFilterBody({ crossTenant })).toEqual(wanted);
+  }
+});
+
+test('all problems come at once, each with its pointer below the place of the filter', () => {
+  const read = problems(
+    {
+      resource_id: uuid,
+      action: ['create', 'Not A Word', 7, null],
+      user: true,
+      category: [],
+      resource: Array.from({ length: 21 }, () => 'queue'),
+      from: '2025-02-30',
+      to: 5,
+    },
+    '/filters',
+  );
+  expect(read.sort()).toEqual([
+    '/filters/action/1 invalid_value',
+    '/filters/action/2 invalid_type',
+    '/filters/action/3 invalid_type',
+    '/filters/category too_few',
+    '/filters/from invalid_value',
+    '/filters/resource too_many',
+    '/filters/resource_id unknown_field',
+    '/filters/to invalid_value',
+    '/filters/user invalid_type',
+  ]);
+});
+
+test('a misspelt member is refused with the name that was probably meant', () => {
+  const read = parseFilterBody({ 'resource/id': uuid });
+  expect(read).toMatchObject({
+    code: 'validation_failed',
+    problems: [{ path: '/resource~1id', message: expect.stringContaining('resourceId') }],
+  });
+});
+
+test('a range that ends before or where it begins is refused', () => {
+  expect(problems({ from: '2025-09-03', to: '2025-09-03' })).toEqual(['/to invalid_value']);
+  expect(problems({ from: '2025-09-03', to: '2025-09-02' })).toEqual(['/to invalid_value']);
+});
+
+test('only an object is a filter, and an empty one asks for everything', () => {
+  for (const json of [null, [], 'action=create', 1, true, undefined]) {
+    expect(problems(json)).toEqual([' invalid_type']);
+  }
+  expect(parseFilterBody({})).toEqual({ filter: {} });
+});
+
+test('no JSON value makes it throw, and what is refused has between 1 and 50 problems', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.array(fc.string(), { maxLength: 60 }), (value, names) => {
+      for (const json of [value, Object.fromEntries(names.map((name) => [name, value]))]) {
+        const read = parseFilterBody(json);
+        if ('filter' in read) continue;
+        expect(read.problems.length).toBeGreaterThan(0);
+        expect(read.problems.length).toBeLessThanOrEqual(50);
+      }
+    }),
+  );
+});

@@ -1,0 +1,188 @@
+import { emptyRoot, hashBytes, nodeHash, rootOfSubtrees, type Sha256 } from './merkle.ts';
+
+/** The root of leaves [index·2^level, (index+1)·2^level), a complete subtree of the log. */
+export type GetNode = (level: number, index: number) => Promise<Uint8Array>;
+
+/** Leaves [start, end). Every span here is one that RFC 6962 splits a tree into. */
+interface Span {
+  start: number;
+  end: number;
+}
+
+/**
+ * The audit path of leaf `index` in the tree of `size` leaves, from the leaf up (RFC 6962 section
+ * 2.1.1). RangeError unless 0 ≤ index < size; reads O(log size) nodes, all at once.
+ */
+export async function inclusionProof(
+  sha: Sha256,
+  getNode: GetNode,
+  index: number,
+  size: number,
+): Promise<Uint8Array[]> {
+  if (!isSize(index) || !isSize(size) || index >= size) throw new RangeError('no such leaf');
+  const siblings: Span[] = [];
+  let { start, end } = { start: 0, end: size };
+  while (end - start > 1) {
+    const middle = start + largestPowerBelow(end - start);
+    if (index < middle) {
+      siblings.push({ start: middle, end });
+      end = middle;
+    } else {
+      siblings.push({ start, end: middle });
+      start = middle;
+    }
+  }
+  return rootsOf(sha, getNode, siblings.reverse());
+}
+
+/**
+ * The proof that the tree of `first` leaves is a prefix of that of `second` (RFC 6962 section
+ * 2.1.2); empty when `first` is 0 or equals `second`. RangeError unless 0 ≤ first ≤ second.
+ */
+export async function consistencyProof(
+  sha: Sha256,
+  getNode: GetNode,
+  first: number,
+  second: number,
+): Promise<Uint8Array[]> {
+  if (!isSize(first) || !isSize(second) || first > second) throw new RangeError('no such sizes');
+  if (first === 0) return [];
+  const spans: Span[] = [];
+  let { start, end } = { start: 0, end: second };
+  while (end !== first) {
+    const middle = start + largestPowerBelow(end - start);
+    if (first <= middle) {
+      spans.push({ start: middle, end });
+      end = middle;
+    } else {
+      spans.push({ start, end: middle });
+      start = middle;
+    }
+  }
+  // What is left ends at `first`. It is the whole first tree, whose root the verifier has, if the
+  // walk never went right.
+  if (start > 0) spans.push({ start, end });
+  return rootsOf(sha, getNode, spans.reverse());
+}
+
+function rootsOf(sha: Sha256, getNode: GetNode, spans: readonly Span[]): Promise<Uint8Array[]> {
+  return Promise.all(
+    spans.map(async (span) => {
+      const nodes = completeSubtrees(span).map(({ level, index }) => getNode(level, index));
+      return rootOfSubtrees(sha, await Promise.all(nodes));
+    }),
+  );
+}
+
+/** The complete subtrees a span is made of, largest first. */
+function completeSubtrees({ start, end }: Span): { level: number; index: number }[] {
+  const subtrees: { level: number; index: number }[] = [];
+  for (let at = start; at < end; ) {
+    let [level, width] = [0, 1];
+    while (width * 2 <= end - at) [level, width] = [level + 1, width * 2];
+    subtrees.push({ level, index: at / width });
+    at += width;
+  }
+  return subtrees;
+}
+
+function largestPowerBelow(count: number): number {
+  let power = 1;
+  while (power * 2 < count) power *= 2;
+  return power;
+}
+
+export interface InclusionClaim {
+  leafHash: Uint8Array;
+  index: number;
+  size: number;
+  path: readonly Uint8Array[];
+  root: Uint8Array;
+}
+
+/** Whether the leaf is number `index` in the tree of this size and root (RFC 9162, 2.1.3.2). */
+export function verifyInclusion(sha: Sha256, claim: InclusionClaim): boolean {
+  const { index, size, path, root } = claim;
+  if (!isSize(index) || !isSize(size) || index >= size) return false;
+  if (![claim.leafHash, root, ...path].every(isHash)) return false;
+  let hash = claim.leafHash;
+  let [node, last] = [index, size - 1];
+  for (const sibling of path) {
+    if (last === 0) return false;
+    if (node % 2 === 1 || node === last) {
+      hash = nodeHash(sha, sibling, hash);
+      [node, last] = skipToRightChild(node, last);
+    } else {
+      hash = nodeHash(sha, hash, sibling);
+    }
+    [node, last] = [half(node), half(last)];
+  }
+  return last === 0 && equalBytes(hash, root);
+}
+
+export interface ConsistencyClaim {
+  first: number;
+  second: number;
+  firstRoot: Uint8Array;
+  secondRoot: Uint8Array;
+  path: readonly Uint8Array[];
+}
+
+/**
+ * Whether the first tree is a prefix of the second (RFC 9162 section 2.1.4.2). Every tree extends
+ * the empty one; equal sizes need equal roots; both with an empty path.
+ */
+export function verifyConsistency(sha: Sha256, claim: ConsistencyClaim): boolean {
+  const { first, second, firstRoot, secondRoot, path } = claim;
+  if (!isSize(first) || !isSize(second) || first > second) return false;
+  if (![firstRoot, secondRoot, ...path].every(isHash)) return false;
+  if (first === second) return path.length === 0 && equalBytes(firstRoot, secondRoot);
+  if (first === 0) return path.length === 0 && equalBytes(firstRoot, emptyRoot(sha));
+  return followConsistencyPath(sha, claim);
+}
+
+function followConsistencyPath(sha: Sha256, claim: ConsistencyClaim): boolean {
+  let [node, last] = [claim.first - 1, claim.second - 1];
+  while (node % 2 === 1) [node, last] = [half(node), half(last)];
+  // A complete first tree is a node of the second, so that proofs leave its root out.
+  const [seed, ...rest] = node === 0 ? [claim.firstRoot, ...claim.path] : claim.path;
+  if (seed === undefined) return false;
+  let [firstHash, secondHash] = [seed, seed];
+  for (const sibling of rest) {
+    if (last === 0) return false;
+    if (node % 2 === 1 || node === last) {
+      firstHash = nodeHash(sha, sibling, firstHash);
+      secondHash = nodeHash(sha, sibling, secondHash);
+      [node, last] = skipToRightChild(node, last);
+    } else {
+      secondHash = nodeHash(sha, secondHash, sibling);
+    }
+    [node, last] = [half(node), half(last)];
+  }
+  const rootsAgree =
+    equalBytes(firstHash, claim.firstRoot) && equalBytes(secondHash, claim.secondRoot);
+  return last === 0 && rootsAgree;
+}
+
+/** Climbs the right edge, where a subtree without a sibling is its own parent. */
+function skipToRightChild(node: number, last: number): [number, number] {
+  let [at, edge] = [node, last];
+  while (at % 2 === 0 && at !== 0) [at, edge] = [half(at), half(edge)];
+  return [at, edge];
+}
+
+function half(value: number): number {
+  return Math.floor(value / 2);
+}
+
+function isSize(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+function isHash(bytes: Uint8Array): boolean {
+  return bytes.length === hashBytes;
+}
+
+function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}

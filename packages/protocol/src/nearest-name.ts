@@ -1,0 +1,59 @@
+/** Suggestions for misspelt names. */
+
+const comparedLengthMax = 64;
+
+/**
+ * The known name that `name` was probably meant to be, or null. Case, underscores and hyphens do
+ * not count (`resourceId` means `resource_id`); otherwise about a quarter of the letters may
+ * differ, or one name begins with the other.
+ */
+export function nearestName(name: string, known: readonly string[]): string | null {
+  const wanted = lettersOf(name);
+  let nearest: string | null = null;
+  let nearestEdits = Number.POSITIVE_INFINITY;
+  for (const candidate of known) {
+    const letters = lettersOf(candidate);
+    const edits = editsBetween(wanted, letters);
+    if (edits < nearestEdits && isNear(wanted, letters, edits)) {
+      nearest = candidate;
+      nearestEdits = edits;
+    }
+  }
+  return nearest;
+}
+
+/** A sentence for a name that is not among `known`, with the suggestion when there is one. */
+export function unknownNameMessage(name: string, known: readonly string[]): string {
+  const nearest = nearestName(name, known);
+  return nearest === null
+    ? `is unknown here; known are ${known.join(', ')}`
+    : `is unknown here; did you mean ${nearest}?`;
+}
+
+function lettersOf(name: string): string {
+  return name
+    .slice(0, comparedLengthMax)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '');
+}
+
+function isNear(wanted: string, letters: string, edits: number): boolean {
+  if (edits <= 1 + Math.floor(wanted.length / 4)) return wanted.length > edits;
+  return wanted.length >= 4 && (letters.startsWith(wanted) || wanted.startsWith(letters));
+}
+
+/** Levenshtein distance, one row of the table at a time. */
+function editsBetween(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      const removed = (previous[column] ?? 0) + 1;
+      const inserted = (current[column - 1] ?? 0) + 1;
+      current.push(Math.min(replaced, removed, inserted));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

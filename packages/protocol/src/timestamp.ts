@@ -1,0 +1,52 @@
+/** Moments as text: a strict subset of ISO 8601 in, the one canonical form out. */
+
+const date = /(\d{4})-(\d\d)-(\d\d)/.source;
+const time = /[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?/.source;
+const offset = /[Zz]|([+-])(\d\d)(?::?(\d\d))?/.source;
+const timestampExpression = new RegExp(`^${date}(?:${time}(?:${offset})?)?$`);
+
+const firstMs = 0;
+const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+const minuteMs = 60_000;
+
+/**
+ * Milliseconds since 1970 of `2025-09-03`, `2025-09-03T10:00`, `2025-09-03T10:00:00.123456+02:00`
+ * and the like, or null. No offset means UTC, a date alone its midnight in UTC, digits below the
+ * millisecond are cut off. Refused: days that do not exist, hour 24, leap seconds, a space for the
+ * `T`, and moments outside 1970 to 9999 in UTC. (`Date.parse` forgives too much, and reads a time
+ * without an offset in the zone of the machine.)
+ */
+export function parseTimestamp(text: string): number | null {
+  const match = timestampExpression.exec(text);
+  if (match === null) return null;
+  const [, year = '', month = '', day = '', hour = '0', minute = '0', second = '0'] = match;
+  const [fraction = '', sign = '+', offsetHour = '0', offsetMinute = '0'] = match.slice(7);
+  const dayStart = dateMs(Number(year), Number(month), Number(day));
+  const timeOfDay = timeOfDayMs(Number(hour), Number(minute), Number(second));
+  const ahead = timeOfDayMs(Number(offsetHour), Number(offsetMinute), 0);
+  if (dayStart === null || timeOfDay === null || ahead === null) return null;
+  const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3));
+  const moment = dayStart + timeOfDay + milliseconds - (sign === '-' ? -ahead : ahead);
+  return moment >= firstMs && moment <= lastMs ? moment : null;
+}
+
+/** `2025-09-03T10:00:00.123Z`. Throws RangeError outside the years 0 to 9999. */
+export function formatTimestamp(ms: number): string {
+  const text = new Date(ms).toISOString();
+  if (text.length !== 24) throw new RangeError('the year has more than four digits');
+  return text;
+}
+
+function dateMs(year: number, month: number, day: number): number | null {
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999; nothing before 1969 can be in range anyway.
+  if (year < 1969) return null;
+  const ms = Date.UTC(year, month - 1, day);
+  const date = new Date(ms);
+  // A day or month that does not exist rolls over into another month.
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? ms : null;
+}
+
+function timeOfDayMs(hour: number, minute: number, second: number): number | null {
+  if (hour > 23 || minute > 59 || second > 59) return null;
+  return (hour * 60 + minute) * minuteMs + second * 1000;
+}

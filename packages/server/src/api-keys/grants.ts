@@ -1,0 +1,27 @@
+import type { Principal, Scope } from '../auth.ts';
+import { AppError } from '../problem.ts';
+
+/** What only the platform may hand out: a tenant's key must not make more of its own kind. */
+const platformGranted: readonly Scope[] = ['tenants:write', 'viewer-links:write'];
+
+/**
+ * Throws `forbidden` unless the caller may manage the keys of this owner: a tenant, or null for the
+ * platform. A tenant-bound credential manages its own tenant's keys only.
+ */
+export function requireManagesKeys(principal: Principal, owner: string | null): void {
+  if (principal.tenantId === null || principal.tenantId === owner) return;
+  const detail = 'this credential is bound to another tenant';
+  throw new AppError(
+    'forbidden',
+    owner === null ? 'this needs a platform-bound credential' : detail,
+  );
+}
+
+/** Throws `forbidden` for a scope the caller does not hold itself, or may not hand on. */
+export function requireMayGrant(principal: Principal, wanted: readonly Scope[]): void {
+  const own = wanted.filter((scope) => principal.scopes.has(scope));
+  const granted = own.filter((s) => principal.tenantId === null || !platformGranted.includes(s));
+  const refused = wanted.filter((scope) => !granted.includes(scope));
+  if (refused.length === 0) return;
+  throw new AppError('forbidden', `this credential cannot grant ${refused.join(', ')}`);
+}

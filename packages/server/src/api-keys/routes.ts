@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import {
+  eventUuid,
+  formatTimestamp,
+  isUuid,
+  parseTimestamp,
+  typeId,
+  uuidFromTypeId,
+} from '@indelible/protocol';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import { Type } from 'typebox';
+import { hashApiKey, newApiKeyText } from '../api-key-text.ts';
+import { type Database, write } from '../db.ts';
+import { judgedByHandler } from '../http.ts';
+import { PageQuery, pageOf, readPage } from '../keyset-page.ts';
+import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
+import { AppError } from '../problem.ts';
+import { tenantExists } from '../tenants/store.ts';
+import { requireManagesKeys, requireMayGrant } from './grants.ts';
+import {
+  ApiKeyInput,
+  ApiKeyPage,
+  apiKeyIdPrefix,
+  NewApiKey,
+  platformKeys,
+  tenantKeys,
+} from './schemas.ts';
+import { type ApiKeyRow, apiKeyExists, insertApiKey, listApiKeys, revokeApiKey } from './store.ts';
+
+export interface ApiKeyRouteDeps {
+  db: Database;
+  now: () => number;
+  recordOwn: RecordOwn;
+  /** Drops a revoked key from this process's cache; others' flushes refuse it all the same. */
+  forgetKey: (id: string) => void;
+}
+
+/** Makes, lists and revokes API keys, of a tenant and of the platform. */
+export function apiKeyRoutes(app: FastifyInstance, deps: ApiKeyRouteDeps): void {
+  const typed = app.withTypeProvider<TypeBoxTypeProvider>();
+
+  typed.post(tenantKeys.url, makeOptions(tenantKeys.params), (request, reply) =>
+    makeKey(deps, request, reply, request.params.id.toLowerCase(), request.body),
+  );
+  typed.post(platformKeys.url, makeOptions(platformKeys.params), (request, reply) =>
+    makeKey(deps, request, reply, null, request.body),
+  );
+  typed.get(tenantKeys.url, listOptions(tenantKeys.params), (request) =>
+    listKeys(deps, request, readOwner(request.params.id)),
+  );
+  typed.get(platformKeys.url, listOptions(platformKeys.params), (request) =>
+    listKeys(deps, request, null),
+  );
+  typed.delete(`${tenantKeys.url}/:keyId`, revokeOptions(tenantKeys.keyParams), (request, reply) =>
+    revokeKey(deps, request, reply, request.params.id.toLowerCase(), request.params.keyId),
+  );
+  typed.delete(
+    `${platformKeys.url}/:keyId`,
+    revokeOptions(platformKeys.keyParams),
+    (request, reply) => revokeKey(deps, request, reply, null, request.params.keyId),
+  );
+}
+
+const tags = ['API keys'];
+const config = { scope: 'tenants:write' } as const;
+
+const makeOptions = <P extends TSchema>(params: P) => ({
+  config,
+  schema: {
+    tags,
+    summary: 'Make an API key',
+    params,
+    body: ApiKeyInput,
+    response: {
+      201: NewApiKey,
+    },
+  },
+});
+
+const listOptions = <P extends TSchema>(params: P) => ({
+  ...judgedByHandler,
+  config,
+  schema: {
+    tags,
+    summary: 'List API keys',
+    description: 'Without the keys themselves; revoked and expired ones too.',
+    params,
+    querystring: PageQuery,
+    response: {
+      200: ApiKeyPage,
+    },
+  },
+});
+
+const revokeOptions = <P extends TSchema>(params: P) => ({
+  config,
+  schema: {
+    tags,
+    summary: 'Revoke an API key',
+    description: 'At once, and for good; revoking it again changes nothing.',
+    params,
+    response: {
+      204: Type.Null({ description: 'The key is revoked.' }),
+    },
+  },
+});
+
+/** `owner` is the tenant's id, or null for a key that is bound to the platform. */
+async function makeKey(
+  deps: ApiKeyRouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  owner: string | null,
+  input: Static<typeof ApiKeyInput>,
+) {
+  requireManagesKeys(request.principal, owner);
+  requireMayGrant(request.principal, input.scopes);
+  const nowMs = deps.now();
+  const row: ApiKeyRow = {
+    id: eventUuid(nowMs, randomBytes(10)),
+    tenantId: owner,
+    name: input.name,
+    scopes: input.scopes,
+    createdAtMs: nowMs,
+    expiresAtMs: readExpiry(input.expiresAt ?? null, nowMs),
+    revokedAtMs: null,
+  };
+  const key = newApiKeyText(row.id);
+  await write(deps.db, async (tx) => {
+    if (owner !== null && !(await tenantExists(tx, owner))) throw new AppError('not_found');
+    await insertApiKey(tx, row, hashApiKey(key));
+    if (owner !== null) await deps.recordOwn(tx, owner, keyEvent('create', request, row));
+  });
+  reply.code(201);
+  return { ...shown(row), key };
+}
+
+async function listKeys(deps: ApiKeyRouteDeps, request: FastifyRequest, owner: string | null) {
+  requireManagesKeys(request.principal, owner);
+  const { limit, from } = readPage(request.url);
+  const found = await write(deps.db, async (tx) => {
+    if (owner !== null && !(await tenantExists(tx, owner))) throw new AppError('not_found');
+    return listApiKeys(tx, owner, from, limit + 1);
+  });
+  const { rows, pagination } = pageOf(found, limit);
+  const data = rows.map((row) => ({ ...shown(row), revokedAt: timeOrNull(row.revokedAtMs) }));
+  return { data, pagination };
+}
+
+async function revokeKey(
+  deps: ApiKeyRouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  owner: string | null,
+  keyId: string,
+) {
+  requireManagesKeys(request.principal, owner);
+  const id = uuidFromTypeId(apiKeyIdPrefix, keyId);
+  if (id === null) throw new AppError('not_found');
+  await write(deps.db, async (tx) => {
+    const revoked = await revokeApiKey(tx, id, owner, deps.now());
+    if (revoked === null && !(await apiKeyExists(tx, id, owner))) throw new AppError('not_found');
+    if (revoked && owner !== null)
+      await deps.recordOwn(tx, owner, keyEvent('delete', request, revoked));
+  });
+  deps.forgetKey(id);
+  return reply.code(204).send();
+}
+
+/** The list's schemas are documentation, so that its path is read here. */
+function readOwner(id: string): string {
+  if (isUuid(id)) return id.toLowerCase();
+  throw new AppError('invalid_parameter', 'the tenant is not a UUID', {
+    errors: [{ path: '/id', code: 'invalid_format', message: 'is not a valid uuid' }],
+  });
+}
+
+function readExpiry(text: string | null, nowMs: number): number | null {
+  const expiresAtMs = text === null ? null : parseTimestamp(text);
+  if (expiresAtMs === null || expiresAtMs > nowMs) return expiresAtMs;
+  throw new AppError('validation_failed', 'the key would have expired already', {
+    errors: [{ path: '/expiresAt', code: 'out_of_range', message: 'must lie in the future' }],
+  });
+}
+
+function keyEvent(action: 'create' | 'delete', request: FastifyRequest, row: ApiKeyRow): OwnEvent {
+  const { id, name, scopes, expiresAtMs } = row;
+  const state = { name, scopes: [...scopes], expiresAt: timeOrNull(expiresAtMs) };
+  return {
+    actor: actorOf(request),
+    action,
+    resource: { type: 'api_key', id, name },
+    ...(action === 'create' ? { after: state } : { before: state }),
+  };
+}
+
+function shown(row: ApiKeyRow) {
+  return {
+    id: typeId(apiKeyIdPrefix, row.id),
+    name: row.name,
+    scopes: row.scopes,
+    createdAt: formatTimestamp(row.createdAtMs),
+    expiresAt: timeOrNull(row.expiresAtMs),
+    tenantId: row.tenantId,
+  };
+}
+
+function timeOrNull(ms: number | null): string | null {
+  return ms === null ? null : formatTimestamp(ms);
+}

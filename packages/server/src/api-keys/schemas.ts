@@ -1,0 +1,80 @@
+import { Type } from 'typebox';
+import { scopes } from '../auth.ts';
+import { label, nullable, strict, time, uuid } from '../field-schemas.ts';
+import { Pagination } from '../keyset-page.ts';
+
+export const apiKeyIdPrefix = 'key_';
+
+const tenantParam = { id: uuid('The tenant.') };
+const keyParam = { keyId: Type.String({ description: "The key's id, `key_...`." }) };
+
+/** Where a tenant's keys are, and where the platform's are. */
+export const tenantKeys = {
+  url: '/api/tenants/:id/api-keys',
+  params: Type.Object(tenantParam, strict),
+  keyParams: Type.Object({ ...tenantParam, ...keyParam }, strict),
+} as const;
+export const platformKeys = {
+  url: '/api/api-keys',
+  params: Type.Object({}, strict),
+  keyParams: Type.Object(keyParam, strict),
+} as const;
+
+const keyScopes = Type.Array(Type.Enum([...scopes]), {
+  minItems: 1,
+  uniqueItems: true,
+  description:
+    'What the key may do; none implies another. Nobody can grant a scope that the credential in use does ' +
+    'not hold, and `tenants:write` and `viewer-links:write` are granted by platform-bound credentials only.',
+});
+
+export const ApiKeyInput = Type.Object(
+  {
+    name: label('What the key is for.'),
+    scopes: keyScopes,
+    expiresAt: Type.Optional(
+      nullable({
+        format: 'date-time',
+        description:
+          'From then on the key is refused; must lie ahead. Absent or `null`: it never expires.',
+      }),
+    ),
+  },
+  { ...strict, title: 'ApiKeyInput' },
+);
+
+const shown = {
+  id: Type.String({ pattern: '^key_[0-7][0-9a-hjkmnp-tv-z]{25}$' }),
+  name: Type.String(),
+  scopes: keyScopes,
+  createdAt: time('When it was made.'),
+  expiresAt: nullable({ format: 'date-time' }),
+  tenantId: nullable({ format: 'uuid', description: '`null`: bound to the platform.' }),
+};
+
+export const NewApiKey = Type.Object(
+  {
+    ...shown,
+    key: Type.String({
+      pattern: '^idl_[0-7][0-9a-hjkmnp-tv-z]{25}_[A-Za-z0-9_-]{43}$',
+      description: 'The key itself. Shown this once: only its hash is stored.',
+    }),
+  },
+  { ...strict, title: 'NewApiKey', description: 'The new key.' },
+);
+
+export const ApiKey = Type.Object(
+  {
+    ...shown,
+    revokedAt: nullable({
+      format: 'date-time',
+      description: '`null` while the key is not revoked.',
+    }),
+  },
+  { ...strict, title: 'ApiKey' },
+);
+
+export const ApiKeyPage = Type.Object(
+  { data: Type.Array(ApiKey), pagination: Pagination },
+  { ...strict, description: 'One page of keys, oldest first; revoked and expired ones too.' },
+);

@@ -1,0 +1,109 @@
+import type pg from 'pg';
+import type { Scope, StoredApiKey } from '../auth.ts';
+import type { WriterTx } from '../db.ts';
+import { uuidArray } from '../pg-arrays.ts';
+
+/** A key as it may be shown; its hash never leaves the database this way. */
+export interface ApiKeyRow {
+  id: string;
+  /** Null: bound to the platform. */
+  tenantId: string | null;
+  name: string;
+  scopes: Scope[];
+  createdAtMs: number;
+  expiresAtMs: number | null;
+  revokedAtMs: number | null;
+}
+
+const columns = `id, tenant_id AS "tenantId", name, scopes, created_at AS "createdAtMs",
+  expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs"`;
+
+/** Looks a key up by its id, for authentication: before any tenant is known. */
+export function findApiKey(pool: pg.Pool): (id: string) => Promise<StoredApiKey | null> {
+  return async (id) => {
+    const { rows } = await pool.query<StoredApiKey>({
+      name: 'find-api-key',
+      text: `SELECT id, tenant_id AS "tenantId", scopes, key_hash AS "keyHash",
+          expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs"
+        FROM api_keys WHERE id = $1`,
+      values: [id],
+    });
+    return rows[0] ?? null;
+  };
+}
+
+/** Which of these keys are unknown, revoked, or expired at `nowMs`: asked by every flush. */
+export async function invalidKeyIds(
+  tx: WriterTx,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<Set<string>> {
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'invalid-key-ids',
+    text: `SELECT wanted.id FROM unnest($1::uuid[]) AS wanted (id)
+      LEFT JOIN api_keys AS known ON known.id = wanted.id
+      WHERE known.id IS NULL OR known.revoked_at IS NOT NULL OR known.expires_at <= $2`,
+    values: [uuidArray(ids), new Date(nowMs)],
+  });
+  return new Set(rows.map((row) => row.id));
+}
+
+export async function insertApiKey(tx: WriterTx, key: ApiKeyRow, keyHash: Uint8Array) {
+  await tx.query({
+    name: 'insert-api-key',
+    text: `INSERT INTO api_keys (id, tenant_id, name, scopes, key_hash, created_at, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    values: [
+      ...[key.id, key.tenantId, key.name, key.scopes, keyHash, new Date(key.createdAtMs)],
+      key.expiresAtMs === null ? null : new Date(key.expiresAtMs),
+    ],
+  });
+}
+
+/** The owner's keys by id, which is by age, from this one on; revoked and expired ones too. */
+export async function listApiKeys(
+  tx: WriterTx,
+  owner: string | null,
+  from: string,
+  count: number,
+): Promise<ApiKeyRow[]> {
+  // Two statements: `= NULL` finds nothing, and IS NOT DISTINCT FROM cannot use the index.
+  const { rows } = await tx.query<ApiKeyRow>({
+    name: owner === null ? 'list-platform-api-keys' : 'list-tenant-api-keys',
+    text: `SELECT ${columns} FROM api_keys
+      WHERE id >= $1 AND tenant_id ${owner === null ? 'IS NULL AND $3::uuid IS NULL' : '= $3'}
+      ORDER BY id LIMIT $2`,
+    values: [from, count, owner],
+  });
+  return rows;
+}
+
+/** Revokes a key of this owner and returns it; null when there is none that still works. */
+export async function revokeApiKey(
+  tx: WriterTx,
+  id: string,
+  owner: string | null,
+  nowMs: number,
+): Promise<ApiKeyRow | null> {
+  const { rows } = await tx.query<ApiKeyRow>({
+    name: 'revoke-api-key',
+    text: `UPDATE api_keys SET revoked_at = $3
+      WHERE id = $1 AND tenant_id IS NOT DISTINCT FROM $2 AND revoked_at IS NULL RETURNING ${columns}`,
+    values: [id, owner, new Date(nowMs)],
+  });
+  return rows[0] ?? null;
+}
+
+/** Whether this owner has, or had, such a key. */
+export async function apiKeyExists(
+  tx: WriterTx,
+  id: string,
+  owner: string | null,
+): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'api-key-exists',
+    text: 'SELECT FROM api_keys WHERE id = $1 AND tenant_id IS NOT DISTINCT FROM $2',
+    values: [id, owner],
+  });
+  return rowCount === 1;
+}

@@ -1,0 +1,186 @@
+import { resolve } from 'node:path';
+import { defaultMaskedKeys } from '@indelible/protocol';
+import ipaddr from 'ipaddr.js';
+
+/** Everything the environment decides, validated and frozen. See docs/configuration.md. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly publicUrl: string | null;
+  /** Serving login; null = the embedded PostgreSQL under `dataDir`. */
+  readonly databaseUrl: string | null;
+  readonly databaseOwnerUrl: string | null;
+  readonly databasePoolSize: number;
+  readonly dataDir: string;
+  readonly platformApiKeys: readonly string[];
+  readonly auth: AuthConfig;
+  readonly sessionSecret: string | null;
+  readonly maskedKeys: readonly string[];
+  readonly sensitiveTypes: readonly string[];
+  readonly rateLimitPerMinute: number;
+  /** Which peers may say whom they speak for: none, the nearest hops, or addresses and ranges. */
+  readonly trustProxy: false | string[] | ((address: string, hop: number) => boolean);
+  readonly metricsToken: string | null;
+  readonly logLevel: string;
+  readonly queueBytesMax: number;
+}
+
+/** How JWTs are checked: by key set (asymmetric) or by shared secret (HS256); both null = no JWTs. */
+export interface AuthConfig {
+  readonly jwksUrl: string | null;
+  readonly jwtSecret: string | null;
+  readonly issuer: string | null;
+  readonly audience: string | null;
+  readonly operatorIssuer: string | null;
+  readonly claims: {
+    readonly sub: string;
+    readonly email: string;
+    readonly role: string;
+    readonly tenantId: string;
+  };
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The only reader of the environment. Throws an Error whose message names the variable that is wrong. */
+export function readConfig(env: Environment): Config {
+  const read = reader(env);
+  const config: Config = {
+    host: read.text('HOST') ?? '127.0.0.1',
+    port: read.integer('PORT', 3000, 0, 65_535),
+    publicUrl: read.url('PUBLIC_URL', ['http:', 'https:']),
+    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    databaseOwnerUrl: read.url('DATABASE_OWNER_URL', ['postgres:', 'postgresql:']),
+    databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 2, 500),
+    dataDir: resolve(read.text('DATA_DIR') ?? './data'),
+    platformApiKeys: read.list('PLATFORM_API_KEY'),
+    auth: readAuth(read),
+    sessionSecret: read.text('SESSION_SECRET'),
+    maskedKeys: [...defaultMaskedKeys, ...read.list('MASKED_KEYS')],
+    sensitiveTypes: read.list('SENSITIVE_TYPES'),
+    rateLimitPerMinute: read.integer('RATE_LIMIT_PER_MINUTE', 6_000, 1, 10_000_000),
+    trustProxy: readTrustProxy(read.list('TRUST_PROXY')),
+    metricsToken: read.text('METRICS_TOKEN'),
+    logLevel: read.choice('LOG_LEVEL', 'info', [
+      'fatal',
+      'error',
+      'warn',
+      'info',
+      'debug',
+      'silent',
+    ]),
+    queueBytesMax: 64 * 2 ** 20,
+  };
+  requireConsistent(config);
+  return Object.freeze(config);
+}
+
+function readAuth(read: ReturnType<typeof reader>): AuthConfig {
+  return {
+    jwksUrl: read.url('AUTH_JWKS_URL', ['http:', 'https:']),
+    jwtSecret: read.text('AUTH_JWT_SECRET'),
+    issuer: read.text('AUTH_ISSUER'),
+    audience: read.text('AUTH_AUDIENCE'),
+    operatorIssuer: read.text('AUTH_OPERATOR_ISSUER'),
+    claims: {
+      sub: read.text('AUTH_CLAIM_SUB') ?? 'sub',
+      email: read.text('AUTH_CLAIM_EMAIL') ?? 'email',
+      role: read.text('AUTH_CLAIM_ROLE') ?? 'role',
+      tenantId: read.text('AUTH_CLAIM_TENANT_ID') ?? 'tenantId',
+    },
+  };
+}
+
+/** Typed access to single variables; an empty variable counts as absent. */
+function reader(env: Environment) {
+  const text = (name: string) => env[name]?.trim() || null;
+  return {
+    text,
+    list: (name: string) =>
+      (text(name) ?? '')
+        .split(',')
+        .map((s) => s.trim())
+        .filter(Boolean),
+    integer(name: string, fallback: number, min: number, max: number): number {
+      const value = Number(text(name) ?? fallback);
+      if (Number.isInteger(value) && value >= min && value <= max) return value;
+      throw new Error(`${name} must be a whole number from ${min} to ${max}`);
+    },
+    choice(name: string, fallback: string, allowed: string[]): string {
+      const value = text(name) ?? fallback;
+      if (allowed.includes(value)) return value;
+      throw new Error(`${name} must be one of ${allowed.join(', ')}`);
+    },
+    // The value itself never goes into the message: it may hold a password.
+    url(name: string, protocols: string[]): string | null {
+      const value = text(name);
+      if (value === null) return null;
+      if (URL.canParse(value) && protocols.includes(new URL(value).protocol))
+        return value.replace(/\/$/, '');
+      throw new Error(`${name} must be a URL that starts with ${protocols.join('// or ')}//`);
+    },
+  };
+}
+
+function readTrustProxy(values: string[]): Config['trustProxy'] {
+  if (values.length === 0) return false;
+  const [first = ''] = values;
+  if (values.length === 1 && /^\d{1,2}$/.test(first)) {
+    const hops = Number(first);
+    return (_address, hop) => hop < hops;
+  }
+  const named = ['loopback', 'linklocal', 'uniquelocal'];
+  const wrong = values.find(
+    (v) => !ipaddr.isValid(v) && !ipaddr.isValidCIDR(v) && !named.includes(v),
+  );
+  if (wrong !== undefined)
+    throw new Error('TRUST_PROXY must be a number of hops, or addresses and CIDR ranges');
+  return values;
+}
+
+const loopback = ['127.0.0.1', '::1', 'localhost'];
+
+function requireConsistent(config: Config): void {
+  const { auth } = config;
+  const need = (fine: boolean, sentence: string) => {
+    if (!fine) throw new Error(sentence);
+  };
+  need(
+    config.platformApiKeys.length <= 2,
+    'PLATFORM_API_KEY holds at most two keys, separated by a comma',
+  );
+  need(
+    config.platformApiKeys.every((key) => key.length >= 32),
+    'PLATFORM_API_KEY must have at least 32 characters',
+  );
+  need(
+    !auth.jwtSecret || Buffer.byteLength(auth.jwtSecret) >= 32,
+    'AUTH_JWT_SECRET must have at least 32 bytes',
+  );
+  need(!(auth.jwtSecret && auth.jwksUrl), 'set either AUTH_JWKS_URL or AUTH_JWT_SECRET, not both');
+  need(
+    !auth.jwksUrl || (auth.issuer !== null && auth.audience !== null),
+    'AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE too',
+  );
+  need(
+    !config.sessionSecret || Buffer.byteLength(config.sessionSecret) >= 32,
+    'SESSION_SECRET must have at least 32 bytes',
+  );
+  need(
+    !config.databaseOwnerUrl || config.databaseUrl !== null,
+    'DATABASE_OWNER_URL needs DATABASE_URL too',
+  );
+  need(
+    config.databaseUrl === null || config.platformApiKeys.length > 0,
+    'DATABASE_URL needs PLATFORM_API_KEY too: a key of at least 32 characters',
+  );
+  if (loopback.includes(config.host)) return;
+  need(
+    config.publicUrl?.startsWith('https://') === true,
+    `HOST ${config.host} is reachable from outside: PUBLIC_URL must be set and start with https://`,
+  );
+  need(
+    config.metricsToken !== null,
+    `HOST ${config.host} is reachable from outside: METRICS_TOKEN must be set`,
+  );
+}

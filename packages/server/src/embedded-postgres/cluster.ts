@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process';
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Account, runAs } from './account.ts';
+import type { Binaries } from './binaries.ts';
+import { codeOf } from './error-code.ts';
+import { syncFolder } from './secret-file.ts';
+import { failureIn } from './server-log.ts';
+
+export const administrator = 'indelible_admin';
+
+/**
+ * Makes sure that `<home>/data` holds a database cluster that these binaries can run.
+ * initdb works in a folder beside it that is renamed when complete, so a cut-off first start
+ * leaves no half-made cluster. Two processes may do this at once: the first rename counts.
+ */
+export async function openCluster(
+  home: string,
+  binaries: Binaries,
+  account: Account | undefined,
+  password: string,
+): Promise<void> {
+  const data = join(home, 'data');
+  if (!isMade(data)) await makeCluster(home, binaries, account, password);
+  const version = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
+  if (version !== binaries.major) {
+    throw new Error(
+      `The database in ${data} was made by PostgreSQL ${version}, and this release runs ` +
+        `${binaries.major}: move it over with pg_upgrade, or serve it elsewhere by DATABASE_URL.`,
+    );
+  }
+}
+
+/**
+ * Removes what cut-off first starts have left. Only for the holder of the instance lock: another
+ * process that is still inside initdb then fails, finds the cluster made and is refused properly.
+ */
+export async function removeUnfinished(home: string): Promise<void> {
+  const drafts = readdirSync(home).filter((name) => name.startsWith('initdb-'));
+  // Retried: the initdb of a killed service may still be writing.
+  const options = { recursive: true, force: true, maxRetries: 10 };
+  await Promise.all(drafts.map((name) => rm(join(home, name), options)));
+}
+
+async function makeCluster(
+  home: string,
+  binaries: Binaries,
+  account: Account | undefined,
+  password: string,
+): Promise<void> {
+  const draft = mkdtempSync(join(home, 'initdb-'));
+  try {
+    // Written before the folder changes hands: root writes nothing where others could plant links.
+    const passwordFile = join(draft, 'password');
+    writeFileSync(passwordFile, password, { mode: 0o600, flag: 'wx' });
+    if (account !== undefined) {
+      chownSync(passwordFile, account.uid, account.gid);
+      chownSync(draft, account.uid, account.gid);
+    }
+    await runInitdb(binaries, account, join(draft, 'data'), passwordFile);
+    renameSync(join(draft, 'data'), join(home, 'data'));
+    syncFolder(home);
+  } catch (error) {
+    if (!isMade(join(home, 'data'))) throw error;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+function isMade(data: string): boolean {
+  return existsSync(join(data, 'PG_VERSION'));
+}
+
+/** Sorting by code point from PostgreSQL itself: no upgrade of the system's C library can change
+ * it under an index, and a system without that locale will do. */
+const locale = [
+  '--encoding=UTF8',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--locale=C',
+];
+
+async function runInitdb(
+  binaries: Binaries,
+  account: Account | undefined,
+  data: string,
+  passwordFile: string,
+): Promise<void> {
+  const access = [
+    '--auth=scram-sha-256',
+    `--username=${administrator}`,
+    `--pwfile=${passwordFile}`,
+  ];
+  const args = [`--pgdata=${data}`, '--data-checksums', ...locale, ...access];
+  try {
+    await promisify(execFile)(join(binaries.bin, 'initdb'), args, runAs(account));
+  } catch (error) {
+    const output = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+    const reason = codeOf(error) ?? failureIn(output);
+    throw new Error(`PostgreSQL's initdb could not make a database in ${data}: ${reason}.`);
+  }
+}

@@ -1,0 +1,224 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { rmdirSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { type Account, runAs } from './account.ts';
+import type { Binaries } from './binaries.ts';
+import { administrator } from './cluster.ts';
+import { codeOf, reasonOf } from './error-code.ts';
+import { requirePrivate } from './folders.ts';
+import {
+  isPostmaster,
+  type PostmasterPid,
+  processExists,
+  readPostmasterPid,
+} from './postmaster-pid.ts';
+import {
+  closeServerLog,
+  failureIn,
+  openServerLog,
+  type ServerLog,
+  textSince,
+} from './server-log.ts';
+import { port, serverArguments } from './settings.ts';
+
+/** A cluster that is ready to be run, and everything needed to run it. */
+export interface Cluster {
+  dataDir: string;
+  home: string;
+  data: string;
+  socketFolder: string;
+  binaries: Binaries;
+  account: Account | undefined;
+  settings: Record<string, string>;
+  adminPassword: string;
+  appPassword: string;
+}
+
+/** A connection of the administrator to the maintenance database of a running server. */
+export interface Connected {
+  client: pg.Client;
+  /** Whether this call started the server it is connected to. */
+  spawned: boolean;
+}
+
+const startSecondsMax = 60;
+const stopSecondsMax = 300;
+const pollMs = 20;
+const respawnMs = 250;
+
+/**
+ * Connects to the cluster's server; starts it if none runs. Adopts whatever server runs on the
+ * data folder, waits for one that is starting, recovering or stopping, and survives two processes
+ * doing this at once: PostgreSQL itself lets one server live and both connect to that.
+ * Throws a sentence when the server exits (with its reason) or is not ready within 60 s; a server
+ * that is still recovering then goes on, and the next start finds it further along.
+ */
+export async function connectToServer(cluster: Cluster): Promise<Connected> {
+  const deadline = performance.now() + startSecondsMax * 1000;
+  let started: Started | undefined;
+  let problem = 'it does not answer';
+  for (;;) {
+    const claim = readPostmasterPid(cluster.data);
+    const running = claim !== undefined && isPostmaster(claim.pid, cluster.data);
+    // A claim that is no process of ours may be of another process namespace: ask its socket.
+    if (claim !== undefined && (running ? claim.status === 'ready' : started === undefined)) {
+      const attempt = await tryConnect(cluster, claim.socketFolder);
+      if (attempt instanceof pg.Client) {
+        return { client: attempt, spawned: claim.pid === started?.process.pid };
+      }
+      if (codeOf(attempt)?.startsWith('28')) {
+        started?.process.kill('SIGINT');
+        throw refused(cluster);
+      }
+      problem = reasonOf(attempt);
+    } else if (running) problem = `state: ${claim.status}`;
+    if (!running && (started === undefined || hasExited(started.process))) {
+      if (started !== undefined) {
+        requireRetryable(started, cluster);
+        await delay(respawnMs);
+      }
+      removeMisleadingLocks(claim, cluster);
+      started = startServer(cluster);
+    }
+    if (performance.now() > deadline) throw notReady(cluster, problem);
+    await delay(pollMs);
+  }
+}
+
+function notReady(cluster: Cluster, problem: string): Error {
+  return new Error(
+    `PostgreSQL in ${cluster.data} is not ready after ${startSecondsMax} s (${problem}); ` +
+      `see ${join(cluster.home, 'postgres.log')}.`,
+  );
+}
+
+/**
+ * Shuts the cluster's server down (fast: open transactions are rolled back) and waits until its
+ * process is gone. Returns at once when none runs.
+ */
+export async function stopServer(cluster: Cluster): Promise<void> {
+  const claim = readPostmasterPid(cluster.data);
+  if (claim !== undefined && isPostmaster(claim.pid, cluster.data)) {
+    process.kill(claim.pid, 'SIGINT');
+    const deadline = performance.now() + stopSecondsMax * 1000;
+    while (isPostmaster(claim.pid, cluster.data)) {
+      if (performance.now() > deadline) {
+        throw new Error(`PostgreSQL (process ${claim.pid}) is not down after ${stopSecondsMax} s.`);
+      }
+      await delay(pollMs);
+    }
+  }
+  if (cluster.socketFolder !== join(cluster.home, 'socket')) removeIfEmpty(cluster.socketFolder);
+}
+
+/** Connection string for `pg` and libpq alike; the host in front of the path is not used. */
+export function connectionUrl(
+  socketFolder: string,
+  user: string,
+  password: string,
+  database: string,
+): string {
+  const login = `${user}:${encodeURIComponent(password)}`;
+  // sslmode, or PGSSLMODE of the environment would ask the socket for TLS.
+  const query = `host=${encodeURIComponent(socketFolder)}&sslmode=disable`;
+  return `postgresql://${login}@localhost:${port}/${database}?${query}`;
+}
+
+/** A server this process has started, which may have ended since. */
+interface Started {
+  process: ChildProcess;
+  log: ServerLog;
+  failure: Error | undefined;
+}
+
+function startServer(cluster: Cluster): Started {
+  const { binaries, data, socketFolder, settings, account } = cluster;
+  const log = openServerLog(cluster.home);
+  try {
+    // Detached, so in a session of its own: a terminal's Ctrl-C must reach the service first,
+    // which stops the server after the last request.
+    const child = spawn(
+      join(binaries.bin, 'postgres'),
+      serverArguments(data, socketFolder, settings),
+      { ...runAs(account), detached: true, stdio: ['ignore', log.fd, log.fd] },
+    );
+    child.unref();
+    const started: Started = { process: child, log, failure: undefined };
+    child.on('error', (error) => {
+      started.failure = error;
+    });
+    return started;
+  } finally {
+    closeServerLog(log);
+  }
+}
+
+function hasExited(child: ChildProcess): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+}
+
+/**
+ * Throws the reason why a server ended. Not when it gave way to another one on the same folder, or
+ * when the last processes of a killed server were still leaving: both pass.
+ */
+function requireRetryable(started: Started, cluster: Cluster): void {
+  const output = textSince(started.log);
+  if (/lock file .* already exists|is still in use/.test(output)) return;
+  const reason = started.failure === undefined ? failureIn(output) : reasonOf(started.failure);
+  throw new Error(`PostgreSQL in ${cluster.data} did not start: ${reason}.`);
+}
+
+/**
+ * PostgreSQL takes any living process of its own account under a recorded number for a running
+ * server, and after a power failure numbers are soon used again. Only called when the recorded
+ * server is gone. Should another process start one this very moment, the server's shared memory
+ * block, found by the identity of the data folder, still keeps a second one out.
+ */
+function removeMisleadingLocks(claim: PostmasterPid | undefined, cluster: Cluster): void {
+  if (claim === undefined || !processExists(claim.pid)) return;
+  removeIfThere(join(cluster.data, 'postmaster.pid'));
+  removeIfThere(join(cluster.socketFolder, `.s.PGSQL.${port}.lock`));
+}
+
+/** Connects, or returns why that is not possible now. */
+async function tryConnect(cluster: Cluster, socketFolder: string): Promise<pg.Client | Error> {
+  const client = new pg.Client({
+    connectionString: connectionUrl(socketFolder, administrator, cluster.adminPassword, 'postgres'),
+    application_name: `indelible, process ${process.pid}`,
+    connectionTimeoutMillis: 5_000,
+  });
+  // A break at any time shows as `end`; without a listener the error event would end the process.
+  client.on('error', () => {});
+  try {
+    requirePrivate(socketFolder, cluster.account);
+    await client.connect();
+    return client;
+  } catch (error) {
+    await client.end();
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+function refused(cluster: Cluster): Error {
+  return new Error(
+    `PostgreSQL in ${cluster.data} refuses the password kept for it in ${cluster.dataDir}.`,
+  );
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTEMPTY') throw error;
+  }
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { serverArguments } from './settings.ts';
+
+test('nothing that protects what was acknowledged is switched off, and no address is opened', () => {
+  const args = serverArguments('/data', '/socket');
+  expect(args).toContain('listen_addresses=');
+  for (const name of ['fsync', 'full_page_writes', 'synchronous_commit', 'autovacuum']) {
+    expect(args).not.toContain(`${name}=off`);
+  }
+});
+
+test('a setting of the caller replaces ours instead of standing beside it', () => {
+  const args = serverArguments('/data', '/socket', { max_connections: '7' });
+  expect(args.filter((arg) => arg.startsWith('max_connections='))).toEqual(['max_connections=7']);
+});
+
+test('a socket folder with a comma, a blank or a quote in its name stays one folder', () => {
+  const args = serverArguments('/data', '/a, "b"');
+  expect(args).toContain('unix_socket_directories="/a, ""b"""');
+});

@@ -1,0 +1,61 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { filterKey, type ListQuery } from '@indelible/protocol';
+import { AppError } from '../problem.ts';
+
+/** Where a page begins: behind this event (`next`) or before it (`previous`), in list order. */
+export interface ListPosition {
+  direction: 'next' | 'previous';
+  uuid: string;
+  /** Only for sort=user. */
+  emailKey: string;
+  /** Only for sort=sequence: the first sequence not looked at yet. */
+  sequence: number;
+}
+
+/** Writes and reads cursors: opaque, authenticated, bound to the tenant, the filter and the order. */
+export class CursorSeal {
+  readonly #key: Uint8Array;
+
+  constructor(key: Uint8Array) {
+    this.#key = key;
+  }
+
+  write(tenantId: string, query: ListQuery, position: ListPosition): string {
+    const { direction, uuid, emailKey, sequence } = position;
+    const payload = Buffer.from(JSON.stringify([direction, uuid, emailKey, sequence]));
+    return Buffer.concat([this.#tag(tenantId, query, payload), payload]).toString('base64url');
+  }
+
+  /** Throws `invalid_cursor` for anything this service did not issue for this very list. */
+  read(tenantId: string, query: ListQuery, cursor: string): ListPosition {
+    const bytes = Buffer.from(cursor, 'base64url');
+    const payload = bytes.subarray(16);
+    const genuine =
+      bytes.length > 16 &&
+      bytes.toString('base64url') === cursor &&
+      timingSafeEqual(bytes.subarray(0, 16), this.#tag(tenantId, query, payload));
+    if (!genuine)
+      throw new AppError(
+        'invalid_cursor',
+        'the cursor does not belong to this list; begin without one',
+      );
+    const [direction, uuid, emailKey, sequence] = JSON.parse(payload.toString());
+    return { direction, uuid, emailKey, sequence };
+  }
+
+  #tag(tenantId: string, query: ListQuery, payload: Uint8Array): Buffer {
+    const list = JSON.stringify([
+      tenantId,
+      filterKey(query.filter),
+      query.sort,
+      query.order,
+      query.afterSequence ?? null,
+    ]);
+    return createHmac('sha256', this.#key)
+      .update(list)
+      .update('\n')
+      .update(payload)
+      .digest()
+      .subarray(0, 16);
+  }
+}

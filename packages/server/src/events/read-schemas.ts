@@ -1,0 +1,126 @@
+import { facetValuesMax, listLimitDefault, listLimitMax } from '@indelible/protocol';
+import { Type } from 'typebox';
+
+/* The parameters and answers of the reading calls, for the OpenAPI document. The parameters are judged
+ * by `parseListQuery` and `parseStatsQuery`, which the panel and the command line share. */
+
+const repeatable = (description: string) =>
+  Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: facetValuesMax,
+      description: `${description} Repeatable: any of the values; a leading \`!\` excludes.`,
+    }),
+  );
+
+const filterParams = {
+  from: Type.Optional(
+    Type.String({ description: 'First moment, ISO 8601; a date alone is its midnight UTC.' }),
+  ),
+  to: Type.Optional(Type.String({ description: 'First moment that is out again.' })),
+  user: repeatable('Actor id, or e-mail in any case.'),
+  action: repeatable('Action.'),
+  resource: repeatable('Resource type.'),
+  resource_id: repeatable('Resource id.'),
+  cross_tenant: repeatable('`true` or `false`.'),
+  category: repeatable('Category.'),
+};
+
+export const listQuerystring = Type.Object({
+  ...filterParams,
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'From 1; `page` × `limit` at most 100,000.' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ description: 'From `nextCursor` or `previousCursor`, unchanged.' }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: listLimitMax, default: listLimitDefault }),
+  ),
+  sort: Type.Optional(Type.Enum(['timestamp', 'user', 'sequence'])),
+  order: Type.Optional(
+    Type.Enum(['asc', 'desc'], {
+      description: 'Default: `desc` by timestamp, `asc` by user and sequence.',
+    }),
+  ),
+  after_sequence: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'With `sort=sequence`, for polling.' }),
+  ),
+  include: Type.Optional(
+    Type.Array(Type.Enum(['total', 'state']), {
+      description: '`state` needs exactly one `resource_id`.',
+    }),
+  ),
+});
+
+export const statsQuerystring = Type.Object({
+  ...filterParams,
+  group_by: Type.Array(
+    Type.Enum(['minute', 'hour', 'day', 'user', 'action', 'resource', 'category']),
+    {
+      minItems: 1,
+      maxItems: 2,
+    },
+  ),
+  time_zone: Type.Optional(
+    Type.String({ default: 'UTC', description: 'IANA name: where days begin.' }),
+  ),
+});
+
+/** Needed by operators and platform-bound credentials only. */
+export const operatorHeaders = Type.Object({
+  'x-tenant-id': Type.Optional(
+    Type.String({ format: 'uuid', description: 'Operators: whose data.' }),
+  ),
+  'x-access-reason': Type.Optional(
+    Type.String({
+      description: 'Operators: why, percent-encoded UTF-8, 1-1,000 characters. The tenant sees it.',
+    }),
+  ),
+  'x-operator-email': Type.Optional(Type.String({ description: 'Platform keys: who is looking.' })),
+});
+
+const cursor = Type.Unsafe<string | null>({ type: ['string', 'null'] });
+const strict = { additionalProperties: false };
+
+export const ListAnswer = Type.Object(
+  {
+    data: Type.Array(Type.Ref('ListedAuditEvent')),
+    pagination: Type.Object(
+      {
+        limit: Type.Integer(),
+        page: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+        hasMore: Type.Boolean(),
+        nextCursor: cursor,
+        previousCursor: cursor,
+        total: Type.Optional(
+          Type.Object({ value: Type.Integer(), relation: Type.Enum(['eq', 'gte']) }, strict),
+        ),
+      },
+      strict,
+    ),
+  },
+  strict,
+);
+
+export const StatsAnswer = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object(
+        {
+          minute: Type.Optional(Type.String({ format: 'date-time' })),
+          hour: Type.Optional(Type.String({ format: 'date-time' })),
+          day: Type.Optional(Type.String({ format: 'date-time' })),
+          user: Type.Optional(Type.String({ format: 'uuid' })),
+          email: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'] })),
+          action: Type.Optional(Type.String()),
+          resource: Type.Optional(Type.String()),
+          category: Type.Optional(Type.String()),
+          count: Type.Integer({ minimum: 1 }),
+        },
+        strict,
+      ),
+    ),
+    total: Type.Integer({ minimum: 0 }),
+  },
+  strict,
+);

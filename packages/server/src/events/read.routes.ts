@@ -1,0 +1,290 @@
+import {
+  bucketStarts,
+  type GroupKey,
+  type ListQuery,
+  parseListQuery,
+  parseStatsQuery,
+  plans,
+  retentionCutoff,
+  type StatsQuery,
+  uuidFromEventId,
+} from '@indelible/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { type Database, readTenant, type TenantTx } from '../db.ts';
+import { judgedByHandler } from '../http.ts';
+import { AppError } from '../problem.ts';
+import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
+import type { Visibility } from './filter-sql.store.ts';
+import { countEvents, type ListedRow, listEvents } from './list.store.ts';
+import type { CursorSeal, ListPosition } from './list-cursor.ts';
+import { eventJson } from './prepared-event.ts';
+import {
+  ListAnswer,
+  listQuerystring,
+  operatorHeaders,
+  StatsAnswer,
+  statsQuerystring,
+} from './read-schemas.ts';
+import { listBySequence } from './sequence-list.store.ts';
+import { countGroups, groupsMax } from './stats.store.ts';
+import { getEvent, visibility } from './store.ts';
+
+export interface ReadDeps {
+  db: Database;
+  now: () => number;
+  cursors: CursorSeal;
+  recordAccess: RecordAccess;
+  /** What links begin with. */
+  publicUrl: () => string;
+}
+
+/** `GET /api/audit-logs`, `/{id}` and `/stats`: one tenant's events, as far as its plan shows them. */
+export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
+  const common = { config: { scope: 'events:read' as const }, ...judgedByHandler };
+  const json = 'application/json; charset=utf-8';
+  app.get(
+    '/api/audit-logs',
+    {
+      ...common,
+      schema: {
+        tags: ['Events'],
+        summary: 'List events',
+        description:
+          'Newest first. Every filter may be repeated (any of up to 20 values); a leading `!` excludes. ' +
+          'Unknown parameters are refused, so that a misspelt filter never widens the answer.',
+        querystring: listQuerystring,
+        headers: operatorHeaders,
+        response: { 200: ListAnswer },
+      },
+    },
+    async (request, reply) => {
+      const query = parsed(parseListQuery(searchParams(request)));
+      const page = await visibleTo(request, deps, (tx, visible) =>
+        readPage(tx, query, visible, deps),
+      );
+      const links = linkHeader(request, page, deps.publicUrl());
+      if (links) reply.header('link', links);
+      return reply.type(json).send(page.json);
+    },
+  );
+  app.get(
+    '/api/audit-logs/:id',
+    {
+      ...common,
+      schema: {
+        tags: ['Events'],
+        summary: 'Read one event, with its states',
+        params: Type.Object({ id: Type.String() }),
+        headers: operatorHeaders,
+        response: { 200: Type.Ref('AuditEvent') },
+      },
+    },
+    async (request, reply) => {
+      if (new URLSearchParams(searchParams(request)).size > 0)
+        throw new AppError('unknown_parameter', 'this call takes no parameters');
+      const uuid = uuidFromEventId((request.params as { id: string }).id);
+      const body = await visibleTo(request, deps, async (tx, { classes, oldest }) => {
+        const event = uuid && (await getEvent(tx, uuid, [...classes], oldest));
+        if (!event) throw new AppError('not_found', 'there is no such event');
+        return eventJson(event, true, event.before !== null || event.after !== null);
+      });
+      return reply.type(json).send(body);
+    },
+  );
+  app.get(
+    '/api/audit-logs/stats',
+    {
+      ...common,
+      schema: {
+        tags: ['Events'],
+        summary: 'Count events by one or two keys',
+        description: 'Without a range: the last 30 days. At most 10,000 groups.',
+        querystring: statsQuerystring,
+        headers: operatorHeaders,
+        response: { 200: StatsAnswer },
+      },
+    },
+    async (request) => {
+      const query = withRange(parsed(parseStatsQuery(searchParams(request))), deps.now());
+      return visibleTo(request, deps, (tx, visible) => readStats(tx, query, visible));
+    },
+  );
+}
+
+const searchParams = (request: FastifyRequest) => new URL(request.url, 'http://local').searchParams;
+
+function parsed<Q>(
+  result:
+    | { query: Q }
+    | {
+        code: 'unknown_parameter' | 'invalid_parameter' | 'page_too_deep';
+        problems: { path: string; code: string; message: string }[];
+      },
+): Q {
+  if ('query' in result) return result.query;
+  const [first] = result.problems;
+  const detail =
+    result.problems.length === 1 && first
+      ? `${first.path} ${first.message}`
+      : `${result.problems.length} parameters are not valid; see errors`;
+  throw new AppError(result.code, detail, { errors: result.problems });
+}
+
+/** Reads within the tenant the caller may see, clipped to what its current plan shows. */
+function visibleTo<T>(
+  request: FastifyRequest,
+  deps: ReadDeps,
+  read: (tx: TenantTx, visible: Visibility) => Promise<T>,
+): Promise<T> {
+  return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+    readTenant(deps.db, tenantId, async (tx) => {
+      const visible = await visibility(tx, deps.now());
+      if (!visible) throw new AppError('not_found', 'there is no such tenant');
+      return read(tx, visible);
+    }),
+  );
+}
+
+interface Page {
+  json: string;
+  next: string | null;
+  previous: string | null;
+}
+
+async function readPage(
+  tx: TenantTx,
+  query: ListQuery,
+  visible: Visibility,
+  { cursors }: ReadDeps,
+): Promise<Page> {
+  const position =
+    query.cursor === undefined ? null : cursors.read(tx.tenantId, query, query.cursor);
+  const { rows, next, previous } =
+    query.sort === 'sequence'
+      ? await sequencePage(tx, query, visible, position)
+      : await keysetPage(tx, query, visible, position);
+  const seal = (at: ListPosition | null) => at && cursors.write(tx.tenantId, query, at);
+  const total = query.include.total ? await totalOf(tx, query, visible) : undefined;
+  const pagination = {
+    limit: query.limit,
+    page: query.cursor === undefined && query.sort !== 'sequence' ? (query.page ?? 1) : null,
+    hasMore: next !== null,
+    nextCursor: seal(next),
+    previousCursor: seal(previous),
+    ...(total ? { total } : {}),
+  };
+  const data = rows.map((row) => eventJson(row, query.include.state, row.hasState)).join(',');
+  return {
+    json: `{"data":[${data}],"pagination":${JSON.stringify(pagination)}}`,
+    next: pagination.nextCursor,
+    previous: pagination.previousCursor,
+  };
+}
+
+interface Rows {
+  rows: ListedRow[];
+  next: ListPosition | null;
+  previous: ListPosition | null;
+}
+
+async function keysetPage(
+  tx: TenantTx,
+  query: ListQuery,
+  visible: Visibility,
+  position: ListPosition | null,
+): Promise<Rows> {
+  const { rows, more } = await listEvents(tx, query, visible, position);
+  const backwards = position?.direction === 'previous';
+  const at = (row: ListedRow | undefined, direction: ListPosition['direction']) =>
+    row
+      ? {
+          direction,
+          uuid: row.uuid,
+          emailKey: query.sort === 'user' ? row.emailKey : '',
+          sequence: 0,
+        }
+      : null;
+  const hasNext = backwards || more;
+  const hasPrevious = backwards ? more : position !== null || (query.page ?? 1) > 1;
+  return {
+    rows,
+    next: hasNext ? at(rows.at(-1), 'next') : null,
+    previous: hasPrevious ? at(rows[0], 'previous') : null,
+  };
+}
+
+async function sequencePage(
+  tx: TenantTx,
+  query: ListQuery,
+  visible: Visibility,
+  position: ListPosition | null,
+): Promise<Rows> {
+  const { rows, nextSequence } = await listBySequence(
+    tx,
+    query,
+    visible,
+    position?.sequence ?? null,
+  );
+  const next =
+    nextSequence === null
+      ? null
+      : { direction: 'next' as const, uuid: '', emailKey: '', sequence: nextSequence };
+  return { rows, next, previous: null };
+}
+
+const totalMax = 10_000;
+
+async function totalOf(tx: TenantTx, query: ListQuery, visible: Visibility) {
+  const count = await countEvents(tx, query.filter, visible, totalMax);
+  return count > totalMax ? { value: totalMax, relation: 'gte' } : { value: count, relation: 'eq' };
+}
+
+function linkHeader(request: FastifyRequest, page: Page, publicUrl: string): string {
+  const link = (cursor: string | null, rel: string) => {
+    if (cursor === null) return [];
+    const params = searchParams(request);
+    params.delete('page');
+    params.set('cursor', cursor);
+    return [`<${publicUrl}/api/audit-logs?${params}>; rel="${rel}"`];
+  };
+  return [...link(page.next, 'next'), ...link(page.previous, 'prev')].join(', ');
+}
+
+const day = 86_400_000;
+
+/** Buckets need two ends: without any, the last 30 days; open ends reach as far as events can. */
+function withRange(query: StatsQuery, nowMs: number): StatsQuery {
+  const to = query.filter.to ?? nowMs + 10 * 60_000;
+  const from = query.filter.from ?? (query.filter.to === undefined ? nowMs : to) - 30 * day;
+  return { ...query, filter: { ...query.filter, from, to } };
+}
+
+async function readStats(tx: TenantTx, query: StatsQuery, visible: Visibility) {
+  const unit = query.groupBy.find((key): key is 'minute' | 'hour' | 'day' =>
+    ['minute', 'hour', 'day'].includes(key),
+  );
+  const oldest = Math.max(
+    query.filter.from ?? 0,
+    retentionCutoff(plans[2], query.filter.to ?? 0) - 366 * day,
+  );
+  const starts = unit
+    ? bucketStarts(oldest, query.filter.to ?? 0, unit, query.timeZone, groupsMax)
+    : [];
+  const rows = starts && (await countGroups(tx, query, visible, starts));
+  if (!rows || rows.length > groupsMax) {
+    throw new AppError(
+      'invalid_parameter',
+      `more than ${groupsMax} groups; narrow the range or group more coarsely`,
+      {
+        errors: [{ path: 'group_by', code: 'too_many', message: 'gives too many groups' }],
+      },
+    );
+  }
+  const data = rows.map(({ keys, email, count }) => ({
+    ...Object.fromEntries(query.groupBy.map((key: GroupKey, index) => [key, keys[index]])),
+    ...(query.groupBy.includes('user') ? { email } : {}),
+    count,
+  }));
+  return { data, total: data.reduce((sum, row) => sum + row.count, 0) };
+}

@@ -1,0 +1,230 @@
+import {
+  type Catalogue,
+  commitmentOf,
+  type ErrorCode,
+  encodeEntry,
+  eventIdFromUuid,
+  leafHash,
+  type Masker,
+  type Sha256,
+  segmentTexts,
+  type WarningCode,
+} from '@indelible/protocol';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { judgedByHandler } from '../http.ts';
+import { AppError, unavailable } from '../problem.ts';
+import type { Recorder } from './flush.job.ts';
+import { eventJson, type PreparedEvent, type Random, type StoredEvent } from './prepared-event.ts';
+import type { Outcome } from './record-queue.ts';
+import { BatchInput, BatchResults, limits } from './schemas.ts';
+import { type Refusal, takeEvent } from './take-event.ts';
+import type { UuidSource } from './uuid-source.ts';
+
+export interface RecordDeps {
+  recorder: Recorder;
+  catalogue: Catalogue;
+  masker: Masker;
+  sha: Sha256;
+  random: Random;
+  newUuid: UuidSource;
+  now: () => number;
+}
+
+const description =
+  'Send an `id` to make the call idempotent: the same id with the same content answers 200 with the ' +
+  'stored event, with other content 409. `crossTenant`, `category`, `sequence`, `receivedAt` and ' +
+  '`recordedBy` are set by the server.';
+
+/** `POST /api/audit-logs` and `/batch`: events in, their place in the log out, after the commit. */
+export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
+  app.post(
+    '/api/audit-logs',
+    {
+      ...judgedByHandler,
+      bodyLimit: limits.eventBytesMax,
+      config: { scope: 'events:write', judgesDuplicateKeys: true },
+      schema: {
+        tags: ['Events'],
+        summary: 'Record an event',
+        description,
+        body: Type.Ref('AuditEventInput'),
+        response: {
+          201: Type.Ref('RecordedAuditEvent', { description: 'Recorded and durable.' }),
+          200: Type.Ref('RecordedAuditEvent', { description: 'Was recorded before.' }),
+        },
+      },
+    },
+    async (request, reply) => recordOne(request, reply, deps),
+  );
+  app.post(
+    '/api/audit-logs/batch',
+    {
+      ...judgedByHandler,
+      bodyLimit: limits.batchBytesMax,
+      config: { scope: 'events:write', judgesDuplicateKeys: true },
+      schema: {
+        tags: ['Events'],
+        summary: 'Record up to 1,000 events',
+        description:
+          'One bad event never blocks the others; the results always agree with what is stored.',
+        body: BatchInput,
+        response: { 200: BatchResults },
+      },
+    },
+    async (request) => ({ results: await recordBatch(request, deps) }),
+  );
+}
+
+function take(raw: unknown, request: FastifyRequest, deps: RecordDeps) {
+  const { catalogue, masker, sha, random, newUuid, now } = deps;
+  const { id, tenantId } = request.principal;
+  return takeEvent(raw, {
+    nowMs: now(),
+    random,
+    newUuid,
+    sha,
+    catalogue,
+    masker,
+    recordedBy: { kind: 'api_key', id },
+    boundTenantId: tenantId,
+  });
+}
+
+async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: RecordDeps) {
+  const duplicates = duplicateKeyProblem(request.duplicateKeys);
+  if (duplicates) throw errorOf(duplicates);
+  const taken = take(request.body, request, deps);
+  if (taken.refusal) throw errorOf(taken.refusal);
+  const { event, warnings } = taken;
+  const [outcome] = await deps.recorder.record([event], request.principal.recheckKeyId);
+  if (!outcome) throw new Error('an event without an outcome');
+  if (outcome.status === 'conflict') throw new AppError('id_conflict');
+  if (outcome.status === 'rejected') throw rejected(outcome);
+  reply.header('location', `/api/audit-logs/${eventIdFromUuid(event.uuid)}`);
+  reply.code(outcome.status === 'created' ? 201 : 200).type('application/json; charset=utf-8');
+  if (outcome.status === 'duplicate')
+    return recordedJson(outcome.stored, storedLeafHash(outcome.stored, deps.sha), []);
+  return recordedJson({ ...event, ...outcome }, outcome.leafHash, warnings);
+}
+
+function rejected({ code, detail }: { code: ErrorCode; detail: string }): AppError {
+  return code === 'unavailable' ? unavailable(detail) : new AppError(code, detail);
+}
+
+function errorOf(refusal: Refusal): AppError {
+  return new AppError(
+    refusal.code,
+    refusal.detail,
+    refusal.errors ? { errors: refusal.errors } : {},
+  );
+}
+
+function recordedJson(
+  event: StoredEvent,
+  hash: Uint8Array,
+  warnings: readonly WarningCode[],
+): string {
+  const json = eventJson(event, true, event.before !== null || event.after !== null);
+  return `${json.slice(0, -1)},"leafHash":"${Buffer.from(hash).toString('hex')}","warnings":${JSON.stringify(warnings)}}`;
+}
+
+// The same entry as was appended then: everything it hashes is stored with the event.
+function storedLeafHash(stored: StoredEvent, sha: Sha256): Uint8Array {
+  const commitment = commitmentOf(sha, segmentTexts(stored), stored.salts);
+  return leafHash(
+    sha,
+    encodeEntry({ receivedAtUs: stored.receivedAtMs * 1_000, eventUuid: stored.uuid, commitment }),
+  );
+}
+
+interface BatchResult {
+  index: number;
+  status: 'created' | 'duplicate' | 'rejected';
+  id?: string;
+  sequence?: number;
+  warnings?: WarningCode[];
+  error?: Refusal;
+}
+
+async function recordBatch(request: FastifyRequest, deps: RecordDeps): Promise<BatchResult[]> {
+  const events = batchEvents(request.body, request.duplicateKeys);
+  const results: BatchResult[] = [];
+  const accepted: { index: number; event: PreparedEvent; warnings: WarningCode[] }[] = [];
+  for (const [index, raw] of events.entries()) {
+    const prefix = `/events/${index}`;
+    const own = request.duplicateKeys.filter((path) => path.startsWith(`${prefix}/`));
+    const refusal = duplicateKeyProblem(own.map((path) => path.slice(prefix.length)));
+    const taken = refusal ? { refusal } : take(raw, request, deps);
+    if (taken.refusal) results[index] = { index, status: 'rejected', error: taken.refusal };
+    else accepted.push({ index, ...taken });
+  }
+  const outcomes = await deps.recorder.record(
+    accepted.map((each) => each.event),
+    request.principal.recheckKeyId,
+  );
+  // Nothing got through, so the whole call may be repeated; else each event has its own answer.
+  if (
+    outcomes.length === events.length &&
+    outcomes.every((each) => 'code' in each && each.code === 'unavailable')
+  ) {
+    throw unavailable('the database is not available; send the same ids again');
+  }
+  for (const [place, { index, event, warnings }] of accepted.entries()) {
+    const outcome = outcomes[place];
+    if (outcome) results[index] = resultOf(index, event, warnings, outcome);
+  }
+  return results;
+}
+
+function resultOf(
+  index: number,
+  event: PreparedEvent,
+  warnings: WarningCode[],
+  outcome: Outcome,
+): BatchResult {
+  const id = eventIdFromUuid(event.uuid);
+  if (outcome.status === 'created')
+    return { index, status: 'created', id, sequence: outcome.sequence, warnings };
+  if (outcome.status === 'duplicate')
+    return { index, status: 'duplicate', id, sequence: outcome.stored.sequence };
+  const error: Refusal =
+    outcome.status === 'conflict'
+      ? { code: 'id_conflict', detail: 'this id is stored with other content' }
+      : { code: outcome.code, detail: outcome.detail };
+  return { index, status: 'rejected', id, error };
+}
+
+/** The events of a batch; the envelope itself must be right, or nothing of it is taken. */
+function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[] {
+  const errors = duplicateKeys
+    .filter((path) => !/^\/events\/\d+\//.test(path))
+    .map((path) => ({ path, code: 'duplicate_key', message: 'is named twice' }));
+  const envelope =
+    typeof body === 'object' && body !== null && !Array.isArray(body) ? { ...body } : null;
+  for (const key of Object.keys(envelope ?? {})) {
+    if (key !== 'events')
+      errors.push({
+        path: `/${key}`,
+        code: 'unknown_field',
+        message: 'is not a field of this object',
+      });
+  }
+  const events = (envelope as { events?: unknown } | null)?.events;
+  if (!Array.isArray(events) || events.length === 0 || events.length > limits.batchEventsMax) {
+    errors.push({
+      path: '/events',
+      code: 'out_of_range',
+      message: `must be an array of 1 to ${limits.batchEventsMax} events`,
+    });
+  } else if (errors.length === 0) return events;
+  throw new AppError('validation_failed', 'the batch itself is not valid; nothing was recorded', {
+    errors,
+  });
+}
+
+function duplicateKeyProblem(paths: readonly string[]): Refusal | null {
+  if (paths.length === 0) return null;
+  const errors = paths.map((path) => ({ path, code: 'duplicate_key', message: 'is named twice' }));
+  return { code: 'validation_failed', detail: 'the event names a member twice', errors };
+}

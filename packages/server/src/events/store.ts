@@ -1,0 +1,260 @@
+import { firstUuidAt, type Plan, retentionCutoff, type Sha256 } from '@indelible/protocol';
+import type { Database, TenantTx, WriterTx } from '../db.ts';
+import { appendLogs, type LogAppend, type LogHead, planAppend } from '../log/store.ts';
+import {
+  boolArray,
+  byteaArray,
+  int2Array,
+  int8Array,
+  jsonArray,
+  textArray,
+  timeArray,
+  uuidArray,
+} from '../pg-arrays.ts';
+import type { Visibility } from './filter-sql.store.ts';
+import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';
+
+/** The columns of a `StoredEvent`, for every statement that reads whole events. */
+export const storedColumns = `tenant_id AS "tenantId", id AS uuid, sequence, received_at AS "receivedAtMs",
+  actor_id AS "actorId", actor_email AS "actorEmail", actor_role AS "actorRole", actor_ip AS "actorIp",
+  actor_user_agent AS "actorUserAgent", action, resource_type AS "resourceType",
+  resource_id AS "resourceId", resource_name AS "resourceName", diff, cross_tenant AS "crossTenant",
+  reason, category, recorded_by_kind AS "recordedByKind", recorded_by_id AS "recordedById", salts`;
+
+/** What became of one event of a batch, in the order given. */
+export type Appended =
+  | { status: 'created'; sequence: number; receivedAtMs: number; leafHash: Uint8Array }
+  | { status: 'duplicate'; stored: StoredEvent }
+  | { status: 'conflict' };
+
+/** The events of one tenant that join an append, behind its locked head. */
+export interface TenantBatch {
+  head: LogHead;
+  events: readonly PreparedEvent[];
+}
+
+/**
+ * Appends events to their tenants' logs within `tx`, whose heads are locked. Optimistic: repeated ids
+ * are looked up only when the insert meets one, because most batches have none.
+ */
+export async function appendEvents(
+  tx: WriterTx,
+  sha: Sha256,
+  batches: readonly TenantBatch[],
+  nowMs: number,
+): Promise<Appended[][]> {
+  const known = await storedElsewhere(tx, batches);
+  await tx.query('SAVEPOINT append');
+  for (;;) {
+    const fresh = batches.map((batch) => ({
+      head: batch.head,
+      events: withoutKnown(batch, known),
+    }));
+    const appends = fresh.map(({ head, events }) => planAppend(sha, head, events, nowMs));
+    const rows = fresh.flatMap(({ head, events }, b) => rowsOf(head, events, appends[b]));
+    if ((await insertEvents(tx, rows)) === rows.length) {
+      await appendLogs(
+        tx,
+        appends.filter((append) => append.leaves.length > 0),
+      );
+      return batches.map((batch, b) => outcomes(batch, known, appends[b]));
+    }
+    await tx.query('ROLLBACK TO SAVEPOINT append');
+    const found = await findStored(
+      tx,
+      rows.map((row) => row.event),
+      [0, 1, 2, 3],
+    );
+    if (found.size === 0) throw new Error('an insert met a conflict that cannot be found');
+    for (const [key, stored] of found) known.set(key, stored);
+  }
+}
+
+const keyOf = (e: { tenantId: string; uuid: string }) => `${e.tenantId}/${e.uuid}`;
+
+/** The primary key holds the class, so after a plan change older rows must be asked for by hand. */
+async function storedElsewhere(tx: WriterTx, batches: readonly TenantBatch[]) {
+  const moved = batches.filter((batch) => batch.head.otherClasses.length > 0);
+  if (moved.length === 0) return new Map<string, StoredEvent>();
+  const classes = [...new Set(moved.flatMap((batch) => batch.head.otherClasses))];
+  return findStored(
+    tx,
+    moved.flatMap((batch) => batch.events),
+    classes,
+  );
+}
+
+/** The first event of each id that is not stored yet; its repeats in the same batch are left out. */
+function withoutKnown(batch: TenantBatch, known: Map<string, StoredEvent>): PreparedEvent[] {
+  const firsts = new Map<string, PreparedEvent>();
+  for (const event of batch.events) {
+    if (!known.has(keyOf(event)) && !firsts.has(event.uuid)) firsts.set(event.uuid, event);
+  }
+  return [...firsts.values()];
+}
+
+interface Row {
+  event: PreparedEvent;
+  retentionClass: number;
+  sequence: number;
+  receivedUs: number;
+}
+
+function rowsOf(
+  head: LogHead,
+  events: readonly PreparedEvent[],
+  append: LogAppend | undefined,
+): Row[] {
+  if (!append) return [];
+  return events.map((event, index) => ({
+    event,
+    retentionClass: head.retentionClass,
+    sequence: head.size + index,
+    receivedUs: append.receivedUs,
+  }));
+}
+
+function outcomes(
+  batch: TenantBatch,
+  known: Map<string, StoredEvent>,
+  append: LogAppend | undefined,
+): Appended[] {
+  const fresh = withoutKnown(batch, known);
+  const receivedAtMs = (append?.receivedUs ?? 0) / 1_000;
+  const created = new Map(fresh.map((event, index) => [event, append?.leaves[index]]));
+  const firsts = new Map(fresh.map((event) => [event.uuid, event]));
+  return batch.events.map((event): Appended => {
+    const leaf = created.get(event);
+    if (leaf) return { status: 'created', receivedAtMs, ...leaf };
+    const first = firsts.get(event.uuid);
+    const sequence = first ? created.get(first)?.sequence : undefined;
+    const stored =
+      first && sequence !== undefined
+        ? { ...first, sequence, receivedAtMs }
+        : known.get(keyOf(event));
+    return stored && sameContent(event, stored)
+      ? { status: 'duplicate', stored }
+      : { status: 'conflict' };
+  });
+}
+
+/** Inserts rows of any tenants; returns how many were new. */
+async function insertEvents(tx: WriterTx, rows: readonly Row[]): Promise<number> {
+  if (rows.length === 0) return 0;
+  const of = <T>(pick: (event: PreparedEvent) => T): T[] => rows.map((row) => pick(row.event));
+  const { rowCount } = await tx.query({
+    name: 'insert-events',
+    text: `INSERT INTO audit_events (tenant_id, id, sequence, received_at, actor_id, resource_id,
+        recorded_by_id, retention_class, cross_tenant, recorded_by_kind, actor_email, actor_email_key,
+        actor_role, actor_ip, actor_user_agent, action, resource_type, resource_name, category, reason,
+        diff, before, after, salts)
+      SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int8[], $4::timestamptz[], $5::uuid[], $6::uuid[],
+        $7::uuid[], $8::int2[], $9::bool[], $10::text[], $11::text[], $12::text[],
+        $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],
+        $21::json[], $22::json[], $23::json[], $24::bytea[])
+      ON CONFLICT DO NOTHING`,
+    values: [
+      uuidArray(of((e) => e.tenantId)),
+      uuidArray(of((e) => e.uuid)),
+      int8Array(rows.map((row) => row.sequence)),
+      timeArray(rows.map((row) => row.receivedUs)),
+      uuidArray(of((e) => e.actorId)),
+      uuidArray(of((e) => e.resourceId)),
+      uuidArray(of((e) => e.recordedById)),
+      int2Array(rows.map((row) => row.retentionClass)),
+      boolArray(of((e) => e.crossTenant)),
+      textArray(of((e) => e.recordedByKind)),
+      textArray(of((e) => e.actorEmail)),
+      textArray(of((e) => e.actorEmailKey)),
+      textArray(of((e) => e.actorRole)),
+      textArray(of((e) => e.actorIp)),
+      textArray(of((e) => e.actorUserAgent)),
+      textArray(of((e) => e.action)),
+      textArray(of((e) => e.resourceType)),
+      textArray(of((e) => e.resourceName)),
+      textArray(of((e) => e.category)),
+      textArray(of((e) => e.reason)),
+      jsonArray(of((e) => e.diff)),
+      jsonArray(of((e) => e.before)),
+      jsonArray(of((e) => e.after)),
+      byteaArray(of((e) => e.salts)),
+    ],
+  });
+  return rowCount ?? 0;
+}
+
+/** Stored events with these tenants and ids, by `tenant/uuid`, in the retention classes named. */
+async function findStored(
+  tx: WriterTx,
+  events: readonly { tenantId: string; uuid: string }[],
+  classes: readonly number[],
+): Promise<Map<string, StoredEvent>> {
+  const { rows } = await tx.query<StoredEvent>({
+    name: 'find-stored',
+    text: `SELECT ${storedColumns}, before, after FROM audit_events
+      JOIN unnest($1::uuid[], $2::uuid[]) AS wanted (t, i) ON tenant_id = t AND id = i
+      WHERE retention_class = ANY ($3)`,
+    values: [
+      uuidArray(events.map((e) => e.tenantId)),
+      uuidArray(events.map((e) => e.uuid)),
+      int2Array(classes),
+    ],
+  });
+  return new Map(rows.map((row) => [keyOf(row), row]));
+}
+
+/**
+ * Makes the partitions that hold these moments; a no-op for those that exist. Its own transaction,
+ * because it must be there before the insert that needs it.
+ */
+export async function makePartitions(
+  tx: WriterTx,
+  wanted: readonly { retentionClass: number; timeMs: number }[],
+) {
+  for (const { retentionClass, timeMs } of wanted) {
+    await tx.query('SELECT make_partition($1::smallint, $2)', [retentionClass, new Date(timeMs)]);
+  }
+}
+
+/** One event with its states, or null. `oldest` is the first id the tenant's plan still shows. */
+export async function getEvent(
+  tx: TenantTx,
+  uuid: string,
+  classes: number[],
+  oldest: string,
+): Promise<StoredEvent | null> {
+  const { rows } = await tx.query<StoredEvent>({
+    name: 'get-event',
+    text: `SELECT ${storedColumns}, before, after FROM audit_events
+      WHERE tenant_id = $1 AND retention_class = ANY ($2) AND id = $3 AND id >= $4`,
+    values: [tx.tenantId, int2Array(classes), uuid, oldest],
+  });
+  return rows[0] ?? null;
+}
+
+/** What the tenant's current plan lets anybody see, or null for an unknown tenant. */
+export async function visibility(tx: TenantTx, nowMs: number): Promise<Visibility | null> {
+  const { rows } = await tx.query<{
+    plan: Plan;
+    legalHold: boolean;
+    current: number;
+    others: number[];
+    size: number;
+  }>({
+    name: 'visibility',
+    text: `SELECT plan, legal_hold AS "legalHold", retention_class AS current, other_classes AS others, size
+      FROM tenants JOIN log_heads ON tenant_id = id WHERE id = $1`,
+    values: [tx.tenantId],
+  });
+  const [row] = rows;
+  if (!row) return null;
+  const oldest = row.legalHold ? firstUuidAt(0) : firstUuidAt(retentionCutoff(row.plan, nowMs));
+  return { classes: [row.current, ...row.others], oldest, size: row.size };
+}
+
+/** Id of this installation, under which the service's own records stand. */
+export async function readServiceId(db: Database): Promise<string> {
+  const { rows } = await db.writer.query<{ id: string }>('SELECT id FROM installation');
+  if (!rows[0]) throw new Error('the database is not migrated; run `indelible migrate`');
+  return rows[0].id;
+}

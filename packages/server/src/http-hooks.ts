@@ -1,0 +1,56 @@
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance } from 'fastify';
+import type { Authenticator } from './auth.ts';
+import type { Metrics } from './metrics.ts';
+import { AppError } from './problem.ts';
+
+/** Every answer names its request; every request is counted and logged by its route, not its address. */
+export function answerWithId(http: FastifyInstance, metrics: Metrics): void {
+  http.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+  });
+  http.addHook('onSend', async (request, reply, payload) => {
+    if (request.principal) reply.header('cache-control', 'no-store');
+    return payload;
+  });
+  http.addHook('onResponse', async (request, reply) => {
+    const { method } = request;
+    const route = request.routeOptions.url ?? 'unknown';
+    const status = reply.statusCode;
+    metrics.request(method, route, status, reply.elapsedTime / 1_000);
+    request.log.info({ method, route, status, ms: Math.round(reply.elapsedTime) }, 'answered');
+  });
+}
+
+/** Every route names its scope, or the service does not start; `/docs` is public by design. */
+export function authenticateRoutes(http: FastifyInstance, authenticator: Authenticator): void {
+  http.decorateRequest('principal');
+  http.addHook('onRoute', ({ url, config }) => {
+    if (config?.scope !== undefined || url.startsWith('/docs')) return;
+    throw new Error(`the route ${url} names no scope`);
+  });
+  http.addHook('onRequest', async (request) => {
+    const { scope } = request.routeOptions.config;
+    if (request.is404 || scope === undefined || scope === 'public') return;
+    // Recording may use remembered keys: its flush asks the database again before it commits.
+    const cached = scope === 'events:write';
+    request.principal = await authenticator.authenticate(request.headers.authorization, { cached });
+    if (scope !== 'authenticated' && !request.principal.scopes.has(scope)) {
+      throw new AppError('forbidden', `this needs a credential with the scope ${scope}`);
+    }
+  });
+}
+
+/** Reads are limited per credential; writes have the queue's back-pressure instead. */
+export async function limitReads(http: FastifyInstance, maxPerMinute: number): Promise<void> {
+  await http.register(rateLimit, {
+    max: maxPerMinute,
+    timeWindow: 60_000,
+    hook: 'preHandler',
+    keyGenerator: (request) => request.principal.id,
+    allowList: (request) => request.method !== 'GET' || !request.principal,
+    errorResponseBuilder: () =>
+      new AppError('rate_limited', 'too many reads with this credential; wait as Retry-After says'),
+  });
+}

@@ -1,0 +1,186 @@
+import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import { parseStrictJson } from '@indelible/protocol';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type {
+  FastifyError,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchemaCompiler,
+} from 'fastify';
+import { isUnavailable } from './db.ts';
+import { fieldProblem, formats } from './json-schema.ts';
+import { AppError, problemOf, unavailable } from './problem.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** JSON Pointers of members that the body names twice. */
+    duplicateKeys: string[];
+  }
+  interface FastifyContextConfig {
+    /** The handler answers repeated members itself, event by event. */
+    judgesDuplicateKeys?: boolean;
+  }
+}
+
+/** An inbound id is kept only in a form that cannot forge a log line. */
+export function requestId(headers: Record<string, unknown>): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w-]{8,64}$/.test(given) ? given : randomUUID();
+}
+
+/** Bodies are strict JSON in UTF-8, uncompressed; anything else is refused before it is looked at. */
+export function acceptJsonOnly(app: FastifyInstance): void {
+  app.decorateRequest('duplicateKeys');
+  app.addHook('onRequest', async (request) => {
+    request.duplicateKeys = [];
+    const encoding = request.headers['content-encoding'];
+    if (encoding !== undefined && encoding !== 'identity') {
+      throw new AppError('unsupported_media_type', 'compressed bodies are not accepted');
+    }
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
+      const { value, duplicateKeys } = readJson(request.headers['content-type'] ?? '', body);
+      request.duplicateKeys = duplicateKeys;
+      return value;
+    },
+  );
+  app.addHook('preValidation', async (request) => {
+    if (request.duplicateKeys.length === 0 || request.routeOptions.config.judgesDuplicateKeys)
+      return;
+    throw new AppError('validation_failed', 'the body names a member twice', {
+      errors: request.duplicateKeys.map((path) => ({
+        path,
+        code: 'duplicate_key',
+        message: 'is named twice',
+      })),
+    });
+  });
+}
+
+function readJson(contentType: string, body: Buffer) {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1];
+  if (charset && !/^utf-?8$/i.test(charset)) {
+    throw new AppError('unsupported_media_type', 'bodies are JSON in UTF-8');
+  }
+  if (!isUtf8(body)) throw new AppError('malformed_json', 'the body is not valid UTF-8');
+  requireShallow(body);
+  try {
+    return parseStrictJson(body.toString());
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new AppError('malformed_json', 'the body is not valid JSON');
+  }
+}
+
+const depthMax = 200;
+const code = { quote: 0x22, backslash: 0x5c, '[': 0x5b, ']': 0x5d, '{': 0x7b, '}': 0x7d };
+
+// Eight megabytes of `[` keep JSON.parse busy for seconds; nobody's event is nested that deep.
+function requireShallow(body: Buffer): void {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at];
+    if (inString) {
+      if (byte === code.backslash) at++;
+      else if (byte === code.quote) inString = false;
+    } else if (byte === code.quote) inString = true;
+    else if (byte === code['['] || byte === code['{']) depth++;
+    else if (byte === code[']'] || byte === code['}']) depth--;
+    if (depth > depthMax) {
+      throw new AppError('malformed_json', `the body is nested deeper than ${depthMax}`);
+    }
+  }
+}
+
+/** Compiles the routes' schemas: every problem at once, nothing coerced, nothing removed. */
+export function schemaCompiler(): FastifySchemaCompiler<unknown> {
+  const ajv = new Ajv2020({ allErrors: true, strict: false, formats });
+  return ({ schema }) => ajv.compile(schema as object);
+}
+
+/** For routes that judge their input themselves; their schemas are documentation. */
+export const judgedByHandler = { validatorCompiler: () => () => true } as const;
+
+const fastifyCodes: Record<
+  string,
+  [
+    code: 'malformed_json' | 'unsupported_media_type' | 'payload_too_large' | 'invalid_parameter',
+    detail: string,
+  ]
+> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'the body is larger than this call takes'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'send application/json'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'malformed_json',
+    'the body is shorter or longer than its Content-Length',
+  ],
+  FST_ERR_CTP_EMPTY_TYPE: ['unsupported_media_type', 'send application/json'],
+  FST_ERR_BAD_URL: ['invalid_parameter', 'the path is not valid percent-encoded UTF-8'],
+  FST_ERR_MAX_PARAM_LENGTH: ['invalid_parameter', 'the path is too long'],
+};
+
+/** Turns anything thrown into the AppError the caller may see; null = an unexpected fault. */
+export function asAppError(error: unknown): AppError | null {
+  if (error instanceof AppError) return error;
+  if (isUnavailable(error)) return unavailable('the database is not available; try again');
+  if (!(error instanceof Error)) return null;
+  const { code, validation, validationContext } = error as FastifyError;
+  if (validation)
+    return invalid(validation as Parameters<typeof fieldProblem>[0][], validationContext);
+  const known = code === undefined ? undefined : fastifyCodes[code];
+  return known ? new AppError(known[0], known[1]) : null;
+}
+
+function invalid(
+  validation: Parameters<typeof fieldProblem>[0][],
+  context: string | undefined,
+): AppError {
+  const code = context === 'body' ? 'validation_failed' : 'invalid_parameter';
+  const errors = validation.map(fieldProblem);
+  return new AppError(code, `the request has ${errors.length} problem(s); see errors`, { errors });
+}
+
+/** Every error leaves as a problem document; an unexpected one is logged and says nothing of itself. */
+export function sendProblem(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const known = asAppError(error);
+  if (!known)
+    request.log.error({ err: error, route: request.routeOptions.url }, 'unexpected error');
+  const problem = problemOf(known ?? new AppError('internal_error'), request.id);
+  return reply
+    .code(problem.status)
+    .headers(known?.headers ?? {})
+    .type('application/problem+json')
+    .send(JSON.stringify(problem));
+}
+
+/** A path that exists with other methods answers 405 and names them; any other 404. */
+export function refuseUnknownCalls(app: FastifyInstance): void {
+  const known: { pattern: RegExp; methods: Set<string> }[] = [];
+  app.addHook('onRoute', ({ url, method }) => {
+    const source = url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+');
+    const pattern = new RegExp(`^${source}/?$`);
+    const methods = new Set([method].flat());
+    const same = known.find((route) => route.pattern.source === pattern.source);
+    if (same) for (const each of methods) same.methods.add(each);
+    else known.push({ pattern, methods });
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const [path = ''] = request.url.split('?');
+    const route = known.find(({ pattern }) => pattern.test(path));
+    if (!route || route.methods.has(request.method))
+      return sendProblem(new AppError('not_found'), request, reply);
+    const headers = { allow: [...route.methods].sort().join(', ') };
+    return sendProblem(new AppError('method_not_allowed', undefined, { headers }), request, reply);
+  });
+}

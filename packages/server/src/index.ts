@@ -1,0 +1,2 @@
+export { type Environment, readConfig } from './config.ts';
+export { migrateDatabase, type Service, startService } from './main.ts';

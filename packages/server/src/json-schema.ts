@@ -1,0 +1,42 @@
+import { isIP } from 'node:net';
+import { type FieldProblem, isUuid, parseTimestamp, pointerOf } from '@indelible/protocol';
+import type { ErrorObject } from 'ajv/dist/2020.js';
+
+/** The formats of our schemas, as the service reads them. */
+export const formats: Record<string, (text: string) => boolean> = {
+  uuid: isUuid,
+  'date-time': (text) => parseTimestamp(text) !== null,
+  email: (text) => /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text),
+  ip: (text) => isIP(text) !== 0 && !text.includes('%'),
+};
+
+const codes: Record<string, string> = {
+  required: 'required',
+  additionalProperties: 'unknown_field',
+  type: 'invalid_type',
+  maxLength: 'too_long',
+  minLength: 'too_short',
+  maxProperties: 'too_many',
+  maxItems: 'too_many',
+  minItems: 'too_few',
+  enum: 'invalid_value',
+  const: 'invalid_value',
+  minimum: 'out_of_range',
+  maximum: 'out_of_range',
+};
+
+/** An Ajv error as a field problem with a stable code. */
+export function fieldProblem(error: ErrorObject): FieldProblem {
+  const member = error.params.missingProperty ?? error.params.additionalProperty;
+  const path =
+    member === undefined ? error.instancePath : `${error.instancePath}${pointerOf(String(member))}`;
+  return { path, code: codes[error.keyword] ?? 'invalid_format', message: messageOf(error) };
+}
+
+function messageOf({ keyword, message, params }: ErrorObject): string {
+  if (keyword === 'required') return 'is required';
+  if (keyword === 'additionalProperties') return 'is not a field of this object';
+  if (keyword === 'format') return `is not a valid ${String(params.format)}`;
+  if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`;
+  return message ?? 'is not valid';
+}

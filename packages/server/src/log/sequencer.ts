@@ -1,0 +1,70 @@
+import { createFrontier, encodeEntry, leafHash, type Sha256, tileWidth } from '@indelible/protocol';
+
+/** A locked log head: the size of the tree, its compact range, and the last receive time. */
+export interface LogHead {
+  tenantId: string;
+  size: number;
+  frontier: Uint8Array;
+  lastReceivedUs: number;
+  retentionClass: number;
+  otherClasses: number[];
+}
+
+/** A complete tile; `rest` is what the entries kept in the tail do not hold yet (level 0 only). */
+export interface CompletedTile {
+  level: number;
+  index: number;
+  hash: Uint8Array;
+  rest: Uint8Array;
+}
+
+/** What one flush adds to one log. `leaves[i]` belongs to the i-th event given. */
+export interface LogAppend {
+  head: LogHead;
+  newSize: number;
+  frontier: Uint8Array;
+  receivedUs: number;
+  leaves: { sequence: number; leafHash: Uint8Array }[];
+  tail: { sequence: number; entry: Uint8Array }[];
+  tiles: CompletedTile[];
+}
+
+/**
+ * Numbers events behind a locked head and computes everything the append writes. Receive times never
+ * decrease within a log, even when the clock does. Pure: the same input gives the same bytes.
+ */
+export function planAppend(
+  sha: Sha256,
+  head: LogHead,
+  events: readonly { uuid: string; commitment: Uint8Array }[],
+  nowMs: number,
+): LogAppend {
+  const receivedUs = Math.max(nowMs * 1_000, head.lastReceivedUs);
+  const tiles: CompletedTile[] = [];
+  let entries: LogAppend['tail'] = [];
+  const tree = createFrontier(head, sha, (nodeLevel, index, hash) => {
+    if (nodeLevel === 0 || nodeLevel % 8 !== 0) return;
+    const level = nodeLevel / 8 - 1;
+    tiles.push({ level, index, hash, rest: level === 0 ? concat(entries) : new Uint8Array() });
+    if (level === 0) entries = [];
+  });
+  const leaves = events.map(({ uuid, commitment }, offset) => {
+    const sequence = head.size + offset;
+    const entry = encodeEntry({ receivedAtUs: receivedUs, eventUuid: uuid, commitment });
+    const hash = leafHash(sha, entry);
+    entries.push({ sequence, entry });
+    tree.append(hash);
+    return { sequence, leafHash: hash };
+  });
+  const { size, frontier } = tree.state();
+  return { head, newSize: size, frontier, receivedUs, leaves, tail: entries, tiles };
+}
+
+function concat(entries: LogAppend['tail']): Uint8Array {
+  return Buffer.concat(entries.map(({ entry }) => entry));
+}
+
+/** Index of the tile that holds this sequence, and the place within it. */
+export function tilePlace(sequence: number): { index: number; offset: number } {
+  return { index: Math.floor(sequence / tileWidth), offset: sequence % tileWidth };
+}

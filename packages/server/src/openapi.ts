@@ -1,0 +1,65 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import { errorCodes } from '@indelible/protocol';
+import type { FastifyInstance } from 'fastify';
+import { type TSchema, Type } from 'typebox';
+import { EventInput, FieldError, FullEvent, ListedEvent, RecordedEvent } from './events/schemas.ts';
+
+const ProblemSchema = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    code: Type.Enum(Object.keys(errorCodes)),
+    requestId: Type.String(),
+    errors: Type.Optional(Type.Array(FieldError)),
+  },
+  { additionalProperties: false, $id: 'Problem', title: 'Problem' },
+);
+
+/** OpenAPI 3.1 at `/openapi.json`, made of the very schemas that validate; rendered at `/docs`. */
+export async function documentApi(app: FastifyInstance): Promise<void> {
+  for (const schema of [EventInput, FullEvent, ListedEvent, RecordedEvent, ProblemSchema])
+    app.addSchema(schema);
+  app.addHook('onRoute', (route) => {
+    if (route.schema && !route.schema.hide)
+      route.schema.response = withProblem(route.schema.response);
+  });
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Indelible',
+        version: '0.1.0',
+        description:
+          'An immutable, tenant-scoped audit log that tenants can verify for themselves.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`idl_…`) or a JWT.' },
+        },
+      },
+      security: [{ bearer: [] }],
+    },
+    refResolver: {
+      buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`),
+    },
+  });
+  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
+  app.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, async () =>
+    app.swagger(),
+  );
+}
+
+/** Every call can answer with a problem document. */
+function withProblem(response: unknown): Record<string, unknown> {
+  return {
+    ...(response as Record<string, TSchema> | undefined),
+    default: {
+      description: 'A problem document (RFC 9457); `code` is stable.',
+      content: { 'application/problem+json': { schema: Type.Ref('Problem') } },
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+import { Type } from 'typebox';
+import type { Database } from './db.ts';
+import { AppError, unavailable } from './problem.ts';
+
+const Healthy = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
+
+/** Liveness, readiness and metrics, for whoever runs the service. */
+export function operationsRoutes(
+  app: FastifyInstance,
+  deps: { db: Database; registry: Registry; metricsToken: string | null },
+): void {
+  const common = { config: { scope: 'public' as const } };
+  app.get(
+    '/healthz',
+    {
+      ...common,
+      schema: { tags: ['Operations'], summary: 'Is the process alive', response: { 200: Healthy } },
+    },
+    async () => ({ status: 'ok' }),
+  );
+  app.get(
+    '/readyz',
+    {
+      ...common,
+      schema: {
+        tags: ['Operations'],
+        summary: 'Can it record and read',
+        response: { 200: Healthy },
+      },
+    },
+    async () => {
+      await Promise.all([deps.db.reader.query('SELECT 1'), deps.db.writer.query('SELECT 1')]).catch(
+        () => {
+          throw unavailable('the database is not available');
+        },
+      );
+      return { status: 'ok' };
+    },
+  );
+  app.get(
+    '/metrics',
+    {
+      ...common,
+      schema: {
+        tags: ['Operations'],
+        summary: 'Prometheus metrics',
+        description: 'With METRICS_TOKEN set: `Authorization: Bearer <token>`.',
+        response: {
+          200: {
+            description: 'Text exposition format',
+            content: { 'text/plain': { schema: Type.String() } },
+          },
+        },
+      },
+    },
+    async (request, reply) => {
+      const sent = request.headers.authorization ?? '';
+      if (deps.metricsToken !== null && !sameText(sent, `Bearer ${deps.metricsToken}`)) {
+        throw new AppError('unauthenticated', 'the metrics need their token');
+      }
+      return reply.type(deps.registry.contentType).send(await deps.registry.metrics());
+    },
+  );
+}
+
+// Hashed first, so that the time taken tells nothing, not even the length.
+function sameText(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}

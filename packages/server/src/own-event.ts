@@ -1,0 +1,33 @@
+import type { Diff, JsonValue } from '@indelible/protocol';
+import type { FastifyRequest } from 'fastify';
+import type { WriterTx } from './db.ts';
+
+/** Something the service did, or let somebody do, as it goes into the tenant's own log. */
+export interface OwnEvent {
+  actor: {
+    id: string;
+    email: string | null;
+    role: string;
+    ip: string | null;
+    userAgent: string | null;
+  };
+  action: string;
+  resource: { type: string; id: string; name: string | null };
+  before?: JsonValue;
+  after?: JsonValue;
+  /** Computed from the states when it is left out. */
+  diff?: Diff;
+  reason?: string | null;
+}
+
+/**
+ * Appends the event to the tenant's log inside the transaction of what it describes: both are
+ * stored, or neither. The log must be open. Takes the lock of the log's head, so it comes last.
+ */
+export type RecordOwn = (tx: WriterTx, tenantId: string, event: OwnEvent) => Promise<void>;
+
+/** The authenticated caller as the actor of an event. */
+export function actorOf(request: FastifyRequest): OwnEvent['actor'] {
+  const { id, email, role } = request.principal;
+  return { id, email, role, ip: request.ip, userAgent: request.headers['user-agent'] || null };
+}

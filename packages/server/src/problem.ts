@@ -1,0 +1,51 @@
+import { type ErrorCode, errorCodes, type FieldProblem } from '@indelible/protocol';
+
+/** An error with a stable code of `errorCodes`; everything else that is thrown is a 500 or a 503. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly errors: FieldProblem[] | undefined;
+  /** Response headers, such as `Retry-After` in seconds. */
+  readonly headers: Record<string, string>;
+
+  constructor(
+    code: ErrorCode,
+    detail?: string,
+    more: { errors?: FieldProblem[]; headers?: Record<string, string> } = {},
+  ) {
+    super(detail ?? errorCodes[code].title);
+    this.code = code;
+    this.errors = more.errors;
+    this.headers = more.headers ?? {};
+  }
+}
+
+/** The answer for a service that cannot take or show anything just now; the caller may retry. */
+export function unavailable(detail: string, retryAfterSeconds = 1): AppError {
+  return new AppError('unavailable', detail, {
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  });
+}
+
+/** RFC 9457 problem document. `type` is the anchor of the code in docs/errors.md, as a URN. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: ErrorCode;
+  requestId: string;
+  errors?: FieldProblem[];
+}
+
+export function problemOf(error: AppError, requestId: string): Problem {
+  const { status, title } = errorCodes[error.code];
+  return {
+    type: `urn:indelible:error:${error.code}`,
+    title,
+    status,
+    detail: error.message,
+    code: error.code,
+    requestId,
+    ...(error.errors ? { errors: error.errors } : {}),
+  };
+}

@@ -1,0 +1,49 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+
+/** Encrypts secrets that the service must be able to read again, such as webhook secrets. */
+export interface Sealer {
+  /**
+   * `version 1 ‖ 12-byte nonce ‖ ciphertext ‖ 16-byte tag`, AES-256-GCM. `context` names the place
+   * the secret belongs to (`tenant-restore-secret:<id>`) and is authenticated with it.
+   */
+  seal(context: string, secret: string): Buffer;
+  /** Throws when it was sealed with another key or context, or was changed. */
+  open(context: string, sealed: Uint8Array): string;
+}
+
+const version = 1;
+const nonceBytes = 12;
+const tagBytes = 16;
+const headBytes = 1 + nonceBytes;
+
+/** A sealer under its own key, derived by HKDF-SHA-256 (RFC 5869) from the session secret. */
+export function createSealer(sessionSecret: string): Sealer {
+  const key = new Uint8Array(hkdfSync('sha256', sessionSecret, '', 'indelible/sealed/v1', 32));
+  return {
+    seal(context, secret) {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
+      // The context binds it to its row: whoever can write the table cannot move secrets around.
+      cipher.setAAD(Buffer.from(context));
+      const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
+      return Buffer.concat([Uint8Array.of(version), nonce, text, cipher.getAuthTag()]);
+    },
+    open(context, sealed) {
+      if (sealed[0] !== version || sealed.length < headBytes + tagBytes) throw cannotOpen();
+      const nonce = sealed.subarray(1, headBytes);
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
+      decipher.setAAD(Buffer.from(context));
+      decipher.setAuthTag(sealed.subarray(-tagBytes));
+      const text = decipher.update(sealed.subarray(headBytes, -tagBytes));
+      try {
+        return Buffer.concat([text, decipher.final()]).toString('utf8');
+      } catch {
+        throw cannotOpen();
+      }
+    },
+  };
+}
+
+function cannotOpen(): Error {
+  return new Error('a sealed secret cannot be opened: was SESSION_SECRET changed?');
+}

@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto';
+import type { WriterTx } from '../db.ts';
+import type { OwnEvent, RecordOwn } from '../own-event.ts';
+import { AppError } from '../problem.ts';
+import type { Sealer } from '../sealed.ts';
+import {
+  insertTenant,
+  lockTenant,
+  setRestoreSecret,
+  type TenantRow,
+  updateTenant,
+} from './store.ts';
+import {
+  changedSettings,
+  retentionClassOf,
+  sameSettings,
+  settingsOf,
+  type TenantSettings,
+  weakensRetention,
+} from './tenant-settings.ts';
+
+export interface PutTenantDeps {
+  now: () => number;
+  sealer: Sealer;
+  recordOwn: RecordOwn;
+  /** Begins the tenant's log, or moves its new events to another retention class. */
+  openLog: (tx: WriterTx, tenantId: string, retentionClass: number) => Promise<void>;
+}
+
+export interface PutTenant {
+  /** Lower-case UUID. */
+  id: string;
+  change: Partial<TenantSettings>;
+  actor: OwnEvent['actor'];
+  /** The declared reason; needed to lift a hold and to downgrade, recorded whenever given. */
+  reason: string | null;
+}
+
+export interface WrittenTenant {
+  created: boolean;
+  tenant: TenantRow;
+  /** Only when the restore URL was set or changed; never readable again. */
+  restoreSecret: string | null;
+}
+
+/** Names the row that a sealed restore secret belongs to. */
+export const restoreSecretContext = (tenantId: string) => `tenant-restore-secret:${tenantId}`;
+
+/**
+ * Creates or changes a tenant, and records it in the tenant's own log, all in `tx`: the tenant's row
+ * is locked before the head of its log, as everywhere. A change that changes nothing is not recorded.
+ * Throws `validation_failed` (a new tenant without name or plan) and `reason_required`.
+ */
+export async function putTenant(
+  tx: WriterTx,
+  deps: PutTenantDeps,
+  put: PutTenant,
+): Promise<WrittenTenant> {
+  const existing = await lockTenant(tx, put.id);
+  if (existing !== null) return changeTenant(tx, deps, put, existing);
+  const nowMs = deps.now();
+  const settings = changedSettings(null, put.change);
+  const tenant = { id: put.id, ...settings, createdAtMs: nowMs, updatedAtMs: nowMs };
+  // Somebody else created it after the look: then this is a change like any other.
+  if (!(await insertTenant(tx, tenant))) return putTenant(tx, deps, put);
+  const restoreSecret = await renewRestoreSecret(tx, deps.sealer, null, tenant);
+  await deps.openLog(tx, tenant.id, retentionClassOf(tenant));
+  await deps.recordOwn(tx, tenant.id, tenantEvent('create', put, null, tenant));
+  return { created: true, tenant, restoreSecret };
+}
+
+async function changeTenant(
+  tx: WriterTx,
+  deps: PutTenantDeps,
+  put: PutTenant,
+  before: TenantRow,
+): Promise<WrittenTenant> {
+  const settings = changedSettings(settingsOf(before), put.change);
+  if (sameSettings(settings, before))
+    return { created: false, tenant: before, restoreSecret: null };
+  if (put.reason === null && weakensRetention(before, settings)) {
+    const sentence =
+      'lifting a legal hold or choosing a smaller plan needs the header X-Access-Reason';
+    throw new AppError('reason_required', sentence);
+  }
+  const tenant = { ...before, ...settings, updatedAtMs: deps.now() };
+  await updateTenant(tx, tenant);
+  const restoreSecret = await renewRestoreSecret(tx, deps.sealer, before.restoreUrl, tenant);
+  await deps.openLog(tx, tenant.id, retentionClassOf(tenant));
+  await deps.recordOwn(tx, tenant.id, tenantEvent('update', put, before, tenant));
+  return { created: false, tenant, restoreSecret };
+}
+
+/** Another URL gets another secret: who knew the old one cannot sign for the new one. */
+async function renewRestoreSecret(
+  tx: WriterTx,
+  sealer: Sealer,
+  formerUrl: string | null,
+  { id, restoreUrl }: TenantRow,
+): Promise<string | null> {
+  if (restoreUrl === formerUrl) return null;
+  const secret = restoreUrl === null ? null : `whsec_${randomBytes(32).toString('base64')}`;
+  const sealed = secret === null ? null : sealer.seal(restoreSecretContext(id), secret);
+  await setRestoreSecret(tx, id, sealed);
+  return secret;
+}
+
+function tenantEvent(
+  action: 'create' | 'update',
+  { actor, reason }: PutTenant,
+  before: TenantRow | null,
+  after: TenantRow,
+): OwnEvent {
+  const resource = { type: 'tenant', id: after.id, name: after.name };
+  const states = { ...(before && { before: settingsOf(before) }), after: settingsOf(after) };
+  return { actor, action, resource, ...states, reason };
+}

@@ -1,0 +1,127 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { formatTimestamp } from '@indelible/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Principal } from '../auth.ts';
+import { type Database, readTenant, write } from '../db.ts';
+import { judgedByHandler } from '../http.ts';
+import { PageQuery, pageOf, readPage } from '../keyset-page.ts';
+import { accessReasonHeader, headerValues, parseAccessReason } from '../operator-access.ts';
+import { actorOf } from '../own-event.ts';
+import { AppError } from '../problem.ts';
+import { type PutTenantDeps, putTenant } from './put-tenant.store.ts';
+import { Tenant, TenantChange, TenantPage, TenantParams, WrittenTenant } from './schemas.ts';
+import { getTenant, listTenants, type TenantRow } from './store.ts';
+import { settingsOf } from './tenant-settings.ts';
+
+export interface TenantRouteDeps extends PutTenantDeps {
+  db: Database;
+}
+
+const tags = ['Tenants'];
+
+/** Creates, changes, shows and lists tenants. */
+export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void {
+  const typed = app.withTypeProvider<TypeBoxTypeProvider>();
+
+  typed.put('/api/tenants/:id', putOptions, async (request, reply) => {
+    requirePlatform(request.principal);
+    const put = {
+      id: request.params.id.toLowerCase(),
+      change: request.body,
+      actor: actorOf(request),
+      reason: declaredReason(request),
+    };
+    const written = await write(deps.db, (tx) => putTenant(tx, deps, put));
+    const { created, tenant, restoreSecret } = written;
+    reply.code(created ? 201 : 200);
+    return { ...shown(tenant), ...(restoreSecret === null ? {} : { restoreSecret }) };
+  });
+
+  typed.get('/api/tenants/:id', getOptions, async (request) => {
+    const id = request.params.id.toLowerCase();
+    requireMaySee(request.principal, id);
+    const tenant = await readTenant(deps.db, id, getTenant);
+    if (tenant === null) throw new AppError('not_found');
+    return shown(tenant);
+  });
+
+  typed.get('/api/tenants', listOptions, async (request) => {
+    requirePlatform(request.principal);
+    const { limit, from } = readPage(request.url);
+    const found = await write(deps.db, (tx) => listTenants(tx, from, limit + 1));
+    const { rows, pagination } = pageOf(found, limit);
+    return { data: rows.map(shown), pagination };
+  });
+}
+
+const putOptions = {
+  config: { scope: 'tenants:write' },
+  schema: {
+    tags,
+    summary: 'Create or change a tenant',
+    description:
+      'Needs a platform-bound credential. Lifting a legal hold or choosing a smaller plan needs the ' +
+      "header `X-Access-Reason`. Every change is recorded in the tenant's own log.",
+    params: TenantParams,
+    body: TenantChange,
+    response: {
+      200: WrittenTenant,
+      201: WrittenTenant,
+    },
+  },
+} as const;
+
+const getOptions = {
+  config: { scope: 'authenticated' },
+  schema: {
+    tags,
+    summary: 'One tenant',
+    description: 'For a credential with `tenants:write`, and for an admin of this very tenant.',
+    params: TenantParams,
+    response: {
+      200: Tenant,
+    },
+  },
+} as const;
+
+const listOptions = {
+  ...judgedByHandler,
+  config: { scope: 'tenants:write' },
+  schema: {
+    tags,
+    summary: 'Every tenant',
+    description: 'Needs a platform-bound credential.',
+    querystring: PageQuery,
+    response: {
+      200: TenantPage,
+    },
+  },
+} as const;
+
+function requirePlatform(principal: Principal): void {
+  if (principal.tenantId === null) return;
+  throw new AppError('forbidden', 'this needs a credential that is bound to the platform');
+}
+
+/** Another tenant's id gets the answer of one that does not exist. */
+function requireMaySee({ role, scopes, tenantId }: Principal, id: string): void {
+  if (role !== 'admin' && !scopes.has('tenants:write')) {
+    throw new AppError('forbidden', 'this needs the scope tenants:write');
+  }
+  if (tenantId !== null && tenantId !== id) throw new AppError('not_found');
+}
+
+/** Null when the header is absent; a wrong one is refused even where none is needed. */
+function declaredReason({ raw }: FastifyRequest): string | null {
+  const declared = headerValues(raw.rawHeaders, accessReasonHeader);
+  return declared.length === 0 ? null : parseAccessReason(declared);
+}
+
+function shown(tenant: TenantRow) {
+  return {
+    id: tenant.id,
+    ...settingsOf(tenant),
+    createdAt: formatTimestamp(tenant.createdAtMs),
+    updatedAt: formatTimestamp(tenant.updatedAtMs),
+  };
+}

@@ -1,0 +1,70 @@
+import { plans } from '@indelible/protocol';
+import { Type } from 'typebox';
+import { label, nullable, strict, time, uuid } from '../field-schemas.ts';
+import { Pagination } from '../keyset-page.ts';
+import { outboundUrlMax } from '../outbound-url.ts';
+import { locales } from './tenant-settings.ts';
+
+const settings = {
+  name: label('What people call the tenant.'),
+  plan: Type.Enum([...plans], {
+    description: 'Starter keeps 30 days, Pro 1 year, Enterprise 7 years.',
+  }),
+  locale: Type.Enum([...locales], { description: 'Language of mail and panel; `en` at first.' }),
+  timeZone: Type.String({
+    format: 'time-zone',
+    maxLength: 64,
+    description: 'IANA time zone in which times are shown; `UTC` at first.',
+    examples: ['Europe/Madrid', 'America/Sao_Paulo'],
+  }),
+  notifyEmails: Type.Array(Type.String({ format: 'email', maxLength: 320 }), {
+    maxItems: 20,
+    uniqueItems: true,
+    description: 'Who is mailed about exports, failing webhooks and weakened retention.',
+  }),
+  restoreUrl: nullable({
+    format: 'outbound-url',
+    maxLength: outboundUrlMax,
+    description:
+      'Called to restore a former state: https, or http on loopback; `null` removes it. Setting another ' +
+      'URL makes a new `restoreSecret`.',
+  }),
+  legalHold: Type.Boolean({ description: 'While true, nothing is hidden or removed by age.' }),
+};
+
+export const TenantParams = Type.Object({ id: uuid('The tenant.') }, strict);
+
+/** What PUT takes: omitted fields keep their value; a new tenant needs name and plan. */
+export const TenantChange = Type.Partial(Type.Object(settings), {
+  ...strict,
+  title: 'TenantChange',
+  description: 'Omitted fields keep their value; a new tenant needs `name` and `plan`.',
+});
+
+const shown = {
+  id: uuid('Chosen by the host product.'),
+  ...settings,
+  createdAt: time('When it was created here.'),
+  updatedAt: time('When a setting last changed.'),
+};
+
+export const Tenant = Type.Object(shown, {
+  ...strict,
+  title: 'Tenant',
+  description: 'The tenant as it is now.',
+});
+
+const restoreSecret = Type.String({
+  pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
+  description: 'Signs restore calls (Standard Webhooks); shown this once, when the URL is set.',
+});
+
+export const WrittenTenant = Type.Object(
+  { ...shown, restoreSecret: Type.Optional(restoreSecret) },
+  { ...strict, title: 'WrittenTenant', description: 'The tenant as it is now.' },
+);
+
+export const TenantPage = Type.Object(
+  { data: Type.Array(Tenant), pagination: Pagination },
+  { ...strict, description: 'One page of tenants, by id.' },
+);

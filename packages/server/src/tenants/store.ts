@@ -1,0 +1,94 @@
+import type { TenantTx, WriterTx } from '../db.ts';
+import type { TenantSettings } from './tenant-settings.ts';
+
+/** A tenant as it is stored, without its restore secret. */
+export interface TenantRow extends TenantSettings {
+  id: string;
+  createdAtMs: number;
+  updatedAtMs: number;
+}
+
+const columns = `id, name, plan, locale, time_zone AS "timeZone", notify_emails AS "notifyEmails",
+  restore_url AS "restoreUrl", legal_hold AS "legalHold",
+  created_at AS "createdAtMs", updated_at AS "updatedAtMs"`;
+
+/** The tenant of this transaction, or null. */
+export async function getTenant(tx: TenantTx): Promise<TenantRow | null> {
+  const { rows } = await tx.query<TenantRow>({
+    name: 'get-tenant',
+    text: `SELECT ${columns} FROM tenants WHERE id = $1`,
+    values: [tx.tenantId],
+  });
+  return rows[0] ?? null;
+}
+
+/** Tenants by id, from this one on. Administration: spans tenants. */
+export async function listTenants(tx: WriterTx, from: string, count: number): Promise<TenantRow[]> {
+  const { rows } = await tx.query<TenantRow>({
+    name: 'list-tenants',
+    text: `SELECT ${columns} FROM tenants WHERE id >= $1 ORDER BY id LIMIT $2`,
+    values: [from, count],
+  });
+  return rows;
+}
+
+/** Whether there is such a tenant; tenants are never removed. */
+export async function tenantExists(tx: WriterTx, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'tenant-exists',
+    text: 'SELECT FROM tenants WHERE id = $1',
+    values: [id],
+  });
+  return rowCount === 1;
+}
+
+/** The tenant, locked against other changes until the transaction ends, or null. */
+export async function lockTenant(tx: WriterTx, id: string): Promise<TenantRow | null> {
+  const { rows } = await tx.query<TenantRow>({
+    name: 'lock-tenant',
+    // Not FOR UPDATE: new API keys that refer to the row need not wait.
+    text: `SELECT ${columns} FROM tenants WHERE id = $1 FOR NO KEY UPDATE`,
+    values: [id],
+  });
+  return rows[0] ?? null;
+}
+
+/** False when another transaction made it first; that one has committed by then. */
+export async function insertTenant(tx: WriterTx, tenant: TenantRow): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'insert-tenant',
+    text: `INSERT INTO tenants (id, name, plan, locale, time_zone, notify_emails, restore_url, legal_hold,
+        created_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+    values: [...settingValues(tenant), new Date(tenant.createdAtMs), new Date(tenant.updatedAtMs)],
+  });
+  return rowCount === 1;
+}
+
+/** Replaces every setting of a locked tenant. */
+export async function updateTenant(tx: WriterTx, tenant: TenantRow): Promise<void> {
+  await tx.query({
+    name: 'update-tenant',
+    text: `UPDATE tenants SET name = $2, plan = $3, locale = $4, time_zone = $5, notify_emails = $6,
+        restore_url = $7, legal_hold = $8, updated_at = $9 WHERE id = $1`,
+    values: [...settingValues(tenant), new Date(tenant.updatedAtMs)],
+  });
+}
+
+function settingValues(tenant: TenantRow): unknown[] {
+  const { id, name, plan, locale, timeZone, notifyEmails, restoreUrl, legalHold } = tenant;
+  return [id, name, plan, locale, timeZone, notifyEmails, restoreUrl, legalHold];
+}
+
+/** Keeps the sealed secret that restore calls are signed with, or (null) forgets it. */
+export async function setRestoreSecret(
+  tx: WriterTx,
+  id: string,
+  sealed: Uint8Array | null,
+): Promise<void> {
+  await tx.query({
+    name: 'set-restore-secret',
+    text: 'UPDATE tenants SET restore_secret = $2 WHERE id = $1',
+    values: [id, sealed],
+  });
+}

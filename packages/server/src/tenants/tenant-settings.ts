@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type FieldProblem, type Plan, plans } from '@indelible/protocol';
+import { AppError } from '../problem.ts';
+
+export const locales = ['en', 'es', 'pt-BR'] as const;
+export type Locale = (typeof locales)[number];
+
+/** What can be decided about a tenant; the public fields that its log shows before and after. */
+export type TenantSettings = {
+  name: string;
+  plan: Plan;
+  locale: Locale;
+  timeZone: string;
+  notifyEmails: string[];
+  restoreUrl: string | null;
+  legalHold: boolean;
+};
+
+const defaults = {
+  locale: 'en',
+  timeZone: 'UTC',
+  notifyEmails: [],
+  restoreUrl: null,
+  legalHold: false,
+} as const satisfies Partial<TenantSettings>;
+
+/**
+ * The settings after a change in which omitted fields keep their value, or for a new tenant
+ * (`before` null) take the default. Throws `validation_failed` when a new one lacks name or plan.
+ */
+export function changedSettings(
+  before: TenantSettings | null,
+  change: Partial<TenantSettings>,
+): TenantSettings {
+  if (before !== null) return { ...before, ...change };
+  const { name, plan } = change;
+  if (name !== undefined && plan !== undefined) {
+    return { ...defaults, notifyEmails: [], ...change, name, plan };
+  }
+  const missing = (['name', 'plan'] as const).filter((field) => change[field] === undefined);
+  const errors = missing.map((field): FieldProblem => {
+    return { path: `/${field}`, code: 'required', message: 'is required for a new tenant' };
+  });
+  throw new AppError('validation_failed', 'a new tenant needs a name and a plan', { errors });
+}
+
+/** The settings alone, of anything that has them. */
+export function settingsOf(from: TenantSettings): TenantSettings {
+  const { name, plan, locale, timeZone, notifyEmails, restoreUrl, legalHold } = from;
+  return { name, plan, locale, timeZone, notifyEmails, restoreUrl, legalHold };
+}
+
+export function sameSettings(one: TenantSettings, other: TenantSettings): boolean {
+  return isDeepStrictEqual(settingsOf(one), settingsOf(other));
+}
+
+/** Whether a change takes protection from what is recorded: it needs a declared reason. */
+export function weakensRetention(before: TenantSettings, after: TenantSettings): boolean {
+  const liftsHold = before.legalHold && !after.legalHold;
+  return liftsHold || plans.indexOf(after.plan) < plans.indexOf(before.plan);
+}
+
+/** The class that new events take: 0 Starter, 1 Pro, 2 Enterprise, 3 held whatever the plan. */
+export function retentionClassOf({ plan, legalHold }: TenantSettings): number {
+  return legalHold ? 3 : plans.indexOf(plan);
+}

@@ -1,0 +1,178 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { InjectOptions } from 'fastify';
+import pg from 'pg';
+import pino from 'pino';
+import { inject as provided } from 'vitest';
+import { type App, buildApp } from '../app.ts';
+import { type Environment, readConfig } from '../config.ts';
+import { type Database, openDatabase } from '../db.ts';
+import { expectAnswerAsDocumented } from './documented.ts';
+import { databaseUrl } from './global-setup.ts';
+
+export const platformKey = 'idl_platform_a-key-that-only-tests-know-0123456789';
+
+/** A service on a database of its own, built as in production, spoken to without a socket. */
+export interface TestService {
+  app: App;
+  db: Database;
+  ownerUrl: string;
+  servingUrl: string;
+  /** The service's clock; move it to move time. */
+  clock: { now: number };
+  /** Sends a request as the platform key unless told otherwise; checks the answer against OpenAPI. */
+  call(options: CallOptions): Promise<Answer>;
+  /** A new tenant of this plan with a key of all tenant scopes. */
+  tenant(plan?: string): Promise<{ id: string; key: string }>;
+  /** A client with the owner's rights, for looking at and damaging what is stored. */
+  owner: pg.Client;
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS';
+  url: string;
+  /** Bearer credential; null sends none. */
+  key?: string | null;
+  headers?: Record<string, string | string[]>;
+  body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  raw?: string | Buffer;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, unknown>;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape OpenAPI has checked
+  body: any;
+}
+
+/** Makes a fresh database from the migrated template and a service on it. */
+export async function testService(env: Environment = {}, poolSize = 6): Promise<TestService> {
+  const { ownerUrl, servingUrl } = provided('postgres');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await clone(ownerUrl, name);
+  const urls = { ownerUrl: databaseUrl(ownerUrl, name), servingUrl: databaseUrl(servingUrl, name) };
+  const owner = new pg.Client({
+    connectionString: urls.ownerUrl,
+    options: '-c search_path=indelible',
+  });
+  await owner.connect();
+  const clock = { now: Date.now() };
+  const { app, db } = await serviceOn(urls.servingUrl, clock, env, poolSize);
+  const call = (options: CallOptions) => callOn(app, options);
+  return {
+    app,
+    db,
+    ...urls,
+    clock,
+    owner,
+    call,
+    tenant: (plan = 'Enterprise') => makeTenant(call, plan),
+    close: async () => {
+      await app.http.close();
+      await db.close();
+      await owner.end();
+      await drop(ownerUrl, name);
+    },
+  };
+}
+
+/** A further service process, in effect, on the same database. */
+export async function serviceOn(
+  servingUrl: string,
+  clock: { now: number },
+  env: Environment = {},
+  poolSize = 6,
+) {
+  const config = readConfig({ PLATFORM_API_KEY: platformKey, DATABASE_URL: servingUrl, ...env });
+  const db = openDatabase(servingUrl, { poolSize, onIdleError: () => {} });
+  const logger = pino({ level: env.LOG_LEVEL ?? 'silent' });
+  const sessionSecret = 'a session secret for tests, at least 32 bytes';
+  return { app: await buildApp({ config, db, now: () => clock.now, logger, sessionSecret }), db };
+}
+
+async function callOn(app: App, options: CallOptions): Promise<Answer> {
+  const { method = 'GET', url, key = platformKey, headers = {}, body, raw } = options;
+  const request: InjectOptions = {
+    method,
+    url,
+    headers: {
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined && raw === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+  };
+  const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+  const answer = await app.http.inject(payload === undefined ? request : { ...request, payload });
+  const isJson = String(answer.headers['content-type']).includes('json');
+  const result = {
+    status: answer.statusCode,
+    headers: answer.headers,
+    text: answer.body,
+    body: isJson && answer.body !== '' ? answer.json() : answer.body,
+  };
+  expectAnswerAsDocumented(app.http, method, url, result);
+  return result;
+}
+
+async function makeTenant(
+  call: TestService['call'],
+  plan: string,
+): Promise<{ id: string; key: string }> {
+  const id = randomUUID();
+  await call({
+    method: 'PUT',
+    url: `/api/tenants/${id}`,
+    body: { name: `Tenant ${id.slice(0, 4)}`, plan },
+  });
+  const scopes = ['events:write', 'events:read', 'exports:write'];
+  const { body } = await call({
+    method: 'POST',
+    url: `/api/tenants/${id}/api-keys`,
+    body: { name: 'test', scopes },
+  });
+  return { id, key: body.key };
+}
+
+async function clone(ownerUrl: string, name: string): Promise<void> {
+  await asOwner(ownerUrl, async (client) => {
+    // Two clones at once would each see the other's connection to the template.
+    await client.query('SELECT pg_advisory_lock(1)');
+    await client.query(`CREATE DATABASE ${name} TEMPLATE template STRATEGY file_copy`);
+  });
+}
+
+async function drop(ownerUrl: string, name: string): Promise<void> {
+  await asOwner(ownerUrl, (client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+}
+
+async function asOwner(
+  ownerUrl: string,
+  work: (client: pg.Client) => Promise<unknown>,
+): Promise<void> {
+  const client = new pg.Client({ connectionString: ownerUrl });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A valid event, as a host product would send it. */
+export function eventOf(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    actor: {
+      id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a',
+      email: 'ana@example.com',
+      role: 'admin',
+      ip: '203.0.113.7',
+      userAgent: 'Mozilla/5.0',
+    },
+    action: 'update',
+    resource: { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: 'Support' },
+    diff: { maxWait: { from: 30, to: 60 } },
+    ...changes,
+  };
+}

@@ -1,0 +1,207 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+
+/* The house rules that a machine can check; CONTRIBUTING.md says them in words. */
+
+const root = import.meta.dirname;
+const left = new Set(['node_modules', 'data', '.git', '.cache', 'coverage']);
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (left.has(entry.name)) return [];
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(path) : [relative(root, path)];
+  });
+}
+
+const files = filesBelow(root);
+const code = files.filter((file) => /\.tsx?$/.test(file));
+const text = (file: string) => readFileSync(join(root, file), 'utf8');
+const isTest = (file: string) => /\.test\.tsx?$/.test(file) || file.includes('/testing/');
+
+/** Relative and workspace imports of a file, as written. */
+function importsOf(file: string): string[] {
+  const found = text(file).matchAll(
+    /^(?:import|export)\b[^;]*?\bfrom '([^']+)'|\bimport\('([^']+)'\)/gm,
+  );
+  return [...found].map(([, source, lazy]) => source ?? lazy ?? '');
+}
+
+function packageOf(file: string): string | undefined {
+  return /^packages\/([^/]+)\//.exec(file)?.[1];
+}
+
+test('no file grows beyond 400 lines, no test beyond 600', () => {
+  const long = code.filter(
+    (file) => text(file).split('\n').length - 1 > (isTest(file) ? 600 : 400),
+  );
+  expect(long).toEqual([]);
+});
+
+test('no function grows beyond 70 lines', () => {
+  expect(code.filter((file) => !isTest(file)).flatMap(longFunctions)).toEqual([]);
+});
+
+// The formatter puts a function's closing brace under its first line, so indentation finds its end.
+function longFunctions(file: string): string[] {
+  const lines = text(file).split('\n');
+  const starts =
+    /^(\s*)(export )?(async )?(function\b|(static |async |get |#)*[\w#]+\([^)]*\).*\{$|const \w+ = (async )?\(.*=> \{$)/;
+  return lines.flatMap((line, at) => {
+    const start = starts.exec(line);
+    if (!start || /^\s*(if|for|while|switch|catch|test|describe)\b/.test(line)) return [];
+    const end = lines.findIndex((other, index) => index > at && other.startsWith(`${start[1]}}`));
+    return end - at > 70 ? [`${file}:${at + 1}`] : [];
+  });
+}
+
+test('files are kebab-case, components PascalCase, and none is a grab bag', () => {
+  const name = (file: string) => basename(file).replace(/\.[a-z.]+$/, '');
+  const odd = code.filter(
+    (file) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*$/.test(name(file)) && !file.endsWith('.tsx'),
+  );
+  expect(odd).toEqual([]);
+  const bags = code.filter(
+    (file) =>
+      /^(utils?|helpers?|managers?|services?|common|lib)$/.test(name(file)) && !isTest(file),
+  );
+  expect(bags).toEqual([]);
+});
+
+const mayImport: Record<string, string[]> = {
+  protocol: [],
+  client: ['protocol'],
+  cli: ['client', 'protocol', 'server'], // server: only to start it
+  server: ['protocol'],
+};
+
+test('packages import only what stands below them', () => {
+  const wrong = code
+    .filter((file) => !isTest(file))
+    .flatMap((file) => {
+      const own = packageOf(file);
+      if (!own) return [];
+      return importsOf(file)
+        .filter((source) => source.startsWith('@indelible/'))
+        .filter((source) => !mayImport[own]?.includes(source.slice('@indelible/'.length)))
+        .map((source) => `${file} imports ${source}`);
+    });
+  expect(wrong).toEqual([]);
+});
+
+test('protocol runs anywhere: no Node modules, no clock, no randomness', () => {
+  const pure = code.filter((file) => file.startsWith('packages/protocol/src') && !isTest(file));
+  expect(pure.length).toBeGreaterThan(5);
+  expect(pure.filter((file) => importsOf(file).some((source) => !source.startsWith('./')))).toEqual(
+    [],
+  );
+  expect(
+    pure.filter((file) =>
+      /\bDate\.now\(|\bnew Date\(\)|Math\.random|\bprocess\.|\bBuffer\b/.test(text(file)),
+    ),
+  ).toEqual([]);
+});
+
+const features = [
+  'tenants',
+  'api-keys',
+  'log',
+  'events',
+  'exports',
+  'retention',
+  'archive',
+  'webhooks',
+];
+const featureOf = (file: string) =>
+  features.find((name) => file.startsWith(`packages/server/src/${name}/`));
+
+test('features meet only through their stores, and only downwards', () => {
+  const wrong = code
+    .filter((file) => !isTest(file))
+    .flatMap((file) => {
+      const own = featureOf(file);
+      if (!own) return [];
+      return importsOf(file).flatMap((source) => {
+        const target = relative(root, join(root, dirname(file), source));
+        const other = source.startsWith('.') ? featureOf(target) : undefined;
+        if (!other || other === own) return [];
+        const downwards = features.indexOf(other) < features.indexOf(own);
+        return downwards && /(^|[./])store\.ts$/.test(source) ? [] : [`${file} imports ${source}`];
+      });
+    });
+  expect(wrong).toEqual([]);
+});
+
+test('SQL stands in stores, migrations and the few files that run the database', () => {
+  const allowed =
+    /(^|[./])store\.ts$|\/(db|migrate|doctor|operations\.routes)\.ts$|embedded-postgres|^bench\//;
+  const sql = /['"`]\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\s/;
+  expect(
+    code.filter((file) => !isTest(file) && !allowed.test(file) && sql.test(text(file))),
+  ).toEqual([]);
+});
+
+test('the environment is read in one place', () => {
+  const readers = code.filter(
+    (file) =>
+      !isTest(file) && file.startsWith('packages/server') && /process\.env/.test(text(file)),
+  );
+  expect(readers).toEqual([]);
+});
+
+test('nothing is left for later without an issue, and no check is switched off', () => {
+  const own = 'tidy.test.ts';
+  const left = code.filter(
+    (file) =>
+      file !== own &&
+      /\b(TODO|FIXME|HACK|XXX)\b|@ts-(ignore|nocheck|expect-error)/.test(text(file)),
+  );
+  expect(left).toEqual([]);
+  const skipped = code.filter(
+    (file) =>
+      file !== own && /\b(test|it|describe)\.(skip|only|todo|skipIf|runIf)\b/.test(text(file)),
+  );
+  expect(skipped).toEqual([]);
+});
+
+test('every source file is used by another, started by a command, or a test', () => {
+  const used = new Set(
+    code.flatMap((file) =>
+      importsOf(file)
+        .filter((source) => source.startsWith('.'))
+        .map((source) => join(dirname(file), source)),
+    ),
+  );
+  const named = [
+    ...files.filter((file) => basename(file) === 'package.json'),
+    'vitest.config.ts',
+    'biome.json',
+  ]
+    .map(text)
+    .join();
+  const dead = code.filter((file) => {
+    if (isTest(file) || used.has(file) || file.endsWith('vitest.config.ts')) return false;
+    return (
+      !/\/src\/(index|main)\.ts$/.test(file) &&
+      !named.includes(file) &&
+      !text(file).startsWith('#!') &&
+      !/^bench\//.test(file)
+    );
+  });
+  expect(dead).toEqual([]);
+});
+
+test('the server keeps to 25 runtime dependencies, the client to 1, the protocol to none', () => {
+  const count = (name: string) =>
+    Object.keys(JSON.parse(text(`packages/${name}/package.json`)).dependencies ?? {}).filter(
+      (dependency) => !dependency.startsWith('@indelible/'),
+    ).length;
+  expect(count('server')).toBeLessThanOrEqual(25);
+  expect(count('client')).toBeLessThanOrEqual(1);
+  expect(count('protocol')).toBe(0);
+});
+
+test('the lock file names no download addresses', () => {
+  expect(text('package-lock.json')).not.toMatch(/"resolved": "http/);
+});
