@@ -2,7 +2,7 @@ import { eventIdFromUuid, eventUuid, parseTimestamp } from '@indelible/protocol'
 import { serviceUrl } from './address.ts';
 import type * as Api from './api-types.ts';
 import { type ListQuery, listParams, type StatsQuery, statsParams } from './event-query.ts';
-import { createTransport, type Retry, type Transport } from './transport.ts';
+import { createTransport, type Params, type Retry, type Transport } from './transport.ts';
 
 export interface ClientOptions {
   /** Where the service is, such as `https://audit.example.com`. */
@@ -56,12 +56,11 @@ export interface IndelibleClient {
 
 /** Throws TypeError for an address that is no service's, or that the key must not be sent to. */
 export function createClient(options: ClientOptions): IndelibleClient {
+  const { key = null, insecure = false } = options;
+  requireSendable(key);
   const send = createTransport({
-    baseUrl: serviceUrl(options.url, {
-      key: options.key !== undefined,
-      insecure: options.insecure ?? false,
-    }),
-    key: options.key ?? null,
+    baseUrl: serviceUrl(options.url, { key: key !== null, insecure }),
+    key,
     timeoutMs: options.timeoutMs ?? 30_000,
     attempts: options.attempts ?? 4,
     fetch: options.fetch ?? globalThis.fetch,
@@ -69,53 +68,37 @@ export function createClient(options: ClientOptions): IndelibleClient {
     signal: options.signal ?? null,
   });
   return {
-    ...eventCalls(send, options),
+    ...recordingCalls(send, options),
+    ...readingCalls(send, options),
     tenants: tenantCalls(send, options),
     apiKeys: keyCalls(send),
-    ready: async () => {
-      await send({ method: 'GET', path: '/readyz', idempotent: true });
-    },
+    ready: async () => void (await read(send, '/readyz')),
   };
 }
 
-type EventCalls = Omit<IndelibleClient, 'tenants' | 'apiKeys' | 'ready'>;
+// Refused here, because the platform's own error would quote the key.
+function requireSendable(key: string | null): void {
+  if (key === null || /^[\x21-\x7e]+$/.test(key)) return;
+  throw new TypeError('the key holds characters that no key has (a line break, perhaps)');
+}
 
-function eventCalls(send: Transport, options: ClientOptions): EventCalls {
-  const path = '/api/audit-logs';
-  const headers = operatorHeaders(options);
+const eventsPath = '/api/audit-logs';
+
+type RecordingCalls = Pick<IndelibleClient, 'record' | 'recordBatch' | 'recordBatchTexts'>;
+
+function recordingCalls(send: Transport, { tenantId }: ClientOptions): RecordingCalls {
+  const textOf = (event: Api.EventInput) => JSON.stringify(identified(event, tenantId));
+  const post = (path: string, body: string) => {
+    return send({ method: 'POST', path, body, idempotent: true });
+  };
   const recordBatchTexts = async (texts: readonly string[]) => {
-    const body = `{"events":[${texts.join(',')}]}`;
-    const answer = await send({ method: 'POST', path: `${path}/batch`, body, idempotent: true });
+    const answer = await post(`${eventsPath}/batch`, `{"events":[${texts.join(',')}]}`);
     return (answer as { results: Api.BatchResult[] }).results;
   };
-  const textOf = (event: Api.EventInput) => JSON.stringify(identified(event, options.tenantId));
   return {
-    record: async (event) =>
-      (await send({
-        method: 'POST',
-        path,
-        body: textOf(event),
-        idempotent: true,
-      })) as Api.RecordedEvent,
+    record: async (event) => (await post(eventsPath, textOf(event))) as Api.RecordedEvent,
     recordBatch: (events) => recordBatchTexts(events.map(textOf)),
     recordBatchTexts,
-    get: async (id) =>
-      (await send({
-        method: 'GET',
-        path: `${path}/${encodeURIComponent(id)}`,
-        headers,
-        idempotent: true,
-      })) as Api.AuditEvent,
-    list: (query = {}) =>
-      everyItem<Api.AuditEvent>(send, path, { params: listParams(query), headers }),
-    stats: async (query) =>
-      (await send({
-        method: 'GET',
-        path: `${path}/stats`,
-        params: statsParams(query),
-        headers,
-        idempotent: true,
-      })) as Api.Stats,
   };
 }
 
@@ -132,22 +115,37 @@ function identified(event: Api.EventInput, tenantId: string | undefined): Api.Ev
   return { id: eventIdFromUuid(eventUuid(timeMs, random)), ...owned };
 }
 
-function operatorHeaders({ tenantId, reason, operatorEmail }: ClientOptions) {
-  const headers: Record<string, string> = {};
-  if (tenantId !== undefined) headers['x-tenant-id'] = tenantId;
-  if (reason !== undefined) headers['x-access-reason'] = encodeURIComponent(reason);
-  if (operatorEmail !== undefined) headers['x-operator-email'] = operatorEmail;
-  return headers;
+function readingCalls(send: Transport, options: ClientOptions) {
+  const headers = operatorHeaders(options);
+  return {
+    get: (id: string) =>
+      read<Api.AuditEvent>(send, `${eventsPath}/${encodeURIComponent(id)}`, [], headers),
+    list: (query: ListQuery = {}) =>
+      everyItem<Api.AuditEvent>(send, eventsPath, listParams(query), headers),
+    stats: (query: StatsQuery) =>
+      read<Api.Stats>(send, `${eventsPath}/stats`, statsParams(query), headers),
+  };
+}
+
+function operatorHeaders({ tenantId, reason, operatorEmail }: ClientOptions): SentHeaders {
+  return {
+    ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }),
+    ...reasonHeader(reason),
+    ...(operatorEmail === undefined ? {} : { 'x-operator-email': operatorEmail }),
+  };
+}
+
+function reasonHeader(reason: string | undefined): SentHeaders {
+  return reason === undefined ? {} : { 'x-access-reason': encodeURIComponent(reason) };
 }
 
 function tenantCalls(send: Transport, { reason }: ClientOptions): IndelibleClient['tenants'] {
   const pathOf = (id: string) => `/api/tenants/${encodeURIComponent(id)}`;
-  const headers = operatorHeaders({ url: '', ...(reason === undefined ? {} : { reason }) });
   return {
-    get: async (id) =>
-      (await send({ method: 'GET', path: pathOf(id), idempotent: true })) as Api.Tenant,
-    list: () => everyItem<Api.Tenant>(send, '/api/tenants', {}),
+    get: (id) => read<Api.Tenant>(send, pathOf(id)),
+    list: () => everyItem<Api.Tenant>(send, '/api/tenants'),
     put: async (id, settings) => {
+      const headers = reasonHeader(reason);
       const body = JSON.stringify(settings);
       const call = { method: 'PUT', path: pathOf(id), body, headers, idempotent: true } as const;
       return (await send(call)) as Api.WrittenTenant;
@@ -164,7 +162,7 @@ function keyCalls(send: Transport): IndelibleClient['apiKeys'] {
       const call = { method: 'POST', path: pathOf(tenantId), body, idempotent: false } as const;
       return (await send(call)) as Api.NewApiKey;
     },
-    list: (tenantId) => everyItem<Api.ApiKey>(send, pathOf(tenantId), {}),
+    list: (tenantId) => everyItem<Api.ApiKey>(send, pathOf(tenantId)),
     revoke: async (tenantId, keyId) => {
       const path = `${pathOf(tenantId)}/${encodeURIComponent(keyId)}`;
       await send({ method: 'DELETE', path, idempotent: true });
@@ -172,29 +170,30 @@ function keyCalls(send: Transport): IndelibleClient['apiKeys'] {
   };
 }
 
-/** Follows `nextCursor` to the end. */
+type SentHeaders = Record<string, string>;
+
+async function read<T>(
+  send: Transport,
+  path: string,
+  params: Params = [],
+  headers: SentHeaders = {},
+) {
+  return (await send({ method: 'GET', path, params, headers, idempotent: true })) as T;
+}
+
+/** Follows `nextCursor` to the end; a cursor goes with the parameters its page was asked for with. */
 async function* everyItem<T>(
   send: Transport,
   path: string,
-  first: { params?: (readonly [string, string])[]; headers?: Record<string, string> },
+  params: Params = [],
+  headers: SentHeaders = {},
 ): AsyncGenerator<T, void, undefined> {
-  const { params = [], headers = {} } = first;
-  for (let cursor: string | null = null; ; ) {
-    const at: (readonly [string, string])[] = cursor === null ? params : withCursor(params, cursor);
-    const page = (await send({
-      method: 'GET',
-      path,
-      params: at,
-      headers,
-      idempotent: true,
-    })) as Api.Page<T>;
+  let page = await read<Api.Page<T>>(send, path, params, headers);
+  for (;;) {
     yield* page.data;
-    cursor = page.pagination.nextCursor;
-    if (cursor === null) return;
+    const { nextCursor } = page.pagination;
+    if (nextCursor === null) return;
+    const at: Params = [...params, ['cursor', nextCursor]];
+    page = await read<Api.Page<T>>(send, path, at, headers);
   }
-}
-
-// A cursor goes with the very parameters its page was asked for with.
-function withCursor(params: readonly (readonly [string, string])[], cursor: string) {
-  return [...params.filter(([name]) => name !== 'cursor'), ['cursor', cursor] as const];
 }

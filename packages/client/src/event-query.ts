@@ -1,4 +1,5 @@
 import { type FacetName, facetNames, facetParams, type GroupKey } from '@indelible/protocol';
+import type { Params } from './transport.ts';
 
 /** Which events; values any of which is wanted, a leading `!` excludes. Times are ISO 8601. */
 export type EventCriteria = {
@@ -15,15 +16,12 @@ export interface ListQuery extends EventCriteria {
   limit?: number;
   /** Needs exactly one `resourceId`. */
   includeState?: boolean;
-  cursor?: string;
 }
 
 export interface StatsQuery extends EventCriteria {
   groupBy: readonly GroupKey[];
   timeZone?: string;
 }
-
-type Params = (readonly [string, string])[];
 
 /** The query parameters of `GET /api/audit-logs`. */
 export function listParams(query: ListQuery): Params {
@@ -36,7 +34,6 @@ export function listParams(query: ListQuery): Params {
   add('after_sequence', query.afterSequence);
   add('limit', query.limit);
   add('include', query.includeState ? 'state' : undefined);
-  add('cursor', query.cursor);
   return params;
 }
 
@@ -48,8 +45,8 @@ export function statsParams(query: StatsQuery): Params {
   return params;
 }
 
-function criteriaParams(criteria: EventCriteria): Params {
-  const params: Params = [];
+function criteriaParams(criteria: EventCriteria): [string, string][] {
+  const params: [string, string][] = [];
   if (criteria.from !== undefined) params.push(['from', criteria.from]);
   if (criteria.to !== undefined) params.push(['to', criteria.to]);
   for (const facet of facetNames) {

@@ -2,6 +2,7 @@
 
 export { isLoopbackUrl, serviceUrl } from './address.ts';
 export type * from './api-types.ts';
+export { backoffMs } from './backoff.ts';
 export { type ClientOptions, createClient, type IndelibleClient } from './client.ts';
 export { IndelibleError, UnreachableError } from './errors.ts';
 export type { ListQuery, StatsQuery } from './event-query.ts';

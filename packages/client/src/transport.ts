@@ -23,10 +23,13 @@ export interface TransportOptions {
   signal: AbortSignal | null;
 }
 
+/** Query parameters, in order. */
+export type Params = readonly (readonly [string, string])[];
+
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
-  params?: readonly (readonly [string, string])[];
+  params?: Params;
   /** JSON text. */
   body?: string;
   headers?: Record<string, string>;
@@ -70,10 +73,11 @@ async function attemptOnce(
   call: Call,
   options: TransportOptions,
 ): Promise<{ answer: unknown } | { failure: Failure }> {
+  const request = requestOf(call, options);
   let response: Response;
   let text: string;
   try {
-    response = await options.fetch(addressOf(call, options.baseUrl), requestOf(call, options));
+    response = await options.fetch(addressOf(call, options.baseUrl), request);
     text = await response.text();
   } catch (cause) {
     options.signal?.throwIfAborted();
@@ -92,7 +96,7 @@ async function attemptOnce(
 }
 
 function addressOf({ path, params = [] }: Call, baseUrl: string): string {
-  const query = new URLSearchParams(params.map(([name, value]) => [name, value])).toString();
+  const query = new URLSearchParams(params as [string, string][]).toString();
   return `${baseUrl}${path}${query === '' ? '' : `?${query}`}`;
 }
 

@@ -119,7 +119,8 @@ test('32 containers inside one another are taken, 33 are not', () => {
 });
 
 test('an array a million levels deep is one problem, not a crash', () => {
-  expect(codesOf(nested(1_000_000))).toEqual([['/0'.repeat(32), 'too_deep']]);
+  const deep = JSON.parse(nested(1_000_000));
+  expect(checkJson(deep, '').map(({ code }) => code)).toEqual(['too_deep']);
 });
 
 test('no more than 50 problems are listed, in document order', () => {

@@ -1,4 +1,4 @@
-import { hash, hkdfSync, randomFillSync } from 'node:crypto';
+import { hash, hkdfSync } from 'node:crypto';
 import { createCatalogue, createMasker } from '@indelible/protocol';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
@@ -28,6 +28,7 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { documentApi } from './openapi.ts';
 import { operationsRoutes } from './operations.routes.ts';
 import { AppError, unavailable } from './problem.ts';
+import { createRandom } from './random.ts';
 import { createSealer } from './sealed.ts';
 import type { RecordAccess } from './tenant-access.ts';
 import { tenantRoutes } from './tenants/routes.ts';
@@ -47,7 +48,6 @@ export interface App {
 }
 
 const sha = (data: Uint8Array): Uint8Array => hash('sha256', data, 'buffer');
-const random = (bytes: number): Uint8Array => randomFillSync(new Uint8Array(bytes));
 
 /** The whole service, ready to listen or to be injected into; it opens nothing and starts nothing. */
 export async function buildApp(deps: AppDeps): Promise<App> {
@@ -110,6 +110,7 @@ async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics) {
   const observer = metrics.flush;
   const recorder = new Recorder({ db, sha, now, partitions, observer, queueBytesMax });
   metrics.watchQueue(() => recorder.depth());
+  const random = createRandom();
   const newUuid = createUuidSource(random);
   const serviceId = await readServiceId(db);
   const own = { sha, random, newUuid, catalogue, now, serviceId };

@@ -157,12 +157,48 @@ test('a remembered key does not let in another secret with its id', async () => 
   expect((await refusalOf(authenticate(guess, { cached: true }))).code).toBe('unauthenticated');
 });
 
-test('wrong secrets are never remembered in place of the right one', async () => {
+test('strangers with wrong secrets leave no trace in memory', async () => {
   const { stored, header } = makeKey();
-  const { authenticate } = authenticatorOf(stored);
+  const { authenticate, state } = authenticatorOf(stored);
   const guess = `Bearer ${newApiKeyText(stored.id)}`;
   await refusalOf(authenticate(guess, { cached: true }));
+  await refusalOf(authenticate(guess, { cached: true }));
+  expect(state.lookups).toBe(2);
   expect((await authenticate(header, { cached: true })).id).toBe(stored.id);
+});
+
+test('memory is bounded: the keys used last stay in it, others are looked up again', async () => {
+  const keys = Array.from({ length: 10_001 }, (_, n) => {
+    const id = `0190f3a1-7b2c-7def-8123-${n.toString(16).padStart(12, '0')}`;
+    const text = newApiKeyText(id);
+    return { ...makeKey().stored, id, keyHash: hashApiKey(text), header: `Bearer ${text}` };
+  });
+  const byId = new Map(keys.map((key) => [key.id, key]));
+  let lookups = 0;
+  const { authenticate } = createAuthenticator({
+    auth: noJwts,
+    platformApiKeys: [],
+    findApiKey: async (id) => {
+      lookups += 1;
+      return byId.get(id) ?? null;
+    },
+    now: () => now,
+  });
+  const [first, second, ...others] = keys.map(
+    ({ header }) =>
+      () =>
+        authenticate(header, { cached: true }),
+  );
+  await first?.();
+  await second?.();
+  for (const other of others.slice(1)) await other();
+  await first?.(); // used again: the second one is now the oldest
+  await others[0]?.();
+  expect(lookups).toBe(10_001);
+  await first?.();
+  expect(lookups).toBe(10_001);
+  await second?.();
+  expect(lookups).toBe(10_002);
 });
 
 test('a database that is away is not mistaken for a wrong key', async () => {

@@ -46,7 +46,7 @@ let opened: {
 };
 
 beforeEach(() => {
-  place = mkdtempSync(join(tmpdir(), 'indelible-test-'));
+  place = mkdtempSync(join(tmpdir(), 'indelible-postgres-test-'));
   chmodSync(place, 0o711);
   dataDir = join(place, 'data');
   opened = { services: [], servers: [], dataDirs: new Set(), systemPaths: [] };
@@ -54,7 +54,8 @@ beforeEach(() => {
 
 afterEach(async () => {
   await Promise.all(opened.services.map((service) => service.end('SIGKILL')));
-  await Promise.all(opened.servers.map((server) => server.stop()));
+  // A stop that fails has failed its test already; what it left behind must go all the same.
+  await Promise.allSettled(opened.servers.map((server) => server.stop()));
   await Promise.all([...opened.dataDirs].map((folder) => endServer(folder, 'SIGQUIT')));
   const { systemPaths } = opened;
   for (const path of [place, ...systemPaths]) rmSync(path, { recursive: true, maxRetries: 10 });
@@ -151,7 +152,7 @@ describe('a data folder', () => {
   });
 });
 
-test('a password file that is open to others, or wrong, stops the start with a sentence', async () => {
+test('a password file open to others, or wrong, stops the start with a sentence', async () => {
   await (await start()).stop();
   const file = join(dataDir, 'postgresql-admin.password');
   chmodSync(file, 0o644);
@@ -168,7 +169,7 @@ describe('a running server', () => {
   let home: string;
   let server: EmbeddedPostgres;
   beforeAll(async () => {
-    home = mkdtempSync(join(tmpdir(), 'indelible-test-'));
+    home = mkdtempSync(join(tmpdir(), 'indelible-postgres-test-'));
     chmodSync(home, 0o711);
     server = await startEmbeddedPostgres({ dataDir: home, log: () => {} });
   });
@@ -187,7 +188,8 @@ describe('a running server', () => {
   });
 
   test('gives the serving login no privilege of its own', async () => {
-    const rights = `SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls
+    const rights = `
+      SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls
       FROM pg_roles WHERE rolname = current_user`;
     expect(await ask(server.servingUrl, 'SELECT current_user')).toEqual(['indelible_app']);
     expect(await ask(server.servingUrl, rights)).toEqual([false]);

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import { parseStrictJson } from '@indelible/protocol';
+import { fieldProblemsMax, parseStrictJson } from '@indelible/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type {
   FastifyError,
@@ -69,33 +69,11 @@ function readJson(contentType: string, body: Buffer) {
     throw new AppError('unsupported_media_type', 'bodies are JSON in UTF-8');
   }
   if (!isUtf8(body)) throw new AppError('malformed_json', 'the body is not valid UTF-8');
-  requireShallow(body);
   try {
-    return parseStrictJson(body.toString());
+    return parseStrictJson(body);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new AppError('malformed_json', 'the body is not valid JSON');
-  }
-}
-
-const depthMax = 200;
-const code = { quote: 0x22, backslash: 0x5c, '[': 0x5b, ']': 0x5d, '{': 0x7b, '}': 0x7d };
-
-// Eight megabytes of `[` keep JSON.parse busy for seconds; nobody's event is nested that deep.
-function requireShallow(body: Buffer): void {
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < body.length; at++) {
-    const byte = body[at];
-    if (inString) {
-      if (byte === code.backslash) at++;
-      else if (byte === code.quote) inString = false;
-    } else if (byte === code.quote) inString = true;
-    else if (byte === code['['] || byte === code['{']) depth++;
-    else if (byte === code[']'] || byte === code['}']) depth--;
-    if (depth > depthMax) {
-      throw new AppError('malformed_json', `the body is nested deeper than ${depthMax}`);
-    }
   }
 }
 
@@ -143,7 +121,7 @@ function invalid(
   context: string | undefined,
 ): AppError {
   const code = context === 'body' ? 'validation_failed' : 'invalid_parameter';
-  const errors = validation.map(fieldProblem);
+  const errors = validation.slice(0, fieldProblemsMax).map(fieldProblem);
   return new AppError(code, `the request has ${errors.length} problem(s); see errors`, { errors });
 }
 

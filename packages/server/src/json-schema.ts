@@ -1,12 +1,21 @@
 import { isIP } from 'node:net';
-import { type FieldProblem, isUuid, parseTimestamp, pointerOf } from '@indelible/protocol';
+import {
+  type FieldProblem,
+  isTimeZone,
+  isUuid,
+  parseTimestamp,
+  pointerOf,
+} from '@indelible/protocol';
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { isOutboundUrl } from './outbound-url.ts';
 
 /** The formats of our schemas, as the service reads them. */
 export const formats: Record<string, (text: string) => boolean> = {
   uuid: isUuid,
   'date-time': (text) => parseTimestamp(text) !== null,
   email: (text) => /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text),
+  'time-zone': isTimeZone,
+  'outbound-url': isOutboundUrl,
   ip: (text) => isIP(text) !== 0 && !text.includes('%'),
 };
 

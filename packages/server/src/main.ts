@@ -25,10 +25,7 @@ export interface Service {
  */
 export async function startService(env: Environment): Promise<Service> {
   const config = readConfig(env);
-  const logger = pino(
-    { level: config.logLevel, base: null },
-    pino.destination({ fd: 2, sync: true }),
-  );
+  const logger = openLogger(config.logLevel);
   const cleanup: (() => Promise<unknown>)[] = [];
   try {
     return await start(config, logger, cleanup);
@@ -38,14 +35,28 @@ export async function startService(env: Environment): Promise<Service> {
   }
 }
 
+/**
+ * Logs to standard error. Of an error only what it says and where: those of `pg` carry the client, its
+ * connection and the row that was refused.
+ */
+function openLogger(level: string): Logger {
+  const err = (error: unknown) => {
+    if (!(error instanceof Error)) return { message: String(error) };
+    const { name: type, message, stack } = error;
+    return { type, code: 'code' in error ? error.code : undefined, message, stack };
+  };
+  const options = { level, base: null, serializers: { err } };
+  return pino(options, pino.destination({ fd: 2, sync: true }));
+}
+
 async function start(
   given: Config,
   logger: Logger,
   cleanup: (() => Promise<unknown>)[],
 ): Promise<Service> {
-  await makeDataDir(given.dataDir);
   const embedded = given.databaseUrl === null ? await startEmbedded(given, logger) : null;
   if (embedded) cleanup.push(() => embedded.stop());
+  else await makeDataDir(given.dataDir);
   const { config, platformKeyFile } = withPlatformKey(given);
   const db = await connect(config, embedded, logger);
   cleanup.push(() => db.close());
@@ -136,7 +147,6 @@ export async function migrateDatabase(env: Environment): Promise<string[]> {
   if (config.databaseUrl !== null) {
     return migrate(config.databaseOwnerUrl ?? config.databaseUrl, config.databaseUrl, Date.now());
   }
-  await makeDataDir(config.dataDir);
   const embedded = await startEmbedded(config, pino({ level: 'silent' }));
   try {
     return await migrate(embedded.ownerUrl, embedded.servingUrl, Date.now());

@@ -30,7 +30,7 @@ export function chooseAccount(
     if (found !== undefined) return found;
   }
   throw new Error(
-    'PostgreSQL does not run as root, and this system has neither an account postgres nor nobody: ' +
+    'PostgreSQL does not run as root, and this system has no account postgres or nobody: ' +
       'start the service as a normal user or set DATABASE_URL.',
   );
 }

@@ -152,7 +152,7 @@ function canWork(account: Account, folder: string): boolean {
   }
 }
 
-/** A folder for a new database. One left by a data folder that is gone is neither reused nor lost. */
+/** For a new database. One left by a data folder that is gone is neither reused nor lost. */
 function unusedSystemFolder(dataDir: string): string {
   makePassable(systemFolder);
   const folder = join(systemFolder, hashOf(dataDir));

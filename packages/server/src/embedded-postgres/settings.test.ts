@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { serverArguments } from './settings.ts';
 
-test('nothing that protects what was acknowledged is switched off, and no address is opened', () => {
+test('nothing that protects acknowledged data is switched off, and no address is opened', () => {
   const args = serverArguments('/data', '/socket');
   expect(args).toContain('listen_addresses=');
   for (const name of ['fsync', 'full_page_writes', 'synchronous_commit', 'autovacuum']) {

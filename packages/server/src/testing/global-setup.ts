@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -19,6 +19,8 @@ declare module 'vitest' {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'indelible-test-'));
+  // As root PostgreSQL runs under another account, which must be able to pass through.
+  await chmod(dataDir, 0o711);
   const settings = {
     fsync: 'off',
     synchronous_commit: 'off',

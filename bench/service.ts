@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../packages/server/src/embedded-postgres.ts';
+import { migrate } from '../packages/server/src/migrate.ts';
+
+/** The service as a process of its own, on a fresh embedded PostgreSQL with fsync on. */
+export interface BenchService {
+  url: string;
+  key: string;
+  /** The owner's connection to the embedded PostgreSQL, for raw limits and seeding. */
+  owner: pg.Client;
+  connect(): Promise<pg.Client>;
+  /** Resident memory of the service's process (PostgreSQL is not in it), bytes. */
+  memory(): { now: number; peak: number };
+  stop(): Promise<void>;
+}
+
+export async function startBenchService(): Promise<BenchService> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'indelible-bench-'));
+  await chmod(dataDir, 0o711); // as root PostgreSQL runs under another account
+  const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
+  await migrate(postgres.ownerUrl, postgres.servingUrl, Date.now());
+  const key = `idl_platform_${randomBytes(24).toString('base64url')}`;
+  const env = {
+    ...process.env,
+    DATA_DIR: dataDir,
+    DATABASE_URL: postgres.servingUrl,
+    PLATFORM_API_KEY: key,
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    RATE_LIMIT_PER_MINUTE: '10000000',
+  };
+  const program = join(import.meta.dirname, 'service-process.ts');
+  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const url = await firstLine(child);
+  const options = '-c search_path=indelible -c timezone=UTC -c jit=off';
+  const connect = async () => {
+    const client = new pg.Client({ connectionString: postgres.ownerUrl, options });
+    await client.connect();
+    return client;
+  };
+  const owner = await connect();
+  return {
+    url,
+    key,
+    owner,
+    connect,
+    memory: () => memoryOf(child.pid ?? 0),
+    stop: async () => {
+      await owner.end();
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+      await postgres.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('the service has no output');
+  for await (const line of createInterface({ input: child.stdout })) return line;
+  throw new Error('the service ended before it was ready');
+}
+
+function memoryOf(pid: number): { now: number; peak: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const kib = (name: string) =>
+    Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) * 1024;
+  return { now: kib('VmRSS'), peak: kib('VmHWM') };
+}

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type ClientOptions, createClient, type IndelibleClient } from '@indelible/client';
+import { isUuid } from '@indelible/protocol';
+import { type Command, InvalidArgumentError } from 'commander';
+import { UsageError } from './exit-codes.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The options by which a command finds the service and identifies itself. */
+export interface ConnectionOptions {
+  url?: string;
+  key?: string;
+  insecure?: boolean;
+  tenant?: string;
+  reason?: string;
+  operatorEmail?: string;
+  json?: boolean;
+}
+
+const urlDefault = 'http://127.0.0.1:3000';
+
+/** Adds what every command that talks to a running service takes. */
+export function withConnection(command: Command): Command {
+  return command
+    .option('--url <address>', `the service (INDELIBLE_URL; ${urlDefault})`)
+    .option(
+      '--key <key>',
+      'API key or token (INDELIBLE_API_KEY, which other users of the machine cannot see; without ' +
+        'both: the platform key kept in DATA_DIR)',
+    )
+    .option('--insecure', 'send the key over plain http to another machine')
+    .option('--json', 'print JSON');
+}
+
+/** Adds what an operator or a platform key declares to read a tenant's data. */
+export function withOperator(command: Command): Command {
+  return command
+    .option('--reason <text>', 'why a tenant is looked at or weakened; the tenant sees it')
+    .option('--operator-email <address>', 'who is looking, when the key is a platform key');
+}
+
+/** The service's address as given, in the environment, or by default. */
+export function urlOf(options: ConnectionOptions, env: Environment): string {
+  return options.url ?? (env.INDELIBLE_URL || urlDefault);
+}
+
+/** A client for what the options and the environment say. Throws UsageError for what cannot work. */
+export function connect(
+  options: ConnectionOptions,
+  env: Environment,
+  more: Partial<ClientOptions> = {},
+): IndelibleClient {
+  const key = options.key ?? (env.INDELIBLE_API_KEY || keptKey(env));
+  try {
+    return createClient({
+      url: urlOf(options, env),
+      key,
+      insecure: options.insecure ?? false,
+      attempts: 3,
+      ...(options.tenant === undefined ? {} : { tenantId: options.tenant }),
+      ...(options.reason === undefined ? {} : { reason: wellFormed(options.reason) }),
+      ...(options.operatorEmail === undefined ? {} : { operatorEmail: options.operatorEmail }),
+      ...more,
+    });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageError(error.message.replace('allow it as insecure', 'add --insecure'));
+  }
+}
+
+/** The key that the embedded service made on its first start, when this user may read it. */
+function keptKey(env: Environment): string {
+  const path = join(resolve(env.DATA_DIR?.trim() || './data'), 'platform-api-key');
+  try {
+    const key = readFileSync(path, 'utf8').trim();
+    process.stderr.write(`using the platform key kept in ${path}\n`);
+    return key;
+  } catch {
+    throw new UsageError('no key: give --key, or set INDELIBLE_API_KEY');
+  }
+}
+
+function wellFormed(reason: string): string {
+  if (reason.isWellFormed()) return reason;
+  throw new UsageError('the reason is not valid text');
+}
+
+/** For options that take the UUID of a tenant; in lower case, as the service writes it. */
+export function tenantIdArgument(text: string): string {
+  if (isUuid(text)) return text.toLowerCase();
+  throw new InvalidArgumentError('A tenant is named by its UUID.');
+}

@@ -1,0 +1,45 @@
+import type { AuditEvent } from '@indelible/client';
+import { shortened, visible } from './text.ts';
+
+const wordsMax = 60;
+const valueMax = 32;
+
+/** One line a person can read: time, sequence, who, what was done to what, the first change. */
+export function eventLine(event: AuditEvent): string {
+  const { timestamp, sequence, action, resource } = event;
+  const name = resource.name === null ? resource.id : `"${words(resource.name)}"`;
+  const parts = [
+    timestamp,
+    `#${sequence}`,
+    who(event),
+    `${visible(action)} ${visible(resource.type)} ${name}`,
+  ];
+  const change = firstChange(event);
+  if (change !== '') parts.push(change);
+  if (event.crossTenant) parts.push(reason(event));
+  return parts.join('  ');
+}
+
+function who({ actor }: AuditEvent): string {
+  return `${actor.email === null ? actor.id : words(actor.email)} (${visible(actor.role)})`;
+}
+
+function firstChange({ diff }: AuditEvent): string {
+  const [first, ...others] = Object.entries(diff);
+  if (first === undefined) return '';
+  const [field, { from, to }] = first;
+  const more = others.length === 0 ? '' : ` (+${others.length} more)`;
+  return `${words(field)}: ${value(from)} → ${value(to)}${more}`;
+}
+
+function reason(event: AuditEvent): string {
+  return event.reason === null ? '[no reason declared]' : `[reason: ${words(event.reason)}]`;
+}
+
+function value(scalar: string | number | boolean | null): string {
+  return visible(shortened(JSON.stringify(scalar), valueMax));
+}
+
+function words(text: string): string {
+  return visible(shortened(text, wordsMax));
+}

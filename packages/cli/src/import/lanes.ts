@@ -1,0 +1,157 @@
+/** What waits in a lane. */
+export interface Queued {
+  tenantId: string;
+  text: string;
+}
+
+export interface LaneLimits {
+  lanes: number;
+  batchEventsMax: number;
+  batchBytesMax: number;
+  /** Waiting and under way together; of text in characters. */
+  queuedEventsMax: number;
+  queuedTextMax: number;
+}
+
+interface Lane<T> {
+  queue: T[];
+  /** Waiting and under way. */
+  events: number;
+  busy: boolean;
+}
+
+/** Where a tenant's events go while there are any. */
+interface Assignment<T> {
+  lane: Lane<T>;
+  events: number;
+}
+
+/**
+ * Sends events in batches, one batch at a time in each of a few lanes. All events of a tenant that are
+ * waiting or under way are in one lane, in the order they came: no batch of a tenant can overtake
+ * another one, while different tenants travel side by side. A lane sends what has gathered as soon
+ * as its last batch is answered, so that batches are large exactly when the service is the slower
+ * one, and a slow source is passed on at once.
+ */
+export class Lanes<T extends Queued> {
+  readonly #limits: LaneLimits;
+  readonly #send: (batch: T[]) => Promise<void>;
+  readonly #lanes: Lane<T>[];
+  readonly #laneOf = new Map<string, Assignment<T>>();
+  #events = 0;
+  #text = 0;
+  #failure: { error: unknown } | null = null;
+  #changed = Promise.withResolvers<void>();
+
+  /** `send` settles every event of its batch; when it throws, nothing more is sent. */
+  constructor(limits: LaneLimits, send: (batch: T[]) => Promise<void>) {
+    this.#limits = limits;
+    this.#send = send;
+    this.#lanes = Array.from({ length: limits.lanes }, () => ({
+      queue: [],
+      events: 0,
+      busy: false,
+    }));
+  }
+
+  add(event: T): void {
+    const assigned = this.#assign(event.tenantId);
+    const { lane } = assigned;
+    assigned.events += 1;
+    lane.events += 1;
+    this.#events += 1;
+    this.#text += event.text.length;
+    lane.queue.push(event);
+    if (lane.busy) return;
+    lane.busy = true;
+    // Not at once: what the same piece of input still holds belongs into the same batch.
+    setImmediate(() => void this.#run(lane));
+  }
+
+  /** Whether reading should pause: see `room`. */
+  get full(): boolean {
+    const { queuedEventsMax, queuedTextMax } = this.#limits;
+    const over = this.#events >= queuedEventsMax || this.#text >= queuedTextMax;
+    return over || this.#failure !== null;
+  }
+
+  /** Waits until there is room for another event. Throws what `send` threw. */
+  async room(): Promise<void> {
+    while (this.full) {
+      this.#throwFailure();
+      await this.#changed.promise;
+    }
+  }
+
+  /** Waits until every event is settled. Throws what `send` threw. */
+  async drained(): Promise<void> {
+    while (this.#events > 0) {
+      this.#throwFailure();
+      await this.#changed.promise;
+    }
+    this.#throwFailure();
+  }
+
+  /** Forgets what waits, and waits for what is under way, however that ends. */
+  async dropWaiting(): Promise<void> {
+    for (const lane of this.#lanes) this.#release(lane.queue.splice(0));
+    while (this.#lanes.some(({ busy }) => busy)) await this.#changed.promise;
+  }
+
+  #assign(tenantId: string): Assignment<T> {
+    const known = this.#laneOf.get(tenantId);
+    if (known !== undefined) return known;
+    const lane = this.#lanes.reduce((best, other) => (other.events < best.events ? other : best));
+    const assigned = { lane, events: 0 };
+    this.#laneOf.set(tenantId, assigned);
+    return assigned;
+  }
+
+  async #run(lane: Lane<T>): Promise<void> {
+    while (lane.queue.length > 0 && this.#failure === null) {
+      const batch = this.#takeBatch(lane);
+      try {
+        await this.#send(batch);
+      } catch (error) {
+        this.#failure ??= { error };
+      }
+      this.#release(batch);
+    }
+    lane.busy = false;
+    this.#announce();
+  }
+
+  #takeBatch({ queue }: Lane<T>): T[] {
+    const { batchEventsMax, batchBytesMax } = this.#limits;
+    let bytes = 0;
+    let count = 0;
+    for (const event of queue) {
+      bytes += Buffer.byteLength(event.text) + 1;
+      if (count === batchEventsMax || (count > 0 && bytes > batchBytesMax)) break;
+      count += 1;
+    }
+    return queue.splice(0, count);
+  }
+
+  #release(events: readonly T[]): void {
+    for (const { tenantId, text } of events) {
+      this.#events -= 1;
+      this.#text -= text.length;
+      const assigned = this.#laneOf.get(tenantId);
+      if (assigned === undefined) continue;
+      assigned.events -= 1;
+      assigned.lane.events -= 1;
+      if (assigned.events === 0) this.#laneOf.delete(tenantId);
+    }
+    this.#announce();
+  }
+
+  #announce(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== null) throw this.#failure.error;
+  }
+}

@@ -1,0 +1,73 @@
+/** One line of the source without its line break. */
+export interface Line {
+  /** From 1. */
+  number: number;
+  /** The whole line, or its beginning when it is too long. */
+  bytes: Buffer;
+  tooLong: boolean;
+}
+
+/** The largest event the service takes. */
+export const lineBytesMax = 600 * 1024;
+const beginningBytes = 1_000;
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const byteOrderMark = Buffer.from('\ufeff');
+
+/**
+ * Cuts a stream of bytes into lines at `\n` or `\r\n`; a byte order mark in front is dropped, and the
+ * last line needs no line break. However long a line is, little more than 600 KiB of it is held.
+ */
+export class LineSplitter {
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #number = 0;
+
+  /** The lines that `chunk` completes. */
+  *push(chunk: Buffer): Generator<Line, void, undefined> {
+    let start = 0;
+    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
+      this.#keep(chunk.subarray(start, end));
+      yield this.#cut();
+      start = end + 1;
+    }
+    this.#keep(chunk.subarray(start));
+  }
+
+  /** The line after the last line break, if anything stands there. */
+  *end(): Generator<Line, void, undefined> {
+    if (this.#bytes > 0) yield this.#cut();
+  }
+
+  #keep(part: Buffer): void {
+    if (part.length === 0) return;
+    if (this.#bytes <= lineBytesMax) this.#parts.push(part);
+    this.#bytes += part.length;
+  }
+
+  #cut(): Line {
+    const [only] = this.#parts;
+    const bytes = this.#parts.length === 1 && only ? only : Buffer.concat(this.#parts);
+    const tooLong = this.#bytes > lineBytesMax + 1 || contentOf(bytes).length > lineBytesMax;
+    this.#parts = [];
+    this.#bytes = 0;
+    this.#number += 1;
+    const line = this.#number === 1 ? withoutMark(bytes) : bytes;
+    if (!tooLong) return { number: this.#number, bytes: contentOf(line), tooLong };
+    return { number: this.#number, bytes: line.subarray(0, beginningBytes), tooLong };
+  }
+}
+
+function contentOf(line: Buffer): Buffer {
+  return line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
+}
+
+function withoutMark(line: Buffer): Buffer {
+  return line.subarray(0, 3).equals(byteOrderMark) ? line.subarray(3) : line;
+}
+
+/** Whether a line holds nothing but white space. */
+export function isBlank({ bytes }: Line): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === carriageReturn);
+}

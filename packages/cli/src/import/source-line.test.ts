@@ -1,0 +1,154 @@
+import { uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type LineRefusal, type SourceEvent, takeLine } from './source-line.ts';
+
+const tenantId = '6da45ac7-5db6-56fb-8c55-847471cb240c';
+const event = {
+  timestamp: '2025-08-10T01:23:00.000Z',
+  tenantId,
+  actor: { id: '2b14cb0d-1220-50df-837f-39bca5b3bca0', role: 'unknown' },
+  action: 'create',
+  resource: { type: 'incident', id: 'e4ddc849-a2ba-5644-a534-22f9ec165038' },
+};
+
+function take(value: unknown, tenantDefault: string | null = null) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const bytes = Buffer.isBuffer(value) ? value : Buffer.from(text);
+  return takeLine({ number: 1, bytes, tooLong: false }, tenantDefault);
+}
+
+function taken(value: unknown, tenantDefault: string | null = null): SourceEvent {
+  const result = take(value, tenantDefault);
+  if ('refusal' in result) throw new Error(result.refusal.reason);
+  return result.event;
+}
+
+function refused(value: unknown): LineRefusal {
+  const result = take(value);
+  if ('event' in result) throw new Error('was taken');
+  return result.refusal;
+}
+
+const idOf = (value: unknown, tenantDefault: string | null = null): string =>
+  JSON.parse(taken(value, tenantDefault).text).id;
+
+test('a source id gives the published id, so that every release imports to the same ids', () => {
+  const uuid = uuidFromEventId(idOf({ sourceId: 'INC0000045#2', ...event }));
+  expect(uuid).toBe('01989192-e520-7002-93fa-7e32e12bd883');
+});
+
+test('an id is of the time, of the number its source id ends in, then of tenant and source id', () => {
+  const uuid = uuidFromEventId(idOf({ ...event, sourceId: 'INC0000045#300' })) ?? '';
+  expect(uuidTimeMs(uuid)).toBe(Date.parse(event.timestamp));
+  expect(Number.parseInt(uuid.slice(15, 18), 16)).toBe(300);
+  const other = idOf({ ...event, sourceId: 'INC0000045#300', tenantId: event.actor.id });
+  expect(uuidFromEventId(other)?.slice(0, 18)).toBe(uuid.slice(0, 18));
+  expect(uuidFromEventId(other)).not.toBe(uuid);
+});
+
+test('events of one minute keep the order of their source ids', () => {
+  const ids = [1, 2, 3, 10, 200].map((n) => idOf({ ...event, sourceId: `INC1#${n}` }));
+  expect([...ids].sort()).toEqual(ids);
+});
+
+test('without ids an equal event gets an equal id, and any other one another', () => {
+  const reordered = { ...Object.fromEntries(Object.entries(event).reverse()) };
+  expect(idOf(reordered)).toBe(idOf(event));
+  expect(idOf({ ...event, action: 'delete' })).not.toBe(idOf(event));
+});
+
+test('an id in the line is kept as it is, and a source id beside it only tells conflicts', () => {
+  const id = 'evt_audit_01k2kqzs4qf3h9w5v0n7m2x8bc';
+  const { text, source } = taken({ ...event, id, sourceId: 7, timestamp: undefined });
+  expect(JSON.parse(text)).toEqual({ ...event, id, timestamp: undefined });
+  expect(source?.id).toBe('7');
+});
+
+test('everything but the source id reaches the service with the value it had', () => {
+  const scalar = fc.oneof(
+    fc.string(),
+    fc.boolean(),
+    fc.integer(),
+    fc.constant(null),
+    fc.constant(0.1),
+  );
+  const states = fc.dictionary(fc.string(), fc.oneof(scalar, fc.array(scalar)));
+  fc.assert(
+    fc.property(states, (after) => {
+      const line = JSON.stringify({ ...event, after, sourceId: 'x' });
+      const sent = JSON.parse(taken(line).text);
+      expect(sent).toEqual({ ...JSON.parse(line), id: sent.id, sourceId: undefined });
+    }),
+  );
+});
+
+test('a line without a tenant is of the one named for all; one that names another keeps it', () => {
+  const { tenantId: _, ...bare } = event;
+  expect(idOf(bare, tenantId)).toBe(idOf(event));
+  expect(taken(event, event.actor.id).tenantId).toBe(tenantId);
+  expect(refused(bare).errors).toMatchObject([{ path: '/tenantId', code: 'required' }]);
+});
+
+test('the same tenant in capitals is the same tenant', () => {
+  const capitals = { ...event, tenantId: tenantId.toUpperCase(), sourceId: 'a' };
+  expect(idOf(capitals)).toBe(idOf({ ...event, sourceId: 'a' }));
+  expect(taken(capitals).tenantId).toBe(tenantId);
+});
+
+test('contents are compared without their order, keys by tenant and source id', () => {
+  const facts = (value: object) => taken(value).source ?? { key: null, content: null };
+  const one = facts({ sourceId: 'a', ...event });
+  expect(facts({ ...event, sourceId: 'a' })).toEqual(one);
+  const other = facts({ ...event, sourceId: 'a', action: 'delete' });
+  expect(other.key).toEqual(one.key);
+  expect(other.content).not.toEqual(one.content);
+  expect(facts({ ...event, sourceId: 'b' }).key).not.toEqual(one.key);
+});
+
+test('a moment that nobody can read leaves no id to be made, so the line is refused', () => {
+  const { timestamp: _, ...timeless } = event;
+  expect(refused(timeless).errors).toMatchObject([{ path: '/timestamp', code: 'required' }]);
+  for (const timestamp of ['yesterday', 1_754_788_980_000, null, '2025-02-30T00:00:00Z']) {
+    const { errors } = refused({ ...event, timestamp });
+    expect(errors).toMatchObject([{ path: '/timestamp', code: 'invalid_format' }]);
+  }
+});
+
+test('a source id that is no name is refused', () => {
+  for (const sourceId of ['', true, {}, [], 1.5, 2 ** 60]) {
+    const { errors } = refused({ ...event, sourceId });
+    expect(errors).toMatchObject([{ path: '/sourceId' }]);
+  }
+});
+
+test('broken JSON, text after it and anything but an object are refused with the reason', () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  for (const text of ['{', '{} {}', 'event', "{'a':1}", deep]) {
+    expect(refused(text)).toMatchObject({ code: 'malformed_json' });
+  }
+  for (const text of ['[]', '"text"', 'null', '12']) {
+    expect(refused(text)).toMatchObject({ code: 'validation_failed' });
+  }
+});
+
+test('invalid UTF-8 is refused, never replaced', () => {
+  const bytes = Buffer.from(JSON.stringify({ ...event, sourceId: 'a?b' }));
+  bytes[bytes.indexOf('?')] = 0xff;
+  expect(refused(bytes)).toMatchObject({ code: 'malformed_json', reason: /UTF-8/ });
+});
+
+test('what would silently change on its way is refused: repeated names, huge numbers, halves', () => {
+  const line = JSON.stringify(event).slice(0, -1);
+  const cases = [
+    [`${line},"action":"delete"}`, '/action', 'duplicate_key'],
+    [`${line},"after":{"n":12345678901234567890}}`, '/after/n', 'unsafe_integer'],
+    [`${line},"after":{"n":1e400}}`, '/after/n', 'unsafe_number'],
+    [`${line},"after":{"n":"\\ud800"}}`, '/after/n', 'lone_surrogate'],
+    [`${line},"after":${'['.repeat(40)}${']'.repeat(40)}}`, undefined, 'too_deep'],
+  ] as const;
+  for (const [text, path, code] of cases) {
+    const { errors } = refused(text);
+    expect(errors?.[0]).toMatchObject(path === undefined ? { code } : { path, code });
+  }
+});

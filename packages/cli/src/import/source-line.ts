@@ -1,0 +1,147 @@
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
+import {
+  canonicalize,
+  checkJson,
+  type ErrorCode,
+  eventIdFromUuid,
+  type FieldProblem,
+  importedEventUuid,
+  type JsonValue,
+  orderOfSourceId,
+  parseStrictJson,
+  parseTimestamp,
+  pointerOf,
+} from '@indelible/protocol';
+import type { Line } from './line-splitter.ts';
+
+/** An event on its way from one line of the source to the service. */
+export interface SourceEvent {
+  line: Line;
+  /** Whose log it belongs to; '' when the line does not say it as it should. */
+  tenantId: string;
+  /** Canonical JSON, with an id. */
+  text: string;
+  /** What tells whether the source used one id for two events; null without `sourceId`. */
+  source: SourceFacts | null;
+}
+
+export interface SourceFacts {
+  id: string;
+  /** Of tenant and source id; 64 bits. */
+  key: Uint8Array;
+  /** Of everything else in the line; 64 bits. */
+  content: Uint8Array;
+}
+
+/** Why a line is not an event that can be stored. */
+export interface LineRefusal {
+  code: ErrorCode;
+  reason: string;
+  errors?: FieldProblem[];
+}
+
+export type TakenLine = { event: SourceEvent } | { refusal: LineRefusal };
+
+type Members = Record<string, JsonValue>;
+
+const sha256 = (data: string): Uint8Array => hash('sha256', data, 'buffer');
+
+/**
+ * The event of a line, the same at every run. An `id` in the line is kept. A `sourceId` becomes an
+ * id of the line's timestamp, the number the source id ends in, and a hash of tenant and source id;
+ * without both the hash is of the tenant and the whole event, so that equal lines are one event.
+ * `tenantDefault` is for lines that name no tenant.
+ */
+export function takeLine(line: Line, tenantDefault: string | null): TakenLine {
+  const parsed = parseLine(line);
+  if ('refusal' in parsed) return parsed;
+  const { sourceId = null, ...members } = parsed.members;
+  const named = members.tenantId ?? tenantDefault ?? undefined;
+  const event = named === undefined ? members : { ...members, tenantId: named };
+  const problems = problemsOf(event, sourceId);
+  if (problems.length > 0) return refuse(problems);
+  const tenantId = String(event.tenantId).toLowerCase();
+  const text = canonicalize(event);
+  const source = sourceId === null ? null : sourceFacts(tenantId, String(sourceId), text);
+  const id = typeof event.id === 'string' ? null : idOf(event, tenantId, source, text);
+  return { event: { line, tenantId, source, text: id === null ? text : withId(id, text) } };
+}
+
+function parseLine(line: Line): { members: Members } | { refusal: LineRefusal } {
+  const refusal = (code: ErrorCode, reason: string) => ({ refusal: { code, reason } });
+  if (line.tooLong) return refusal('payload_too_large', 'the line is longer than 600 KiB');
+  if (!isUtf8(line.bytes)) return refusal('malformed_json', 'the line is not valid UTF-8');
+  try {
+    const { value, duplicateKeys } = parseStrictJson(line.bytes.toString());
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return refusal('validation_failed', 'the line is not a JSON object');
+    }
+    const problems = [...repetitions(duplicateKeys), ...jsonProblems(value as Members)];
+    return problems.length > 0 ? refuse(problems) : { members: value as Members };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return refusal('malformed_json', `the line is not valid JSON: ${error.message}`);
+  }
+}
+
+function repetitions(paths: readonly string[]): FieldProblem[] {
+  return paths.map((path) => ({ path, code: 'duplicate_key', message: 'is named twice' }));
+}
+
+// As the service judges them: depth counts within each field. What passes can be written out again.
+function jsonProblems(members: Members): FieldProblem[] {
+  return Object.entries(members).flatMap(([name, value]) => [
+    ...checkJson(name, ''),
+    ...checkJson(value, pointerOf(name)),
+  ]);
+}
+
+function refuse(errors: FieldProblem[]): { refusal: LineRefusal } {
+  const [first] = errors;
+  const only = errors.length === 1 && first ? `${first.path} ${first.message}` : null;
+  const reason = only ?? `the event has ${errors.length} problems; see errors`;
+  return { refusal: { code: 'validation_failed', reason, errors } };
+}
+
+/** What would keep the line from getting the same id at every run; the service judges the rest. */
+function problemsOf(event: Members, sourceId: JsonValue): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const add = (path: string, code: string, message: string) =>
+    problems.push({ path, code, message });
+  const isName = typeof sourceId === 'string' && sourceId !== '';
+  if (sourceId !== null && !isName && !Number.isSafeInteger(sourceId)) {
+    add('/sourceId', 'wrong_type', 'must be a text that is not empty, or a whole number');
+  }
+  if (event.tenantId === undefined) {
+    add('/tenantId', 'required', 'is needed in the line, or for all lines by --tenant');
+  }
+  if (event.id !== undefined) return problems;
+  const { timestamp } = event;
+  if (timestamp === undefined) {
+    add('/timestamp', 'required', 'is needed to give the event the same id at every run');
+  } else if (typeof timestamp !== 'string' || parseTimestamp(timestamp) === null) {
+    add('/timestamp', 'invalid_format', 'is not a moment in ISO 8601');
+  }
+  return problems;
+}
+
+function sourceFacts(tenantId: string, id: string, text: string): SourceFacts {
+  const key = sourceHash(tenantId, id).subarray(8, 16);
+  return { id, key, content: sha256(text).subarray(0, 8) };
+}
+
+function sourceHash(tenantId: string, sourceId: string): Uint8Array {
+  return sha256(`${tenantId}\n${sourceId}`);
+}
+
+function idOf(event: Members, tenantId: string, source: SourceFacts | null, text: string): string {
+  const timeMs = parseTimestamp(String(event.timestamp)) ?? 0;
+  const digest = sourceHash(tenantId, source?.id ?? text);
+  const order = source === null ? 0 : orderOfSourceId(source.id);
+  return eventIdFromUuid(importedEventUuid(timeMs, order, digest));
+}
+
+function withId(id: string, text: string): string {
+  return `{"id":"${id}",${text.slice(1)}`;
+}

@@ -1,0 +1,83 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { FindingError, UsageError } from '../exit-codes.ts';
+
+/** What is imported: plain bytes, whatever they were packed in. */
+export interface Source {
+  chunks: AsyncIterable<Buffer>;
+  /** Of the file as it lies there, packed or not; null where nobody knows (a pipe). */
+  bytesTotal: number | null;
+  /** How many of them have been read. */
+  bytesRead: () => number;
+}
+
+const chunkBytes = 256 * 1024;
+
+/**
+ * Opens a file, or standard input for `-`; gzip is recognised by its first two bytes. Throws
+ * UsageError when it cannot be read. While reading: FindingError for damaged gzip data, and the
+ * reason of `stop` once that is given.
+ */
+export async function openSource(path: string, stop: AbortSignal): Promise<Source> {
+  const file = path === '-' ? null : await openFile(path);
+  const bytesTotal = file === null ? null : await sizeOf(file);
+  const stream =
+    file === null ? process.stdin : file.createReadStream({ highWaterMark: chunkBytes });
+  let bytes = 0;
+  async function* counted() {
+    for await (const chunk of stream) {
+      bytes += chunk.length;
+      yield chunk as Buffer;
+    }
+  }
+  // Ends a read that waits for input which may never come.
+  stop.addEventListener('abort', () => stream.destroy(stop.reason), { once: true });
+  return { chunks: unpacked(counted()), bytesTotal, bytesRead: () => bytes };
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  const file = await open(path).catch((error: Error) => {
+    throw new UsageError(`${path} cannot be read: ${error.message}`);
+  });
+  if (!(await file.stat()).isDirectory()) return file;
+  await file.close();
+  throw new UsageError(`${path} is a folder; name a file, or - for standard input`);
+}
+
+async function sizeOf(file: FileHandle): Promise<number | null> {
+  const stat = await file.stat();
+  return stat.isFile() ? stat.size : null;
+}
+
+/** The bytes as they are, or unpacked when they begin like gzip data. */
+export async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  while (head.length < 2) {
+    const next = await iterator.next();
+    if (next.done) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  const all = rejoined(head, iterator);
+  if (head[0] === 0x1f && head[1] === 0x8b) yield* gunzipped(all);
+  else yield* all;
+}
+
+async function* rejoined(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer, void> {
+  yield head;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+}
+
+async function* gunzipped(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  const gunzip = createGunzip({ chunkSize: chunkBytes });
+  // Whatever goes wrong in the pipeline destroys `gunzip`, and shows where that is read.
+  pipeline(Readable.from(packed, { objectMode: false }), gunzip).catch(() => {});
+  try {
+    yield* gunzip;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && /^Z_/.test(String(error.code)))) throw error;
+    throw new FindingError(`the gzip data is damaged: ${error.message}`);
+  }
+}

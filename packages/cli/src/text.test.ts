@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { grouped, jsonLine, shortened, visible } from './text.ts';
+
+const anyText = fc.string({ unit: 'binary' });
+
+test('no control character, line break, direction mark or half of a pair reaches a terminal', () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      const shown = visible(text) + jsonLine(text).slice(0, -1);
+      expect(shown).not.toMatch(/[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
+    }),
+  );
+  expect(visible('a\u001b[2J\r\n\u009b31m\u202eb')).toBe('a\\u001b[2J\\r\\n\\u009b31m\\u202eb');
+});
+
+test('ordinary text of any language is shown as it is', () => {
+  const text = 'Çelik & Söhne, 東京, “quotes”, C:\\temp, 🙂';
+  expect(visible(text)).toBe(text);
+});
+
+test('JSON lines keep their value whatever was escaped', () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      expect(JSON.parse(jsonLine({ text }))).toEqual({ text });
+    }),
+  );
+});
+
+test('long text is cut between characters, and says that it was', () => {
+  expect(shortened('Support', 7)).toBe('Support');
+  expect(shortened('Support team', 7)).toBe('Suppor…');
+  expect(shortened('🙂🙂🙂', 2)).toBe('🙂…');
+});
+
+test('counts are grouped by thousands', () => {
+  expect([0, 999, 120_003].map(grouped)).toEqual(['0', '999', '120,003']);
+});

@@ -1,0 +1,40 @@
+/** Text from events on a terminal: shown, never obeyed. */
+
+// Controls of both sets, line and paragraph separators, marks that turn the direction of what
+// follows, invisible joiners, and halves of surrogate pairs.
+const hidden =
+  /[\p{Cc}\p{Cs}\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\u061c\ufeff\ufff9-\ufffb]/gu;
+
+/**
+ * `text` with everything escaped (`\n`, `\u001b`) that could move the cursor, change colours, forge
+ * a further line or reverse what is read. A backslash of the text itself stays as it is.
+ */
+export function visible(text: string): string {
+  return text.replace(hidden, (character) => shortEscapes.get(character) ?? escaped(character));
+}
+
+const shortEscapes = new Map([
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+]);
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** One line of JSON that a terminal shows as harmlessly as `visible` text; the same value. */
+export function jsonLine(value: unknown): string {
+  return `${JSON.stringify(value).replace(hidden, escaped)}\n`;
+}
+
+/** `cut` to `length` characters at most, the last one an ellipsis where something is missing. */
+export function shortened(text: string, length: number): string {
+  const characters = [...text.slice(0, 2 * length + 2)];
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
+}
+
+/** 1234567 as `1,234,567`. */
+export function grouped(count: number): string {
+  return count.toLocaleString('en-US');
+}

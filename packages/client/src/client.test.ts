@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parseTimestamp, uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
+import { expect, onTestFinished, test } from 'vitest';
+import { type ClientOptions, createClient, IndelibleError, UnreachableError } from './index.ts';
+
+interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+  /** Breaks the connection instead of answering. */
+  hangUp?: boolean;
+}
+
+interface Received {
+  line: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/** A service that gives these answers one after the other (the last one for ever). */
+async function answering(answers: Answer[], options: Partial<ClientOptions> = {}) {
+  const received: Received[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    received.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
+    const answer = answers[Math.min(received.length, answers.length) - 1];
+    if (answer === undefined || answer.hangUp) {
+      response.destroy();
+      return;
+    }
+    response.writeHead(answer.status ?? 200, answer.headers);
+    response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {}));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close().closeAllConnections());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { received, url, client: createClient({ url, key: 'idl_test', ...options }) };
+}
+
+const event = {
+  actor: { id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', role: 'admin' },
+  action: 'update',
+  resource: { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11' },
+};
+const refusal = {
+  code: 'validation_failed',
+  detail: 'the event has 1 problem(s); see errors',
+  errors: [{ path: '/action', code: 'required', message: 'is required' }],
+};
+
+test('an event that is sent again after a failure carries the same id', async () => {
+  const { client, received } = await answering([{ hangUp: true }, { status: 503 }, { body: {} }]);
+  await client.record({ ...event, timestamp: '2025-09-03T10:00:00.123Z' });
+  const ids = received.map(({ body }) => JSON.parse(body).id);
+  expect(ids).toHaveLength(3);
+  expect(new Set(ids).size).toBe(1);
+  expect(uuidTimeMs(uuidFromEventId(ids[0]) ?? '')).toBe(
+    parseTimestamp('2025-09-03T10:00:00.123Z'),
+  );
+});
+
+test('making a key is never repeated, because a second key would stay unknown', async () => {
+  const { client, received } = await answering([{ hangUp: true }]);
+  const create = client.apiKeys.create(null, { name: 'x', scopes: ['events:read'] });
+  await expect(create).rejects.toThrow(UnreachableError);
+  expect(received).toHaveLength(1);
+});
+
+test('a refusal is thrown with status, code, request id and every field error, and not repeated', async () => {
+  const headers = { 'x-request-id': 'request-1' };
+  const { client, received } = await answering([{ status: 422, body: refusal, headers }]);
+  const error = await client.record(event).catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(IndelibleError);
+  expect(error).toMatchObject({ status: 422, code: 'validation_failed', requestId: 'request-1' });
+  expect(error).toMatchObject({ errors: refusal.errors, message: refusal.detail });
+  expect(received).toHaveLength(1);
+});
+
+test('a service that asks to wait is not asked again before', async () => {
+  const delays: number[] = [];
+  const busy = { status: 429, headers: { 'retry-after': '1' } };
+  const onRetry = ({ delayMs }: { delayMs: number }) => delays.push(delayMs);
+  const { client } = await answering([busy, { body: { status: 'ok' } }], { onRetry });
+  await client.ready();
+  expect(delays).toHaveLength(1);
+  expect(delays[0]).toBeGreaterThanOrEqual(1_000);
+});
+
+test('an hour of Retry-After is an error now, not a call that hangs', async () => {
+  const { client, received } = await answering([
+    { status: 503, headers: { 'retry-after': '3600' } },
+  ]);
+  await expect(client.ready()).rejects.toThrow(IndelibleError);
+  expect(received).toHaveLength(1);
+});
+
+test('a web page in place of the service is an unexpected answer', async () => {
+  const { client } = await answering([{ status: 200, body: '<html>welcome</html>' }]);
+  await expect(client.ready()).rejects.toMatchObject({ code: 'unexpected_answer' });
+});
+
+test('a redirect is not followed, so that neither key nor events go to somebody else', async () => {
+  const elsewhere = await answering([{ body: {} }]);
+  const { client } = await answering([{ status: 307, headers: { location: elsewhere.url } }]);
+  await expect(client.record(event)).rejects.toMatchObject({ status: 307 });
+  expect(elsewhere.received).toHaveLength(0);
+});
+
+test('nobody listening and nobody answering are both told in one sentence', async () => {
+  const silent = createServer(() => {});
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const client = createClient({ url, attempts: 1, timeoutMs: 50 });
+  await expect(client.ready()).rejects.toThrow('no answer within 0.05 s');
+  silent.close().closeAllConnections();
+  await once(silent, 'close');
+  await expect(client.ready()).rejects.toThrow(/^http.* cannot be reached: .*ECONNREFUSED/);
+});
+
+test('a list follows its cursors to the end, with the same filters and operator headers', async () => {
+  const pages = [
+    { data: [{ id: 'a' }, { id: 'b' }], pagination: { nextCursor: 'two' } },
+    { data: [{ id: 'c' }], pagination: { nextCursor: null } },
+  ];
+  const options = {
+    tenantId: event.actor.id,
+    reason: 'ticket 12: ñ',
+    operatorEmail: 'o@example.com',
+  };
+  const { client, received } = await answering(
+    pages.map((body) => ({ body })),
+    options,
+  );
+  const ids: string[] = [];
+  const query = { user: ['!ana@example.com', 'bo@example.com'], resourceId: 'x', afterSequence: 4 };
+  for await (const { id } of client.list(query)) ids.push(id);
+  expect(ids).toEqual(['a', 'b', 'c']);
+  const params = 'user=%21ana%40example.com&user=bo%40example.com&resource_id=x&after_sequence=4';
+  expect(received.map(({ line }) => line)).toEqual([
+    `GET /api/audit-logs?${params}`,
+    `GET /api/audit-logs?${params}&cursor=two`,
+  ]);
+  for (const { headers } of received) {
+    expect(headers).toMatchObject({
+      'x-tenant-id': event.actor.id,
+      'x-access-reason': 'ticket%2012%3A%20%C3%B1',
+      'x-operator-email': 'o@example.com',
+    });
+  }
+});
+
+test('a key with a line break is refused before anything could print it', () => {
+  const make = () => createClient({ url: 'http://127.0.0.1:9', key: 'idl_secret\n' });
+  expect(make).toThrow(TypeError);
+  expect(make).not.toThrow('idl_secret');
+});
+
+test('a caller can end a call that waits to be repeated', async () => {
+  const stop = new AbortController();
+  const onRetry = () => stop.abort(new Error('enough'));
+  const busy = { status: 503, headers: { 'retry-after': '30' } };
+  const { client } = await answering([busy], { signal: stop.signal, onRetry });
+  await expect(client.ready()).rejects.toThrow('enough');
+});

@@ -1,0 +1,23 @@
+import { randomFillSync } from 'node:crypto';
+
+const poolBytes = 16 * 1024;
+
+/**
+ * A source of random bytes that asks the system for 16 KiB at a time: one call an event would cost as
+ * much as hashing it. No byte is handed out twice, and each is wiped from the pool as it leaves.
+ */
+export function createRandom(): (bytes: number) => Uint8Array {
+  const pool = new Uint8Array(poolBytes);
+  let used = poolBytes;
+  return (bytes) => {
+    if (bytes > poolBytes) return randomFillSync(new Uint8Array(bytes));
+    if (used + bytes > poolBytes) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    const taken = pool.slice(used, used + bytes);
+    pool.fill(0, used, used + bytes);
+    used += bytes;
+    return taken;
+  };
+}
