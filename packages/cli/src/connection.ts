@@ -52,8 +52,8 @@ export function connect(
   more: Partial<ClientOptions> = {},
 ): IndelibleClient {
   const key = options.key ?? (env.INDELIBLE_API_KEY || keptKey(env));
-  try {
-    return createClient({
+  return asUsage(() =>
+    createClient({
       url: urlOf(options, env),
       key,
       insecure: options.insecure ?? false,
@@ -62,7 +62,22 @@ export function connect(
       ...(options.reason === undefined ? {} : { reason: wellFormed(options.reason) }),
       ...(options.operatorEmail === undefined ? {} : { operatorEmail: options.operatorEmail }),
       ...more,
-    });
+    }),
+  );
+}
+
+/** Returns when the service can record and read; needs no key, and has little patience. */
+export async function requireReachable(
+  options: ConnectionOptions,
+  env: Environment,
+): Promise<void> {
+  await asUsage(() => createClient({ url: urlOf(options, env), attempts: 2 })).ready();
+}
+
+// The client's own refusals of an address or a key: the caller can mend those.
+function asUsage<T>(make: () => T): T {
+  try {
+    return make();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new UsageError(error.message.replace('allow it as insecure', 'add --insecure'));

@@ -38,3 +38,9 @@ export function shortened(text: string, length: number): string {
 export function grouped(count: number): string {
   return count.toLocaleString('en-US');
 }
+
+/** Names and values in two columns, a line each. */
+export function aligned(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, text]) => `${name.padEnd(width)}  ${text}\n`).join('');
+}

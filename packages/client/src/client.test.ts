@@ -1,44 +1,16 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseTimestamp, uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ClientOptions, createClient, IndelibleError, UnreachableError } from './index.ts';
+import { type Answer, scriptedService } from './testing/scripted-service.ts';
 
-interface Answer {
-  status?: number;
-  headers?: Record<string, string>;
-  body?: unknown;
-  /** Breaks the connection instead of answering. */
-  hangUp?: boolean;
-}
-
-interface Received {
-  line: string;
-  headers: IncomingMessage['headers'];
-  body: string;
-}
-
-/** A service that gives these answers one after the other (the last one for ever). */
+/** A client of a service that gives these answers. */
 async function answering(answers: Answer[], options: Partial<ClientOptions> = {}) {
-  const received: Received[] = [];
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    received.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
-    const answer = answers[Math.min(received.length, answers.length) - 1];
-    if (answer === undefined || answer.hangUp) {
-      response.destroy();
-      return;
-    }
-    response.writeHead(answer.status ?? 200, answer.headers);
-    response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {}));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close().closeAllConnections());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { received, url, client: createClient({ url, key: 'idl_test', ...options }) };
+  const service = await scriptedService(answers);
+  onTestFinished(service.close);
+  return { ...service, client: createClient({ url: service.url, key: 'idl_test', ...options }) };
 }
 
 const event = {

@@ -23,3 +23,6 @@ export * from './strict-json.ts';
 export * from './tile-paths.ts';
 export * from './time-buckets.ts';
 export * from './timestamp.ts';
+export * from './signed-note.ts';
+export * from './checkpoint.ts';
+export * from './tlog-proof.ts';

@@ -6,11 +6,12 @@ import { apiKeyRoutes } from './api-keys/routes.ts';
 import { findApiKey } from './api-keys/store.ts';
 import { createAuthenticator } from './auth.ts';
 import type { Config } from './config.ts';
-import { type Database, write } from './db.ts';
+import { type Database, record, write } from './db.ts';
 import { Recorder } from './events/flush.job.ts';
 import { CursorSeal } from './events/list-cursor.ts';
 import { prepareOwn, recordOwnWith } from './events/own-events.store.ts';
 import { createPartitionKeeper, type PartitionWanted } from './events/partitions.ts';
+import { proofRoutes } from './events/proof.routes.ts';
 import { readRoutes } from './events/read.routes.ts';
 import { recordRoutes } from './events/record.routes.ts';
 import { makePartitions, readServiceId } from './events/store.ts';
@@ -23,13 +24,19 @@ import {
   sendProblem,
 } from './http.ts';
 import { answerWithId, authenticateRoutes, limitReads } from './http-hooks.ts';
+import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
+import { openOrigin } from './log/checkpoint.store.ts';
+import { announceKey, type RecordSelf } from './log/key-rotation.job.ts';
+import { logRoutes } from './log/routes.ts';
 import { openLog } from './log/store.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { documentApi } from './openapi.ts';
+import type { ObjectStore } from './objects.ts';
 import { operationsRoutes } from './operations.routes.ts';
 import { AppError, unavailable } from './problem.ts';
 import { createRandom } from './random.ts';
 import { createSealer } from './sealed.ts';
+import type { Signer } from './signer.ts';
 import type { RecordAccess } from './tenant-access.ts';
 import { tenantRoutes } from './tenants/routes.ts';
 
@@ -40,11 +47,14 @@ export interface AppDeps {
   now: () => number;
   logger: Logger;
   sessionSecret: string;
+  objects: ObjectStore;
+  signer: Signer;
 }
 
 export interface App {
   http: FastifyInstance;
   recorder: Recorder;
+  checkpoints: CheckpointJob;
 }
 
 const sha = (data: Uint8Array): Uint8Array => hash('sha256', data, 'buffer');
@@ -55,6 +65,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const metrics = createMetrics((err) => logger.warn({ err }, 'a flush failed'));
   const recording = await wireRecording(deps, metrics);
   const { recorder, recordOwn, recordAccess } = recording;
+  const checkpoints = await wireCheckpoints(deps, metrics, recording.recordSelf);
   const findKey = findApiKey(db.writer);
   const { auth, platformApiKeys } = config;
   const authenticator = createAuthenticator({ auth, platformApiKeys, findApiKey: findKey, now });
@@ -72,10 +83,13 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   operationsRoutes(http, { db, registry: metrics.registry, metricsToken: config.metricsToken });
   recordRoutes(http, { ...recording, masker: createMasker(config.maskedKeys) });
   readRoutes(http, { db, now, cursors, recordAccess, publicUrl });
+  const publishCheckpoint = () => checkpoints.onDemand();
+  proofRoutes(http, { db, sha, now, recordAccess, publicUrl, publishCheckpoint });
+  logRoutes(http, { db, sha, recordAccess, checkpoints, originHost: checkpoints.originHost });
   tenantRoutes(http, { db, now, recordOwn, openLog, sealer: createSealer(sessionSecret) });
   apiKeyRoutes(http, { db, now, recordOwn, forgetKey: authenticator.forget });
   http.addHook('onClose', () => recorder.drained());
-  return { http, recorder };
+  return { http, recorder, checkpoints };
 }
 
 function openHttp(config: Config, logger: Logger): FastifyInstance {
@@ -86,6 +100,8 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
     genReqId: ({ headers }) => requestId(headers),
     bodyLimit: 64 * 1024,
     forceCloseConnections: 'idle',
+    // What still arrives on an open connection is answered like anything else, and closes it.
+    return503OnClosing: false,
     routerOptions: { maxParamLength: 200 },
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
   });
@@ -104,7 +120,7 @@ function localUrl(http: FastifyInstance, { host, port }: Config): string {
 /** Everything that appends to a log: the queue for producers, and what the service records itself. */
 async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics) {
   const catalogue = createCatalogue({ sensitiveTypes: config.sensitiveTypes });
-  const make = (wanted: PartitionWanted[]) => write(db, (tx) => makePartitions(tx, wanted));
+  const make = (wanted: PartitionWanted) => record(db, (tx) => makePartitions(tx, [wanted]));
   const partitions = createPartitionKeeper(make);
   const { queueBytesMax } = config;
   const observer = metrics.flush;
@@ -114,13 +130,38 @@ async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics) {
   const newUuid = createUuidSource(random);
   const serviceId = await readServiceId(db);
   const own = { sha, random, newUuid, catalogue, now, serviceId };
-  const recordAccess: RecordAccess = async (tenantId, event) => {
-    const [outcome] = await recorder.record([prepareOwn(own, tenantId, event)], null);
-    if (outcome?.status === 'created') return;
+  const recordSelf: RecordSelf = async (tenantId, event, uuid) => {
+    const [outcome] = await recorder.record([prepareOwn(own, tenantId, event, uuid)], null);
+    if (outcome?.status === 'created' || outcome?.status === 'duplicate') return;
     if (outcome?.status === 'rejected' && outcome.code === 'unknown_tenant') {
       throw new AppError('not_found', 'there is no such tenant');
     }
-    throw unavailable('the access could not be recorded, so nothing is shown');
+    throw unavailable('this could not be recorded, so it was not done');
   };
-  return { ...own, recorder, recordAccess, recordOwn: recordOwnWith({ ...own, partitions }) };
+  const recordAccess: RecordAccess = (tenantId, event) => recordSelf(tenantId, event);
+  const recordOwn = recordOwnWith({ ...own, partitions });
+  return { ...own, recorder, recordSelf, recordAccess, recordOwn };
+}
+
+/** Signing: the origin's host is set once, the key in use is known to the logs. */
+async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordSelf: RecordSelf) {
+  const { config, db, now, objects, signer, logger } = deps;
+  const host = config.publicUrl ? new URL(config.publicUrl).host : 'localhost';
+  const originHost = await write(db, (tx) => openOrigin(tx, config.logOrigin ?? host));
+  if (config.logOrigin !== null && config.logOrigin !== originHost) {
+    throw new Error(`LOG_ORIGIN is ${config.logOrigin}, but the logs were opened under ${originHost}`);
+  }
+  const observer: CheckpointObserver = {
+    ...metrics.checkpoints,
+    roundFailed(err) {
+      metrics.checkpoints.roundFailed(err);
+      logger.error({ err }, 'no checkpoint could be published; recording goes on');
+    },
+    halted(reason) {
+      metrics.checkpoints.halted(reason);
+      logger.fatal(reason);
+    },
+  };
+  await announceKey({ db, now, record: recordSelf, publicKey: await signer.publicKey() });
+  return new CheckpointJob({ db, sha, now, objects, signer, originHost, observer });
 }

@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { defaultMaskedKeys } from '@indelible/protocol';
 import ipaddr from 'ipaddr.js';
 
@@ -22,6 +23,11 @@ export interface Config {
   readonly trustProxy: false | string[] | ((address: string, hop: number) => boolean);
   readonly metricsToken: string | null;
   readonly logLevel: string;
+  /** Ed25519 key as PEM; null = made once under `dataDir`. */
+  readonly signingKeyFile: string | null;
+  /** Host part of the logs' origins; null = that of `publicUrl`. */
+  readonly logOrigin: string | null;
+  readonly objectStoreUrl: string;
   readonly queueBytesMax: number;
 }
 
@@ -69,6 +75,11 @@ export function readConfig(env: Environment): Config {
       'debug',
       'silent',
     ]),
+    signingKeyFile: read.text('SIGNING_KEY_FILE'),
+    logOrigin: readLogOrigin(read.text('LOG_ORIGIN')),
+    objectStoreUrl:
+      read.url('OBJECT_STORE_URL', ['file:']) ??
+      pathToFileURL(join(resolve(read.text('DATA_DIR') ?? './data'), 'objects')).href,
     queueBytesMax: 64 * 2 ** 20,
   };
   requireConsistent(config);
@@ -136,6 +147,12 @@ function readTrustProxy(values: string[]): Config['trustProxy'] {
   if (wrong !== undefined)
     throw new Error('TRUST_PROXY must be a number of hops, or addresses and CIDR ranges');
   return values;
+}
+
+// A key name of signed notes may hold neither spaces nor plus signs.
+function readLogOrigin(value: string | null): string | null {
+  if (value === null || /^[a-z0-9.-]+(:\d+)?(\/[\w.-]+)*$/i.test(value)) return value;
+  throw new Error('LOG_ORIGIN must be a host name, such as audit.example.com');
 }
 
 const loopback = ['127.0.0.1', '::1', 'localhost'];

@@ -1,14 +1,20 @@
 import pg from 'pg';
 
 /**
- * Two pools, one a role: no connection that serves requests can change or delete an event.
+ * Pools of two roles: no connection that serves requests can change or delete an event.
  * The login itself needs no rights beyond membership in both roles.
  */
 export interface Database {
   readonly reader: pg.Pool;
+  /** Credentials, and administration, which may have to wait for a lock. */
   readonly writer: pg.Pool;
+  /** The writer role once more, for recording alone: nobody who waits can take its connections. */
+  readonly recorder: pg.Pool;
   close(): Promise<void>;
 }
+
+/** Connections that recording holds at the same moment, at most, by what they do. */
+export const recordingPlaces = { flushes: 2, waiters: 4, partitions: 1 } as const;
 
 /** A transaction in which row-level security shows one tenant's rows only; the sole way to read events. */
 export interface TenantTx {
@@ -33,12 +39,7 @@ const types: pg.CustomTypesConfig = {
 
 function openPool(url: string, role: string, size: number, onIdleError: (e: Error) => void) {
   const pool = new pg.Pool({
-    connectionString: url,
-    max: size,
-    types,
-    connectionTimeoutMillis: 5_000,
-    // Settings go with the connection's first packet, so no connection is ever without its role.
-    options: [
+    connectionString: withSettings(url, [
       `role=${role}`,
       'search_path=indelible',
       'timezone=UTC',
@@ -48,25 +49,48 @@ function openPool(url: string, role: string, size: number, onIdleError: (e: Erro
       'jit=off',
       // 150 partitions cost ten times as much to plan as to read.
       'plan_cache_mode=force_generic_plan',
-    ]
-      .map((setting) => `-c ${setting}`)
-      .join(' '),
+    ]),
+    max: size,
+    types,
+    connectionTimeoutMillis: 5_000,
+    // Later than the server's own limit: for a server that is stopped or cut off without a word.
+    query_timeout: 12_000,
+    keepAlive: true,
   });
   pool.on('error', onIdleError); // a lost idle connection is replaced on the next use
+  // One that is lost in use fails its query; without a listener it would end the process as well.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+/**
+ * Settings go with the connection's first packet, so no connection is ever without its role. They
+ * join the `options` of the URL itself: beside one there, `pg` would silently drop ours.
+ */
+function withSettings(url: string, settings: readonly string[]): string {
+  const [base = '', query = ''] = url.split('?', 2);
+  const params = new URLSearchParams(query);
+  const ours = settings.map((setting) => `-c ${setting}`); // of two values the last one holds
+  params.set('options', [params.get('options') ?? '', ...ours].join(' ').trim());
+  return `${base}?${params}`;
 }
 
 export function openDatabase(
   url: string,
   options: { poolSize: number; onIdleError: (e: Error) => void },
 ): Database {
-  const reader = openPool(url, 'indelible_reader', options.poolSize, options.onIdleError);
-  const writer = openPool(url, 'indelible_writer', options.poolSize, options.onIdleError);
+  const { poolSize, onIdleError } = options;
+  const { flushes, waiters, partitions } = recordingPlaces;
+  const reader = openPool(url, 'indelible_reader', poolSize, onIdleError);
+  const writer = openPool(url, 'indelible_writer', poolSize, onIdleError);
+  const places = flushes + waiters + partitions;
+  const recorder = openPool(url, 'indelible_writer', places, onIdleError);
   return {
     reader,
     writer,
+    recorder,
     close: async () => {
-      await Promise.all([reader.end(), writer.end()]);
+      await Promise.all([reader.end(), writer.end(), recorder.end()]);
     },
   };
 }
@@ -85,12 +109,18 @@ export function readTenant<T>(
 // One round trip for both: the id is checked here because a simple query takes no parameters.
 function beginTenant(tenantId: string): string {
   if (!/^[0-9a-f-]{36}$/.test(tenantId)) throw new Error('tenant id is not a UUID');
-  return `BEGIN READ ONLY; SET LOCAL app.tenant_id = '${tenantId}'`;
+  // One snapshot: a page takes several statements, and rows may change their class between two.
+  return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL app.tenant_id = '${tenantId}'`;
 }
 
 /** Runs `work` in a transaction of the writer role; any error rolls everything back. */
 export function write<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
   return transaction(db.writer, 'BEGIN', work);
+}
+
+/** The same on recording's own connections, of which `recordingPlaces` may be taken at once. */
+export function record<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
+  return transaction(db.recorder, 'BEGIN', work);
 }
 
 async function transaction<T>(
@@ -103,26 +133,67 @@ async function transaction<T>(
   try {
     await client.query(begin);
     const result = await work(client);
-    await client.query('COMMIT');
+    const { command } = await client.query('COMMIT');
+    // What failed unnoticed turns COMMIT into a rollback that reports no error.
+    if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
     return result;
   } catch (error) {
-    await client.query('ROLLBACK').catch((e: Error) => {
-      broken = e; // the connection is gone: the pool must not hand it out again
-    });
+    broken = await rollBack(client, error);
     throw error;
   } finally {
     client.release(broken);
   }
 }
 
-/** True for a database that is away, restarting, overloaded or too slow: the answer is 503, not 500. */
+/** Returns why the connection cannot be used any more, if so: the pool must not hand it out again. */
+async function rollBack(client: pg.PoolClient, cause: unknown): Promise<Error | undefined> {
+  // The server is still busy with what took too long, and would not hear the ROLLBACK either.
+  if (cause instanceof Error && cause.message === queryTimeout) return cause;
+  return client.query('ROLLBACK').then(
+    () => undefined,
+    (error: Error) => error,
+  );
+}
+
+const queryTimeout = 'Query read timeout';
+
+const connectionFaults = new RegExp(
+  [
+    queryTimeout,
+    'Connection terminated',
+    'Connection ended',
+    'timeout exceeded when trying to connect',
+    'Client has encountered a connection error',
+    'not queryable',
+    'Cannot use a pool after calling end',
+  ].join('|'),
+  'i',
+);
+
+const systemFaults = [
+  ...['ENOENT', 'EPIPE', 'ETIMEDOUT', 'EACCES', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTDOWN'],
+  ...['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED'],
+];
+
+// Lock timeouts, serialization failures, deadlocks, and sessions that were ended for idling.
+const passingStates = ['55P03', '40001', '40P01', '25P03', '25P04'];
+
+/** Why a connection failed, in words for the operator: what system and server say names no secret. */
+export function connectionProblem(error: unknown): string {
+  // Without a message when every address of a name was tried: then each attempt has one.
+  const all = error instanceof AggregateError ? error.errors : [error];
+  const texts = all.map((each: unknown) => (each instanceof Error ? each.message : String(each)));
+  return texts.join('; ').replaceAll('\n', ' ');
+}
+
+/**
+ * True for a database that is away, restarting, overloaded, too slow or refusing the login: the answer
+ * is 503, not 500. Classes 08, 28, 53, 57 and 58 of SQLSTATE speak of the server, not of the statement.
+ */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
-  if (/^(08|53|57)/.test(code) || ['55P03', '40001', '40P01', '25P03', '25P04'].includes(code))
-    return true;
-  if (/^(ECONN|ENOENT|EPIPE|ETIMEDOUT|EACCES)/.test(code)) return true;
-  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Connection ended/i.test(
-    error.message,
-  );
+  if (/^(08|28|53|57|58)...$/.test(code)) return true;
+  if (passingStates.includes(code) || systemFaults.includes(code)) return true;
+  return connectionFaults.test(error.message);
 }

@@ -48,7 +48,7 @@ export async function limitReads(http: FastifyInstance, maxPerMinute: number): P
     max: maxPerMinute,
     timeWindow: 60_000,
     hook: 'preHandler',
-    keyGenerator: (request) => request.principal.id,
+    keyGenerator: (request) => request.principal?.id ?? 'public',
     allowList: (request) => request.method !== 'GET' || !request.principal,
     errorResponseBuilder: () =>
       new AppError('rate_limited', 'too many reads with this credential; wait as Retry-After says'),

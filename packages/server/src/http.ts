@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { fieldProblemsMax, parseStrictJson } from '@indelible/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type {
@@ -32,11 +34,12 @@ export function requestId(headers: Record<string, unknown>): string {
 
 /** Bodies are strict JSON in UTF-8, uncompressed; anything else is refused before it is looked at. */
 export function acceptJsonOnly(app: FastifyInstance): void {
+  app.server.removeAllListeners('clientError').on('clientError', answerBrokenRequest);
   app.decorateRequest('duplicateKeys');
   app.addHook('onRequest', async (request) => {
     request.duplicateKeys = [];
     const encoding = request.headers['content-encoding'];
-    if (encoding !== undefined && encoding !== 'identity') {
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       throw new AppError('unsupported_media_type', 'compressed bodies are not accepted');
     }
   });
@@ -107,13 +110,15 @@ const fastifyCodes: Record<
 /** Turns anything thrown into the AppError the caller may see; null = an unexpected fault. */
 export function asAppError(error: unknown): AppError | null {
   if (error instanceof AppError) return error;
-  if (isUnavailable(error)) return unavailable('the database is not available; try again');
   if (!(error instanceof Error)) return null;
-  const { code, validation, validationContext } = error as FastifyError;
+  const { code, statusCode, validation, validationContext } = error as FastifyError;
   if (validation)
     return invalid(validation as Parameters<typeof fieldProblem>[0][], validationContext);
   const known = code === undefined ? undefined : fastifyCodes[code];
-  return known ? new AppError(known[0], known[1]) : null;
+  if (known) return new AppError(known[0], known[1]);
+  // Before the database is suspected: a caller who hangs up is an ECONNRESET too.
+  if (statusCode === 400) return new AppError('malformed_json', 'the body could not be read');
+  return isUnavailable(error) ? unavailable('the database is not available; try again') : null;
 }
 
 function invalid(
@@ -137,12 +142,41 @@ export function sendProblem(
   const problem = problemOf(known ?? new AppError('internal_error'), request.id);
   return reply
     .code(problem.status)
+    .header('x-request-id', request.id) // a path that cannot be read passes no hook
     .headers(known?.headers ?? {})
     .type('application/problem+json')
     .send(JSON.stringify(problem));
 }
 
-/** A path that exists with other methods answers 405 and names them; any other 404. */
+const brokenRequests: Record<
+  string,
+  [code: 'malformed_json' | 'payload_too_large', detail: string]
+> = {
+  HPE_INVALID_EOF_STATE: ['malformed_json', 'the request ended before its body did'],
+  HPE_HEADER_OVERFLOW: ['payload_too_large', 'the headers are larger than this service takes'],
+};
+
+/** What never becomes a request meets no hook: its problem document is written to the socket itself. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const known = brokenRequests[error.code ?? ''];
+  const problem = problemOf(
+    new AppError(known?.[0] ?? 'invalid_parameter', known?.[1] ?? 'the request is not valid HTTP'),
+    randomUUID(),
+  );
+  const body = JSON.stringify(problem);
+  const head = [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+    `x-request-id: ${problem.requestId}`,
+    'content-type: application/problem+json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.destroy(error);
+}
+
+/** A path that exists with other methods answers 405 and names them; any other 404. The body is not read. */
 export function refuseUnknownCalls(app: FastifyInstance): void {
   const known: { pattern: RegExp; methods: Set<string> }[] = [];
   app.addHook('onRoute', ({ url, method }) => {
@@ -153,12 +187,15 @@ export function refuseUnknownCalls(app: FastifyInstance): void {
     if (same) for (const each of methods) same.methods.add(each);
     else known.push({ pattern, methods });
   });
-  app.setNotFoundHandler((request, reply) => {
-    const [path = ''] = request.url.split('?');
+  const refusalOf = ({ url, method }: FastifyRequest): AppError => {
+    const [path = ''] = url.split('?');
     const route = known.find(({ pattern }) => pattern.test(path));
-    if (!route || route.methods.has(request.method))
-      return sendProblem(new AppError('not_found'), request, reply);
+    if (!route || route.methods.has(method)) return new AppError('not_found');
     const headers = { allow: [...route.methods].sort().join(', ') };
-    return sendProblem(new AppError('method_not_allowed', undefined, { headers }), request, reply);
+    return new AppError('method_not_allowed', undefined, { headers });
+  };
+  app.addHook('preParsing', async (request) => {
+    if (request.is404) throw refusalOf(request);
   });
+  app.setNotFoundHandler((request, reply) => sendProblem(refusalOf(request), request, reply));
 }

@@ -1,2 +1,3 @@
 export { type Environment, readConfig } from './config.ts';
+export { diagnose, type Finding } from './doctor.ts';
 export { migrateDatabase, type Service, startService } from './main.ts';

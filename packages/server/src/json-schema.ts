@@ -36,11 +36,16 @@ const codes: Record<string, string> = {
 
 /** An Ajv error as a field problem with a stable code. */
 export function fieldProblem(error: ErrorObject): FieldProblem {
-  const member = error.params.missingProperty ?? error.params.additionalProperty;
-  const path =
-    member === undefined ? error.instancePath : `${error.instancePath}${pointerOf(String(member))}`;
-  return { path, code: codes[error.keyword] ?? 'invalid_format', message: messageOf(error) };
+  const { instancePath, keyword, params } = error;
+  const member = params.missingProperty ?? params.additionalProperty;
+  const tokens = instancePath.split('/').slice(1).map(unescapeToken);
+  if (member !== undefined) tokens.push(String(member));
+  // Written anew, because Ajv repeats a name in full however long, and half surrogate pairs too.
+  const path = pointerOf(...tokens);
+  return { path, code: codes[keyword] ?? 'invalid_format', message: messageOf(error) };
 }
+
+const unescapeToken = (token: string) => token.replaceAll('~1', '/').replaceAll('~0', '~');
 
 function messageOf({ keyword, message, params }: ErrorObject): string {
   if (keyword === 'required') return 'is required';

@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { type App, buildApp } from './app.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
-import { type Database, openDatabase } from './db.ts';
+import { connectionProblem, type Database, isUnavailable, openDatabase } from './db.ts';
 import { randomPassword, readOrCreateSecretFile } from './embedded-postgres/secret-file.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
+import { openLogger } from './logger.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
+import { openObjectStore } from './objects.ts';
+import { openSigner, type Signer } from './signer.ts';
 
 /** A running service. `stop` drains what was accepted, then closes the database it opened. */
 export interface Service {
@@ -15,6 +18,7 @@ export interface Service {
   /** Where the platform key is kept, when the service made it itself. */
   platformKeyFile: string | null;
   takenOver: boolean;
+  /** Further calls wait for the first. */
   stop(): Promise<void>;
 }
 
@@ -30,23 +34,10 @@ export async function startService(env: Environment): Promise<Service> {
   try {
     return await start(config, logger, cleanup);
   } catch (error) {
-    for (const undo of cleanup.reverse()) await undo();
+    // What cannot be undone either must not hide why the start failed.
+    for (const undo of cleanup.reverse()) await undo().catch(() => {});
     throw error;
   }
-}
-
-/**
- * Logs to standard error. Of an error only what it says and where: those of `pg` carry the client, its
- * connection and the row that was refused.
- */
-function openLogger(level: string): Logger {
-  const err = (error: unknown) => {
-    if (!(error instanceof Error)) return { message: String(error) };
-    const { name: type, message, stack } = error;
-    return { type, code: 'code' in error ? error.code : undefined, message, stack };
-  };
-  const options = { level, base: null, serializers: { err } };
-  return pino(options, pino.destination({ fd: 2, sync: true }));
 }
 
 async function start(
@@ -61,21 +52,51 @@ async function start(
   const db = await connect(config, embedded, logger);
   cleanup.push(() => db.close());
   const sessionSecret = config.sessionSecret ?? onceSecret(config.dataDir, 'session-secret', '');
-  const app = await buildApp({ config, db, now: Date.now, logger, sessionSecret });
+  const objects = openObjectStore(config.objectStoreUrl);
+  const signer = openConfiguredSigner(config);
+  const app = await buildApp({ config, db, now: Date.now, logger, sessionSecret, objects, signer });
   cleanup.push(() => app.http.close());
+  // Before the first request: a rewound database must not be written to.
+  await app.checkpoints.tick();
   const url = await listen(app, config);
+  runCheckpoints(app);
   return {
     url,
     dataDir: config.dataDir,
     platformKeyFile,
     takenOver: embedded?.takenOver ?? false,
-    stop: async () => {
-      // The order matters: no new requests, then what was accepted, then its database.
-      await app.http.close();
-      await db.close();
-      await embedded?.stop();
-    },
+    stop: stopOnce(app, db, embedded),
   };
+}
+
+function stopOnce(app: App, db: Database, embedded: EmbeddedPostgres | null): () => Promise<void> {
+  let stopped: Promise<void> | undefined;
+  const stop = async () => {
+    // The order matters: no new requests, then what was accepted, then its database.
+    await app.http.close();
+    await db.close();
+    await embedded?.stop();
+  };
+  return () => {
+    stopped ??= stop();
+    return stopped;
+  };
+}
+
+function openConfiguredSigner({ signingKeyFile, dataDir }: Config): Signer {
+  if (signingKeyFile !== null) return openSigner(signingKeyFile, false);
+  return openSigner(join(dataDir, 'signing-key.pem'), true);
+}
+
+const checkpointEveryMs = 10_000;
+
+/** Publishes what has grown every ten seconds, until the service closes. */
+function runCheckpoints({ http, checkpoints }: App): void {
+  const timer = setInterval(() => void checkpoints.tick(), checkpointEveryMs);
+  http.addHook('onClose', async () => {
+    clearInterval(timer);
+    await checkpoints.tick();
+  });
 }
 
 async function makeDataDir(dataDir: string): Promise<void> {
@@ -85,7 +106,10 @@ async function makeDataDir(dataDir: string): Promise<void> {
 }
 
 function startEmbedded(config: Config, logger: Logger): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({ dataDir: config.dataDir, log: (message) => logger.info(message) });
+  const { dataDir, databasePoolSize } = config;
+  // Both pools, and what records, migrates, administers and looks besides.
+  const settings = { max_connections: String(Math.max(50, 2 * databasePoolSize + 30)) };
+  return startEmbeddedPostgres({ dataDir, settings, log: (message) => logger.info(message) });
 }
 
 async function connect(
@@ -102,14 +126,17 @@ async function connect(
   });
   const pending = await pendingMigrations(db.reader).catch(async (cause: Error) => {
     await db.close();
-    throw new Error(
-      `the database cannot be used: ${cause.message}; has \`indelible migrate\` been run?`,
-      { cause },
-    );
+    throw new Error(unusable(cause), { cause });
   });
   if (pending.length === 0) return db;
   await db.close();
   throw new Error(`the database lacks ${pending.join(', ')}; run \`indelible migrate\``);
+}
+
+function unusable(cause: Error): string {
+  const reason = connectionProblem(cause);
+  if (isUnavailable(cause)) return `the database of DATABASE_URL cannot be reached: ${reason}`;
+  return `the database cannot be used: ${reason}; has \`indelible migrate\` been run?`;
 }
 
 function withPlatformKey(config: Config): { config: Config; platformKeyFile: string | null } {
@@ -129,16 +156,19 @@ function onceSecret(dataDir: string, name: string, prefix: string): string {
   );
 }
 
-async function listen(app: App, config: Config): Promise<string> {
+async function listen(app: App, { host, port }: Config): Promise<string> {
   try {
-    return await app.http.listen({ host: config.host, port: config.port });
+    return await app.http.listen({ host, port });
   } catch (cause) {
-    const taken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
-    if (!taken) throw cause;
-    throw new Error(`port ${config.port} on ${config.host} is taken; set PORT to another one`, {
-      cause,
-    });
+    throw new Error(notListening(host, port, cause), { cause });
   }
+}
+
+function notListening(host: string, port: number, cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  if (code === 'EADDRINUSE') return `port ${port} on ${host} is taken; set PORT to another one`;
+  if (code === 'EACCES') return `port ${port} is for privileged users; set PORT to another one`;
+  return `nothing can listen on HOST ${host}: ${connectionProblem(cause)}`;
 }
 
 /** Roles and schema, as the owner: of DATABASE_URL's PostgreSQL, or of the embedded one. */

@@ -1,10 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { FlushObserver } from './events/flush.job.ts';
+import type { CheckpointObserver } from './log/checkpoint.job.ts';
 
 /** The Prometheus registry of one service. Labels never hold tenants, people or ids. */
 export interface Metrics {
   registry: Registry;
   flush: FlushObserver;
+  checkpoints: CheckpointObserver;
   request(method: string, route: string, status: number, seconds: number): void;
   watchQueue(depth: () => { events: number; bytes: number }): void;
 }
@@ -58,6 +60,7 @@ export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
         onFlushError(error);
       },
     },
+    checkpoints: checkpointMetrics(registers),
     watchQueue(depth) {
       const gauge = (name: string, help: string, read: () => number) =>
         new Gauge({
@@ -71,5 +74,28 @@ export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
       gauge('indelible_queue_events', 'Events waiting or being written', () => depth().events);
       gauge('indelible_queue_bytes', 'Memory they take', () => depth().bytes);
     },
+  };
+}
+
+function checkpointMetrics(registers: Registry[]): CheckpointObserver {
+  const published = new Counter({
+    name: 'indelible_checkpoints_total',
+    help: 'Checkpoints published',
+    registers,
+  });
+  const failures = new Counter({
+    name: 'indelible_checkpoint_failures_total',
+    help: 'Rounds that could not be published',
+    registers,
+  });
+  const halted = new Gauge({
+    name: 'indelible_log_halted',
+    help: '1 while recording and signing are stopped because the log contradicts what was published',
+    registers,
+  });
+  return {
+    published: (checkpoints) => published.inc(checkpoints),
+    roundFailed: () => failures.inc(),
+    halted: () => halted.set(1),
   };
 }

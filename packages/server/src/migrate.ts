@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
+import { connectionProblem } from './db.ts';
 
 const folder = new URL('../migrations/', import.meta.url);
 
@@ -10,14 +11,14 @@ const migratorsLock = 7_204_118_552;
  * Brings roles and schema up to date, and is safe to run again, by several processes at once.
  * `ownerUrl` needs CREATEROLE (or the roles made beforehand) and CREATE on its database;
  * `servingUrl`'s login is made a member of the two serving roles. Returns the migrations applied.
+ * Throws an Error whose message says what failed and why, in words for the operator.
  */
 export async function migrate(
   ownerUrl: string,
   servingUrl: string,
   now: number,
 ): Promise<string[]> {
-  const client = new pg.Client({ connectionString: ownerUrl });
-  await client.connect();
+  const client = await connectAsOwner(ownerUrl);
   try {
     await client.query('SELECT pg_advisory_lock($1)', [migratorsLock]);
     await requireVersion(client);
@@ -30,6 +31,18 @@ export async function migrate(
     return applied;
   } finally {
     await client.end();
+  }
+}
+
+async function connectAsOwner(ownerUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: 10_000 });
+  client.on('error', () => {}); // a connection that breaks shows at the next query
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    await client.end();
+    throw new Error(`the database cannot be reached as its owner: ${connectionProblem(error)}`);
   }
 }
 
@@ -48,21 +61,23 @@ async function makeRoles(client: pg.Client, servingLogin: string | undefined): P
     EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; -- another database of the cluster was first
     END $$`);
   }
-  await grantMembership(client, 'indelible_owner', 'current_user');
+  const { rows } = await client.query<{ login: string }>('SELECT current_user AS login');
+  for (const { login } of rows) await grantMembership(client, 'indelible_owner', login);
   if (servingLogin) {
-    const login = client.escapeIdentifier(servingLogin);
-    await grantMembership(client, 'indelible_writer', login);
-    await grantMembership(client, 'indelible_reader', login);
+    await grantMembership(client, 'indelible_writer', servingLogin);
+    await grantMembership(client, 'indelible_reader', servingLogin);
   }
   await client.query('CREATE SCHEMA IF NOT EXISTS indelible AUTHORIZATION indelible_owner');
 }
 
+// A login that was given its memberships beforehand needs no right to hand them out.
 // Roles belong to the whole cluster, so migrators of two of its databases can meet here:
 // the one that comes second sees the row of the first change under it, and may try again.
-async function grantMembership(client: pg.Client, role: string, member: string): Promise<void> {
+async function grantMembership(client: pg.Client, role: string, login: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await client.query(`GRANT ${role} TO ${member}`);
+      if (await isMember(client, role, login)) return;
+      await client.query(`GRANT ${role} TO ${client.escapeIdentifier(login)}`);
       return;
     } catch (error) {
       const concurrent =
@@ -70,6 +85,18 @@ async function grantMembership(client: pg.Client, role: string, member: string):
       if (!concurrent || attempt === 10) throw error;
     }
   }
+}
+
+/** Whether the login may become the role already; a superuser may become any. */
+async function isMember(client: pg.Client, role: string, login: string): Promise<boolean> {
+  // Since PostgreSQL 16 who makes a role is a member that may hand it out, but not become it.
+  const { rows } = await client.query<{ member: boolean }>(
+    `SELECT pg_has_role($1::name, $2::name, CASE
+        WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER'
+      END) AS member`,
+    [login, role],
+  );
+  return rows[0]?.member === true;
 }
 
 async function applyPending(client: pg.Client): Promise<string[]> {
@@ -103,6 +130,6 @@ async function applyOne(client: pg.Client, name: string): Promise<void> {
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');
-    throw new Error(`migration ${name} failed`, { cause: error });
+    throw new Error(`migration ${name} failed: ${connectionProblem(error)}`);
   }
 }

@@ -21,8 +21,9 @@ export type RecordAccess = (tenantId: string, event: OwnEvent) => Promise<void>;
 
 /**
  * The tenant a read concerns. Throws `forbidden` for another tenant than the credential's own; for
- * operators and platform keys `invalid_parameter` without `X-Tenant-Id` and `reason_required` without
- * a declared reason: that refusal is recorded in the tenant's log too.
+ * operators and platform keys `invalid_parameter` without `X-Tenant-Id`, `reason_required` without a
+ * declared reason, and `invalid_parameter` with a wrong e-mail address: these last two refusals are
+ * recorded in the tenant's log too.
  */
 async function tenantAccess(request: FastifyRequest, record: RecordAccess): Promise<TenantAccess> {
   const { principal } = request;
@@ -37,16 +38,25 @@ async function tenantAccess(request: FastifyRequest, record: RecordAccess): Prom
       errors: [{ path: 'X-Tenant-Id', code: 'required', message: 'must be the UUID of a tenant' }],
     });
   }
+  const { reason, email, refusal } = declared(request);
+  if (refusal === null && reason !== null) return { tenantId: named, operator: { reason, email } };
+  await record(named, accessEvent(request, named, { reason, email }, 'refused'));
+  throw refusal;
+}
+
+/** What an operator says of themselves, as far as it can be read, and what is wrong with it. */
+function declared({ raw, principal }: FastifyRequest) {
+  const values = (name: string) => headerValues(raw.rawHeaders, name);
+  const reason = attempt(() => parseAccessReason(values(accessReasonHeader)));
+  const email = attempt(() => principal.email ?? parseOperatorEmail(values(operatorEmailHeader)));
+  return { reason: reason.value, email: email.value, refusal: reason.error ?? email.error };
+}
+
+function attempt<T>(parse: () => T): { value: T | null; error: AppError | null } {
   try {
-    const reason = parseAccessReason(headerValues(request.raw.rawHeaders, accessReasonHeader));
-    return { tenantId: named, operator: { reason, email: operatorEmail(request) } };
+    return { value: parse(), error: null };
   } catch (error) {
-    if (error instanceof AppError && error.code === 'reason_required') {
-      await record(
-        named,
-        accessEvent(request, named, { reason: null, email: operatorEmail(request) }, 'refused'),
-      );
-    }
+    if (error instanceof AppError) return { value: null, error };
     throw error;
   }
 }
@@ -62,15 +72,11 @@ function headerTenant(request: FastifyRequest): string | null {
   });
 }
 
-function operatorEmail(request: FastifyRequest): string | null {
-  const { email } = request.principal;
-  return email ?? parseOperatorEmail(headerValues(request.raw.rawHeaders, operatorEmailHeader));
-}
-
 /**
  * Runs a read of one tenant's data. An operator's read is recorded in that tenant's log before the
  * answer leaves; when it cannot be recorded, there is no answer (503). The read comes first, so that
- * an answer never contains its own record, and "not found" is recorded like anything else looked for.
+ * an answer never contains its own record, and a search that found nothing, or too much, is recorded
+ * like any other.
  */
 export async function readAsTenant<T>(
   request: FastifyRequest,
@@ -80,15 +86,21 @@ export async function readAsTenant<T>(
   const access = await tenantAccess(request, record);
   if (!access.operator) return read(access);
   const { tenantId, operator } = access;
-  const log = () => record(tenantId, accessEvent(request, tenantId, operator, 'answered'));
-  try {
-    const answer = await read(access);
-    await log();
-    return answer;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'not_found') await log();
-    throw error;
-  }
+  const found = await settle(read(access));
+  await record(tenantId, accessEvent(request, tenantId, operator, 'answered'));
+  if ('refusal' in found) throw found.refusal;
+  return found.answer;
+}
+
+/** What the caller is told, either way; anything else that is thrown tells them nothing. */
+function settle<T>(reading: Promise<T>): Promise<{ answer: T } | { refusal: AppError }> {
+  return reading.then(
+    (answer) => ({ answer }),
+    (error: unknown) => {
+      if (error instanceof AppError) return { refusal: error };
+      throw error;
+    },
+  );
 }
 
 function accessEvent(
@@ -97,7 +109,7 @@ function accessEvent(
   operator: { reason: string | null; email: string | null },
   outcome: 'answered' | 'refused',
 ): OwnEvent {
-  const { pathname, searchParams } = new URL(request.url, 'http://local');
+  const [path = '', query = ''] = request.url.split(/\?(.*)/s, 2);
   return {
     actor: { ...actorOf(request), email: operator.email, role: 'superadmin' },
     action: 'access',
@@ -106,11 +118,14 @@ function accessEvent(
     // What was looked at is part of the record: the tenant reads it beside the reason.
     after: {
       outcome,
-      call: `${request.method} ${pathname}`.slice(0, 500).toWellFormed(),
-      query: [...searchParams].map(([key, value]) =>
-        `${key}=${value}`.replaceAll('\0', '').slice(0, 500).toWellFormed(),
-      ),
+      call: plain(`${request.method} ${path}`),
+      query: [...new URLSearchParams(query)].map(([key, value]) => plain(`${key}=${value}`)),
     },
     reason: operator.reason,
   };
+}
+
+/** Short, and without what the database cannot store. */
+function plain(text: string): string {
+  return text.replaceAll('\0', '').slice(0, 500).toWellFormed();
 }

@@ -34,7 +34,7 @@ async function startBar(
   const bar = new cliProgress.SingleBar({
     format: '{bar} {percentage}%  {counts}  {note}',
     stream,
-    hideCursor: null,
+    gracefulExit: false,
     clearOnComplete: true,
   });
   let note = '';

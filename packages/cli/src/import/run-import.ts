@@ -37,7 +37,10 @@ const limits = {
  * source ids (27 to 53 bytes each). Throws what reading and sending throw.
  */
 export async function runImport(run: ImportRun): Promise<void> {
-  const send = createSending({ ...run, reject: (event, refusal) => reject(run, event.line, refusal) });
+  const send = createSending({
+    ...run,
+    reject: (event, refusal) => reject(run, event.line, refusal),
+  });
   const lanes = new Lanes<SourceEvent>(limits, async (batch) => {
     try {
       await send(batch);
@@ -82,6 +85,7 @@ function takeOne(
   line: Line,
 ): void {
   run.tally.lines += 1;
+  run.tally.lastLine = line.number;
   const taken = takeLine(line, run.tenantDefault);
   if ('refusal' in taken) {
     reject(run, line, taken.refusal);
@@ -107,5 +111,7 @@ function reject(run: ImportRun, line: Line, refusal: LineRefusal): void {
 function contentOf({ bytes, tooLong }: Line): { text: string } | { base64: string } {
   const text = bytes.toString();
   // The beginning of a line may end within a character.
-  return tooLong || Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString('base64') };
+  return tooLong || Buffer.from(text).equals(bytes)
+    ? { text }
+    : { base64: bytes.toString('base64') };
 }

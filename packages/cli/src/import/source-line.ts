@@ -28,7 +28,7 @@ export interface SourceEvent {
 
 export interface SourceFacts {
   id: string;
-  /** Of tenant and source id; 64 bits. */
+  /** Of tenant and source id; 64 bits that are not in the event's id. */
   key: Uint8Array;
   /** Of everything else in the line; 64 bits. */
   content: Uint8Array;
@@ -63,9 +63,13 @@ export function takeLine(line: Line, tenantDefault: string | null): TakenLine {
   if (problems.length > 0) return refuse(problems);
   const tenantId = String(event.tenantId).toLowerCase();
   const text = canonicalize(event);
-  const source = sourceId === null ? null : sourceFacts(tenantId, String(sourceId), text);
-  const id = typeof event.id === 'string' ? null : idOf(event, tenantId, source, text);
-  return { event: { line, tenantId, source, text: id === null ? text : withId(id, text) } };
+  const name = sourceId === null ? text : String(sourceId);
+  const digest = sha256(`${tenantId}\n${name}`);
+  const facts = { key: digest.subarray(8, 16), content: sha256(text).subarray(0, 8) };
+  const source = sourceId === null ? null : { id: name, ...facts };
+  const order = source === null ? 0 : orderOfSourceId(source.id);
+  const identified = event.id === undefined ? withId(event, order, digest, text) : text;
+  return { event: { line, tenantId, source, text: identified } };
 }
 
 function parseLine(line: Line): { members: Members } | { refusal: LineRefusal } {
@@ -91,10 +95,15 @@ function repetitions(paths: readonly string[]): FieldProblem[] {
 
 // As the service judges them: depth counts within each field. What passes can be written out again.
 function jsonProblems(members: Members): FieldProblem[] {
-  return Object.entries(members).flatMap(([name, value]) => [
-    ...checkJson(name, ''),
-    ...checkJson(value, pointerOf(name)),
-  ]);
+  const problems: FieldProblem[] = [];
+  for (const [name, value] of Object.entries(members)) {
+    problems.push(...checkJson(name, ''));
+    const within = checkJson(value, '');
+    if (within.length === 0) continue;
+    const pointer = pointerOf(name);
+    for (const problem of within) problems.push({ ...problem, path: pointer + problem.path });
+  }
+  return problems;
 }
 
 function refuse(errors: FieldProblem[]): { refusal: LineRefusal } {
@@ -126,22 +135,8 @@ function problemsOf(event: Members, sourceId: JsonValue): FieldProblem[] {
   return problems;
 }
 
-function sourceFacts(tenantId: string, id: string, text: string): SourceFacts {
-  const key = sourceHash(tenantId, id).subarray(8, 16);
-  return { id, key, content: sha256(text).subarray(0, 8) };
-}
-
-function sourceHash(tenantId: string, sourceId: string): Uint8Array {
-  return sha256(`${tenantId}\n${sourceId}`);
-}
-
-function idOf(event: Members, tenantId: string, source: SourceFacts | null, text: string): string {
+function withId(event: Members, order: number, digest: Uint8Array, text: string): string {
   const timeMs = parseTimestamp(String(event.timestamp)) ?? 0;
-  const digest = sourceHash(tenantId, source?.id ?? text);
-  const order = source === null ? 0 : orderOfSourceId(source.id);
-  return eventIdFromUuid(importedEventUuid(timeMs, order, digest));
-}
-
-function withId(id: string, text: string): string {
+  const id = eventIdFromUuid(importedEventUuid(timeMs, order, digest));
   return `{"id":"${id}",${text.slice(1)}`;
 }

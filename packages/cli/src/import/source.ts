@@ -32,7 +32,9 @@ export async function openSource(path: string, stop: AbortSignal): Promise<Sourc
       yield chunk as Buffer;
     }
   }
-  // Ends a read that waits for input which may never come.
+  // Ends a read that waits for input which may never come. The reason reaches whoever reads; a stream
+  // that nobody reads yet would take the process down with it.
+  stream.on('error', () => {});
   stop.addEventListener('abort', () => stream.destroy(stop.reason), { once: true });
   return { chunks: unpacked(counted()), bytesTotal, bytesRead: () => bytes };
 }
@@ -66,8 +68,13 @@ export async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncGenerator<B
 }
 
 async function* rejoined(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer, void> {
-  yield head;
-  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  try {
+    yield head;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    // Whoever stops reading closes the file.
+    await rest.return?.();
+  }
 }
 
 async function* gunzipped(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {

@@ -1,4 +1,4 @@
-import { grouped, visible } from '../text.ts';
+import { aligned, grouped, visible } from '../text.ts';
 import type { Tally } from './tally.ts';
 
 /** How an import ended, beside its counts. */
@@ -34,12 +34,14 @@ export function summaryText(tally: Tally, ending: Ending): string {
     ['rejected', grouped(tally.rejected) + details(tally.rejectedByCode, ending.rejectedFile)],
     ['conflicting sourceIds', grouped(tally.conflicts) + details(new Map(), ending.conflictsFile)],
     ['tenants created', grouped(tally.tenantsCreated)],
-    ['seconds', `${ending.seconds.toFixed(1)} (${grouped(eventsPerSecond(tally, ending))} events/s)`],
+    [
+      'seconds',
+      `${ending.seconds.toFixed(1)} (${grouped(eventsPerSecond(tally, ending))} events/s)`,
+    ],
   ];
   if (tally.warnings.size > 0) rows.push(['warnings', counted(tally.warnings)]);
-  const width = Math.max(...rows.map(([name]) => name.length));
-  const lines = rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`);
-  return [...lines, ...conflictLines(tally), ...advice(tally)].map((line) => `${line}\n`).join('');
+  const lines = [...conflictLines(tally), ...advice(tally)];
+  return aligned(rows) + lines.map((line) => `${line}\n`).join('');
 }
 
 function eventsPerSecond({ created, duplicates }: Tally, { seconds }: Ending): number {

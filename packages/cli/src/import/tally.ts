@@ -1,6 +1,8 @@
 /** What an import has done so far. `lines` counts those that hold something. */
 export interface Tally {
   lines: number;
+  /** Number of the last line that was read. */
+  lastLine: number;
   created: number;
   duplicates: number;
   rejected: number;
@@ -25,6 +27,7 @@ const conflictsShownMax = 20;
 export function newTally(): Tally {
   return {
     lines: 0,
+    lastLine: 0,
     created: 0,
     duplicates: 0,
     rejected: 0,

@@ -7,10 +7,10 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import { invalidKeyIds } from '../api-keys/store.ts';
-import { type Database, isUnavailable, type WriterTx, write } from '../db.ts';
+import { type Database, isUnavailable, record, recordingPlaces, type WriterTx } from '../db.ts';
 import { type LogHead, lockHeads, tenantsWithLog } from '../log/store.ts';
 import { unavailable } from '../problem.ts';
-import type { PartitionKeeper } from './partitions.ts';
+import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
 import { appendEvents } from './store.ts';
@@ -31,8 +31,8 @@ export interface FlushDeps {
   queueBytesMax: number;
 }
 
-const flushesMax = 2;
-const waitersMax = 4;
+/** How long a head may stay locked elsewhere until its events are refused: as long as a waiter waits. */
+const headWaitMsMax = 5_000;
 
 /**
  * Group commit without a timer: a flush starts as soon as one of two places is free and takes what has
@@ -88,7 +88,8 @@ export class Recorder {
   }
 
   #pump(): void {
-    while (this.#flushes < flushesMax) {
+    const { flushes, waiters } = recordingPlaces;
+    while (this.#flushes < flushes) {
       const items = this.#queue.takeReady();
       if (items.length === 0) break;
       this.#flushes++;
@@ -96,51 +97,59 @@ export class Recorder {
         .finally(() => this.#flushes--)
         .finally(() => this.#pump());
     }
-    while (this.#waiters < waitersMax) {
+    while (this.#waiters < waiters) {
       const items = this.#queue.takeStuck();
-      if (items.length === 0) break;
+      if (items.length === 0) return;
       this.#waiters++;
       void this.#run(items, true)
         .finally(() => this.#waiters--)
         .finally(() => this.#pump());
     }
+    // With more locked heads than places, nobody waits for those of the others.
+    for (const item of this.#queue.takeOverdue(performance.now() - headWaitMsMax)) {
+      item.settle(headIsLocked);
+    }
   }
 
   async #run(items: QueuedEvent[], wait: boolean): Promise<void> {
-    const started = performance.now();
     const skipped = await this.#flush(items, wait);
-    this.#deps.observer.flushed(
-      items.length - skipped.length,
-      (performance.now() - started) / 1_000,
-    );
-    this.#queue.release(items, skipped);
+    this.#queue.release(items, skipped, performance.now());
   }
 
   /** Writes the events and settles them; returns those whose head somebody else holds. */
   async #flush(items: QueuedEvent[], wait: boolean): Promise<QueuedEvent[]> {
-    try {
-      const { settled, skipped } = await write(this.#deps.db, (tx) =>
-        this.#append(tx, items, wait),
-      );
-      // Only now, after the commit, may anybody hear of it.
-      for (const [item, outcome] of settled) {
-        if (outcome.status === 'created') this.#deps.observer.created(item.event.category);
-        item.settle(outcome);
-      }
-      return skipped;
-    } catch (error) {
-      return this.#recover(items, error);
+    const { observer } = this.#deps;
+    const started = performance.now();
+    const written = await this.#write(items, wait).catch((error: unknown) => ({ error }));
+    if ('error' in written) return this.#recover(items, wait, written.error);
+    const { settled, skipped } = written;
+    if (settled.size > 0) observer.flushed(settled.size, (performance.now() - started) / 1_000);
+    // Only now, after the commit, may anybody hear of it.
+    for (const [item, outcome] of settled) {
+      if (outcome.status === 'created') observer.created(item.event.category);
+      item.settle(outcome);
     }
+    return skipped;
+  }
+
+  async #write(items: QueuedEvent[], wait: boolean) {
+    const { db, partitions } = this.#deps;
+    const attempt = () => record(db, (tx) => this.#append(tx, items, wait));
+    return attempt().catch((error: unknown) => {
+      if (!isMissingPartition(error)) throw error;
+      partitions.forget(); // retention has dropped one that was there
+      return attempt();
+    });
   }
 
   async #append(tx: WriterTx, items: QueuedEvent[], wait: boolean) {
     const { sha, now, partitions } = this.#deps;
     const groups = byTenant(items);
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
-    const [heads, revoked] = await Promise.all([
-      lockHeads(tx, [...groups.keys()], wait),
-      keyIds.length > 0 ? invalidKeyIds(tx, keyIds, now()) : new Set<string>(),
-    ]);
+    const heads = await lockHeads(tx, [...groups.keys()], wait);
+    // After the wait for the lock: a key that was revoked meanwhile records nothing more.
+    const revoked =
+      keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, now()) : new Set<string>();
     const settled = new Map<QueuedEvent, Outcome>();
     const skipped = await withoutHead(tx, groups, heads, settled);
     const work = heads.map((head) => {
@@ -165,44 +174,54 @@ export class Recorder {
 
   /**
    * A database that is away fails all of them with 503. Anything else may be the fault of one event:
-   * the flush is repeated tenant by tenant, then event by event, so that the bad one fails alone.
+   * the flush is repeated tenant by tenant, then by halves, so that the bad one fails alone.
    */
-  async #recover(items: QueuedEvent[], error: unknown): Promise<QueuedEvent[]> {
-    const { observer, partitions } = this.#deps;
-    partitions.forget(); // retention may have dropped one that was there
-    const [only] = items;
-    if (isUnavailable(error) || (items.length === 1 && only)) {
-      observer.failed(error);
-      for (const item of items) item.settle(failure(error));
+  async #recover(items: QueuedEvent[], wait: boolean, error: unknown): Promise<QueuedEvent[]> {
+    if (isUnavailable(error) || items.length === 1) {
+      this.#deps.observer.failed(error);
+      const outcome = failure(error);
+      for (const item of items) item.settle(outcome);
       return [];
     }
-    const groups = [...byTenant(items).values()];
-    const parts = groups.length > 1 ? groups : items.map((item) => [item]);
     const skipped: QueuedEvent[] = [];
-    for (const part of parts) skipped.push(...(await this.#flush(part, true)));
+    for (const part of parts(items)) {
+      const tenantId = part[0]?.event.tenantId;
+      // An event must not overtake one of its tenant's that went back into the queue.
+      const isBehind = skipped.some((item) => item.event.tenantId === tenantId);
+      skipped.push(...(isBehind ? part : await this.#flush(part, wait)));
+    }
     return skipped;
   }
 }
+/** What a failed flush is repeated as: each tenant alone, then each half of what is one tenant's. */
+function parts(items: QueuedEvent[]): QueuedEvent[][] {
+  const groups = [...byTenant(items).values()];
+  if (groups.length > 1) return groups;
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(0, middle), items.slice(middle)];
+}
+
+const rejected = (code: ErrorCode, detail: string): Outcome => ({
+  status: 'rejected',
+  code,
+  detail,
+});
+
+const headIsLocked = rejected('unavailable', 'the log is busy; send the same id again');
 
 function failure(error: unknown): Outcome {
   const state = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const rejected = (code: ErrorCode, detail: string): Outcome => ({
-    status: 'rejected',
-    code,
-    detail,
-  });
   if (isUnavailable(error))
     return rejected('unavailable', 'the database is not available; send the same id again');
-  if (/^2[23]/.test(state))
+  // Data, constraints, and limits such as that of an index row: all of them the event's own.
+  if (/^(22|23|54)/.test(state))
     return rejected('validation_failed', 'the event cannot be stored as it is');
   return rejected('internal_error', 'the event was not recorded');
 }
 
-const unknownTenant: Outcome = {
-  status: 'rejected',
-  code: 'unknown_tenant',
-  detail: 'there is no such tenant; create it first',
-};
+
+const unknownTenant = rejected('unknown_tenant', 'there is no such tenant; create it first');
+
 /** A tenant without a locked head is either unknown (refused) or held by somebody else (skipped). */
 async function withoutHead(
   tx: WriterTx,
@@ -232,19 +251,12 @@ function refusalOf(
   nowMs: number,
 ): Outcome | null {
   if (item.keyId !== null && revoked.has(item.keyId)) {
-    return {
-      status: 'rejected',
-      code: 'unauthenticated',
-      detail: 'the API key is revoked or expired',
-    };
+    return rejected('unauthenticated', 'the API key is revoked or expired');
   }
   const plan: Plan | undefined = plans[head.retentionClass]; // none while a legal hold stands
   if (plan && uuidTimeMs(item.event.uuid) < retentionCutoff(plan, nowMs)) {
-    return {
-      status: 'rejected',
-      code: 'outside_retention',
-      detail: `the event is older than the retention of the plan ${plan}`,
-    };
+    const detail = `the event is older than the retention of the plan ${plan}`;
+    return rejected('outside_retention', detail);
   }
   return null;
 }

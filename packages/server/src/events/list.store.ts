@@ -7,8 +7,10 @@ import {
   type ListQuery,
 } from '@indelible/protocol';
 import type { TenantTx } from '../db.ts';
+import { textArray, uuidArray } from '../pg-arrays.ts';
 import {
   anyOf,
+  facetColumns,
   filterConditions,
   idRange,
   inClasses,
@@ -28,11 +30,12 @@ export interface ListedPage {
   more: boolean;
 }
 
-const pageBytesMax = 8 * 2 ** 20;
+/** Where a page ends, whatever its limit. */
+export const pageBytesMax = 8 * 2 ** 20;
 
 /**
- * One page in list order, by one keyset statement. Each retention class, and each value of the
- * leading filter, is a branch of its own that comes ordered from an index: `= ANY` over several
+ * One page in list order, by one keyset statement. Each retention class is a branch of its own that
+ * comes ordered from an index, and so does each value of the leading filter: `= ANY` over several
  * would sort everything the filter matches.
  */
 export async function listEvents(
@@ -45,22 +48,16 @@ export async function listEvents(
   const descending = (query.order === 'desc') !== backwards;
   const params = new Params();
   const skip = query.page === undefined ? 0 : (query.page - 1) * query.limit;
-  const source = branches(tx.tenantId, query, visible, position, descending, params, skip);
   const order = orderBy(query.sort, descending);
-  const states = query.include.state;
-  const size = `octet_length(diff::text)${states ? ' + coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)' : ''}`;
-  const { rows } = await tx.query<ListedRow & { found: number }>(
-    prepared(
-      `SELECT ${storedColumns}, actor_email_key AS "emailKey", has_state AS "hasState",
-         ${states ? 'before, after' : 'NULL AS before, NULL AS after'}, found
-       FROM (SELECT *, before IS NOT NULL OR after IS NOT NULL AS has_state, count(*) OVER () AS found,
-               coalesce(sum(${size}) OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
-             FROM (SELECT * FROM (${source}) e ORDER BY ${order} OFFSET ${params.add(skip)} LIMIT ${params.add(query.limit + 1)}) p) w
-       WHERE bytes_before < ${pageBytesMax} ORDER BY ${order} LIMIT ${params.add(query.limit)}`,
-      params,
-    ),
-  );
-  const more = rows.length > 0 && (rows[0]?.found ?? 0) > rows.length;
+  const conditions = matching(tx, query.filter, visible, params, leadFacet(query.filter));
+  if (position) conditions.push(behind(position, query.sort, descending, params));
+  const branch = (where: readonly string[]) =>
+    `(SELECT * FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${reach})`;
+  const reach = params.add(skip + query.limit + 1);
+  const source = branches(query.filter, visible, conditions, branch, params);
+  const page = `SELECT * FROM (${source}) e ORDER BY ${order}
+    OFFSET ${params.add(skip)} LIMIT ${params.add(query.limit + 1)}`;
+  const { rows, more } = await cutPage(tx, query, page, order, params);
   return { rows: backwards ? rows.reverse() : rows, more };
 }
 
@@ -69,54 +66,18 @@ function orderBy(sort: ListQuery['sort'], descending: boolean): string {
   return sort === 'user' ? `actor_email_key ${way}, id ${way}` : `id ${way}`;
 }
 
-function branches(
-  tenantId: string,
-  query: ListQuery,
-  visible: Visibility,
-  position: ListPosition | null,
-  descending: boolean,
-  params: Params,
-  skip: number,
-): string {
-  const tenant = params.add(tenantId);
-  const { from, to } = idRange(query.filter, visible.oldest, firstUuidAt);
-  const common = [`tenant_id = ${tenant}`, `id >= ${params.add(from)}`];
-  if (to) common.push(`id < ${params.add(to)}`);
-  if (position) common.push(behind(position, query.sort, descending, params));
-  const lead = leadFacet(query.filter);
-  common.push(...filterConditions(query.filter, params, lead));
-  const tail = `ORDER BY ${orderBy(query.sort, descending)} LIMIT ${params.add(skip + query.limit + 1)}`;
-  const parts = visible.classes.flatMap((retentionClass) => {
-    const ofClass = `retention_class = ${params.add(retentionClass)}`;
-    return leadConditions(query.filter, lead, params).map(
-      (condition) =>
-        `(SELECT * FROM audit_events WHERE ${[...common, ofClass, ...condition].join(' AND ')} ${tail})`,
-    );
-  });
-  return parts.join(' UNION ALL ');
-}
-
-/** The filter with several values that is likeliest to select little: each value gets a branch. */
-function leadFacet(filter: EventFilter): FacetName | undefined {
-  const order: FacetName[] = ['resourceId', 'user', 'action', 'resource', 'category'];
-  const first = order.find((facet) => (filter[facet]?.any.length ?? 0) > 0);
-  return first && (filter[first]?.any.length ?? 0) > 1 ? first : undefined;
-}
-
-function leadConditions(
+/** Conditions on everything but the retention class; `except` is left to the caller. */
+export function matching(
+  { tenantId }: TenantTx,
   filter: EventFilter,
-  lead: FacetName | undefined,
+  { oldest }: Visibility,
   params: Params,
-): string[][] {
-  if (!lead) return [[]];
-  const { any = [], none = [] } = filter[lead] ?? {};
-  const excluded = none.length > 0 ? [`NOT ${anyOf(lead, none, params)}`] : [];
-  const ids = lead === 'user' ? any.filter(isUuid) : [];
-  return any.map((value) => {
-    // An actor asked for by id and by e-mail must not come twice.
-    const once = ids.length > 0 && !isUuid(value) ? [`NOT ${anyOf(lead, ids, params)}`] : [];
-    return [anyOf(lead, [value], params), ...once, ...excluded];
-  });
+  except?: FacetName,
+): string[] {
+  const { from, to } = idRange(filter, oldest, firstUuidAt);
+  const conditions = [`tenant_id = ${params.add(tenantId)}`, `id >= ${params.add(from)}`];
+  if (to) conditions.push(`id < ${params.add(to)}`);
+  return [...conditions, ...filterConditions(filter, params, except)];
 }
 
 function behind(
@@ -131,6 +92,103 @@ function behind(
   return `(actor_email_key, id) ${sign} (${params.add(position.emailKey)}::text, ${id})`;
 }
 
+/** The filter that is likeliest to select little, if it has several values. */
+function leadFacet(filter: EventFilter): Lead | undefined {
+  const order = ['resourceId', 'user', 'action', 'resource', 'category'] as const;
+  const first = order.find((facet) => (filter[facet]?.any.length ?? 0) > 0);
+  return first && (filter[first]?.any.length ?? 0) > 1 ? first : undefined;
+}
+
+type Lead = Exclude<FacetName, 'crossTenant'>;
+
+/** A lateral join runs one branch for each value, so that the statement does not grow with them. */
+function branches(
+  filter: EventFilter,
+  { classes }: Visibility,
+  conditions: readonly string[],
+  branch: (where: readonly string[]) => string,
+  params: Params,
+): string {
+  const ofEachClass = (more: readonly string[]) =>
+    classes.map((each) => branch([...conditions, inClasses([each]), ...more])).join(' UNION ALL ');
+  const lead = leadFacet(filter);
+  if (!lead) return ofEachClass([]);
+  const { any = [], none = [] } = filter[lead] ?? {};
+  const excluded = none.length > 0 ? [`NOT ${anyOf(lead, none, params)}`] : [];
+  const perValue = (column: string, values: string, more: readonly string[]) =>
+    `(SELECT e.* FROM unnest(${values}) AS wanted (value),
+       LATERAL (${ofEachClass([`${column} = wanted.value`, ...excluded, ...more])}) e)`;
+  const ids = any.filter(isUuid);
+  const words = any.filter((value) => !ids.includes(value));
+  const uuids = () => `${params.add(uuidArray(ids))}::uuid[]`;
+  const texts = () => `${params.add(textArray(words))}::text[]`;
+  if (lead !== 'user')
+    return perValue(facetColumns[lead], lead === 'resourceId' ? uuids() : texts(), []);
+  // An actor asked for by id and by e-mail must not come twice.
+  const once = ids.length > 0 ? [`NOT ${anyOf('user', ids, params)}`] : [];
+  const byId = ids.length > 0 ? [perValue('actor_id', uuids(), [])] : [];
+  const byEmail = words.length > 0 ? [perValue('actor_email_key', texts(), once)] : [];
+  return [...byId, ...byEmail].join(' UNION ALL ');
+}
+
+export interface CutPage extends ListedPage {
+  /** Approximate size of the rows as JSON. */
+  bytes: number;
+}
+
+/**
+ * The rows of `page` (a statement that yields one more than the limit) in this order, as many as fit
+ * into `bytesMax`, but at least one: an event that is larger must not block the way.
+ */
+export async function cutPage(
+  tx: TenantTx,
+  { include, limit }: Pick<ListQuery, 'include' | 'limit'>,
+  page: string,
+  order: string,
+  params: Params,
+  bytesMax = pageBytesMax,
+): Promise<CutPage> {
+  const states = include.state ? ['before::text', 'after::text'] : [];
+  const sizes = ['diff::text', 'reason', 'actor_user_agent', 'resource_name', ...states];
+  const size = sizes.map((text) => `coalesce(octet_length(${text}), 0)`).join(' + ');
+  const { rows } = await tx.query<ListedRow & { found: number; bytes: number }>(
+    prepared(
+      `SELECT ${storedColumns}, ${listColumns(include.state)}, found, bytes
+       FROM (SELECT *, count(*) OVER () AS found, row_number() OVER (ORDER BY ${order}) AS place,
+           sum(1024 + ${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes
+         FROM (${page}) p) w
+       WHERE bytes <= ${params.add(bytesMax)} OR place = 1
+       ORDER BY ${order} LIMIT ${params.add(limit)}`,
+      params,
+    ),
+  );
+  return { rows, more: (rows[0]?.found ?? 0) > rows.length, bytes: rows.at(-1)?.bytes ?? 0 };
+}
+
+const listColumns = (withStates: boolean) =>
+  `actor_email_key AS "emailKey", before IS NOT NULL OR after IS NOT NULL AS "hasState",
+   ${withStates ? 'before, after' : 'NULL AS before, NULL AS after'}`;
+
+/** Those of the events with these ids that match the filter, by sequence; cut as any page is. */
+export function eventsById(
+  tx: TenantTx,
+  uuids: readonly string[],
+  query: ListQuery,
+  visible: Visibility,
+  bytesMax: number,
+): Promise<CutPage> {
+  const params = new Params();
+  const conditions = [
+    ...matching(tx, query.filter, visible, params),
+    inClasses(visible.classes),
+    `id = ANY (${params.add(uuidArray(uuids))}::uuid[])`,
+  ];
+  const order = query.order === 'asc' ? 'sequence' : 'sequence DESC';
+  const page = `SELECT * FROM audit_events WHERE ${conditions.join(' AND ')}
+    ORDER BY ${order} LIMIT ${params.add(query.limit + 1)}`;
+  return cutPage(tx, query, page, order, params, bytesMax);
+}
+
 /** How many events match, counted to `max` + 1 at most. */
 export async function countEvents(
   tx: TenantTx,
@@ -139,65 +197,45 @@ export async function countEvents(
   max: number,
 ): Promise<number> {
   const params = new Params();
-  const { from, to } = idRange(filter, visible.oldest, firstUuidAt);
-  const conditions = [
-    `tenant_id = ${params.add(tx.tenantId)}`,
-    inClasses(visible.classes, params),
-    `id >= ${params.add(from)}`,
-    ...(to ? [`id < ${params.add(to)}`] : []),
-    ...filterConditions(filter, params),
-  ];
+  const conditions = [...matching(tx, filter, visible, params), inClasses(visible.classes)];
   const { rows } = await tx.query<{ count: number }>(
     prepared(
-      `SELECT count(*) AS count FROM (SELECT FROM audit_events WHERE ${conditions.join(' AND ')} LIMIT ${params.add(max + 1)}) e`,
+      `SELECT count(*) AS count FROM (SELECT FROM audit_events
+         WHERE ${conditions.join(' AND ')} LIMIT ${params.add(max + 1)}) e`,
       params,
     ),
   );
   return rows[0]?.count ?? 0;
 }
 
-/** Those of the events with these ids that match the filter, with states when asked for. */
-export async function eventsById(
-  tx: TenantTx,
-  uuids: readonly string[],
-  filter: EventFilter,
-  visible: Visibility,
-  withStates: boolean,
-): Promise<ListedRow[]> {
-  const params = new Params();
-  const { from, to } = idRange(filter, visible.oldest, firstUuidAt);
-  const conditions = [
-    `tenant_id = ${params.add(tx.tenantId)}`,
-    inClasses(visible.classes, params),
-    `id = ANY (${params.add(uuids)}::uuid[])`,
-    `id >= ${params.add(from)}`,
-    ...(to ? [`id < ${params.add(to)}`] : []),
-    ...filterConditions(filter, params),
-  ];
-  const { rows } = await tx.query<ListedRow>(
-    prepared(
-      `SELECT ${storedColumns}, actor_email_key AS "emailKey", before IS NOT NULL OR after IS NOT NULL AS "hasState",
-         ${withStates ? 'before, after' : 'NULL AS before, NULL AS after'}
-       FROM audit_events WHERE ${conditions.join(' AND ')}`,
-      params,
-    ),
-  );
-  return rows;
-}
-
-// Planning 150 partitions takes longer than reading them, so shapes are prepared once a connection.
-// Filters combine without end and a prepared statement takes memory: only the first shapes get a name.
-const namedShapesMax = 300;
+// Planning 100 partitions takes longer than reading them, so shapes asked for again and again are
+// prepared once a connection. Filters combine without end and a plan takes megabytes in each
+// connection: the number of names is bounded, and passing fancies do not use them up.
+const namedShapesMax = 40;
+const usesBeforeName = 3;
+const countedShapesMax = 1_000;
 const names = new Map<string, string>();
+const uses = new Map<string, number>();
 
+/** The statement, under a name of its own if it is a frequent one. */
 export function prepared(
   text: string,
   params: Params,
 ): { name?: string; text: string; values: unknown[] } {
-  let name = names.get(text);
-  if (name === undefined && names.size < namedShapesMax) {
-    name = createHash('sha256').update(text).digest('base64url').slice(0, 24);
-    names.set(text, name);
-  }
+  const name = names.get(text) ?? newName(text);
   return { ...(name === undefined ? {} : { name }), text, values: params.values };
+}
+
+function newName(text: string): string | undefined {
+  if (names.size >= namedShapesMax) return undefined;
+  const count = (uses.get(text) ?? 0) + 1;
+  if (count < usesBeforeName) {
+    if (uses.size >= countedShapesMax) uses.clear();
+    uses.set(text, count);
+    return undefined;
+  }
+  uses.delete(text);
+  const name = createHash('sha256').update(text).digest('base64url').slice(0, 24);
+  names.set(text, name);
+  return name;
 }

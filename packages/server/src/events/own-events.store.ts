@@ -23,7 +23,12 @@ export interface OwnEventDeps {
 }
 
 /** An event of the service's own: trusted input, so it is built, not validated. */
-export function prepareOwn(deps: OwnEventDeps, tenantId: string, event: OwnEvent): PreparedEvent {
+export function prepareOwn(
+  deps: OwnEventDeps,
+  tenantId: string,
+  event: OwnEvent,
+  uuid = deps.newUuid(deps.now()),
+): PreparedEvent {
   const { actor, action, resource, before = null, after = null } = event;
   const crossTenant = actor.role === 'superadmin';
   const asState = (state: JsonValue | null) => (state === null ? null : canonicalize(state));
@@ -31,7 +36,7 @@ export function prepareOwn(deps: OwnEventDeps, tenantId: string, event: OwnEvent
   return prepare(
     {
       tenantId,
-      uuid: deps.newUuid(deps.now()),
+      uuid,
       actorId: actor.id,
       actorEmail: actor.email,
       actorRole: actor.role,

@@ -10,31 +10,58 @@ export interface PartitionWanted {
 /** Makes sure that an insert finds its partitions, so that a missing one never rejects an event. */
 export interface PartitionKeeper {
   ensure(batches: readonly TenantBatch[]): Promise<void>;
-  /** Forgets what exists, after an insert failed: retention may have dropped one meanwhile. */
+  /** Forgets what exists, after an insert found a partition missing. */
   forget(): void;
 }
 
-/** `make` runs in a transaction of its own and does nothing for a partition that exists. */
+/**
+ * `make` runs in a transaction of its own and does nothing for a partition that exists. It is called
+ * for one partition at a time, so that one connection is enough for it. Not in the transaction that
+ * needs the partition: that would hold the locks of its making until all its events are written, and
+ * a rollback would take the partition away from everybody who has been told of it.
+ */
 export function createPartitionKeeper(
-  make: (wanted: PartitionWanted[]) => Promise<void>,
+  make: (wanted: PartitionWanted) => Promise<void>,
 ): PartitionKeeper {
   const known = new Set<string>();
+  let turn: Promise<unknown> = Promise.resolve();
+
+  async function makeMissing(missing: ReadonlyMap<string, PartitionWanted>): Promise<void> {
+    for (const [key, wanted] of missing) {
+      if (known.has(key)) continue; // made while we waited for our turn
+      await make(wanted);
+      known.add(key);
+    }
+  }
+
   return {
     async ensure(batches) {
-      const missing = new Map<string, PartitionWanted>();
-      for (const { head, events } of batches) {
-        for (const event of events) {
-          const timeMs = uuidTimeMs(event.uuid);
-          const key = partitionKey(head.retentionClass, timeMs);
-          if (!known.has(key)) missing.set(key, { retentionClass: head.retentionClass, timeMs });
-        }
-      }
+      const missing = missingOf(batches, known);
       if (missing.size === 0) return;
-      await make([...missing.values()]);
-      for (const key of missing.keys()) known.add(key);
+      const made = turn.then(() => makeMissing(missing));
+      turn = made.catch(() => {}); // the next one's turn comes all the same
+      await made;
     },
     forget: () => known.clear(),
   };
+}
+
+/** Whether an insert found no partition for its row; a check that a row fails names a constraint. */
+export function isMissingPartition(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return error.code === '23514' && !('constraint' in error && error.constraint);
+}
+
+function missingOf(batches: readonly TenantBatch[], known: ReadonlySet<string>) {
+  const missing = new Map<string, PartitionWanted>();
+  for (const { head, events } of batches) {
+    for (const event of events) {
+      const timeMs = uuidTimeMs(event.uuid);
+      const key = partitionKey(head.retentionClass, timeMs);
+      if (!known.has(key)) missing.set(key, { retentionClass: head.retentionClass, timeMs });
+    }
+  }
+  return missing;
 }
 
 /** Days for the starter class, months for the others, as make_partition cuts them. */

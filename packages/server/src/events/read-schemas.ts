@@ -66,19 +66,6 @@ export const statsQuerystring = Type.Object({
   ),
 });
 
-/** Needed by operators and platform-bound credentials only. */
-export const operatorHeaders = Type.Object({
-  'x-tenant-id': Type.Optional(
-    Type.String({ format: 'uuid', description: 'Operators: whose data.' }),
-  ),
-  'x-access-reason': Type.Optional(
-    Type.String({
-      description: 'Operators: why, percent-encoded UTF-8, 1-1,000 characters. The tenant sees it.',
-    }),
-  ),
-  'x-operator-email': Type.Optional(Type.String({ description: 'Platform keys: who is looking.' })),
-});
-
 const cursor = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 const strict = { additionalProperties: false };
 

@@ -4,30 +4,24 @@ import {
   type ListQuery,
   parseListQuery,
   parseStatsQuery,
-  plans,
-  retentionCutoff,
   type StatsQuery,
   uuidFromEventId,
+  uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type Database, readTenant, type TenantTx } from '../db.ts';
 import { judgedByHandler } from '../http.ts';
+import { operatorHeaders } from '../operator-headers.ts';
 import { AppError } from '../problem.ts';
 import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { countEvents, type ListedRow, listEvents } from './list.store.ts';
 import type { CursorSeal, ListPosition } from './list-cursor.ts';
 import { eventJson } from './prepared-event.ts';
-import {
-  ListAnswer,
-  listQuerystring,
-  operatorHeaders,
-  StatsAnswer,
-  statsQuerystring,
-} from './read-schemas.ts';
+import { ListAnswer, listQuerystring, StatsAnswer, statsQuerystring } from './read-schemas.ts';
 import { listBySequence } from './sequence-list.store.ts';
-import { countGroups, groupsMax } from './stats.store.ts';
+import { bucketsMax, countGroups, groupsMax } from './stats.store.ts';
 import { getEvent, visibility } from './store.ts';
 
 export interface ReadDeps {
@@ -81,7 +75,7 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
       },
     },
     async (request, reply) => {
-      if (new URLSearchParams(searchParams(request)).size > 0)
+      if (searchParams(request).size > 0)
         throw new AppError('unknown_parameter', 'this call takes no parameters');
       const uuid = uuidFromEventId((request.params as { id: string }).id);
       const body = await visibleTo(request, deps, async (tx, { classes, oldest }) => {
@@ -107,12 +101,15 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
     },
     async (request) => {
       const query = withRange(parsed(parseStatsQuery(searchParams(request))), deps.now());
-      return visibleTo(request, deps, (tx, visible) => readStats(tx, query, visible));
+      return visibleTo(request, deps, (tx, visible) => readStats(tx, query, visible, deps.now()));
     },
   );
 }
 
-const searchParams = (request: FastifyRequest) => new URL(request.url, 'http://local').searchParams;
+/** Everything behind the first `?`: to a URL parser a filter behind a stray `#` would not be there. */
+function searchParams({ url }: FastifyRequest): URLSearchParams {
+  return new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
+}
 
 function parsed<Q>(
   result:
@@ -253,33 +250,23 @@ function linkHeader(request: FastifyRequest, page: Page, publicUrl: string): str
 
 const day = 86_400_000;
 
-/** Buckets need two ends: without any, the last 30 days; open ends reach as far as events can. */
+/** Without a range the last 30 days; an open end reaches as far as events can. */
 function withRange(query: StatsQuery, nowMs: number): StatsQuery {
   const to = query.filter.to ?? nowMs + 10 * 60_000;
   const from = query.filter.from ?? (query.filter.to === undefined ? nowMs : to) - 30 * day;
   return { ...query, filter: { ...query.filter, from, to } };
 }
 
-async function readStats(tx: TenantTx, query: StatsQuery, visible: Visibility) {
-  const unit = query.groupBy.find((key): key is 'minute' | 'hour' | 'day' =>
-    ['minute', 'hour', 'day'].includes(key),
-  );
-  const oldest = Math.max(
-    query.filter.from ?? 0,
-    retentionCutoff(plans[2], query.filter.to ?? 0) - 366 * day,
-  );
-  const starts = unit
-    ? bucketStarts(oldest, query.filter.to ?? 0, unit, query.timeZone, groupsMax)
-    : [];
-  const rows = starts && (await countGroups(tx, query, visible, starts));
-  if (!rows || rows.length > groupsMax) {
-    throw new AppError(
-      'invalid_parameter',
-      `more than ${groupsMax} groups; narrow the range or group more coarsely`,
-      {
-        errors: [{ path: 'group_by', code: 'too_many', message: 'gives too many groups' }],
-      },
+async function readStats(tx: TenantTx, query: StatsQuery, visible: Visibility, nowMs: number) {
+  const starts = buckets(query, visible, nowMs);
+  if (starts === null) {
+    throw tooMany(
+      `the range is longer than ${bucketsMax} buckets; narrow it or group more coarsely`,
     );
+  }
+  const rows = await countGroups(tx, query, visible, starts);
+  if (rows.length > groupsMax) {
+    throw tooMany(`more than ${groupsMax} groups; narrow the range or group more coarsely`);
   }
   const data = rows.map(({ keys, email, count }) => ({
     ...Object.fromEntries(query.groupBy.map((key: GroupKey, index) => [key, keys[index]])),
@@ -287,4 +274,18 @@ async function readStats(tx: TenantTx, query: StatsQuery, visible: Visibility) {
     count,
   }));
   return { data, total: data.reduce((sum, row) => sum + row.count, 0) };
+}
+
+/** The starts of the time buckets that can hold events, none without a time key; null = too many. */
+function buckets({ filter, groupBy, timeZone }: StatsQuery, visible: Visibility, nowMs: number) {
+  const unit = groupBy.find((key) => key === 'minute' || key === 'hour' || key === 'day');
+  if (!unit) return [];
+  const from = Math.max(filter.from ?? 0, uuidTimeMs(visible.oldest));
+  const to = Math.min(filter.to ?? Number.POSITIVE_INFINITY, nowMs + 10 * 60_000);
+  return bucketStarts(from, to, unit, timeZone, bucketsMax);
+}
+
+function tooMany(detail: string): AppError {
+  const errors = [{ path: 'group_by', code: 'too_many', message: 'gives too many groups' }];
+  return new AppError('invalid_parameter', detail, { errors });
 }

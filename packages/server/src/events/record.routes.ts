@@ -4,8 +4,11 @@ import {
   type ErrorCode,
   encodeEntry,
   eventIdFromUuid,
+  type FieldProblem,
+  fieldProblemsMax,
   leafHash,
   type Masker,
+  pointerOf,
   type Sha256,
   segmentTexts,
   type WarningCode,
@@ -104,7 +107,7 @@ async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: Rec
   reply.header('location', `/api/audit-logs/${eventIdFromUuid(event.uuid)}`);
   reply.code(outcome.status === 'created' ? 201 : 200).type('application/json; charset=utf-8');
   if (outcome.status === 'duplicate')
-    return recordedJson(outcome.stored, storedLeafHash(outcome.stored, deps.sha), []);
+    return recordedJson(outcome.stored, storedLeafHash(outcome.stored, deps.sha), warnings);
   return recordedJson({ ...event, ...outcome }, outcome.leafHash, warnings);
 }
 
@@ -147,34 +150,87 @@ interface BatchResult {
   error?: Refusal;
 }
 
+/** An event that was taken, on its way to the log. */
+interface Accepted {
+  index: number;
+  event: PreparedEvent;
+  warnings: WarningCode[];
+}
+
+// Computed diffs make events larger than what was sent: a batch never has all of them in memory.
+const partBytesMax = 16 * 2 ** 20;
+/** Field errors that one answer lists, besides the first of each event. */
+const batchProblemsMax = 2_000;
+
 async function recordBatch(request: FastifyRequest, deps: RecordDeps): Promise<BatchResult[]> {
   const events = batchEvents(request.body, request.duplicateKeys);
   const results: BatchResult[] = [];
-  const accepted: { index: number; event: PreparedEvent; warnings: WarningCode[] }[] = [];
+  let part: Accepted[] = [];
+  let partBytes = 0;
+  let problemsLeft = batchProblemsMax;
   for (const [index, raw] of events.entries()) {
-    const prefix = `/events/${index}`;
-    const own = request.duplicateKeys.filter((path) => path.startsWith(`${prefix}/`));
-    const refusal = duplicateKeyProblem(own.map((path) => path.slice(prefix.length)));
-    const taken = refusal ? { refusal } : take(raw, request, deps);
-    if (taken.refusal) results[index] = { index, status: 'rejected', error: taken.refusal };
-    else accepted.push({ index, ...taken });
+    const taken = takeFromBatch(raw, index, request, deps);
+    if (taken.refusal) {
+      const error = shortened(taken.refusal, Math.max(1, problemsLeft));
+      problemsLeft -= error.errors?.length ?? 0;
+      results[index] = { index, status: 'rejected', error };
+      continue;
+    }
+    part.push({ index, ...taken });
+    partBytes += taken.event.bytes;
+    if (partBytes < partBytesMax) continue;
+    await recordPart(part, request, deps, results);
+    part = [];
+    partBytes = 0;
   }
-  const outcomes = await deps.recorder.record(
-    accepted.map((each) => each.event),
-    request.principal.recheckKeyId,
-  );
-  // Nothing got through, so the whole call may be repeated; else each event has its own answer.
-  if (
-    outcomes.length === events.length &&
-    outcomes.every((each) => 'code' in each && each.code === 'unavailable')
-  ) {
-    throw unavailable('the database is not available; send the same ids again');
-  }
-  for (const [place, { index, event, warnings }] of accepted.entries()) {
+  await recordPart(part, request, deps, results);
+  refuseWhenNothingGotThrough(results);
+  return results;
+}
+
+function shortened(refusal: Refusal, problemsMax: number): Refusal {
+  const { errors } = refusal;
+  return errors ? { ...refusal, errors: errors.slice(0, problemsMax) } : refusal;
+}
+
+function takeFromBatch(raw: unknown, index: number, request: FastifyRequest, deps: RecordDeps) {
+  const prefix = `/events/${index}`;
+  const repeated = request.duplicateKeys.filter((path) => path.startsWith(`${prefix}/`));
+  const refusal = duplicateKeyProblem(repeated.map((path) => path.slice(prefix.length)));
+  return refusal ? { refusal } : take(raw, request, deps);
+}
+
+async function recordPart(
+  part: readonly Accepted[],
+  request: FastifyRequest,
+  { recorder }: RecordDeps,
+  results: BatchResult[],
+): Promise<void> {
+  const outcomes = await recorder
+    .record(
+      part.map(({ event }) => event),
+      request.principal.recheckKeyId,
+    )
+    .catch((error: unknown): Outcome[] => {
+      if (!(error instanceof AppError)) throw error;
+      // An earlier part may be stored, so a full queue refuses these events alone.
+      return part.map(() => ({ status: 'rejected', code: error.code, detail: error.message }));
+    });
+  for (const [place, { index, event, warnings }] of part.entries()) {
     const outcome = outcomes[place];
     if (outcome) results[index] = resultOf(index, event, warnings, outcome);
   }
-  return results;
+}
+
+/** When the reason is not in the events, the call itself is refused, and may be repeated. */
+function refuseWhenNothingGotThrough(results: readonly BatchResult[]): void {
+  const tried = results.filter((result) => result.id !== undefined);
+  const [code, ...others] = new Set(tried.map(({ error }) => error?.code));
+  if (others.length > 0) return;
+  if (code === 'unavailable')
+    throw unavailable('the events could not be recorded just now; send the same ids again');
+  if (code === 'unauthenticated')
+    throw new AppError(code, 'the API key is revoked or expired; nothing was recorded');
 }
 
 function resultOf(
@@ -187,7 +243,7 @@ function resultOf(
   if (outcome.status === 'created')
     return { index, status: 'created', id, sequence: outcome.sequence, warnings };
   if (outcome.status === 'duplicate')
-    return { index, status: 'duplicate', id, sequence: outcome.stored.sequence };
+    return { index, status: 'duplicate', id, sequence: outcome.stored.sequence, warnings };
   const error: Refusal =
     outcome.status === 'conflict'
       ? { code: 'id_conflict', detail: 'this id is stored with other content' }
@@ -197,34 +253,34 @@ function resultOf(
 
 /** The events of a batch; the envelope itself must be right, or nothing of it is taken. */
 function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[] {
-  const errors = duplicateKeys
+  const errors: FieldProblem[] = duplicateKeys
     .filter((path) => !/^\/events\/\d+\//.test(path))
-    .map((path) => ({ path, code: 'duplicate_key', message: 'is named twice' }));
-  const envelope =
-    typeof body === 'object' && body !== null && !Array.isArray(body) ? { ...body } : null;
-  for (const key of Object.keys(envelope ?? {})) {
-    if (key !== 'events')
-      errors.push({
-        path: `/${key}`,
-        code: 'unknown_field',
-        message: 'is not a field of this object',
-      });
+    .map(namedTwice);
+  const envelope = typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {};
+  for (const key of Object.keys(envelope)) {
+    if (key === 'events') continue;
+    const message = 'is not a field of this object';
+    errors.push({ path: pointerOf(key), code: 'unknown_field', message });
+    if (errors.length >= fieldProblemsMax) break;
   }
-  const events = (envelope as { events?: unknown } | null)?.events;
+  const { events } = envelope as { events?: unknown };
   if (!Array.isArray(events) || events.length === 0 || events.length > limits.batchEventsMax) {
-    errors.push({
-      path: '/events',
-      code: 'out_of_range',
-      message: `must be an array of 1 to ${limits.batchEventsMax} events`,
-    });
+    const message = `must be an array of 1 to ${limits.batchEventsMax} events`;
+    errors.unshift({ path: '/events', code: 'out_of_range', message });
   } else if (errors.length === 0) return events;
   throw new AppError('validation_failed', 'the batch itself is not valid; nothing was recorded', {
     errors,
   });
 }
 
+const namedTwice = (path: string): FieldProblem => ({
+  path,
+  code: 'duplicate_key',
+  message: 'is named twice',
+});
+
 function duplicateKeyProblem(paths: readonly string[]): Refusal | null {
   if (paths.length === 0) return null;
-  const errors = paths.map((path) => ({ path, code: 'duplicate_key', message: 'is named twice' }));
-  return { code: 'validation_failed', detail: 'the event names a member twice', errors };
+  const detail = 'the event names a member twice';
+  return { code: 'validation_failed', detail, errors: paths.map(namedTwice) };
 }

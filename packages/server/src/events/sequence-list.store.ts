@@ -2,7 +2,7 @@ import { decodeEntry, type ListQuery } from '@indelible/protocol';
 import type { TenantTx } from '../db.ts';
 import { readEntries } from '../log/store.ts';
 import type { Visibility } from './filter-sql.store.ts';
-import { eventsById, type ListedRow } from './list.store.ts';
+import { eventsById, type ListedRow, pageBytesMax } from './list.store.ts';
 
 export interface SequencePage {
   rows: ListedRow[];
@@ -26,33 +26,27 @@ export async function listBySequence(
 ): Promise<SequencePage> {
   const ascending = query.order === 'asc';
   const first = query.afterSequence === undefined ? 0 : query.afterSequence + 1;
-  let at = from ?? (ascending ? first : visible.size - 1);
   const rows: ListedRow[] = [];
-  for (let chunk = 0; chunk < chunksMax; chunk++) {
+  let bytes = 0;
+  let at = from ?? (ascending ? first : visible.size - 1);
+  for (let chunk = 0; chunk < chunksMax && rows.length < query.limit; chunk++) {
     const [start, end] = ascending
       ? [at, Math.min(at + chunkEntries, visible.size)]
       : [Math.max(first, at - chunkEntries + 1), at + 1];
     if (start >= end) return { rows, nextSequence: null };
-    rows.push(...(await matching(tx, query, visible, start, end)));
+    const wanted = { ...query, limit: query.limit - rows.length };
+    const uuids = (await readEntries(tx, start, end)).map((entry) => decodeEntry(entry).eventUuid);
+    const found = await eventsById(tx, uuids, wanted, visible, pageBytesMax - bytes);
+    const [next] = found.rows;
+    bytes += found.bytes;
+    // Only the first event of a page may be larger than the page.
+    if (next && rows.length > 0 && bytes > pageBytesMax)
+      return { rows, nextSequence: next.sequence };
+    rows.push(...found.rows);
+    const last = found.rows.at(-1);
+    if (found.more && last) return { rows, nextSequence: last.sequence + (ascending ? 1 : -1) };
     at = ascending ? end : start - 1;
-    const overflow = rows[query.limit];
-    if (overflow) return { rows: rows.slice(0, query.limit), nextSequence: overflow.sequence };
-    if (rows.length === query.limit) break;
   }
   const ended = ascending ? at >= visible.size : at < first;
   return { rows, nextSequence: ended ? null : at };
-}
-
-async function matching(
-  tx: TenantTx,
-  query: ListQuery,
-  visible: Visibility,
-  start: number,
-  end: number,
-) {
-  const entries = await readEntries(tx, start, end);
-  const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
-  const rows = await eventsById(tx, uuids, query.filter, visible, query.include.state);
-  const sign = query.order === 'asc' ? 1 : -1;
-  return rows.sort((a, b) => sign * (a.sequence - b.sequence));
 }

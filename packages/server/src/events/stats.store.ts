@@ -1,16 +1,10 @@
 import { firstUuidAt, type GroupKey, type StatsQuery } from '@indelible/protocol';
 import type { TenantTx } from '../db.ts';
 import { uuidArray } from '../pg-arrays.ts';
-import {
-  filterConditions,
-  idRange,
-  inClasses,
-  Params,
-  type Visibility,
-} from './filter-sql.store.ts';
-import { prepared } from './list.store.ts';
+import { inClasses, Params, type Visibility } from './filter-sql.store.ts';
+import { matching, prepared } from './list.store.ts';
 
-/** One group: its keys as text, the e-mail last seen of a user, and how many events. */
+/** One group: its keys as text, the e-mail last used by a user, and how many events. */
 export interface StatsRow {
   keys: string[];
   email: string | null;
@@ -18,6 +12,9 @@ export interface StatsRow {
 }
 
 export const groupsMax = 10_000;
+
+/** Minutes of 45 days, hours of more than seven years; most of them may be empty. */
+export const bucketsMax = 65_000;
 
 const expressions: Record<string, string> = {
   user: 'actor_id',
@@ -38,16 +35,11 @@ export async function countGroups(
   bucketStarts: readonly number[],
 ): Promise<StatsRow[]> {
   const params = new Params();
-  const { from, to } = idRange(query.filter, visible.oldest, firstUuidAt);
-  const conditions = [
-    `tenant_id = ${params.add(tx.tenantId)}`,
-    inClasses(visible.classes, params),
-    `id >= ${params.add(from)}`,
-    ...(to ? [`id < ${params.add(to)}`] : []),
-    ...filterConditions(query.filter, params),
-  ];
+  const conditions = [...matching(tx, query.filter, visible, params), inClasses(visible.classes)];
   const keys = query.groupBy.map((key) => keyExpression(key, bucketStarts, params));
-  const email = query.groupBy.includes('user') ? 'max(actor_email)' : 'NULL';
+  // Ids begin with the time, so the greatest of these texts ends in the address used last.
+  const lastEmail = `substr(max((id::text || actor_email) COLLATE "C"), 37)`;
+  const email = query.groupBy.includes('user') ? lastEmail : 'NULL';
   const isTime = query.groupBy.map((key) => expressions[key] === undefined);
   const order = isTime.flatMap((time, index) => (time ? [`${index + 1}`] : []));
   const { rows } = await tx.query<{

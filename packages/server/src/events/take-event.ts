@@ -6,9 +6,11 @@ import {
   diffStates,
   type ErrorCode,
   type FieldProblem,
+  fieldProblemsMax,
   type JsonValue,
   type Masker,
   parseTimestamp,
+  pointerOf,
   type Sha256,
   uuidFromEventId,
   uuidTimeMs,
@@ -90,7 +92,14 @@ export function takeEvent(raw: unknown, context: TakeContext): Taken {
     ...changes,
   };
   const prepared = prepare(columns, context.sha, context.random);
-  return prepared.bytes > limits.preparedBytesMax ? tooLarge : { event: prepared, warnings };
+  return isTooLarge(raw, prepared) ? tooLarge : { event: prepared, warnings };
+}
+
+/** Judges what was sent: a computed diff is the service's own, and never a reason to refuse. */
+function isTooLarge(raw: unknown, { bytes }: PreparedEvent): boolean {
+  // Two bytes a character were counted, and UTF-8 takes at most three: only large events are measured.
+  if (bytes * 1.5 <= limits.eventBytesMax) return false;
+  return Buffer.byteLength(JSON.stringify(raw)) > limits.eventBytesMax;
 }
 
 const tooLarge: Taken = {
@@ -112,28 +121,29 @@ function refuse(problems: FieldProblem[]): Taken {
     refusal: {
       code: own ? (first.code as ErrorCode) : 'validation_failed',
       detail: own ? first.message : `the event has ${problems.length} problem(s); see errors`,
-      errors: problems,
+      errors: problems.slice(0, fieldProblemsMax),
     },
   };
 }
 
 function jsonProblems(raw: unknown): FieldProblem[] {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return [];
-  // Depth counts within each field, so that a state may be 32 deep wherever it stands.
-  return Object.entries(raw).flatMap(([field, value]) => {
-    const inName = checkJson(field, '').map((p) => ({ ...p, path: '' }));
-    return [
-      ...inName,
-      ...checkJson(value, `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`),
-    ];
-  });
+  const problems: FieldProblem[] = [];
+  if (!isObject(raw)) return problems;
+  for (const [field, value] of Object.entries(raw)) {
+    if (problems.length >= fieldProblemsMax) break;
+    // Depth counts within each field, so that a state may be 32 deep wherever it stands.
+    for (const problem of [...checkJson(field, ''), ...checkJson(value, '')]) {
+      problems.push({ ...problem, path: pointerOf(field) + problem.path });
+    }
+  }
+  return problems;
 }
 
 const emptied = (value: unknown) => (value === '' ? null : value);
 
 /** Empty strings in nullable fields mean null. Copies only what it changes, never the caller's object. */
 function emptyToNull(raw: unknown): unknown {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;
+  if (!isObject(raw)) return raw;
   const event: Record<string, unknown> = { ...raw };
   if (event.reason === '') event.reason = null;
   if (isObject(event.actor)) {
@@ -218,7 +228,10 @@ function describe(event: RawEvent, { catalogue }: TakeContext, warnings: Warning
 /** RFC 5952 text; the shape check has made sure that it is an address. */
 function canonicalIp(text: string): string {
   const address = ipaddr.parse(text);
-  return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
+  if (!(address instanceof ipaddr.IPv6)) return address.toString();
+  // Section 5: an IPv4 address within an IPv6 one stays readable.
+  if (address.isIPv4MappedAddress()) return `::ffff:${address.toIPv4Address().toString()}`;
+  return address.toRFC5952String();
 }
 
 // Cut, not refused: an over-long user agent must not be able to suppress a failed login.

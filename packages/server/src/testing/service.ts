@@ -1,4 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
 import pg from 'pg';
 import pino from 'pino';
@@ -6,6 +9,8 @@ import { inject as provided } from 'vitest';
 import { type App, buildApp } from '../app.ts';
 import { type Environment, readConfig } from '../config.ts';
 import { type Database, openDatabase } from '../db.ts';
+import { openObjectStore } from '../objects.ts';
+import { openSigner } from '../signer.ts';
 import { expectAnswerAsDocumented } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';
 
@@ -59,6 +64,8 @@ export async function testService(env: Environment = {}, poolSize = 6): Promise<
   });
   await owner.connect();
   const clock = { now: Date.now() };
+  const dataDir = await mkdtemp(join(tmpdir(), 'indelible-service-'));
+  dataDirs.set(urls.servingUrl, dataDir);
   const { app, db } = await serviceOn(urls.servingUrl, clock, env, poolSize);
   const call = (options: CallOptions) => callOn(app, options);
   return {
@@ -74,9 +81,13 @@ export async function testService(env: Environment = {}, poolSize = 6): Promise<
       await db.close();
       await owner.end();
       await drop(ownerUrl, name);
+      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
+
+/** Services on one database share keys and objects, as processes of one installation do. */
+const dataDirs = new Map<string, string>();
 
 /** A further service process, in effect, on the same database. */
 export async function serviceOn(
@@ -85,11 +96,20 @@ export async function serviceOn(
   env: Environment = {},
   poolSize = 6,
 ) {
-  const config = readConfig({ PLATFORM_API_KEY: platformKey, DATABASE_URL: servingUrl, ...env });
+  const config = readConfig({
+    PLATFORM_API_KEY: platformKey,
+    DATABASE_URL: servingUrl,
+    DATA_DIR: dataDirs.get(servingUrl),
+    ...env,
+  });
   const db = openDatabase(servingUrl, { poolSize, onIdleError: () => {} });
   const logger = pino({ level: env.LOG_LEVEL ?? 'silent' });
   const sessionSecret = 'a session secret for tests, at least 32 bytes';
-  return { app: await buildApp({ config, db, now: () => clock.now, logger, sessionSecret }), db };
+  const objects = openObjectStore(config.objectStoreUrl);
+  const signer = openSigner(join(config.dataDir, 'signing-key.pem'), true);
+  const now = () => clock.now;
+  const app = await buildApp({ config, db, now, logger, sessionSecret, objects, signer });
+  return { app, db };
 }
 
 async function callOn(app: App, options: CallOptions): Promise<Answer> {

@@ -1,0 +1,354 @@
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import {
+  canonicalize,
+  commitmentOf,
+  encodeEntry,
+  errorCodes,
+  isErrorCode,
+  leafHash,
+  parseTimestamp,
+  segmentHash,
+  segmentTexts,
+  uuidFromEventId,
+  uuidTimeMs,
+  warningCodes,
+} from '@indelible/protocol';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Command } from 'commander';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { banner } from './packages/cli/src/banner.ts';
+import { FullEvent } from './packages/server/src/events/schemas.ts';
+import { takeEvent } from './packages/server/src/events/take-event.ts';
+import { formats } from './packages/server/src/json-schema.ts';
+import { takeContext } from './packages/server/src/testing/take-context.ts';
+
+/* What the documentation says, held against the code. */
+
+const root = import.meta.dirname;
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const left = new Set(['node_modules', 'data', '.git', '.cache', 'coverage']);
+
+function markdownBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (left.has(entry.name)) return [];
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return markdownBelow(path);
+    return entry.name.endsWith('.md') ? [relative(root, path)] : [];
+  });
+}
+
+const documents = markdownBelow(root);
+
+interface Block {
+  file: string;
+  language: string;
+  code: string;
+}
+
+const fence = /^```(\w*)\n([\s\S]*?)^```$/gm;
+
+function blocksOf(file: string): Block[] {
+  return [...read(file).matchAll(fence)].map(([, language = '', code = '']) => {
+    return { file, language, code };
+  });
+}
+
+const blocks = documents.flatMap(blocksOf);
+const prose = (file: string) => read(file).replace(fence, '');
+
+/** The text from a heading to the next one of the same or a higher level. */
+function section(file: string, heading: string): string {
+  const text = read(file);
+  const start = text.indexOf(`\n${heading}\n`);
+  expect(start, `${file} has no ${heading}`).toBeGreaterThan(-1);
+  const level = /^#+/.exec(heading)?.[0].length ?? 1;
+  const [body = ''] = text
+    .slice(start + heading.length + 2)
+    .split(new RegExp(`^#{1,${level}} `, 'm'));
+  return body;
+}
+
+/** First and second cell of every row whose first cell is one word in backticks. */
+function rowsOf(text: string): Record<string, string> {
+  const rows = text.matchAll(/^\| `([^`|]+)` \| (.*?) \|/gm);
+  return Object.fromEntries([...rows].map(([, name, cell]) => [name, cell]));
+}
+
+test('every error code is documented with its status, its title and what to do, and no other', () => {
+  const entries = section('docs/errors.md', '## Codes').split(/^### /m).slice(1);
+  const documented = entries.map((entry) => {
+    const [, code, status, title, help] =
+      /^(\w+)\n\n\*\*(\d{3}) ([^*]+)\.\*\* ([^\n]+)\n$/.exec(`${entry.trim()}\n`) ?? [];
+    return [code ?? entry, { status: Number(status), title, help }];
+  });
+  expect(Object.fromEntries(documented)).toEqual(errorCodes);
+  expect(documented).toHaveLength(Object.keys(errorCodes).length);
+});
+
+test('every warning is documented in its own words, and no other', () => {
+  expect(rowsOf(section('docs/errors.md', '## Warnings'))).toEqual(warningCodes);
+});
+
+test('every documented code of a field error is one that the service gives', () => {
+  const sources = ['server/src/json-schema.ts', 'server/src/http.ts', 'protocol/src/canonical.ts'];
+  const source = sources.map((file) => read(join('packages', file))).join();
+  const codes = [...section('docs/errors.md', '## Field errors').matchAll(/^\| (`.*?) \|/gm)];
+  const names = codes.flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, n]) => n));
+  expect(names.length).toBeGreaterThan(10);
+  expect(names.filter((name) => !source.includes(`'${name}'`))).toEqual([]);
+});
+
+test('every variable the service reads is documented, and no other', () => {
+  const source = read('packages/server/src/config.ts');
+  const variables = [...source.matchAll(/\bread\.\w+\(\s*'([A-Z_]+)'/g)].map(([, name]) => name);
+  expect(variables.length).toBeGreaterThan(15);
+  const documented = Object.keys(rowsOf(read('docs/configuration.md')));
+  expect(documented.sort()).toEqual([...new Set(variables)].sort());
+});
+
+test('every metric is documented, and no other', () => {
+  const source = read('packages/server/src/metrics.ts');
+  const metrics = [...source.matchAll(/'(indelible_\w+)'/g)].map(([, name]) => name);
+  const documented = Object.keys(rowsOf(section('docs/operations.md', '## Metrics')));
+  expect(documented.sort()).toEqual([...new Set(metrics)].sort());
+});
+
+const heading = /^#{1,6} (.+)$/gm;
+
+/** The anchors that GitHub gives to a document's headings. */
+function anchorsOf(file: string): Set<string> {
+  const anchors = new Set<string>();
+  for (const [, title = ''] of prose(file).matchAll(heading)) {
+    const words = title.toLowerCase().replace(/[^\p{L}\p{N}\p{M}_\- ]/gu, '');
+    const slug = words.replaceAll(' ', '-');
+    let anchor = slug;
+    for (let n = 1; anchors.has(anchor); n++) anchor = `${slug}-${n}`;
+    anchors.add(anchor);
+  }
+  return anchors;
+}
+
+function isBroken(file: string, target: string): boolean {
+  const [path = '', anchor] = target.split('#');
+  const resolved = path === '' ? file : join(dirname(file), path);
+  if (!existsSync(join(root, resolved))) return true;
+  return anchor !== undefined && !anchorsOf(resolved).has(anchor);
+}
+
+test('every link within the documentation leads somewhere', () => {
+  const links = documents.flatMap((file) =>
+    [...prose(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => ({ file, target })),
+  );
+  const own = links.filter(({ target }) => !/^[a-z]+:/.test(target));
+  expect(own.length).toBeGreaterThan(40);
+  const broken = own.filter(({ file, target }) => isBroken(file, target));
+  expect(broken.map(({ file, target }) => `${file}: ${target}`)).toEqual([]);
+});
+
+test('every document can be reached from the README', () => {
+  const reached = new Set(['README.md']);
+  for (const file of reached) {
+    if (!existsSync(join(root, file))) continue; // a broken link: the test above names it
+    for (const [, target = ''] of prose(file).matchAll(/\]\(([^)#\s]+\.md)/g)) {
+      if (!/^[a-z]+:/.test(target)) reached.add(join(dirname(file), target));
+    }
+  }
+  expect(documents.filter((file) => !reached.has(file))).toEqual([]);
+});
+
+interface Example {
+  file: string;
+  value: Record<string, unknown>;
+}
+
+const examples: Example[] = blocks
+  .filter(({ language }) => language === 'json')
+  .map(({ file, code }) => ({ file, value: JSON.parse(code) }));
+
+test('every event in the documentation is one that the service takes', () => {
+  const events = examples.filter(({ value }) => 'actor' in value && !('sequence' in value));
+  expect(events.length).toBeGreaterThan(2);
+  const context = takeContext({ nowMs: Date.UTC(2025, 11, 1), boundTenantId: null });
+  for (const { file, value } of events) {
+    const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
+    const { refusal } = takeEvent({ tenantId, ...value }, context);
+    expect(refusal, `${file}: ${JSON.stringify(value)}`).toBeUndefined();
+  }
+});
+
+test('every stored event in the documentation has the shape of an answer', () => {
+  const validate = new Ajv2020({ allErrors: true, strict: false, formats }).compile(FullEvent);
+  const events = examples.filter(({ value }) => 'sequence' in value);
+  expect(events.length).toBeGreaterThan(0);
+  for (const { file, value } of events) {
+    expect(validate(value), `${file}: ${JSON.stringify(validate.errors)}`).toBe(true);
+  }
+});
+
+test('every problem in the documentation is one of the table', () => {
+  const problems = examples.filter(({ value }) => 'requestId' in value);
+  expect(problems.length).toBeGreaterThan(0);
+  for (const { value } of problems) {
+    const code = String(value.code);
+    if (!isErrorCode(code)) throw new Error(`${code} is no error code`);
+    const { status, title } = errorCodes[code];
+    expect(value).toMatchObject({ type: `urn:indelible:error:${code}`, status, title });
+  }
+});
+
+test('the worked example of the log format is what the code computes', () => {
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+  const sha = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer');
+  const [event] = examples.filter(({ file }) => file === 'docs/log-format.md');
+  const columns = columnsOf(JSON.parse(JSON.stringify(event?.value)));
+  const texts = segmentTexts(columns);
+  const salts = Uint8Array.from({ length: 16 * texts.length }, (_, index) => index);
+  const segments = texts.map((text, i) =>
+    hex(segmentHash(sha, i, salts.subarray(16 * i, 16 * i + 16), text)),
+  );
+  const commitment = commitmentOf(sha, texts, salts);
+  const receivedAtUs = (parseTimestamp(String(event?.value.receivedAt)) ?? 0) * 1_000;
+  const entry = encodeEntry({ receivedAtUs, eventUuid: columns.uuid, commitment });
+  const uuid = columns.uuid.replaceAll('-', '');
+  const values = [...segments, hex(commitment), uuid, hex(entry), hex(leafHash(sha, entry))];
+  const rows = section('docs/log-format.md', '## A worked example').matchAll(
+    /\| `([0-9a-f]+)` \|/g,
+  );
+  expect([...rows].map(([, value]) => value)).toEqual(values);
+  expect(blocks.map(({ code }) => code)).toContain(`${texts[0]}\n`);
+});
+
+type Shown = Record<'actor' | 'resource' | 'recordedBy', Record<string, string | null>> &
+  Record<string, unknown>;
+
+/** The columns behind an event as the API shows it, without states. */
+function columnsOf({ actor, resource, recordedBy, ...event }: Shown) {
+  const text = (value: unknown) => String(value);
+  return {
+    tenantId: text(event.tenantId),
+    uuid: uuidFromEventId(text(event.id)) ?? '',
+    actorId: text(actor.id),
+    actorEmail: actor.email ?? null,
+    actorRole: text(actor.role),
+    actorIp: actor.ip ?? null,
+    actorUserAgent: actor.userAgent ?? null,
+    action: text(event.action),
+    resourceType: text(resource.type),
+    resourceId: text(resource.id),
+    resourceName: resource.name ?? null,
+    diff: canonicalize(event.diff as Parameters<typeof canonicalize>[0]),
+    crossTenant: event.crossTenant === true,
+    reason: null,
+    category: text(event.category),
+    recordedByKind: text(recordedBy.kind),
+    recordedById: text(recordedBy.id),
+    before: null,
+    after: null,
+  };
+}
+
+test('the code that makes an id makes ids that the service takes, for any moment', async () => {
+  const [code = ''] = blocks
+    .filter(({ file, language }) => file === 'docs/recording.md' && language === 'js')
+    .map((block) => block.code);
+  const url = `data:text/javascript,${encodeURIComponent(code)}`;
+  const { eventId }: { eventId: (timeMs: number) => string } = await import(url);
+  fc.assert(
+    fc.property(fc.nat(2 ** 48 - 1), (timeMs) => {
+      const uuid = uuidFromEventId(eventId(timeMs));
+      expect(uuid && uuidTimeMs(uuid)).toBe(timeMs);
+    }),
+  );
+});
+
+test('the README shows the very calls that a start prints', () => {
+  const text = banner({
+    url: 'http://127.0.0.1:3000',
+    dataDir: 'data',
+    platformKeyFile: 'data/platform-api-key',
+    takenOver: false,
+  });
+  const lines = text.split('\n').filter((line) => /^ {2,4}(curl|-H|-d) /.test(line));
+  expect(lines.length).toBeGreaterThan(8);
+  const shown = new Set(
+    read('README.md')
+      .split('\n')
+      .map((line) => `  ${line}`),
+  );
+  expect(lines.filter((line) => !shown.has(line))).toEqual([]);
+});
+
+/** The program's commands by their words, such as `tenant create`, with every option's names. */
+async function commands(): Promise<Map<string, Set<string>>> {
+  const program = new Command('indelible');
+  const folder = 'packages/cli/src/commands';
+  for (const file of readdirSync(join(root, folder))) {
+    if (file.endsWith('.test.ts')) continue;
+    const exported: Record<string, unknown> = await import(join(root, folder, file));
+    for (const [name, register] of Object.entries(exported)) {
+      if (name.endsWith('Command') && typeof register === 'function') register(program, {});
+    }
+  }
+  return new Map(program.commands.flatMap((command) => leaves(command, '')));
+}
+
+function leaves(command: Command, above: string): [string, Set<string>][] {
+  const words = `${above} ${command.name()}`.trim();
+  if (command.commands.length > 0) return command.commands.flatMap((sub) => leaves(sub, words));
+  const names = command.options.flatMap(({ long, short }) => [long ?? '', short ?? '']);
+  return [[words, new Set([...names.filter(Boolean), '--help', '-h'])]];
+}
+
+test('every command of the program is documented with each of its options, and no other', async () => {
+  const known = await commands();
+  const text = read('docs/cli.md');
+  const documented = [...text.matchAll(/^### indelible (.+)$/gm)].map(([, words]) => words);
+  expect(documented.sort()).toEqual([...known.keys()].sort());
+  const shared = section('docs/cli.md', '## Over HTTP').split('### ')[0] ?? '';
+  for (const [words, options] of known) {
+    const own = `${section('docs/cli.md', `### indelible ${words}`)}${shared}`;
+    const missing = [...options].filter((name) => name.startsWith('--') && name !== '--help');
+    expect(
+      missing.filter((name) => !own.includes(name)),
+      words,
+    ).toEqual([]);
+  }
+});
+
+test('every indelible command in the documentation exists, with the options it is given', async () => {
+  const known = await commands();
+  const shell = blocks.filter(({ language }) => language === 'sh');
+  const calls = shell.flatMap(({ file, code }) =>
+    code
+      .replaceAll('\\\n', ' ')
+      .split('\n')
+      .flatMap((line) => /(?:^|\s|npx )indelible ([^|]*)/.exec(line)?.[1] ?? [])
+      .map((call) => ({ file, call })),
+  );
+  expect(calls.length).toBeGreaterThan(10);
+  for (const { file, call } of calls) {
+    const words = [...known.keys()].find((name) => `${call} `.startsWith(`${name} `));
+    expect(words, `${file}: indelible ${call}`).toBeDefined();
+    const unquoted = call.replace(/'[^']*'|"[^"]*"/g, '');
+    const options = unquoted.split(/\s+/).filter((word) => /^--?[a-z]/.test(word));
+    const unknown = options.filter((name) => !known.get(words ?? '')?.has(name));
+    expect(unknown, `${file}: indelible ${call}`).toEqual([]);
+  }
+});
+
+test('each control of the security page names tests that exist, in their own words', () => {
+  const named = [
+    ...read('docs/security.md').matchAll(/\[[^\]]+\]\(([^)]+\.test\.ts)\) “([^”]+)”/g),
+  ];
+  expect(named.length).toBeGreaterThan(20);
+  const absent = named.filter(([, path = '', title = '']) => {
+    const file = join(root, 'docs', path);
+    return !existsSync(file) || !readFileSync(file, 'utf8').includes(title);
+  });
+  expect(absent.map(([, path, title]) => `${path} ${title}`)).toEqual([]);
+  const rows = [...read('docs/security.md').matchAll(/^\| (?!---|Control)(.*) \|$/gm)];
+  expect(rows.filter(([row]) => !row.includes('.test.ts)')).map(([row]) => row)).toEqual([]);
+});

@@ -1,0 +1,79 @@
+/** Where a service runs and keeps its things, as far as a person needs to know. */
+export interface ServiceFacts {
+  url: string;
+  dataDir: string;
+  /** Null when the key comes from the environment. */
+  platformKeyFile: string | null;
+  /** Whether a database was found that a killed service had left behind. */
+  takenOver: boolean;
+}
+
+// Any UUID serves: these only have to be the same in all three commands.
+const tenantId = '5f0c6a52-3f0e-4b8e-9d5c-0a1b2c3d4e5f';
+const actorId = '0e4b7a36-52f4-4f0f-8f5e-7d1f5c3b2a19';
+const resourceId = 'c2d1f3a4-6b5e-4c7d-8e9f-1a2b3c4d5e6f';
+
+/** What `serve` says once it is ready: addresses, paths (never a key), and three calls to try. */
+export function banner(facts: ServiceFacts): string {
+  const { url, dataDir, platformKeyFile, takenOver } = facts;
+  const key = platformKeyFile === null ? 'PLATFORM_API_KEY, as you set it' : platformKeyFile;
+  return `
+Indelible is ready at ${url}
+
+  API reference   ${url}/docs
+  data            ${dataDir}
+  platform key    ${key}
+${takenOver ? '\nThe database of a service that was killed has been taken over.\n' : ''}
+Create a tenant:
+
+${createTenant(facts)}
+
+Record a first event:
+
+${recordEvent(facts)}
+
+Read it back (the reason is recorded too, where the tenant can see it):
+
+${readEvents(facts)}
+
+Ctrl-C stops the service.
+`;
+}
+
+function createTenant(facts: ServiceFacts): string {
+  const body = JSON.stringify({ name: 'Example', plan: 'Pro' });
+  return curl(facts, `-X PUT ${facts.url}/api/tenants/${tenantId}`, json(body));
+}
+
+function recordEvent(facts: ServiceFacts): string {
+  const body = JSON.stringify({
+    tenantId,
+    actor: { id: actorId, email: 'ana@example.com', role: 'admin' },
+    action: 'update',
+    resource: { type: 'queue', id: resourceId, name: 'Support' },
+    diff: { maxWaitSeconds: { from: 30, to: 60 } },
+  });
+  return curl(facts, `${facts.url}/api/audit-logs`, json(body));
+}
+
+function readEvents(facts: ServiceFacts): string {
+  const headers = [`-H 'X-Tenant-Id: ${tenantId}'`, "-H 'X-Access-Reason: first%20look'"];
+  return curl(facts, `${facts.url}/api/audit-logs`, headers);
+}
+
+function json(body: string): string[] {
+  return ["-H 'Content-Type: application/json'", `-d '${body}'`];
+}
+
+function curl({ platformKeyFile }: ServiceFacts, call: string, options: string[]): string {
+  // Of two keys during a rotation the first one.
+  const environment = `\${PLATFORM_API_KEY%%,*}`;
+  const key = platformKeyFile === null ? environment : `$(cat ${quoted(platformKeyFile)})`;
+  const lines = [`curl ${call}`, `-H "Authorization: Bearer ${key}"`, ...options];
+  return lines.map((line, index) => `${index === 0 ? '  ' : '    '}${line}`).join(' \\\n');
+}
+
+/** A path for a POSIX shell, quoted where it must be. */
+export function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,36 @@
+import type { Finding } from '@indelible/server';
+import type { Command } from 'commander';
+import { type Environment, requireReachable } from '../connection.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { jsonLine, visible } from '../text.ts';
+
+/** `indelible doctor`: what is wrong with an installation, and what to do about it. */
+export function doctorCommand(program: Command, env: Environment): void {
+  program
+    .command('doctor')
+    .description('check environment, database, data folder and, with --url, a running service')
+    .option('--url <address>', 'a running service that should be ready')
+    .option('--json', 'print JSON')
+    .action(async ({ url, json }: { url?: string; json?: boolean }) => {
+      const { diagnose } = await import('@indelible/server');
+      const findings = await diagnose(env);
+      if (url !== undefined) findings.push(await readiness(url, env));
+      process.stdout.write(json ? jsonLine(findings) : findings.map(findingLine).join(''));
+      const failed = findings.some(({ level }) => level === 'fail');
+      process.exitCode = failed ? exitCodes.finding : exitCodes.fine;
+    });
+}
+
+async function readiness(url: string, env: Environment): Promise<Finding> {
+  try {
+    await requireReachable({ url }, env);
+    return { check: 'service', level: 'ok', detail: `${url} can record and read` };
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    return { check: 'service', level: 'fail', detail };
+  }
+}
+
+function findingLine({ check, level, detail }: Finding): string {
+  return `${level.padEnd(4)}  ${check}: ${visible(detail)}\n`;
+}

@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { uuidFromEventId } from '@indelible/protocol';
+import { afterAll, expect, test } from 'vitest';
+import {
+  eventOf,
+  platformKey,
+  serviceOn,
+  testService,
+} from '../../../server/src/testing/service.ts';
+import { takeLine } from '../import/source-line.ts';
+import { type CliOptions, RunningCli, runCli } from '../testing/run-cli.ts';
+
+const service = await testService();
+const url = await service.app.http.listen({ port: 0 });
+const folder = mkdtempSync(join(tmpdir(), 'indelible-import-'));
+const env = { INDELIBLE_URL: url, INDELIBLE_API_KEY: platformKey };
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true });
+});
+
+const minute = 60_000;
+const moment = (index: number) => new Date(Date.now() - (10_000 - index) * minute).toISOString();
+
+/** `count` events of as many tenants as given, in turns, as lines. */
+function linesOf(count: number, tenants: readonly string[]): string[] {
+  return Array.from({ length: count }, (_, index) =>
+    JSON.stringify({
+      sourceId: `row-${index}`,
+      tenantId: tenants[index % tenants.length],
+      timestamp: moment(index),
+      ...eventOf({ diff: { place: { from: index, to: index + 1 } } }),
+    }),
+  );
+}
+
+const newTenants = (count: number) => Array.from({ length: count }, () => randomUUID());
+
+function importJson(args: string[], options: CliOptions = {}) {
+  return runCli(['import', ...args, '--json'], { env, cwd: folder, ...options }).then((result) => ({
+    ...result,
+    summary: result.stdout === '' ? null : JSON.parse(result.stdout),
+  }));
+}
+
+/** UUIDs of what is stored for a tenant, in the order of its log, without the service's own events. */
+async function storedIds(tenantId: string): Promise<string[]> {
+  const { rows } = await service.owner.query(
+    `SELECT id FROM audit_events
+      WHERE tenant_id = $1 AND recorded_by_kind = 'api_key' ORDER BY sequence`,
+    [tenantId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+function idsOf(lines: readonly string[], tenantId: string): string[] {
+  return lines.flatMap((line) => {
+    const taken = takeLine({ number: 1, bytes: Buffer.from(line), tooLong: false }, null);
+    if ('refusal' in taken || taken.event.tenantId !== tenantId) return [];
+    return [uuidFromEventId(JSON.parse(taken.event.text).id) ?? ''];
+  });
+}
+
+function rejectedIn(file: string): { line: number; code: string; text?: string }[] {
+  const lines = readFileSync(join(folder, file), 'utf8').trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line)).sort((a, b) => a.line - b.line);
+}
+
+test('every event is stored exactly once in the order of its lines; importing again adds nothing', async () => {
+  const tenants = newTenants(7);
+  const lines = linesOf(3_000, tenants);
+  writeFileSync(join(folder, 'events.jsonl.gz'), gzipSync(lines.join('\n')));
+  const args = ['events.jsonl.gz', '--create-tenants', 'Enterprise'];
+  const first = await importJson(args);
+  expect(first.status).toBe(0);
+  expect(first.summary).toMatchObject({ lines: 3_000, created: 3_000, tenantsCreated: 7 });
+  for (const id of tenants) expect(await storedIds(id)).toEqual(idsOf(lines, id));
+  const second = await importJson(args);
+  expect(second.status).toBe(0);
+  expect(second.summary).toMatchObject({ created: 0, duplicates: 3_000, tenantsCreated: 0 });
+  for (const id of tenants) expect(await storedIds(id)).toHaveLength(idsOf(lines, id).length);
+  expect(existsSync(join(folder, 'events.jsonl.gz.rejected.ndjson'))).toBe(false);
+});
+
+test('bad lines are kept with number and reason, and do not keep any other line from being stored', async () => {
+  const tenant = await service.tenant();
+  const good = linesOf(4, [tenant.id]);
+  const event = JSON.parse(good[0] ?? '');
+  const invalid = Buffer.from(JSON.stringify({ ...event, action: 'a?b' }));
+  invalid[invalid.indexOf('?')] = 0xff;
+  const lines: (string | Buffer)[] = [
+    `\ufeff${good[0]}\r`,
+    '',
+    `${good[1]} `,
+    '{"tenantId": ',
+    JSON.stringify({ ...event, sourceId: 'x', colour: 'red', action: 'Close!' }),
+    invalid,
+    `${JSON.stringify(event).slice(0, -1)},"reason":"${'x'.repeat(600 * 1024)}"}`,
+    '   \t',
+    good[2] ?? '',
+    JSON.stringify({ ...event, sourceId: 'y', tenantId: randomUUID() }),
+    good[3] ?? '',
+  ];
+  const parts = lines.flatMap((line) => [Buffer.from('\n'), Buffer.from(line)]).slice(1);
+  writeFileSync(join(folder, 'mixed.ndjson'), Buffer.concat(parts));
+  const { status, summary } = await importJson(['mixed.ndjson']);
+  expect(status).toBe(1);
+  expect(summary).toMatchObject({ lines: 9, created: 4, rejected: 5 });
+  expect(await storedIds(tenant.id)).toEqual(idsOf(good, tenant.id));
+  const rejected = rejectedIn('mixed.ndjson.rejected.ndjson');
+  expect(rejected).toMatchObject([
+    { line: 4, code: 'malformed_json', text: '{"tenantId": ' },
+    {
+      line: 5,
+      code: 'validation_failed',
+      errors: expect.arrayContaining([
+        expect.objectContaining({ path: '/action' }),
+        expect.objectContaining({ path: '/colour' }),
+      ]),
+    },
+    { line: 6, code: 'malformed_json', base64: invalid.toString('base64') },
+    { line: 7, code: 'payload_too_large', text: expect.stringMatching(/^\{.{999}$/) },
+    { line: 10, code: 'unknown_tenant' },
+  ]);
+});
+
+test('lines that were rejected can be mended and imported from the file they are in', async () => {
+  const tenant = await service.tenant();
+  const lines = linesOf(2, [tenant.id]).map((line) => line.replace('"update"', '"Update"'));
+  writeFileSync(join(folder, 'wrong.ndjson'), lines.join('\n'));
+  await importJson(['wrong.ndjson', '--rejects', 'kept.txt']);
+  const mended = rejectedIn('kept.txt').map(({ text = '' }) =>
+    text.replace('"Update"', '"update"'),
+  );
+  const { summary } = await importJson(['-'], { input: mended.join('\n') });
+  expect(summary).toMatchObject({ created: 2, rejected: 0 });
+});
+
+test('one sourceId for two events is told with both lines: stored when the times differ', async () => {
+  const tenant = await service.tenant();
+  const [line = ''] = linesOf(1, [tenant.id]);
+  const event = JSON.parse(line);
+  const later = { ...event, timestamp: moment(50), action: 'delete' };
+  const same = { ...event, action: 'delete' };
+  const lines = [event, event, later, same].map((each) => JSON.stringify(each));
+  writeFileSync(join(folder, 'twice.ndjson'), lines.join('\n'));
+  const { status, summary } = await importJson(['twice.ndjson']);
+  expect(status).toBe(1);
+  expect(summary).toMatchObject({
+    created: 2,
+    duplicates: 1,
+    rejected: 1,
+    rejectedByCode: { id_conflict: 1 },
+    conflicts: { count: 2, file: 'twice.ndjson.conflicts.ndjson' },
+  });
+  const expected = { sourceId: 'row-0', tenantId: tenant.id, firstLine: 1 };
+  expect(rejectedIn('twice.ndjson.conflicts.ndjson')).toEqual([
+    { ...expected, line: 3 },
+    { ...expected, line: 4 },
+  ]);
+  const fine = await importJson(['-'], { input: lines.slice(0, 3).join('\n') });
+  expect([fine.status, fine.summary.conflicts.count]).toEqual([0, 1]);
+});
+
+test("a tenant's own key imports lines that name no tenant, from a pipe", async () => {
+  const tenant = await service.tenant();
+  const lines = linesOf(3, [tenant.id]);
+  const bare = lines.map((line) => line.replace(`"tenantId":"${tenant.id}",`, ''));
+  const own = { INDELIBLE_URL: url, INDELIBLE_API_KEY: tenant.key };
+  const args = ['-', '--tenant', tenant.id];
+  const { status } = await importJson(args, { env: own, input: bare.join('\n') });
+  expect(status).toBe(0);
+  expect(await storedIds(tenant.id)).toEqual(idsOf(lines, tenant.id));
+});
+
+test('what is piped in slowly is recorded while the pipe is still open', async () => {
+  const tenant = await service.tenant();
+  const lines = linesOf(2, [tenant.id]);
+  const cli = new RunningCli(['import', '-'], { env, cwd: folder });
+  for (const [index, line] of lines.entries()) {
+    cli.process.stdin?.write(`${line}\n`);
+    await expect.poll(() => storedIds(tenant.id), { timeout: 10_000 }).toHaveLength(index + 1);
+  }
+  cli.process.stdin?.end();
+  expect((await cli.ended()).status).toBe(0);
+});
+
+test('Ctrl-C settles what is under way, says how far it got, and the next run finishes the rest', async () => {
+  const tenant = await service.tenant();
+  const lines = linesOf(600, [tenant.id]);
+  const cli = new RunningCli(['import', '-', '--json'], { env, cwd: folder });
+  cli.process.stdin?.write(
+    lines
+      .slice(0, 300)
+      .map((line) => `${line}\n`)
+      .join(''),
+  );
+  await expect.poll(() => storedIds(tenant.id), { timeout: 10_000 }).not.toHaveLength(0);
+  // Twice, as it arrives through npx.
+  cli.process.kill('SIGINT');
+  cli.process.kill('SIGINT');
+  const { status, stdout, stderr } = await cli.ended();
+  expect(status).toBe(130);
+  expect(JSON.parse(stdout)).toMatchObject({ interrupted: true });
+  expect(stderr).toMatch(/interrupted at line \d+; run the same command again/);
+  expect(await storedIds(tenant.id)).toHaveLength(JSON.parse(stdout).created);
+  const rest = await importJson(['-'], { input: lines.join('\n') });
+  expect(rest.status).toBe(0);
+  expect(await storedIds(tenant.id)).toEqual(idsOf(lines, tenant.id));
+});
+
+test('a service that restarts in the middle costs nothing but time', async () => {
+  const tenant = await service.tenant();
+  const lines = linesOf(4_000, [tenant.id]);
+  const half = (part: string[]) => part.map((line) => `${line}\n`).join('');
+  const first = await serviceOn(service.servingUrl, service.clock);
+  await first.app.http.listen({ port: 0 });
+  const { port } = first.app.http.server.address() as AddressInfo;
+  const there = { ...env, INDELIBLE_URL: `http://127.0.0.1:${port}` };
+  const cli = new RunningCli(['import', '-', '--json'], { env: there, cwd: folder });
+  cli.process.stdin?.write(half(lines.slice(0, 2_000)));
+  await expect.poll(() => storedIds(tenant.id), { timeout: 10_000 }).not.toHaveLength(0);
+  await first.app.http.close();
+  cli.process.stdin?.end(half(lines.slice(2_000)));
+  const second = await serviceOn(service.servingUrl, service.clock);
+  await second.app.http.listen({ port });
+  const { status, stdout } = await cli.ended();
+  await second.app.http.close();
+  await Promise.all([first.db.close(), second.db.close()]);
+  const { created, duplicates } = JSON.parse(stdout);
+  expect([status, created + duplicates]).toEqual([0, 4_000]);
+  expect(await storedIds(tenant.id)).toEqual(idsOf(lines, tenant.id));
+});
+
+test('a key that is refused, damaged data and an unreachable service end with their own status', async () => {
+  const [line = ''] = linesOf(1, [randomUUID()]);
+  const wrongKey = { INDELIBLE_URL: url, INDELIBLE_API_KEY: `${platformKey}-but-wrong` };
+  const refused = await importJson(['-'], { env: wrongKey, input: line });
+  expect([refused.status, refused.summary.created]).toEqual([2, 0]);
+  expect(refused.stderr).toContain('unauthenticated');
+  expect(refused.stdout + refused.stderr).not.toContain(platformKey);
+  const damaged = gzipSync(line.repeat(50)).subarray(0, -12);
+  expect((await importJson(['-'], { input: damaged })).status).toBe(1);
+  const nowhere = { ...env, INDELIBLE_URL: 'http://127.0.0.1:2' };
+  const unreachable = await importJson(['-'], { env: nowhere, input: line });
+  expect([unreachable.status, unreachable.stdout]).toEqual([3, '']);
+});
+
+test('the summary for people says the same, and how to create unknown tenants', async () => {
+  const lines = linesOf(2, newTenants(2));
+  const { status, stdout } = await runCli(['import', '-'], {
+    env,
+    cwd: folder,
+    input: lines.join('\n'),
+  });
+  expect(status).toBe(1);
+  expect(stdout).toContain(
+    'rejected               2 (unknown_tenant 2), see import.rejected.ndjson',
+  );
+  expect(stdout).toContain('--create-tenants');
+});

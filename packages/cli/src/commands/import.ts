@@ -1,0 +1,147 @@
+import type { Retry } from '@indelible/client';
+import { type Plan, plans } from '@indelible/protocol';
+import { type Command, Option } from 'commander';
+import {
+  type ConnectionOptions,
+  connect,
+  type Environment,
+  requireReachable,
+  tenantIdArgument,
+  withConnection,
+} from '../connection.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { FindingsFile, findingsPaths } from '../import/findings-file.ts';
+import { Interruption } from '../import/interruption.ts';
+import { type Progress, startProgress } from '../import/progress.ts';
+import { type ImportRun, runImport } from '../import/run-import.ts';
+import { openSource } from '../import/source.ts';
+import { type Ending, summaryJson, summaryText } from '../import/summary.ts';
+import { newTally } from '../import/tally.ts';
+import { grouped, jsonLine, visible } from '../text.ts';
+
+interface ImportOptions extends ConnectionOptions {
+  createTenants?: Plan;
+  rejects?: string;
+}
+
+const help = `
+A line is an audit event as POST /api/audit-logs takes it, and may carry a sourceId:
+the event's id in the system it comes from. Files may be gzip-compressed.
+
+Importing again adds nothing, because every event has the same id at every run: the
+line's own id; else one made from its timestamp and sourceId; else one made from its
+timestamp and whole content, so that two equal lines without sourceId are one event.
+Events of one tenant are recorded in the order of their lines.
+
+Rejected lines go to <file>.rejected.ndjson with line number and reason. The same
+sourceId with different content is reported too (all in <file>.conflicts.ndjson); where
+the times differ, both events are stored. Memory: 27 to 53 bytes for each sourceId.
+
+Exit status: 0 everything is stored, 1 lines were rejected or the input is damaged,
+2 wrong usage, 3 the service cannot be reached, 130 interrupted (143 by SIGTERM).`;
+
+/** `indelible import`: events of any number from a file or a pipe, each stored exactly once. */
+export function importCommand(program: Command, env: Environment): void {
+  const command = program
+    .command('import')
+    .description('record the events of a file, one JSON object a line')
+    .argument('<file>', 'NDJSON, plain or gzip; - for standard input')
+    .option('--tenant <id>', 'the tenant of lines that name none', tenantIdArgument)
+    .addOption(
+      new Option('--create-tenants <plan>', 'create unknown tenants with this plan').choices(plans),
+    )
+    .option('--rejects <file>', 'where rejected lines go');
+  withConnection(command)
+    .addHelpText('after', help)
+    .action(async (path: string, options: ImportOptions) => {
+      process.exitCode = await importFile(path, options, env);
+    });
+}
+
+async function importFile(path: string, options: ImportOptions, env: Environment): Promise<number> {
+  const interruption = new Interruption();
+  try {
+    const run = await prepare(path, options, env, interruption);
+    const startedAt = performance.now();
+    const failure = await runImport(run).then(
+      () => null,
+      (error: unknown) => ({ error }),
+    );
+    run.progress.stop();
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const ending = endingOf(run, seconds, interruption);
+    const { tally } = run;
+    const summary = options.json
+      ? jsonLine(summaryJson(tally, ending))
+      : summaryText(tally, ending);
+    process.stdout.write(summary);
+    return exitStatus(failure, run, interruption);
+  } finally {
+    interruption.end();
+  }
+}
+
+type Prepared = ImportRun & { progress: Progress };
+
+async function prepare(
+  path: string,
+  options: ImportOptions,
+  env: Environment,
+  { stop, cancel }: Interruption,
+): Promise<Prepared> {
+  const paths = findingsPaths(path, options.rejects);
+  const source = await openSource(path, stop.signal);
+  const shown: { progress?: Progress } = {};
+  const client = connect(options, env, {
+    signal: cancel.signal,
+    timeoutMs: 60_000,
+    attempts: 10,
+    onRetry: (retry) => shown.progress?.note(retryNote(retry)),
+  });
+  await requireReachable(options, env);
+  const tally = newTally();
+  shown.progress = await startProgress(process.stderr, source, tally);
+  return {
+    client,
+    source,
+    tally,
+    rejected: new FindingsFile(paths.rejected),
+    conflicts: new FindingsFile(paths.conflicts),
+    tenantDefault: options.tenant ?? null,
+    createTenants: options.createTenants ?? null,
+    stop,
+    signal: cancel.signal,
+    progress: shown.progress,
+  };
+}
+
+function retryNote({ error, delayMs }: Retry): string {
+  return `${visible(error.message)}; trying again in ${(delayMs / 1_000).toFixed(1)} s`;
+}
+
+function endingOf(run: ImportRun, seconds: number, interruption: Interruption): Ending {
+  const { tally, rejected, conflicts } = run;
+  return {
+    seconds,
+    interrupted: interruption.exitCode !== null,
+    rejectedFile: tally.rejected > 0 ? rejected.path : null,
+    conflictsFile: tally.conflicts > 0 ? conflicts.path : null,
+  };
+}
+
+/** Throws what ended the import before its time, unless that was the person. */
+function exitStatus(
+  failure: { error: unknown } | null,
+  { tally }: ImportRun,
+  { exitCode }: Interruption,
+): number {
+  if (failure !== null) {
+    process.stderr.write(
+      `${exitCode === null ? 'stopped' : 'interrupted'} at line ${grouped(tally.lastLine)}; ` +
+        'run the same command again to finish: what is stored already is recognised\n',
+    );
+    if (exitCode === null) throw failure.error;
+    return exitCode;
+  }
+  return tally.rejected > 0 ? exitCodes.finding : exitCodes.fine;
+}

@@ -1,0 +1,95 @@
+import type { ApiKey, NewApiKey } from '@indelible/client';
+import { parseTimestamp } from '@indelible/protocol';
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  type ConnectionOptions,
+  connect,
+  type Environment,
+  tenantIdArgument,
+  withConnection,
+} from '../connection.ts';
+import { UsageError } from '../exit-codes.ts';
+import { aligned, jsonLine, visible } from '../text.ts';
+
+interface OwnerOptions extends ConnectionOptions {
+  platform?: boolean;
+}
+
+interface CreateOptions extends OwnerOptions {
+  name: string;
+  scope: string[];
+  expires?: string;
+}
+
+/** `indelible key`: create, list, revoke. */
+export function keyCommand(program: Command, env: Environment): void {
+  const key = program.command('key').description('make and revoke API keys');
+  const create = key
+    .command('create')
+    .description('make an API key; it is shown this once')
+    .requiredOption('--name <name>', 'what the key is for')
+    .requiredOption('--scope <scopes...>', 'such as events:write events:read')
+    .option('--expires <time>', 'from when it is refused (ISO 8601)', timeArgument);
+  withOwner(create).action((options: CreateOptions) => createKey(options, env));
+  const list = key.command('list').description('keys, oldest first, revoked ones too');
+  withOwner(list).action((options: OwnerOptions) => listKeys(options, env));
+  const revoke = key
+    .command('revoke')
+    .description('refuse a key from now on, for good')
+    .argument('<id>', 'key_…');
+  withOwner(revoke).action((id: string, options: OwnerOptions) => revokeKey(id, options, env));
+}
+
+function withOwner(command: Command): Command {
+  command
+    .option('--tenant <id>', 'of this tenant', tenantIdArgument)
+    .option('--platform', 'of the platform');
+  return withConnection(command);
+}
+
+function timeArgument(text: string): string {
+  if (parseTimestamp(text) !== null) return text;
+  throw new InvalidArgumentError('A time is needed, such as 2026-01-31 or 2026-01-31T12:00:00Z.');
+}
+
+/** The tenant whose keys are meant, or null for the platform's. */
+function ownerOf({ tenant, platform = false }: OwnerOptions): string | null {
+  if ((tenant !== undefined) === platform) {
+    throw new UsageError('say whose key: either --tenant <id> or --platform');
+  }
+  return tenant ?? null;
+}
+
+async function createKey(options: CreateOptions, env: Environment) {
+  const owner = ownerOf(options);
+  const { name, scope: scopes, expires } = options;
+  const input = { name, scopes, ...(expires === undefined ? {} : { expiresAt: expires }) };
+  const made = await connect(options, env).apiKeys.create(owner, input);
+  process.stdout.write(options.json ? jsonLine(made) : newKeyText(made));
+}
+
+function newKeyText({ id, name, scopes, expiresAt, key }: NewApiKey): string {
+  const expires = expiresAt ?? 'never';
+  const rows = { id, name: visible(name), scopes: scopes.join(', '), expires, key };
+  return `${aligned(Object.entries(rows))}The key is shown this once: only its hash is stored.\n`;
+}
+
+async function listKeys(options: OwnerOptions, env: Environment) {
+  const owner = ownerOf(options);
+  for await (const key of connect(options, env).apiKeys.list(owner)) {
+    process.stdout.write(options.json ? jsonLine(key) : keyLine(key));
+  }
+}
+
+function keyLine({ id, name, scopes, createdAt, expiresAt, revokedAt }: ApiKey): string {
+  const expiry = expiresAt === null ? '' : `, expires ${expiresAt}`;
+  const state = revokedAt === null ? `made ${createdAt}${expiry}` : `revoked ${revokedAt}`;
+  return `${id}  ${visible(name)}  ${scopes.join(',')}  ${state}\n`;
+}
+
+async function revokeKey(id: string, options: OwnerOptions, env: Environment) {
+  await connect(options, env).apiKeys.revoke(ownerOf(options), id);
+  process.stdout.write(
+    options.json ? jsonLine({ id, revoked: true }) : `${visible(id)} is revoked\n`,
+  );
+}

@@ -1,0 +1,163 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { RunningCli, runCli } from '../testing/run-cli.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-serve-'));
+// Root's PostgreSQL runs under another account, which has to pass through.
+chmodSync(folder, 0o755);
+const dataDir = join(folder, 'data');
+const env = { DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn' };
+const running: RunningCli[] = [];
+
+afterEach(async () => {
+  for (const cli of running.splice(0)) {
+    cli.process.kill('SIGTERM');
+    await cli.ended();
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A service that is ready, and where. */
+async function serving(more: Record<string, string> = {}, args: string[] = []) {
+  const cli = new RunningCli(['serve', ...args], { env: { ...env, ...more }, cwd: folder });
+  running.push(cli);
+  const ready = /http:\/\/127\.0\.0\.1:\d+/;
+  await expect
+    .poll(() => ready.test(cli.stdout) || cli.process.exitCode !== null, { timeout: 60_000 })
+    .toBe(true);
+  const [url = ''] = ready.exec(cli.stdout) ?? [];
+  expect(url, cli.stderr).not.toBe('');
+  return { cli, url };
+}
+
+/** A stand-in for curl, so that the commands are tried by a shell on every machine. */
+function shellWithCurl(): Record<string, string> {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin, { recursive: true });
+  const script = `#!${process.execPath}
+    const args = process.argv.slice(2);
+    const request = { method: 'GET', headers: {} };
+    let url;
+    for (let at = 0; at < args.length; at++) {
+      if (args[at] === '-X') request.method = args[++at];
+      else if (args[at] === '-d') { request.body = args[++at]; if (request.method === 'GET') request.method = 'POST'; }
+      else if (args[at] === '-H') { const [name, value] = args[++at].split(': '); request.headers[name] = value; }
+      else url = args[at];
+    }
+    fetch(url, request).then(async (answer) => console.log(JSON.stringify({ status: answer.status, body: await answer.json() })));`;
+  writeFileSync(join(bin, 'curl'), script, { mode: 0o755 });
+  return { PATH: [bin, process.env.PATH].join(delimiter) };
+}
+
+function commandsOf(banner: string): string[] {
+  return [...banner.matchAll(/^ {2}curl [\s\S]*?(?=\n\n)/gm)].map(([command]) => command);
+}
+
+test('the three commands of the banner work as they are: create, record, read back', async () => {
+  const { cli, url } = await serving();
+  expect(cli.stdout).toContain(`${url}/docs`);
+  expect(cli.stdout).toContain(join(dataDir, 'platform-api-key'));
+  expect(statSync(join(dataDir, 'platform-api-key')).mode & 0o777).toBe(0o600);
+  const shell = shellWithCurl();
+  const answers = commandsOf(cli.stdout).map((command) => {
+    const { stdout } = spawnSync('/bin/sh', ['-c', command], { env: shell, encoding: 'utf8' });
+    return JSON.parse(stdout);
+  });
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 200]);
+  const [, recorded, listed] = answers;
+  expect(listed.body.data.map(({ id }: { id: string }) => id)).toContain(recorded.body.id);
+});
+
+test('no key is printed, neither on standard output nor among the logs', async () => {
+  const { cli } = await serving();
+  expect(cli.stdout).not.toMatch(/idl_platform_/);
+  expect(cli.stderr).not.toMatch(/idl_platform_/);
+});
+
+test('Ctrl-C twice, as npm passes it on, stops the service once and cleanly; the data is found again', async () => {
+  const first = await serving();
+  const created = await runCli(['tenant', 'create', 'Kept', '--url', first.url], { env });
+  expect(created.status).toBe(0);
+  first.cli.process.kill('SIGINT');
+  first.cli.process.kill('SIGINT');
+  expect((await first.cli.ended()).status).toBe(0);
+  const second = await serving({}, ['--json']);
+  const { url, dataDir: kept, takenOver } = JSON.parse(second.cli.stdout);
+  expect([kept, takenOver]).toEqual([dataDir, false]);
+  const listed = await runCli(['tenant', 'list', '--url', url], { env });
+  expect(listed.stdout).toContain('  Kept\n');
+});
+
+test('a signal during the start is obeyed once the start is over, and leaves no database behind', async () => {
+  const fresh = { ...env, DATA_DIR: join(folder, 'cut-off'), LOG_LEVEL: 'info' };
+  const cli = new RunningCli(['serve'], { env: fresh, cwd: folder });
+  running.push(cli);
+  await expect.poll(() => cli.stderr, { timeout: 30_000 }).toContain('making a database');
+  cli.process.kill('SIGTERM');
+  expect((await cli.ended()).status).toBe(0);
+  const data = join(folder, 'cut-off', 'postgresql', 'data');
+  expect(existsSync(join(data, 'PG_VERSION'))).toBe(true);
+  expect(existsSync(join(data, 'postmaster.pid'))).toBe(false);
+});
+
+test('a second service on the same folder and one without a free port say why they cannot start', async () => {
+  await serving();
+  const second = await runCli(['serve'], { env, cwd: folder });
+  expect([second.status, second.stdout]).toEqual([1, '']);
+  expect(second.stderr).toMatch(/^indelible: The data folder \S+ is in use by process \d+: .*\n$/);
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  const other = { ...env, DATA_DIR: join(folder, 'other'), PORT: String(port) };
+  const third = await runCli(['serve'], { env: other, cwd: folder });
+  taken.close();
+  expect([third.status, third.stdout]).toEqual([1, '']);
+  expect(third.stderr).toContain(`indelible: port ${port} on 127.0.0.1 is taken`);
+});
+
+test('a wrong setting is wrong usage and names its variable', async () => {
+  for (const command of ['serve', 'migrate']) {
+    const wrong = { ...env, PORT: 'eighty' };
+    const { status, stdout, stderr } = await runCli([command], { env: wrong });
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^indelible: PORT must be [^\n]+\n$/);
+  }
+});
+
+test('doctor finds an installation sound while it serves, and when it does not', async () => {
+  const { url, cli } = await serving();
+  const during = await runCli(['doctor', '--url', url], { env });
+  expect(during.stdout).toMatch(/^ok {4}service: /m);
+  expect(during.stdout).toMatch(/^ok {4}immutable events: /m);
+  expect(during.stdout).not.toMatch(/^fail/m);
+  expect(during.status).toBe(0);
+  cli.process.kill('SIGTERM');
+  await cli.ended();
+  const after = await runCli(['doctor', '--url', url, '--json'], { env });
+  expect(after.status).toBe(1);
+  const failed = JSON.parse(after.stdout).filter(
+    ({ level }: { level: string }) => level === 'fail',
+  );
+  expect(failed).toMatchObject([{ check: 'service' }]);
+});
+
+test('migrate brings the embedded database up to date, and says so when it is', async () => {
+  const { status, stdout } = await runCli(['migrate', '--json'], { env });
+  expect([status, JSON.parse(stdout)]).toEqual([0, { applied: [] }]);
+  const own = { ...env, DATA_DIR: join(folder, 'fresh') };
+  const fresh = await runCli(['migrate'], { env: own });
+  expect([fresh.status, fresh.stdout]).toEqual([0, expect.stringMatching(/^applied 0001-/)]);
+});

@@ -1,0 +1,73 @@
+import type { Service } from '@indelible/server';
+import { type Command, InvalidArgumentError } from 'commander';
+import { banner } from '../banner.ts';
+import type { Environment } from '../connection.ts';
+import { FindingError, UsageError } from '../exit-codes.ts';
+import { jsonLine } from '../text.ts';
+
+const drainSecondsMax = 30;
+
+/** `indelible serve`: the service itself, until Ctrl-C or SIGTERM. */
+export function serveCommand(program: Command, env: Environment): void {
+  program
+    .command('serve')
+    .description('run the service; the environment decides how (see docs/configuration.md)')
+    .option('--role <roles>', 'api, worker or both: api,worker', rolesArgument, ['api', 'worker'])
+    .option('--json', 'say in JSON where it runs')
+    .action((options: { json?: boolean }) => serve(options.json ?? false, env));
+}
+
+function rolesArgument(text: string): string[] {
+  const roles = text.split(',').map((role) => role.trim());
+  if (!roles.every((role) => role === 'api' || role === 'worker')) {
+    throw new InvalidArgumentError('Allowed are api, worker and api,worker.');
+  }
+  if (roles.includes('api')) return roles;
+  throw new InvalidArgumentError('There is no work yet that could run without the API.');
+}
+
+async function serve(json: boolean, env: Environment): Promise<void> {
+  // Heard from the first moment: a start that is cut off would leave its database running.
+  const stopped = stopSignal();
+  const service = await start(env);
+  const { url, dataDir, platformKeyFile, takenOver } = service;
+  const facts = { url, dataDir, platformKeyFile, takenOver };
+  process.stdout.write(json ? jsonLine(facts) : banner(facts));
+  await stopped;
+  await stopWithin(service);
+}
+
+async function start(env: Environment): Promise<Service> {
+  const { readConfig, startService } = await import('@indelible/server');
+  try {
+    readConfig(env);
+  } catch (error) {
+    throw new UsageError(sentenceOf(error));
+  }
+  return startService(env).catch((error: unknown) => {
+    throw new FindingError(sentenceOf(error), { cause: error });
+  });
+}
+
+/** Resolves at the first signal; npm passes on the Ctrl-C that the terminal has sent already. */
+function stopSignal(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => resolve());
+  return promise;
+}
+
+async function stopWithin(service: Service): Promise<void> {
+  const timer = setTimeout(() => {
+    process.stderr.write(
+      `indelible: not everything was settled within ${drainSecondsMax} s; ending anyway\n`,
+    );
+    process.exit(1);
+  }, drainSecondsMax * 1_000);
+  process.stderr.write('stopping: what was accepted is still recorded\n');
+  await service.stop();
+  clearTimeout(timer);
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AuditEvent, IndelibleClient } from '@indelible/client';
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  type ConnectionOptions,
+  connect,
+  type Environment,
+  tenantIdArgument,
+  withConnection,
+  withOperator,
+} from '../connection.ts';
+import { eventLine } from '../event-line.ts';
+import { jsonLine } from '../text.ts';
+
+interface TailOptions extends ConnectionOptions {
+  after?: number;
+  lines: number;
+  follow?: boolean;
+  interval: number;
+}
+
+const linesMax = 500;
+
+/** `indelible tail`: a tenant's events in the order of its log. */
+export function tailCommand(program: Command, env: Environment): void {
+  const command = program
+    .command('tail')
+    .description("a tenant's latest events, in the order they were recorded")
+    .requiredOption('--tenant <id>', 'whose events', tenantIdArgument)
+    .option('-n, --lines <count>', 'how many to begin with', whole(0, linesMax), 10)
+    .option('--after <sequence>', 'instead: all that follow this one', whole(0))
+    .option('-f, --follow', 'go on with what is recorded from now on')
+    .option('--interval <seconds>', 'how often to look, with --follow', whole(1, 3_600), 2);
+  withOperator(withConnection(command)).action((options: TailOptions) => tail(options, env));
+}
+
+function whole(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    const most = max === Number.MAX_SAFE_INTEGER ? '' : ` to ${max}`;
+    throw new InvalidArgumentError(`A whole number from ${min}${most} is needed.`);
+  };
+}
+
+async function tail(options: TailOptions, env: Environment): Promise<void> {
+  const { follow = false, after, lines, interval, json = false, reason } = options;
+  const client = connect(options, env, follow ? { attempts: 10 } : {});
+  if (follow && reason !== undefined) {
+    process.stderr.write(
+      'each look is recorded in the log of the tenant, and is shown with it: ' +
+        'follow with a key of the tenant itself to avoid that\n',
+    );
+  }
+  let last = after;
+  const show = (event: AuditEvent) => {
+    process.stdout.write(json ? jsonLine(event) : `${eventLine(event)}\n`);
+    last = event.sequence;
+  };
+  if (after === undefined) for (const event of await newest(client, lines)) show(event);
+  else for await (const event of following(client, last)) show(event);
+  while (follow) {
+    await delay(interval * 1_000);
+    for await (const event of following(client, last)) show(event);
+  }
+}
+
+/** The latest events, oldest first. */
+async function newest(client: IndelibleClient, count: number): Promise<AuditEvent[]> {
+  const events: AuditEvent[] = [];
+  if (count === 0) return events;
+  const query = { sort: 'sequence', order: 'desc', limit: count } as const;
+  for await (const event of client.list(query)) {
+    events.unshift(event);
+    if (events.length === count) break;
+  }
+  return events;
+}
+
+function following(client: IndelibleClient, after: number | undefined) {
+  const from = after === undefined ? {} : { afterSequence: after };
+  return client.list({ sort: 'sequence', limit: linesMax, ...from });
+}

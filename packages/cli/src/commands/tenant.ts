@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { IndelibleError, type Tenant } from '@indelible/client';
+import { type Plan, plans } from '@indelible/protocol';
+import { Argument, type Command, Option } from 'commander';
+import {
+  type ConnectionOptions,
+  connect,
+  type Environment,
+  tenantIdArgument,
+  withConnection,
+} from '../connection.ts';
+import { UsageError } from '../exit-codes.ts';
+import { aligned, jsonLine, visible } from '../text.ts';
+
+interface CreateOptions extends ConnectionOptions {
+  id?: string;
+  plan: Plan;
+  locale?: string;
+  timeZone?: string;
+}
+
+/** `indelible tenant`: create, list, set-plan. */
+export function tenantCommand(program: Command, env: Environment): void {
+  const tenant = program.command('tenant').description('create tenants and choose their plans');
+  const create = tenant
+    .command('create')
+    .description('create a tenant')
+    .argument('<name>', 'what people call it')
+    .option('--id <uuid>', 'its id in the host product; made up without it', tenantIdArgument)
+    .addOption(
+      new Option('--plan <plan>', 'how long its events are kept')
+        .choices(plans)
+        .default('Enterprise'),
+    )
+    .option('--locale <locale>', 'language of mail and panel')
+    .option('--time-zone <zone>', 'in which times are shown, such as Europe/Madrid');
+  withConnection(create).action((name: string, options: CreateOptions) =>
+    createTenant(name, options, env),
+  );
+  const list = tenant.command('list').description('every tenant, by id');
+  withConnection(list).action((options: ConnectionOptions) => listTenants(options, env));
+  const setPlan = tenant
+    .command('set-plan')
+    .description('choose another plan; a smaller one needs --reason')
+    .argument('<id>', 'the tenant', tenantIdArgument)
+    .addArgument(new Argument('<plan>').choices(plans))
+    .option('--reason <text>', 'why; recorded in the log of the tenant');
+  withConnection(setPlan).action((id: string, plan: Plan, options: ConnectionOptions) =>
+    setTenantPlan(id, plan, options, env),
+  );
+}
+
+async function createTenant(name: string, options: CreateOptions, env: Environment) {
+  const { id = randomUUID(), plan, locale, timeZone } = options;
+  const client = connect(options, env);
+  // The call that creates would change a tenant that exists.
+  const known = await client.tenants.get(id).catch(nullWhenMissing);
+  if (known !== null) {
+    const { name: present, plan: chosen } = known;
+    throw new UsageError(`the tenant ${id} exists: ${visible(present)}, ${chosen}`);
+  }
+  const tenant = await client.tenants.put(id, {
+    name,
+    plan,
+    ...(locale === undefined ? {} : { locale }),
+    ...(timeZone === undefined ? {} : { timeZone }),
+  });
+  show(tenant, options);
+}
+
+function nullWhenMissing(error: unknown): null {
+  if (error instanceof IndelibleError && error.code === 'not_found') return null;
+  throw error;
+}
+
+async function listTenants(options: ConnectionOptions, env: Environment) {
+  for await (const tenant of connect(options, env).tenants.list()) {
+    const { id, plan, name, legalHold } = tenant;
+    const held = legalHold ? '  (legal hold)' : '';
+    const line = `${id}  ${plan.padEnd(10)}  ${visible(name)}${held}\n`;
+    process.stdout.write(options.json ? jsonLine(tenant) : line);
+  }
+}
+
+async function setTenantPlan(id: string, plan: Plan, options: ConnectionOptions, env: Environment) {
+  const client = connect(options, env);
+  // The call that changes would create a tenant that is misspelt; only this one says "not found".
+  await client.tenants.get(id);
+  show(await client.tenants.put(id, { plan }), options);
+}
+
+function show(tenant: Tenant, { json }: ConnectionOptions): void {
+  const { id, name, plan, locale, timeZone } = tenant;
+  const rows = Object.entries({ id, name: visible(name), plan, locale, 'time zone': timeZone });
+  process.stdout.write(json ? jsonLine(tenant) : aligned(rows));
+}

@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { runCli } from './testing/run-cli.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-main-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const tenantId = '6da45ac7-5db6-56fb-8c55-847471cb240c';
+// A port of the range that no service gets by itself, where nothing listens.
+const nowhere = {
+  INDELIBLE_URL: 'http://127.0.0.1:2',
+  INDELIBLE_API_KEY: 'idl_secret-of-the-test',
+};
+
+const packageFile = join(import.meta.dirname, '..', 'package.json');
+
+test('the package brings a command named indelible that can be executed', () => {
+  const { bin, version } = JSON.parse(readFileSync(packageFile, 'utf8'));
+  const path = join(import.meta.dirname, '..', bin.indelible);
+  expect(statSync(path).mode & 0o111).toBe(0o111);
+  const { stdout } = spawnSync(process.execPath, [path, '--version'], { encoding: 'utf8' });
+  expect(stdout).toBe(`${version}\n`);
+});
+
+test('help that was asked for is fine; no command, an unknown one and wrong options are not', async () => {
+  const wrong = [
+    [],
+    ['imprt'],
+    ['tail'],
+    ['tail', '--tenant', 'acme'],
+    ['tail', '--tenant', tenantId, '--lines', '1.5'],
+    ['tenant', 'create', 'Acme', '--plan', 'starter'],
+    ['key', 'create', '--name', 'x', '--scope', 'events:read'],
+    ['key', 'list', '--platform', '--tenant', tenantId],
+    ['serve', '--role', 'boss'],
+    ['import', join(folder, 'missing.ndjson')],
+    ['import', 'x', '--create-tenants', 'Free'],
+  ];
+  for (const args of wrong) {
+    const { status, stdout, stderr } = await runCli(args, { env: nowhere });
+    expect([args, status, stdout]).toEqual([args, 2, '']);
+    expect(stderr).not.toBe('');
+  }
+  const help = await runCli(['import', '--help']);
+  expect([help.status, help.stderr]).toEqual([0, '']);
+});
+
+test('every command takes --json', async () => {
+  const commands = ['serve', 'migrate', 'doctor', 'import', 'tail', 'tenant create', 'tenant list'];
+  commands.push('tenant set-plan', 'key create', 'key list', 'key revoke');
+  for (const command of commands) {
+    const { stdout } = await runCli([...command.split(' '), '--help']);
+    expect(stdout, command).toContain('--json');
+  }
+});
+
+test('a service that cannot be reached is status 3, in one sentence without the key', async () => {
+  const { status, stdout, stderr } = await runCli(['tenant', 'list'], { env: nowhere });
+  expect([status, stdout]).toEqual([3, '']);
+  expect(stderr).toMatch(/^indelible: http:\/\/127\.0\.0\.1:2 cannot be reached: [^\n]+\n$/);
+  expect(stderr).not.toContain('secret-of-the-test');
+});
+
+test('without a key nothing is sent, and the ways to give one are named', async () => {
+  const { status, stderr } = await runCli(['tenant', 'list'], { env: { DATA_DIR: folder } });
+  expect(status).toBe(2);
+  expect(stderr).toContain('INDELIBLE_API_KEY');
+});
+
+test('the key kept in the data folder is used when there is no other, and only its path is told', async () => {
+  writeFileSync(join(folder, 'platform-api-key'), 'idl_kept-secret\n', { mode: 0o600 });
+  const env = { INDELIBLE_URL: nowhere.INDELIBLE_URL, DATA_DIR: folder };
+  const { status, stderr } = await runCli(['tenant', 'list'], { env });
+  expect(status).toBe(3);
+  expect(stderr).toContain(`using the platform key kept in ${join(folder, 'platform-api-key')}\n`);
+  expect(stderr).not.toContain('kept-secret');
+});
+
+test('a key is not sent over plain http to another machine unless --insecure allows it', async () => {
+  const env = { ...nowhere, INDELIBLE_URL: 'http://192.0.2.1:2' };
+  const { status, stderr } = await runCli(['tenant', 'list'], { env });
+  expect(status).toBe(2);
+  expect(stderr).toContain('--insecure');
+});
+
+test('a command over HTTP starts without loading the server', async () => {
+  const trace = join(folder, 'loaded.txt');
+  const hook = join(folder, 'hook.mjs');
+  writeFileSync(
+    hook,
+    `import { registerHooks } from 'node:module';
+     import { appendFileSync } from 'node:fs';
+     registerHooks({ load(url, context, next) {
+       appendFileSync(${JSON.stringify(trace)}, url + '\\n');
+       return next(url, context);
+     } });`,
+  );
+  await runCli(['tenant', 'list'], { env: { ...nowhere, NODE_OPTIONS: `--import ${hook}` } });
+  expect(existsSync(trace)).toBe(true);
+  const loaded = readFileSync(trace, 'utf8');
+  expect(loaded).toContain('/packages/client/');
+  expect(loaded).not.toContain('/packages/server/');
+});

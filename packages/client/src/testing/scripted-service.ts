@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One answer of a scripted service; 200 and `{}` where it says nothing. */
+export interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+  /** Breaks the connection instead of answering. */
+  hangUp?: boolean;
+}
+
+export interface Received {
+  line: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/**
+ * An HTTP server that gives these answers one after the other, the last one for ever: for failures
+ * that a real service shows too rarely to be tested with.
+ */
+export async function scriptedService(answers: readonly Answer[]) {
+  const received: Received[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    received.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
+    const answer = answers[Math.min(received.length, answers.length) - 1];
+    if (answer === undefined || answer.hangUp) {
+      response.destroy();
+      return;
+    }
+    response.writeHead(answer.status ?? 200, answer.headers);
+    response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {}));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = () => void server.close().closeAllConnections();
+  return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}

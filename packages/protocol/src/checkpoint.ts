@@ -1,0 +1,131 @@
+import { equalBytes, formatBase64, parseBase64 } from './bytes.ts';
+import { FormatError } from './format-error.ts';
+import { hashBytes, type Sha256 } from './merkle.ts';
+import { verifyConsistency } from './merkle-proofs.ts';
+import { type NoteVerdict, parseNote, parseVerifierKey, verifyNote } from './signed-note.ts';
+
+/** The head of a log at one size, as C2SP tlog-checkpoint v1.0.0 has it. */
+export interface Checkpoint {
+  /** Which log: `<host>/l/<32 hex>`, and the name of the keys that sign for it. */
+  origin: string;
+  size: number;
+  /** 32 bytes: root of the Merkle tree of the first `size` entries. */
+  root: Uint8Array;
+}
+
+/** The three lines that are signed. Throws FormatError when `parseCheckpoint` would refuse them. */
+export function formatCheckpoint({ origin, size, root }: Checkpoint): string {
+  const text = `${origin}\n${size}\n${formatBase64(root)}\n`;
+  parseCheckpoint(text);
+  return text;
+}
+
+const checkpointText = /^([^\n]+)\n(0|[1-9]\d{0,15})\n([^\n]{44})\n$/;
+
+/**
+ * Reads the text of a checkpoint, which must still be shown to be signed (`openCheckpoint`). Throws
+ * FormatError: not exactly three lines, a size beyond 2^53 - 1, or a root that has not 32 bytes.
+ * The format allows more lines; this log writes none, so they would only be a place to hide in.
+ */
+export function parseCheckpoint(text: string): Checkpoint {
+  const [, origin = '', digits = '', base64 = ''] = checkpointText.exec(text) ?? [];
+  if (origin === '') throw new FormatError('a checkpoint has three lines: origin, size and root');
+  const size = Number(digits);
+  if (!Number.isSafeInteger(size)) throw new FormatError('the checkpoint has an impossible size');
+  const root = parseBase64(base64);
+  if (root?.length !== hashBytes) throw new FormatError('the root of a checkpoint has 32 bytes');
+  return { origin, size, root };
+}
+
+export type OpenedCheckpoint =
+  | { code: 'valid'; message: string; checkpoint: Checkpoint }
+  | { code: 'malformed_checkpoint' | Exclude<NoteVerdict, 'valid'>; message: string };
+
+/**
+ * Reads a signed checkpoint and checks its signature with those of the keys that bear the name of
+ * its log: a key of another log proves nothing here. Malformed vkeys throw FormatError; everything
+ * about the note is a verdict. Validity windows of keys are not looked at, for a checkpoint does
+ * not say when it was signed.
+ */
+export async function openCheckpoint(
+  sha: Sha256,
+  source: string | Uint8Array,
+  vkeys: readonly string[],
+): Promise<OpenedCheckpoint> {
+  const note = readNote(source);
+  if (typeof note === 'string') return { code: 'malformed_checkpoint', message: note };
+  const { checkpoint } = note;
+  const own = vkeys.filter((vkey) => parseVerifierKey(sha, vkey).name === checkpoint.origin);
+  const code = await verifyNote(sha, note, own);
+  const named = `The ${sizedCheckpoint(checkpoint)}`;
+  if (code === 'valid') return { code, checkpoint, message: `${named} is signed by its log.` };
+  const why =
+    code === 'unknown_key'
+      ? 'bears no signature of a key known for that log'
+      : 'bears a signature that its key did not make';
+  return { code, message: `${named} ${why}: nothing follows from it.` };
+}
+
+function readNote(source: string | Uint8Array) {
+  try {
+    const note = parseNote(source);
+    return { ...note, checkpoint: parseCheckpoint(note.text) };
+  } catch (error) {
+    if (error instanceof FormatError) return `This is no checkpoint: ${error.message}.`;
+    throw error;
+  }
+}
+
+/** How sentences name a checkpoint. */
+export function sizedCheckpoint({ origin, size }: Checkpoint): string {
+  return `checkpoint ${origin} of size ${size}`;
+}
+
+/**
+ * `forked`: two signed roots of one size, which convicts the log. `inconsistent`: the path does not
+ * show that the log went on from there; a fork, or a wrong path.
+ */
+export interface CheckpointComparison {
+  code: 'same' | 'extends' | 'other_log' | 'rolled_back' | 'forked' | 'inconsistent';
+  message: string;
+}
+
+/**
+ * What the checkpoint that is shown says about one that was seen before, both validly signed.
+ * `path` is the consistency proof from the size seen to the size shown; other verdicts than
+ * `extends` and `inconsistent` do not look at it.
+ */
+export function compareCheckpoints(
+  sha: Sha256,
+  seen: Checkpoint,
+  shown: Checkpoint,
+  path: readonly Uint8Array[],
+): CheckpointComparison {
+  const now = `The ${sizedCheckpoint(shown)}`;
+  if (seen.origin !== shown.origin) {
+    const message = `${now} is not of the log ${seen.origin} that was seen before.`;
+    return { code: 'other_log', message };
+  }
+  if (shown.size < seen.size) {
+    const message = `${now} is shorter than one signed before, of size ${seen.size}: entries were taken back.`;
+    return { code: 'rolled_back', message };
+  }
+  if (shown.size === seen.size) return compareRoots(seen, shown);
+  const claim = { first: seen.size, second: shown.size, path };
+  const roots = { firstRoot: seen.root, secondRoot: shown.root };
+  if (verifyConsistency(sha, { ...claim, ...roots })) {
+    const message = `${now} keeps the first ${seen.size} entries, seen before, as they were.`;
+    return { code: 'extends', message };
+  }
+  const message = `${now} is not shown to continue the one of size ${seen.size} seen before.`;
+  return { code: 'inconsistent', message };
+}
+
+function compareRoots(seen: Checkpoint, shown: Checkpoint): CheckpointComparison {
+  const now = `The ${sizedCheckpoint(shown)}`;
+  if (equalBytes(seen.root, shown.root)) {
+    return { code: 'same', message: `${now} is the one that was seen before.` };
+  }
+  const message = `${now} has another root than the one signed before: two logs under one name.`;
+  return { code: 'forked', message };
+}

@@ -1,0 +1,19 @@
+import { formatTimestamp, parseTimestamp } from './timestamp.ts';
+
+/* The moment of receipt in a log entry counts microseconds; events show its millisecond. */
+
+/** `2025-09-03T10:00:00.123Z`, with six digits only where the last three are not zero. */
+export function formatReceivedAt(us: number): string {
+  const text = formatTimestamp(Math.floor(us / 1000));
+  const rest = us % 1000;
+  return rest === 0 ? text : `${text.slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
+}
+
+/** The microseconds of exactly what `formatReceivedAt` writes; null for any other text. */
+export function parseReceivedAt(text: string): number | null {
+  const ms = parseTimestamp(text);
+  if (ms === null) return null;
+  const rest = text.length === 27 ? Number(text.slice(23, 26)) : 0;
+  const us = ms * 1000 + rest;
+  return formatReceivedAt(us) === text ? us : null;
+}

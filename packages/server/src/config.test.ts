@@ -1,0 +1,164 @@
+import { resolve } from 'node:path';
+import { defaultMaskedKeys } from '@indelible/protocol';
+import { expect, test } from 'vitest';
+import { type Config, type Environment, readConfig } from './config.ts';
+
+const secret = 's3cr3t-that-nobody-else-may-ever-read';
+const databaseUrl = `postgres://app:${secret}@db.example.com/indelible`;
+const outside = { HOST: '0.0.0.0', PUBLIC_URL: 'https://audit.example.com', METRICS_TOKEN: secret };
+const jwks = { AUTH_JWKS_URL: 'https://id.example.com/keys' };
+
+test('nothing needs to be set: the service is for this machine alone, on its own database', () => {
+  expect(readConfig({})).toMatchObject({
+    host: '127.0.0.1',
+    port: 3000,
+    publicUrl: null,
+    databaseUrl: null,
+    databaseOwnerUrl: null,
+    databasePoolSize: 10,
+    dataDir: resolve('data'),
+    platformApiKeys: [],
+    auth: { jwksUrl: null, jwtSecret: null, issuer: null, audience: null, operatorIssuer: null },
+    sessionSecret: null,
+    maskedKeys: defaultMaskedKeys,
+    sensitiveTypes: [],
+    rateLimitPerMinute: 6_000,
+    trustProxy: false,
+    metricsToken: null,
+    logLevel: 'info',
+    queueBytesMax: 64 * 2 ** 20,
+  });
+  expect(readConfig({}).auth.claims).toEqual({
+    sub: 'sub',
+    email: 'email',
+    role: 'role',
+    tenantId: 'tenantId',
+  });
+});
+
+const accepted: [env: Environment, expected: Partial<Config>][] = [
+  [outside, { host: '0.0.0.0', publicUrl: 'https://audit.example.com', metricsToken: secret }],
+  [{ HOST: 'localhost' }, { host: 'localhost' }],
+  [{ HOST: '::1' }, { host: '::1' }],
+  [{ PORT: '0' }, { port: 0 }],
+  [{ PORT: '65535' }, { port: 65_535 }],
+  [{ PUBLIC_URL: 'http://localhost:8080/audit/' }, { publicUrl: 'http://localhost:8080/audit' }],
+  [
+    { DATABASE_URL: databaseUrl, PLATFORM_API_KEY: secret, DATABASE_OWNER_URL: databaseUrl },
+    { databaseUrl, databaseOwnerUrl: databaseUrl },
+  ],
+  [{ DATABASE_POOL_SIZE: '2' }, { databasePoolSize: 2 }],
+  [{ DATABASE_POOL_SIZE: '500' }, { databasePoolSize: 500 }],
+  [{ DATA_DIR: 'elsewhere/data' }, { dataDir: resolve('elsewhere/data') }],
+  [
+    { PLATFORM_API_KEY: `${secret}-old, ${secret}-new` },
+    { platformApiKeys: [`${secret}-old`, `${secret}-new`] },
+  ],
+  [{ SESSION_SECRET: secret }, { sessionSecret: secret }],
+  [{ MASKED_KEYS: 'iban, pin' }, { maskedKeys: [...defaultMaskedKeys, 'iban', 'pin'] }],
+  [{ SENSITIVE_TYPES: 'ivr,did' }, { sensitiveTypes: ['ivr', 'did'] }],
+  [{ RATE_LIMIT_PER_MINUTE: '1' }, { rateLimitPerMinute: 1 }],
+  [
+    { TRUST_PROXY: '10.0.0.0/8, ::1, loopback' },
+    { trustProxy: ['10.0.0.0/8', '::1', 'loopback'] },
+  ],
+  [{ METRICS_TOKEN: secret }, { metricsToken: secret }],
+  [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
+];
+
+test.each(accepted)('%o is taken as it is meant', (env, expected) => {
+  expect(readConfig(env)).toMatchObject(expected);
+});
+
+test('tokens are checked by a key set or by a secret, with the claims named as they are', () => {
+  const byKeySet = { ...jwks, AUTH_ISSUER: 'https://id.example.com', AUTH_AUDIENCE: 'indelible' };
+  expect(readConfig({ ...byKeySet, AUTH_OPERATOR_ISSUER: 'ops' }).auth).toMatchObject({
+    jwksUrl: 'https://id.example.com/keys',
+    issuer: 'https://id.example.com',
+    audience: 'indelible',
+    operatorIssuer: 'ops',
+  });
+  const claims = { AUTH_CLAIM_SUB: 'uid', AUTH_CLAIM_EMAIL: 'mail' };
+  const more = { AUTH_CLAIM_ROLE: 'kind', AUTH_CLAIM_TENANT_ID: 'org' };
+  expect(readConfig({ AUTH_JWT_SECRET: secret, ...claims, ...more }).auth).toMatchObject({
+    jwtSecret: secret,
+    claims: { sub: 'uid', email: 'mail', role: 'kind', tenantId: 'org' },
+  });
+});
+
+test('a number of trusted hops trusts exactly the nearest ones', () => {
+  const { trustProxy } = readConfig({ TRUST_PROXY: '2' });
+  if (typeof trustProxy !== 'function') throw new Error('not a number of hops');
+  expect([0, 1, 2, 3].map((hop) => trustProxy('203.0.113.7', hop))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
+test('an empty variable counts as absent', () => {
+  const names = [
+    ...['HOST', 'PORT', 'PUBLIC_URL', 'DATABASE_URL', 'DATABASE_OWNER_URL', 'DATA_DIR'],
+    ...['DATABASE_POOL_SIZE', 'PLATFORM_API_KEY', 'SESSION_SECRET', 'MASKED_KEYS', 'LOG_LEVEL'],
+    ...['SENSITIVE_TYPES', 'RATE_LIMIT_PER_MINUTE', 'TRUST_PROXY', 'METRICS_TOKEN', 'AUTH_ISSUER'],
+    ...['AUTH_JWKS_URL', 'AUTH_JWT_SECRET', 'AUTH_AUDIENCE', 'AUTH_OPERATOR_ISSUER'],
+    ...['AUTH_CLAIM_SUB', 'AUTH_CLAIM_EMAIL', 'AUTH_CLAIM_ROLE', 'AUTH_CLAIM_TENANT_ID'],
+  ];
+  for (const blank of ['', '  ']) {
+    const env = Object.fromEntries(names.map((name) => [name, blank]));
+    expect(readConfig(env)).toEqual(readConfig({}));
+  }
+});
+
+test('what was read can no longer be changed', () => {
+  expect(Object.isFrozen(readConfig({}))).toBe(true);
+});
+
+const refused: [env: Environment, named: string][] = [
+  [{ PORT: 'http' }, 'PORT'],
+  [{ PORT: '-1' }, 'PORT'],
+  [{ PORT: '65536' }, 'PORT'],
+  [{ PORT: '80.5' }, 'PORT'],
+  [{ PUBLIC_URL: 'audit.example.com' }, 'PUBLIC_URL'],
+  [{ PUBLIC_URL: 'ftp://audit.example.com' }, 'PUBLIC_URL'],
+  [{ DATABASE_URL: `mysql://app:${secret}@db/indelible`, PLATFORM_API_KEY: secret }, 'DATABASE_URL'],
+  [{ DATABASE_URL: `app:${secret}@db`, PLATFORM_API_KEY: secret }, 'DATABASE_URL'],
+  [{ DATABASE_URL: databaseUrl }, 'PLATFORM_API_KEY'],
+  [{ DATABASE_OWNER_URL: databaseUrl }, 'DATABASE_URL'],
+  [{ DATABASE_OWNER_URL: secret, DATABASE_URL: databaseUrl }, 'DATABASE_OWNER_URL'],
+  [{ DATABASE_POOL_SIZE: '1' }, 'DATABASE_POOL_SIZE'],
+  [{ DATABASE_POOL_SIZE: '501' }, 'DATABASE_POOL_SIZE'],
+  [{ PLATFORM_API_KEY: secret.slice(0, 31) }, 'PLATFORM_API_KEY'],
+  [{ PLATFORM_API_KEY: `${secret},${secret.slice(0, 31)}` }, 'PLATFORM_API_KEY'],
+  [{ PLATFORM_API_KEY: `${secret},${secret},${secret}` }, 'PLATFORM_API_KEY'],
+  [{ AUTH_JWT_SECRET: secret.slice(0, 31) }, 'AUTH_JWT_SECRET'],
+  [{ AUTH_JWKS_URL: secret }, 'AUTH_JWKS_URL'],
+  [{ ...jwks, AUTH_ISSUER: 'https://id.example.com' }, 'AUTH_AUDIENCE'],
+  [{ ...jwks, AUTH_AUDIENCE: 'indelible' }, 'AUTH_ISSUER'],
+  [
+    { ...jwks, AUTH_ISSUER: 'i', AUTH_AUDIENCE: 'a', AUTH_JWT_SECRET: secret },
+    'either AUTH_JWKS_URL or AUTH_JWT_SECRET',
+  ],
+  [{ SESSION_SECRET: secret.slice(0, 31) }, 'SESSION_SECRET'],
+  [{ RATE_LIMIT_PER_MINUTE: '0' }, 'RATE_LIMIT_PER_MINUTE'],
+  [{ RATE_LIMIT_PER_MINUTE: 'none' }, 'RATE_LIMIT_PER_MINUTE'],
+  [{ TRUST_PROXY: 'proxy.example.com' }, 'TRUST_PROXY'],
+  [{ TRUST_PROXY: '10.0.0.0/33' }, 'TRUST_PROXY'],
+  [{ TRUST_PROXY: 'true' }, 'TRUST_PROXY'],
+  [{ LOG_LEVEL: 'verbose' }, 'LOG_LEVEL'],
+  [{ ...outside, PUBLIC_URL: undefined }, 'PUBLIC_URL'],
+  [{ ...outside, PUBLIC_URL: 'http://audit.example.com' }, 'PUBLIC_URL'],
+  [{ ...outside, METRICS_TOKEN: undefined }, 'METRICS_TOKEN'],
+];
+
+test.each(refused)('%o is refused in a sentence that names %s, without its secrets', (env, named) => {
+  let sentence = '';
+  try {
+    readConfig(env);
+  } catch (error) {
+    sentence = error instanceof Error ? error.message : String(error);
+  }
+  expect(sentence).toContain(named);
+  expect(sentence).not.toContain(secret.slice(0, 31));
+});

@@ -1,0 +1,66 @@
+import type pg from 'pg';
+
+/* What a login can find out about its database and itself, from the catalogue alone. */
+
+const serviceRoles = ['indelible_owner', 'indelible_writer', 'indelible_reader'];
+
+export interface LoginFacts {
+  /** As `server_version_num`: 180000 is 18.0. */
+  versionNumber: number;
+  login: string;
+  superuser: boolean;
+}
+
+export async function readLogin(client: pg.Client): Promise<LoginFacts> {
+  const { rows } = await client.query<LoginFacts>(
+    `SELECT current_setting('server_version_num')::int AS "versionNumber", session_user AS login,
+       (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) AS superuser`,
+  );
+  const [facts] = rows;
+  if (facts === undefined) throw new Error('the database says nothing about itself');
+  return facts;
+}
+
+/** The roles of the service that exist, and whether the login is a member of each. */
+export async function readMemberships(client: pg.Client): Promise<Map<string, boolean>> {
+  const { rows } = await client.query<{ role: string; member: boolean }>(
+    `SELECT rolname AS role, pg_has_role(session_user, oid, 'MEMBER') AS member
+       FROM pg_roles WHERE rolname = ANY ($1)`,
+    [serviceRoles],
+  );
+  return new Map(rows.map(({ role, member }) => [role, member]));
+}
+
+export interface TooMuch {
+  role: string;
+  privilege: string;
+  table: string;
+}
+
+/** What serving roles could do to recorded events or to the log, partitions included; should be none. */
+export async function findDangerousPrivileges(client: pg.Client): Promise<TooMuch[]> {
+  const { rows } = await client.query<TooMuch>(
+    `SELECT role, privilege, relname AS table
+       FROM unnest('{indelible_writer,indelible_reader}'::text[]) role,
+            unnest('{UPDATE,DELETE,TRUNCATE}'::text[]) privilege,
+            pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+      WHERE nspname = 'indelible' AND relkind IN ('r', 'p') AND relname ~ '^(audit_events|log_)'
+        AND (has_table_privilege(role, pg_class.oid, privilege)
+          OR privilege = 'UPDATE' AND has_any_column_privilege(role, pg_class.oid, 'UPDATE'))
+      ORDER BY relname, role, privilege`,
+  );
+  return rows;
+}
+
+/** Names of the partitions of the events, attached ones only. */
+export async function readPartitionNames(client: pg.Client): Promise<Set<string>> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT child.relname AS name
+       FROM pg_inherits
+       JOIN pg_class child ON child.oid = inhrelid
+       JOIN pg_class parent ON parent.oid = inhparent
+       JOIN pg_namespace ON pg_namespace.oid = parent.relnamespace
+      WHERE nspname = 'indelible' AND parent.relname = 'audit_events'`,
+  );
+  return new Set(rows.map(({ name }) => name));
+}

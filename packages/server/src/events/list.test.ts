@@ -1,0 +1,334 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  type Facets,
+  naiveMatches,
+  naiveOrder,
+  poolValues,
+  type Question,
+  queryOf,
+  recordAll,
+  type StoredFacts,
+  storedFacts,
+  tenantWithPool,
+} from '../testing/event-pool.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { eventOf, type TestService, testService } from '../testing/service.ts';
+
+let service: TestService;
+let tenant: { id: string; key: string };
+let stored: StoredFacts[];
+
+beforeAll(async () => {
+  service = await testService();
+  tenant = await tenantWithPool(service, 360);
+  stored = await storedFacts(service, tenant.id);
+});
+afterAll(() => service.close());
+
+const list = (query: string, key = tenant.key) =>
+  service.call({ url: `/api/audit-logs?${query}`, key });
+const idsOf = (answer: { body: { data: { id: string }[] } }) =>
+  answer.body.data.map(({ id }) => id);
+const ids = (events: readonly StoredFacts[]) => events.map(({ id }) => id);
+
+/** Follows `nextCursor` to the end, or `previousCursor` to the beginning; returns each page's ids. */
+async function walk(query: string, way: 'nextCursor' | 'previousCursor', cursor?: string) {
+  const pages: { ids: string[]; body: { pagination: Record<string, string> } }[] = [];
+  let at: string | null = cursor ?? null;
+  do {
+    const answer = await list(`${query}${at === null ? '' : `&cursor=${at}`}`);
+    expect(answer.status).toBe(200);
+    pages.push({ ids: idsOf(answer), body: answer.body });
+    at = answer.body.pagination[way];
+    expect(pages.length).toBeLessThan(500);
+  } while (at !== null);
+  return pages;
+}
+
+/** Up to four values of a facet, in any case and each perhaps excluded. */
+const facet = (values: readonly string[], caseless = false) =>
+  fc
+    .array(fc.tuple(fc.constantFrom(...values), fc.boolean(), fc.boolean()), {
+      minLength: 1,
+      maxLength: 4,
+    })
+    .map((picked) =>
+      picked.map(
+        ([value, excluded, upper]) =>
+          `${excluded ? '!' : ''}${upper && caseless ? value.toUpperCase() : value}`,
+      ),
+    );
+
+const facets: fc.Arbitrary<Facets> = fc.record(
+  {
+    user: facet(poolValues.user, true),
+    action: facet(poolValues.action),
+    resource: facet(poolValues.resource),
+    resource_id: facet(poolValues.resource_id, true),
+    cross_tenant: facet(poolValues.cross_tenant),
+    category: facet(poolValues.category),
+  },
+  { requiredKeys: [] },
+);
+
+/** Mostly few conditions, so that most questions have an answer. */
+const question: fc.Arbitrary<Question> = fc
+  .tuple(facets, fc.nat(), fc.nat(), fc.nat(), fc.integer({ min: 1, max: 63 }))
+  .map(([all, pick, a, b, range]) => {
+    const kept = Object.entries(all).filter((_, index) => (pick + index) % 3 === 0);
+    const bounds = [a, b].map((n) => stored[n % stored.length]?.timeMs ?? 0).sort((x, y) => x - y);
+    const [from = 0, to = 0] = bounds;
+    return {
+      ...Object.fromEntries(kept),
+      ...(range % 3 === 0 ? { from } : {}),
+      ...(range % 5 === 0 ? { to: Math.max(to, from + 1) } : {}),
+    };
+  });
+
+test('every filter, sort, order and limit: the pages are exactly the naive answer, forwards, backwards and by number', async () => {
+  const sort = fc.constantFrom('timestamp' as const, 'user' as const);
+  const order = fc.constantFrom('asc' as const, 'desc' as const);
+  await fc.assert(
+    fc.asyncProperty(
+      question,
+      sort,
+      order,
+      fc.integer({ min: 1, max: 6 }),
+      async (q, by, way, n) => {
+        const expected = ids(naiveOrder(naiveMatches(stored, q), by, way));
+        const limit = Math.max(1, Math.ceil(expected.length / n));
+        const query = queryOf(q, { sort: by, order: way, limit });
+        const pages = await walk(query, 'nextCursor');
+        expect(pages.flatMap((page) => page.ids)).toEqual(expected);
+        for (const [index, { ids: shown }] of pages.entries()) {
+          expect(shown).toHaveLength(Math.min(limit, expected.length - index * limit));
+          const byNumber = await list(`${query}&page=${index + 1}&include=total`);
+          expect(idsOf(byNumber)).toEqual(shown);
+          expect(byNumber.body.pagination).toMatchObject({
+            page: index + 1,
+            hasMore: index < pages.length - 1,
+            total: { value: expected.length, relation: 'eq' },
+          });
+        }
+        const back = pages.at(-1)?.body.pagination.previousCursor;
+        const backwards = back ? await walk(query, 'previousCursor', back) : [];
+        expect(backwards.map((page) => page.ids).reverse()).toEqual(
+          pages.slice(0, -1).map((page) => page.ids),
+        );
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test.each(
+  Object.entries(poolValues).flatMap(([name, values]) => [
+    [name, 'one', [values[0] ?? '']],
+    [name, 'several', values.slice(0, 3)],
+    [name, 'not one', [`!${values[0]}`]],
+    [name, 'not several', values.slice(0, 2).map((value) => `!${value}`)],
+    [name, 'some but not another', [values[0] ?? '', values[1] ?? '', `!${values[1]}`]],
+    [name, 'a stranger', [values.at(-1) ?? '']],
+  ]),
+)('%s filters by %s', async (name, _, values) => {
+  const q = { [name as string]: values as string[] };
+  const expected = ids(naiveOrder(naiveMatches(stored, q), 'timestamp', 'desc'));
+  const answer = await list(queryOf(q, { limit: 500 }));
+  expect(idsOf(answer)).toEqual(expected);
+});
+
+test('a user is found by id and by e-mail in any case, and an event that matches both comes once', async () => {
+  const [id = '', email = ''] = poolValues.user;
+  const found = async (...user: string[]) => idsOf(await list(queryOf({ user }, { limit: 500 })));
+  const byId = await found(id);
+  const byEmail = await found(email.toUpperCase());
+  expect(byEmail).toEqual(await found(email.toLowerCase()));
+  const both = await found(email, id.toUpperCase(), id);
+  expect(both).toHaveLength(new Set(both).size);
+  expect(new Set(both)).toEqual(new Set([...byId, ...byEmail]));
+  expect(byId.filter((each) => byEmail.includes(each)).length).toBeGreaterThan(0);
+  expect(both.length).toBeGreaterThan(Math.max(byId.length, byEmail.length));
+});
+
+test('twenty values of a filter are one question, answered in order', async () => {
+  const user = Array.from({ length: 15 }, (_, index) => `stranger${index}@example.com`);
+  user.push(...poolValues.user.slice(0, 4), '!nobody@example.com');
+  for (const sort of ['timestamp', 'user'] as const) {
+    const expected = naiveOrder(naiveMatches(stored, { user }), sort, 'asc');
+    const answer = await list(queryOf({ user }, { sort, order: 'asc', limit: 500 }));
+    expect(idsOf(answer)).toEqual(ids(expected));
+    expect(expected.length).toBeGreaterThan(0);
+  }
+});
+
+test('without parameters the newest fifty come, of every class in one order', async () => {
+  const newest = naiveOrder(stored, 'timestamp', 'desc').slice(0, 50);
+  const answer = await list('');
+  expect(idsOf(answer)).toEqual(ids(newest));
+  expect(new Set(newest.map(({ retentionClass }) => retentionClass))).toEqual(new Set([1, 2, 3]));
+  expect(answer.body.pagination).toMatchObject({
+    limit: 50,
+    page: 1,
+    hasMore: true,
+    previousCursor: null,
+  });
+  expect(answer.body.pagination).not.toHaveProperty('total');
+  expect(answer.body.data[0]).not.toHaveProperty('before');
+});
+
+test('from is in and to is out, to the millisecond', async () => {
+  const times = [...new Set(stored.map(({ timeMs }) => timeMs))].sort((a, b) => a - b);
+  const [from = 0, to = 0] = [times[10], times[40]];
+  const expected = ids(naiveOrder(naiveMatches(stored, { from, to }), 'timestamp', 'asc'));
+  const answer = await list(queryOf({ from, to }, { order: 'asc', limit: 500 }));
+  expect(idsOf(answer)).toEqual(expected);
+  expect(answer.body.data[0].timestamp).toBe(new Date(from).toISOString());
+  expect(answer.body.data.at(-1).timestamp < new Date(to).toISOString()).toBe(true);
+});
+
+test('a page past the end is empty, not an error', async () => {
+  const { status, body } = await list('page=9&limit=100');
+  expect([status, body.data]).toEqual([200, []]);
+  expect(body.pagination).toMatchObject({ page: 9, hasMore: false, nextCursor: null });
+});
+
+test('the hundred-thousandth event is the last that a page number reaches; the refusal names the cursor', async () => {
+  expect((await list('page=200&limit=500')).status).toBe(200);
+  const { status, body } = await list('page=201&limit=500');
+  expect([status, body.code]).toEqual([400, 'page_too_deep']);
+  expect(body.errors[0].message).toMatch(/cursor/);
+});
+
+test.each([
+  'actoin=update',
+  'Action=update',
+  'resourceId=20000000-0000-4000-8000-000000000000',
+  'user[]=ana@example.com',
+  'offset=5',
+  'tenantId=20000000-0000-4000-8000-000000000000',
+  'q=update',
+  '=update',
+])('%s is an unknown parameter, not a wider answer', async (query) => {
+  const { status, body } = await list(query);
+  expect([status, body.code]).toEqual([400, 'unknown_parameter']);
+});
+
+test('every wrong parameter is named at once', async () => {
+  const { status, body } = await list('limit=0&order=up&from=never&resource_id=x&page=1&cursor=y');
+  expect([status, body.code]).toEqual([400, 'invalid_parameter']);
+  const paths = body.errors.map(({ path }: { path: string }) => path);
+  expect(new Set(paths)).toEqual(new Set(['limit', 'order', 'from', 'resource_id', 'page']));
+});
+
+test('Link headers lead through the whole list as they are, and back', async () => {
+  const linkOf = (answer: { headers: Record<string, unknown> }, rel: string) =>
+    new RegExp(`<([^>]+)>; rel="${rel}"`).exec(String(answer.headers.link ?? ''))?.[1];
+  const q = { user: ['!ZOË@example.com'], action: ['create', 'update', 'login'] };
+  const expected = ids(naiveOrder(naiveMatches(stored, q), 'timestamp', 'desc'));
+  const seen: string[][] = [];
+  let url: string | undefined = `/api/audit-logs?${queryOf(q, { limit: 40, page: 1 })}`;
+  let answer = await service.call({ url, key: tenant.key });
+  expect(linkOf(answer, 'prev')).toBeUndefined();
+  for (;;) {
+    seen.push(idsOf(answer));
+    url = linkOf(answer, 'next');
+    if (url === undefined) break;
+    const { origin, pathname, search } = new URL(url);
+    expect(origin).toBe('http://127.0.0.1:3000');
+    answer = await service.call({ url: `${pathname}${search}`, key: tenant.key });
+  }
+  expect(seen.flat()).toEqual(expected);
+  expect(seen.length).toBeGreaterThan(2);
+  const { pathname, search } = new URL(linkOf(answer, 'prev') ?? '');
+  expect(idsOf(await service.call({ url: `${pathname}${search}`, key: tenant.key }))).toEqual(
+    seen.at(-2),
+  );
+});
+
+test('states come only on request, and only of one resource', async () => {
+  const own = await service.tenant();
+  const id = '30000000-0000-4000-8000-000000000001';
+  const states = { before: { a: 1 }, after: { a: 2, secret: 'x' } };
+  const resource = { type: 'ivr', id, name: 'Main' };
+  await recordAll(service, own.key, [eventOf({ resource, ...states }), eventOf({ resource })]);
+  const plain = await list(`resource_id=${id}`, own.key);
+  const hasState = plain.body.data.map((event: { hasState: boolean }) => event.hasState);
+  expect(hasState.sort()).toEqual([false, true]);
+  for (const event of plain.body.data) expect(event).not.toHaveProperty('after');
+  for (const sort of ['timestamp', 'user', 'sequence']) {
+    const { body } = await list(`resource_id=${id}&include=state&sort=${sort}`, own.key);
+    const shown = body.data.map((event: object) => ('after' in event ? event.after : 'missing'));
+    expect(shown).toEqual(expect.arrayContaining([null, { a: 2, secret: '[masked]' }]));
+  }
+  for (const query of ['', `resource_id=!${id}`, `resource_id=${id}&resource_id=${own.id}`]) {
+    expect((await list(`include=state&${query}`, own.key)).body.code).toBe('invalid_parameter');
+  }
+  await expectLogIntact(service, own.id);
+});
+
+test.each(['timestamp', 'user', 'sequence'])(
+  'by %s a page of large states ends at 8 MiB and the cursor leads to every event',
+  async (sort) => {
+    const own = await service.tenant();
+    const id = '30000000-0000-4000-8000-000000000002';
+    const large = { text: 'x'.repeat(250_000) };
+    const events = Array.from({ length: 45 }, () =>
+      eventOf({ resource: { type: 'ivr', id }, diff: {}, before: large, after: large }),
+    );
+    for (let at = 0; at < events.length; at += 15) {
+      await recordAll(service, own.key, events.slice(at, at + 15));
+    }
+    for (const order of ['asc', 'desc']) {
+      const seen: string[] = [];
+      const sizes: number[] = [];
+      let cursor = '';
+      do {
+        const query = `resource_id=${id}&include=state&limit=500&sort=${sort}&order=${order}${cursor}`;
+        const answer = await list(query, own.key);
+        expect(Buffer.byteLength(answer.text)).toBeLessThanOrEqual(8 * 2 ** 20);
+        sizes.push(answer.body.data.length);
+        seen.push(...idsOf(answer));
+        const { nextCursor, hasMore } = answer.body.pagination;
+        expect(hasMore).toBe(nextCursor !== null);
+        cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
+      } while (cursor !== '');
+      expect(sizes).toEqual([16, 16, 13]);
+      expect(new Set(seen).size).toBe(45);
+      expect(seen).toHaveLength(45);
+    }
+  },
+);
+
+test('an empty log lists nothing: only its own beginning', async () => {
+  const own = await service.tenant();
+  const { body } = await list('action=update', own.key);
+  expect(body.data).toEqual([]);
+  expect(body.pagination).toEqual({
+    limit: 50,
+    page: 1,
+    hasMore: false,
+    nextCursor: null,
+    previousCursor: null,
+  });
+});
+
+test('totals are exact up to 10,000; one more is "at least 10,000"', async () => {
+  const own = await service.tenant();
+  // Straight into the table: what is counted is rows, and recording so many takes its time.
+  await service.owner.query(
+    `INSERT INTO audit_events SELECT $1, (lpad(to_hex($2::bigint - n), 12, '0') || '7000800000000000' || lpad(to_hex(n), 4, '0'))::uuid,
+       n, now(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 2, false, 'service', null, '', 'admin', null, null,
+       'view', 'queue', null, 'data_access', null, '{}', null, null, ''
+     FROM generate_series(1, 9999) n`,
+    [own.id, service.clock.now],
+  );
+  const total = async () =>
+    (await list('category=data_access&limit=1&include=total', own.key)).body.pagination.total;
+  const one = () => recordAll(service, own.key, [eventOf({ action: 'view' })]);
+  expect(await total()).toEqual({ value: 9_999, relation: 'eq' });
+  await one();
+  expect(await total()).toEqual({ value: 10_000, relation: 'eq' });
+  await one();
+  expect(await total()).toEqual({ value: 10_000, relation: 'gte' });
+});

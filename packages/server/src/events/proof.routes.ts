@@ -1,0 +1,215 @@
+import {
+  commitmentOf,
+  encodeEntry,
+  eventIdFromUuid,
+  formatTlogProof,
+  inclusionProof,
+  leafHash,
+  type ListQuery,
+  type Sha256,
+  saltBytes,
+  segmentNames,
+  segmentTexts,
+  uuidFromEventId,
+} from '@indelible/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { type Database, readTenant, type TenantTx } from '../db.ts';
+import { judgedByHandler } from '../http.ts';
+import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
+import { treeNodes } from '../log/tree.store.ts';
+import { operatorHeaders } from '../operator-headers.ts';
+import { AppError } from '../problem.ts';
+import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
+import type { Visibility } from './filter-sql.store.ts';
+import { listEvents } from './list.store.ts';
+import { eventJson, type StoredEvent } from './prepared-event.ts';
+import { getEvent, visibility } from './store.ts';
+
+export interface ProofDeps {
+  db: Database;
+  sha: Sha256;
+  now: () => number;
+  /** Publishes a checkpoint that covers everything recorded so far, or throws `unavailable`. */
+  publishCheckpoint: () => Promise<void>;
+  recordAccess: RecordAccess;
+  publicUrl: () => string;
+}
+
+const tags = ['Verification'];
+const common = { ...judgedByHandler, config: { scope: 'events:read' as const } };
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
+
+const Proof = Type.Object(
+  {
+    event: Type.Ref('AuditEvent'),
+    receivedAt: Type.String({ format: 'date-time' }),
+    salts: Type.Record(Type.String(), Type.String({ pattern: '^[0-9a-f]{32}$' })),
+    commitment: Hash,
+    leafHash: Hash,
+    sequence: Type.Integer({ minimum: 0 }),
+    checkpoint: Type.String({ description: 'The signed note the path leads to.' }),
+    path: Type.Array(Hash),
+  },
+  { additionalProperties: false },
+);
+
+/** `GET /api/audit-logs/{id}/proof`, and the bodies of a whole log for `indelible verify`. */
+export function proofRoutes(app: FastifyInstance, deps: ProofDeps): void {
+  app.get(
+    '/api/audit-logs/:id/proof',
+    {
+      ...common,
+      schema: {
+        tags,
+        summary: 'Proof that an event is in the log',
+        description: 'JSON, or with `Accept: text/plain` a C2SP tlog-proof.',
+        params: Type.Object({ id: Type.String() }),
+        headers: operatorHeaders,
+        response: {
+          200: {
+            description: 'The proof',
+            content: {
+              'application/json': { schema: Proof },
+              'text/plain': { schema: Type.String() },
+            },
+          },
+        },
+      },
+    },
+    async (request, reply) => {
+      const proof = await readProof(request, deps);
+      const wantsText = /^text\/plain\b/.test(request.headers.accept ?? '');
+      if (!wantsText) return reply.type('application/json; charset=utf-8').send(proofJson(proof, deps.sha));
+      const { event, checkpoint, path } = proof;
+      const text = formatTlogProof({ index: event.sequence, path, checkpoint: checkpoint.note });
+      return reply.type('text/plain; charset=utf-8').send(text);
+    },
+  );
+  bodiesRoute(app, deps);
+}
+
+interface Proven {
+  event: StoredEvent;
+  checkpoint: PublishedCheckpoint;
+  path: Uint8Array[];
+}
+
+async function readProof(request: FastifyRequest, deps: ProofDeps): Promise<Proven> {
+  const uuid = uuidFromEventId((request.params as { id: string }).id);
+  const read = () =>
+    readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+      readTenant(deps.db, tenantId, (tx) => prove(tx, uuid, deps)),
+    );
+  const proven = await read();
+  if (proven !== null) return proven;
+  // The event is newer than the last checkpoint.
+  await deps.publishCheckpoint();
+  const again = await read();
+  if (again === null) throw new AppError('not_found', 'there is no checkpoint of this event yet');
+  return again;
+}
+
+/** Null when no released checkpoint covers the event yet. */
+async function prove(tx: TenantTx, uuid: string | null, { sha, now }: ProofDeps): Promise<Proven | null> {
+  const visible = await visibility(tx, now());
+  const event = visible && uuid && (await getEvent(tx, uuid, [...visible.classes], visible.oldest));
+  if (!event) throw new AppError('not_found', 'there is no such event');
+  const checkpoint = (await publishedCheckpoint(tx))?.checkpoint ?? null;
+  if (checkpoint === null || checkpoint.size <= event.sequence) return null;
+  const path = await inclusionProof(sha, treeNodes(tx, sha), event.sequence, checkpoint.size);
+  return { event, checkpoint, path };
+}
+
+function proofJson({ event, checkpoint, path }: Proven, sha: Sha256): string {
+  const commitment = commitmentOf(sha, segmentTexts(event), event.salts);
+  const receivedAtUs = event.receivedAtMs * 1_000;
+  const leaf = leafHash(sha, encodeEntry({ receivedAtUs, eventUuid: event.uuid, commitment }));
+  const rest = {
+    receivedAt: new Date(event.receivedAtMs).toISOString(),
+    salts: saltsOf(event),
+    commitment: hex(commitment),
+    leafHash: hex(leaf),
+    sequence: event.sequence,
+    checkpoint: checkpoint.note,
+    path: path.map(hex),
+  };
+  return `{"event":${fullJson(event)},${JSON.stringify(rest).slice(1)}`;
+}
+
+const fullJson = (event: StoredEvent) =>
+  eventJson(event, true, event.before !== null || event.after !== null);
+
+/** The salt of each segment by name: whoever has it and the text can recompute the commitment. */
+function saltsOf({ salts }: StoredEvent): Record<string, string> {
+  const count = salts.length / saltBytes;
+  const of = (index: number) => hex(salts.subarray(index * saltBytes, (index + 1) * saltBytes));
+  return Object.fromEntries(segmentNames.slice(0, count).map((name, index) => [name, of(index)]));
+}
+
+const bodiesPerPage = 2_000;
+
+/** Every event its plan still shows, in order of id, with states and salts: NDJSON, page by page. */
+function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
+  app.get(
+    '/l/:logId/events',
+    {
+      ...common,
+      schema: {
+        tags,
+        summary: 'The bodies behind the log, with their salts',
+        description:
+          'NDJSON lines `{event, salts}` in order of id, at most 2,000 events or 8 MiB; `Link: rel="next"` leads on.',
+        params: Type.Object({ logId: Type.String({ pattern: '^[0-9a-f]{32}$' }) }),
+        querystring: Type.Object({ after: Type.Optional(Type.String({ description: 'An event id.' })) }),
+        headers: operatorHeaders,
+        response: {
+          200: { description: 'Lines', content: { 'application/x-ndjson': { schema: Type.String() } } },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { logId } = request.params as { logId: string };
+      const after = afterParam(request);
+      const { rows, more } = await readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+        readTenant(deps.db, tenantId, async (tx) => {
+          const log = await publishedCheckpoint(tx);
+          const visible = await visibility(tx, deps.now());
+          if (!visible || log?.logId.replaceAll('-', '') !== logId) throw new AppError('not_found', 'there is no such log');
+          return readBodies(tx, visible, after);
+        }),
+      );
+      const last = rows.at(-1);
+      if (more && last) {
+        const next = `${deps.publicUrl()}/l/${logId}/events?after=${eventIdFromUuid(last.uuid)}`;
+        reply.header('link', `<${next}>; rel="next"`);
+      }
+      const lines = rows.map((row) => `{"event":${fullJson(row)},"salts":${JSON.stringify(saltsOf(row))}}\n`);
+      return reply.type('application/x-ndjson').send(lines.join(''));
+    },
+  );
+}
+
+function afterParam(request: FastifyRequest): string | null {
+  const params = new URL(request.url, 'http://local').searchParams;
+  const after = params.get('after');
+  const uuid = after === null ? null : uuidFromEventId(after);
+  const known = [...params.keys()].every((name) => name === 'after') && params.getAll('after').length < 2;
+  if (known && (after === null || uuid !== null)) return uuid;
+  throw new AppError(known ? 'invalid_parameter' : 'unknown_parameter', 'the only parameter is after, an event id', {
+    errors: [{ path: 'after', code: 'invalid_value', message: 'must be an event id' }],
+  });
+}
+
+function readBodies(tx: TenantTx, visible: Visibility, after: string | null) {
+  const query: ListQuery = {
+    filter: {},
+    sort: 'timestamp',
+    order: 'asc',
+    limit: bodiesPerPage,
+    include: { total: false, state: true },
+  };
+  const position = after === null ? null : { direction: 'next' as const, uuid: after, emailKey: '', sequence: 0 };
+  return listEvents(tx, query, visible, position);
+}

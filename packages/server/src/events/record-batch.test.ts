@@ -1,0 +1,331 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
+import { afterAll, expect, test } from 'vitest';
+import { write } from '../db.ts';
+import { appendLogs, lockHeads, openLog, planAppend } from '../log/store.ts';
+import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
+import { eventOf, platformKey, testService } from '../testing/service.ts';
+import { actorWith } from '../testing/take-context.ts';
+
+const service = await testService();
+afterAll(() => service.close());
+
+const { clock } = service;
+const sha = (data: Uint8Array) => new Uint8Array(createHash('sha256').update(data).digest());
+const newId = (timeMs = clock.now) =>
+  eventIdFromUuid(eventUuid(timeMs, crypto.getRandomValues(new Uint8Array(10))));
+
+const batch = (key: string, events: unknown[]) =>
+  service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body: { events } });
+const batchRaw = (key: string, raw: string) =>
+  service.call({
+    ...{ method: 'POST', url: '/api/audit-logs/batch', key, raw },
+    headers: { 'content-type': 'application/json' },
+  });
+const read = (key: string, id: string) => service.call({ url: `/api/audit-logs/${id}`, key });
+
+/** Sequence and reason of every stored event that was not recorded by the service itself, by id. */
+async function storedOf(
+  tenantId: string,
+): Promise<Map<string, { sequence: number; reason: string }>> {
+  const { rows } = await service.owner.query(
+    `SELECT id, sequence::int, reason FROM audit_events
+     WHERE tenant_id = $1 AND recorded_by_kind = 'api_key' ORDER BY sequence`,
+    [tenantId],
+  );
+  return new Map(rows.map(({ id, ...row }) => [eventIdFromUuid(id), row]));
+}
+
+const statusesOf = (results: { status: string }[]) => results.map(({ status }) => status);
+
+test('a batch of good events is stored in its order, without gaps', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const { status, body } = await batch(
+    key,
+    Array.from({ length: 20 }, (_, at) => eventOf({ reason: `r${at}` })),
+  );
+  expect(status).toBe(200);
+  expect(body.results).toEqual(
+    Array.from({ length: 20 }, (_, at) => ({
+      ...{ index: at, status: 'created', sequence: at + 2, warnings: [] },
+      id: expect.stringMatching(/^evt_audit_/),
+    })),
+  );
+  const stored = [...(await storedOf(tenantId)).entries()];
+  expect(stored).toEqual(
+    body.results.map(({ id, sequence }: { id: string; sequence: number }, at: number) => [
+      id,
+      { sequence, reason: `r${at}` },
+    ]),
+  );
+  await expectLogIntact(service, tenantId);
+});
+
+test('created, repeated and refused events of one batch are told apart, and agree with the table row by row', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const [stored, twice] = [newId(), newId()];
+  await batch(key, [eventOf({ id: stored, reason: 'first' })]);
+  const events = [
+    eventOf({ reason: 'a' }),
+    eventOf({ id: stored, reason: 'first' }),
+    eventOf({ id: stored, reason: 'changed' }),
+    eventOf({ id: twice, reason: 'b' }),
+    eventOf({ id: twice, reason: 'b' }),
+    eventOf({ id: twice, reason: 'c' }),
+    eventOf({ action: 'Not Snake' }),
+    eventOf({ action: 'heartbeat' }),
+    eventOf({ tenantId: randomUUID() }),
+    eventOf({ timestamp: new Date(clock.now + 3_600_000).toISOString() }),
+    eventOf({ timestamp: '2001-01-01' }),
+    null,
+    [],
+    'event',
+    eventOf({ reason: 'd', actor: actorWith({ role: 'superadmin', email: null }) }),
+  ];
+  const { status, body } = await batch(key, events);
+  expect(status).toBe(200);
+  expect(body.results.map(({ index }: { index: number }) => index)).toEqual([...events.keys()]);
+  expect(
+    body.results.map(({ status, error }: { status: string; error?: { code: string } }) =>
+      error ? error.code : status,
+    ),
+  ).toEqual([
+    ...['created', 'duplicate', 'id_conflict', 'created', 'duplicate', 'id_conflict'],
+    ...['validation_failed', 'not_recordable', 'forbidden', 'timestamp_in_future'],
+    ...['outside_retention', 'validation_failed', 'validation_failed', 'validation_failed'],
+    'created',
+  ]);
+  expect(body.results[14].warnings).toEqual(['operator_email_missing']);
+  const rows = await storedOf(tenantId);
+  for (const { status, id, sequence, index } of body.results) {
+    if (status === 'rejected') continue;
+    expect(rows.get(id)?.sequence, `result ${index}`).toBe(sequence);
+    expect(rows.get(id)?.reason, `result ${index}`).toBe(
+      (events[index] as { reason: string }).reason,
+    );
+  }
+  expect([...rows.values()].map(({ reason }) => reason)).toEqual(['first', 'a', 'b', 'd']);
+  await expectLogIntact(service, tenantId);
+});
+
+test('every field error of every event is listed, with paths into that event', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const { body } = await batch(key, [
+    eventOf({ action: '', diff: { a: { from: 1 } } }),
+    eventOf(),
+    { actor: {} },
+  ]);
+  const paths = body.results.map((result: { error?: { errors: { path: string }[] } }) =>
+    result.error?.errors.map(({ path }) => path).sort(),
+  );
+  expect(paths).toEqual([
+    ['/action', '/diff/a/to'],
+    undefined,
+    ['/action', '/actor/id', '/actor/role', '/resource'],
+  ]);
+  await expectLogIntact(service, tenantId);
+});
+
+test('a member named twice fails its own event alone, at any depth', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const good = JSON.stringify(eventOf({ reason: 'good' }));
+  const top = good.replace('"action":', '"action":"create","action":');
+  const deep = JSON.stringify(eventOf({ after: { a: [{ x: 1 }] } })).replace(
+    '"x":1',
+    '"x":1,"x":2',
+  );
+  const escaped = good.replace('"action":', '"acti\\u006fn":"create","action":');
+  const { body } = await batchRaw(key, `{"events":[${[good, top, deep, escaped, good].join()}]}`);
+  expect(statusesOf(body.results)).toEqual([
+    'created',
+    'rejected',
+    'rejected',
+    'rejected',
+    'created',
+  ]);
+  expect(body.results.slice(1, 4).map(({ error }: { error: unknown }) => error)).toEqual(
+    ['/action', '/after/a/0/x', '/action'].map((path) => ({
+      code: 'validation_failed',
+      detail: 'the event names a member twice',
+      errors: [{ path, code: 'duplicate_key', message: 'is named twice' }],
+    })),
+  );
+  expect((await storedOf(tenantId)).size).toBe(2);
+  await expectLogIntact(service, tenantId);
+});
+
+test('event 1 is not taken for event 10: its repeated member is its own', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const good = JSON.stringify(eventOf());
+  const events = Array.from({ length: 12 }, () => good);
+  events[1] = good.replace('"action":', '"action":"create","action":');
+  const { body } = await batchRaw(key, `{"events":[${events.join()}]}`);
+  const refused = body.results.filter(({ status }: { status: string }) => status === 'rejected');
+  expect(refused.map(({ index }: { index: number }) => index)).toEqual([1]);
+  await expectLogIntact(service, tenantId);
+});
+
+test('an envelope that is wrong refuses the whole batch, and says everything that is', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const good = JSON.stringify(eventOf());
+  const cases: [raw: string, errors: string[]][] = [
+    ['{}', ['/events out_of_range']],
+    ['{"events":[]}', ['/events out_of_range']],
+    ['{"events":{"0":1}}', ['/events out_of_range']],
+    ['{"events":null}', ['/events out_of_range']],
+    ['null', ['/events out_of_range']],
+    [`[${good}]`, ['/events out_of_range']],
+    [
+      good,
+      [
+        '/events out_of_range',
+        ...['/actor', '/action', '/resource', '/diff'].map((p) => `${p} unknown_field`),
+      ],
+    ],
+    [`{"events":[${good}],"dry/run":true}`, ['/dry~1run unknown_field']],
+    [`{"events":[${good}],"__proto__":{}}`, ['/__proto__ unknown_field']],
+    [`{"events":[${good}],"events":[${good}]}`, ['/events duplicate_key']],
+    [`{"events":[${good}],"x":{"a":1,"a":2}}`, ['/x/a duplicate_key', '/x unknown_field']],
+  ];
+  for (const [raw, errors] of cases) {
+    const { status, body } = await batchRaw(key, raw);
+    expect([status, body.code], raw).toEqual([422, 'validation_failed']);
+    expect(
+      body.errors.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`),
+      raw,
+    ).toEqual(errors);
+  }
+  expect((await storedOf(tenantId)).size).toBe(0);
+  await expectLogIntact(service, tenantId);
+});
+
+test('1,000 events are a batch, 1,001 are too many and none of them is stored', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const events = Array.from({ length: 1_001 }, () => eventOf());
+  const most = await batch(key, events.slice(1));
+  expect(statusesOf(most.body.results)).toEqual(Array(1_000).fill('created'));
+  const more = await batch(key, events);
+  expect([more.status, more.body.errors[0].path]).toEqual([422, '/events']);
+  expect((await storedOf(tenantId)).size).toBe(1_000);
+  await expectLogIntact(service, tenantId);
+});
+
+test('a batch may be sent again: nothing is added, and the answers name the same places', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const events = Array.from({ length: 300 }, (_, at) => eventOf({ id: newId(), reason: `${at}` }));
+  const first = await batch(key, events);
+  const again = await batch(key, events);
+  expect(statusesOf(again.body.results)).toEqual(Array(300).fill('duplicate'));
+  const places = (results: Record<string, unknown>[]) =>
+    results.map(({ status: _, ...place }) => place);
+  expect(places(again.body.results)).toEqual(places(first.body.results));
+  const mixed = await batch(key, [...events.slice(0, 5), eventOf({ id: newId() })]);
+  expect(statusesOf(mixed.body.results)).toEqual([...Array(5).fill('duplicate'), 'created']);
+  await expectLogIntact(service, tenantId);
+});
+
+test('the same batch sent by four callers at once is stored once', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const events = Array.from({ length: 100 }, () => eventOf({ id: newId() }));
+  const answers = await Promise.all(Array.from({ length: 4 }, () => batch(key, events)));
+  for (const at of events.keys()) {
+    const results = answers.map(({ body }) => body.results[at]);
+    expect(statusesOf(results).sort()).toEqual(['created', ...Array(3).fill('duplicate')]);
+    expect(new Set(results.map(({ sequence }) => sequence)).size).toBe(1);
+  }
+  expect((await storedOf(tenantId)).size).toBe(100);
+  await expectLogIntact(service, tenantId);
+});
+
+test('a platform key may record for several tenants in one batch; an unknown one fails its events alone', async () => {
+  const [one, other] = [await service.tenant(), await service.tenant('Starter')];
+  const { body } = await batch(platformKey, [
+    eventOf({ tenantId: one.id, reason: 'one' }),
+    eventOf({ tenantId: other.id, reason: 'other' }),
+    eventOf({ tenantId: randomUUID() }),
+    eventOf(),
+    eventOf({ tenantId: one.id, reason: 'one more' }),
+    eventOf({ tenantId: other.id, timestamp: '2025-01-01' }),
+    eventOf({ tenantId: one.id, timestamp: '2025-01-01', reason: 'long ago' }),
+  ]);
+  expect(
+    body.results.map(({ status, error }: { status: string; error?: { code: string } }) =>
+      error ? error.code : status,
+    ),
+  ).toEqual([
+    ...['created', 'created', 'unknown_tenant', 'validation_failed', 'created'],
+    ...['outside_retention', 'created'],
+  ]);
+  const reasons = async (tenantId: string) =>
+    [...(await storedOf(tenantId)).values()].map(({ reason }) => reason);
+  expect(await reasons(one.id)).toEqual(['one', 'one more', 'long ago']);
+  expect(await reasons(other.id)).toEqual(['other']);
+  await expectLogIntact(service, one.id);
+  await expectLogIntact(service, other.id);
+});
+
+test('an event of a batch is read like one recorded alone', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const event = eventOf({ before: { maxWait: 30 }, after: { maxWait: 60 } });
+  const { body } = await batch(key, [event]);
+  expect((await read(key, body.results[0].id)).body).toMatchObject(event);
+  await expectLogIntact(service, tenantId);
+});
+
+test('an event larger than 600 KiB fails alone, with the code of a body that is too large', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const change = { from: '€'.repeat(10_000), to: '€'.repeat(10_000) };
+  const diff = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`f${at}`, change]));
+  const { body } = await batch(key, [eventOf(), eventOf({ diff }), eventOf()]);
+  expect(statusesOf(body.results)).toEqual(['created', 'rejected', 'created']);
+  expect(body.results[1].error.code).toBe('payload_too_large');
+  await expectLogIntact(service, tenantId);
+});
+
+test('a batch whose computed diffs outgrow it a hundredfold is recorded all the same', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const before = { ['k'.repeat(1_000)]: Array.from({ length: 500 }, (_, at) => at) };
+  const events = Array.from({ length: 60 }, () => ({ ...eventOf({ before }), diff: undefined }));
+  const { body } = await batch(key, events);
+  expect(statusesOf(body.results)).toEqual(Array(60).fill('created'));
+  const sequences = body.results.map(({ sequence }: { sequence: number }) => sequence);
+  expect(sequences).toEqual(Array.from({ length: 60 }, (_, at) => at + 2));
+  await expectLogIntact(service, tenantId);
+});
+
+test('a thousand bad events with a hundred problems each do not become a huge answer', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const path = Array.from({ length: 12 }, () => 'p'.repeat(200));
+  const bad = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`b${at}`, 2 ** 60]));
+  const before = path.reduce<unknown>((inner, name) => ({ [name]: inner }), bad);
+  const events = Array.from({ length: 1_000 }, () => eventOf({ before }));
+  const { status, text, body } = await batch(key, events);
+  expect(status).toBe(200);
+  expect(statusesOf(body.results)).toEqual(Array(1_000).fill('rejected'));
+  for (const { error } of body.results) expect(error.errors.length).toBeGreaterThan(0);
+  expect(text.length).toBeLessThan(16 * 2 ** 20);
+  await expectLogIntact(service, tenantId);
+});
+
+test('a log that grows past 65,536 entries has a second level of tiles', async () => {
+  const tenantId = randomUUID();
+  await write(service.db, (tx) => openLog(tx, tenantId, 2));
+  const commitment = new Uint8Array(32).fill(7);
+  for (let grown = 0; grown < 66_000; grown += 5_500) {
+    await write(service.db, async (tx) => {
+      const [head] = await lockHeads(tx, [tenantId], true);
+      if (!head) throw new Error('the log was not opened');
+      const events = Array.from({ length: 5_500 }, () => ({ uuid: randomUUID(), commitment }));
+      await appendLogs(tx, [planAppend(sha, head, events, clock.now)]);
+    });
+  }
+  const { rows } = await service.owner.query(
+    'SELECT level, count(*)::int FROM log_tiles WHERE tenant_id = $1 GROUP BY level ORDER BY level',
+    [tenantId],
+  );
+  expect(rows).toEqual([
+    { level: 0, count: 257 },
+    { level: 1, count: 1 },
+  ]);
+  await expectTreeIntact(service, tenantId);
+});

@@ -1,0 +1,167 @@
+import { parseStrictJson } from '@indelible/protocol';
+import { afterAll, expect, test } from 'vitest';
+import { expectLogIntact } from '../testing/intact.ts';
+import { eventOf, testService } from '../testing/service.ts';
+
+const service = await testService();
+afterAll(() => service.close());
+
+const [kib, mib] = [1_024, 2 ** 20];
+const json = { 'content-type': 'application/json' };
+
+const send = (key: string, url: string, raw: string | Buffer, headers = json) =>
+  service.call({ method: 'POST', url, key, raw, headers });
+const one = (key: string, raw: string | Buffer) => send(key, '/api/audit-logs', raw);
+const batch = (key: string, raw: string | Buffer) => send(key, '/api/audit-logs/batch', raw);
+
+/** JSON text of a valid event, exactly this long: states and diff carry the weight. */
+function eventOfBytes(bytes: number): string {
+  const state = { a: 'x'.repeat(256 * kib - 8) };
+  const build = (weights: number[]) =>
+    JSON.stringify(
+      eventOf({
+        ...{ before: state, after: state },
+        diff: Object.fromEntries(
+          weights.map((weight, at) => [`f${at}`, { from: 'y'.repeat(weight), to: 1 }]),
+        ),
+      }),
+    );
+  const rest = bytes - build([0, 0, 0]).length;
+  const weights = [0, 1, 2].map((at) => Math.min(32 * kib, Math.max(0, rest - at * 32 * kib)));
+  const text = build(weights);
+  if (text.length !== bytes) throw new Error(`${text.length} bytes cannot be ${bytes}`);
+  return text;
+}
+
+test('an event of 600 KiB is recorded, one byte more is too large', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const largest = await one(key, eventOfBytes(600 * kib));
+  expect(largest.status).toBe(201);
+  const { body } = await service.call({ url: `/api/audit-logs/${largest.body.id}`, key });
+  expect(body.before.a).toHaveLength(256 * kib - 8);
+  const larger = await one(key, eventOfBytes(600 * kib + 1));
+  expect([larger.status, larger.body.code]).toEqual([413, 'payload_too_large']);
+  await expectLogIntact(service, tenantId);
+});
+
+test('the limit of an event is the same within a batch, and there it fails alone', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const events = [eventOfBytes(600 * kib), eventOfBytes(600 * kib + 1), JSON.stringify(eventOf())];
+  const { status, body } = await batch(key, `{"events":[${events.join()}]}`);
+  expect(status).toBe(200);
+  expect(
+    body.results.map(({ status, error }: { status: string; error?: { code: string } }) =>
+      error ? error.code : status,
+    ),
+  ).toEqual(['created', 'payload_too_large', 'created']);
+  await expectLogIntact(service, tenantId);
+});
+
+test('a batch of 8 MiB is recorded, one byte more is too large and nothing of it is stored', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const events = Array.from({ length: 13 }, () => eventOfBytes(600 * kib)).join();
+  const text = `{"events":[${events},${JSON.stringify(eventOf())}`;
+  const padded = (bytes: number) => `${text}${' '.repeat(bytes - text.length - 2)}]}`;
+  const larger = await batch(key, padded(8 * mib + 1));
+  expect([larger.status, larger.body.code]).toEqual([413, 'payload_too_large']);
+  const largest = await batch(key, padded(8 * mib));
+  expect(largest.body.results.map(({ sequence }: { sequence: number }) => sequence)).toEqual(
+    Array.from({ length: 14 }, (_, at) => at + 2),
+  );
+  await expectLogIntact(service, tenantId);
+});
+
+test('a user agent of half a megabyte does not suppress the failed login it came with', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const actor = { ...(eventOf().actor as object), userAgent: 'x'.repeat(500 * kib) };
+  const { status, body } = await service.call({
+    ...{ method: 'POST', url: '/api/audit-logs', key },
+    body: eventOf({ actor, action: 'login_failed', diff: undefined }),
+  });
+  expect([status, body.warnings, body.actor.userAgent.length]).toEqual([201, ['truncated'], 1_024]);
+  await expectLogIntact(service, tenantId);
+});
+
+const withRaw = (member: string) => JSON.stringify(eventOf()).replace(/\}$/, `,${member}}`);
+const errorsOf = (body: { errors?: { path: string; code: string }[] }) =>
+  body.errors?.map(({ path, code }) => `${path} ${code}`);
+
+test('what JSON can write but nobody can prove is refused, with the place it stands', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+  const cases: [member: string, error: string][] = [
+    ['"after":{"a":"\\u0000"}', '/after/a null_character'],
+    ['"after":{"a":"\\ud83d"}', '/after/a lone_surrogate'],
+    ['"after":{"\\udc00":1}', '/after/\ufffd lone_surrogate'],
+    ['"after":{"a":9007199254740993}', '/after/a unsafe_integer'],
+    ['"after":{"a":123456789012345678901234567890}', '/after/a unsafe_integer'],
+    ['"after":{"a":1e400}', '/after/a unsafe_number'],
+    [`"after":${deep(33)}`, `/after${'/a'.repeat(32)} too_deep`],
+    [`"after":${deep(150)}`, `/after${'/a'.repeat(32)} too_deep`],
+    ['"reason":"a","reason":"b"', '/reason duplicate_key'],
+    ['"after":{"a":{"b":1,"c":2,"b":1}}', '/after/a/b duplicate_key'],
+    ['"after":{"a":1,"\\u0061":2}', '/after/a duplicate_key'],
+    ['"__proto__":{"reason":"x"}', '/__proto__ unknown_field'],
+  ];
+  for (const [member, error] of cases) {
+    const alone = await one(key, withRaw(member));
+    expect([alone.status, errorsOf(alone.body)], member).toEqual([422, [error]]);
+    const among = await batch(key, `{"events":[${withRaw(member)}]}`);
+    expect(errorsOf(among.body.results[0].error), member).toEqual([error]);
+  }
+  await expectLogIntact(service, tenantId);
+});
+
+test('on the other side of each edge it is recorded, and read again to the last digit', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const states = [
+    '{"a":9007199254740991,"b":-9007199254740991,"c":0.1,"d":1e-300,"e":5e-324}',
+    `${'{"a":'.repeat(31)}{}${'}'.repeat(31)}`,
+    '{"__proto__":{"polluted":true},"constructor":{"prototype":1},"hasOwnProperty":2}',
+    '{"":{"":""},"a.b":1,"a/b":2,"a~b":3,"a\\nb":4,"\u2028":5,"😀":"\\"\\\\"}',
+  ];
+  for (const state of states) {
+    const { status, body } = await one(key, withRaw(`"after":${state}`));
+    expect(status, state).toBe(201);
+    const { text } = await service.call({ url: `/api/audit-logs/${body.id}`, key });
+    const { after } = parseStrictJson(text).value as { after: unknown };
+    expect(JSON.stringify(sorted(after))).toBe(JSON.stringify(sorted(JSON.parse(state))));
+  }
+  expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  await expectLogIntact(service, tenantId);
+});
+
+/** Pairs in name order instead of objects, so that every member counts, `__proto__` too. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  return Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => [name, sorted(member)]);
+}
+
+test('the longest of every text is stored and read whole', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const emoji = '😀';
+  const event = eventOf({
+    actor: {
+      ...(eventOf().actor as object),
+      ...{ email: `${'a'.repeat(318)}@b`, role: emoji.repeat(64), userAgent: emoji.repeat(1_024) },
+    },
+    action: 'a'.repeat(64),
+    resource: { ...(eventOf().resource as object), type: 'b'.repeat(64), name: emoji.repeat(200) },
+    reason: emoji.repeat(1_000),
+    diff: { ['k'.repeat(10_000)]: { from: emoji.repeat(8 * kib), to: null } },
+  });
+  const { status, body } = await service.call({
+    method: 'POST',
+    url: '/api/audit-logs',
+    key,
+    body: event,
+  });
+  expect([status, body.warnings]).toEqual([201, []]);
+  expect((await service.call({ url: `/api/audit-logs/${body.id}`, key })).body).toMatchObject(
+    event,
+  );
+  await expectLogIntact(service, tenantId);
+});

@@ -1,0 +1,104 @@
+import { canonicalize, type JsonValue } from '@indelible/protocol';
+import fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import { eventArbitrary, spoiltEventArbitrary } from '../testing/arbitraries.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { testService } from '../testing/service.ts';
+
+const service = await testService();
+afterAll(() => service.close());
+
+const anyJson = fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 });
+const post = (key: string, url: string, body: unknown) =>
+  service.call({ method: 'POST', url, key, body });
+const json = (value: unknown) => canonicalize(value as JsonValue);
+
+test('whatever JSON is sent as an event, the answer is 201 or a problem the caller can mend', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const body = fc.oneof(anyJson, spoiltEventArbitrary);
+  await fc.assert(
+    fc.asyncProperty(body, async (event) => {
+      const answer = await post(key, '/api/audit-logs', event);
+      expect([201, 409, 413, 422]).toContain(answer.status);
+      if (answer.body.code === 'validation_failed') {
+        expect(answer.body.errors.length).toBeGreaterThan(0);
+      }
+    }),
+  );
+  await expectLogIntact(service, tenantId);
+});
+
+test('whatever JSON is sent as a batch, the answer is 200 with a result for each event, or 422', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const events = fc.array(fc.oneof(anyJson, eventArbitrary, spoiltEventArbitrary), {
+    maxLength: 8,
+  });
+  const body = fc.oneof(
+    { weight: 1, arbitrary: anyJson },
+    { weight: 4, arbitrary: fc.record({ events }) },
+  );
+  await fc.assert(
+    fc.asyncProperty(body, async (batch) => {
+      const { status, body: answer } = await post(key, '/api/audit-logs/batch', batch);
+      expect([200, 422]).toContain(status);
+      if (status === 422) return;
+      const indexes = answer.results.map(({ index }: { index: number }) => index);
+      expect(indexes).toEqual([...(batch as { events: unknown[] }).events.keys()]);
+    }),
+  );
+  await expectLogIntact(service, tenantId);
+});
+
+test('any bytes as a body are answered with a problem and never with a fault', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const headers = { 'content-type': 'application/json' };
+  const valid = fc
+    .tuple(eventArbitrary, fc.nat(), fc.nat({ max: 255 }))
+    .map(([event, at, byte]) => {
+      const bytes = Buffer.from(JSON.stringify(event));
+      bytes[at % bytes.length] = byte;
+      return bytes;
+    });
+  const anyBytes = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes));
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(anyBytes, valid), async (raw) => {
+      const call = { method: 'POST', url: '/api/audit-logs', key, raw, headers } as const;
+      expect([201, 400, 413, 422]).toContain((await service.call(call)).status);
+    }),
+  );
+  await expectLogIntact(service, tenantId);
+});
+
+test('any valid event is read exactly as it was sent, alone and from a batch', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  await fc.assert(
+    fc.asyncProperty(eventArbitrary, eventArbitrary, async (alone, among) => {
+      const { status, body } = await post(key, '/api/audit-logs', alone);
+      expect(status).toBe(201);
+      const { body: batch } = await post(key, '/api/audit-logs/batch', { events: [among] });
+      for (const [id, sent] of [
+        [body.id, alone],
+        [batch.results[0].id, among],
+      ]) {
+        const { body: found } = await service.call({ url: `/api/audit-logs/${id}`, key });
+        const { actor, action, resource, diff, reason, before, after } = found;
+        expect(json({ actor, action, resource, diff, reason, before, after })).toBe(json(sent));
+        expect(found.crossTenant).toBe(sent.actor.role === 'superadmin');
+        expect(found.hasState).toBe(sent.before !== null || sent.after !== null);
+      }
+    }),
+  );
+  await expectLogIntact(service, tenantId);
+});
+
+test('sent twice with an id of its own, any event is stored once', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  await fc.assert(
+    fc.asyncProperty(eventArbitrary, async (event) => {
+      const first = await post(key, '/api/audit-logs', event);
+      const again = await post(key, '/api/audit-logs', { ...event, id: first.body.id });
+      expect([again.status, again.text]).toEqual([200, first.text]);
+    }),
+  );
+  await expectLogIntact(service, tenantId);
+});

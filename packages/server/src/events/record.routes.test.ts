@@ -1,0 +1,370 @@
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  decodeEntry,
+  eventIdFromUuid,
+  eventUuid,
+  retentionCutoff,
+  uuidFromEventId,
+} from '@indelible/protocol';
+import { afterAll, expect, test } from 'vitest';
+import { hostileTexts } from '../testing/arbitraries.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { eventOf, platformKey, testService } from '../testing/service.ts';
+import { actorWith } from '../testing/take-context.ts';
+
+const service = await testService({ MASKED_KEYS: 'pukCode', SENSITIVE_TYPES: 'sip_trunk' });
+afterAll(() => service.close());
+
+const { clock } = service;
+const newId = (timeMs = clock.now) =>
+  eventIdFromUuid(eventUuid(timeMs, crypto.getRandomValues(new Uint8Array(10))));
+const iso = (timeMs: number) => new Date(timeMs).toISOString();
+
+const record = (key: string, changes: Record<string, unknown> = {}) =>
+  service.call({ method: 'POST', url: '/api/audit-logs', key, body: eventOf(changes) });
+const read = (key: string, id: string) => service.call({ url: `/api/audit-logs/${id}`, key });
+
+test('a recorded event is answered with 201, its place and its address, and is found there', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const { status, headers, body } = await record(key, {
+    before: { maxWait: 30 },
+    after: { maxWait: 60 },
+  });
+  expect(status).toBe(201);
+  expect(headers.location).toBe(`/api/audit-logs/${body.id}`);
+  expect(body).toEqual({
+    ...eventOf({ before: { maxWait: 30 }, after: { maxWait: 60 } }),
+    ...{ id: expect.any(String), timestamp: iso(clock.now), receivedAt: iso(clock.now), tenantId },
+    ...{ crossTenant: false, reason: null, category: 'configuration', hasState: true, sequence: 2 },
+    recordedBy: { kind: 'api_key', id: expect.any(String) },
+    leafHash: expect.any(String),
+    warnings: [],
+  });
+  const { leafHash: _, warnings: __, ...event } = body;
+  const found = await service.call({ url: String(headers.location), key });
+  expect(found.body).toEqual(event);
+  await expectLogIntact(service, tenantId);
+});
+
+test('the leaf hash of the answer is that of the stored entry, which commits to the stored event', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const { body } = await record(key, { after: { a: 1 } });
+  const { rows } = await service.owner.query(
+    'SELECT entry FROM log_tail WHERE tenant_id = $1 AND sequence = $2',
+    [tenantId, body.sequence],
+  );
+  const leaf = createHash('sha256').update(Buffer.of(0)).update(rows[0].entry).digest('hex');
+  expect(body.leafHash).toBe(leaf);
+  expect(decodeEntry(rows[0].entry).eventUuid).toBe(uuidFromEventId(body.id));
+  await expectLogIntact(service, tenantId);
+});
+
+test('the same call again is answered with 200 and the same body, and adds nothing', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const event = {
+    ...{ id: newId(), actor: actorWith({ role: 'superadmin', userAgent: 'x'.repeat(2_000) }) },
+    ...{ before: { password: 'a', n: 1 }, after: { password: 'b', n: 2 }, diff: undefined },
+  };
+  const first = await record(key, event);
+  expect(first.status).toBe(201);
+  expect([...first.body.warnings].sort()).toEqual(['reason_missing', 'secret_masked', 'truncated']);
+  clock.now += 1_000;
+  const again = await record(key, event);
+  expect(again.status).toBe(200);
+  expect(again.text).toBe(first.text);
+  expect(again.headers.location).toBe(first.headers.location);
+  await expectLogIntact(service, tenantId);
+});
+
+test('a retry is recognised however it spells the same content', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const id = newId();
+  const first = await record(key, {
+    id,
+    actor: actorWith({ email: null, ip: '2001:DB8:0::1', userAgent: '' }),
+    diff: { b: { from: 1, to: 2 }, a: { from: null, to: 1.0 } },
+  });
+  const again = await record(key, {
+    ...{ id, timestamp: iso(clock.now), tenantId: tenantId.toUpperCase(), crossTenant: false },
+    actor: actorWith({ email: '', ip: '2001:db8::1', userAgent: null }),
+    diff: { a: { to: 1, from: null }, b: { to: 2, from: 1 } },
+    reason: '',
+  });
+  expect([again.status, again.text]).toEqual([200, first.text]);
+  await expectLogIntact(service, tenantId);
+});
+
+test('a retry with a rotated key is a retry: the stored event keeps who recorded it first', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const { body: rotated } = await service.call({
+    ...{ method: 'POST', url: `/api/tenants/${tenantId}/api-keys` },
+    body: { name: 'rotated', scopes: ['events:write'] },
+  });
+  const id = newId();
+  const first = await record(key, { id });
+  const again = await record(rotated.key, { id });
+  expect([again.status, again.text]).toEqual([200, first.text]);
+  const byPlatform = await record(platformKey, { id, tenantId });
+  expect([byPlatform.status, byPlatform.text]).toEqual([200, first.text]);
+  await expectLogIntact(service, tenantId);
+});
+
+test('the same id with other content is a conflict, and the stored event stays as it was', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const id = newId();
+  const first = await record(key, { id });
+  const others = [
+    ...[{ reason: 'x' }, { action: 'delete' }, { diff: {} }, { after: {} }],
+    ...[
+      { actor: actorWith({ email: 'Ana@example.com' }) },
+      { actor: actorWith({ role: 'superadmin' }) },
+    ],
+  ];
+  for (const other of others) {
+    const { status, body } = await record(key, { id, ...other });
+    expect([status, body.code], JSON.stringify(other)).toEqual([409, 'id_conflict']);
+  }
+  expect((await read(key, id)).body).toMatchObject({ reason: null, sequence: first.body.sequence });
+  await expectLogIntact(service, tenantId);
+});
+
+test('two tenants may use the same id: neither sees, blocks or overwrites the other', async () => {
+  const [one, other] = [await service.tenant(), await service.tenant()];
+  const id = newId();
+  const first = await record(one.key, { id, reason: 'one' });
+  const second = await record(other.key, { id, reason: 'other' });
+  expect([first.status, second.status]).toEqual([201, 201]);
+  expect((await read(one.key, id)).body.reason).toBe('one');
+  expect((await read(other.key, id)).body.reason).toBe('other');
+  await expectLogIntact(service, one.id);
+  await expectLogIntact(service, other.id);
+});
+
+test('sixteen callers that record one id at once agree on one event', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const id = newId();
+  const answers = await Promise.all(Array.from({ length: 16 }, () => record(key, { id })));
+  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(15).fill(200), 201]);
+  expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+  await expectLogIntact(service, tenantId);
+});
+
+test('an id and its moment may be taken from each other, over the wire too', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const onlyId = await record(key, { id: newId(clock.now - 1_234) });
+  expect(onlyId.body.timestamp).toBe(iso(clock.now - 1_234));
+  const onlyTime = await record(key, { timestamp: '2025-12-31T23:59:59.999-05:00' });
+  expect(onlyTime.body.timestamp).toBe('2026-01-01T04:59:59.999Z');
+  const mismatch = await record(key, { id: newId(), timestamp: iso(clock.now + 1) });
+  expect([mismatch.status, mismatch.body.code]).toEqual([422, 'id_timestamp_mismatch']);
+  const future = await record(key, { timestamp: iso(clock.now + 300_001) });
+  expect([future.status, future.body.code]).toEqual([422, 'timestamp_in_future']);
+  await expectLogIntact(service, tenantId);
+});
+
+test.each(['Starter', 'Pro', 'Enterprise'] as const)(
+  'an event as old as the retention of %s is taken, a millisecond older is outside',
+  async (plan) => {
+    const { id: tenantId, key } = await service.tenant(plan);
+    const cutoff = retentionCutoff(plan, clock.now);
+    const kept = await record(key, { timestamp: iso(cutoff) });
+    expect([kept.status, kept.body.timestamp]).toEqual([201, iso(cutoff)]);
+    for (const older of [{ timestamp: iso(cutoff - 1) }, { id: newId(cutoff - 1) }]) {
+      const { status, body } = await record(key, older);
+      expect([status, body.code]).toEqual([422, 'outside_retention']);
+      expect(body.detail).toContain(plan);
+    }
+    await expectLogIntact(service, tenantId);
+  },
+);
+
+test('a key of one tenant cannot record for another, and learns nothing of whether it exists', async () => {
+  const [one, other] = [await service.tenant(), await service.tenant()];
+  for (const tenantId of [other.id, randomUUID()]) {
+    const { status, body } = await record(one.key, { tenantId });
+    expect([status, body.code, body.detail]).toEqual([
+      ...[403, 'forbidden'],
+      'this credential is bound to another tenant',
+    ]);
+  }
+  const { rows } = await service.owner.query('SELECT size FROM log_heads WHERE tenant_id = $1', [
+    other.id,
+  ]);
+  expect(rows[0].size).toBe('2');
+  await expectLogIntact(service, other.id);
+});
+
+test('a platform key records for the tenant it names, and must name one that exists', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const { status, body } = await record(platformKey, { tenantId: tenantId.toUpperCase() });
+  expect([status, body.tenantId, body.recordedBy.kind]).toEqual([201, tenantId, 'api_key']);
+  expect(body.recordedBy.id).not.toBe((await record(key)).body.recordedBy.id);
+  const unnamed = await record(platformKey);
+  expect([unnamed.status, unnamed.body.errors]).toEqual([
+    422,
+    [expect.objectContaining({ path: '/tenantId', code: 'required' })],
+  ]);
+  const unknown = await record(platformKey, { tenantId: randomUUID() });
+  expect([unknown.status, unknown.body.code]).toEqual([422, 'unknown_tenant']);
+  await expectLogIntact(service, tenantId);
+});
+
+test('recordedBy is the key that recorded it', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const { body } = await record(key);
+  const { rows } = await service.owner.query('SELECT id FROM api_keys WHERE tenant_id = $1', [
+    tenantId,
+  ]);
+  expect(body.recordedBy).toEqual({ kind: 'api_key', id: rows[0].id });
+  await expectLogIntact(service, tenantId);
+});
+
+test('recording needs a credential that may: without one 401, with another scope 403', async () => {
+  const { id: tenantId } = await service.tenant();
+  const { body: reader } = await service.call({
+    ...{ method: 'POST', url: `/api/tenants/${tenantId}/api-keys` },
+    body: { name: 'reader', scopes: ['events:read'] },
+  });
+  for (const url of ['/api/audit-logs', '/api/audit-logs/batch']) {
+    const call = (key: string | null) =>
+      service.call({ method: 'POST', url, key, body: { events: [eventOf()] } });
+    expect((await call(null)).body.code).toBe('unauthenticated');
+    expect((await call('idl_nobody')).body.code).toBe('unauthenticated');
+    expect((await call(reader.key)).body.code).toBe('forbidden');
+  }
+  await expectLogIntact(service, tenantId);
+});
+
+test('a revoked key records nothing more, neither one event nor a batch', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  expect((await record(key)).status).toBe(201);
+  await service.owner.query('UPDATE api_keys SET revoked_at = now() WHERE tenant_id = $1', [
+    tenantId,
+  ]);
+  const one = await record(key);
+  expect([one.status, one.body.code]).toEqual([401, 'unauthenticated']);
+  const batch = await service.call({
+    ...{ method: 'POST', url: '/api/audit-logs/batch', key },
+    body: { events: [eventOf(), eventOf({ action: '' }), eventOf()] },
+  });
+  expect([batch.status, batch.body.code]).toEqual([401, 'unauthenticated']);
+  await expectLogIntact(service, tenantId);
+});
+
+test('hostile text in any field is stored and given back as it is', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  for (const text of hostileTexts) {
+    const word = `w${text.replace(/[\s\p{Cc}\p{Cf}]/gu, '')}`.slice(0, 60);
+    const event = {
+      actor: actorWith({
+        email: `${word.replaceAll('@', '')}x@example.com`,
+        role: word,
+        userAgent: text,
+      }),
+      resource: { type: 'queue', id: randomUUID(), name: text },
+      diff: { [text]: { from: text, to: null } },
+      reason: text,
+      before: { [text]: [text] },
+      after: { a: { b: text } },
+    };
+    const { status, body } = await record(key, event);
+    expect(status, text).toBe(201);
+    expect((await read(key, body.id)).body).toMatchObject(event);
+  }
+  await expectLogIntact(service, tenantId);
+});
+
+test('warnings stand beside the event and are not stored', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const { body } = await record(key, {
+    actor: actorWith({ role: 'superadmin', email: null, userAgent: 'x'.repeat(1_025) }),
+    action: 'update',
+    resource: { type: 'ivr', id: randomUUID() },
+    diff: { password: { from: 'a', to: 'b' } },
+  });
+  expect([...body.warnings].sort()).toEqual([
+    ...['operator_email_missing', 'reason_missing', 'secret_masked', 'state_missing', 'truncated'],
+  ]);
+  expect((await read(key, body.id)).body).not.toHaveProperty('warnings');
+  await expectLogIntact(service, tenantId);
+});
+
+test('configuration adds masked keys and sensitive types', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const { body } = await record(key, {
+    resource: { type: 'sip_trunk', id: randomUUID() },
+    diff: { 'sim.puk_code': { from: null, to: '12345678' }, token: { from: null, to: 'x' } },
+  });
+  expect([...body.warnings].sort()).toEqual(['secret_masked', 'state_missing']);
+  expect(body.diff).toEqual({
+    'sim.puk_code': { from: null, to: '[masked]' },
+    token: { from: null, to: '[masked]' },
+  });
+  await expectLogIntact(service, tenantId);
+});
+
+test('no secret reaches the database: neither its rows nor its log know the word', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const secret = `s3cret-${randomUUID()}`;
+  await record(key, {
+    diff: undefined,
+    before: { users: [{ password: secret, deep: { apiKey: [secret] } }] },
+    after: {
+      users: [{ password: `${secret}2`, deep: { apiKey: null } }],
+      authorization: `Bearer ${secret}`,
+    },
+  });
+  const { rows } = await service.owner.query(
+    'SELECT count(*)::int AS found FROM audit_events e WHERE e::text LIKE $1',
+    [`%${secret}%`],
+  );
+  expect(rows[0].found).toBe(0);
+  await expectLogIntact(service, tenantId);
+});
+
+test('a computed diff is stored and read like a sent one', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const { body } = await record(key, {
+    ...{ diff: undefined, resource: { type: 'ivr', id: randomUUID() } },
+    before: { greeting: { text: 'Hi' }, options: [{ key: 1 }] },
+    after: { greeting: { text: 'Hello' }, options: [{ key: 1 }, { key: 2 }] },
+  });
+  const expected = {
+    'greeting.text': { from: 'Hi', to: 'Hello' },
+    'options.1.key': { from: null, to: 2 },
+  };
+  expect([body.diff, body.warnings]).toEqual([expected, []]);
+  expect((await read(key, body.id)).body.diff).toEqual(expected);
+  await expectLogIntact(service, tenantId);
+});
+
+test('what is not recordable is refused with a sentence, and nothing is stored', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const { status, body } = await record(key, {
+    action: 'view',
+    resource: { type: 'wallboard', id: randomUUID() },
+  });
+  expect([status, body.code]).toEqual([422, 'not_recordable']);
+  expect(body.detail).toContain('wallboard');
+  await expectLogIntact(service, tenantId);
+});
+
+test('the log counts every event once, in the order it was taken, across several tiles', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const answers = await Promise.all(Array.from({ length: 600 }, () => record(key)));
+  const sequences = answers.map(({ body }) => body.sequence as number);
+  expect([...sequences].sort((a, b) => a - b)).toEqual(
+    Array.from({ length: 600 }, (_, at) => at + 2),
+  );
+  await expectLogIntact(service, tenantId);
+});
+
+test('receive times never go back, even when the clock does', async () => {
+  const { id: tenantId, key } = await service.tenant();
+  const first = await record(key);
+  clock.now -= 60_000;
+  const second = await record(key);
+  clock.now += 60_000;
+  expect(second.body.receivedAt).toBe(first.body.receivedAt);
+  await expectLogIntact(service, tenantId);
+});

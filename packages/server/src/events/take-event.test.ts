@@ -1,0 +1,485 @@
+import { eventIdFromUuid, eventUuid, uuidTimeMs } from '@indelible/protocol';
+import { expect, test } from 'vitest';
+import {
+  actorWith,
+  boundTenantId,
+  nowMs,
+  refused,
+  refusedRaw,
+  taken,
+} from '../testing/take-context.ts';
+
+const idAt = (timeMs: number) => eventIdFromUuid(eventUuid(timeMs, new Uint8Array(10).fill(7)));
+const iso = (timeMs: number) => new Date(timeMs).toISOString();
+const minute = 60_000;
+
+test('an id that was sent is kept, and its millisecond is the timestamp', () => {
+  const id = idAt(nowMs - 5);
+  const { event } = taken({ id });
+  expect(eventIdFromUuid(event.uuid)).toBe(id);
+  expect(uuidTimeMs(event.uuid)).toBe(nowMs - 5);
+});
+
+test('an id and a timestamp of the same millisecond agree, whatever the offset and finer digits', () => {
+  const id = idAt(nowMs);
+  for (const timestamp of [
+    iso(nowMs),
+    '2025-09-03T12:00:00.123+02:00',
+    '2025-09-03T05:30:00.123999-0430',
+    '2025-09-03T10:00:00.123',
+  ]) {
+    expect(eventIdFromUuid(taken({ id, timestamp }).event.uuid)).toBe(id);
+  }
+});
+
+test('with a timestamp alone the id is made from it; with neither, both are now', () => {
+  expect(uuidTimeMs(taken({ timestamp: '2020-01-01T00:00:00.001Z' }).event.uuid)).toBe(
+    Date.UTC(2020, 0, 1, 0, 0, 0, 1),
+  );
+  expect(uuidTimeMs(taken().event.uuid)).toBe(nowMs);
+  expect(taken().event.uuid).not.toBe(taken().event.uuid);
+});
+
+test('an id whose time differs from the timestamp by one millisecond is a mismatch', () => {
+  for (const difference of [-1, 1]) {
+    expect(refused({ id: idAt(nowMs), timestamp: iso(nowMs + difference) })).toEqual({
+      code: 'id_timestamp_mismatch',
+      detail: 'differs from the time within the id',
+      errors: ['/timestamp id_timestamp_mismatch'],
+    });
+  }
+});
+
+test('an id that is not exactly a TypeID of a UUIDv7 with our prefix is refused', () => {
+  const id = idAt(nowMs);
+  const [prefix, suffix] = [id.slice(0, 10), id.slice(10)];
+  const version4 = eventIdFromUuid('7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a');
+  const otherVariant = eventIdFromUuid('01990f04-d97b-7abc-cdef-0123456789ab');
+  const malformed = [
+    ...['', 'x', suffix, `evt_${suffix}`, `EVT_AUDIT_${suffix}`, `evt_audit${suffix}`],
+    ...[prefix + suffix.toUpperCase(), `${id}0`, id.slice(0, -1), ` ${id}`, `${id}\n`],
+    ...[`${prefix}8${suffix.slice(1)}`, `${prefix}${suffix.slice(0, -1)}u`, `${id.slice(0, -1)}l`],
+    ...['01990f04-d97b-7abc-8def-0123456789ab', version4, otherVariant],
+  ];
+  for (const wrong of malformed) {
+    expect(refused({ id: wrong }).errors, wrong).toEqual(['/id invalid_format']);
+    expect(refused({ id: wrong }).code, wrong).toBe('validation_failed');
+  }
+  for (const wrong of [null, 5, true, {}, [id]]) {
+    expect(refused({ id: wrong }).errors).toEqual(['/id invalid_type']);
+  }
+});
+
+test('a moment is read with its offset; none means UTC, a date alone its midnight in UTC', () => {
+  for (const [timestamp, expected] of [
+    ['2025-09-03T10:00:00Z', '2025-09-03T10:00:00.000Z'],
+    ['2025-09-03t10:00:00z', '2025-09-03T10:00:00.000Z'],
+    ['2025-09-03T01:00:00.5+14:00', '2025-09-02T11:00:00.500Z'],
+    ['2025-09-02T23:59:59.999-09:30', '2025-09-03T09:29:59.999Z'],
+    ['2025-09-03T10:00', '2025-09-03T10:00:00.000Z'],
+    ['2025-09-03', '2025-09-03T00:00:00.000Z'],
+    ['2024-02-29T00:00:00.1239Z', '2024-02-29T00:00:00.123Z'],
+  ]) {
+    expect(iso(uuidTimeMs(taken({ timestamp }).event.uuid)), timestamp).toBe(expected);
+  }
+});
+
+test('what is no moment is refused', () => {
+  for (const timestamp of [
+    ...['', 'now', '2025-02-29', '2025-13-01', '2025-09-03 10:00:00', '2025-09-03T24:00:00Z'],
+    ...['2025-09-03T10:00:60Z', '1969-12-31T23:59:59.999Z', '03.09.2025', '1756893600123'],
+    ...['2025-09-03T10:00:00Z\n', "2025-09-03'--", '2025-09-03T10:00:00+25:00'],
+  ]) {
+    expect(refused({ timestamp }).errors, timestamp).toEqual(['/timestamp invalid_format']);
+  }
+  expect(refused({ timestamp: nowMs }).errors).toEqual(['/timestamp invalid_type']);
+  expect(refused({ timestamp: null }).errors).toEqual(['/timestamp invalid_type']);
+});
+
+test('a clock may be five minutes ahead and not a millisecond more', () => {
+  const edge = nowMs + 5 * minute;
+  expect(uuidTimeMs(taken({ timestamp: iso(edge) }).event.uuid)).toBe(edge);
+  expect(uuidTimeMs(taken({ id: idAt(edge) }).event.uuid)).toBe(edge);
+  expect(refused({ timestamp: iso(edge + 1) })).toEqual({
+    code: 'timestamp_in_future',
+    detail: 'is more than 5 minutes ahead',
+    errors: ['/timestamp timestamp_in_future'],
+  });
+  expect(refused({ id: idAt(edge + 1) }).errors).toEqual(['/id timestamp_in_future']);
+  expect(refused({ id: idAt(2 ** 48 - 1) }).code).toBe('timestamp_in_future');
+});
+
+test('a bound credential may leave its tenant out or name it in any case', () => {
+  expect(taken().event.tenantId).toBe(boundTenantId);
+  expect(taken({ tenantId: boundTenantId }).event.tenantId).toBe(boundTenantId);
+  expect(taken({ tenantId: boundTenantId.toUpperCase() }).event.tenantId).toBe(boundTenantId);
+});
+
+test('a bound credential that names another tenant is forbidden to', () => {
+  const tenantId = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeef';
+  expect(refused({ tenantId }).code).toBe('forbidden');
+  expect(refused({ tenantId: 'other' }).errors).toEqual(['/tenantId invalid_format']);
+  expect(refused({ tenantId: null }).errors).toEqual(['/tenantId invalid_type']);
+});
+
+test('a platform-bound credential must name the tenant', () => {
+  const platform = { boundTenantId: null };
+  expect(taken({ tenantId: boundTenantId.toUpperCase() }, platform).event.tenantId).toBe(
+    boundTenantId,
+  );
+  expect(refused({}, platform)).toMatchObject({
+    code: 'validation_failed',
+    errors: ['/tenantId required'],
+  });
+});
+
+test('actor and resource ids are any UUID in any case, kept in lower case', () => {
+  const { event } = taken({
+    actor: actorWith({ id: '7F9C2BA4-E88F-4A1B-9C3D-1F2E3D4C5B6A' }),
+    resource: { type: 'queue', id: '0B54A1DE-6E0F-4C66-A24C-2C4F6F2C7A11' },
+  });
+  expect(event.actorId).toBe('7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a');
+  expect(event.resourceId).toBe('0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11');
+  for (const id of ['', 'nobody', '7f9c2ba4e88f4a1b9c3d1f2e3d4c5b6a', `{${event.actorId}}`]) {
+    expect(refused({ actor: actorWith({ id }) }).errors, id).toEqual(['/actor/id invalid_format']);
+  }
+});
+
+test('the nil UUID stands for an unauthenticated actor', () => {
+  const nil = '00000000-0000-0000-0000-000000000000';
+  const { event } = taken({ actor: { id: nil, role: 'anonymous' }, action: 'login_failed' });
+  expect(event).toMatchObject({
+    actorId: nil,
+    actorEmail: null,
+    actorIp: null,
+    category: 'security',
+  });
+});
+
+test('an e-mail address is kept as it was written, or null; none is ever invented', () => {
+  for (const email of [
+    'ana@example.com',
+    'Ana+1@EXAMPLE.com',
+    'ü@bücher.example',
+    '"a"@b',
+    'a@b',
+  ]) {
+    expect(taken({ actor: actorWith({ email }) }).event.actorEmail).toBe(email);
+  }
+  for (const email of [null, '']) {
+    expect(taken({ actor: actorWith({ email }) }).event.actorEmail).toBeNull();
+  }
+  const { email: _, ...without } = actorWith({});
+  expect(taken({ actor: without }).event.actorEmail).toBeNull();
+  expect(
+    taken({ actor: actorWith({ email: `${'a'.repeat(318)}@b` }) }).event.actorEmail,
+  ).toHaveLength(320);
+});
+
+test('what is no e-mail address is refused', () => {
+  for (const email of [
+    'ana',
+    'ana@',
+    '@example.com',
+    'a b@c',
+    'a@b@c',
+    'a@b\n',
+    'a\u0007@b',
+    ' ',
+  ]) {
+    expect(refused({ actor: actorWith({ email }) }).errors, email).toEqual([
+      '/actor/email invalid_format',
+    ]);
+  }
+  expect(refused({ actor: actorWith({ email: `${'a'.repeat(319)}@b` }) }).errors).toEqual([
+    '/actor/email too_long',
+  ]);
+  expect(refused({ actor: actorWith({ email: 5 }) }).errors).toEqual(['/actor/email invalid_type']);
+});
+
+test('a role is one visible word of at most 64 characters, kept exactly', () => {
+  for (const role of ['admin', 'superadmin', 'Team-Lead', 'l2.support', 'Ärztin', 'r'.repeat(64)]) {
+    expect(taken({ actor: actorWith({ role }) }).event.actorRole).toBe(role);
+  }
+  for (const role of ['team lead', 'a\tb', 'admin\n', 'super\u200badmin', 'a\u001bb', ' ']) {
+    expect(refused({ actor: actorWith({ role }) }).errors, role).toEqual([
+      '/actor/role invalid_format',
+    ]);
+  }
+  expect(refused({ actor: actorWith({ role: 'r'.repeat(65) }) }).errors).toEqual([
+    '/actor/role too_long',
+  ]);
+  expect(refused({ actor: actorWith({ role: null }) }).errors).toEqual([
+    '/actor/role invalid_type',
+  ]);
+});
+
+test('an address is stored in the one form of RFC 5952', () => {
+  for (const [ip, canonical] of [
+    ['203.0.113.7', '203.0.113.7'],
+    ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
+    ['2001:0db8:0000:0001:0001:0001:0001:0001', '2001:db8:0:1:1:1:1:1'],
+    ['2001:db8:0:0:1:0:0:1', '2001:db8::1:0:0:1'],
+    ['2001:0:0:1:0:0:0:1', '2001:0:0:1::1'],
+    ['0:0:0:0:0:0:0:0', '::'],
+    ['1:0:0:0:0:0:0:0', '1::'],
+    ['::FFFF:203.0.113.7', '::ffff:203.0.113.7'],
+    ['::ffff:cb00:7107', '::ffff:203.0.113.7'],
+  ] as const) {
+    expect(taken({ actor: actorWith({ ip }) }).event.actorIp, ip).toBe(canonical);
+  }
+  for (const ip of [null, '']) {
+    expect(taken({ actor: actorWith({ ip }) }).event.actorIp).toBeNull();
+  }
+});
+
+test('what is no address is refused', () => {
+  for (const ip of [
+    ...['localhost', '1.2.3', '1.2.3.256', '01.2.3.4', '1.2.3.4/24', '1.2.3.4:80', '0x7f000001'],
+    ...['::1%eth0', '[::1]', '1::2::3', ' ::1', '2130706433', '12345::'],
+  ]) {
+    expect(refused({ actor: actorWith({ ip }) }).errors, ip).toEqual(['/actor/ip invalid_format']);
+  }
+  expect(refused({ actor: actorWith({ ip: 1 }) }).errors).toEqual(['/actor/ip invalid_type']);
+});
+
+test('a user agent is cut after 1,024 characters, never refused, and the warning says so', () => {
+  const of = (userAgent: unknown) => taken({ actor: actorWith({ userAgent }) });
+  expect(of('x'.repeat(1_024))).toMatchObject({
+    event: { actorUserAgent: 'x'.repeat(1_024) },
+    warnings: [],
+  });
+  expect(of('x'.repeat(1_025)).event.actorUserAgent).toBe('x'.repeat(1_024));
+  expect(of('x'.repeat(1_025)).warnings).toEqual(['truncated']);
+  expect(of('x'.repeat(500_000)).event.actorUserAgent).toHaveLength(1_024);
+  // Characters, not UTF-16 units: no half of a pair is left behind.
+  expect(of('😀'.repeat(1_024))).toMatchObject({
+    event: { actorUserAgent: '😀'.repeat(1_024) },
+    warnings: [],
+  });
+  expect(of('😀'.repeat(1_025)).event.actorUserAgent).toBe('😀'.repeat(1_024));
+  expect(of('').event.actorUserAgent).toBeNull();
+});
+
+test('empty strings in nullable fields mean null; in the others they are refused', () => {
+  const { event } = taken({
+    actor: actorWith({ email: '', ip: '', userAgent: '' }),
+    resource: { type: 'queue', id: boundTenantId, name: '' },
+    reason: '',
+  });
+  expect(event).toMatchObject({
+    ...{ actorEmail: null, actorIp: null, actorUserAgent: null },
+    ...{ resourceName: null, reason: null },
+  });
+  expect(refused({ action: '' }).errors).toEqual(['/action invalid_format']);
+  expect(refused({ actor: actorWith({ role: '' }) }).code).toBe('validation_failed');
+  expect(taken({ diff: { a: { from: '', to: 'x' } } }).event.diff).toBe(
+    '{"a":{"from":"","to":"x"}}',
+  );
+});
+
+test('the body that was sent is left as it was', () => {
+  const raw = { actor: { id: 'x', email: '' }, resource: { name: '' }, reason: '' };
+  refusedRaw(raw);
+  expect(raw).toEqual({ actor: { id: 'x', email: '' }, resource: { name: '' }, reason: '' });
+});
+
+test('actions and resource types are snake_case words of at most 64 characters', () => {
+  for (const word of ['create', 'login_failed', 'a', 'x2_3y', 'w'.repeat(64), 'constructor']) {
+    const resource = { type: word, id: boundTenantId };
+    expect(taken({ action: word, resource }).event).toMatchObject({
+      action: word,
+      resourceType: word,
+    });
+  }
+  for (const word of [
+    'Create',
+    'log in',
+    'a__b',
+    '_a',
+    'a_',
+    '2a',
+    'löschen',
+    'a-b',
+    'a\n',
+    'to_String',
+  ]) {
+    expect(refused({ action: word }).errors, word).toEqual(['/action invalid_format']);
+    expect(refused({ resource: { type: word, id: boundTenantId } }).errors, word).toEqual([
+      '/resource/type invalid_format',
+    ]);
+  }
+  expect(refused({ action: 'w'.repeat(65) }).errors).toEqual(['/action too_long']);
+});
+
+test('a name has at most 200 characters and a reason 1,000, counted as people count them', () => {
+  const named = (name: string) => ({ resource: { type: 'queue', id: boundTenantId, name } });
+  expect(taken(named('😀'.repeat(200))).event.resourceName).toBe('😀'.repeat(200));
+  expect(refused(named('x'.repeat(201))).errors).toEqual(['/resource/name too_long']);
+  expect(taken({ reason: '😀'.repeat(1_000) }).event.reason).toHaveLength(2_000);
+  expect(refused({ reason: 'x'.repeat(1_001) }).errors).toEqual(['/reason too_long']);
+});
+
+test('crossTenant is true exactly for a superadmin, whatever was sent with one', () => {
+  const superadmin = actorWith({ role: 'superadmin' });
+  for (const crossTenant of [undefined, false, true]) {
+    const sent = crossTenant === undefined ? {} : { crossTenant };
+    expect(taken({ actor: superadmin, ...sent }).event.crossTenant).toBe(true);
+  }
+  expect(taken({ crossTenant: false }).event.crossTenant).toBe(false);
+  expect(taken().event.crossTenant).toBe(false);
+});
+
+test('crossTenant true with another role is a mismatch: nobody is declared an operator by accident', () => {
+  for (const role of ['admin', 'Superadmin', 'superadmin2', 'operator']) {
+    expect(refused({ crossTenant: true, actor: actorWith({ role }) })).toMatchObject({
+      code: 'cross_tenant_mismatch',
+      errors: ['/crossTenant cross_tenant_mismatch'],
+    });
+  }
+  for (const crossTenant of ['true', 1, null]) {
+    expect(refused({ crossTenant }).errors).toEqual(['/crossTenant invalid_type']);
+  }
+});
+
+test('an operator event without a reason or an e-mail is recorded, with warnings that say so', () => {
+  const of = (email: string | null, reason: unknown) =>
+    taken({ actor: actorWith({ role: 'superadmin', email }), reason }).warnings;
+  expect(of('op@example.com', 'ticket 7')).toEqual([]);
+  for (const reason of [null, '', '   ', '\n\t']) {
+    expect(of('op@example.com', reason)).toEqual(['reason_missing']);
+  }
+  expect(of(null, 'ticket 7')).toEqual(['operator_email_missing']);
+  expect(of(null, null)).toEqual(['reason_missing', 'operator_email_missing']);
+  expect(taken({ actor: actorWith({ email: null }) }).warnings).toEqual([]);
+});
+
+test('the category follows from the action alone, unknown words are configuration', () => {
+  const actions = {
+    configuration: ['create', 'update', 'delete', 'publish', 'restore', 'reassign', 'constructor'],
+    data_access: ['access', 'read', 'view', 'list', 'search', 'play', 'download', 'export'],
+    security: [
+      ...['login', 'logout', 'login_failed', 'mfa_configured', 'password_changed'],
+      'session_forced',
+    ],
+    integration: ['connect', 'disconnect', 'push', 'send'],
+  };
+  for (const [category, words] of Object.entries(actions)) {
+    for (const action of words) expect(taken({ action }).event.category, action).toBe(category);
+  }
+});
+
+test('cross_tenant wins over every other category', () => {
+  for (const action of ['update', 'access', 'login', 'send', 'reassign']) {
+    expect(taken({ action, actor: actorWith({ role: 'superadmin' }) }).event.category).toBe(
+      'cross_tenant',
+    );
+  }
+});
+
+const resource = (type: string) => ({ resource: { type, id: boundTenantId } });
+
+test('every look at a dashboard, wallboard, softphone or page is refused with a sentence why', () => {
+  for (const action of ['access', 'view', 'read', 'refresh', 'heartbeat', 'page_view']) {
+    for (const type of ['dashboard', 'wallboard', 'softphone', 'page']) {
+      const { code, detail, errors } = refused({ action, ...resource(type) });
+      expect([code, errors], `${action} ${type}`).toEqual([
+        'not_recordable',
+        ['/action not_recordable'],
+      ]);
+      expect(detail).toMatch(/not (an )?audit events?: .{20,}/);
+    }
+  }
+});
+
+test('page views and heartbeats are refused on anything, and calls whatever is done to them', () => {
+  for (const action of ['page_view', 'heartbeat']) {
+    for (const type of ['queue', 'user', 'session']) {
+      expect(refused({ action, ...resource(type) }).code, `${action} ${type}`).toBe(
+        'not_recordable',
+      );
+    }
+  }
+  for (const action of ['create', 'update', 'delete', 'access', 'play', 'reassign']) {
+    const { code, detail } = refused({ action, ...resource('call') });
+    expect([code, detail], action).toEqual([
+      'not_recordable',
+      'Calls are not audit events: they live in the call-detail record store.',
+    ]);
+  }
+});
+
+test('changing the configuration of a dashboard is recordable, and so is looking at other things', () => {
+  for (const type of ['dashboard', 'wallboard', 'softphone', 'page']) {
+    for (const action of ['create', 'update', 'delete', 'publish', 'export']) {
+      expect(taken({ action, ...resource(type) }).event.resourceType).toBe(type);
+    }
+  }
+  for (const type of ['recording', 'call_recording', 'dashboard_config', 'transcript']) {
+    expect(taken({ action: 'access', ...resource(type) }).event.category).toBe('data_access');
+  }
+});
+
+test('everything that is wrong with an event is said at once', () => {
+  const { code, errors } = refusedRaw({
+    id: 'x',
+    timestamp: 'yesterday',
+    tenantId: 7,
+    actor: { email: 'nobody', role: '', ip: 'here', colour: 'red' },
+    action: 'Do It',
+    resource: { id: 'r', name: 'x'.repeat(201) },
+    diff: { a: { from: [], to: 1 }, b: { from: 1 }, c: 3 },
+    crossTenant: 'yes',
+    reason: 5,
+    before: [],
+    after: 'text',
+    extra: 1,
+  });
+  expect(code).toBe('validation_failed');
+  expect([...errors].sort()).toEqual(
+    [
+      ...['/id invalid_format', '/timestamp invalid_format', '/tenantId invalid_type'],
+      ...['/actor/id required', '/actor/email invalid_format', '/actor/role too_short'],
+      ...['/actor/role invalid_format', '/actor/ip invalid_format', '/actor/colour unknown_field'],
+      ...['/action invalid_format', '/resource/type required', '/resource/id invalid_format'],
+      ...['/resource/name too_long', '/diff/a/from invalid_type', '/diff/b/to required'],
+      ...['/diff/c invalid_type', '/crossTenant invalid_type', '/reason invalid_type'],
+      ...['/before invalid_type', '/after invalid_type', '/extra unknown_field'],
+    ].sort(),
+  );
+});
+
+test('several broken rules are one failed validation that names each', () => {
+  const { code, errors } = refused({
+    ...{ id: idAt(nowMs), timestamp: iso(nowMs - 1), crossTenant: true, action: 'heartbeat' },
+  });
+  expect(code).toBe('validation_failed');
+  expect(errors).toEqual([
+    '/timestamp id_timestamp_mismatch',
+    '/crossTenant cross_tenant_mismatch',
+    '/action not_recordable',
+  ]);
+});
+
+test('what is not an object is no event', () => {
+  for (const raw of [undefined, null, true, 0, '', 'event', [], [{}]]) {
+    expect(refusedRaw(raw).errors, JSON.stringify(raw)).toEqual([' invalid_type']);
+  }
+});
+
+test('who recorded it is the credential, and cannot be sent', () => {
+  expect(taken().event).toMatchObject({
+    recordedByKind: 'api_key',
+    recordedById: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11',
+  });
+  for (const output of [
+    'recordedBy',
+    'sequence',
+    'receivedAt',
+    'category',
+    'hasState',
+    'leafHash',
+  ]) {
+    expect(refused({ [output]: 1 }).errors).toEqual([`/${output} unknown_field`]);
+  }
+});

@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { isUuidV7, uuidTimeMs } from '@indelible/protocol';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createUuidSource } from './uuid-source.ts';
+
+const random = (bytes: number) => new Uint8Array(randomBytes(bytes));
+const noon = Date.UTC(2025, 8, 3, 12);
+
+test('every id is a UUIDv7 whose millisecond is the moment asked for', () => {
+  const newUuid = createUuidSource(random);
+  fc.assert(
+    fc.property(fc.nat({ max: 2 ** 48 - 1 }), (timeMs) => {
+      const uuid = newUuid(timeMs);
+      expect(isUuidV7(uuid)).toBe(true);
+      expect(uuidTimeMs(uuid)).toBe(timeMs);
+    }),
+  );
+});
+
+test('4,096 ids of one millisecond sort in the order in which they were made', () => {
+  const newUuid = createUuidSource(random);
+  const made = Array.from({ length: 4_096 }, () => newUuid(noon));
+  expect(made).toEqual([...made].sort());
+  expect(new Set(made).size).toBe(made.length);
+});
+
+test('beyond 4,096 ids in a millisecond they stay unique, and in that millisecond', () => {
+  const newUuid = createUuidSource(random);
+  const made = Array.from({ length: 6_000 }, () => newUuid(noon));
+  expect(new Set(made).size).toBe(made.length);
+  expect(made.every((uuid) => uuidTimeMs(uuid) === noon)).toBe(true);
+});
+
+test('two processes within one millisecond make different ids', () => {
+  const one = createUuidSource(random);
+  const other = createUuidSource(random);
+  expect(one(noon)).not.toBe(other(noon));
+});
+
+test('what a guess at the next id would need is random: 62 bits of each id differ', () => {
+  const newUuid = createUuidSource(random);
+  const tails = Array.from({ length: 1_000 }, (_, ms) => newUuid(noon + ms).slice(19));
+  expect(new Set(tails).size).toBe(tails.length);
+});

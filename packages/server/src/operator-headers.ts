@@ -1,0 +1,14 @@
+import { Type } from 'typebox';
+
+/** Headers of every call that reads a tenant's data; operators and platform-bound keys need them. */
+export const operatorHeaders = Type.Object({
+  'x-tenant-id': Type.Optional(
+    Type.String({ format: 'uuid', description: 'Operators: whose data.' }),
+  ),
+  'x-access-reason': Type.Optional(
+    Type.String({
+      description: 'Operators: why, percent-encoded UTF-8, 1-1,000 characters. The tenant sees it.',
+    }),
+  ),
+  'x-operator-email': Type.Optional(Type.String({ description: 'Platform keys: who is looking.' })),
+});

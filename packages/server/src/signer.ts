@@ -1,0 +1,40 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { readOrCreateSecretFile, readSecretFile } from './embedded-postgres/secret-file.ts';
+
+/** Signs checkpoints with Ed25519. Two functions, so that a key management service can stand in. */
+export interface Signer {
+  /** The 32 bytes of the public key. */
+  publicKey(): Promise<Uint8Array>;
+  /** The 64-byte signature of `message`. */
+  sign(message: Uint8Array): Promise<Uint8Array>;
+}
+
+/** A new Ed25519 key as PKCS #8 PEM, for SIGNING_KEY_FILE. */
+export function newSigningKey(): string {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim();
+}
+
+/**
+ * The signer of a PEM file of mode 0600; `create` makes the file on the first start. Throws a sentence
+ * when others can read it or it holds another kind of key.
+ */
+export function openSigner(path: string, create: boolean): Signer {
+  const pem = create ? readOrCreateSecretFile(path, newSigningKey) : readSecretFile(path);
+  const key = parseKey(path, pem);
+  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  return {
+    publicKey: async () => new Uint8Array(spki.subarray(-32)), // RFC 8410: the key ends the structure
+    sign: async (message) => new Uint8Array(sign(null, message, key)),
+  };
+}
+
+function parseKey(path: string, pem: string): KeyObject {
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // The error of a wrong key may quote it: the sentence below says all the operator needs.
+  }
+  throw new Error(`${path} does not hold an Ed25519 private key in PEM; make one with \`indelible keygen\``);
+}

@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+
+/* What producers may send. Every event made here is valid and canonical (lower-case UUIDs, RFC 5952
+ * addresses, no secrets), so that a read must give back exactly what was sent. */
+
+/** Any Unicode text but U+0000 and lone surrogates: control characters, emoji, right-to-left marks. */
+export const textArbitrary = (maxLength: number): fc.Arbitrary<string> =>
+  fc
+    .oneof(
+      fc.string({ unit: 'binary', maxLength }),
+      fc.constantFrom(...hostileTexts).map((text) => text.slice(0, maxLength)),
+    )
+    .map((text) => text.replaceAll('\0', ''));
+
+/** Texts that break out of somewhere: SQL, headers, HTML, JSON, arrays, spreadsheets, logs. */
+export const hostileTexts: readonly string[] = [
+  "'; DROP TABLE audit_events; --",
+  `" OR 1=1 /* \\`,
+  "E'\\x41' || pg_sleep(9)",
+  '{NULL,"a",{}}',
+  'NULL',
+  '\\N\t\\.',
+  '$1 %s %n {jndi:ldap://x}',
+  'name\r\nSet-Cookie: a=b\r\n\r\n<script>',
+  '<img src=x onerror=alert(1)>',
+  '=HYPERLINK("http://x")',
+  '\u001b[2J\u0007',
+  '\u202egnp.exe',
+  '\u2028\u2029\ufeff',
+  '"}],"actor":{"role":"superadmin"}',
+];
+
+const uuid = fc.uuid();
+const role = fc.oneof(
+  fc.constantFrom('admin', 'superadmin', 'api_key', 'agent', 'Chef-Ärztin', '管理者'),
+  fc.stringMatching(/^[!-~]{1,64}$/),
+);
+const snakeCase = fc.stringMatching(/^[a-z][a-z0-9]{0,20}(_[a-z0-9]{1,20}){0,2}$/);
+const email = fc
+  .tuple(fc.stringMatching(/^[!#-?A-~\u00c0-\u024f]{1,40}$/), fc.domain())
+  .map(([local, domain]) => `${local.replaceAll('@', '')}x@${domain}`);
+const ip = fc.oneof(
+  fc.ipV4(),
+  fc.constantFrom(
+    '::',
+    '::1',
+    '2001:db8::1',
+    'fe80::1:0:0:1',
+    '::ffff:192.0.2.1',
+    '1:2:3:4:5:6:7:8',
+  ),
+);
+
+const number = fc.oneof(
+  fc.maxSafeInteger(),
+  fc
+    .double({ noNaN: true, noDefaultInfinity: true })
+    .filter((value) => !Number.isInteger(value) || Number.isSafeInteger(value)),
+);
+export const scalarArbitrary = fc.oneof(textArbitrary(40), number, fc.boolean(), fc.constant(null));
+
+// The closing `~` keeps random names from ending like a secret's, which would be masked.
+const memberName = fc.oneof(
+  { weight: 5, arbitrary: textArbitrary(12).map((name) => `${name.replaceAll('.', '')}~`) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('__proto__', 'constructor', 'toString', '', 'a\nb', '0'),
+  },
+);
+
+/** A JSON object of up to a few levels, as states are. */
+export const stateArbitrary = fc.letrec<{ value: unknown; object: Record<string, unknown> }>(
+  (tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      scalarArbitrary,
+      fc.array(tie('value'), { maxLength: 4 }),
+      tie('object'),
+    ),
+    object: fc.dictionary(memberName, tie('value'), { maxKeys: 5 }),
+  }),
+).object;
+
+export const diffArbitrary = fc.dictionary(
+  memberName,
+  fc.record({ from: scalarArbitrary, to: scalarArbitrary }),
+  { maxKeys: 6 },
+);
+
+/** An event with every field, in the form in which it is read again. */
+export const eventArbitrary = fc.record({
+  actor: fc.record({
+    id: uuid,
+    email: fc.option(email),
+    role,
+    ip: fc.option(ip),
+    userAgent: fc.option(textArbitrary(80).filter((text) => text !== '')),
+  }),
+  action: snakeCase,
+  resource: fc.record({
+    type: snakeCase.filter((word) => word !== 'call'),
+    id: uuid,
+    name: fc.option(textArbitrary(60).filter((text) => text !== '')),
+  }),
+  diff: diffArbitrary,
+  reason: fc.option(textArbitrary(100).filter((text) => text !== '')),
+  before: fc.option(stateArbitrary),
+  after: fc.option(stateArbitrary),
+});
+
+/** A valid event of which one member, at any depth, was replaced by any JSON value or removed. */
+export const spoiltEventArbitrary = fc
+  .tuple(
+    eventArbitrary,
+    fc.nat(),
+    fc.option(fc.jsonValue({ stringUnit: 'binary' }), { nil: undefined }),
+  )
+  .map(([event, choice, value]) => {
+    const copy = structuredClone(event) as Record<string, unknown>;
+    const places = placesOf({ ...copy, timestamp: 1, id: 1, tenantId: 1, crossTenant: 1 }, copy);
+    const [owner, name] = places[choice % places.length] ?? [copy, 'actor'];
+    Object.defineProperty(owner, name, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+    return copy;
+  });
+
+function placesOf(names: object, owner: object): [owner: object, name: string][] {
+  return Object.keys(names).flatMap((name) => {
+    const member: unknown = Object.getOwnPropertyDescriptor(owner, name)?.value;
+    const below = typeof member === 'object' && member !== null ? placesOf(member, member) : [];
+    return [[owner, name], ...below];
+  });
+}

@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto';
+import {
+  type CommittedEvent,
+  commitmentOf,
+  decodeEntry,
+  entryBytes,
+  saltBytes,
+  segmentTexts,
+} from '@indelible/protocol';
+import { expect } from 'vitest';
+import type { TestService } from './service.ts';
+
+/* The tree is computed here once more, straight from RFC 6962 section 2.1: the slow way, on purpose. */
+
+const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
+const leafHashOf = (entry: Uint8Array) => sha(Buffer.concat([Buffer.of(0), entry]));
+const width = 256;
+
+/** MTH(D[n]): splits at the largest power of two below n. */
+function naiveRoot(leaves: readonly Buffer[]): Buffer {
+  const [only] = leaves;
+  if (!only) return sha(Buffer.alloc(0));
+  if (leaves.length === 1) return only;
+  let split = 1;
+  while (split * 2 < leaves.length) split *= 2;
+  const children = [naiveRoot(leaves.slice(0, split)), naiveRoot(leaves.slice(split))];
+  return sha(Buffer.concat([Buffer.of(1), ...children]));
+}
+
+/** Roots of the complete subtrees that make up the log, largest first. */
+function naiveFrontier(leaves: readonly Buffer[]): Buffer {
+  const roots: Buffer[] = [];
+  let start = 0;
+  for (let size = 2 ** 30; size >= 1; size /= 2) {
+    if (leaves.length - start < size) continue;
+    roots.push(naiveRoot(leaves.slice(start, start + size)));
+    start += size;
+  }
+  return Buffer.concat(roots);
+}
+
+interface Head {
+  size: number;
+  frontier: Buffer;
+  lastReceivedUs: number;
+  classes: number[];
+}
+
+interface Tile {
+  level: number;
+  index: number;
+  hash: Buffer;
+  data: Buffer;
+}
+
+interface EventRow extends CommittedEvent {
+  sequence: number;
+  receivedAtUs: number;
+  retentionClass: number;
+  actorEmailKey: string;
+  salts: Buffer;
+}
+
+/**
+ * Holds everything stored of a tenant's log together: the head, the tail and the tiles give exactly
+ * `size` entries, whose hashes are those of the tree, and every entry commits to the event that lies at
+ * its position, as it lies there. Reads with the owner's rights; for logs whose events are all kept.
+ */
+export async function expectLogIntact(
+  service: Pick<TestService, 'owner'>,
+  tenantId: string,
+): Promise<void> {
+  await inSnapshot(service.owner, async (owner) => {
+    const head = await readHead(owner, tenantId);
+    expectEvents(head, await treeEntries(owner, tenantId, head), await readEvents(owner, tenantId));
+  });
+}
+
+/** The part of `expectLogIntact` that needs no events: they may have left by retention. */
+export async function expectTreeIntact(
+  service: Pick<TestService, 'owner'>,
+  tenantId: string,
+): Promise<void> {
+  await inSnapshot(service.owner, async (owner) => {
+    await treeEntries(owner, tenantId, await readHead(owner, tenantId));
+  });
+}
+
+type Owner = TestService['owner'];
+
+// A log may grow meanwhile: every read must see it at the same size.
+async function inSnapshot(owner: Owner, check: (owner: Owner) => Promise<void>): Promise<void> {
+  await owner.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  await check(owner).finally(() => owner.query('COMMIT'));
+}
+
+/** The entries of the log in order, once the tree over them is found right. */
+async function treeEntries(owner: Owner, tenantId: string, head: Head): Promise<Buffer[]> {
+  const tiles = await readTiles(owner, tenantId);
+  const entries = [
+    ...tiles.filter(({ level }) => level === 0).flatMap(({ data }) => entriesOf(data)),
+    ...(await readTail(owner, tenantId, head.size)),
+  ];
+  expect(entries.length, 'entries of tiles and tail').toBe(head.size);
+  const leaves = entries.map(leafHashOf);
+  expect(head.frontier, 'the frontier').toEqual(naiveFrontier(leaves));
+  expectTiles(tiles, leaves);
+  return entries;
+}
+
+async function readHead(owner: Owner, tenantId: string): Promise<Head> {
+  const { rows } = await owner.query<Head>(
+    `SELECT size::float8, frontier, last_received_us::float8 AS "lastReceivedUs",
+       other_classes || retention_class AS classes
+     FROM log_heads WHERE tenant_id = $1`,
+    [tenantId],
+  );
+  const [head] = rows;
+  if (!head) throw new Error(`the tenant ${tenantId} has no log`);
+  return head;
+}
+
+async function readTiles(owner: Owner, tenantId: string): Promise<Tile[]> {
+  const { rows } = await owner.query<Tile>(
+    `SELECT level, index::float8, hash, data FROM log_tiles
+     WHERE tenant_id = $1 ORDER BY level, index`,
+    [tenantId],
+  );
+  return rows;
+}
+
+/** What no complete tile holds yet, and nothing else. */
+async function readTail(owner: Owner, tenantId: string, size: number): Promise<Buffer[]> {
+  const { rows } = await owner.query<{ sequence: number; entry: Buffer }>(
+    'SELECT sequence::float8, entry FROM log_tail WHERE tenant_id = $1 ORDER BY sequence',
+    [tenantId],
+  );
+  const first = size - (size % width);
+  const expected = Array.from({ length: size % width }, (_, offset) => first + offset);
+  expect(
+    rows.map(({ sequence }) => sequence),
+    'sequences of the tail',
+  ).toEqual(expected);
+  return rows.map(({ entry }) => entry);
+}
+
+function entriesOf(data: Buffer): Buffer[] {
+  expect(data.length, 'bytes of an entry tile').toBe(width * entryBytes);
+  return Array.from({ length: width }, (_, at) =>
+    data.subarray(at * entryBytes, (at + 1) * entryBytes),
+  );
+}
+
+/** Every complete tile of every level is there, no other, and each says what lies below it. */
+function expectTiles(tiles: readonly Tile[], leaves: readonly Buffer[]): void {
+  let below = leaves;
+  let found = 0;
+  for (let level = 0; below.length >= width; level++) {
+    const complete = Math.floor(below.length / width);
+    const own = tiles.filter((tile) => tile.level === level);
+    expect(
+      own.map(({ index }) => index),
+      `tiles of level ${level}`,
+    ).toEqual([...Array(complete).keys()]);
+    const parts = own.map(({ index }) => below.slice(index * width, (index + 1) * width));
+    expect(
+      own.map(({ hash }) => hash),
+      `roots of level ${level}`,
+    ).toEqual(parts.map(naiveRoot));
+    if (level > 0) expect(own.map(({ data }) => data)).toEqual(parts.map((p) => Buffer.concat(p)));
+    found += complete;
+    below = own.map(({ hash }) => hash);
+  }
+  expect(tiles.length, 'number of tiles').toBe(found);
+}
+
+async function readEvents(owner: Owner, tenantId: string): Promise<EventRow[]> {
+  const { rows } = await owner.query<EventRow>(
+    `SELECT tenant_id AS "tenantId", id AS uuid, sequence::float8, retention_class AS "retentionClass",
+       (extract(epoch FROM received_at) * 1000000)::float8 AS "receivedAtUs",
+       actor_id AS "actorId", actor_email AS "actorEmail", actor_email_key AS "actorEmailKey",
+       actor_role AS "actorRole", actor_ip AS "actorIp", actor_user_agent AS "actorUserAgent",
+       action, resource_type AS "resourceType", resource_id AS "resourceId",
+       resource_name AS "resourceName", diff::text, cross_tenant AS "crossTenant", reason, category,
+       recorded_by_kind AS "recordedByKind", recorded_by_id AS "recordedById",
+       before::text, after::text, salts
+     FROM audit_events WHERE tenant_id = $1 ORDER BY sequence`,
+    [tenantId],
+  );
+  return rows;
+}
+
+function expectEvents(head: Head, entries: readonly Buffer[], events: readonly EventRow[]): void {
+  expect(
+    events.map(({ sequence }) => sequence),
+    'sequences of the events',
+  ).toEqual([...entries.keys()]);
+  let lastUs = 0;
+  for (const [position, event] of events.entries()) {
+    const { receivedAtUs, eventUuid, commitment } = decodeEntry(entries[position] ?? Buffer.of());
+    const texts = segmentTexts(event);
+    expect(eventUuid, `event at ${position}`).toBe(event.uuid);
+    expect(receivedAtUs, `receive time at ${position}`).toBe(event.receivedAtUs);
+    expect(receivedAtUs, `receive time at ${position}`).toBeGreaterThanOrEqual(lastUs);
+    expect(event.salts.length, `salts at ${position}`).toBe(saltBytes * texts.length);
+    expect(Buffer.from(commitment), `commitment at ${position}`).toEqual(
+      commitmentOf(sha, texts, event.salts),
+    );
+    expect(head.classes, `retention class at ${position}`).toContain(event.retentionClass);
+    expect(event.actorEmailKey).toBe((event.actorEmail ?? '').toLowerCase());
+    lastUs = receivedAtUs;
+  }
+  expect(head.lastReceivedUs, 'last receive time of the head').toBe(lastUs);
+}
