@@ -10,6 +10,7 @@ import { serveCommand } from './commands/serve.ts';
 import { tailCommand } from './commands/tail.ts';
 import { tenantCommand } from './commands/tenant.ts';
 import { exitCodeOf, exitCodes, FindingError, UsageError } from './exit-codes.ts';
+import { endSoon } from './output.ts';
 import { visible } from './text.ts';
 
 /** The command line: reads arguments, runs one command, ends with its status. */
@@ -18,6 +19,7 @@ async function main(): Promise<void> {
     await buildProgram().parseAsync();
   } catch (error) {
     process.exitCode = statusOf(error);
+    endSoon();
     if (!(error instanceof CommanderError))
       process.stderr.write(`indelible: ${messageOf(error)}\n`);
   }

@@ -2,6 +2,7 @@ import { eventIdFromUuid, eventUuid, parseTimestamp } from '@indelible/protocol'
 import { serviceUrl } from './address.ts';
 import type * as Api from './api-types.ts';
 import { type ListQuery, listParams, type StatsQuery, statsParams } from './event-query.ts';
+import { type LogCalls, logCalls } from './log-calls.ts';
 import { createTransport, type Params, type Retry, type Transport } from './transport.ts';
 
 export interface ClientOptions {
@@ -50,6 +51,8 @@ export interface IndelibleClient {
     list(tenantId: string | null): AsyncGenerator<Api.ApiKey, void, undefined>;
     revoke(tenantId: string | null, keyId: string): Promise<void>;
   };
+  /** The tenant's log, as whoever verifies it reads it. */
+  log: LogCalls;
   /** Returns when the service can record and read. */
   ready(): Promise<void>;
 }
@@ -72,6 +75,7 @@ export function createClient(options: ClientOptions): IndelibleClient {
     ...readingCalls(send, options),
     tenants: tenantCalls(send, options),
     apiKeys: keyCalls(send),
+    log: logCalls(send, operatorHeaders(options)),
     ready: async () => void (await read(send, '/readyz')),
   };
 }

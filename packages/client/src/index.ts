@@ -6,4 +6,5 @@ export { backoffMs } from './backoff.ts';
 export { type ClientOptions, createClient, type IndelibleClient } from './client.ts';
 export { IndelibleError, UnreachableError } from './errors.ts';
 export type { ListQuery, StatsQuery } from './event-query.ts';
+export type { BodyPage, ConsistencyProof, LogCalls, LogKeys } from './log-calls.ts';
 export type { Retry } from './transport.ts';

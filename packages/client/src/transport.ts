@@ -35,9 +35,17 @@ export interface Call {
   headers?: Record<string, string>;
   /** Whether it may be sent again when its outcome is unknown. */
   idempotent: boolean;
+  /** Media type of an answer that is wanted as it is, a `RawAnswer`, in place of JSON. */
+  mediaType?: string;
 }
 
-/** Makes calls and returns their JSON (null for an empty answer). */
+/** An answer as it came, for what must not be read and written again on the way. */
+export interface RawAnswer {
+  bytes: Uint8Array;
+  headers: Headers;
+}
+
+/** Makes calls and returns their JSON (null for an empty answer), or a `RawAnswer`. */
 export type Transport = (call: Call) => Promise<unknown>;
 
 /** An attempt that failed: whether another one may help, and how long the service asks to wait. */
@@ -75,17 +83,18 @@ async function attemptOnce(
 ): Promise<{ answer: unknown } | { failure: Failure }> {
   const request = requestOf(call, options);
   let response: Response;
-  let text: string;
+  let bytes: Uint8Array;
   try {
     response = await options.fetch(addressOf(call, options.baseUrl), request);
-    text = await response.text();
+    bytes = new Uint8Array(await response.arrayBuffer());
   } catch (cause) {
     options.signal?.throwIfAborted();
     return { failure: { error: unreachable(cause, options), retryable: true, retryAfterMs: 0 } };
   }
-  const body = jsonOrUndefined(text);
-  if (response.ok && body !== undefined) return { answer: body };
   const { status, headers } = response;
+  if (response.ok && isRaw(call, headers)) return { answer: { bytes, headers } };
+  const body = jsonOrUndefined(bytes);
+  if (response.ok && call.mediaType === undefined && body !== undefined) return { answer: body };
   return {
     failure: {
       error: errorOfAnswer(status, body, headers.get('x-request-id')),
@@ -93,6 +102,11 @@ async function attemptOnce(
       retryAfterMs: retryAfterMs(headers.get('retry-after'), Date.now()),
     },
   };
+}
+
+/** Whether the answer is what the call wants as it is; a web page in its place is not. */
+function isRaw({ mediaType }: Call, headers: Headers): boolean {
+  return mediaType !== undefined && headers.get('content-type')?.split(';')[0] === mediaType;
 }
 
 function addressOf({ path, params = [] }: Call, baseUrl: string): string {
@@ -105,7 +119,7 @@ function requestOf(call: Call, { key, timeoutMs, signal }: TransportOptions): Re
   return {
     method: call.method,
     headers: {
-      accept: 'application/json',
+      accept: call.mediaType ?? 'application/json',
       ...(key === null ? {} : { authorization: `Bearer ${key}` }),
       ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...call.headers,
@@ -130,11 +144,11 @@ function networkReason(error: unknown): string {
   return error.cause === undefined ? error.message : networkReason(error.cause);
 }
 
-/** Undefined when the text is not JSON. */
-function jsonOrUndefined(text: string): unknown {
-  if (text === '') return null;
+/** Undefined when the bytes are not JSON. */
+function jsonOrUndefined(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return null;
   try {
-    return JSON.parse(text);
+    return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     return undefined;
   }

@@ -20,7 +20,7 @@ export function formatCheckpoint({ origin, size, root }: Checkpoint): string {
   return text;
 }
 
-const checkpointText = /^([^\n]+)\n(0|[1-9]\d{0,15})\n([^\n]{44})\n$/;
+const checkpointText = /^([^\n]{1,1000})\n(0|[1-9]\d{0,15})\n([^\n]{44})\n$/;
 
 /**
  * Reads the text of a checkpoint, which must still be shown to be signed (`openCheckpoint`). Throws

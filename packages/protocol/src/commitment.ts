@@ -38,16 +38,21 @@ const quote = JSON.stringify;
 /**
  * The RFC 8785 text of each segment, in the order of `segmentNames`; `state` is there only when the
  * event carries one. The field lists belong to entry version 1 and never change. Members are
- * written in sorted order by hand: this runs for every event recorded and verified.
+ * written in sorted order by hand: this runs for every event recorded and verified. A verifier gives
+ * `id` and `timestamp` as they were shown, so that they are checked like everything else.
  */
-export function segmentTexts(e: CommittedEvent): string[] {
+export function segmentTexts(
+  e: CommittedEvent,
+  id = eventIdFromUuid(e.uuid),
+  timestamp = formatTimestamp(uuidTimeMs(e.uuid)),
+): string[] {
   const change = `{"diff":${e.diff},"reason":${quote(e.reason)}}`;
   const event =
     `{"action":${quote(e.action)},"actor":{"id":"${e.actorId}","role":${quote(e.actorRole)}},` +
-    `"category":${quote(e.category)},"crossTenant":${e.crossTenant},"id":"${eventIdFromUuid(e.uuid)}",` +
+    `"category":${quote(e.category)},"crossTenant":${e.crossTenant},"id":${quote(id)},` +
     `"recordedBy":{"id":"${e.recordedById}","kind":${quote(e.recordedByKind)}},` +
     `"resource":{"id":"${e.resourceId}","type":${quote(e.resourceType)}},` +
-    `"tenantId":"${e.tenantId}","timestamp":"${formatTimestamp(uuidTimeMs(e.uuid))}"}`;
+    `"tenantId":"${e.tenantId}","timestamp":${quote(timestamp)}}`;
   const identity =
     `{"actor":{"email":${quote(e.actorEmail)},"ip":${quote(e.actorIp)},` +
     `"userAgent":${quote(e.actorUserAgent)}},"resource":{"name":${quote(e.resourceName)}}}`;
@@ -64,6 +69,9 @@ const namePrefixes = segmentNames.map((name) =>
   utf8.encode(`${String.fromCharCode(name.length)}${name}`),
 );
 
+// One buffer for all that is hashed here: allocating one a segment cost as much as the hashing.
+let scratch = new Uint8Array(4096);
+
 /** `H("audit-seg/v1\n" ‖ u8 len ‖ name ‖ salt ‖ text)` of the segment at this place of `segmentNames`. */
 export function segmentHash(
   sha: Sha256,
@@ -75,11 +83,12 @@ export function segmentHash(
   if (!prefix) throw new RangeError('no such segment');
   const head = prefix.length + salt.length;
   // UTF-8 takes at most three bytes a UTF-16 unit; what is not used is cut off below.
-  const bytes = new Uint8Array(head + text.length * 3);
-  bytes.set(prefix);
-  bytes.set(salt, prefix.length);
-  const { written } = utf8.encodeInto(text, bytes.subarray(head));
-  return sha(bytes.subarray(0, head + written));
+  const bytesMax = head + text.length * 3;
+  if (scratch.length < bytesMax) scratch = new Uint8Array(bytesMax);
+  scratch.set(prefix);
+  scratch.set(salt, prefix.length);
+  const { written } = utf8.encodeInto(text, scratch.subarray(head));
+  return sha(scratch.subarray(0, head + written));
 }
 
 /**
@@ -87,19 +96,16 @@ export function segmentHash(
  * be withheld or erased (its hash given instead) and the log still verifies.
  */
 export function commitmentOfHashes(sha: Sha256, hashes: readonly Uint8Array[]): Uint8Array {
-  const parts: Uint8Array[] = [contentPrefix];
-  hashes.forEach((hash, index) => {
-    const name = namePrefixes[index];
-    if (!name) throw new RangeError('no such segment');
-    parts.push(name, hash);
-  });
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    bytes.set(part, offset);
-    offset += part.length;
+  scratch.set(contentPrefix);
+  let offset = contentPrefix.length;
+  for (let index = 0; index < hashes.length; index += 1) {
+    const [name, hash] = [namePrefixes[index], hashes[index]];
+    if (!name || !hash) throw new RangeError('no such segment');
+    scratch.set(name, offset);
+    scratch.set(hash, offset + name.length);
+    offset += name.length + hash.length;
   }
-  return sha(bytes);
+  return sha(scratch.subarray(0, offset));
 }
 
 /** The commitment of an event whose salts are one run of 16 bytes a segment. */

@@ -33,79 +33,92 @@ export type SegmentHex = { [Name in SegmentName]?: string };
 /** Reads JSON text that will be proven; FormatError for what is no JSON or repeats a member name. */
 export function parseProvenJson(source: string | Uint8Array): unknown {
   const { value, duplicateKeys } = readStrictJson(source);
-  if (duplicateKeys.length > 0) throw new FormatError(`${duplicateKeys[0]} is there twice`);
+  const [repeated] = duplicateKeys;
+  if (repeated !== undefined)
+    throw new FormatError(`the member ${quoted(repeated)} is there twice`);
   return value;
 }
 
+// Without the engine's message, which repeats whatever the text holds.
 function readStrictJson(source: string | Uint8Array) {
   try {
     return parseStrictJson(source);
-  } catch (error) {
-    throw new FormatError(`it is not JSON (${error instanceof Error ? error.message : 'unknown'})`);
+  } catch {
+    throw new FormatError('it is not JSON in UTF-8');
   }
+}
+
+/** A name that somebody else chose, made fit for a message. */
+export function quoted(name: string): string {
+  return JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name);
 }
 
 /**
  * Takes apart `{event, salts, hashes?}`: a body line's JSON value, or that part of a proof. Throws
- * FormatError for any other member or type. A segment of which nothing is shown must be empty (null,
- * `{}`), for what stood there would be proven by nothing.
+ * FormatError for any other member or type. A segment of which only the hash is given must be empty
+ * (null, `{}`), for what stood there would be proven by nothing.
  */
 export function eventBodyOf(json: { event: unknown; salts: unknown; hashes?: unknown }): EventBody {
   const event = committedEventOf(json.event);
-  const salts = segmentBytes(json.salts, saltBytes, segmentNames, 'salts');
-  const hashes = segmentBytes(
-    json.hashes === undefined ? {} : json.hashes,
-    hashBytes,
-    withholdableSegments,
-    'hashes',
-  );
-  const isEmpty = [
-    event.diff === '{}' && event.reason === null,
-    false,
-    event.actorEmail === null &&
-      event.actorIp === null &&
-      event.actorUserAgent === null &&
-      event.resourceName === null,
-    event.before === null && event.after === null,
-  ];
-  for (const [index, name] of segmentNames.entries()) {
-    const [hasSalt, hasHash] = [salts[index] !== null, hashes[index] !== null];
-    if (hasSalt && hasHash) throw new FormatError(`${name} has both a salt and a hash`);
-    if (hasHash && !isEmpty[index]) throw new FormatError(`${name} is withheld and yet shown`);
-    // Only the state is absent from the commitment when it is empty.
-    const isNeeded = name !== 'state' || !isEmpty[index];
-    if (isNeeded && !hasSalt && !hasHash) throw new FormatError(`${name} has no salt`);
-    if (!isNeeded && hasSalt) throw new FormatError(`${name} has a salt, but is not there`);
+  const salts = segmentBytes(json.salts, saltBytes, 'salts');
+  const hashes = json.hashes === undefined ? noHashes : segmentBytes(json.hashes, hashBytes, 'hashes');
+  if (hashes[1]) throw new FormatError('the segment event cannot be withheld');
+  for (let index = 0; index < segmentNames.length; index += 1) {
+    const [salt, hash] = [salts[index], hashes[index]];
+    if (salt && hash) throw new FormatError(`${segmentNames[index]} has both a salt and a hash`);
+    if (hash && !isEmpty(event, index)) {
+      throw new FormatError(`${segmentNames[index]} is withheld and yet shown`);
+    }
+    // Only the state is left out of the commitment where it is empty.
+    const isNeeded = index !== stateIndex || !isEmpty(event, index);
+    if (isNeeded && !salt && !hash) throw new FormatError(`${segmentNames[index]} has no salt`);
+    if (!isNeeded && salt) throw new FormatError('there is a salt, but no state');
   }
   return { event, salts, hashes };
 }
 
-function segmentBytes(
-  value: unknown,
-  length: number,
-  names: readonly SegmentName[],
-  where: string,
-): (Uint8Array | null)[] {
-  const bytes: (Uint8Array | null)[] = [null, null, null, null];
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new FormatError(`${where} is no object`);
+const stateIndex = segmentNames.indexOf('state');
+const noHashes = [null, null, null, null];
+
+function isEmpty(event: ShownEvent, index: number): boolean {
+  switch (segmentNames[index]) {
+    case 'change':
+      return event.diff === '{}' && event.reason === null;
+    case 'identity':
+      return (
+        event.actorEmail === null &&
+        event.actorIp === null &&
+        event.actorUserAgent === null &&
+        event.resourceName === null
+      );
+    case 'state':
+      return event.before === null && event.after === null;
+    default:
+      return false;
   }
-  for (const [name, hex] of Object.entries(value)) {
-    if (!(names as readonly string[]).includes(name)) {
-      throw new FormatError(`${where} has the unknown segment ${name}`);
-    }
+}
+
+function segmentBytes(value: unknown, length: number, where: string): (Uint8Array | null)[] {
+  if (typeof value !== 'object' || value === null) throw new FormatError(`${where} is no object`);
+  const bytes: (Uint8Array | null)[] = [null, null, null, null];
+  let found = 0;
+  for (let index = 0; index < segmentNames.length; index += 1) {
+    const hex = (value as Record<string, unknown>)[segmentNames[index] ?? ''];
+    if (hex === undefined) continue;
     const parsed = typeof hex === 'string' ? parseHex(hex) : null;
     if (parsed?.length !== length) {
-      throw new FormatError(`${where} of ${name} is not ${length} bytes of hexadecimal`);
+      throw new FormatError(`${where}.${segmentNames[index]} is not ${length} bytes of hexadecimal`);
     }
-    bytes[segmentNames.indexOf(name as SegmentName)] = parsed;
+    bytes[index] = parsed;
+    found += 1;
   }
+  if (Object.keys(value).length > found) throw new FormatError(`${where} has an unknown segment`);
   return bytes;
 }
 
 /** Whether the event was recorded with a state, shown or not. */
 export function hasStateSegment({ salts, hashes }: EventBody): boolean {
-  return salts[3] !== null || hashes[3] !== null;
+  return Boolean(salts[stateIndex] ?? hashes[stateIndex]);
 }
 
 /** The segments that the body keeps back. */
@@ -115,7 +128,7 @@ export function withheldSegments({ hashes }: EventBody): WithholdableSegment[] {
 
 /** The commitment that the log's entry must hold for this body to be what was recorded. */
 export function commitmentOfBody(sha: Sha256, { event, salts, hashes }: EventBody): Uint8Array {
-  const texts = segmentTexts(event);
+  const texts = segmentTexts(event, event.id, event.timestamp);
   const segments: Uint8Array[] = [];
   for (let index = 0; index < segmentNames.length; index += 1) {
     const salt = salts[index];
@@ -134,8 +147,9 @@ export function parseBodyLine(source: string | Uint8Array): EventBody {
 /** As `parseBodyLine`, of the JSON value. */
 export function bodyLineOf(value: unknown): EventBody {
   if (typeof value !== 'object' || value === null) throw new FormatError('a body is an object');
-  const { event, salts, hashes, ...others } = value as Record<string, unknown>;
-  const [other] = Object.keys(others);
-  if (other !== undefined) throw new FormatError(`a body has no member ${other}`);
+  const { event, salts, hashes } = value as Record<string, unknown>;
+  if (Object.keys(value).length !== (hashes === undefined ? 2 : 3)) {
+    throw new FormatError('a body has members that it should not have');
+  }
   return eventBodyOf({ event, salts, hashes });
 }

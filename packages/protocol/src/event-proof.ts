@@ -9,6 +9,7 @@ import {
   eventBodyOf,
   hasStateSegment,
   parseProvenJson,
+  quoted,
   withheldSegments,
 } from './event-body.ts';
 import { FormatError } from './format-error.ts';
@@ -54,7 +55,7 @@ export function parseEventProof(source: string | Uint8Array): EventProof {
   if (typeof value !== 'object' || value === null) throw new FormatError('a proof is an object');
   const json = value as Record<string, unknown>;
   const other = Object.keys(json).find((name) => !proofMembers.includes(name));
-  if (other !== undefined) throw new FormatError(`a proof has no member ${other}`);
+  if (other !== undefined) throw new FormatError(`a proof has no member ${quoted(other)}`);
   const { event, salts, sequence, checkpoint, path } = json;
   if (!isSequence(sequence)) throw new FormatError('sequence is no place in a log');
   if (typeof checkpoint !== 'string') throw new FormatError('checkpoint is no text');

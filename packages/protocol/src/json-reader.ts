@@ -9,6 +9,11 @@ export interface StrictJson {
 // A duplicate below this depth, where nothing is accepted, is shown at its ancestor.
 const pointerLevelsMax = 64;
 
+interface Result {
+  value: unknown;
+  duplicates: Set<string>;
+}
+
 /** An open array or object; `name` is the member being read. */
 interface Level {
   container: unknown[] | Record<string, unknown>;
@@ -21,7 +26,7 @@ interface Level {
  * Uses a list instead of recursion, since text may nest without bound.
  */
 export function readJson(text: string): StrictJson {
-  const result: StrictJson = { value: undefined, duplicateKeys: [] };
+  const result: Result = { value: undefined, duplicates: new Set() };
   const levels: Level[] = [];
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at];
@@ -31,7 +36,7 @@ export function readJson(text: string): StrictJson {
     else if (character === '}' || character === ']') put(levels.pop()?.container, levels, result);
     else if (isScalarStart(character)) at = readScalar(text, at, levels, result);
   }
-  return { ...result, duplicateKeys: [...new Set(result.duplicateKeys)] };
+  return { value: result.value, duplicateKeys: [...result.duplicates] };
 }
 
 /** Of what stands outside strings and is no bracket: neither white space nor punctuation. */
@@ -40,7 +45,7 @@ function isScalarStart(character: string | undefined): boolean {
 }
 
 /** Reads a number, `true`, `false` or `null`; returns the position of its last character. */
-function readScalar(text: string, start: number, levels: Level[], result: StrictJson): number {
+function readScalar(text: string, start: number, levels: Level[], result: Result): number {
   const scalar = /[-+.\w]+/y;
   scalar.lastIndex = start;
   const [literal = ''] = scalar.exec(text) ?? [];
@@ -49,7 +54,7 @@ function readScalar(text: string, start: number, levels: Level[], result: Strict
 }
 
 /** Reads a name or a value; returns the position of its closing quote. */
-function readString(text: string, open: number, levels: Level[], result: StrictJson): number {
+function readString(text: string, open: number, levels: Level[], result: Result): number {
   const close = endOfString(text, open);
   const string = JSON.parse(text.slice(open, close + 1)) as string;
   const level = levels.at(-1);
@@ -58,8 +63,11 @@ function readString(text: string, open: number, levels: Level[], result: StrictJ
     return close;
   }
   level.name = string;
-  if (Object.hasOwn(level.container, string) && result.duplicateKeys.length < fieldProblemsMax) {
-    result.duplicateKeys.push(pointerOf(...levels.slice(0, pointerLevelsMax).map(tokenOf)));
+  if (Object.hasOwn(level.container, string)) {
+    const isListed = result.duplicates.size < fieldProblemsMax;
+    // Beyond the first 50 only the part of the text is told, lest the rest of a batch pass for clean.
+    const shown = levels.slice(0, isListed ? pointerLevelsMax : 2);
+    if (isListed || levels.length > 2) result.duplicates.add(pointerOf(...shown.map(tokenOf)));
   }
   return close;
 }
@@ -68,7 +76,7 @@ function tokenOf({ container, name }: Level): string | number {
   return Array.isArray(container) ? container.length : name;
 }
 
-function put(value: unknown, levels: Level[], result: StrictJson): void {
+function put(value: unknown, levels: Level[], result: Result): void {
   const level = levels.at(-1);
   if (level === undefined) result.value = value;
   else if (Array.isArray(level.container)) level.container.push(value);

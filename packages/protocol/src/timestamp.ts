@@ -30,11 +30,29 @@ export function parseTimestamp(text: string): number | null {
   return moment >= firstMs && moment <= lastMs ? moment : null;
 }
 
+const dayMs = 24 * 60 * minuteMs;
+const twoDigits = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, '0'));
+
+// The date of the day written last: events come day by day, and dates are the costly part.
+let lastDay = Number.NaN;
+let lastDate = '';
+
 /** `2025-09-03T10:00:00.123Z`. Throws RangeError outside the years 0 to 9999. */
 export function formatTimestamp(ms: number): string {
-  const text = new Date(ms).toISOString();
-  if (text.length !== 24) throw new RangeError('the year has more than four digits');
-  return text;
+  const whole = Math.trunc(ms);
+  const day = Math.floor(whole / dayMs);
+  if (day !== lastDay) {
+    const text = new Date(whole).toISOString();
+    if (text.length !== 24) throw new RangeError('the year has more than four digits');
+    [lastDay, lastDate] = [day, text.slice(0, 11)];
+  }
+  const time = whole - day * dayMs;
+  const hour = twoDigits[Math.floor(time / (60 * minuteMs))];
+  const minute = twoDigits[Math.floor(time / minuteMs) % 60];
+  const second = twoDigits[Math.floor(time / 1000) % 60];
+  const rest = time % 1000;
+  const zeros = rest < 10 ? '00' : rest < 100 ? '0' : '';
+  return `${lastDate}${hour}:${minute}:${second}.${zeros}${rest}Z`;
 }
 
 function dateMs(year: number, month: number, day: number): number | null {

@@ -2,12 +2,15 @@
 
 alter table installation add column log_origin text; -- host part of every origin; set once
 
+-- Who signed when. A key that is taken up again begins another window; windows never overlap.
 create table signing_keys (
-  public_key bytea primary key check (octet_length(public_key) = 32),
+  public_key bytea not null check (octet_length(public_key) = 32),
   not_before timestamptz not null,
-  not_after timestamptz,
-  announced boolean not null -- recorded in every log; the first key needs no announcement
+  not_after timestamptz check (not_after > not_before),
+  announced boolean not null, -- recorded in every log; the first key needs no announcement
+  primary key (public_key, not_before)
 );
+create unique index signing_key_in_use on signing_keys ((not_after is null)) where not_after is null;
 
 -- One row: the last round whose checkpoints are in the object store, and why signing and recording
 -- stand still, if they do.
@@ -48,11 +51,16 @@ begin
   end if;
 end $$;
 
--- Takes the round for this transaction, or returns nothing when another process has it.
-create function take_round() returns setof log_rounds
-language sql security definer set search_path = indelible, pg_temp as $$
-  select * from log_rounds for update skip locked
-$$;
+-- Takes the round for this transaction. Without wait, returns nothing when another process has it.
+create function take_round(wait boolean) returns setof log_rounds
+language plpgsql security definer set search_path = indelible, pg_temp as $$
+begin
+  if wait then
+    return query select * from log_rounds for update;
+  else
+    return query select * from log_rounds for update skip locked;
+  end if;
+end $$;
 
 -- Releases the checkpoints of a round that is in the object store. A log's size never shrinks; a log
 -- that was reopened begins again under its new id.
@@ -83,23 +91,26 @@ language sql security definer set search_path = indelible, pg_temp as $$
   update installation set log_origin = coalesce(log_origin, host) returning log_origin
 $$;
 
--- The key in use: the one before it ends when this one begins. Returns when it began, and whether the
--- logs have yet to be told.
+-- Makes this key the one in use: the one before it ends when this one begins, and never while a round
+-- is being signed. Returns when it began, and whether the logs have yet to be told.
 create function use_signing_key(key bytea, at timestamptz, out began timestamptz, out unannounced boolean)
 language plpgsql security definer set search_path = indelible, pg_temp as $$
 begin
-  perform pg_advisory_xact_lock(hashtext('indelible.use_signing_key'));
+  perform from log_rounds for update;
   if not exists (select from signing_keys where public_key = key and not_after is null) then
-    insert into signing_keys values (key, at, null, not exists (select from signing_keys))
-      on conflict (public_key) do update set not_before = at, not_after = null, announced = false;
-    update signing_keys set not_after = at where not_after is null and public_key <> key;
+    -- Behind every window there is, though the clock of this machine may be behind another's.
+    select greatest(at, max(not_before) + interval '1 millisecond') into began from signing_keys;
+    unannounced := exists (select from signing_keys);
+    update signing_keys set not_after = began where not_after is null;
+    insert into signing_keys values (key, began, null, not unannounced);
   end if;
-  select not_before, not announced into began, unannounced from signing_keys where public_key = key;
+  select not_before, not announced into began, unannounced from signing_keys
+    where public_key = key and not_after is null;
 end $$;
 
 create function signing_key_announced(key bytea) returns void
 language sql security definer set search_path = indelible, pg_temp as $$
-  update signing_keys set announced = true where public_key = key
+  update signing_keys set announced = true where public_key = key and not_after is null
 $$;
 
 alter table log_checkpoints enable row level security;

@@ -28,7 +28,7 @@ import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts'
 import { openOrigin } from './log/checkpoint.store.ts';
 import { announceKey, type RecordSelf } from './log/key-rotation.job.ts';
 import { logRoutes } from './log/routes.ts';
-import { openLog } from './log/store.ts';
+import { haltedSentence, logIsHalted, openLog } from './log/store.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { documentApi } from './openapi.ts';
 import type { ObjectStore } from './objects.ts';
@@ -128,7 +128,7 @@ async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics) {
   metrics.watchQueue(() => recorder.depth());
   const random = createRandom();
   const newUuid = createUuidSource(random);
-  const serviceId = await readServiceId(db);
+  const serviceId = await readServiceId(db.writer);
   const own = { sha, random, newUuid, catalogue, now, serviceId };
   const recordSelf: RecordSelf = async (tenantId, event, uuid) => {
     const [outcome] = await recorder.record([prepareOwn(own, tenantId, event, uuid)], null);
@@ -136,6 +136,7 @@ async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics) {
     if (outcome?.status === 'rejected' && outcome.code === 'unknown_tenant') {
       throw new AppError('not_found', 'there is no such tenant');
     }
+    if (outcome?.status === 'rejected' && outcome.detail === haltedSentence) throw logIsHalted();
     throw unavailable('this could not be recorded, so it was not done');
   };
   const recordAccess: RecordAccess = (tenantId, event) => recordSelf(tenantId, event);
@@ -159,9 +160,19 @@ async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordSelf: Reco
     },
     halted(reason) {
       metrics.checkpoints.halted(reason);
-      logger.fatal(reason);
+      if (reason === null) logger.warn('recording and signing go on');
+      else logger.fatal(reason);
     },
   };
-  await announceKey({ db, now, record: recordSelf, publicKey: await signer.publicKey() });
-  return new CheckpointJob({ db, sha, now, objects, signer, originHost, observer });
+  const tellLogs = () => announceKey({ db, now, record: recordSelf, signer });
+  return new CheckpointJob({
+    db,
+    sha,
+    now,
+    objects,
+    signer,
+    originHost,
+    announceKey: tellLogs,
+    observer,
+  });
 }

@@ -58,10 +58,7 @@ const accepted: [env: Environment, expected: Partial<Config>][] = [
   [{ MASKED_KEYS: 'iban, pin' }, { maskedKeys: [...defaultMaskedKeys, 'iban', 'pin'] }],
   [{ SENSITIVE_TYPES: 'ivr,did' }, { sensitiveTypes: ['ivr', 'did'] }],
   [{ RATE_LIMIT_PER_MINUTE: '1' }, { rateLimitPerMinute: 1 }],
-  [
-    { TRUST_PROXY: '10.0.0.0/8, ::1, loopback' },
-    { trustProxy: ['10.0.0.0/8', '::1', 'loopback'] },
-  ],
+  [{ TRUST_PROXY: '10.0.0.0/8, ::1, loopback' }, { trustProxy: ['10.0.0.0/8', '::1', 'loopback'] }],
   [{ METRICS_TOKEN: secret }, { metricsToken: secret }],
   [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
 ];
@@ -122,7 +119,10 @@ const refused: [env: Environment, named: string][] = [
   [{ PORT: '80.5' }, 'PORT'],
   [{ PUBLIC_URL: 'audit.example.com' }, 'PUBLIC_URL'],
   [{ PUBLIC_URL: 'ftp://audit.example.com' }, 'PUBLIC_URL'],
-  [{ DATABASE_URL: `mysql://app:${secret}@db/indelible`, PLATFORM_API_KEY: secret }, 'DATABASE_URL'],
+  [
+    { DATABASE_URL: `mysql://app:${secret}@db/indelible`, PLATFORM_API_KEY: secret },
+    'DATABASE_URL',
+  ],
   [{ DATABASE_URL: `app:${secret}@db`, PLATFORM_API_KEY: secret }, 'DATABASE_URL'],
   [{ DATABASE_URL: databaseUrl }, 'PLATFORM_API_KEY'],
   [{ DATABASE_OWNER_URL: databaseUrl }, 'DATABASE_URL'],
@@ -152,13 +152,16 @@ const refused: [env: Environment, named: string][] = [
   [{ ...outside, METRICS_TOKEN: undefined }, 'METRICS_TOKEN'],
 ];
 
-test.each(refused)('%o is refused in a sentence that names %s, without its secrets', (env, named) => {
-  let sentence = '';
-  try {
-    readConfig(env);
-  } catch (error) {
-    sentence = error instanceof Error ? error.message : String(error);
-  }
-  expect(sentence).toContain(named);
-  expect(sentence).not.toContain(secret.slice(0, 31));
-});
+test.each(refused)(
+  '%o is refused in a sentence that names %s, without its secrets',
+  (env, named) => {
+    let sentence = '';
+    try {
+      readConfig(env);
+    } catch (error) {
+      sentence = error instanceof Error ? error.message : String(error);
+    }
+    expect(sentence).toContain(named);
+    expect(sentence).not.toContain(secret.slice(0, 31));
+  },
+);

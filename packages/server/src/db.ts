@@ -96,7 +96,7 @@ export function openDatabase(
 }
 
 /** Runs `work` in a read-only snapshot that sees this tenant alone. */
-export function readTenant<T>(
+export async function readTenant<T>(
   db: Database,
   tenantId: string,
   work: (tx: TenantTx) => Promise<T>,
@@ -121,6 +121,18 @@ export function write<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Prom
 /** The same on recording's own connections, of which `recordingPlaces` may be taken at once. */
 export function record<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
   return transaction(db.recorder, 'BEGIN', work);
+}
+
+/**
+ * Runs `work` in one transaction as the owner of everything, on a connection of its own: maintenance,
+ * never the service. The login of `ownerUrl` must be able to become indelible_owner.
+ */
+export async function asOwner<T>(
+  ownerUrl: string,
+  work: (tx: WriterTx) => Promise<T>,
+): Promise<T> {
+  const pool = openPool(ownerUrl, 'indelible_owner', 1, () => {});
+  return transaction(pool, 'BEGIN', work).finally(() => pool.end());
 }
 
 async function transaction<T>(

@@ -11,7 +11,9 @@ export function answerWithId(http: FastifyInstance, metrics: Metrics): void {
     reply.header('x-content-type-options', 'nosniff');
   });
   http.addHook('onSend', async (request, reply, payload) => {
-    if (request.principal) reply.header('cache-control', 'no-store');
+    if (request.principal && !reply.hasHeader('cache-control')) {
+      reply.header('cache-control', 'no-store');
+    }
     return payload;
   });
   http.addHook('onResponse', async (request, reply) => {

@@ -238,7 +238,7 @@ test('a problem names its type, title, status, detail, code and request', async 
     type: 'urn:indelible:error:malformed_json',
     title: 'The body is not acceptable JSON',
     status: 400,
-    detail: 'the body is not valid JSON',
+    detail: 'the body is not valid JSON, or nested deeper than 200 levels',
     code: 'malformed_json',
     requestId: headers['x-request-id'],
   });

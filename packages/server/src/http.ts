@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { fieldProblemsMax, parseStrictJson } from '@indelible/protocol';
+import { fieldProblemsMax, jsonTextDepthMax, parseStrictJson } from '@indelible/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type {
   FastifyError,
@@ -57,7 +57,7 @@ export function acceptJsonOnly(app: FastifyInstance): void {
     if (request.duplicateKeys.length === 0 || request.routeOptions.config.judgesDuplicateKeys)
       return;
     throw new AppError('validation_failed', 'the body names a member twice', {
-      errors: request.duplicateKeys.map((path) => ({
+      errors: request.duplicateKeys.slice(0, fieldProblemsMax).map((path) => ({
         path,
         code: 'duplicate_key',
         message: 'is named twice',
@@ -76,7 +76,8 @@ function readJson(contentType: string, body: Buffer) {
     return parseStrictJson(body);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new AppError('malformed_json', 'the body is not valid JSON');
+    const detail = `the body is not valid JSON, or nested deeper than ${jsonTextDepthMax} levels`;
+    throw new AppError('malformed_json', detail);
   }
 }
 

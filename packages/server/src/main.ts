@@ -59,27 +59,27 @@ async function start(
   // Before the first request: a rewound database must not be written to.
   await app.checkpoints.tick();
   const url = await listen(app, config);
-  runCheckpoints(app);
+  const endCheckpoints = runCheckpoints(app);
   return {
     url,
     dataDir: config.dataDir,
     platformKeyFile,
     takenOver: embedded?.takenOver ?? false,
-    stop: stopOnce(app, db, embedded),
+    stop: once(async () => {
+      // The order matters: no new requests, then what was accepted, then its database.
+      await app.http.close();
+      await endCheckpoints();
+      await db.close();
+      await embedded?.stop();
+    }),
   };
 }
 
-function stopOnce(app: App, db: Database, embedded: EmbeddedPostgres | null): () => Promise<void> {
-  let stopped: Promise<void> | undefined;
-  const stop = async () => {
-    // The order matters: no new requests, then what was accepted, then its database.
-    await app.http.close();
-    await db.close();
-    await embedded?.stop();
-  };
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
   return () => {
-    stopped ??= stop();
-    return stopped;
+    done ??= work();
+    return done;
   };
 }
 
@@ -90,13 +90,13 @@ function openConfiguredSigner({ signingKeyFile, dataDir }: Config): Signer {
 
 const checkpointEveryMs = 10_000;
 
-/** Publishes what has grown every ten seconds, until the service closes. */
-function runCheckpoints({ http, checkpoints }: App): void {
+/** Publishes what has grown every ten seconds; the function returned ends that with a last time. */
+function runCheckpoints({ checkpoints }: App): () => Promise<void> {
   const timer = setInterval(() => void checkpoints.tick(), checkpointEveryMs);
-  http.addHook('onClose', async () => {
+  return () => {
     clearInterval(timer);
-    await checkpoints.tick();
-  });
+    return checkpoints.tick();
+  };
 }
 
 async function makeDataDir(dataDir: string): Promise<void> {

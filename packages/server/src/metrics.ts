@@ -96,6 +96,6 @@ function checkpointMetrics(registers: Registry[]): CheckpointObserver {
   return {
     published: (checkpoints) => published.inc(checkpoints),
     roundFailed: () => failures.inc(),
-    halted: () => halted.set(1),
+    halted: (reason) => halted.set(reason === null ? 0 : 1),
   };
 }

@@ -22,7 +22,10 @@ export async function migrate(
   try {
     await client.query('SELECT pg_advisory_lock($1)', [migratorsLock]);
     await requireVersion(client);
-    await makeRoles(client, new pg.Client({ connectionString: servingUrl }).user);
+    const servingLogin = new pg.Client({ connectionString: servingUrl }).user;
+    await makeRoles(client, servingLogin).catch((error: unknown) => {
+      throw new Error(`roles and schema cannot be made: ${connectionProblem(error)}`);
+    });
     await client.query('SET ROLE indelible_owner');
     await client.query('SET search_path = indelible');
     const applied = await applyPending(client);
@@ -115,8 +118,8 @@ async function migrationNames(): Promise<string[]> {
 }
 
 /** Migrations this release knows and the database lacks; the serving login may ask. */
-export async function pendingMigrations(pool: pg.Pool): Promise<string[]> {
-  const { rows } = await pool.query<{ name: string }>('SELECT name FROM migrations');
+export async function pendingMigrations(database: Pick<pg.Pool, 'query'>): Promise<string[]> {
+  const { rows } = await database.query<{ name: string }>('SELECT name FROM migrations');
   const done = new Set(rows.map((row) => row.name));
   return (await migrationNames()).filter((name) => !done.has(name));
 }

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { Registry } from 'prom-client';
 import { Type } from 'typebox';
 import type { Database } from './db.ts';
+import { haltReason } from './log/checkpoint.store.ts';
 import { AppError, unavailable } from './problem.ts';
 
 const Healthy = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
@@ -33,9 +34,12 @@ export function operationsRoutes(
       },
     },
     async () => {
-      await Promise.all([probe(deps.db.reader), probe(deps.db.writer)]).catch(() => {
+      // Whoever asks will not wait as long as a caller with work to be done.
+      const asked = Promise.all([probe(deps.db.reader, 2_000), haltReason(deps.db, 2_000)]);
+      const [, halted] = await asked.catch(() => {
         throw unavailable('the database is not available');
       });
+      if (halted !== null) throw unavailable('recording is stopped; the log of the service says why');
       return { status: 'ok' };
     },
   );
@@ -65,9 +69,8 @@ export function operationsRoutes(
   );
 }
 
-// Whoever asks will not wait as long as a caller with work to be done.
-async function probe(pool: pg.Pool): Promise<void> {
-  const question = { text: 'SELECT 1', query_timeout: 2_000 };
+async function probe(pool: pg.Pool, timeoutMs: number): Promise<void> {
+  const question = { text: 'SELECT 1', query_timeout: timeoutMs };
   await pool.query(question);
 }
 

@@ -91,12 +91,7 @@ test('bytes reach PostgreSQL as they are, empty ones too', () =>
   ));
 
 test('texts reach PostgreSQL as they are: empty, null, hostile and of every script', () =>
-  expectRoundTrips(
-    fc.option(textArbitrary(80), { nil: null }),
-    textArray,
-    'text',
-    (text) => text,
-  ));
+  expectRoundTrips(fc.option(textArbitrary(80), { nil: null }), textArray, 'text', (text) => text));
 
 test('JSON reaches PostgreSQL as the very text that was hashed', () =>
   expectRoundTrips(

@@ -9,6 +9,7 @@ import {
   withConnection,
 } from '../connection.ts';
 import { UsageError } from '../exit-codes.ts';
+import { print } from '../output.ts';
 import { aligned, jsonLine, visible } from '../text.ts';
 
 interface OwnerOptions extends ConnectionOptions {
@@ -77,7 +78,7 @@ function newKeyText({ id, name, scopes, expiresAt, key }: NewApiKey): string {
 async function listKeys(options: OwnerOptions, env: Environment) {
   const owner = ownerOf(options);
   for await (const key of connect(options, env).apiKeys.list(owner)) {
-    process.stdout.write(options.json ? jsonLine(key) : keyLine(key));
+    await print(options.json ? jsonLine(key) : keyLine(key));
   }
 }
 

@@ -12,8 +12,11 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
+
+// Each command is a process of its own, which takes its time on a busy machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-serve-'));
 // Root's PostgreSQL runs under another account, which has to pass through.
@@ -105,7 +108,7 @@ test('a signal during the start is obeyed once the start is over, and leaves no 
   const fresh = { ...env, DATA_DIR: join(folder, 'cut-off'), LOG_LEVEL: 'info' };
   const cli = new RunningCli(['serve'], { env: fresh, cwd: folder });
   running.push(cli);
-  await expect.poll(() => cli.stderr, { timeout: 30_000 }).toContain('making a database');
+  await expect.poll(() => cli.stderr, { timeout: 60_000 }).toContain('making a database');
   cli.process.kill('SIGTERM');
   expect((await cli.ended()).status).toBe(0);
   const data = join(folder, 'cut-off', 'postgresql', 'data');

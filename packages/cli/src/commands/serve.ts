@@ -2,7 +2,8 @@ import type { Service } from '@indelible/server';
 import { type Command, InvalidArgumentError } from 'commander';
 import { banner } from '../banner.ts';
 import type { Environment } from '../connection.ts';
-import { FindingError, UsageError } from '../exit-codes.ts';
+import { exitCodes, FindingError, UsageError } from '../exit-codes.ts';
+import { endSoon } from '../output.ts';
 import { jsonLine } from '../text.ts';
 
 const drainSecondsMax = 30;
@@ -34,7 +35,9 @@ async function serve(json: boolean, env: Environment): Promise<void> {
   const facts = { url, dataDir, platformKeyFile, takenOver };
   process.stdout.write(json ? jsonLine(facts) : banner(facts));
   await stopped;
-  await stopWithin(service);
+  process.stderr.write('stopping: what was accepted is still recorded\n');
+  await service.stop();
+  endSoon();
 }
 
 async function start(env: Environment): Promise<Service> {
@@ -49,23 +52,25 @@ async function start(env: Environment): Promise<Service> {
   });
 }
 
-/** Resolves at the first signal; npm passes on the Ctrl-C that the terminal has sent already. */
+/**
+ * Resolves at the first signal, from which on the process has 30 s to end. Further ones change
+ * nothing: npm passes on the Ctrl-C that the terminal has sent already.
+ */
 function stopSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => resolve());
+  let heard = false;
+  const hear = () => {
+    if (!heard) setTimeout(endAnyway, drainSecondsMax * 1_000).unref();
+    heard = true;
+    resolve();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, hear);
   return promise;
 }
 
-async function stopWithin(service: Service): Promise<void> {
-  const timer = setTimeout(() => {
-    process.stderr.write(
-      `indelible: not everything was settled within ${drainSecondsMax} s; ending anyway\n`,
-    );
-    process.exit(1);
-  }, drainSecondsMax * 1_000);
-  process.stderr.write('stopping: what was accepted is still recorded\n');
-  await service.stop();
-  clearTimeout(timer);
+function endAnyway(): void {
+  process.stderr.write(`indelible: not done within ${drainSecondsMax} s; ending anyway\n`);
+  process.exit(exitCodes.finding);
 }
 
 function sentenceOf(error: unknown): string {

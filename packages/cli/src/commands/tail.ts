@@ -10,6 +10,7 @@ import {
   withOperator,
 } from '../connection.ts';
 import { eventLine } from '../event-line.ts';
+import { print } from '../output.ts';
 import { jsonLine } from '../text.ts';
 
 interface TailOptions extends ConnectionOptions {
@@ -53,15 +54,15 @@ async function tail(options: TailOptions, env: Environment): Promise<void> {
     );
   }
   let last = after;
-  const show = (event: AuditEvent) => {
-    process.stdout.write(json ? jsonLine(event) : `${eventLine(event)}\n`);
+  const show = async (event: AuditEvent) => {
+    await print(json ? jsonLine(event) : `${eventLine(event)}\n`);
     last = event.sequence;
   };
-  if (after === undefined) for (const event of await newest(client, lines)) show(event);
-  else for await (const event of following(client, last)) show(event);
+  if (after === undefined) for (const event of await newest(client, lines)) await show(event);
+  else for await (const event of following(client, last)) await show(event);
   while (follow) {
     await delay(interval * 1_000);
-    for await (const event of following(client, last)) show(event);
+    for await (const event of following(client, last)) await show(event);
   }
 }
 

@@ -10,6 +10,7 @@ import {
   withConnection,
 } from '../connection.ts';
 import { UsageError } from '../exit-codes.ts';
+import { print } from '../output.ts';
 import { aligned, jsonLine, visible } from '../text.ts';
 
 interface CreateOptions extends ConnectionOptions {
@@ -78,7 +79,7 @@ async function listTenants(options: ConnectionOptions, env: Environment) {
     const { id, plan, name, legalHold } = tenant;
     const held = legalHold ? '  (legal hold)' : '';
     const line = `${id}  ${plan.padEnd(10)}  ${visible(name)}${held}\n`;
-    process.stdout.write(options.json ? jsonLine(tenant) : line);
+    await print(options.json ? jsonLine(tenant) : line);
   }
 }
 

@@ -17,12 +17,17 @@ const byteOrderMark = Buffer.from('\ufeff');
 
 /**
  * Cuts a stream of bytes into lines at `\n` or `\r\n`; a byte order mark in front is dropped, and the
- * last line needs no line break. However long a line is, little more than 600 KiB of it is held.
+ * last line needs no line break. However long a line is, little more than `bytesMax` of it is held.
  */
 export class LineSplitter {
+  readonly #bytesMax: number;
   #parts: Buffer[] = [];
   #bytes = 0;
   #number = 0;
+
+  constructor(bytesMax = lineBytesMax) {
+    this.#bytesMax = bytesMax;
+  }
 
   /** The lines that `chunk` completes. */
   *push(chunk: Buffer): Generator<Line, void, undefined> {
@@ -42,14 +47,15 @@ export class LineSplitter {
 
   #keep(part: Buffer): void {
     if (part.length === 0) return;
-    if (this.#bytes <= lineBytesMax) this.#parts.push(part);
+    if (this.#bytes <= this.#bytesMax) this.#parts.push(part);
     this.#bytes += part.length;
   }
 
   #cut(): Line {
     const [only] = this.#parts;
     const bytes = this.#parts.length === 1 && only ? only : Buffer.concat(this.#parts);
-    const tooLong = this.#bytes > lineBytesMax + 1 || contentOf(bytes).length > lineBytesMax;
+    const max = this.#bytesMax;
+    const tooLong = this.#bytes > max + 1 || contentOf(bytes).length > max;
     this.#parts = [];
     this.#bytes = 0;
     this.#number += 1;

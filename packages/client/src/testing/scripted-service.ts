@@ -9,6 +9,8 @@ export interface Answer {
   body?: unknown;
   /** Breaks the connection instead of answering. */
   hangUp?: boolean;
+  /** Takes the request and never answers. */
+  silent?: boolean;
 }
 
 export interface Received {
@@ -32,6 +34,7 @@ export async function scriptedService(answers: readonly Answer[]) {
       response.destroy();
       return;
     }
+    if (answer.silent) return;
     response.writeHead(answer.status ?? 200, answer.headers);
     response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {}));
   });

@@ -9,7 +9,7 @@ import {
 import { invalidKeyIds } from '../api-keys/store.ts';
 import { type Database, isUnavailable, record, recordingPlaces, type WriterTx } from '../db.ts';
 import { type LogHead, lockHeads, tenantsWithLog } from '../log/store.ts';
-import { unavailable } from '../problem.ts';
+import { AppError, unavailable } from '../problem.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
@@ -31,8 +31,11 @@ export interface FlushDeps {
   queueBytesMax: number;
 }
 
-/** How long a head may stay locked elsewhere until its events are refused: as long as a waiter waits. */
-const headWaitMsMax = 5_000;
+/**
+ * How long the events of a locked head wait for a place to wait in. Less than lock_timeout: when those
+ * who have the places give up, so do the ones behind them, and the places are free for others.
+ */
+const placeWaitMsMax = 4_000;
 
 /**
  * Group commit without a timer: a flush starts as soon as one of two places is free and takes what has
@@ -97,17 +100,17 @@ export class Recorder {
         .finally(() => this.#flushes--)
         .finally(() => this.#pump());
     }
+    // With more locked heads than places to wait in, the others' events must not wait for ever.
+    for (const item of this.#queue.takeOverdue(performance.now() - placeWaitMsMax)) {
+      item.settle(headIsLocked);
+    }
     while (this.#waiters < waiters) {
       const items = this.#queue.takeStuck();
-      if (items.length === 0) return;
+      if (items.length === 0) break;
       this.#waiters++;
       void this.#run(items, true)
         .finally(() => this.#waiters--)
         .finally(() => this.#pump());
-    }
-    // With more locked heads than places, nobody waits for those of the others.
-    for (const item of this.#queue.takeOverdue(performance.now() - headWaitMsMax)) {
-      item.settle(headIsLocked);
     }
   }
 
@@ -148,8 +151,7 @@ export class Recorder {
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
     const heads = await lockHeads(tx, [...groups.keys()], wait);
     // After the wait for the lock: a key that was revoked meanwhile records nothing more.
-    const revoked =
-      keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, now()) : new Set<string>();
+    const revoked = keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, now()) : new Set<string>();
     const settled = new Map<QueuedEvent, Outcome>();
     const skipped = await withoutHead(tx, groups, heads, settled);
     const work = heads.map((head) => {
@@ -173,11 +175,13 @@ export class Recorder {
   }
 
   /**
-   * A database that is away fails all of them with 503. Anything else may be the fault of one event:
-   * the flush is repeated tenant by tenant, then by halves, so that the bad one fails alone.
+   * A database that is away, or recording that is stopped, fails all of them with 503. Anything else
+   * may be the fault of one event: the flush is repeated tenant by tenant, then by halves, so that the
+   * bad one fails alone.
    */
   async #recover(items: QueuedEvent[], wait: boolean, error: unknown): Promise<QueuedEvent[]> {
-    if (isUnavailable(error) || items.length === 1) {
+    const concernsAll = isUnavailable(error) || error instanceof AppError;
+    if (concernsAll || items.length === 1) {
       this.#deps.observer.failed(error);
       const outcome = failure(error);
       for (const item of items) item.settle(outcome);
@@ -210,6 +214,7 @@ const rejected = (code: ErrorCode, detail: string): Outcome => ({
 const headIsLocked = rejected('unavailable', 'the log is busy; send the same id again');
 
 function failure(error: unknown): Outcome {
+  if (error instanceof AppError) return rejected(error.code, error.message);
   const state = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (isUnavailable(error))
     return rejected('unavailable', 'the database is not available; send the same id again');
@@ -218,7 +223,6 @@ function failure(error: unknown): Outcome {
     return rejected('validation_failed', 'the event cannot be stored as it is');
   return rejected('internal_error', 'the event was not recorded');
 }
-
 
 const unknownTenant = rejected('unknown_tenant', 'there is no such tenant; create it first');
 

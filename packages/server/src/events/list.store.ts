@@ -115,20 +115,30 @@ function branches(
   if (!lead) return ofEachClass([]);
   const { any = [], none = [] } = filter[lead] ?? {};
   const excluded = none.length > 0 ? [`NOT ${anyOf(lead, none, params)}`] : [];
-  const perValue = (column: string, values: string, more: readonly string[]) =>
-    `(SELECT e.* FROM unnest(${values}) AS wanted (value),
-       LATERAL (${ofEachClass([`${column} = wanted.value`, ...excluded, ...more])}) e)`;
+  return wantedValues(lead, any, params)
+    .map(({ column, values, more }) => {
+      const perValue = ofEachClass([`${column} = wanted.value`, ...excluded, ...more]);
+      return `(SELECT e.* FROM unnest(${values}) AS wanted (value), LATERAL (${perValue}) e)`;
+    })
+    .join(' UNION ALL ');
+}
+
+/** The columns to look the values up in: one, or two for users asked for by id and by e-mail. */
+function wantedValues(lead: Lead, any: readonly string[], params: Params) {
+  const wanted: { column: string; values: string; more: string[] }[] = [];
   const ids = any.filter(isUuid);
-  const words = any.filter((value) => !ids.includes(value));
-  const uuids = () => `${params.add(uuidArray(ids))}::uuid[]`;
-  const texts = () => `${params.add(textArray(words))}::text[]`;
-  if (lead !== 'user')
-    return perValue(facetColumns[lead], lead === 'resourceId' ? uuids() : texts(), []);
-  // An actor asked for by id and by e-mail must not come twice.
-  const once = ids.length > 0 ? [`NOT ${anyOf('user', ids, params)}`] : [];
-  const byId = ids.length > 0 ? [perValue('actor_id', uuids(), [])] : [];
-  const byEmail = words.length > 0 ? [perValue('actor_email_key', texts(), once)] : [];
-  return [...byId, ...byEmail].join(' UNION ALL ');
+  const words = any.filter((value) => !isUuid(value));
+  if (ids.length > 0) {
+    const column = lead === 'user' ? 'actor_id' : facetColumns[lead];
+    wanted.push({ column, values: `${params.add(uuidArray(ids))}::uuid[]`, more: [] });
+  }
+  if (words.length > 0) {
+    const column = lead === 'user' ? 'actor_email_key' : facetColumns[lead];
+    // An actor asked for both ways must not come twice.
+    const more = ids.length > 0 ? [`NOT ${anyOf(lead, ids, params)}`] : [];
+    wanted.push({ column, values: `${params.add(textArray(words))}::text[]`, more });
+  }
+  return wanted;
 }
 
 export interface CutPage extends ListedPage {

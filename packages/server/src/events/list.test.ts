@@ -151,6 +151,18 @@ test('a user is found by id and by e-mail in any case, and an event that matches
   expect(both.length).toBeGreaterThan(Math.max(byId.length, byEmail.length));
 });
 
+test.each([
+  ['ids alone', poolValues.user.filter((value) => !value.includes('@')).slice(0, 3)],
+  ['addresses alone', poolValues.user.filter((value) => value.includes('@')).slice(0, 3)],
+  ['strangers alone', ['90000000-0000-4000-8000-000000000000', 'stranger@example.com']],
+])('several users are found by %s', async (_, user) => {
+  for (const sort of ['timestamp', 'user'] as const) {
+    const expected = ids(naiveOrder(naiveMatches(stored, { user }), sort, 'desc'));
+    const query = queryOf({ user }, { sort, order: 'desc', limit: 500 });
+    expect(idsOf(await list(query))).toEqual(expected);
+  }
+});
+
 test('twenty values of a filter are one question, answered in order', async () => {
   const user = Array.from({ length: 15 }, (_, index) => `stranger${index}@example.com`);
   user.push(...poolValues.user.slice(0, 4), '!nobody@example.com');

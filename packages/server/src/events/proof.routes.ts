@@ -2,6 +2,7 @@ import {
   commitmentOf,
   encodeEntry,
   eventIdFromUuid,
+  formatTimestamp,
   formatTlogProof,
   inclusionProof,
   leafHash,
@@ -11,6 +12,7 @@ import {
   segmentNames,
   segmentTexts,
   uuidFromEventId,
+  uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -22,7 +24,7 @@ import { operatorHeaders } from '../operator-headers.ts';
 import { AppError } from '../problem.ts';
 import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
 import type { Visibility } from './filter-sql.store.ts';
-import { listEvents } from './list.store.ts';
+import { type ListedRow, listEvents } from './list.store.ts';
 import { eventJson, type StoredEvent } from './prepared-event.ts';
 import { getEvent, visibility } from './store.ts';
 
@@ -160,7 +162,8 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
         tags,
         summary: 'The bodies behind the log, with their salts',
         description:
-          'NDJSON lines `{event, salts}` in order of id, at most 2,000 events or 8 MiB; `Link: rel="next"` leads on.',
+          'NDJSON lines `{event, salts}` in order of id, at most 2,000 events or 8 MiB; `Link: rel="next"` leads on. ' +
+          '`Retention-Cutoff` is the first moment that the plan still shows: older bodies may be gone.',
         params: Type.Object({ logId: Type.String({ pattern: '^[0-9a-f]{32}$' }) }),
         querystring: Type.Object({ after: Type.Optional(Type.String({ description: 'An event id.' })) }),
         headers: operatorHeaders,
@@ -172,23 +175,33 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
     async (request, reply) => {
       const { logId } = request.params as { logId: string };
       const after = afterParam(request);
-      const { rows, more } = await readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+      const { rows, more, oldest } = await readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
         readTenant(deps.db, tenantId, async (tx) => {
           const log = await publishedCheckpoint(tx);
           const visible = await visibility(tx, deps.now());
           if (!visible || log?.logId.replaceAll('-', '') !== logId) throw new AppError('not_found', 'there is no such log');
-          return readBodies(tx, visible, after);
+          return { ...(await readBodies(tx, visible, after)), oldest: visible.oldest };
         }),
       );
+      reply.header('retention-cutoff', formatTimestamp(uuidTimeMs(oldest)));
       const last = rows.at(-1);
       if (more && last) {
         const next = `${deps.publicUrl()}/l/${logId}/events?after=${eventIdFromUuid(last.uuid)}`;
         reply.header('link', `<${next}>; rel="next"`);
       }
-      const lines = rows.map((row) => `{"event":${fullJson(row)},"salts":${JSON.stringify(saltsOf(row))}}\n`);
+      const lines = rows.map((row) => `{"event":${fullJson(asFound(row))},"salts":${JSON.stringify(saltsOf(row))}}\n`);
       return reply.type('application/x-ndjson').send(lines.join(''));
     },
   );
+}
+
+/**
+ * Searches by user look at a copy of the address, which no proof covers. Where the two differ, the copy
+ * is shown in place of the address, so that the body does not fit its entry and the damage is found.
+ */
+function asFound(row: ListedRow): StoredEvent {
+  const fits = row.emailKey === (row.actorEmail ?? '').toLowerCase();
+  return fits ? row : { ...row, actorEmail: row.emailKey };
 }
 
 function afterParam(request: FastifyRequest): string | null {

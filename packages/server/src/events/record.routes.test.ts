@@ -16,6 +16,7 @@ const service = await testService({ MASKED_KEYS: 'pukCode', SENSITIVE_TYPES: 'si
 afterAll(() => service.close());
 
 const { clock } = service;
+clock.now = Date.UTC(2026, 5, 15, 10, 30);
 const newId = (timeMs = clock.now) =>
   eventIdFromUuid(eventUuid(timeMs, crypto.getRandomValues(new Uint8Array(10))));
 const iso = (timeMs: number) => new Date(timeMs).toISOString();
@@ -138,6 +139,23 @@ test('two tenants may use the same id: neither sees, blocks or overwrites the ot
   expect((await read(other.key, id)).body.reason).toBe('other');
   await expectLogIntact(service, one.id);
   await expectLogIntact(service, other.id);
+});
+
+test('a retry is recognised after the tenant has changed its plan', async () => {
+  const { id: tenantId, key } = await service.tenant('Pro');
+  const id = newId();
+  const first = await record(key, { id });
+  for (const plan of ['Enterprise', 'Starter']) {
+    const changed = await service.call({
+      ...{ method: 'PUT', url: `/api/tenants/${tenantId}`, body: { plan } },
+      headers: { 'x-access-reason': 'contract%20change' },
+    });
+    expect(changed.body.plan).toBe(plan);
+    const again = await record(key, { id });
+    expect([again.status, again.text], plan).toEqual([200, first.text]);
+    expect((await record(key, { id, reason: 'other' })).status, plan).toBe(409);
+  }
+  await expectLogIntact(service, tenantId);
 });
 
 test('sixteen callers that record one id at once agree on one event', async () => {

@@ -195,7 +195,7 @@ function shortened(refusal: Refusal, problemsMax: number): Refusal {
 
 function takeFromBatch(raw: unknown, index: number, request: FastifyRequest, deps: RecordDeps) {
   const prefix = `/events/${index}`;
-  const repeated = request.duplicateKeys.filter((path) => path.startsWith(`${prefix}/`));
+  const repeated = request.duplicateKeys.filter((path) => `${path}/`.startsWith(`${prefix}/`));
   const refusal = duplicateKeyProblem(repeated.map((path) => path.slice(prefix.length)));
   return refusal ? { refusal } : take(raw, request, deps);
 }
@@ -227,10 +227,16 @@ function refuseWhenNothingGotThrough(results: readonly BatchResult[]): void {
   const tried = results.filter((result) => result.id !== undefined);
   const [code, ...others] = new Set(tried.map(({ error }) => error?.code));
   if (others.length > 0) return;
-  if (code === 'unavailable')
-    throw unavailable('the events could not be recorded just now; send the same ids again');
+  if (code === 'unavailable') throw unavailable(commonDetail(tried));
   if (code === 'unauthenticated')
     throw new AppError(code, 'the API key is revoked or expired; nothing was recorded');
+}
+
+/** Why none of them was recorded, if it is one reason. */
+function commonDetail(refused: readonly BatchResult[]): string {
+  const [detail, ...others] = new Set(refused.map(({ error }) => error?.detail));
+  if (detail !== undefined && others.length === 0) return detail;
+  return 'the events could not be recorded just now; send the same ids again';
 }
 
 function resultOf(
@@ -254,7 +260,7 @@ function resultOf(
 /** The events of a batch; the envelope itself must be right, or nothing of it is taken. */
 function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[] {
   const errors: FieldProblem[] = duplicateKeys
-    .filter((path) => !/^\/events\/\d+\//.test(path))
+    .filter((path) => !/^\/events\/\d+(\/|$)/.test(path))
     .map(namedTwice);
   const envelope = typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {};
   for (const key of Object.keys(envelope)) {

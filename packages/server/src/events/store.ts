@@ -1,5 +1,5 @@
 import { firstUuidAt, type Plan, retentionCutoff, type Sha256 } from '@indelible/protocol';
-import type { Database, TenantTx, WriterTx } from '../db.ts';
+import type { TenantTx, WriterTx } from '../db.ts';
 import { appendLogs, type LogAppend, type LogHead, planAppend } from '../log/store.ts';
 import {
   boolArray,
@@ -253,8 +253,8 @@ export async function visibility(tx: TenantTx, nowMs: number): Promise<Visibilit
 }
 
 /** Id of this installation, under which the service's own records stand. */
-export async function readServiceId(db: Database): Promise<string> {
-  const { rows } = await db.writer.query<{ id: string }>('SELECT id FROM installation');
+export async function readServiceId(writer: Pick<WriterTx, 'query'>): Promise<string> {
+  const { rows } = await writer.query<{ id: string }>('SELECT id FROM installation');
   if (!rows[0]) throw new Error('the database is not migrated; run `indelible migrate`');
   return rows[0].id;
 }

@@ -290,6 +290,7 @@ test('a state may be 32 levels deep and not 33', () => {
 test('no answer lists more than 50 problems, nor a long name in full', () => {
   const texts = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`k${at}`, '\ud800']));
   expect(refused({ before: texts, after: texts }).errors).toHaveLength(50);
+  expect(refused({ before: texts, action: '', extra: 1 }).errors).toHaveLength(50);
   const changes = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`k${at}`, {}]));
   expect(refused({ diff: changes }).errors).toHaveLength(50);
   const long = 'k'.repeat(100_000);

@@ -25,11 +25,13 @@ test('4,096 ids of one millisecond sort in the order in which they were made', (
   expect(new Set(made).size).toBe(made.length);
 });
 
-test('beyond 4,096 ids in a millisecond they stay unique, and in that millisecond', () => {
+test('beyond 4,096 ids in a millisecond they stay unique, in it, and behind the first ones', () => {
   const newUuid = createUuidSource(random);
   const made = Array.from({ length: 6_000 }, () => newUuid(noon));
   expect(new Set(made).size).toBe(made.length);
   expect(made.every((uuid) => uuidTimeMs(uuid) === noon)).toBe(true);
+  const before = made[4_094] ?? '';
+  expect(made.slice(4_095).every((uuid) => uuid > before)).toBe(true);
 });
 
 test('two processes within one millisecond make different ids', () => {

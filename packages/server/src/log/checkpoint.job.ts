@@ -1,12 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   createFrontier,
   formatCheckpoint,
   formatNote,
   noteKeyId,
-  rootAtSize,
   type Sha256,
 } from '@indelible/protocol';
-import { type Database, type TenantTx, type WriterTx, write } from '../db.ts';
+import { type Database, type WriterTx, write } from '../db.ts';
 import type { ObjectStore } from '../objects.ts';
 import { unavailable } from '../problem.ts';
 import type { Signer } from '../signer.ts';
@@ -14,13 +14,14 @@ import {
   type DirtyLog,
   dirtyLogs,
   haltLog,
-  headsByLogId,
   publishRound,
   type SignedCheckpoint,
+  type TakenRound,
   takeRound,
 } from './checkpoint.store.ts';
+import { contradiction, disagreement } from './guard.store.ts';
 import { originOf, readRound, roundName, writeRound } from './round.ts';
-import { treeNodes } from './tree.store.ts';
+import { logIsHalted } from './store.ts';
 
 export interface CheckpointDeps {
   db: Database;
@@ -30,30 +31,44 @@ export interface CheckpointDeps {
   signer: Signer;
   /** Host part of every origin. */
   originHost: string;
-  /** Hears of rounds that failed and of the halt. */
+  /** Makes the signer's key the one in use and tells the logs; may be called again when it threw. */
+  announceKey: () => Promise<void>;
   observer: CheckpointObserver;
 }
 
+/** Hears of rounds, and why the logs stand still, whoever found it (null: they do not, any more). */
 export interface CheckpointObserver {
   published(checkpoints: number): void;
   roundFailed(error: unknown): void;
-  halted(reason: string): void;
+  halted(reason: string | null): void;
+}
+
+/** What came of a round: the number of checkpoints released, or why the logs stand still. */
+interface RoundResult {
+  published: number;
+  halted: string | null;
 }
 
 const logsPerRound = 20_000;
-const onDemandEveryMs = 1_000;
+const demandEveryMs = 1_000;
+const demandWaitMsMax = 8_000;
 
 /**
  * Signs what the logs have come to, and guards against a rewound database. The order of a round
  * makes the guard: (1) take the round's number, (2) sign, (3) write `checkpoints/<round>` to the object
  * store unless it exists, (4) release. A crash between 3 and 4 leaves an object that agrees with the
- * logs: the next round takes it over. A database restored from an older backup counts its rounds from
+ * logs: the next round goes past it. A database restored from an older backup counts its rounds from
  * the past, meets an object that promises more than its logs hold, and recording stops.
  */
 export class CheckpointJob {
   readonly #deps: CheckpointDeps;
   #running: Promise<void> | null = null;
-  #lastDemandMs = 0;
+  #demanded: Promise<void> | null = null;
+  #startedMs = Number.NEGATIVE_INFINITY;
+  #halted: string | null = null;
+  /** Whether this process has compared the database with what was published. */
+  #guarded = false;
+  #keyAnnounced = false;
 
   constructor(deps: CheckpointDeps) {
     this.#deps = deps;
@@ -63,136 +78,159 @@ export class CheckpointJob {
     return this.#deps.originHost;
   }
 
-  /** One round; rounds of one process never overlap. Throws when the object store is away. */
-  round(): Promise<void> {
-    this.#running ??= this.#round().finally(() => {
+  /** A round that only reports its failure: for the timer. Signing waits, recording goes on. */
+  async tick(): Promise<void> {
+    // Another process that has the round guards as well as we do, but not before our first answer.
+    await this.#start(!this.#guarded).catch((error) => this.#deps.observer.roundFailed(error));
+  }
+
+  /**
+   * Resolves when a round has begun and ended after this call, so that it covers everything recorded
+   * before. At most one a second: who comes meanwhile waits for it with the others, about a second.
+   * Throws `unavailable` when nothing can be published, or not within 8 s.
+   */
+  async onDemand(): Promise<void> {
+    this.#demanded ??= this.#runDemanded();
+    const late = new AbortController();
+    const { signal } = late;
+    const timeout = delay(demandWaitMsMax, 'late', { signal }).catch(() => {});
+    const first = await Promise.race([this.#demanded, timeout]).finally(() => late.abort());
+    if (first === 'late') throw unavailable('the checkpoint is still being made; ask again');
+  }
+
+  async #runDemanded(): Promise<void> {
+    await delay(Math.max(0, this.#startedMs + demandEveryMs - performance.now()));
+    // A round that runs already may have looked before what the caller recorded.
+    while (this.#running) await this.#running.catch(() => {});
+    this.#demanded = null;
+    await this.#start(true).catch((error) => {
+      this.#deps.observer.roundFailed(error);
+      throw unavailable('no checkpoint can be published just now; recording goes on', 10);
+    });
+    if (this.#halted !== null) throw logIsHalted();
+  }
+
+  /** Rounds of one process never overlap. Throws when the object store or the database is away. */
+  #start(wait: boolean): Promise<void> {
+    if (this.#running) return this.#running;
+    this.#startedMs = performance.now();
+    this.#running = this.#round(wait).finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  /** A round that only logs its failure: for the timer. Signing waits, recording goes on. */
-  async tick(): Promise<void> {
-    await this.round().catch((error) => this.#deps.observer.roundFailed(error));
-  }
-
-  /** A round for a caller who needs a newer checkpoint; at most one a second. */
-  async onDemand(): Promise<void> {
-    const now = this.#deps.now();
-    if (this.#running === null && now - this.#lastDemandMs < onDemandEveryMs && now >= this.#lastDemandMs) {
-      throw unavailable('the checkpoint of this event is being made; ask again in a second');
+  async #round(wait: boolean): Promise<void> {
+    // A key is put to use, and that recorded in the logs, only once they are known not to be rewound.
+    if (!this.#keyAnnounced) {
+      const guarded = await this.#inRound(wait, async () => 0);
+      if (guarded === null || guarded.halted !== null) return;
+      this.#keyAnnounced = await this.#announceKey();
     }
-    this.#lastDemandMs = now;
-    await this.round().catch((error) => {
-      this.#deps.observer.roundFailed(error);
-      throw unavailable('no checkpoint can be published just now; recording goes on', 10);
-    });
+    for (;;) {
+      const result = await this.#inRound(wait, (tx, round, taken) =>
+        this.#publish(tx, round, taken.keyInUse),
+      );
+      this.#deps.observer.published(result?.published ?? 0);
+      if (result?.published !== logsPerRound) return;
+    }
   }
 
-  async #round(): Promise<void> {
-    const published = await write(this.#deps.db, async (tx) => {
-      const taken = await takeRound(tx);
-      if (!taken || taken.halted !== null) return 0;
-      const round = await this.#takeOver(tx, taken.round + 1);
-      return round === null ? 0 : this.#publish(tx, round);
+  // The logs may be told later: a log whose head is locked must not keep all others from being signed.
+  async #announceKey(): Promise<boolean> {
+    const { announceKey, observer } = this.#deps;
+    return announceKey().then(
+      () => true,
+      (error) => {
+        observer.roundFailed(error);
+        return false;
+      },
+    );
+  }
+
+  /** Runs `work` with the first free round; null when another process has the rounds. */
+  async #inRound(
+    wait: boolean,
+    work: (tx: WriterTx, round: number, taken: TakenRound) => Promise<number | string>,
+  ): Promise<RoundResult | null> {
+    const result = await write(this.#deps.db, async (tx): Promise<RoundResult | null> => {
+      const taken = await takeRound(tx, wait);
+      if (!taken || taken.halted !== null) return taken && { published: 0, halted: taken.halted };
+      const round = await this.#firstFree(tx, taken.round + 1);
+      const done = typeof round === 'string' ? round : await work(tx, round, taken);
+      if (typeof done === 'number') return { published: done, halted: null };
+      const halted = haltSentence(done);
+      await haltLog(tx, halted);
+      return { published: 0, halted };
     });
-    this.#deps.observer.published(published);
+    if (result) this.#look(result.halted);
+    return result;
+  }
+
+  #look(halted: string | null): void {
+    this.#guarded = true;
+    if (halted !== this.#halted) this.#deps.observer.halted(halted);
+    this.#halted = halted;
   }
 
   /**
-   * Goes past rounds that are in the store but not in the database. Returns the first free number,
-   * or null when one of them shows that the database has been rewound.
+   * Goes past rounds that are in the store but not in the database; what they promise is signed again
+   * with the next one, so nothing is ever released that somebody else wrote into the store. Returns
+   * the first free number, or what shows that the database has been rewound.
    */
-  async #takeOver(tx: WriterTx, first: number): Promise<number | null> {
+  async #firstFree(tx: WriterTx, first: number): Promise<number | string> {
+    const { objects, sha, now } = this.#deps;
     for (let round = first; ; round++) {
-      const body = await this.#deps.objects.get(roundName(round));
+      const body = await objects.get(roundName(round));
       if (body === null) return round;
-      const found = await this.#agreeing(tx, body);
-      if (typeof found === 'string') {
-        await this.#halt(tx, `checkpoint round ${round} is already published, and ${found}`);
-        return null;
-      }
-      await publishRound(tx, round, found, this.#deps.now());
+      const finding = await disagreement(tx, sha, readRound(round, body));
+      if (finding !== null) return `checkpoint round ${round} is already published, and ${finding}`;
+      await publishRound(tx, round, [], now());
     }
   }
 
-  /** The round's checkpoints when all of them agree with the logs as they are, else what does not. */
-  async #agreeing(tx: WriterTx, body: Uint8Array): Promise<SignedCheckpoint[] | string> {
-    const checkpoints = readRound(body);
-    const heads = await headsByLogId(tx, checkpoints.map((c) => c.logId));
-    const agreeing: SignedCheckpoint[] = [];
-    for (const { note, logId, checkpoint } of checkpoints) {
-      const { size, root } = checkpoint;
-      const head = heads.get(logId);
-      if (!head) return `the log ${logId} it names does not exist here`;
-      if (head.size < size) return `the log ${logId} has ${head.size} of the ${size} entries it promises`;
-      if (!equal(await this.#rootAt(tx, head.tenantId, size), root)) {
-        return `the first ${size} entries of the log ${logId} are others than it promises`;
-      }
-      agreeing.push({ tenantId: head.tenantId, logId, size, root, note });
-    }
-    return agreeing;
-  }
-
-  async #publish(tx: WriterTx, round: number): Promise<number> {
-    const { objects, now } = this.#deps;
+  /** Returns how many checkpoints it released, or what they would contradict. */
+  async #publish(
+    tx: WriterTx,
+    round: number,
+    keyInUse: Uint8Array | null,
+  ): Promise<number | string> {
+    const { objects, sha, now, signer } = this.#deps;
     const logs = await dirtyLogs(tx, logsPerRound);
     if (logs.length === 0) return 0;
-    const signed: SignedCheckpoint[] = [];
-    for (const log of logs) {
-      const damage = await this.#contradiction(tx, log);
-      if (damage === null) signed.push(await this.#sign(log));
-      else await this.#halt(tx, damage);
-      if (damage !== null) return 0;
+    const damage = await contradiction(tx, sha, logs);
+    if (damage !== null) return damage;
+    if (keyInUse === null || Buffer.compare(keyInUse, await signer.publicKey()) !== 0) {
+      throw new Error('another process signs with a newer key: restart this one with that key');
     }
+    const signed: SignedCheckpoint[] = [];
+    for (const log of logs) signed.push(await this.#sign(log));
     const at = new Date(now()).toISOString();
-    const body = writeRound({ round, at, notes: signed.map((each) => each.note) });
-    // Somebody else's object under this number is judged by the next round.
-    if (!(await objects.putIfAbsent(roundName(round), body))) return 0;
+    const notes = signed.map(({ note }) => note);
+    const name = roundName(round);
+    if (!(await objects.putIfAbsent(name, writeRound({ round, at, notes })))) {
+      throw new Error(`${name} came into the object store meanwhile: the next round judges it`);
+    }
     await publishRound(tx, round, signed, now());
     return signed.length;
-  }
-
-  /** A log must never sign what contradicts what it signed before (C2SP tlog-checkpoint). */
-  async #contradiction(tx: WriterTx, log: DirtyLog): Promise<string | null> {
-    if (log.signedSize === null || log.signedRoot === null) return null;
-    if (log.size < log.signedSize) {
-      return `the log ${log.logId} has ${log.size} entries, but ${log.signedSize} were published`;
-    }
-    if (equal(await this.#rootAt(tx, log.tenantId, log.signedSize), log.signedRoot)) return null;
-    return `the first ${log.signedSize} entries of the log ${log.logId} are not those that were published`;
-  }
-
-  async #rootAt(tx: WriterTx, tenantId: string, size: number): Promise<Uint8Array> {
-    const { sha } = this.#deps;
-    const reader: TenantTx = { tenantId, query: (query) => tx.query(query) };
-    return rootAtSize(sha, treeNodes(reader, sha), size).catch((error) => {
-      // What is not there cannot agree with what was published.
-      if (error instanceof RangeError) return new Uint8Array();
-      throw error;
-    });
   }
 
   async #sign(log: DirtyLog): Promise<SignedCheckpoint> {
     const { sha, signer, originHost } = this.#deps;
     const { tenantId, logId, size } = log;
     const origin = originOf(originHost, logId);
-    const root = createFrontier({ size, frontier: log.frontier }, sha).root();
+    const root = createFrontier(log, sha).root();
     const text = formatCheckpoint({ origin, size, root });
     const keyId = noteKeyId(sha, origin, await signer.publicKey());
     const signature = await signer.sign(new TextEncoder().encode(text));
-    return { tenantId, logId, size, root, note: formatNote(text, [{ name: origin, keyId, signature }]) };
-  }
-
-  async #halt(tx: WriterTx, finding: string): Promise<void> {
-    const reason =
-      `recording and signing are stopped: ${finding}. The database seems to have been restored from an ` +
-      'older backup, or its log was changed. Restore the newer one, or run `indelible log reopen`';
-    await haltLog(tx, reason);
-    this.#deps.observer.halted(reason);
+    const note = formatNote(text, [{ name: origin, keyId, signature }]);
+    return { tenantId, logId, size, root, note };
   }
 }
 
-function equal(a: Uint8Array, b: Uint8Array): boolean {
-  return Buffer.compare(a, b) === 0;
+function haltSentence(finding: string): string {
+  return (
+    `recording and signing are stopped: ${finding}. The database seems to have been restored from an ` +
+    'older backup, or its log was changed. Restore the newer one, or run `indelible log reopen`'
+  );
 }

@@ -1,4 +1,5 @@
-import type { TenantTx, WriterTx } from '../db.ts';
+import { tileWidth } from '@indelible/protocol';
+import type { Database, TenantTx, WriterTx } from '../db.ts';
 import { byteaArray, int8Array, textArray, uuidArray } from '../pg-arrays.ts';
 
 /** A checkpoint that is in the object store, or about to be. */
@@ -10,36 +11,70 @@ export interface SignedCheckpoint {
   note: string;
 }
 
-/** A log that has grown since its last checkpoint; `signed` is that one, of the same log id. */
+/** A log that is not where its last checkpoint left it; `signed…` is that one, of the same log id. */
 export interface DirtyLog {
   tenantId: string;
   logId: string;
+  /** 0 when the log's head is gone. */
   size: number;
   frontier: Buffer;
   signedSize: number | null;
   signedRoot: Buffer | null;
+  /** False when the newest entry is not stored. */
+  isStored: boolean;
 }
 
-/** Takes the next round for this transaction; null when another process has it. */
-export async function takeRound(tx: WriterTx): Promise<{ round: number; halted: string | null } | null> {
-  const { rows } = await tx.query<{ round: number; halted: string | null }>('SELECT round, halted FROM take_round()');
+export interface TakenRound {
+  /** The last round whose checkpoints are released. */
+  round: number;
+  /** Why recording and signing stand still, or null. */
+  halted: string | null;
+  /** The public key that may sign; null before the first. */
+  keyInUse: Buffer | null;
+}
+
+/**
+ * Takes the rounds for this transaction; null when another process has them. With `wait` it waits for
+ * that one, as long as lock_timeout lets it.
+ */
+export async function takeRound(tx: WriterTx, wait: boolean): Promise<TakenRound | null> {
+  const { rows } = await tx.query<TakenRound>({
+    name: 'take-round',
+    text: `SELECT round, halted, (SELECT public_key FROM signing_keys WHERE not_after IS NULL) AS "keyInUse"
+      FROM take_round($1)`,
+    values: [wait],
+  });
   return rows[0] ?? null;
 }
 
 /** Why recording and signing stand still, or null. */
-export async function haltReason(tx: WriterTx): Promise<string | null> {
-  const { rows } = await tx.query<{ halted: string | null }>('SELECT halted FROM log_rounds');
+export async function haltReason(db: Database, timeoutMs: number): Promise<string | null> {
+  const text = 'SELECT halted FROM log_rounds';
+  const question = { text, query_timeout: timeoutMs };
+  const { rows } = await db.writer.query<{ halted: string | null }>(question);
   return rows[0]?.halted ?? null;
 }
 
-/** Logs whose head is not the one last published, shorter ones included: those are damage. */
+/**
+ * Logs whose head is not the one last published, or whose newest entry is not stored. What is shorter
+ * than was published, or gone, is among them: that is damage.
+ */
 export async function dirtyLogs(tx: WriterTx, limit: number): Promise<DirtyLog[]> {
   const { rows } = await tx.query<DirtyLog>({
     name: 'dirty-logs',
-    text: `SELECT h.tenant_id AS "tenantId", h.log_id AS "logId", h.size, h.frontier,
-        c.size AS "signedSize", c.root AS "signedRoot"
-      FROM log_heads h LEFT JOIN log_checkpoints c ON c.tenant_id = h.tenant_id AND c.log_id = h.log_id
-      WHERE h.size > 0 AND h.size IS DISTINCT FROM c.size LIMIT $1`,
+    text: `SELECT * FROM (
+        SELECT tenant_id AS "tenantId", log_id AS "logId",
+          coalesce(h.size, 0) AS size, coalesce(h.frontier, '') AS frontier,
+          c.size AS "signedSize", c.root AS "signedRoot",
+          CASE WHEN coalesce(h.size, 0) = 0 THEN true
+            WHEN h.size % ${tileWidth} = 0 THEN EXISTS (SELECT FROM log_tiles t
+              WHERE t.tenant_id = h.tenant_id AND t.level = 0 AND t.index = h.size / ${tileWidth} - 1)
+            ELSE EXISTS (SELECT FROM log_tail t
+              WHERE t.tenant_id = h.tenant_id AND t.sequence = h.size - 1)
+          END AS "isStored"
+        FROM log_heads h FULL JOIN log_checkpoints c USING (tenant_id, log_id)
+      ) logs
+      WHERE size <> coalesce("signedSize", 0) OR NOT "isStored" LIMIT $1`,
     values: [limit],
   });
   return rows;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { importedEventUuid } from '@indelible/protocol';
 import { type Database, write } from '../db.ts';
 import type { OwnEvent } from '../own-event.ts';
+import type { Signer } from '../signer.ts';
 import { listTenants } from '../tenants/store.ts';
 import { signingKeyAnnounced, useSigningKey } from './checkpoint.store.ts';
 
@@ -19,9 +20,10 @@ export async function announceKey(deps: {
   db: Database;
   now: () => number;
   record: RecordSelf;
-  publicKey: Uint8Array;
+  signer: Signer;
 }): Promise<void> {
-  const { db, now, record, publicKey } = deps;
+  const { db, now, record, signer } = deps;
+  const publicKey = await signer.publicKey();
   const { beganMs, unannounced } = await write(db, (tx) => useSigningKey(tx, publicKey, now()));
   if (!unannounced) return;
   for (let from = firstTenant; ; ) {

@@ -2,13 +2,49 @@ import type { WriterTx } from '../db.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
+/** The last round the database knows, locked: no process signs while logs are reopened. */
 export async function lastRound(tx: WriterTx): Promise<number> {
   const { rows } = await tx.query<{ round: number }>('SELECT round FROM log_rounds FOR UPDATE');
   return rows[0]?.round ?? 0;
 }
 
-export async function clearHalt(tx: WriterTx): Promise<void> {
-  await tx.query('UPDATE log_rounds SET halted = NULL');
+/** Lets recording and signing go on, with the round that follows this one. */
+export async function resumeAfter(tx: WriterTx, round: number): Promise<void> {
+  await tx.query('UPDATE log_rounds SET round = $1, halted = NULL', [round]);
+}
+
+/** A log's head and what was last released of it: either may be missing. */
+export interface LogRecord {
+  tenantId: string;
+  logId: string;
+  head: { size: number; frontier: Buffer } | null;
+  released: { size: number; root: Buffer; note: string } | null;
+}
+
+/** Every log there is or of which a checkpoint was released. */
+export async function allLogs(tx: WriterTx): Promise<LogRecord[]> {
+  interface Row {
+    tenantId: string;
+    logId: string;
+    size: number | null;
+    frontier: Buffer | null;
+    releasedSize: number | null;
+    root: Buffer | null;
+    note: string | null;
+  }
+  const { rows } = await tx.query<Row>(
+    `SELECT tenant_id AS "tenantId", log_id AS "logId", h.size, frontier, c.size AS "releasedSize", root, note
+     FROM log_heads h FULL JOIN log_checkpoints c USING (tenant_id, log_id) ORDER BY tenant_id`,
+  );
+  return rows.map(({ tenantId, logId, size, frontier, releasedSize, root, note }) => ({
+    tenantId,
+    logId,
+    head: size === null || frontier === null ? null : { size, frontier },
+    released:
+      releasedSize === null || root === null || note === null
+        ? null
+        : { size: releasedSize, root, note },
+  }));
 }
 
 /** Gives the log a new id, and so a new origin; its entries stay. Returns the id. */
@@ -17,8 +53,13 @@ export async function beginAnew(tx: WriterTx, tenantId: string): Promise<string>
     'UPDATE log_heads SET log_id = gen_random_uuid() WHERE tenant_id = $1 RETURNING log_id AS "logId"',
     [tenantId],
   );
-  await tx.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [tenantId]);
   const [row] = rows;
   if (!row) throw new Error('the tenant has no log');
+  await forgetCheckpoint(tx, tenantId);
   return row.logId;
+}
+
+/** What was released stays in the object store; the database no longer answers for it. */
+export async function forgetCheckpoint(tx: WriterTx, tenantId: string): Promise<void> {
+  await tx.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [tenantId]);
 }

@@ -147,6 +147,11 @@ test('receive times never go back, though the clock does', () => {
 test('appending nothing changes nothing', () => {
   const head = headOfSize(300);
   const { newSize, frontier, leaves, tail, tiles } = planAppend(sha, head, [], nowMs);
-  expect({ newSize, leaves, tail, tiles }).toEqual({ newSize: 300, leaves: [], tail: [], tiles: [] });
+  expect({ newSize, leaves, tail, tiles }).toEqual({
+    newSize: 300,
+    leaves: [],
+    tail: [],
+    tiles: [],
+  });
   expect(frontier).toEqual(head.frontier);
 });

@@ -1,25 +1,37 @@
 import { entryBytes, tileWidth } from '@indelible/protocol';
 import type { TenantTx, WriterTx } from '../db.ts';
 import { byteaArray, int2Array, int8Array, uuidArray } from '../pg-arrays.ts';
+import { type AppError, unavailable } from '../problem.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
 
 export { type LogAppend, type LogHead, planAppend } from './sequencer.ts';
 
+/** What callers hear while the logs stand still: which log, and why, only the operator's log says. */
+export const haltedSentence =
+  'recording is stopped, because the log contradicts what was published of it: the operator must act';
+
+export const logIsHalted = (): AppError => unavailable(haltedSentence);
+
 /**
  * Locks the heads of these tenants until the transaction ends. Without `wait`, heads that another
- * flush holds are left out of the answer, as are tenants without a log.
+ * flush holds are left out of the answer, as are tenants without a log. Throws `unavailable` while
+ * recording is stopped.
  */
 export async function lockHeads(
   tx: WriterTx,
   tenantIds: readonly string[],
   wait: boolean,
 ): Promise<LogHead[]> {
-  const { rows } = await tx.query<LogHead>({
+  const query = {
     name: 'lock-heads',
     text: `SELECT tenant_id AS "tenantId", size, frontier, last_received_us AS "lastReceivedUs",
              retention_class AS "retentionClass", other_classes AS "otherClasses"
            FROM lock_heads($1, $2)`,
     values: [uuidArray(tenantIds), wait],
+  };
+  const { rows } = await tx.query<LogHead>(query).catch((error: unknown) => {
+    const isHalted = error instanceof Error && 'code' in error && error.code === 'IND01';
+    throw isHalted ? logIsHalted() : error;
   });
   return rows;
 }

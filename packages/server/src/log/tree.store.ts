@@ -8,67 +8,121 @@ import {
   tileWidth,
 } from '@indelible/protocol';
 import type { TenantTx } from '../db.ts';
-import { readEntries } from './store.ts';
+import { int2Array, int8Array, uuidArray } from '../pg-arrays.ts';
 
 /** Levels of the tree that one tile spans. */
 const tileHeight = 8;
 
-/**
- * The hashes of a tile as far as they exist (256 when it is full): leaf hashes at level 0, above them
- * the roots of the full tiles below. Read from what is stored, never from the events.
- */
-export async function tileHashes(tx: TenantTx, sha: Sha256, level: number, index: number): Promise<Uint8Array[]> {
-  const start = index * tileWidth;
-  if (level === 0) {
-    const entries = await readEntries(tx, start, start + tileWidth);
-    return entries.map((entry) => leafHash(sha, entry));
-  }
-  const { rows } = await tx.query<{ hash: Buffer }>({
-    name: 'tile-hashes',
-    text: `SELECT hash FROM log_tiles
-      WHERE tenant_id = $1 AND level = $2 AND index >= $3::bigint AND index < $3::bigint + ${tileWidth}
-      ORDER BY index`,
-    values: [tx.tenantId, level - 1, start],
-  });
-  return rows.map((row) => row.hash);
+type Query = Pick<TenantTx, 'query'>;
+
+interface TilePlace {
+  tenantId: string;
+  level: number;
+  index: number;
 }
 
 /**
- * Nodes of the tenant's tree for proofs; each tile is read once a source. Throws RangeError for a
- * subtree that is not complete.
+ * What is stored of these tiles, in the order given: entries of 60 bytes at level 0, hashes above. A
+ * tile of which a part is missing in between counts as empty: nothing may be mistaken for its neighbour.
  */
-export function treeNodes(tx: TenantTx, sha: Sha256): GetNode {
+async function readTiles(tx: Query, tiles: readonly TilePlace[]): Promise<Buffer[]> {
+  const { rows } = await tx.query<{ data: Buffer | null }>({
+    name: 'read-tiles',
+    text: `SELECT CASE WHEN w.level = 0 THEN coalesce(
+          (SELECT t.data FROM log_tiles t
+            WHERE t.tenant_id = w.tenant AND t.level = 0 AND t.index = w.index),
+          (SELECT string_agg(t.entry, '' ORDER BY t.sequence) FROM log_tail t
+            WHERE t.tenant_id = w.tenant AND t.sequence >= w.first AND t.sequence < w.first + ${tileWidth}
+            HAVING min(t.sequence) = w.first AND max(t.sequence) = w.first + count(*) - 1))
+        ELSE (SELECT string_agg(t.hash, '' ORDER BY t.index) FROM log_tiles t
+            WHERE t.tenant_id = w.tenant AND t.level = w.level - 1
+              AND t.index >= w.first AND t.index < w.first + ${tileWidth}
+            HAVING min(t.index) = w.first AND max(t.index) = w.first + count(*) - 1)
+        END AS data
+      FROM (SELECT *, index * ${tileWidth} AS first FROM unnest($1::uuid[], $2::int2[], $3::int8[])
+        WITH ORDINALITY AS asked (tenant, level, index, place)) w
+      ORDER BY place`,
+    values: [
+      uuidArray(tiles.map(({ tenantId }) => tenantId)),
+      int2Array(tiles.map(({ level }) => level)),
+      int8Array(tiles.map(({ index }) => index)),
+    ],
+  });
+  return rows.map(({ data }) => data ?? Buffer.alloc(0));
+}
+
+function parts(data: Buffer, size: number): Buffer[] {
+  return Array.from({ length: data.length / size }, (_, at) =>
+    data.subarray(at * size, (at + 1) * size),
+  );
+}
+
+/** The hashes of a tile as far as they exist: leaf hashes at level 0, roots of full tiles above. */
+function tileHashes(sha: Sha256, level: number, data: Buffer): Uint8Array[] {
+  if (level > 0) return parts(data, hashBytes);
+  return parts(data, entryBytes).map((entry) => leafHash(sha, entry));
+}
+
+/**
+ * Nodes of the trees of any logs, for proofs. Whatever is asked for in one turn is read by one
+ * statement, and each tile once: a proof takes one round trip, and so do those of many logs. Throws
+ * RangeError for a subtree that is not complete.
+ */
+export function treeReader(tx: Query, sha: Sha256): (tenantId: string) => GetNode {
   const tiles = new Map<string, Promise<Uint8Array[]>>();
-  return async (level, index) => {
-    const tileLevel = Math.floor(level / tileHeight);
+  let asked: TilePlace[] = [];
+  let reading: Promise<Buffer[]> | undefined;
+  const readAll = async () => {
+    await Promise.resolve(); // whoever asks in this turn is heard before the statement is sent
+    const places = asked;
+    asked = [];
+    reading = undefined;
+    return readTiles(tx, places);
+  };
+  const readTile = async (place: TilePlace) => {
+    const at = asked.push(place) - 1;
+    reading ??= readAll();
+    const data = (await reading)[at];
+    return tileHashes(sha, place.level, data ?? Buffer.alloc(0));
+  };
+  return (tenantId) => async (level, index) => {
     const width = 2 ** (level % tileHeight);
     const first = index * width;
-    const tileIndex = Math.floor(first / tileWidth);
-    const key = `${tileLevel}/${tileIndex}`;
-    const reading = tiles.get(key) ?? tileHashes(tx, sha, tileLevel, tileIndex);
-    tiles.set(key, reading);
-    const at = first - tileIndex * tileWidth;
-    const hashes = (await reading).slice(at, at + width);
+    const place = {
+      tenantId,
+      level: Math.floor(level / tileHeight),
+      index: Math.floor(first / tileWidth),
+    };
+    const key = `${tenantId}/${place.level}/${place.index}`;
+    const tile = tiles.get(key) ?? readTile(place);
+    tiles.set(key, tile);
+    const at = first % tileWidth;
+    const hashes = (await tile).slice(at, at + width);
     if (hashes.length < width) throw new RangeError('the log does not hold that subtree');
     return subtreeRoot(sha, hashes);
   };
 }
 
+/** Nodes of the tenant's tree. */
+export function treeNodes(tx: TenantTx, sha: Sha256): GetNode {
+  return treeReader(tx, sha)(tx.tenantId);
+}
+
 /** The bytes of a tile as C2SP tlog-tiles serves them, or null when the log is not that long. */
 export async function tileBytes(
-  tx: TenantTx,
+  { tenantId, query }: TenantTx,
   sha: Sha256,
   tile: { level: number | 'entries'; index: number; width: number },
 ): Promise<Buffer | null> {
   const { level, index, width } = tile;
-  if (level === 'entries') {
-    const start = index * tileWidth;
-    const entries = await readEntries(tx, start, start + width);
-    return entries.length < width ? null : Buffer.concat(entries.flatMap((entry) => [entryLength, entry]));
-  }
-  const hashes = await tileHashes(tx, sha, level, index);
-  return hashes.length < width ? null : Buffer.concat(hashes.slice(0, width), width * hashBytes);
+  const place = { tenantId, level: level === 'entries' ? 0 : level, index };
+  const [data = Buffer.alloc(0)] = await readTiles({ query }, [place]);
+  const pieces = level === 'entries' ? parts(data, entryBytes) : tileHashes(sha, level, data);
+  if (pieces.length < width) return null;
+  const wanted = pieces.slice(0, width);
+  return Buffer.concat(level === 'entries' ? wanted.flatMap(withLength) : wanted);
 }
 
 // Entry bundles put a big-endian u16 length before each entry.
 const entryLength = Buffer.from([0, entryBytes]);
+const withLength = (entry: Uint8Array) => [entryLength, entry];

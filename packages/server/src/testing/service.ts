@@ -7,7 +7,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { inject as provided } from 'vitest';
 import { type App, buildApp } from '../app.ts';
-import { type Environment, readConfig } from '../config.ts';
+import { type Config, type Environment, readConfig } from '../config.ts';
 import { type Database, openDatabase } from '../db.ts';
 import { openObjectStore } from '../objects.ts';
 import { openSigner } from '../signer.ts';
@@ -95,13 +95,15 @@ export async function serviceOn(
   clock: { now: number },
   env: Environment = {},
   poolSize = 6,
+  changes: Partial<Config> = {},
 ) {
-  const config = readConfig({
+  const fromEnv = readConfig({
     PLATFORM_API_KEY: platformKey,
     DATABASE_URL: servingUrl,
     DATA_DIR: dataDirs.get(servingUrl),
     ...env,
   });
+  const config = { ...fromEnv, ...changes };
   const db = openDatabase(servingUrl, { poolSize, onIdleError: () => {} });
   const logger = pino({ level: env.LOG_LEVEL ?? 'silent' });
   const sessionSecret = 'a session secret for tests, at least 32 bytes';
@@ -125,7 +127,7 @@ async function callOn(app: App, options: CallOptions): Promise<Answer> {
   };
   const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));
   const answer = await app.http.inject(payload === undefined ? request : { ...request, payload });
-  const isJson = String(answer.headers['content-type']).includes('json');
+  const isJson = /^application\/(problem\+)?json/.test(String(answer.headers['content-type']));
   const result = {
     status: answer.statusCode,
     headers: answer.headers,

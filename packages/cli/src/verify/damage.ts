@@ -1,0 +1,62 @@
+import type { Finding, FindingCode, Findings } from '@indelible/protocol';
+
+/**
+ * What can be wrong outside of entries and bodies, beside the codes of `FindingCode`. Stable:
+ * - `malformed_checkpoint`, `unknown_key`, `bad_signature`: there is no trustworthy checkpoint
+ * - `other_log`, `rolled_back`, `forked`, `inconsistent`: it contradicts one that was seen before
+ * - `missing_tile`, `malformed_tile`: a tile that the checkpoint's size promises cannot be had
+ * - `head_behind`: the service itself says that its log is shorter than its checkpoint
+ * - `retention_exceeded`: bodies are said to be gone that the stated plan still keeps
+ * - `file_mismatch`, `missing_file`, `surplus_file`, `malformed_file`: a bundle is not what was written
+ * - `receipt_mismatch`, `receipt_unproven`: the log does not hold what a receipt promises
+ * - `csv_header`, `csv_row_altered`, `csv_row_unknown`, `csv_row_repeated`, `csv_row_unwanted`,
+ *   `csv_row_order`, `csv_row_missing`, `csv_row_malformed`: a CSV is not what was logged
+ */
+export type DamageCode =
+  | 'malformed_checkpoint'
+  | 'unknown_key'
+  | 'bad_signature'
+  | 'other_log'
+  | 'rolled_back'
+  | 'forked'
+  | 'inconsistent'
+  | 'missing_tile'
+  | 'malformed_tile'
+  | 'head_behind'
+  | 'retention_exceeded'
+  | 'file_mismatch'
+  | 'missing_file'
+  | 'surplus_file'
+  | 'malformed_file'
+  | 'receipt_mismatch'
+  | 'receipt_unproven'
+  | 'csv_header'
+  | 'csv_row_altered'
+  | 'csv_row_unknown'
+  | 'csv_row_repeated'
+  | 'csv_row_unwanted'
+  | 'csv_row_order'
+  | 'csv_row_missing'
+  | 'csv_row_malformed';
+
+/** A finding of any kind, as reports carry it. */
+export interface ReportFinding extends Omit<Finding, 'code'> {
+  code: FindingCode | DamageCode;
+}
+
+/** Adds a finding of ours to those of the passes, so that all are counted and ordered together. */
+export function addDamage(
+  findings: Findings,
+  code: DamageCode,
+  message: string,
+  place: { sequence?: number | null; eventId?: string | null } = {},
+): void {
+  const { sequence = null, eventId = null } = place;
+  // The collection takes whatever code it is given; only its type knows the passes alone.
+  findings.add({ code: code as FindingCode, sequence, eventId, message });
+}
+
+/** The same collection, in which each finding is put down as `change` has it. */
+export function changing(findings: Findings, change: (finding: Finding) => Finding): Findings {
+  return { ...findings, add: (finding) => findings.add(change(finding)) };
+}

@@ -1,0 +1,97 @@
+import { parseTimestamp } from '@indelible/protocol';
+import { IndelibleError } from './errors.ts';
+import type { Params, RawAnswer, Transport } from './transport.ts';
+
+/** The keys that sign for a log, as the service states them. */
+export interface LogKeys {
+  origin: string;
+  /** `vkey` as C2SP signed-note writes it; times are ISO 8601, `notAfter` null for the one in use. */
+  keys: { vkey: string; notBefore: string; notAfter: string | null }[];
+}
+
+/** That one size of a log continues another; hashes in hexadecimal. */
+export interface ConsistencyProof {
+  first: number;
+  second: number;
+  path: string[];
+}
+
+/** Body lines (NDJSON) in order of id. */
+export interface BodyPage {
+  bytes: Uint8Array;
+  /** The first moment that the tenant's plan still showed; null when the service does not say. */
+  cutoffMs: number | null;
+}
+
+/**
+ * Reads of one log. Notes, proofs, tiles and bodies come as the bytes they were sent as: whoever
+ * checks them must see what the service said, not what this client made of it.
+ */
+export interface LogCalls {
+  /** The keys of an origin. */
+  keys(origin: string): Promise<LogKeys>;
+  /** The latest signed checkpoint of the tenant's log: a signed note. */
+  checkpoint(): Promise<Uint8Array>;
+  /** A tile below a log's prefix (`tile/…`), or null where the log has none. `logId`: 32 hex. */
+  tile(logId: string, path: string): Promise<Uint8Array | null>;
+  /** Null when the log does not hold `second` entries. */
+  consistency(first: number, second: number): Promise<ConsistencyProof | null>;
+  /** JSON text of the proof that an event is in the log, or null without one. */
+  proof(id: string): Promise<Uint8Array | null>;
+  /** Every body that the plan shows, page after page as they are needed. */
+  bodies(logId: string): AsyncGenerator<BodyPage, void, undefined>;
+}
+
+export function logCalls(send: Transport, headers: Record<string, string>): LogCalls {
+  const get = (path: string, params: Params = []) =>
+    send({ method: 'GET', path, params, headers, idempotent: true });
+  const raw = async (path: string, mediaType: string, params: Params = []) => {
+    const call = { method: 'GET', path, params, headers, idempotent: true, mediaType } as const;
+    return (await send(call)) as RawAnswer;
+  };
+  return {
+    keys: async (origin) =>
+      (await get('/.well-known/indelible-log.json', [['origin', origin]])) as LogKeys,
+    checkpoint: async () => (await raw('/api/audit-logs/checkpoint', 'text/plain')).bytes,
+    tile: (logId, path) =>
+      raw(`/l/${logId}/${path}`, 'application/octet-stream').then(bytesOf, nullWhenMissing),
+    consistency: async (first, second) => {
+      const sizes: Params = Object.entries({ first, second }).map(([k, v]) => [k, String(v)]);
+      const answer = get('/api/audit-logs/consistency', sizes).catch(nullWhenMissing);
+      return (await answer) as ConsistencyProof | null;
+    },
+    proof: (id) =>
+      raw(`/api/audit-logs/${encodeURIComponent(id)}/proof`, 'application/json').then(
+        bytesOf,
+        nullWhenMissing,
+      ),
+    bodies: (logId) => bodyPages((params) => raw(`/l/${logId}/events`, ndjson, params)),
+  };
+}
+
+const ndjson = 'application/x-ndjson';
+
+async function* bodyPages(page: (params: Params) => Promise<RawAnswer>) {
+  for (let params: Params | null = []; params !== null; ) {
+    const { bytes, headers }: RawAnswer = await page(params);
+    const cutoff = headers.get('retention-cutoff');
+    yield { bytes, cutoffMs: cutoff === null ? null : parseTimestamp(cutoff) };
+    params = nextPage(headers.get('link'));
+  }
+}
+
+/**
+ * The parameters of the next page. Only they are taken from the link: the key goes to the service the
+ * caller has named, whatever address an answer points to.
+ */
+function nextPage(link: string | null): Params | null {
+  const [, url = ''] = /<([^>]*)>\s*;\s*rel="next"/.exec(link ?? '') ?? [];
+  return url === '' ? null : [...new URL(url, 'http://service.invalid').searchParams];
+}
+
+const bytesOf = ({ bytes }: RawAnswer) => bytes;
+
+function nullWhenMissing(error: unknown): null {
+  if (error instanceof IndelibleError && error.code === 'not_found') return null;
+  throw error;
+}

@@ -1,0 +1,182 @@
+import { createPublicKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto';
+import { formatHex } from '../bytes.ts';
+import { formatCheckpoint } from '../checkpoint.ts';
+import {
+  type CommittedEvent,
+  commitmentOf,
+  saltBytes,
+  segmentNames,
+  segmentTexts,
+} from '../commitment.ts';
+import { encodeEntry, entryBytes } from '../entry.ts';
+import { eventIdFromUuid, eventUuid, uuidTimeMs } from '../event-id.ts';
+import { createFrontier, emptyLogState, leafHash, type Sha256, subtreeRoot } from '../merkle.ts';
+import { inclusionProof } from '../merkle-proofs.ts';
+import { formatReceivedAt } from '../received-at.ts';
+import { formatNote, formatVerifierKey, noteKeyId } from '../signed-note.ts';
+import { formatTimestamp } from '../timestamp.ts';
+
+/* A small service for tests: records events into a log and shows them as the API does. */
+
+/** One-shot hashing, by way of a string: Node makes one in half the time of a Buffer. */
+export const sha: Sha256 = (data) => {
+  const digest = hash('sha256', data, 'binary');
+  const bytes = new Uint8Array(32);
+  for (let at = 0; at < 32; at += 1) bytes[at] = digest.charCodeAt(at);
+  return bytes;
+};
+
+export const origin = 'audit.example.com/l/00112233445566778899aabbccddeeff';
+export const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
+export const firstMs = Date.UTC(2025, 8, 3, 10, 16);
+const logKey = newKey();
+export const vkeys = [vkeyOf(origin, logKey)];
+
+export function newKey(): KeyObject {
+  return generateKeyPairSync('ed25519').privateKey;
+}
+
+export function vkeyOf(name: string, key: KeyObject): string {
+  return formatVerifierKey(sha, name, publicKeyOf(key));
+}
+
+function publicKeyOf(key: KeyObject): Uint8Array {
+  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  return new Uint8Array(spki.subarray(-32)); // RFC 8410: the key ends the structure
+}
+
+/** A note over `text`, signed under the name given. */
+export function signedNote(text: string, name = origin, key = logKey): string {
+  const signature = new Uint8Array(sign(null, Buffer.from(text), key));
+  return formatNote(text, [{ name, keyId: noteKeyId(sha, name, publicKeyOf(key)), signature }]);
+}
+
+export interface RecordedEvent {
+  event: CommittedEvent;
+  sequence: number;
+  receivedAtUs: number;
+  salts: Uint8Array;
+  entry: Uint8Array;
+  leaf: Uint8Array;
+}
+
+/** The event number `index` of a dull tenant, `changes` apart. */
+export function plainEvent(index: number, changes: Partial<CommittedEvent> = {}): CommittedEvent {
+  const random = sha(new TextEncoder().encode(`random ${index}`));
+  return {
+    tenantId,
+    uuid: eventUuid(firstMs + index * 61, random),
+    actorId: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a',
+    actorEmail: `ana.${index % 17}@example.com`,
+    actorRole: 'admin',
+    actorIp: '203.0.113.7',
+    actorUserAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:142.0) Gecko/20100101 Firefox/142.0',
+    action: 'update',
+    resourceType: 'queue',
+    resourceId: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11',
+    resourceName: 'Sales',
+    diff: `{"maxWaitSeconds":{"from":${index},"to":60}}`,
+    crossTenant: false,
+    reason: null,
+    category: 'configuration',
+    recordedByKind: 'api_key',
+    recordedById: '01990f12-94a0-759e-b499-9ad476cc148b',
+    before: null,
+    after: null,
+    ...changes,
+  };
+}
+
+/** Records events in order, a flush of three at a time, as the service does. */
+export function record(events: readonly CommittedEvent[]): RecordedEvent[] {
+  return events.map((event, sequence) => {
+    const texts = segmentTexts(event);
+    const salts = new Uint8Array(texts.length * saltBytes);
+    for (let at = 0; at < salts.length; at += 32) {
+      salts.set(sha(Uint8Array.of(sequence >> 8, sequence, at)).subarray(0, salts.length - at), at);
+    }
+    const commitment = commitmentOf(sha, texts, salts);
+    const receivedAtUs = (firstMs + 5_000 + Math.floor(sequence / 3) * 200) * 1_000;
+    const entry = encodeEntry({ receivedAtUs, eventUuid: event.uuid, commitment });
+    return { event, sequence, receivedAtUs, salts, entry, leaf: leafHash(sha, entry) };
+  });
+}
+
+/** A log of `count` plain events. */
+export function recordPlain(count: number): RecordedEvent[] {
+  return record(Array.from({ length: count }, (_, index) => plainEvent(index)));
+}
+
+export function rootOf(log: readonly RecordedEvent[]): Uint8Array {
+  const tree = createFrontier(emptyLogState, sha);
+  for (const { leaf } of log) tree.append(leaf);
+  return tree.root();
+}
+
+export function entriesOf(log: readonly RecordedEvent[]): Uint8Array {
+  const bytes = new Uint8Array(log.length * entryBytes);
+  for (const [index, { entry }] of log.entries()) bytes.set(entry, index * entryBytes);
+  return bytes;
+}
+
+export function checkpointOf(log: readonly RecordedEvent[]) {
+  return { origin, size: log.length, root: rootOf(log) };
+}
+
+export function checkpointNote(log: readonly RecordedEvent[]): string {
+  return signedNote(formatCheckpoint(checkpointOf(log)));
+}
+
+/** The JSON text of the single read. */
+export function eventJson({ event: e, sequence, receivedAtUs }: RecordedEvent): string {
+  const { uuid, before, after } = e;
+  const rest = JSON.stringify({
+    id: eventIdFromUuid(uuid),
+    timestamp: formatTimestamp(uuidTimeMs(uuid)),
+    tenantId: e.tenantId,
+    actor: {
+      id: e.actorId,
+      email: e.actorEmail,
+      role: e.actorRole,
+      ip: e.actorIp,
+      userAgent: e.actorUserAgent,
+    },
+    action: e.action,
+    resource: { type: e.resourceType, id: e.resourceId, name: e.resourceName },
+    crossTenant: e.crossTenant,
+    reason: e.reason,
+    category: e.category,
+    hasState: before !== null || after !== null,
+    sequence,
+    receivedAt: formatTimestamp(Math.floor(receivedAtUs / 1000)),
+    recordedBy: { kind: e.recordedByKind, id: e.recordedById },
+  });
+  return `{"diff":${e.diff},"before":${before},"after":${after},${rest.slice(1)}`;
+}
+
+function saltsJson({ salts }: RecordedEvent): string {
+  const names = segmentNames.slice(0, salts.length / saltBytes);
+  const hex = (index: number) => formatHex(salts.subarray(index * saltBytes).subarray(0, saltBytes));
+  return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, hex(index)])));
+}
+
+export function bodyLine(recorded: RecordedEvent): string {
+  return `{"event":${eventJson(recorded)},"salts":${saltsJson(recorded)}}`;
+}
+
+/** The answer of the proof call, for an event of the log. */
+export async function proofJson(log: readonly RecordedEvent[], recorded: RecordedEvent) {
+  const leaves = log.map(({ leaf }) => leaf);
+  const getNode = async (level: number, index: number) =>
+    subtreeRoot(sha, leaves.slice(index * 2 ** level, (index + 1) * 2 ** level));
+  const path = await inclusionProof(sha, getNode, recorded.sequence, log.length);
+  const rest = JSON.stringify({
+    receivedAt: formatReceivedAt(recorded.receivedAtUs),
+    commitment: formatHex(recorded.entry.subarray(28)),
+    leafHash: formatHex(recorded.leaf),
+    sequence: recorded.sequence,
+    checkpoint: checkpointNote(log),
+    path: path.map(formatHex),
+  });
+  return `${bodyLine(recorded).slice(0, -1)},${rest.slice(1)}`;
+}

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/**
+ * What happens to a connection at its COMMIT: it breaks before the server has seen it, or after it was
+ * carried out; or it stays, and nothing comes back any more.
+ */
+export type CommitFault = 'commit lost' | 'answer lost' | 'silence';
+
+/**
+ * Stands between a service and PostgreSQL on a Unix socket and passes everything on, until it is told
+ * to spoil the next COMMIT. The protocol's messages are a letter and a length.
+ */
+export class PostgresProxy {
+  readonly #server: Server;
+  readonly #folder: string;
+  readonly #upstream: string;
+  readonly #sockets = new Set<Socket>();
+  #fault: CommitFault | undefined;
+  #broken = 0;
+
+  /** `url` names the server by its socket folder (`host`). */
+  constructor(url: string) {
+    this.#upstream = join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432');
+    this.#folder = mkdtempSync(join(tmpdir(), `indelible-proxy-${randomBytes(2).toString('hex')}`));
+    this.#server = createServer((client) => this.#serve(client));
+  }
+
+  /** Listens and returns the URL that leads through it. */
+  async open(url: string): Promise<string> {
+    const path = join(this.#folder, '.s.PGSQL.5432');
+    await new Promise<void>((resolve) => this.#server.listen(path, resolve));
+    const through = new URL(url);
+    through.searchParams.set('host', this.#folder);
+    return through.href;
+  }
+
+  /** The next COMMIT of any connection breaks it. */
+  breakNextCommit(fault: CommitFault): void {
+    this.#fault = fault;
+  }
+
+  /** Connections broken so far. */
+  get broken(): number {
+    return this.#broken;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  #serve(client: Socket): void {
+    const server = createConnection(this.#upstream);
+    const both = [client, server];
+    const destroy = () => {
+      for (const socket of both) socket.destroy();
+    };
+    for (const socket of both) {
+      this.#sockets.add(socket);
+      socket.on('error', destroy);
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        destroy();
+      });
+    }
+    let fault: CommitFault | undefined;
+    // The driver writes a simple query in one piece, so that it never lies in two chunks.
+    client.on('data', (chunk) => {
+      if (!fault && this.#fault && chunk.includes('Q\0\0\0\x0bCOMMIT\0')) {
+        fault = this.#fault;
+        this.#fault = undefined;
+        this.#broken++;
+      }
+      if (fault === 'commit lost') destroy();
+      else server.write(chunk);
+    });
+    server.on('data', (chunk) => {
+      if (fault === 'answer lost') destroy();
+      else if (fault === undefined) client.write(chunk);
+    });
+  }
+}
