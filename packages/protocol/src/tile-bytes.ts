@@ -29,16 +29,18 @@ export function parseEntryTile(bytes: Uint8Array, width: number): Uint8Array {
   return entries;
 }
 
-/** The entry bundle of 1 to 256 entries that stand side by side. */
+/** The entry bundle of 1 to 256 entries that stand side by side; FormatError for other numbers. */
 export function formatEntryTile(entries: Uint8Array): Uint8Array {
   const width = entries.length / entryBytes;
+  if (!Number.isInteger(width) || width < 1 || width > tileWidth) {
+    throw new FormatError(`a tile holds 1 to ${tileWidth} entries of ${entryBytes} bytes`);
+  }
   const bytes = new Uint8Array(width * framedBytes);
   for (let index = 0; index < width; index += 1) {
     bytes[index * framedBytes + 1] = entryBytes;
     const entry = entries.subarray(index * entryBytes, (index + 1) * entryBytes);
     bytes.set(entry, index * framedBytes + lengthBytes);
   }
-  parseEntryTile(bytes, width);
   return bytes;
 }
 

@@ -127,10 +127,7 @@ export function record<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Pro
  * Runs `work` in one transaction as the owner of everything, on a connection of its own: maintenance,
  * never the service. The login of `ownerUrl` must be able to become indelible_owner.
  */
-export async function asOwner<T>(
-  ownerUrl: string,
-  work: (tx: WriterTx) => Promise<T>,
-): Promise<T> {
+export async function asOwner<T>(ownerUrl: string, work: (tx: WriterTx) => Promise<T>): Promise<T> {
   const pool = openPool(ownerUrl, 'indelible_owner', 1, () => {});
   return transaction(pool, 'BEGIN', work).finally(() => pool.end());
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Environment } from './config.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrateDatabase, startService } from './main.ts';
 import { migrate } from './migrate.ts';
@@ -20,6 +21,8 @@ const password = 's3cr3t-that-nobody-else-may-ever-read';
 let postgres: EmbeddedPostgres;
 let superuser: pg.Client;
 let allMigrations: string[];
+/** The first database of the cluster: whoever migrates it makes the roles. */
+let first: Database & { applied: string[] };
 
 beforeAll(async () => {
   const settings = { fsync: 'off', shared_buffers: '16MB' };
@@ -30,6 +33,8 @@ beforeAll(async () => {
   }
   const files = readdirSync(new URL('../migrations/', import.meta.url));
   allMigrations = files.filter((name) => name.endsWith('.sql')).sort();
+  const database = await newDatabase();
+  first = { ...database, applied: await migrateDatabase(database.env) };
 });
 afterAll(async () => {
   await superuser.end();
@@ -52,8 +57,15 @@ function urlOf(login: string, database: string): string {
   return url.href;
 }
 
+interface Database {
+  name: string;
+  env: Record<'DATABASE_URL' | 'DATABASE_OWNER_URL' | 'DATA_DIR', string> & Environment;
+  /** Rows of a statement, run by the superuser. */
+  ask(sql: string): Promise<Record<string, unknown>[]>;
+}
+
 /** A new database of this owner, and the environment that serves from it. */
-async function newDatabase(owner = 'migrator') {
+async function newDatabase(owner = 'migrator'): Promise<Database> {
   const name = `db_${randomBytes(5).toString('hex')}`;
   await superuser.query(`CREATE DATABASE ${name} OWNER ${owner}`);
   const env = {
@@ -67,7 +79,6 @@ async function newDatabase(owner = 'migrator') {
   return { name, env, ask: (sql: string) => asked(databaseUrl(postgres.ownerUrl, name), sql) };
 }
 
-/** Rows of a statement that the superuser runs in a database. */
 async function asked(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = await connect(url);
   try {
@@ -89,8 +100,8 @@ async function sentenceOf(attempt: Promise<unknown>): Promise<string> {
 }
 
 test('a plain owner that may make roles migrates an empty database, and the service runs on it as another login', async () => {
-  const { name, env, ask } = await newDatabase();
-  expect(await migrateDatabase(env)).toEqual(allMigrations);
+  const { name, env, ask, applied } = first;
+  expect(applied).toEqual(allMigrations);
   const service = await startService(env);
   const tenantId = randomUUID();
   const call = async (method: string, path: string, body?: unknown) => {
@@ -104,7 +115,9 @@ test('a plain owner that may make roles migrates an empty database, and the serv
       },
       body: body === undefined ? null : JSON.stringify(body),
     });
-    return { status: answer.status, body: await answer.json() };
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into answers
+    const json: any = await answer.json();
+    return { status: answer.status, body: json };
   };
   const put = await call('PUT', `/api/tenants/${tenantId}`, { name: 'Tenant', plan: 'Pro' });
   expect(put.status).toBe(201);
@@ -123,8 +136,7 @@ test('a plain owner that may make roles migrates an empty database, and the serv
 });
 
 test('migrating again changes nothing', async () => {
-  const { env, ask } = await newDatabase();
-  await migrateDatabase(env);
+  const { env, ask } = first;
   const before = await ask('SELECT * FROM migrations ORDER BY name');
   expect(before.map((row) => row.name)).toEqual(allMigrations);
   expect(await migrateDatabase(env)).toEqual([]);
@@ -140,14 +152,13 @@ test('two migrators at the same moment apply each migration once', async () => {
 });
 
 test('migrators of two databases of one cluster do not disturb each other', async () => {
-  const databases = await Promise.all([newDatabase(), newDatabase(), newDatabase()]);
+  const databases = [await newDatabase(), await newDatabase()];
   const applied = await Promise.all(databases.map(({ env }) => migrateDatabase(env)));
   expect(applied).toEqual(databases.map(() => allMigrations));
 });
 
 test('the serving login gets membership in the two serving roles and nothing else', async () => {
-  const { env, ask } = await newDatabase();
-  await migrateDatabase(env);
+  const { ask } = first;
   const memberships = await ask(
     `SELECT rolname FROM pg_auth_members JOIN pg_roles r ON r.oid = roleid
       WHERE member = 'app'::regrole ORDER BY 1`,
@@ -212,8 +223,7 @@ test('a service refuses a database that was never migrated, or not by its own re
 });
 
 test('a serving login that is no member of the serving roles is told to migrate', async () => {
-  const { env, name } = await newDatabase();
-  await migrateDatabase(env);
+  const { env, name } = first;
   await superuser.query(`CREATE ROLE outsider LOGIN PASSWORD '${password}'`);
   const started = startService({ ...env, DATABASE_URL: urlOf('outsider', name) });
   expect(await sentenceOf(started)).toMatch(
@@ -237,8 +247,7 @@ test('a database that cannot be reached is named with the reason and without its
 });
 
 test('a wrong password is named as such, without the password', async () => {
-  const { env } = await newDatabase();
-  await migrateDatabase(env);
+  const { env } = first;
   const wrong = new URL(env.DATABASE_URL);
   wrong.password = `${password}-not`;
   const sentence = 'password authentication failed for user "app"';

@@ -46,6 +46,7 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
         summary: 'List events',
         description:
           'Newest first. Every filter may be repeated (any of up to 20 values); a leading `!` excludes. ' +
+          'A page ends at its limit or at 8 MiB; `nextCursor` leads on. ' +
           'Unknown parameters are refused, so that a misspelt filter never widens the answer.',
         querystring: listQuerystring,
         headers: operatorHeaders,
@@ -93,7 +94,9 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
       schema: {
         tags: ['Events'],
         summary: 'Count events by one or two keys',
-        description: 'Without a range: the last 30 days. At most 10,000 groups.',
+        description:
+          'Without a range: the last 30 days. At most 10,000 groups, in a range of at most 65,000 minutes, ' +
+          'hours or days.',
         querystring: statsQuerystring,
         headers: operatorHeaders,
         response: { 200: StatsAnswer },

@@ -1,18 +1,30 @@
-import { rootAtSize, type Sha256 } from '@indelible/protocol';
-import type { TenantTx, WriterTx } from '../db.ts';
+import { createFrontier, decodeEntry, type LogState, type Sha256 } from '@indelible/protocol';
+import type { WriterTx } from '../db.ts';
 import type { ObjectStore } from '../objects.ts';
-import type { RecordOwn } from '../own-event.ts';
-import { headsByLogId, publishRound, type SignedCheckpoint } from './checkpoint.store.ts';
+import type { OwnEvent, RecordOwn } from '../own-event.ts';
+import { hasRoot } from './guard.store.ts';
+import {
+  allLogs,
+  beginAnew,
+  emptyLog,
+  forgetCheckpoint,
+  hasSurplus,
+  type LogRecord,
+  lastRound,
+  resumeAfter,
+} from './reopen.store.ts';
 import { readRound, roundName } from './round.ts';
-import { beginAnew, clearHalt, lastRound } from './reopen.store.ts';
-import { treeNodes } from './tree.store.ts';
+import { appendLogs, planEntries } from './store.ts';
+import { storedEntries, treeReader } from './tree.store.ts';
 
-/** What became of a log that was published beyond what the database holds. */
+/** What became of a log that did not hold what was published of it. */
 export interface ReopenedLog {
-  tenantId: string;
+  /** Null when nothing of the log is left: its tenant came after the backup. */
+  tenantId: string | null;
   previousLogId: string;
-  logId: string;
-  /** Entries the log has, and entries that were published. */
+  /** The new id; null when nothing is left. */
+  logId: string | null;
+  /** Entries the log goes on with, and entries that were published. */
   size: number;
   publishedSize: number;
 }
@@ -21,72 +33,124 @@ export interface ReopenDeps {
   sha: Sha256;
   objects: ObjectStore;
   recordOwn: RecordOwn;
-  now: () => number;
 }
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+interface Published {
+  size: number;
+  root: Uint8Array;
+  note: string;
+}
 
 /**
  * The way on after a rewound database, within the owner's transaction: every log that does not hold
  * what was published of it begins a new origin with the leaves it has, and its first new record is the
- * last published checkpoint, so that the tenant sees what was lost. Logs that agree go on as they are.
+ * last published checkpoint, so that the tenant sees what was lost. Logs that agree go on as they are;
+ * without any contradiction nothing changes.
  */
 export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<ReopenedLog[]> {
-  const { sha, now } = deps;
-  const published = await publishedSince(tx, deps);
-  const heads = await headsByLogId(tx, [...published.latest.keys()]);
-  await clearHalt(tx);
+  const { last, unknown } = await unknownRounds(deps.objects, await lastRound(tx));
+  // First, because nothing can be recorded before; it holds only if everything below succeeds.
+  await resumeAfter(tx, last);
   const reopened: ReopenedLog[] = [];
-  for (const [logId, checkpoint] of published.latest) {
-    const head = heads.get(logId);
-    if (!head) continue; // a tenant made after the backup: nothing of it is left to continue
-    const agrees = await holds(tx, sha, head.tenantId, head.size, checkpoint);
-    if (agrees) continue;
-    const { tenantId, size } = head;
-    const newLogId = await beginAnew(tx, tenantId);
-    await deps.recordOwn(tx, tenantId, reopening(tenantId, checkpoint, size));
-    reopened.push({ tenantId, previousLogId: logId, logId: newLogId, size, publishedSize: checkpoint.size });
+  for (const log of await allLogs(tx)) {
+    const published = unknown.get(log.logId) ?? log.released;
+    unknown.delete(log.logId);
+    const outcome = await reopenIfNeeded(tx, deps, log, published);
+    if (outcome) reopened.push(outcome);
   }
-  // The next round takes a number that nobody has used.
-  for (let round = published.first; round <= published.last; round++) {
-    await publishRound(tx, round, [], now());
+  for (const [previousLogId, { size }] of unknown) {
+    reopened.push(lost(previousLogId, size));
   }
   return reopened;
 }
 
-/** The last checkpoint of each log in the rounds that the database does not know. */
-async function publishedSince(tx: WriterTx, { objects }: ReopenDeps) {
-  const first = (await lastRound(tx)) + 1;
-  const latest = new Map<string, Omit<SignedCheckpoint, 'tenantId'>>();
-  for (let round = first; ; round++) {
+const lost = (previousLogId: string, publishedSize: number): ReopenedLog => ({
+  tenantId: null,
+  previousLogId,
+  logId: null,
+  size: 0,
+  publishedSize,
+});
+
+/** The rounds that the database does not know: the last one, and the last checkpoint of each log. */
+async function unknownRounds(objects: ObjectStore, known: number) {
+  const unknown = new Map<string, Published>();
+  for (let round = known + 1; ; round++) {
     const body = await objects.get(roundName(round));
-    if (body === null) return { first, last: round - 1, latest };
-    for (const { note, logId, checkpoint } of readRound(body)) {
-      latest.set(logId, { logId, size: checkpoint.size, root: checkpoint.root, note });
+    if (body === null) return { last: round - 1, unknown };
+    for (const { note, logId, checkpoint } of readRound(round, body)) {
+      unknown.set(logId, { size: checkpoint.size, root: checkpoint.root, note });
     }
   }
 }
 
-async function holds(
+async function reopenIfNeeded(
+  tx: WriterTx,
+  { sha, recordOwn }: ReopenDeps,
+  { tenantId, logId, head, released }: LogRecord,
+  published: Published | null,
+): Promise<ReopenedLog | null> {
+  if (head === null) {
+    if (released) await forgetCheckpoint(tx, tenantId);
+    return lost(logId, published?.size ?? 0);
+  }
+  const stored = await made(tx, sha, tenantId, head);
+  const isHeld =
+    published === null
+      ? stored.size >= head.size
+      : stored.size >= published.size &&
+        (await hasRoot(treeReader(tx, sha)(tenantId), sha, published.size, published.root));
+  if (isHeld) return null;
+  const { size } = stored;
+  const publishedSize = published?.size ?? head.size;
+  const newLogId = await beginAnew(tx, tenantId);
+  await recordOwn(tx, tenantId, reopening(tenantId, published?.note ?? null, publishedSize, size));
+  return { tenantId, previousLogId: logId, logId: newLogId, size, publishedSize };
+}
+
+/**
+ * The log as its entries make it. Where somebody changed the database in place, head and tiles are
+ * made anew from the entries that are there, up to the first gap: else the log could never grow again.
+ */
+async function made(
   tx: WriterTx,
   sha: Sha256,
   tenantId: string,
-  size: number,
-  published: { size: number; root: Uint8Array },
-): Promise<boolean> {
-  if (size < published.size) return false;
-  const reader: TenantTx = { tenantId, query: (query) => tx.query(query) };
-  const root = await rootAtSize(sha, treeNodes(reader, sha), published.size);
-  return Buffer.compare(root, published.root) === 0;
+  head: LogState,
+): Promise<{ size: number }> {
+  const root = createFrontier(head, sha).root();
+  const isWhole = await hasRoot(treeReader(tx, sha)(tenantId), sha, head.size, root);
+  if (isWhole && !(await hasSurplus(tx, tenantId, head.size))) return head;
+  const parts: Buffer[][] = [];
+  for await (const part of storedEntries(tx, tenantId)) parts.push(part);
+  let next = await emptyLog(tx, tenantId);
+  for (const entries of parts) {
+    const last = entries.at(-1);
+    if (!last) continue;
+    const append = planEntries(sha, next, entries, decodeEntry(last).receivedAtUs);
+    await appendLogs(tx, [append]);
+    const { newSize: size, frontier, receivedUs: lastReceivedUs } = append;
+    next = { ...next, size, frontier, lastReceivedUs };
+  }
+  return next;
 }
 
-function reopening(tenantId: string, checkpoint: { size: number; note: string }, size: number) {
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+function reopening(
+  tenantId: string,
+  lastPublishedCheckpoint: string | null,
+  publishedSize: number,
+  size: number,
+): OwnEvent {
   return {
     actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
-    action: 'update',
+    action: 'reopen',
     resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
-    diff: { entries: { from: checkpoint.size, to: size } },
-    after: { reopened: true, lastPublishedCheckpoint: checkpoint.note },
-    reason: 'The database was restored from an older backup.',
+    diff: { entries: { from: publishedSize, to: size } },
+    after: { lastPublishedCheckpoint },
+    reason:
+      'The log did not hold what was published of it: the database was restored from an older backup, ' +
+      'or changed in place. It goes on under a new origin.',
   };
 }

@@ -1,4 +1,6 @@
+import { tileWidth } from '@indelible/protocol';
 import type { WriterTx } from '../db.ts';
+import { type LogHead, lockHeads } from './store.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
@@ -62,4 +64,28 @@ export async function beginAnew(tx: WriterTx, tenantId: string): Promise<string>
 /** What was released stays in the object store; the database no longer answers for it. */
 export async function forgetCheckpoint(tx: WriterTx, tenantId: string): Promise<void> {
   await tx.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [tenantId]);
+}
+
+/** Whether entries are stored behind the end of the log, where the next ones belong. */
+export async function hasSurplus(tx: WriterTx, tenantId: string, size: number): Promise<boolean> {
+  const { rows } = await tx.query<{ surplus: boolean }>(
+    `SELECT EXISTS (SELECT FROM log_tail WHERE tenant_id = $1 AND sequence >= $2)
+       OR EXISTS (SELECT FROM log_tiles WHERE tenant_id = $1 AND level = 0
+         AND index >= $2::bigint / ${tileWidth}) AS surplus`,
+    [tenantId, size],
+  );
+  return rows[0]?.surplus === true;
+}
+
+/** Empties the log to be filled again; returns its locked head. */
+export async function emptyLog(tx: WriterTx, tenantId: string): Promise<LogHead> {
+  await tx.query('DELETE FROM log_tail WHERE tenant_id = $1', [tenantId]);
+  await tx.query('DELETE FROM log_tiles WHERE tenant_id = $1', [tenantId]);
+  await tx.query(
+    `UPDATE log_heads SET size = 0, frontier = '', last_received_us = 0 WHERE tenant_id = $1`,
+    [tenantId],
+  );
+  const [head] = await lockHeads(tx, [tenantId], true);
+  if (!head) throw new Error('the tenant has no log');
+  return head;
 }

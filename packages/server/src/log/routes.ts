@@ -72,13 +72,8 @@ function keyRoute(app: FastifyInstance, { db, sha, originHost }: LogRouteDeps): 
       },
     },
     async (request) => {
-      const origin = new URL(request.url, 'http://local').searchParams.get('origin') ?? originHost;
-      if (origin !== originHost && !/^\/l\/[0-9a-f]{32}$/.test(origin.replace(originHost, ''))) {
-        throw new AppError('invalid_parameter', 'origin is not that of a log of this service', {
-          errors: [{ path: 'origin', code: 'invalid_value', message: `must be ${originHost}/l/<32 hex>` }],
-        });
-      }
-      const keys = await signingKeys(db.writer);
+      const origin = readOrigin(request, originHost);
+      const keys = await signingKeys(db.reader);
       return {
         origin,
         keys: keys.map(({ publicKey, notBeforeMs, notAfterMs }) => ({
@@ -91,24 +86,45 @@ function keyRoute(app: FastifyInstance, { db, sha, originHost }: LogRouteDeps): 
   );
 }
 
+function readOrigin(request: FastifyRequest, originHost: string): string {
+  const { origin: [origin = originHost, ...more] = [] } = readParams(request, ['origin']);
+  const log = origin.startsWith(originHost) ? origin.slice(originHost.length) : null;
+  if (more.length === 0 && log !== null && /^(\/l\/[0-9a-f]{32})?$/.test(log)) return origin;
+  const message = `must be ${originHost}/l/<32 hex>`;
+  throw new AppError('invalid_parameter', 'origin is not that of a log of this service', {
+    errors: [{ path: 'origin', code: 'invalid_value', message }],
+  });
+}
+
 const LogParams = Type.Object({ logId: Type.String({ pattern: '^[0-9a-f]{32}$' }) });
+
+type Log = NonNullable<Awaited<ReturnType<typeof publishedCheckpoint>>>;
 
 /** Runs a read in the caller's tenant when `logId` is that tenant's log; else it does not exist. */
 async function readLog<T>(
   request: FastifyRequest,
-  { db, recordAccess }: LogRouteDeps,
-  read: (tx: TenantTx, log: NonNullable<Awaited<ReturnType<typeof publishedCheckpoint>>>) => Promise<T>,
+  { db, recordAccess, checkpoints }: LogRouteDeps,
+  read: (tx: TenantTx, log: Log) => Promise<T>,
+  isEnough: (log: Log) => boolean = () => true,
 ): Promise<T> {
   const { logId } = request.params as { logId?: string };
-  return readAsTenant(request, recordAccess, ({ tenantId }) =>
-    readTenant(db, tenantId, async (tx) => {
-      const log = await publishedCheckpoint(tx);
-      if (!log || (logId !== undefined && log.logId !== hexToLogId(logId))) {
-        throw new AppError('not_found', 'there is no such log');
-      }
-      return read(tx, log);
-    }),
-  );
+  return readAsTenant(request, recordAccess, async ({ tenantId }) => {
+    const attempt = (isLast: boolean) =>
+      readTenant(db, tenantId, async (tx) => {
+        const log = await publishedCheckpoint(tx);
+        if (!log || (logId !== undefined && log.logId !== hexToLogId(logId))) {
+          throw new AppError('not_found', 'there is no such log');
+        }
+        return isLast || isEnough(log) ? { answer: await read(tx, log) } : null;
+      });
+    const first = await attempt(false);
+    if (first) return first.answer;
+    // Within the same read: an operator's access is one record, however often it looks.
+    await checkpoints.onDemand();
+    const second = await attempt(true);
+    if (!second) throw new Error('a last attempt without an answer');
+    return second.answer;
+  });
 }
 
 function checkpointRoutes(app: FastifyInstance, deps: LogRouteDeps): void {

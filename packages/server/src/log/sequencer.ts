@@ -40,24 +40,36 @@ export function planAppend(
   nowMs: number,
 ): LogAppend {
   const receivedUs = Math.max(nowMs * 1_000, head.lastReceivedUs);
+  const entries = events.map(({ uuid, commitment }) =>
+    encodeEntry({ receivedAtUs: receivedUs, eventUuid: uuid, commitment }),
+  );
+  return planEntries(sha, head, entries, receivedUs);
+}
+
+/** The same of entries that are made already; `receivedUs` is that of the last one. */
+export function planEntries(
+  sha: Sha256,
+  head: LogHead,
+  entries: readonly Uint8Array[],
+  receivedUs: number,
+): LogAppend {
   const tiles: CompletedTile[] = [];
-  let entries: LogAppend['tail'] = [];
+  let tail: LogAppend['tail'] = [];
   const tree = createFrontier(head, sha, (nodeLevel, index, hash) => {
     if (nodeLevel === 0 || nodeLevel % 8 !== 0) return;
     const level = nodeLevel / 8 - 1;
-    tiles.push({ level, index, hash, rest: level === 0 ? concat(entries) : new Uint8Array() });
-    if (level === 0) entries = [];
+    tiles.push({ level, index, hash, rest: level === 0 ? concat(tail) : new Uint8Array() });
+    if (level === 0) tail = [];
   });
-  const leaves = events.map(({ uuid, commitment }, offset) => {
+  const leaves = entries.map((entry, offset) => {
     const sequence = head.size + offset;
-    const entry = encodeEntry({ receivedAtUs: receivedUs, eventUuid: uuid, commitment });
     const hash = leafHash(sha, entry);
-    entries.push({ sequence, entry });
+    tail.push({ sequence, entry });
     tree.append(hash);
     return { sequence, leafHash: hash };
   });
   const { size, frontier } = tree.state();
-  return { head, newSize: size, frontier, receivedUs, leaves, tail: entries, tiles };
+  return { head, newSize: size, frontier, receivedUs, leaves, tail, tiles };
 }
 
 function concat(entries: LogAppend['tail']): Uint8Array {

@@ -4,7 +4,7 @@ import { byteaArray, int2Array, int8Array, uuidArray } from '../pg-arrays.ts';
 import { type AppError, unavailable } from '../problem.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
 
-export { type LogAppend, type LogHead, planAppend } from './sequencer.ts';
+export { type LogAppend, type LogHead, planAppend, planEntries } from './sequencer.ts';
 
 /** What callers hear while the logs stand still: which log, and why, only the operator's log says. */
 export const haltedSentence =

@@ -108,6 +108,18 @@ export function treeNodes(tx: TenantTx, sha: Sha256): GetNode {
   return treeReader(tx, sha)(tx.tenantId);
 }
 
+/** Every entry that is stored, from the first to the first gap, in parts of 64 tiles at most. */
+export async function* storedEntries(tx: Query, tenantId: string): AsyncGenerator<Buffer[]> {
+  for (let first = 0; ; first += 64) {
+    const places = Array.from({ length: 64 }, (_, n) => ({ tenantId, level: 0, index: first + n }));
+    const tiles = await readTiles(tx, places);
+    const short = tiles.findIndex((data) => data.length < tileWidth * entryBytes);
+    const part = Buffer.concat(short < 0 ? tiles : tiles.slice(0, short + 1));
+    if (part.length > 0) yield parts(part, entryBytes);
+    if (short >= 0) return;
+  }
+}
+
 /** The bytes of a tile as C2SP tlog-tiles serves them, or null when the log is not that long. */
 export async function tileBytes(
   { tenantId, query }: TenantTx,

@@ -1,0 +1,146 @@
+import type { IndelibleClient } from '@indelible/client';
+import {
+  BodyPass,
+  type Checkpoint,
+  createBodyCover,
+  type Findings,
+  parseEntryTile,
+  sizedCheckpoint,
+  tilePath,
+  tileWidth,
+} from '@indelible/protocol';
+import { LineSplitter } from '../import/line-splitter.ts';
+import { changing } from './damage.ts';
+import type { EntryFile } from './entry-file.ts';
+import { sha } from './hashing.ts';
+import { inOrder } from './in-order.ts';
+import { LineFile } from './line-file.ts';
+import { bodyLineBytesMax } from './log-bodies.ts';
+import type { TileSource } from './log-source.ts';
+
+const member = Buffer.from('"sequence":');
+
+/**
+ * The sequence a body line states, read without parsing the line: the service writes it behind
+ * everything that producers choose. NaN where it is not found.
+ */
+export function statedSequence(line: Uint8Array): number {
+  const bytes = Buffer.from(line.buffer, line.byteOffset, line.length);
+  const at = bytes.lastIndexOf(member);
+  if (at < 0) return Number.NaN;
+  const digits = bytes.latin1Slice(at + member.length, at + member.length + 16);
+  return Number.parseInt(digits, 10);
+}
+
+/** Puts the lines of events aside that a checkpoint of this size does not reach. */
+export class NewerLines {
+  readonly #size: number;
+  readonly #file = new LineFile();
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  get count(): number {
+    return this.#file.lines;
+  }
+
+  look(line: Uint8Array): void {
+    // What cannot be told is looked at twice: that finds nothing new, and misses nothing.
+    if (!(statedSequence(line) < this.#size)) this.#file.append(line);
+  }
+
+  *lines(): Generator<Uint8Array, void, undefined> {
+    const splitter = new LineSplitter(bodyLineBytesMax);
+    for (const chunk of this.#file.chunks()) {
+      for (const { bytes } of splitter.push(chunk)) yield bytes;
+    }
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}
+
+export interface NewerWanted {
+  client: IndelibleClient;
+  source: TileSource;
+  checkpoint: Checkpoint;
+  /** Holds the entries up to the checkpoint; those that follow are added. */
+  file: EntryFile;
+  lines: NewerLines;
+  findings: Findings;
+  tenantId: string;
+}
+
+/**
+ * Events recorded since the checkpoint: no signature covers them, but each must have its entry in the
+ * log as it is served now. An event put into the table behind the log's back has none. Returns the
+ * size the log has come to.
+ */
+export async function judgeNewer(wanted: NewerWanted): Promise<number> {
+  const { checkpoint, file, lines, tenantId, findings } = wanted;
+  const size = await headSize(wanted.client, checkpoint.size);
+  await addEntries(wanted, size);
+  const reached = { ...checkpoint, size: file.size };
+  const prefix = `Against ${sizedCheckpoint(reached)}: `;
+  const pass = new BodyPass({
+    sha,
+    checkpoint: reached,
+    entryAt: (sequence) => file.at(sequence),
+    cover: createBodyCover({}),
+    tenantId,
+    findings: changing(findings, (finding) => {
+      const message = finding.message.replace(prefix, 'Recorded since the checkpoint: ');
+      return { ...finding, message };
+    }),
+  });
+  // Without its end: which bodies are missing has been asked up to the checkpoint.
+  for (const line of lines.lines()) pass.add(line);
+  return file.size;
+}
+
+async function addEntries({ source, file }: NewerWanted, size: number): Promise<void> {
+  const first = Math.floor(file.size / tileWidth);
+  const count = Math.ceil(size / tileWidth) - first;
+  const widthOf = (index: number) => Math.min(tileWidth, size - index * tileWidth);
+  const get = (n: number) => source.tile(tilePath('entries', first + n, widthOf(first + n)));
+  let index = first;
+  for await (const bytes of inOrder(count, source.tilesAtOnce, get)) {
+    if (bytes === null) return;
+    const known = Math.max(0, file.size - index * tileWidth);
+    file.append(parseEntryTile(bytes, widthOf(index)).subarray(known * 60));
+    index += 1;
+  }
+}
+
+/**
+ * How many entries the service says its log has, at least `from`: found by asking for proofs between
+ * equal sizes, which need no hashes, until there are none.
+ */
+async function headSize(client: IndelibleClient, from: number): Promise<number> {
+  const holds = async (size: number) => (await client.log.consistency(size, size)) !== null;
+  let [has, lacks] = [from, from + 1];
+  for (let step = 1; await holds(lacks); step *= 2) [has, lacks] = [lacks, lacks + 2 * step];
+  return lastThatHolds(holds, has, lacks);
+}
+
+/** The largest size below `from` that the service says its log holds. */
+export async function headBelow(client: IndelibleClient, from: number): Promise<number> {
+  const holds = async (size: number) => (await client.log.consistency(size, size)) !== null;
+  return lastThatHolds(holds, 0, from);
+}
+
+async function lastThatHolds(
+  holds: (size: number) => Promise<boolean>,
+  from: number,
+  to: number,
+): Promise<number> {
+  let [has, lacks] = [from, to];
+  while (lacks - has > 1) {
+    const middle = has + Math.floor((lacks - has) / 2);
+    if (await holds(middle)) has = middle;
+    else lacks = middle;
+  }
+  return has;
+}

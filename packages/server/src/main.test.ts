@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Environment } from './config.ts';
+import { administrator } from './embedded-postgres/cluster.ts';
+import { connectionUrl } from './embedded-postgres/postmaster.ts';
+import { endServer, serverPid } from './testing/embedded-postgres-service.ts';
+import { expectLogIntact } from './testing/intact.ts';
+import { RunningService } from './testing/running-service.ts';
+import { eventOf } from './testing/service.ts';
+
+/* The service as a process, from an empty folder on; the tests go on with what the ones before left. */
+
+const place = mkdtempSync(join(tmpdir(), 'indelible-main-test-'));
+// As root PostgreSQL runs under another account, which must be able to pass through.
+chmodSync(place, 0o711);
+const dataDir = join(place, 'data');
+const keyFile = join(dataDir, 'platform-api-key');
+const started: RunningService[] = [];
+const tenantId = randomUUID();
+let firstKey: string;
+let firstEvent: string;
+
+function launch(env: Environment = {}): RunningService {
+  const service = new RunningService({ DATA_DIR: dataDir, ...env });
+  started.push(service);
+  return service;
+}
+
+const serve = (env?: Environment) => launch(env).started();
+
+/** The sentence of a start that must fail, and leaves no PostgreSQL behind that was not there before. */
+async function refusal(env: Environment): Promise<string> {
+  const before = serverPid(dataDir);
+  const service = launch(env);
+  const sentence = await service.refusal();
+  expect(service.process.exitCode).toBe(1);
+  expect(serverPid(dataDir)).toBe(before);
+  expect(sentence).not.toContain('\n');
+  return sentence;
+}
+
+async function withOwner<T>(work: (owner: pg.Client) => Promise<T>): Promise<T> {
+  const password = readFileSync(join(dataDir, 'postgresql-admin.password'), 'utf8').trim();
+  const socket = join(dataDir, 'postgresql', 'socket');
+  const owner = new pg.Client({
+    connectionString: connectionUrl(socket, administrator, password, 'indelible'),
+    options: '-c search_path=indelible',
+  });
+  owner.on('error', () => {});
+  await owner.connect();
+  try {
+    return await work(owner);
+  } finally {
+    await owner.end();
+  }
+}
+
+const record = (service: RunningService, name = 'Support') =>
+  service.call({
+    method: 'POST',
+    path: '/api/audit-logs',
+    body: eventOf({ tenantId, resource: { type: 'queue', id: tenantId, name } }),
+  });
+
+beforeAll(async () => {
+  const service = await serve({ DATABASE_POOL_SIZE: '60' });
+  firstKey = service.key;
+  const body = { name: 'Tenant', plan: 'Enterprise' };
+  const made = await service.call({ method: 'PUT', path: `/api/tenants/${tenantId}`, body });
+  expect(made.status).toBe(201);
+  firstEvent = (await record(service)).body.id;
+  expect(service.takenOver).toBe(false);
+  // The embedded PostgreSQL has room for the pools that were asked for.
+  const { rows } = await withOwner((owner) => owner.query('SHOW max_connections'));
+  expect(rows).toEqual([{ max_connections: '150' }]);
+  expect(await service.end('SIGTERM')).toBe(0);
+  expect(serverPid(dataDir)).toBeUndefined();
+});
+afterAll(async () => {
+  await Promise.all(started.map((service) => service.end('SIGKILL')));
+  await endServer(dataDir, 'SIGQUIT');
+  rmSync(place, { recursive: true, maxRetries: 10 });
+});
+
+test('the first start on an empty folder makes a platform key that only its owner can read', () => {
+  expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+  expect(readFileSync(keyFile, 'utf8').trim()).toBe(firstKey);
+  expect(firstKey.length).toBeGreaterThanOrEqual(32);
+});
+
+test('a second start finds what the first one stored, and a second process is refused meanwhile', async () => {
+  const service = await serve();
+  expect(service.takenOver).toBe(false);
+  expect(service.key).toBe(firstKey);
+  expect(await refusal({})).toBe(
+    `The data folder ${dataDir} is in use by process ${service.process.pid}: ` +
+      'stop that one first, or choose another DATA_DIR.',
+  );
+  expect((await record(service)).status).toBe(201);
+  await withOwner(async (owner) => {
+    const { rows } = await owner.query('SELECT id FROM audit_events WHERE sequence = 1');
+    expect(rows.length).toBe(1);
+    await expectLogIntact({ owner }, tenantId);
+  });
+  expect((await record(service, firstEvent)).body.sequence).toBe(3);
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
+for (const signals of [
+  ['SIGINT', 'SIGINT'],
+  ['SIGTERM'],
+  ['SIGTERM', 'SIGINT', 'SIGTERM'],
+] as const) {
+  test(`${signals.join(', ')}: what was accepted is recorded and answered, then PostgreSQL stops`, async () => {
+    const service = await serve();
+    const size = (await record(service)).body.sequence + 1;
+    await withOwner(async (owner) => {
+      await owner.query('BEGIN');
+      await owner.query('SELECT FROM log_heads WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
+      const accepted = Array.from({ length: 6 }, (_, n) => record(service, `last ${n}`));
+      await expect.poll(() => queued(service)).toBe(6);
+      for (const signal of signals) service.process.kill(signal);
+      await expect.poll(() => isRefusing(service)).toBe(true);
+      expect(service.process.exitCode).toBe(null);
+      await owner.query('COMMIT');
+      const answers = await Promise.all(accepted);
+      expect(answers.map(({ status }) => status)).toEqual(accepted.map(() => 201));
+      expect(answers.map(({ body }) => body.sequence).sort()).toEqual(
+        accepted.map((_, n) => size + n),
+      );
+    });
+    expect(await service.end('SIGTERM')).toBe(0);
+    expect(serverPid(dataDir)).toBeUndefined();
+  });
+}
+
+async function queued(service: RunningService): Promise<number> {
+  const { text } = await service.call({ path: '/metrics', key: null });
+  return Number(/^indelible_queue_events (\d+)/m.exec(text)?.[1]);
+}
+
+async function isRefusing(service: RunningService): Promise<boolean> {
+  const { hostname, port } = new URL(service.url);
+  const answer = await fetch(`http://${hostname}:${port}/healthz`, {
+    headers: { connection: 'close' },
+  }).catch(() => null);
+  return answer === null;
+}
+
+test('a port that is taken is refused by a sentence that names PORT, and nothing is left running', async () => {
+  const holder = createServer();
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  const address = holder.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  expect(await refusal({ PORT: String(port) })).toBe(
+    `port ${port} on 127.0.0.1 is taken; set PORT to another one`,
+  );
+  holder.close();
+});
+
+test('an address of another machine is refused by a sentence that names HOST', async () => {
+  const outside = { PUBLIC_URL: 'https://audit.example.com', METRICS_TOKEN: 'a-token' };
+  expect(await refusal({ HOST: '192.0.2.1', ...outside })).toMatch(
+    /^nothing can listen on HOST 192\.0\.2\.1: /,
+  );
+});
+
+test('a platform key that others can read is refused, and not repaired', async () => {
+  chmodSync(keyFile, 0o640);
+  expect(await refusal({})).toBe(
+    `The secret file ${keyFile} is open to others (mode 0640): chmod it to 0600.`,
+  );
+  expect(statSync(keyFile).mode & 0o777).toBe(0o640);
+  chmodSync(keyFile, 0o600);
+});
+
+test('a wrong variable is refused by a sentence that names it, before anything is made', async () => {
+  const elsewhere = join(place, 'never-made');
+  expect(await refusal({ DATA_DIR: elsewhere, PORT: 'http' })).toBe(
+    'PORT must be a whole number from 0 to 65535',
+  );
+  expect(await refusal({ DATA_DIR: elsewhere, HOST: '0.0.0.0' })).toContain('PUBLIC_URL');
+  expect(existsSync(elsewhere)).toBe(false);
+});
+
+test('a data folder that cannot be made is refused by a sentence that names it', async () => {
+  const DATA_DIR = join(keyFile, 'below-a-file');
+  expect(await refusal({ DATA_DIR })).toContain(DATA_DIR);
+  const DATABASE_URL = 'postgres://app@127.0.0.1:1/indelible';
+  const PLATFORM_API_KEY = firstKey;
+  expect(await refusal({ DATA_DIR, DATABASE_URL, PLATFORM_API_KEY })).toContain(DATA_DIR);
+});
