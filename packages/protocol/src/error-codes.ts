@@ -18,9 +18,7 @@ export const errorCodes = {
   malformed_json: {
     status: 400,
     title: 'The body is not acceptable JSON',
-    help:
-      'Send one JSON value in UTF-8, without repeated keys, lone surrogates or unsafe ' +
-      'integers.',
+    help: 'Send one complete JSON value in UTF-8, nested at most 200 levels deep.',
   },
   unknown_parameter: {
     status: 400,

@@ -134,7 +134,6 @@ test('every probe of an inclusion proof is refused, and the proof itself is not'
       probes[name] = { path };
     }
     const accepted = Object.entries(probes)
-      // At size 1 a doubled tree has a root and a path that could not be told apart by chance only.
       .filter(([, change]) => verifyInclusion(sha, { ...claim, ...change }))
       .map(([name]) => name);
     expect(accepted, `${index} in ${size}`).toEqual([]);

@@ -62,8 +62,7 @@ export async function appendEvents(
     await tx.query('ROLLBACK TO SAVEPOINT append');
     const found = await findStored(
       tx,
-      rows.map((row) => row.event),
-      [0, 1, 2, 3],
+      rows.map(({ event, retentionClass }) => ({ event, retentionClass })),
     );
     if (found.size === 0) throw new Error('an insert met a conflict that cannot be found');
     for (const [key, stored] of found) known.set(key, stored);
@@ -74,14 +73,12 @@ const keyOf = (e: { tenantId: string; uuid: string }) => `${e.tenantId}/${e.uuid
 
 /** The primary key holds the class, so after a plan change older rows must be asked for by hand. */
 async function storedElsewhere(tx: WriterTx, batches: readonly TenantBatch[]) {
-  const moved = batches.filter((batch) => batch.head.otherClasses.length > 0);
-  if (moved.length === 0) return new Map<string, StoredEvent>();
-  const classes = [...new Set(moved.flatMap((batch) => batch.head.otherClasses))];
-  return findStored(
-    tx,
-    moved.flatMap((batch) => batch.events),
-    classes,
+  const places = batches.flatMap(({ head, events }) =>
+    head.otherClasses.flatMap((retentionClass) =>
+      events.map((event) => ({ event, retentionClass })),
+    ),
   );
+  return places.length === 0 ? new Map<string, StoredEvent>() : findStored(tx, places);
 }
 
 /** The first event of each id that is not stored yet; its repeats in the same batch are left out. */
@@ -183,21 +180,22 @@ async function insertEvents(tx: WriterTx, rows: readonly Row[]): Promise<number>
   return rowCount ?? 0;
 }
 
-/** Stored events with these tenants and ids, by `tenant/uuid`, in the retention classes named. */
+/**
+ * Stored events of these ids, by `tenant/uuid`, each in one retention class: with tenant, class and id
+ * given, every look-up goes to one partition.
+ */
 async function findStored(
   tx: WriterTx,
-  events: readonly { tenantId: string; uuid: string }[],
-  classes: readonly number[],
+  places: readonly { event: PreparedEvent; retentionClass: number }[],
 ): Promise<Map<string, StoredEvent>> {
   const { rows } = await tx.query<StoredEvent>({
     name: 'find-stored',
-    text: `SELECT ${storedColumns}, before, after FROM audit_events
-      JOIN unnest($1::uuid[], $2::uuid[]) AS wanted (t, i) ON tenant_id = t AND id = i
-      WHERE retention_class = ANY ($3)`,
+    text: `SELECT ${storedColumns}, before, after FROM unnest($1::uuid[], $2::uuid[], $3::int2[]) AS wanted (t, i, c)
+      JOIN audit_events ON tenant_id = t AND retention_class = c AND id = i`,
     values: [
-      uuidArray(events.map((e) => e.tenantId)),
-      uuidArray(events.map((e) => e.uuid)),
-      int2Array(classes),
+      uuidArray(places.map(({ event }) => event.tenantId)),
+      uuidArray(places.map(({ event }) => event.uuid)),
+      int2Array(places.map(({ retentionClass }) => retentionClass)),
     ],
   });
   return new Map(rows.map((row) => [keyOf(row), row]));
