@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { percentile } from './load.ts';
 import type { Report } from './report.ts';
 import { seedEvents } from './seed.ts';
-import type { BenchService } from './service.ts';
+import type { BenchService } from './bench-service.ts';
 
 const rounds = 200;
 

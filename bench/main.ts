@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { benchList } from './list.ts';
 import { benchRecord } from './record.ts';
 import { Report } from './report.ts';
-import { startBenchService } from './service.ts';
+import { startBenchService } from './bench-service.ts';
 
 /*
  * `npm run bench` measures everything in one run, on one machine, each figure beside its limit:

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { eventUuid } from '@indelible/protocol';
 import type pg from 'pg';
-import type { BenchService } from './service.ts';
+import type { BenchService } from './bench-service.ts';
 
 const rows = 500;
 const columns = 24;

@@ -3,7 +3,7 @@ import { benchEvent } from './events.ts';
 import { type LoadResult, load, percentile } from './load.ts';
 import { rawInsert } from './raw-insert.ts';
 import type { Report } from './report.ts';
-import type { BenchService } from './service.ts';
+import type { BenchService } from './bench-service.ts';
 
 const tenants = Array.from({ length: 50 }, () => randomUUID());
 const batchSize = 500;

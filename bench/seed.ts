@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { BenchService } from './service.ts';
+import type { BenchService } from './bench-service.ts';
 
 /**
  * Fills the events table by SQL, 84 months back: what lists cost depends on rows, partitions and

@@ -21,6 +21,8 @@ export interface BodyPage {
   bytes: Uint8Array;
   /** The first moment that the tenant's plan still showed; null when the service does not say. */
   cutoffMs: number | null;
+  /** Where the next page begins, for another call of `bodies`; null at the end. */
+  next: string | null;
 }
 
 /**
@@ -38,8 +40,8 @@ export interface LogCalls {
   consistency(first: number, second: number): Promise<ConsistencyProof | null>;
   /** JSON text of the proof that an event is in the log, or null without one. */
   proof(id: string): Promise<Uint8Array | null>;
-  /** Every body that the plan shows, page after page as they are needed. */
-  bodies(logId: string): AsyncGenerator<BodyPage, void, undefined>;
+  /** Every body that the plan shows, page after page as they are needed; from `next` on, if given. */
+  bodies(logId: string, next?: string): AsyncGenerator<BodyPage, void, undefined>;
 }
 
 export function logCalls(send: Transport, headers: Record<string, string>): LogCalls {
@@ -65,28 +67,31 @@ export function logCalls(send: Transport, headers: Record<string, string>): LogC
         bytesOf,
         nullWhenMissing,
       ),
-    bodies: (logId) => bodyPages((params) => raw(`/l/${logId}/events`, ndjson, params)),
+    bodies: (logId, next = '') => {
+      const page = (params: Params) => raw(`/l/${logId}/events`, ndjson, params);
+      return bodyPages(page, next);
+    },
   };
 }
 
 const ndjson = 'application/x-ndjson';
 
-async function* bodyPages(page: (params: Params) => Promise<RawAnswer>) {
-  for (let params: Params | null = []; params !== null; ) {
-    const { bytes, headers }: RawAnswer = await page(params);
+async function* bodyPages(page: (params: Params) => Promise<RawAnswer>, first: string) {
+  for (let at: string | null = first; at !== null; ) {
+    const { bytes, headers }: RawAnswer = await page([...new URLSearchParams(at)]);
     const cutoff = headers.get('retention-cutoff');
-    yield { bytes, cutoffMs: cutoff === null ? null : parseTimestamp(cutoff) };
-    params = nextPage(headers.get('link'));
+    at = nextPage(headers.get('link'));
+    yield { bytes, cutoffMs: cutoff === null ? null : parseTimestamp(cutoff), next: at };
   }
 }
 
 /**
- * The parameters of the next page. Only they are taken from the link: the key goes to the service the
- * caller has named, whatever address an answer points to.
+ * The query of the next page. Only that is taken from the link: the key goes to the service the caller
+ * has named, whatever address an answer points to.
  */
-function nextPage(link: string | null): Params | null {
-  const [, url = ''] = /<([^>]*)>\s*;\s*rel="next"/.exec(link ?? '') ?? [];
-  return url === '' ? null : [...new URL(url, 'http://service.invalid').searchParams];
+function nextPage(link: string | null): string | null {
+  const [, query] = /<[^>?]*\?([^>]*)>\s*;\s*rel="next"/.exec(link ?? '') ?? [];
+  return query ?? null;
 }
 
 const bytesOf = ({ bytes }: RawAnswer) => bytes;

@@ -120,6 +120,9 @@ declare
   child text := format('audit_events_%s_%s', (array['starter', 'pro', 'enterprise', 'held'])[class + 1],
     to_char(first at time zone 'UTC', case class when 0 then 'YYYYMMDD' else 'YYYYMM' end));
 begin
+  if (class between 0 and 3 and moment >= '1970-01-01 UTC' and moment < now() + interval '1 year') is not true then
+    raise exception 'no event can lie in that partition' using errcode = 'invalid_parameter_value';
+  end if;
   perform pg_advisory_xact_lock(hashtext('indelible.make_partition'));
   if exists (select from pg_inherits where inhparent = 'audit_events'::regclass
       and inhrelid = to_regclass('indelible.' || child)) then
@@ -151,8 +154,10 @@ begin
   end if;
 end $$;
 
--- The only way a log grows. Refuses to shrink, to fork or to skip: the head must still be where the
--- caller read it, and a tile must complete exactly. Tiles come in order, lower levels first.
+-- The only way a log grows, whoever holds the writer's login. Refuses to shrink, to fork or to skip: the
+-- head must still be where the caller read it, and moves over exactly the entries and tiles that come
+-- with it, so that no log has a hole, a tile before its time, or an entry behind its end.
+-- Tiles come in order, lower levels first.
 create function append_log(
   tenants uuid[], old_sizes bigint[], new_sizes bigint[], frontiers bytea[], received bigint[],
   entry_tenants uuid[], sequences bigint[], entries bytea[],
@@ -162,6 +167,27 @@ declare
   moved bytea;
   tile int;
 begin
+  -- A tile at level l covers 256^(l+1) entries. Repeats violate the primary keys below.
+  if cardinality(entry_tenants) + cardinality(tile_tenants) is distinct from (
+      select coalesce(sum(u.new_size - greatest(u.old_size, u.new_size >> 8 << 8)
+          + (select sum((u.new_size >> 8 * l) - (u.old_size >> 8 * l)) from generate_series(1, 7) l)), 0)
+      from unnest(old_sizes, new_sizes) as u(old_size, new_size))
+    or exists (
+      select from unnest(entry_tenants, sequences) as e(tenant_id, sequence)
+      left join unnest(tenants, old_sizes, new_sizes) as u(tenant_id, old_size, new_size)
+        on u.tenant_id = e.tenant_id and e.sequence >= greatest(u.old_size, u.new_size >> 8 << 8)
+          and e.sequence < u.new_size
+      where u.tenant_id is null)
+    or exists (
+      select from unnest(tile_tenants, tile_levels, tile_indexes, tile_rests) as t(tenant_id, level, index, rest)
+      left join unnest(tenants, old_sizes, new_sizes) as u(tenant_id, old_size, new_size)
+        on u.tenant_id = t.tenant_id and t.level between 0 and 6 and (t.level = 0 or t.rest = '')
+          and t.index >= u.old_size >> 8 * (t.level + 1) and t.index < u.new_size >> 8 * (t.level + 1)
+      where u.tenant_id is null)
+  then
+    raise exception 'an append must bring exactly what the log grows by'
+      using errcode = 'object_not_in_prerequisite_state';
+  end if;
   for tile in 1 .. cardinality(tile_tenants) loop
     if tile_levels[tile] = 0 then
       with gone as (

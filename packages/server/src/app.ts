@@ -23,15 +23,20 @@ import {
   schemaCompiler,
   sendProblem,
 } from './http.ts';
-import { answerWithId, authenticateRoutes, limitReads } from './http-hooks.ts';
+import {
+  answerWithId,
+  authenticateRoutes,
+  closeAfterLastAnswer,
+  limitReads,
+} from './http-hooks.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
 import { announceKey, type RecordSelf } from './log/key-rotation.job.ts';
 import { logRoutes } from './log/routes.ts';
 import { haltedSentence, logIsHalted, openLog } from './log/store.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { documentApi } from './openapi.ts';
 import type { ObjectStore } from './objects.ts';
+import { documentApi } from './openapi.ts';
 import { operationsRoutes } from './operations.routes.ts';
 import { AppError, unavailable } from './problem.ts';
 import { createRandom } from './random.ts';
@@ -71,6 +76,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const authenticator = createAuthenticator({ auth, platformApiKeys, findApiKey: findKey, now });
 
   const http = openHttp(config, logger);
+  closeAfterLastAnswer(http);
   answerWithId(http, metrics);
   acceptJsonOnly(http);
   authenticateRoutes(http, authenticator);
@@ -150,7 +156,9 @@ async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordSelf: Reco
   const host = config.publicUrl ? new URL(config.publicUrl).host : 'localhost';
   const originHost = await write(db, (tx) => openOrigin(tx, config.logOrigin ?? host));
   if (config.logOrigin !== null && config.logOrigin !== originHost) {
-    throw new Error(`LOG_ORIGIN is ${config.logOrigin}, but the logs were opened under ${originHost}`);
+    throw new Error(
+      `LOG_ORIGIN is ${config.logOrigin}, but the logs were opened under ${originHost}`,
+    );
   }
   const observer: CheckpointObserver = {
     ...metrics.checkpoints,

@@ -25,6 +25,35 @@ export function answerWithId(http: FastifyInstance, metrics: Metrics): void {
   });
 }
 
+/**
+ * Closing waits for every request that was taken, and for nothing else: a connection that is kept
+ * alive, or on which nothing was asked yet, would hold the server open for as long as its client likes.
+ */
+export function closeAfterLastAnswer(http: FastifyInstance): void {
+  let closing = false;
+  let open = 0;
+  const endConnections = () => {
+    if (closing && open === 0) http.server.closeAllConnections();
+  };
+  http.addHook('onRequest', (_request, reply, done) => {
+    open++;
+    // Unlike `finish` also heard when the client has gone away.
+    reply.raw.once('close', () => {
+      open--;
+      if (closing) setImmediate(endConnections);
+    });
+    done();
+  });
+  http.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing) reply.header('connection', 'close');
+    done(null, payload);
+  });
+  http.addHook('preClose', async () => {
+    closing = true;
+    setImmediate(endConnections); // once the server takes no new ones
+  });
+}
+
 /** Every route names its scope, or the service does not start; `/docs` is public by design. */
 export function authenticateRoutes(http: FastifyInstance, authenticator: Authenticator): void {
   http.decorateRequest('principal');

@@ -181,7 +181,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
 export function refuseUnknownCalls(app: FastifyInstance): void {
   const known: { pattern: RegExp; methods: Set<string> }[] = [];
   app.addHook('onRoute', ({ url, method }) => {
-    const source = url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+');
+    const literal = url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    const source = literal.replace(/:\w+/g, '[^/]+').replace('\\*', '.+');
     const pattern = new RegExp(`^${source}/?$`);
     const methods = new Set([method].flat());
     const same = known.find((route) => route.pattern.source === pattern.source);

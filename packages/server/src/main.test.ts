@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Environment } from './config.ts';
 import { administrator } from './embedded-postgres/cluster.ts';
 import { connectionUrl } from './embedded-postgres/postmaster.ts';
@@ -81,8 +82,11 @@ beforeAll(async () => {
   expect(await service.end('SIGTERM')).toBe(0);
   expect(serverPid(dataDir)).toBeUndefined();
 });
+afterEach(async () => {
+  // A test that failed must not take the folder away from the next one.
+  await Promise.all(started.splice(0).map((service) => service.end('SIGKILL')));
+});
 afterAll(async () => {
-  await Promise.all(started.map((service) => service.end('SIGKILL')));
   await endServer(dataDir, 'SIGQUIT');
   rmSync(place, { recursive: true, maxRetries: 10 });
 });
@@ -124,15 +128,17 @@ for (const signals of [
       await owner.query('SELECT FROM log_heads WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
       const accepted = Array.from({ length: 6 }, (_, n) => record(service, `last ${n}`));
       await expect.poll(() => queued(service)).toBe(6);
+      // Somebody who connects and says nothing must not hold up the end.
+      const silent = connect(Number(new URL(service.url).port), '127.0.0.1');
+      await once(silent, 'connect');
       for (const signal of signals) service.process.kill(signal);
       await expect.poll(() => isRefusing(service)).toBe(true);
       expect(service.process.exitCode).toBe(null);
       await owner.query('COMMIT');
       const answers = await Promise.all(accepted);
       expect(answers.map(({ status }) => status)).toEqual(accepted.map(() => 201));
-      expect(answers.map(({ body }) => body.sequence).sort()).toEqual(
-        accepted.map((_, n) => size + n),
-      );
+      const sequences = answers.map(({ body }) => body.sequence).sort((a, b) => a - b);
+      expect(sequences).toEqual(accepted.map((_, n) => size + n));
     });
     expect(await service.end('SIGTERM')).toBe(0);
     expect(serverPid(dataDir)).toBeUndefined();
@@ -184,14 +190,13 @@ test('a wrong variable is refused by a sentence that names it, before anything i
   expect(await refusal({ DATA_DIR: elsewhere, PORT: 'http' })).toBe(
     'PORT must be a whole number from 0 to 65535',
   );
-  expect(await refusal({ DATA_DIR: elsewhere, HOST: '0.0.0.0' })).toContain('PUBLIC_URL');
   expect(existsSync(elsewhere)).toBe(false);
 });
 
 test('a data folder that cannot be made is refused by a sentence that names it', async () => {
   const DATA_DIR = join(keyFile, 'below-a-file');
-  expect(await refusal({ DATA_DIR })).toContain(DATA_DIR);
   const DATABASE_URL = 'postgres://app@127.0.0.1:1/indelible';
-  const PLATFORM_API_KEY = firstKey;
-  expect(await refusal({ DATA_DIR, DATABASE_URL, PLATFORM_API_KEY })).toContain(DATA_DIR);
+  const external = { DATABASE_URL, PLATFORM_API_KEY: firstKey };
+  const sentences = await Promise.all([refusal({ DATA_DIR }), refusal({ DATA_DIR, ...external })]);
+  for (const sentence of sentences) expect(sentence).toContain(DATA_DIR);
 });

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { codeOf } from './embedded-postgres/error-code.ts';
 
 /** Where checkpoints, exports and archives are kept: objects by name, written once. */
 export interface ObjectStore {
@@ -32,7 +33,7 @@ function fileStore(root: string): ObjectStore {
     async putIfAbsent(name, body) {
       requireName(name);
       const path = join(root, name);
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await makeFolder(dirname(path));
       const draft = `${path}.${randomBytes(6).toString('hex')}.tmp`;
       try {
         await writeDurably(draft, body);
@@ -60,12 +61,22 @@ function fileStore(root: string): ObjectStore {
         if (codeOf(error) === 'ENOENT') return [];
         throw error;
       });
-      return names.filter((name) => !name.endsWith('.tmp')).sort().map((name) => `${prefix}/${name}`);
+      return names
+        .filter((name) => !name.endsWith('.tmp'))
+        .sort()
+        .map((name) => `${prefix}/${name}`);
     },
   };
 }
 
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
+/** The names of new folders must survive a power failure too, or the objects in them are lost. */
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = path; made.length >= first.length; made = dirname(made)) {
+    await syncFolder(dirname(made));
+  }
+}
 
 async function writeDurably(path: string, body: Uint8Array): Promise<void> {
   const file = await open(path, 'wx', 0o600);

@@ -39,7 +39,8 @@ export function operationsRoutes(
       const [, halted] = await asked.catch(() => {
         throw unavailable('the database is not available');
       });
-      if (halted !== null) throw unavailable('recording is stopped; the log of the service says why');
+      if (halted !== null)
+        throw unavailable('recording is stopped; the log of the service says why');
       return { status: 'ok' };
     },
   );

@@ -316,6 +316,9 @@ async function append(
   );
 }
 
+/** A constraint, or the function's own refusal, whichever comes first. */
+const refused = /^(235\d\d|55000)$/;
+
 test('append_log takes what follows the head, and nothing else', async () => {
   expect(await append(() => ({}))).toBe('done');
   const moved = '55000';
@@ -334,8 +337,8 @@ test('append_log takes what follows the head, and nothing else', async () => {
     await append(() => ({ tenants: ['00000000-0000-0000-0000-000000000001'] })),
     'no such log',
   ).toBe(moved);
-  expect(await append(({ size }) => ({ sequence: size - 1 })), 'an overwritten entry').toBe(
-    '23505',
+  expect(await append(({ size }) => ({ sequence: size - 1 })), 'an overwritten entry').toMatch(
+    refused,
   );
   expect(await append(() => ({ frontier: Buffer.alloc(31) })), 'half a hash').toBe('23514');
   expect(await append(() => ({ frontier: frontierOf(2 ** 20 - 1) })), 'another tree').toBe('23514');
@@ -350,9 +353,9 @@ test('a tile that exists cannot be written again, nor one made of fewer entries'
       "SELECT append_log('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', $1, $2, $3, $4, $5)",
       [[tenant.id], [level], [index], [Buffer.alloc(32)], [rest]],
     );
-  expect(await tile(0, 0, Buffer.alloc(256 * 60))).toBe('23505');
-  expect(await tile(0, 1, Buffer.alloc(60))).toBe('23514');
-  expect(await tile(1, 0, Buffer.alloc(0))).toMatch(/^235(02|14)$/);
+  expect(await tile(0, 0, Buffer.alloc(256 * 60))).toMatch(refused);
+  expect(await tile(0, 1, Buffer.alloc(60))).toMatch(refused);
+  expect(await tile(1, 0, Buffer.alloc(0))).toMatch(refused);
   await expectLogIntact(service, tenant.id);
 });
 
@@ -394,4 +397,31 @@ test('make_partition leaves what exists alone, and takes no text for a name', as
   expect(await make(2, '-infinity')).not.toBe('done');
   expect(await partitions()).toBe(before);
   await expectLogIntact(service, tenant.id);
+});
+
+test('append_log takes exactly what the log grows by: no hole, no tile before its time, nothing of another log', async () => {
+  const moved = '55000';
+  const { size } = await head();
+  expect(await append(() => ({ next: size + 2 })), 'a hole at the end').toBe(moved);
+  expect(await append(() => ({ next: size + 2, sequence: size + 1 })), 'a hole').toBe(moved);
+  expect(await append(() => ({ next: (size >> 8) * 256 + 256 })), 'a tile left out').toBe(moved);
+  const text = 'SELECT append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)';
+  const none = [[], [], [], [], []];
+  const entryOnly = [...none, [tenant.id], [size], [entry], ...none];
+  expect(await attempt('indelible_writer', text, entryOnly), 'an entry without a head').toBe(moved);
+  const rest = Buffer.alloc((256 - (size % 256)) * 60);
+  const tileOnly = [...none, [], [], [], [tenant.id], [0], [size >> 8], [Buffer.alloc(32)], [rest]];
+  expect(await attempt('indelible_writer', text, tileOnly), 'a tile without a head').toBe(moved);
+});
+
+test.each([
+  [-1, 'now'],
+  [4, 'now'],
+  [32_767, 'now'],
+  [1, '1969-12-31T23:59:59Z'],
+  [1, '0044-03-15 BC'],
+  [1, '4000-01-01'],
+])('no partition of class %s is made for %s', async (retentionClass, moment) => {
+  const sql = 'SELECT make_partition($1::smallint, $2::timestamptz)';
+  expect(await attempt('indelible_writer', sql, [retentionClass, moment])).toBe('22023');
 });

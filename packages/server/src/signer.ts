@@ -1,5 +1,15 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+} from 'node:crypto';
+import { promisify } from 'node:util';
+import { codeOf } from './embedded-postgres/error-code.ts';
 import { readOrCreateSecretFile, readSecretFile } from './embedded-postgres/secret-file.ts';
+
+const signAsync = promisify(sign);
 
 /** Signs checkpoints with Ed25519. Two functions, so that a key management service can stand in. */
 export interface Signer {
@@ -17,16 +27,25 @@ export function newSigningKey(): string {
 
 /**
  * The signer of a PEM file of mode 0600; `create` makes the file on the first start. Throws a sentence
- * when others can read it or it holds another kind of key.
+ * when it is missing, open to others, or holds another kind of key.
  */
 export function openSigner(path: string, create: boolean): Signer {
-  const pem = create ? readOrCreateSecretFile(path, newSigningKey) : readSecretFile(path);
-  const key = parseKey(path, pem);
+  const key = parseKey(path, create ? readOrCreateSecretFile(path, newSigningKey) : readKey(path));
   const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
   return {
     publicKey: async () => new Uint8Array(spki.subarray(-32)), // RFC 8410: the key ends the structure
-    sign: async (message) => new Uint8Array(sign(null, message, key)),
+    // On a thread of the pool: a round signs thousands, and requests must not wait for them.
+    sign: async (message) => new Uint8Array(await signAsync(null, message, key)),
   };
+}
+
+function readKey(path: string): string {
+  try {
+    return readSecretFile(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    throw new Error(`there is no signing key in ${path}; make one with \`indelible keygen\``);
+  }
 }
 
 function parseKey(path: string, pem: string): KeyObject {
@@ -36,5 +55,7 @@ function parseKey(path: string, pem: string): KeyObject {
   } catch {
     // The error of a wrong key may quote it: the sentence below says all the operator needs.
   }
-  throw new Error(`${path} does not hold an Ed25519 private key in PEM; make one with \`indelible keygen\``);
+  throw new Error(
+    `${path} does not hold an Ed25519 private key in PEM; make one with \`indelible keygen\``,
+  );
 }

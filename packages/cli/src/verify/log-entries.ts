@@ -6,6 +6,7 @@ import {
   FormatError,
   type LogState,
   type OnSubtree,
+  type OnTile,
   parseEntryTile,
   tileFinding,
   tilePath,
@@ -27,6 +28,8 @@ export interface EntriesWanted {
   /** Keeps the entries for the bodies that are held against them. */
   file: EntryFile;
   progress: Progress;
+  /** Sees every hash tile that the entries give; `bytes` is reused for the next one. */
+  onTile?: OnTile;
 }
 
 export interface EntriesRead {
@@ -52,6 +55,7 @@ export async function readEntries(wanted: EntriesWanted): Promise<EntriesRead> {
   const { source, checkpoint, file, progress } = wanted;
   const computed: Tile[] = [];
   const maker = createTileMaker((level, index, width, bytes) => {
+    wanted.onTile?.(level, index, width, bytes);
     if (level >= source.lowestKeptLevel)
       computed.push({ level, index, width, bytes: bytes.slice() });
   });
@@ -80,7 +84,10 @@ export async function readEntries(wanted: EntriesWanted): Promise<EntriesRead> {
 }
 
 /** The pass over entries; it also says between which two earlier checkpoints they part. */
-function entryPass({ checkpoint, earlier, findings }: EntriesWanted, onSubtree: OnSubtree): EntryPass {
+function entryPass(
+  { checkpoint, earlier, findings }: EntriesWanted,
+  onSubtree: OnSubtree,
+): EntryPass {
   const sizes = earlier.map(({ size }) => size);
   const bracketed = changing(findings, (finding) => {
     const isFirst = !findings.countByCode().earlier_root_mismatch;

@@ -28,7 +28,7 @@ export function statedSequence(line: Uint8Array): number {
   const bytes = Buffer.from(line.buffer, line.byteOffset, line.length);
   const at = bytes.lastIndexOf(member);
   if (at < 0) return Number.NaN;
-  const digits = bytes.latin1Slice(at + member.length, at + member.length + 16);
+  const digits = bytes.toString('latin1', at + member.length, at + member.length + 16);
   return Number.parseInt(digits, 10);
 }
 

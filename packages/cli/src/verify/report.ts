@@ -1,15 +1,18 @@
 import {
   type BodyCounts,
   type Checkpoint,
+  eventIdFromUuid,
   type Findings,
   findingsKeptMax,
   formatBase64,
   formatTimestamp,
   logVerdict,
+  uuidFromBytes,
   uuidFromEventId,
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { ReportFinding } from './damage.ts';
+import type { EntryFile } from './entry-file.ts';
 import type { KeySource, SignedCheckpoint } from './trusted-checkpoint.ts';
 
 /** The first thing that is wrong in the order of the log, as far as it has a place there. */
@@ -133,4 +136,9 @@ function firstDamageOf(
   const eventId = named?.eventId ?? first.eventId ?? eventIdAt(sequence);
   const uuid = eventId === null ? null : uuidFromEventId(eventId);
   return { sequence, eventId, timestamp: uuid && formatTimestamp(uuidTimeMs(uuid)) };
+}
+
+/** The id of the event whose entry was read, or null. */
+export function eventIdAt(file: EntryFile, sequence: number): string | null {
+  return sequence < file.size ? eventIdFromUuid(uuidFromBytes(file.at(sequence), 12)) : null;
 }

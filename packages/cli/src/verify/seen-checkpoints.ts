@@ -35,16 +35,12 @@ export function stateFolder(option: string | undefined, env: Environment): strin
  * UUID), not by origin: a log under another name must not look like one that was never seen.
  */
 export class SeenCheckpoints {
-  readonly #path: string;
   readonly #folder: string;
+  readonly #path: string;
 
   constructor(folder: string, tenantId: string) {
     this.#folder = folder;
     this.#path = join(folder, `${tenantId}.json`);
-  }
-
-  get path(): string {
-    return this.#path;
   }
 
   /** Throws FindingError for a file that cannot be read: forgetting would hide a rollback. */
@@ -61,11 +57,11 @@ export class SeenCheckpoints {
     }
   }
 
-  /** Adds a checkpoint to those seen; whole or not at all. Throws UsageError when it cannot be kept. */
-  add(seen: readonly SeenCheckpoint[], note: string, now: Date): void {
-    const others = seen.filter((each) => each.note !== note);
-    const all = [...others, { note, seenAt: now.toISOString() }].slice(-keptMax);
-    const checkpoints = all.map(({ note, seenAt }) => ({ note, seenAt }));
+  /** Adds a verified checkpoint; whole or not at all. Throws UsageError when it cannot be kept. */
+  add(note: string, now: Date): void {
+    const others = this.load().filter((each) => each.note !== note);
+    const kept = [...others, { note, seenAt: now.toISOString() }].slice(-keptMax);
+    const checkpoints = kept.map(({ note, seenAt }) => ({ note, seenAt }));
     const draft = `${this.#path}.${randomBytes(6).toString('hex')}.tmp`;
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });

@@ -44,7 +44,10 @@ export async function trustedCheckpoint(
   keys: Keys,
   findings: Findings,
 ): Promise<SignedCheckpoint | null> {
-  const opened = await openCheckpoint(sha, note, keys.vkeys);
+  const opened = await openCheckpoint(sha, note, keys.vkeys).catch((error: unknown) => {
+    if (!(error instanceof FormatError)) throw error;
+    return { code: 'unknown_key', message: `A key cannot be read: ${error.message}.` } as const;
+  });
   if (opened.code !== 'valid') {
     addDamage(findings, opened.code, opened.message);
     return null;

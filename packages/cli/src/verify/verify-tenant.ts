@@ -1,30 +1,22 @@
-import { type IndelibleClient, IndelibleError } from '@indelible/client';
+import type { IndelibleClient } from '@indelible/client';
 import {
-  type Checkpoint,
-  compareCheckpoints,
   createFindings,
-  eventIdFromUuid,
   type Findings,
   formatTimestamp,
   type Plan,
-  parseHex,
   retentionCutoff,
-  uuidFromBytes,
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 import { EntryFile } from './entry-file.ts';
 import { readBodies } from './log-bodies.ts';
 import { readEntries } from './log-entries.ts';
-import type { Progress, TileSource } from './log-source.ts';
-import { headBelow, judgeNewer, NewerLines } from './newer-events.ts';
-import { type Outcome, type Report, reportOf } from './report.ts';
-import type { SeenCheckpoint, SeenCheckpoints } from './seen-checkpoints.ts';
-import {
-  claimedOrigin,
-  type Keys,
-  type SignedCheckpoint,
-  trustedCheckpoint,
-} from './trusted-checkpoint.ts';
+import type { Progress } from './log-source.ts';
+import { judgeNewer, NewerLines } from './newer-events.ts';
+import { eventIdAt, type Outcome, type Report, reportOf } from './report.ts';
+import type { SeenCheckpoints } from './seen-checkpoints.ts';
+import { compareWithSeen } from './seen-comparison.ts';
+import { latestCheckpoint, logIdOf, serviceTiles } from './service-log.ts';
+import type { SignedCheckpoint } from './trusted-checkpoint.ts';
 
 export interface TenantOptions {
   tenantId: string;
@@ -49,18 +41,15 @@ export async function verifyTenant(
 ): Promise<Report> {
   const startedAt = performance.now();
   const findings = createFindings();
-  const subject = options.tenantId;
+  const about = { what: 'log', subject: options.tenantId, findings, startedAt } as const;
   const signed = await latestCheckpoint(client, options.vkeys, findings);
-  if (signed === null) {
-    return reportOf({ what: 'log', subject, signed, checked: {}, findings, startedAt });
-  }
+  if (signed === null) return reportOf({ ...about, signed, checked: {} });
   const file = new EntryFile();
   const newer = new NewerLines(signed.checkpoint.size);
   try {
-    const run = { client, options, findings, signed, file, newer };
-    const outcome = await verifyAgainst(run);
-    const report = reportOf({ ...outcome, subject, what: 'log', findings, signed, startedAt });
-    if (report.result === 'intact') options.seen.add(run.signed.note, new Date());
+    const outcome = await verifyAgainst({ client, options, findings, signed, file, newer });
+    const report = reportOf({ ...about, ...outcome, signed });
+    if (report.result === 'intact') options.seen.add(signed.note, new Date());
     return report;
   } finally {
     file.close();
@@ -77,94 +66,60 @@ interface Run {
   newer: NewerLines;
 }
 
-/** The latest checkpoint, once its signature is found good; otherwise null, and a finding. */
-export async function latestCheckpoint(
-  client: IndelibleClient,
-  pinned: readonly string[],
-  findings: Findings,
-): Promise<SignedCheckpoint | null> {
-  const note = await client.log.checkpoint();
-  return trustedCheckpoint(note, await keysFor(client, note, pinned), findings);
-}
-
-async function keysFor(
-  client: IndelibleClient,
-  note: Uint8Array,
-  pinned: readonly string[],
-): Promise<Keys> {
-  if (pinned.length > 0) return { source: 'pinned', vkeys: [...pinned] };
-  const origin = claimedOrigin(note);
-  if (origin === null) return { source: 'service', vkeys: [] };
-  const stated = await client.log.keys(origin).catch((error: unknown) => {
-    // An origin that is none of the service's has no keys.
-    if (error instanceof IndelibleError && error.code === 'invalid_parameter') return { keys: [] };
-    throw error;
-  });
-  return { source: 'service', vkeys: stated.keys.map(({ vkey }) => vkey) };
-}
-
-/** The log id within an origin, `<host>/l/<32 hex>`. */
-export function logIdOf({ origin }: Checkpoint): string {
-  return /\/l\/([0-9a-f]{32})$/.exec(origin)?.[1] ?? '';
-}
-
 type Verified = Pick<
   Outcome,
   'checked' | 'earlierSizes' | 'seen' | 'latestCutoffMs' | 'eventIdAt' | 'doesNotFollow'
 >;
 
-async function verifyAgainst(run: Run): Promise<Verified> {
-  const { client, options, findings, signed, file, newer } = run;
+async function verifyAgainst({
+  client,
+  options,
+  findings,
+  signed,
+  file,
+  newer,
+}: Run): Promise<Verified> {
   const { checkpoint } = signed;
-  const { tenantId, progress } = options;
-  const logId = logIdOf(checkpoint);
-  const source = tileSource(client, logId);
-  const earlier = await compareWithSeen(run);
-  const log = { source, checkpoint, findings, file, progress };
-  const { tiles } = await readEntries({ ...log, earlier: earlier.map((seen) => seen.checkpoint) });
+  const { tenantId, progress, reopened } = options;
+  const seen = options.seen.load();
+  const earlier = await compareWithSeen({ client, shown: checkpoint, seen, reopened, findings });
+  const log = { source: serviceTiles(client, signed), checkpoint, findings, file, progress };
+  const { tiles } = await readEntries({ ...log, earlier: earlier.map((each) => each.checkpoint) });
   const entries = file.size;
-  const chunks = client.log.bodies(logId);
-  const onLine = (line: Uint8Array) => newer.look(line);
-  const wanted = { ...log, chunks, tenantId, records: [], onLine } as const;
-  const bodies = await readBodies({ ...wanted, beyondCheckpoint: 'newer' });
-  compareWithPlan(run, bodies.planCutoffMs);
-  const checked = { entries, tiles, bodies: bodies.counts };
-  const isWhole = entries === checkpoint.size && newer.count > 0;
-  const size = isWhole ? await judgeNewer({ ...log, client, lines: newer, tenantId }) : entries;
+  const bodies = await readBodies({
+    ...log,
+    chunks: client.log.bodies(logIdOf(checkpoint)),
+    tenantId,
+    records: [],
+    onLine: (line) => newer.look(line),
+    beyondCheckpoint: 'newer',
+  });
+  compareWithPlan(options, bodies.planCutoffMs, findings);
+  const hasNewer = entries === checkpoint.size && newer.count > 0;
+  const size = hasNewer ? await judgeNewer({ ...log, client, lines: newer, tenantId }) : entries;
   return {
-    checked: newer.count === 0 ? checked : { ...checked, newer: { events: newer.count, size } },
-    seen: earlier.at(-1) ?? null,
-    earlierSizes: earlier.map((seen) => seen.checkpoint.size),
+    checked: {
+      entries,
+      tiles,
+      bodies: bodies.counts,
+      ...(hasNewer ? { newer: { events: newer.count, size } } : {}),
+    },
+    seen: seen.at(-1) ?? null,
+    earlierSizes: earlier.map((each) => each.checkpoint.size),
     latestCutoffMs: bodies.latestCutoffMs,
-    eventIdAt: (sequence) =>
-      sequence < file.size ? eventIdFromUuid(uuidFromBytes(file.at(sequence), 12)) : null,
+    eventIdAt: (sequence) => eventIdAt(file, sequence),
   };
 }
 
-/** The tiles of a log as the service serves them. */
-export function tileSource(client: IndelibleClient, logId: string): TileSource {
-  // The lowest hash tiles are made of the entries when they are asked for: they could not differ.
-  return { tile: (path) => client.log.tile(logId, path), tilesAtOnce: 8, lowestKeptLevel: 1 };
-}
+// Clocks differ, and time goes on while pages are read.
+const slackMs = 5 * 60_000;
 
-/** Judges the checkpoint by those seen before, and returns those that the entries must agree with. */
-async function compareWithSeen({ client, options, findings, signed }: Run) {
-  const { checkpoint } = signed;
-  const seen = options.seen.load();
-  const last = seen.at(-1)?.checkpoint;
-  const own = seen.filter((each) => each.checkpoint.origin === checkpoint.origin);
-  const first = own.at(-1)?.checkpoint.size ?? checkpoint.size;
-  await compareWithHead(client, checkpoint, findings);
-  if (last === undefined) return [];
-  if (last.origin !== checkpoint.origin) {
-    if (!options.reopened) addOtherLog(findings, last, checkpoint);
-    return fitting(own, checkpoint);
-  }
-  const path = first < checkpoint.size ? await consistencyPath(client, first, checkpoint.size) : [];
-  const { code, message } = compareCheckpoints(sha, last, checkpoint, path);
-  if (code !== 'same' && code !== 'extends') {
-    const sequence = code === 'rolled_back' ? checkpoint.size : null;
-    addDamage(findings, code, message, { sequence });
-  }
-  return fitting(own, checkpoint);
+function compareWithPlan({ plan }: TenantOptions, cutoffMs: number | null, findings: Findings) {
+  if (plan === null || cutoffMs === null) return;
+  const owed = retentionCutoff(plan, Date.now()) + slackMs;
+  if (cutoffMs <= owed) return;
+  const message =
+    `The service shows nothing older than ${formatTimestamp(cutoffMs)}, but the plan ${plan} keeps ` +
+    `everything from ${formatTimestamp(owed - slackMs)} on.`;
+  addDamage(findings, 'retention_exceeded', message);
 }

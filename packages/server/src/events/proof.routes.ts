@@ -5,8 +5,8 @@ import {
   formatTimestamp,
   formatTlogProof,
   inclusionProof,
-  leafHash,
   type ListQuery,
+  leafHash,
   type Sha256,
   saltBytes,
   segmentNames,
@@ -21,7 +21,7 @@ import { judgedByHandler } from '../http.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { treeNodes } from '../log/tree.store.ts';
 import { operatorHeaders } from '../operator-headers.ts';
-import { AppError } from '../problem.ts';
+import { AppError, unavailable } from '../problem.ts';
 import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { type ListedRow, listEvents } from './list.store.ts';
@@ -83,7 +83,8 @@ export function proofRoutes(app: FastifyInstance, deps: ProofDeps): void {
     async (request, reply) => {
       const proof = await readProof(request, deps);
       const wantsText = /^text\/plain\b/.test(request.headers.accept ?? '');
-      if (!wantsText) return reply.type('application/json; charset=utf-8').send(proofJson(proof, deps.sha));
+      if (!wantsText)
+        return reply.type('application/json; charset=utf-8').send(proofJson(proof, deps.sha));
       const { event, checkpoint, path } = proof;
       const text = formatTlogProof({ index: event.sequence, path, checkpoint: checkpoint.note });
       return reply.type('text/plain; charset=utf-8').send(text);
@@ -98,23 +99,24 @@ interface Proven {
   path: Uint8Array[];
 }
 
-async function readProof(request: FastifyRequest, deps: ProofDeps): Promise<Proven> {
+function readProof(request: FastifyRequest, deps: ProofDeps): Promise<Proven> {
   const uuid = uuidFromEventId((request.params as { id: string }).id);
-  const read = () =>
-    readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
-      readTenant(deps.db, tenantId, (tx) => prove(tx, uuid, deps)),
-    );
-  const proven = await read();
-  if (proven !== null) return proven;
-  // The event is newer than the last checkpoint.
-  await deps.publishCheckpoint();
-  const again = await read();
-  if (again === null) throw new AppError('not_found', 'there is no checkpoint of this event yet');
-  return again;
+  // All of it is one read: an operator's access is recorded once, however often it looks.
+  return readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
+    const read = () => readTenant(deps.db, tenantId, (tx) => prove(tx, uuid, deps));
+    // An event that is newer than the last checkpoint makes the service sign another.
+    const proven = (await read()) ?? (await deps.publishCheckpoint().then(read));
+    if (proven === null) throw unavailable('there is no checkpoint of this event yet; ask again');
+    return proven;
+  });
 }
 
 /** Null when no released checkpoint covers the event yet. */
-async function prove(tx: TenantTx, uuid: string | null, { sha, now }: ProofDeps): Promise<Proven | null> {
+async function prove(
+  tx: TenantTx,
+  uuid: string | null,
+  { sha, now }: ProofDeps,
+): Promise<Proven | null> {
   const visible = await visibility(tx, now());
   const event = visible && uuid && (await getEvent(tx, uuid, [...visible.classes], visible.oldest));
   if (!event) throw new AppError('not_found', 'there is no such event');
@@ -165,23 +167,32 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
           'NDJSON lines `{event, salts}` in order of id, at most 2,000 events or 8 MiB; `Link: rel="next"` leads on. ' +
           '`Retention-Cutoff` is the first moment that the plan still shows: older bodies may be gone.',
         params: Type.Object({ logId: Type.String({ pattern: '^[0-9a-f]{32}$' }) }),
-        querystring: Type.Object({ after: Type.Optional(Type.String({ description: 'An event id.' })) }),
+        querystring: Type.Object({
+          after: Type.Optional(Type.String({ description: 'An event id.' })),
+        }),
         headers: operatorHeaders,
         response: {
-          200: { description: 'Lines', content: { 'application/x-ndjson': { schema: Type.String() } } },
+          200: {
+            description: 'Lines',
+            content: { 'application/x-ndjson': { schema: Type.String() } },
+          },
         },
       },
     },
     async (request, reply) => {
       const { logId } = request.params as { logId: string };
       const after = afterParam(request);
-      const { rows, more, oldest } = await readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
-        readTenant(deps.db, tenantId, async (tx) => {
-          const log = await publishedCheckpoint(tx);
-          const visible = await visibility(tx, deps.now());
-          if (!visible || log?.logId.replaceAll('-', '') !== logId) throw new AppError('not_found', 'there is no such log');
-          return { ...(await readBodies(tx, visible, after)), oldest: visible.oldest };
-        }),
+      const { rows, more, oldest } = await readAsTenant(
+        request,
+        deps.recordAccess,
+        ({ tenantId }) =>
+          readTenant(deps.db, tenantId, async (tx) => {
+            const log = await publishedCheckpoint(tx);
+            const visible = await visibility(tx, deps.now());
+            if (!visible || log?.logId.replaceAll('-', '') !== logId)
+              throw new AppError('not_found', 'there is no such log');
+            return { ...(await readBodies(tx, visible, after)), oldest: visible.oldest };
+          }),
       );
       reply.header('retention-cutoff', formatTimestamp(uuidTimeMs(oldest)));
       const last = rows.at(-1);
@@ -189,7 +200,9 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
         const next = `${deps.publicUrl()}/l/${logId}/events?after=${eventIdFromUuid(last.uuid)}`;
         reply.header('link', `<${next}>; rel="next"`);
       }
-      const lines = rows.map((row) => `{"event":${fullJson(asFound(row))},"salts":${JSON.stringify(saltsOf(row))}}\n`);
+      const lines = rows.map(
+        (row) => `{"event":${fullJson(asFound(row))},"salts":${JSON.stringify(saltsOf(row))}}\n`,
+      );
       return reply.type('application/x-ndjson').send(lines.join(''));
     },
   );
@@ -208,11 +221,16 @@ function afterParam(request: FastifyRequest): string | null {
   const params = new URL(request.url, 'http://local').searchParams;
   const after = params.get('after');
   const uuid = after === null ? null : uuidFromEventId(after);
-  const known = [...params.keys()].every((name) => name === 'after') && params.getAll('after').length < 2;
+  const known =
+    [...params.keys()].every((name) => name === 'after') && params.getAll('after').length < 2;
   if (known && (after === null || uuid !== null)) return uuid;
-  throw new AppError(known ? 'invalid_parameter' : 'unknown_parameter', 'the only parameter is after, an event id', {
-    errors: [{ path: 'after', code: 'invalid_value', message: 'must be an event id' }],
-  });
+  throw new AppError(
+    known ? 'invalid_parameter' : 'unknown_parameter',
+    'the only parameter is after, an event id',
+    {
+      errors: [{ path: 'after', code: 'invalid_value', message: 'must be an event id' }],
+    },
+  );
 }
 
 function readBodies(tx: TenantTx, visible: Visibility, after: string | null) {
@@ -223,6 +241,7 @@ function readBodies(tx: TenantTx, visible: Visibility, after: string | null) {
     limit: bodiesPerPage,
     include: { total: false, state: true },
   };
-  const position = after === null ? null : { direction: 'next' as const, uuid: after, emailKey: '', sequence: 0 };
+  const position =
+    after === null ? null : { direction: 'next' as const, uuid: after, emailKey: '', sequence: 0 };
   return listEvents(tx, query, visible, position);
 }

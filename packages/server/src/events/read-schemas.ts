@@ -1,5 +1,6 @@
 import { facetValuesMax, listLimitDefault, listLimitMax } from '@indelible/protocol';
 import { Type } from 'typebox';
+import { operatorHeaders } from '../operator-headers.ts';
 
 /* The parameters and answers of the reading calls, for the OpenAPI document. The parameters are judged
  * by `parseListQuery` and `parseStatsQuery`, which the panel and the command line share. */
@@ -25,7 +26,7 @@ const filterParams = {
   category: repeatable('Category.'),
 };
 
-export const listQuerystring = Type.Object({
+const listQuerystring = Type.Object({
   ...filterParams,
   page: Type.Optional(
     Type.Integer({ minimum: 1, description: 'From 1; `page` × `limit` at most 100,000.' }),
@@ -52,7 +53,7 @@ export const listQuerystring = Type.Object({
   ),
 });
 
-export const statsQuerystring = Type.Object({
+const statsQuerystring = Type.Object({
   ...filterParams,
   group_by: Type.Array(
     Type.Enum(['minute', 'hour', 'day', 'user', 'action', 'resource', 'category']),
@@ -69,7 +70,7 @@ export const statsQuerystring = Type.Object({
 const cursor = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 const strict = { additionalProperties: false };
 
-export const ListAnswer = Type.Object(
+const ListAnswer = Type.Object(
   {
     data: Type.Array(Type.Ref('ListedAuditEvent')),
     pagination: Type.Object(
@@ -89,7 +90,7 @@ export const ListAnswer = Type.Object(
   strict,
 );
 
-export const StatsAnswer = Type.Object(
+const StatsAnswer = Type.Object(
   {
     data: Type.Array(
       Type.Object(
@@ -111,3 +112,36 @@ export const StatsAnswer = Type.Object(
   },
   strict,
 );
+
+const tags = ['Events'];
+
+export const listSchema = {
+  tags,
+  summary: 'List events',
+  description:
+    'Newest first. Every filter may be repeated (any of up to 20 values); a leading `!` excludes. A page ' +
+    'ends at its limit or at 8 MiB; `nextCursor` leads on. Unknown parameters are refused, so that a ' +
+    'misspelt filter never widens the answer.',
+  querystring: listQuerystring,
+  headers: operatorHeaders,
+  response: { 200: ListAnswer },
+};
+
+export const eventSchema = {
+  tags,
+  summary: 'Read one event, with its states',
+  params: Type.Object({ id: Type.String() }),
+  headers: operatorHeaders,
+  response: { 200: Type.Ref('AuditEvent') },
+};
+
+export const statsSchema = {
+  tags,
+  summary: 'Count events by one or two keys',
+  description:
+    'Without a range: the last 30 days. At most 10,000 groups, in a range of at most 65,000 minutes, hours ' +
+    'or days.',
+  querystring: statsQuerystring,
+  headers: operatorHeaders,
+  response: { 200: StatsAnswer },
+};

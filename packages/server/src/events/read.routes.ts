@@ -9,17 +9,15 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { type Database, readTenant, type TenantTx } from '../db.ts';
 import { judgedByHandler } from '../http.ts';
-import { operatorHeaders } from '../operator-headers.ts';
 import { AppError } from '../problem.ts';
 import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { countEvents, type ListedRow, listEvents } from './list.store.ts';
 import type { CursorSeal, ListPosition } from './list-cursor.ts';
 import { eventJson } from './prepared-event.ts';
-import { ListAnswer, listQuerystring, StatsAnswer, statsQuerystring } from './read-schemas.ts';
+import { eventSchema, listSchema, statsSchema } from './read-schemas.ts';
 import { listBySequence } from './sequence-list.store.ts';
 import { bucketsMax, countGroups, groupsMax } from './stats.store.ts';
 import { getEvent, visibility } from './store.ts';
@@ -33,80 +31,41 @@ export interface ReadDeps {
   publicUrl: () => string;
 }
 
+const json = 'application/json; charset=utf-8';
+const reading = <S>(schema: S) => ({
+  ...judgedByHandler,
+  config: { scope: 'events:read' as const },
+  schema,
+});
+
 /** `GET /api/audit-logs`, `/{id}` and `/stats`: one tenant's events, as far as its plan shows them. */
 export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
-  const common = { config: { scope: 'events:read' as const }, ...judgedByHandler };
-  const json = 'application/json; charset=utf-8';
-  app.get(
-    '/api/audit-logs',
-    {
-      ...common,
-      schema: {
-        tags: ['Events'],
-        summary: 'List events',
-        description:
-          'Newest first. Every filter may be repeated (any of up to 20 values); a leading `!` excludes. ' +
-          'A page ends at its limit or at 8 MiB; `nextCursor` leads on. ' +
-          'Unknown parameters are refused, so that a misspelt filter never widens the answer.',
-        querystring: listQuerystring,
-        headers: operatorHeaders,
-        response: { 200: ListAnswer },
-      },
-    },
-    async (request, reply) => {
-      const query = parsed(parseListQuery(searchParams(request)));
-      const page = await visibleTo(request, deps, (tx, visible) =>
-        readPage(tx, query, visible, deps),
-      );
-      const links = linkHeader(request, page, deps.publicUrl());
-      if (links) reply.header('link', links);
-      return reply.type(json).send(page.json);
-    },
-  );
-  app.get(
-    '/api/audit-logs/:id',
-    {
-      ...common,
-      schema: {
-        tags: ['Events'],
-        summary: 'Read one event, with its states',
-        params: Type.Object({ id: Type.String() }),
-        headers: operatorHeaders,
-        response: { 200: Type.Ref('AuditEvent') },
-      },
-    },
-    async (request, reply) => {
-      if (searchParams(request).size > 0)
-        throw new AppError('unknown_parameter', 'this call takes no parameters');
-      const uuid = uuidFromEventId((request.params as { id: string }).id);
-      const body = await visibleTo(request, deps, async (tx, { classes, oldest }) => {
-        const event = uuid && (await getEvent(tx, uuid, [...classes], oldest));
-        if (!event) throw new AppError('not_found', 'there is no such event');
-        return eventJson(event, true, event.before !== null || event.after !== null);
-      });
-      return reply.type(json).send(body);
-    },
-  );
-  app.get(
-    '/api/audit-logs/stats',
-    {
-      ...common,
-      schema: {
-        tags: ['Events'],
-        summary: 'Count events by one or two keys',
-        description:
-          'Without a range: the last 30 days. At most 10,000 groups, in a range of at most 65,000 minutes, ' +
-          'hours or days.',
-        querystring: statsQuerystring,
-        headers: operatorHeaders,
-        response: { 200: StatsAnswer },
-      },
-    },
-    async (request) => {
-      const query = withRange(parsed(parseStatsQuery(searchParams(request))), deps.now());
-      return visibleTo(request, deps, (tx, visible) => readStats(tx, query, visible, deps.now()));
-    },
-  );
+  app.get('/api/audit-logs', reading(listSchema), async (request, reply) => {
+    const query = parsed(parseListQuery(searchParams(request)));
+    const page = await visibleTo(request, deps, (tx, visible) =>
+      readPage(tx, query, visible, deps),
+    );
+    const links = linkHeader(request, page, deps.publicUrl());
+    if (links) reply.header('link', links);
+    return reply.type(json).send(page.json);
+  });
+
+  app.get('/api/audit-logs/:id', reading(eventSchema), async (request, reply) => {
+    if (searchParams(request).size > 0)
+      throw new AppError('unknown_parameter', 'this call takes no parameters');
+    const uuid = uuidFromEventId((request.params as { id: string }).id);
+    const body = await visibleTo(request, deps, async (tx, { classes, oldest }) => {
+      const event = uuid && (await getEvent(tx, uuid, [...classes], oldest));
+      if (!event) throw new AppError('not_found', 'there is no such event');
+      return eventJson(event, true, event.before !== null || event.after !== null);
+    });
+    return reply.type(json).send(body);
+  });
+
+  app.get('/api/audit-logs/stats', reading(statsSchema), async (request) => {
+    const query = withRange(parsed(parseStatsQuery(searchParams(request))), deps.now());
+    return visibleTo(request, deps, (tx, visible) => readStats(tx, query, visible, deps.now()));
+  });
 }
 
 /** Everything behind the first `?`: to a URL parser a filter behind a stray `#` would not be there. */

@@ -50,6 +50,7 @@ interface RoundResult {
 }
 
 const logsPerRound = 20_000;
+const signaturesAtOnce = 25;
 const demandEveryMs = 1_000;
 const demandWaitMsMax = 8_000;
 
@@ -203,8 +204,7 @@ export class CheckpointJob {
     if (keyInUse === null || Buffer.compare(keyInUse, await signer.publicKey()) !== 0) {
       throw new Error('another process signs with a newer key: restart this one with that key');
     }
-    const signed: SignedCheckpoint[] = [];
-    for (const log of logs) signed.push(await this.#sign(log));
+    const signed = await this.#signAll(logs);
     const at = new Date(now()).toISOString();
     const notes = signed.map(({ note }) => note);
     const name = roundName(round);
@@ -213,6 +213,15 @@ export class CheckpointJob {
     }
     await publishRound(tx, round, signed, now());
     return signed.length;
+  }
+
+  async #signAll(logs: readonly DirtyLog[]): Promise<SignedCheckpoint[]> {
+    const signed: SignedCheckpoint[] = [];
+    for (let at = 0; at < logs.length; at += signaturesAtOnce) {
+      const part = logs.slice(at, at + signaturesAtOnce);
+      signed.push(...(await Promise.all(part.map((log) => this.#sign(log)))));
+    }
+    return signed;
   }
 
   async #sign(log: DirtyLog): Promise<SignedCheckpoint> {

@@ -166,7 +166,11 @@ export interface PublishedCheckpoint {
 export async function publishedCheckpoint(
   tx: TenantTx,
 ): Promise<{ logId: string; size: number; checkpoint: PublishedCheckpoint | null } | null> {
-  const { rows } = await tx.query<{ logId: string; headSize: number } & { [K in keyof PublishedCheckpoint]: PublishedCheckpoint[K] | null }>({
+  const { rows } = await tx.query<
+    { logId: string; headSize: number } & {
+      [K in keyof PublishedCheckpoint]: PublishedCheckpoint[K] | null;
+    }
+  >({
     name: 'published-checkpoint',
     text: `SELECT h.log_id AS "logId", h.size AS "headSize", c.size, c.root, c.note, c.signed_at AS "signedAtMs"
       FROM log_heads h LEFT JOIN log_checkpoints c ON c.tenant_id = h.tenant_id AND c.log_id = h.log_id
@@ -177,6 +181,7 @@ export async function publishedCheckpoint(
   if (!row) return null;
   const { logId, headSize, size, root, note, signedAtMs } = row;
   if (logId === null) return null;
-  if (size === null || root === null || note === null || signedAtMs === null) return { logId, size: headSize, checkpoint: null };
+  if (size === null || root === null || note === null || signedAtMs === null)
+    return { logId, size: headSize, checkpoint: null };
   return { logId, size: headSize, checkpoint: { logId, size, root, note, signedAtMs } };
 }

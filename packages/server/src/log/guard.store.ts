@@ -14,7 +14,7 @@ import { treeReader } from './tree.store.ts';
 /* What is stored of the logs, held against what was published of them. Findings are for the operator. */
 
 // Whatever is read for one part is read at once, and hashed without a pause: about 5 ms of either.
-const logsAtOnce = 25;
+const logsAtOnce = 10;
 
 /**
  * What signing these logs would contradict: a log must never sign anything but a continuation of what

@@ -30,7 +30,9 @@ export async function announceKey(deps: {
     const tenants = await write(db, (tx) => listTenants(tx, from, tenantsAtOnce + 1));
     const page = tenants.slice(0, tenantsAtOnce);
     await Promise.all(
-      page.map(({ id }) => record(id, rotation(publicKey, beganMs), rotationId(publicKey, id, beganMs))),
+      page.map(({ id }) =>
+        record(id, rotation(publicKey, beganMs), rotationId(publicKey, id, beganMs)),
+      ),
     );
     const next = tenants[tenantsAtOnce];
     if (next === undefined) break;
@@ -46,11 +48,17 @@ function rotation(publicKey: Uint8Array, beganMs: number): OwnEvent {
     actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
     action: 'update',
     resource: { type: 'signing_key', id: nobody, name: 'Checkpoint signing key' },
-    after: { publicKey: Buffer.from(publicKey).toString('base64'), notBefore: new Date(beganMs).toISOString() },
+    after: {
+      publicKey: Buffer.from(publicKey).toString('base64'),
+      notBefore: new Date(beganMs).toISOString(),
+    },
   };
 }
 
 function rotationId(publicKey: Uint8Array, tenantId: string, beganMs: number): string {
-  const hash = createHash('sha256').update('indelible/key-rotation/v1\n').update(publicKey).update(tenantId);
+  const hash = createHash('sha256')
+    .update('indelible/key-rotation/v1\n')
+    .update(publicKey)
+    .update(tenantId);
   return importedEventUuid(beganMs, 0, hash.digest());
 }

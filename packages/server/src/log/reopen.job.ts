@@ -1,4 +1,4 @@
-import { createFrontier, decodeEntry, type LogState, type Sha256 } from '@indelible/protocol';
+import { createFrontier, type LogState, type Sha256 } from '@indelible/protocol';
 import type { WriterTx } from '../db.ts';
 import type { ObjectStore } from '../objects.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
@@ -95,12 +95,10 @@ async function reopenIfNeeded(
     return lost(logId, published?.size ?? 0);
   }
   const stored = await made(tx, sha, tenantId, head);
-  const isHeld =
-    published === null
-      ? stored.size >= head.size
-      : stored.size >= published.size &&
-        (await hasRoot(treeReader(tx, sha)(tenantId), sha, published.size, published.root));
-  if (isHeld) return null;
+  const holds = async ({ size, root }: Published) =>
+    stored.size >= size && hasRoot(treeReader(tx, sha)(tenantId), sha, size, root);
+  const isComplete = stored.size >= head.size; // what was acknowledged counts too, published or not
+  if (isComplete && (published === null || (await holds(published)))) return null;
   const { size } = stored;
   const publishedSize = published?.size ?? head.size;
   const newLogId = await beginAnew(tx, tenantId);
@@ -125,12 +123,10 @@ async function made(
   for await (const part of storedEntries(tx, tenantId)) parts.push(part);
   let next = await emptyLog(tx, tenantId);
   for (const entries of parts) {
-    const last = entries.at(-1);
-    if (!last) continue;
-    const append = planEntries(sha, next, entries, decodeEntry(last).receivedAtUs);
+    if (entries.length === 0) continue;
+    const append = planEntries(sha, next, entries, next.lastReceivedUs);
     await appendLogs(tx, [append]);
-    const { newSize: size, frontier, receivedUs: lastReceivedUs } = append;
-    next = { ...next, size, frontier, lastReceivedUs };
+    next = { ...next, size: append.newSize, frontier: append.frontier };
   }
   return next;
 }

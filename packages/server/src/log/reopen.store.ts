@@ -81,10 +81,7 @@ export async function hasSurplus(tx: WriterTx, tenantId: string, size: number): 
 export async function emptyLog(tx: WriterTx, tenantId: string): Promise<LogHead> {
   await tx.query('DELETE FROM log_tail WHERE tenant_id = $1', [tenantId]);
   await tx.query('DELETE FROM log_tiles WHERE tenant_id = $1', [tenantId]);
-  await tx.query(
-    `UPDATE log_heads SET size = 0, frontier = '', last_received_us = 0 WHERE tenant_id = $1`,
-    [tenantId],
-  );
+  await tx.query(`UPDATE log_heads SET size = 0, frontier = '' WHERE tenant_id = $1`, [tenantId]);
   const [head] = await lockHeads(tx, [tenantId], true);
   if (!head) throw new Error('the tenant has no log');
   return head;

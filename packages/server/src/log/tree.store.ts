@@ -113,11 +113,23 @@ export async function* storedEntries(tx: Query, tenantId: string): AsyncGenerato
   for (let first = 0; ; first += 64) {
     const places = Array.from({ length: 64 }, (_, n) => ({ tenantId, level: 0, index: first + n }));
     const tiles = await readTiles(tx, places);
-    const short = tiles.findIndex((data) => data.length < tileWidth * entryBytes);
-    const part = Buffer.concat(short < 0 ? tiles : tiles.slice(0, short + 1));
-    if (part.length > 0) yield parts(part, entryBytes);
-    if (short >= 0) return;
+    const full = tiles.findIndex((data) => data.length < tileWidth * entryBytes);
+    const whole = Buffer.concat(full < 0 ? tiles : tiles.slice(0, full));
+    if (whole.length > 0) yield parts(whole, entryBytes);
+    if (full < 0) continue;
+    yield readTail(tx, tenantId, (first + full) * tileWidth);
+    return;
   }
+}
+
+/** Entries of the tail from this sequence on, up to the first that is missing. */
+async function readTail(tx: Query, tenantId: string, first: number): Promise<Buffer[]> {
+  const { rows } = await tx.query<{ sequence: number; entry: Buffer }>({
+    text: 'SELECT sequence, entry FROM log_tail WHERE tenant_id = $1 AND sequence >= $2 ORDER BY sequence',
+    values: [tenantId, first],
+  });
+  const gap = rows.findIndex(({ sequence }, n) => sequence !== first + n);
+  return (gap < 0 ? rows : rows.slice(0, gap)).map(({ entry }) => entry);
 }
 
 /** The bytes of a tile as C2SP tlog-tiles serves them, or null when the log is not that long. */

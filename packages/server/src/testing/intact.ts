@@ -17,7 +17,7 @@ const leafHashOf = (entry: Uint8Array) => sha(Buffer.concat([Buffer.of(0), entry
 const width = 256;
 
 /** MTH(D[n]): splits at the largest power of two below n. */
-function naiveRoot(leaves: readonly Buffer[]): Buffer {
+export function naiveRoot(leaves: readonly Buffer[]): Buffer {
   const [only] = leaves;
   if (!only) return sha(Buffer.alloc(0));
   if (leaves.length === 1) return only;
@@ -84,6 +84,19 @@ export async function expectTreeIntact(
   await inSnapshot(service.owner, async (owner) => {
     await treeEntries(owner, tenantId, await readHead(owner, tenantId));
   });
+}
+
+/** Root of the tree over everything that is stored of a log, once that is found right. */
+export async function rootStored(
+  service: Pick<TestService, 'owner'>,
+  tenantId: string,
+): Promise<Buffer> {
+  let root = Buffer.alloc(0);
+  await inSnapshot(service.owner, async (owner) => {
+    const entries = await treeEntries(owner, tenantId, await readHead(owner, tenantId));
+    root = naiveRoot(entries.map(leafHashOf));
+  });
+  return root;
 }
 
 type Owner = TestService['owner'];

@@ -21,6 +21,7 @@ export class PostgresProxy {
   readonly #sockets = new Set<Socket>();
   #fault: CommitFault | undefined;
   #broken = 0;
+  #isCut = false;
 
   /** `url` names the server by its socket folder (`host`). */
   constructor(url: string) {
@@ -43,6 +44,16 @@ export class PostgresProxy {
     this.#fault = fault;
   }
 
+  /** Breaks every connection and lets no new one through until `mend`: the server is away. */
+  cut(): void {
+    this.#isCut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.#isCut = false;
+  }
+
   /** Connections broken so far. */
   get broken(): number {
     return this.#broken;
@@ -55,6 +66,10 @@ export class PostgresProxy {
   }
 
   #serve(client: Socket): void {
+    if (this.#isCut) {
+      client.destroy();
+      return;
+    }
     const server = createConnection(this.#upstream);
     const both = [client, server];
     const destroy = () => {

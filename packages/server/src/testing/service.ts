@@ -22,6 +22,8 @@ export interface TestService {
   db: Database;
   ownerUrl: string;
   servingUrl: string;
+  /** Holds signing key and object store. */
+  dataDir: string;
   /** The service's clock; move it to move time. */
   clock: { now: number };
   /** Sends a request as the platform key unless told otherwise; checks the answer against OpenAPI. */
@@ -62,6 +64,7 @@ export async function testService(env: Environment = {}, poolSize = 6): Promise<
     connectionString: urls.ownerUrl,
     options: '-c search_path=indelible',
   });
+  owner.on('error', () => {}); // tests that restore a database end its connections
   await owner.connect();
   const clock = { now: Date.now() };
   const dataDir = await mkdtemp(join(tmpdir(), 'indelible-service-'));
@@ -72,6 +75,7 @@ export async function testService(env: Environment = {}, poolSize = 6): Promise<
     app,
     db,
     ...urls,
+    dataDir,
     clock,
     owner,
     call,
@@ -108,13 +112,18 @@ export async function serviceOn(
   const logger = pino({ level: env.LOG_LEVEL ?? 'silent' });
   const sessionSecret = 'a session secret for tests, at least 32 bytes';
   const objects = openObjectStore(config.objectStoreUrl);
-  const signer = openSigner(join(config.dataDir, 'signing-key.pem'), true);
+  const { signingKeyFile } = config;
+  const signer = openSigner(
+    signingKeyFile ?? join(config.dataDir, 'signing-key.pem'),
+    signingKeyFile === null,
+  );
   const now = () => clock.now;
   const app = await buildApp({ config, db, now, logger, sessionSecret, objects, signer });
   return { app, db };
 }
 
-async function callOn(app: App, options: CallOptions): Promise<Answer> {
+/** Sends a request to any service; checks the answer against OpenAPI. */
+export async function callOn(app: App, options: CallOptions): Promise<Answer> {
   const { method = 'GET', url, key = platformKey, headers = {}, body, raw } = options;
   const request: InjectOptions = {
     method,

@@ -1,0 +1,147 @@
+import { type IndelibleClient, IndelibleError } from '@indelible/client';
+import {
+  createFindings,
+  type Findings,
+  formatTimestamp,
+  type Plan,
+  tilePath,
+  type WithholdableSegment,
+} from '@indelible/protocol';
+import { FindingError } from '../exit-codes.ts';
+import { EntryFile } from '../verify/entry-file.ts';
+import { readEntries } from '../verify/log-entries.ts';
+import type { Progress, TileSource } from '../verify/log-source.ts';
+import { keysFor, serviceTiles } from '../verify/service-log.ts';
+import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
+import { writeEvents } from './export-events.ts';
+import { bundleFiles, bundleFormat, type Manifest } from './manifest.ts';
+import { PartFolder } from './part-folder.ts';
+import { readmeText } from './readme.ts';
+import { writeSums } from './write-sums.ts';
+
+export interface ExportOptions {
+  tenantId: string;
+  /** The folder to make; it must not exist. */
+  folder: string;
+  withhold: readonly WithholdableSegment[];
+  progress: Progress;
+}
+
+export interface Exported {
+  manifest: Manifest;
+  /** What is wrong with the entries; whether the events fit them, verifying the bundle says. */
+  findings: Findings;
+}
+
+/**
+ * Writes a bundle of everything that the latest checkpoint covers and the plan shows. One that was cut
+ * off goes on where it was, against the checkpoint it began with. The client must be bound to the
+ * tenant. Throws UsageError for a folder that exists, FindingError for a checkpoint that is not
+ * signed, and what the client throws.
+ */
+export async function exportBundle(
+  client: IndelibleClient,
+  options: ExportOptions,
+): Promise<Exported> {
+  const { tenantId, folder, progress } = options;
+  const withheld = [...new Set(options.withhold)].sort();
+  const part = new PartFolder(folder, { tenantId, withheld });
+  const findings = createFindings();
+  try {
+    const signed = await signedCheckpoint(client, part, findings);
+    await writeEntries(client, part, { signed, findings, progress });
+    await writeEvents(client, part, { checkpoint: signed.checkpoint, withheld, progress });
+    const plan = await planOf(client, tenantId);
+    const manifest = await writeRest(part, { tenantId, withheld, signed, plan });
+    part.finish();
+    return { manifest, findings };
+  } finally {
+    part.close();
+  }
+}
+
+/** The checkpoint this export began with, or else the latest one. */
+async function signedCheckpoint(client: IndelibleClient, part: PartFolder, findings: Findings) {
+  const { checkpoint, keys } = bundleFiles;
+  const note = part.has(checkpoint) ? part.read(checkpoint) : await client.log.checkpoint();
+  const signed = await trustedCheckpoint(note, await keysFor(client, note, []), findings);
+  if (signed === null) throw new FindingError(findings.kept()[0]?.message ?? 'no checkpoint');
+  const stated = await client.log.keys(signed.checkpoint.origin);
+  part.write(keys, `${JSON.stringify(stated, null, 1)}\n`);
+  part.write(checkpoint, note);
+  return signed;
+}
+
+interface EntriesToWrite {
+  signed: SignedCheckpoint;
+  findings: Findings;
+  progress: Progress;
+}
+
+/** Keeps every tile as it is served; the lowest hashes as the entries give them, for it serves those. */
+async function writeEntries(client: IndelibleClient, part: PartFolder, wanted: EntriesToWrite) {
+  const { signed, findings, progress } = wanted;
+  const file = new EntryFile();
+  try {
+    await readEntries({
+      source: keptTiles(serviceTiles(client, signed), part),
+      checkpoint: signed.checkpoint,
+      earlier: [],
+      findings,
+      file,
+      progress,
+      onTile(level, index, width, bytes) {
+        const path = tilePath(level, index, width);
+        if (level === 0 && !part.has(path)) part.write(path, bytes);
+      },
+    });
+  } finally {
+    file.close();
+  }
+}
+
+/** Tiles as another source has them, each of which is asked for once and then kept. */
+function keptTiles(source: TileSource, part: PartFolder): TileSource {
+  return {
+    ...source,
+    async tile(path) {
+      if (part.has(path)) return part.read(path);
+      const bytes = await source.tile(path);
+      if (bytes !== null) part.write(path, bytes);
+      return bytes;
+    },
+  };
+}
+
+/** The tenant's plan, where the key may see it. */
+async function planOf(client: IndelibleClient, tenantId: string): Promise<Plan | null> {
+  try {
+    return (await client.tenants.get(tenantId)).plan;
+  } catch (error) {
+    if (error instanceof IndelibleError && error.code === 'forbidden') return null;
+    throw error;
+  }
+}
+
+type Told = Pick<Manifest, 'tenantId' | 'withheld' | 'plan'> & { signed: SignedCheckpoint };
+
+async function writeRest(part: PartFolder, { signed, ...told }: Told): Promise<Manifest> {
+  const { origin, size } = signed.checkpoint;
+  const { cutoffMs, events } = part.done;
+  const manifest = {
+    format: bundleFormat,
+    origin,
+    size,
+    madeAt: new Date().toISOString(),
+    filter: {},
+    range: { from: null, to: null },
+    ...told,
+    cutoff: cutoffMs === null ? null : formatTimestamp(cutoffMs),
+    counts: { entries: size, events },
+  } as const;
+  part.write(bundleFiles.readme, readmeText(manifest));
+  part.write(bundleFiles.retention, '[]\n');
+  const whole = { ...manifest, sha256: await writeSums(part, size) };
+  part.write(bundleFiles.manifest, `${JSON.stringify(whole, null, 1)}\n`);
+  return whole;
+}

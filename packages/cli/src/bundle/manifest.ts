@@ -1,0 +1,96 @@
+import {
+  FormatError,
+  isPlan,
+  isUuid,
+  type Plan,
+  parseTimestamp,
+  type WithholdableSegment,
+  withholdableSegments,
+} from '@indelible/protocol';
+
+/* The folder that an auditor verifies without a network; docs/verification.md describes it. */
+
+export const bundleFormat = 'indelible-bundle/v1';
+
+/** The files beside the tiles. SHA256SUMS lists all others but the manifest, tiles too. */
+export const bundleFiles = {
+  readme: 'README.txt',
+  manifest: 'manifest.json',
+  checkpoint: 'checkpoint',
+  keys: 'indelible-log.json',
+  events: 'events.ndjson',
+  retention: 'retention.json',
+  sums: 'SHA256SUMS',
+} as const;
+
+/** What a bundle says about itself. Nothing in it is proven: reports say which of it they rest on. */
+export interface Manifest {
+  format: typeof bundleFormat;
+  tenantId: string;
+  origin: string;
+  /** Entries, and the size of the checkpoint. */
+  size: number;
+  madeAt: string;
+  /** Today every event the plan shows: no filter, no range. */
+  filter: Record<string, never>;
+  range: { from: null; to: null };
+  withheld: WithholdableSegment[];
+  /** Null when the key that made the bundle could not ask for it. */
+  plan: Plan | null;
+  /** The service shows nothing older: such bodies may be absent. */
+  cutoff: string | null;
+  counts: { entries: number; events: number };
+  /** SHA-256 in hexadecimal, by file name, of the files beside the tiles. */
+  sha256: Record<string, string>;
+}
+
+/** Reads a manifest; FormatError for what is none of this format. */
+export function parseManifest(text: string): Manifest {
+  const json = readJson(text);
+  const { format, tenantId, size, counts, sha256, filter, range } = json;
+  const need = (fine: boolean, name: string) => {
+    if (!fine) throw new FormatError(`the manifest has no valid ${name}`);
+  };
+  need(format === bundleFormat, 'format: this program reads indelible-bundle/v1');
+  need(typeof tenantId === 'string' && isUuid(tenantId), 'tenantId');
+  need(typeof json.origin === 'string', 'origin');
+  need(isCount(size), 'size');
+  need(isRecord(filter) && Object.keys(filter).length === 0, 'filter (only all events are known)');
+  need(isRecord(range) && range.from === null && range.to === null, 'range (only the whole)');
+  need(Array.isArray(json.withheld) && json.withheld.every(isWithholdable), 'withheld');
+  need(json.plan === null || (typeof json.plan === 'string' && isPlan(json.plan)), 'plan');
+  need(json.cutoff === null || isMoment(json.cutoff), 'cutoff');
+  need(isRecord(counts) && isCount(counts.entries) && isCount(counts.events), 'counts');
+  need(isRecord(sha256) && Object.values(sha256).every(isDigest), 'sha256');
+  return json as unknown as Manifest;
+}
+
+function readJson(text: string): Record<string, unknown> {
+  try {
+    const json: unknown = JSON.parse(text);
+    if (isRecord(json)) return json;
+  } catch {
+    // Said below, without repeating what the file holds.
+  }
+  throw new FormatError('the manifest is no JSON object');
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isMoment(value: unknown): boolean {
+  return typeof value === 'string' && parseTimestamp(value) !== null;
+}
+
+function isDigest(value: unknown): boolean {
+  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+}
+
+function isWithholdable(value: unknown): boolean {
+  return (withholdableSegments as readonly unknown[]).includes(value);
+}

@@ -1,0 +1,78 @@
+import type { Manifest } from './manifest.ts';
+
+/** The text that explains a bundle to whoever is handed it. */
+export function readmeText(manifest: Omit<Manifest, 'sha256'>): string {
+  const { tenantId, origin, size, madeAt, withheld, plan, cutoff, counts } = manifest;
+  const hidden =
+    withheld.length === 0
+      ? 'Nothing is withheld.'
+      : `Withheld, in every event: ${withheld.join(', ')}. The rest can still be verified.`;
+  const older =
+    cutoff === null
+      ? 'No event has expired, as far as is known.'
+      : `Events from before ${cutoff} may have expired${plan === null ? '' : ` under the plan ${plan}`}:\n` +
+        'their entries are still in the log, their content is gone.';
+  return `AUDIT LOG BUNDLE
+
+This folder holds the audit log of one tenant of a service, as it was on ${madeAt},
+with everything that is needed to verify it without asking that service.
+
+  tenant    ${tenantId}
+  log       ${origin}
+  entries   ${size}
+  events    ${counts.events}
+
+${hidden}
+${older}
+
+
+WHAT IS IN IT
+
+  checkpoint           what the service has signed: name, number of entries, root hash
+  indelible-log.json   the keys that sign, as the service states them
+  tile/                the log: entries of 60 bytes and the hashes above them
+                       (the layout of c2sp.org/tlog-tiles)
+  events.ndjson        the events, one a line, with the salts that open their entries
+  retention.json       what the service states about events that are gone
+  manifest.json        what this folder holds, in a form for programs
+  SHA256SUMS           checksums of all files but the manifest, which holds that of SHA256SUMS
+
+
+HOW TO VERIFY IT
+
+With the program that made it, on a machine that needs no network:
+
+  indelible verify .
+
+It recomputes every entry from its event, every hash from the entries, and the root; it checks
+the signature of the checkpoint; and it names the first event that is not as it was logged.
+The keys in this folder are only as good as where you had the folder from. Ask the operator for
+the key by another way, and give it: indelible verify . --vkey '<key>'
+
+A table that the service has exported (CSV) can be held against this folder:
+
+  indelible verify --bundle . table.csv
+
+Without that program:
+
+  sha256sum -c SHA256SUMS          nothing was damaged on the way
+  sha256sum SHA256SUMS             compare with manifest.json
+
+and any program that verifies C2SP checkpoints and tiles (signed notes with Ed25519, trees of
+RFC 6962 with SHA-256) can check the signature and the tree over the entries. How an event
+becomes an entry is described in the documentation of the service ("Log format").
+
+
+WHAT IT PROVES, AND WHAT NOT
+
+If it verifies, then the entries are exactly those the checkpoint was signed over, in their
+order, and each event in this folder is what was logged: nothing was edited, removed, inserted
+or moved between the moment it was logged and the moment the checkpoint was signed, nor since.
+
+It does not prove that what was logged is true, nor that everything that happened was logged.
+It does not prove that others are shown the same log: compare the checkpoint (its size and root
+hash) with that of somebody else who holds one.
+It says nothing of events recorded after the checkpoint, and of expired events only that
+they were there.
+`;
+}

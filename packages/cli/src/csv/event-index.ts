@@ -1,0 +1,96 @@
+import { closeSync, readSync, writeSync } from 'node:fs';
+import { uuidBytes } from '@indelible/protocol';
+import { openUnnamed } from '../verify/line-file.ts';
+
+/** Where an event is, and whether the table should have it. */
+export interface IndexedEvent {
+  index: number;
+  sequence: number;
+  wanted: boolean;
+  line: Buffer;
+}
+
+// uuid 16, sequence 8, place of the line 8, its length 4, wanted 1: big-endian.
+const recordBytes = 40;
+const blockRecords = 512;
+
+/**
+ * The events of a bundle by id, in two temporary files: a table of any length is compared in the same
+ * memory. Takes them in the order of their ids, as bundles have them.
+ */
+export class EventIndex {
+  readonly #records = openUnnamed();
+  readonly #lines = openUnnamed();
+  readonly #block = Buffer.alloc(blockRecords * recordBytes);
+  readonly #record = Buffer.alloc(recordBytes);
+  #blockIndex = -1;
+  #size = 0;
+  #lineBytes = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** False for an event that does not follow the one before: it is left out. */
+  add(uuid: string, sequence: number, wanted: boolean, line: Uint8Array): boolean {
+    const record = this.#record.fill(0);
+    const before = this.#size === 0 ? null : Buffer.from(this.#at(this.#size - 1).subarray(0, 16));
+    uuidBytes(uuid, record);
+    if (before !== null && before.compare(record, 0, 16) >= 0) return false;
+    record.writeDoubleBE(sequence, 16);
+    record.writeDoubleBE(this.#lineBytes, 24);
+    record.writeUInt32BE(line.length, 32);
+    record[36] = wanted ? 1 : 0;
+    writeSync(this.#records, record, 0, recordBytes, this.#size * recordBytes);
+    writeSync(this.#lines, line, 0, line.length, this.#lineBytes);
+    this.#lineBytes += line.length;
+    this.#size += 1;
+    this.#blockIndex = -1;
+    return true;
+  }
+
+  /** Whether the table should have the event at this place. */
+  isWanted(index: number): boolean {
+    return this.#at(index)[36] === 1;
+  }
+
+  /** The place of an event, or -1; `guess` is looked at first. */
+  find(uuid: string, guess: number): number {
+    const wanted = Buffer.from(uuidBytes(uuid));
+    if (guess >= 0 && guess < this.#size && this.#compare(guess, wanted) === 0) return guess;
+    let [low, high] = [0, this.#size];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.#compare(middle, wanted) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low < this.#size && this.#compare(low, wanted) === 0 ? low : -1;
+  }
+
+  read(index: number): IndexedEvent {
+    const record = this.#at(index);
+    const line = Buffer.alloc(record.readUInt32BE(32));
+    const [sequence, at, wanted] = [record.readDoubleBE(16), record.readDoubleBE(24), record[36] === 1];
+    readSync(this.#lines, line, 0, line.length, at);
+    return { index, sequence, wanted, line };
+  }
+
+  close(): void {
+    closeSync(this.#records);
+    closeSync(this.#lines);
+  }
+
+  #compare(index: number, uuid: Buffer): number {
+    return this.#at(index).compare(uuid, 0, 16, 0, 16);
+  }
+
+  #at(index: number): Buffer {
+    const block = Math.floor(index / blockRecords);
+    if (block !== this.#blockIndex) {
+      readSync(this.#records, this.#block, 0, this.#block.length, block * this.#block.length);
+      this.#blockIndex = block;
+    }
+    const at = (index - block * blockRecords) * recordBytes;
+    return this.#block.subarray(at, at + recordBytes);
+  }
+}

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient, type IndelibleClient } from '@indelible/client';
+import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
+import {
+  eventOf,
+  platformKey,
+  type TestService,
+  testService,
+} from '../../../server/src/testing/service.ts';
+import { noProgress } from '../verify/log-source.ts';
+import type { Report } from '../verify/report.ts';
+import { SeenCheckpoints } from '../verify/seen-checkpoints.ts';
+import { type TenantOptions, verifyTenant } from '../verify/verify-tenant.ts';
+
+/** A service with one tenant whose log has something of everything, and somebody who verifies it. */
+export interface VerifiedService {
+  service: TestService;
+  url: string;
+  tenant: { id: string; key: string };
+  client: IndelibleClient;
+  /** What the verifying machine keeps; a fresh folder where a test is another machine. */
+  stateFolder: string;
+  verify(options?: Partial<TenantOptions> & { stateFolder?: string }): Promise<Report>;
+  close(): Promise<void>;
+}
+
+export async function verifiedService(plan = 'Enterprise'): Promise<VerifiedService> {
+  const service = await testService();
+  const url = await service.app.http.listen({ port: 0 });
+  const tenant = await service.tenant(plan);
+  const folder = mkdtempSync(join(tmpdir(), 'indelible-verified-'));
+  const client = createClient({ url, key: tenant.key, tenantId: tenant.id });
+  await recordVariety(service, tenant);
+  await service.app.checkpoints.tick();
+  return {
+    service,
+    url,
+    tenant,
+    client,
+    stateFolder: folder,
+    verify: ({ stateFolder = folder, ...options } = {}) =>
+      verifyTenant(client, {
+        tenantId: tenant.id,
+        vkeys: [],
+        plan: null,
+        seen: new SeenCheckpoints(stateFolder, tenant.id),
+        reopened: false,
+        progress: noProgress,
+        ...options,
+      }),
+    close: async () => {
+      await service.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Five months of events, some with states, operators' reads, text in many scripts: two full tiles. */
+async function recordVariety(service: TestService, { id, key }: { id: string; key: string }) {
+  await recordAll(service, key, poolEvents(500, service.clock.now, 150));
+  const states = Array.from({ length: 60 }, (_, index) =>
+    eventOf({
+      timestamp: new Date(service.clock.now - index * 3_600_000).toISOString(),
+      action: 'update',
+      reason: `ticket ${index}: ñandú 𝒳`,
+      resource: { type: 'ivr', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: '=cmd|"x"' },
+      diff: { 'greeting.text': { from: 'Hello', to: `¡Hola! ${index}` } },
+      before: { greeting: { text: 'Hello' }, n: index },
+      after: { greeting: { text: `¡Hola! ${index}` }, n: index },
+    }),
+  );
+  await recordAll(service, key, states);
+  const headers = {
+    'x-tenant-id': id,
+    'x-access-reason': 'ticket%204711',
+    'x-operator-email': 'olga@example.com',
+  };
+  for (let read = 0; read < 5; read += 1) {
+    await service.call({ url: '/api/audit-logs?limit=1', key: platformKey, headers });
+  }
+}

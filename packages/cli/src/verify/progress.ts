@@ -1,0 +1,79 @@
+import { grouped } from '../text.ts';
+import type { Progress } from './log-source.ts';
+
+const barMs = 200;
+const lineMs = 5_000;
+
+/** Progress that is shown until `stop`: a bar on a terminal, else a plain line every five seconds. */
+export async function showProgress(
+  stream: NodeJS.WriteStream,
+): Promise<Progress & { stop(): void }> {
+  const work = { name: '', total: null as number | null, done: 0 };
+  const shown = stream.isTTY ? await bar(stream, work) : lines(stream, work);
+  return {
+    stage(name, total) {
+      Object.assign(work, { name, total, done: 0 });
+      shown.begin();
+    },
+    advance(count) {
+      work.done += count;
+    },
+    note: (text) => shown.note(text),
+    stop: () => shown.stop(),
+  };
+}
+
+interface Work {
+  name: string;
+  total: number | null;
+  done: number;
+}
+
+interface Shown {
+  begin(): void;
+  note(text: string): void;
+  stop(): void;
+}
+
+async function bar(stream: NodeJS.WriteStream, work: Work): Promise<Shown> {
+  const { default: cliProgress } = await import('cli-progress');
+  const one = new cliProgress.SingleBar({
+    format: '{bar} {percentage}%  {counts}  {note}',
+    stream,
+    gracefulExit: false,
+    clearOnComplete: true,
+  });
+  let note = '';
+  const show = () => one.update(work.done, { counts: countsOf(work), note });
+  const timer = setInterval(show, barMs);
+  // The work is what must end, not its display.
+  timer.unref();
+  return {
+    // Something must be the whole, also where nobody knows how much there will be.
+    begin: () => one.start(work.total ?? 1, 0, { counts: countsOf(work), note }),
+    note(text) {
+      note = text;
+      show();
+    },
+    stop() {
+      clearInterval(timer);
+      one.stop();
+    },
+  };
+}
+
+function lines(stream: NodeJS.WriteStream, work: Work): Shown {
+  const timer = setInterval(() => stream.write(`${countsOf(work)}\n`), lineMs);
+  timer.unref();
+  return {
+    begin: () => {},
+    note: (text) => void stream.write(`${text}\n`),
+    stop: () => clearInterval(timer),
+  };
+}
+
+function countsOf({ name, total, done }: Work): string {
+  return total === null
+    ? `${name} ${grouped(done)}`
+    : `${name} ${grouped(done)} of ${grouped(total)}`;
+}

@@ -1,0 +1,63 @@
+import type { IndelibleClient } from '@indelible/client';
+import { type Checkpoint, compareCheckpoints, type Findings, parseHex } from '@indelible/protocol';
+import { addDamage } from './damage.ts';
+import { sha } from './hashing.ts';
+import { headBelow } from './newer-events.ts';
+import type { SeenCheckpoint } from './seen-checkpoints.ts';
+
+export interface SeenWanted {
+  client: IndelibleClient;
+  /** The checkpoint that is shown now; its signature has been checked. */
+  shown: Checkpoint;
+  /** Those this machine has verified before, oldest first. */
+  seen: readonly SeenCheckpoint[];
+  /** Another origin than before is expected. */
+  reopened: boolean;
+  findings: Findings;
+}
+
+/**
+ * Judges a checkpoint by those that were seen before, and by what the service itself says its log
+ * holds. Returns those seen before that the entries can still be held against.
+ */
+export async function compareWithSeen(wanted: SeenWanted): Promise<SeenCheckpoint[]> {
+  const { client, shown, seen, findings } = wanted;
+  await compareWithHead(client, shown, findings);
+  const last = seen.at(-1)?.checkpoint;
+  if (last === undefined) return [];
+  if (last.origin === shown.origin) await compareWithLast(wanted, last);
+  else if (!wanted.reopened) addOtherLog(findings, last, shown);
+  return seen.filter(
+    ({ checkpoint }) => checkpoint.origin === shown.origin && checkpoint.size <= shown.size,
+  );
+}
+
+async function compareWithLast({ client, shown, findings }: SeenWanted, last: Checkpoint) {
+  const isLonger = last.size < shown.size;
+  const path = isLonger ? await consistencyPath(client, last.size, shown.size) : [];
+  const { code, message } = compareCheckpoints(sha, last, shown, path);
+  if (code === 'same' || code === 'extends') return;
+  addDamage(findings, code, message, { sequence: code === 'rolled_back' ? shown.size : null });
+}
+
+/** Without a path nothing is shown to be consistent. */
+async function consistencyPath(client: IndelibleClient, first: number, second: number) {
+  const proof = await client.log.consistency(first, second);
+  const path = proof?.path.map((hash) => parseHex(hash)) ?? [];
+  return path.some((hash) => hash === null) ? [] : path.filter((hash) => hash !== null);
+}
+
+/** The service may serve entries that its own count has lost; it would sign over them next. */
+async function compareWithHead(client: IndelibleClient, shown: Checkpoint, findings: Findings) {
+  if ((await client.log.consistency(shown.size, shown.size)) !== null) return;
+  const size = await headBelow(client, shown.size);
+  const message = `The service says that its log has ${size} entries, but it has signed ${shown.size}.`;
+  addDamage(findings, 'head_behind', message, { sequence: size });
+}
+
+function addOtherLog(findings: Findings, last: Checkpoint, shown: Checkpoint): void {
+  const message =
+    `This machine has seen the log ${last.origin} with ${last.size} entries; now the tenant's log is ` +
+    `${shown.origin}. If the operator has announced that it was opened anew, accept it with --reopened.`;
+  addDamage(findings, 'other_log', message);
+}

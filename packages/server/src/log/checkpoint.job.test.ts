@@ -1,0 +1,230 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import type { App } from '../app.ts';
+import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
+import { expectLogIntact, rootStored } from '../testing/intact.ts';
+import { PostgresProxy } from '../testing/postgres-proxy.ts';
+import { callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
+
+const service = await testService();
+const cleanup: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const undo of cleanup.reverse()) await undo();
+  await service.close();
+});
+
+const { app, owner, dataDir } = service;
+const tick = (on: App = app) => on.checkpoints.tick();
+const rounds = () => publishedRounds(dataDir);
+
+async function record(key: string, count = 1, on: App = app) {
+  const events = Array.from({ length: count }, () => eventOf());
+  const url = '/api/audit-logs/batch';
+  const { status, body } = await callOn(on, { method: 'POST', url, key, body: { events } });
+  expect(status).toBe(200);
+  return body.results as { id: string; sequence: number }[];
+}
+
+/** A further process of the installation, in effect. */
+async function process(url = service.servingUrl): Promise<App> {
+  const other = await serviceOn(url, service.clock, { DATA_DIR: dataDir });
+  cleanup.push(async () => {
+    await other.app.http.close();
+    await other.db.close();
+  });
+  return other.app;
+}
+
+async function releasedRound(): Promise<number> {
+  const { rows } = await owner.query('SELECT round::int FROM log_rounds');
+  return rows[0].round;
+}
+
+async function metric(on: App, name: string): Promise<number> {
+  const { text } = await callOn(on, { url: '/metrics', key: null });
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+/** The folder of the objects is away while `work` runs. */
+async function withoutStore(work: () => Promise<void>): Promise<void> {
+  const folder = join(dataDir, 'objects');
+  renameSync(folder, `${folder}.away`);
+  writeFileSync(folder, 'where the folder was');
+  await work().finally(() => renameSync(`${folder}.away`, `${folder}.back`));
+  renameSync(folder, `${folder}.gone`);
+  renameSync(`${folder}.back`, folder);
+}
+
+test('a round signs every log that has grown, and what it signs is what is stored', async () => {
+  const tenants = [await service.tenant(), await service.tenant('Starter')];
+  await record(tenants[0]?.key ?? '', 300);
+  const before = rounds().length;
+  await tick();
+  expect(rounds()).toHaveLength(before + 1);
+  const notes = rounds().at(-1)?.notes ?? [];
+  for (const { id, key } of tenants) {
+    const { origin, size, root, note } = await checkpointOf(app, key);
+    expect(notes).toContain(note);
+    const { rows } = await owner.query(
+      `SELECT 'localhost/l/' || replace(log_id::text, '-', '') AS origin, size::int FROM log_heads
+       WHERE tenant_id = $1`,
+      [id],
+    );
+    expect({ origin, size }).toEqual(rows[0]);
+    expect(root).toEqual(await rootStored(service, id));
+    await expectLogIntact(service, id);
+  }
+  expect(await metric(app, 'indelible_checkpoints_total')).toBeGreaterThanOrEqual(notes.length);
+});
+
+test('a round in which nothing has grown leaves no object', async () => {
+  await tick();
+  const before = rounds();
+  await tick();
+  expect(rounds()).toEqual(before);
+  expect(await releasedRound()).toBe(before.at(-1)?.round);
+});
+
+test('while the object store is away recording goes on, signing waits, and both come back', async () => {
+  const { id, key } = await service.tenant();
+  const [early] = await record(key);
+  await tick();
+  const { note } = await checkpointOf(app, key);
+  const failures = await metric(app, 'indelible_checkpoint_failures_total');
+  await withoutStore(async () => {
+    const [late] = await record(key);
+    await tick();
+    expect(await metric(app, 'indelible_checkpoint_failures_total')).toBe(failures + 1);
+    expect((await checkpointOf(app, key)).note).toBe(note);
+    const proof = (eventId?: string) =>
+      service.call({ url: `/api/audit-logs/${eventId}/proof`, key });
+    expect((await proof(early?.id)).status).toBe(200);
+    const { status, body, headers } = await proof(late?.id);
+    expect({ status, code: body.code }).toEqual({ status: 503, code: 'unavailable' });
+    expect(body.detail).toContain('recording goes on');
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    expect((await service.call({ url: '/readyz', key: null })).status).toBe(200);
+    expect(await metric(app, 'indelible_log_halted')).toBe(0);
+  });
+  await tick();
+  const { size, root } = await checkpointOf(app, key);
+  expect(size).toBe(4);
+  expect(root).toEqual(await rootStored(service, id));
+  await expectLogIntact(service, id);
+});
+
+test.each([
+  ['the object is written, and the process dies before it releases it', 'commit lost'],
+  ['the release is stored, and its answer is lost', 'answer lost'],
+] as const)('nothing is lost or signed twice otherwise when %s', async (_, fault) => {
+  const proxy = new PostgresProxy(service.servingUrl);
+  cleanup.push(() => proxy.close());
+  const dying = await process(await proxy.open(service.servingUrl));
+  const { id, key } = await service.tenant();
+  await tick(dying); // its first round registers the key, which commits too
+  await record(key, 3);
+  const [before, released] = [rounds().length, await releasedRound()];
+  const { size: releasedSize } = await checkpointOf(app, key);
+  proxy.breakNextCommit(fault);
+  await tick(dying);
+  expect(proxy.broken).toBe(1);
+  expect(await metric(dying, 'indelible_checkpoint_failures_total')).toBe(1);
+  expect(rounds()).toHaveLength(before + 1);
+  const isReleased = fault === 'answer lost';
+  expect(await releasedRound()).toBe(released + (isReleased ? 1 : 0));
+  expect((await checkpointOf(app, key)).size).toBe(releasedSize + (isReleased ? 3 : 0));
+  // The log grows before anybody looks again; then another process takes over.
+  await record(key, 2);
+  await tick(await process());
+  expect(rounds().map(({ round }) => round)).toEqual(rounds().map((_each, n) => n + 1));
+  expect(await releasedRound()).toBe(rounds().length);
+  const { size, root } = await checkpointOf(app, key);
+  expect(size).toBe(releasedSize + 5);
+  expect(root).toEqual(await rootStored(service, id));
+  expect(await metric(app, 'indelible_log_halted')).toBe(0);
+  await expectLogIntact(service, id);
+});
+
+test('an object that nobody released is gone past, and what it holds is never served', async () => {
+  const { id, key } = await service.tenant();
+  await tick();
+  const { note, origin, size, root } = await checkpointOf(app, key);
+  // Somebody who can write the store: the tree head is right, the signature nobody's.
+  const round = rounds().length + 1;
+  const forged = `${origin}\n${size}\n${root.toString('base64')}\n\n\u2014 ${origin} ${Buffer.alloc(68).toString('base64')}\n`;
+  const body = JSON.stringify({ round, at: new Date().toISOString(), notes: [forged] });
+  writeFileSync(join(dataDir, `objects/checkpoints/${String(round).padStart(12, '0')}.json`), body);
+  await tick();
+  expect((await checkpointOf(app, key)).note).toBe(note);
+  await record(key);
+  await tick();
+  expect((await checkpointOf(app, key)).size).toBe(size + 1);
+  expect(rounds().at(-1)?.round).toBe(round + 1);
+  await expectLogIntact(service, id);
+});
+
+test('an object that cannot be read stops signing, not recording, and says its name', async () => {
+  const { id, key } = await service.tenant();
+  await tick();
+  const { size } = await checkpointOf(app, key);
+  const name = `${String(rounds().length + 1).padStart(12, '0')}.json`;
+  const path = join(dataDir, 'objects/checkpoints', name);
+  writeFileSync(path, '{"round":');
+  const failures = await metric(app, 'indelible_checkpoint_failures_total');
+  await record(key);
+  await tick();
+  expect(await metric(app, 'indelible_checkpoint_failures_total')).toBe(failures + 1);
+  expect(await metric(app, 'indelible_log_halted')).toBe(0);
+  renameSync(path, join(dataDir, 'unreadable'));
+  await tick();
+  expect((await checkpointOf(app, key)).size).toBe(size + 1);
+  await expectLogIntact(service, id);
+});
+
+test('processes that run rounds at once sign each log once, without gaps and without alarm', async () => {
+  const others = [await process(), await process()];
+  const tenants = [await service.tenant(), await service.tenant(), await service.tenant()];
+  const before = rounds().length;
+  for (let turn = 0; turn < 8; turn++) {
+    const growing = tenants.map(({ key }, n) => record(key, 1 + n, others[n % 2] ?? app));
+    await Promise.all([tick(), ...others.map(tick), ...growing]);
+  }
+  await Promise.all([tick(), ...others.map(tick)]);
+  await tick();
+  const made = rounds().slice(before);
+  expect(made.length).toBeGreaterThanOrEqual(8);
+  expect(made.map(({ round }) => round)).toEqual(made.map((_each, n) => before + 1 + n));
+  expect(await releasedRound()).toBe(before + made.length);
+  // No two rounds hold the same log at the same size.
+  const heads = made.flatMap(({ notes }) => notes.map((note) => note.split('\n', 2).join(' ')));
+  expect(new Set(heads).size).toBe(heads.length);
+  for (const [n, { id, key }] of tenants.entries()) {
+    const { size, root } = await checkpointOf(others[0] ?? app, key);
+    expect(size).toBe(2 + 8 * (1 + n));
+    expect(root).toEqual(await rootStored(service, id));
+    await expectLogIntact(service, id);
+  }
+  for (const each of [app, ...others]) expect(await metric(each, 'indelible_log_halted')).toBe(0);
+});
+
+test('who asks for a checkpoint gets one that covers what was recorded before, one a second', async () => {
+  const { id, key } = await service.tenant();
+  await tick();
+  const before = rounds().length;
+  const started = performance.now();
+  // While rounds run, and in the same second: each must find its own event covered.
+  const asked = Array.from({ length: 12 }, async (_, n) => {
+    const [event] = await record(key);
+    if (n % 4 === 0) void tick();
+    await app.checkpoints.onDemand();
+    const { size } = await checkpointOf(app, key);
+    expect(size).toBeGreaterThan(event?.sequence ?? Number.POSITIVE_INFINITY);
+  });
+  await Promise.all(asked);
+  const seconds = (performance.now() - started) / 1_000;
+  // At most one a second, besides those of the timer.
+  expect(rounds().length - before).toBeLessThanOrEqual(Math.ceil(seconds) + 3);
+  expect(seconds).toBeLessThan(4);
+  await expectLogIntact(service, id);
+});

@@ -1,0 +1,336 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { afterAll, expect, test } from 'vitest';
+import type { App } from '../app.ts';
+import { Backups } from '../testing/backup.ts';
+import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
+import { growLog } from '../testing/grow-log.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { type CallOptions, callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
+
+/* The damage is done as superuser, to a service of its own each time: its logs stand still afterwards. */
+
+const cleanup: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const undo of cleanup.reverse()) await undo();
+});
+
+async function damaged() {
+  const service = await testService();
+  const backups = new Backups(service);
+  cleanup.push(
+    () => service.close(),
+    () => backups.drop(),
+  );
+  const owner = async () => {
+    const client = await backups.owner();
+    cleanup.push(() => client.end());
+    return client;
+  };
+  const another = async (): Promise<App> => {
+    const { app, db } = await serviceOn(service.servingUrl, service.clock);
+    cleanup.push(async () => {
+      await app.http.close();
+      await db.close();
+    });
+    return app;
+  };
+  return {
+    ...service,
+    backups,
+    newOwner: owner,
+    another,
+    tick: () => service.app.checkpoints.tick(),
+  };
+}
+
+type Damaged = Awaited<ReturnType<typeof damaged>>;
+
+const batch = (count: number) => ({ events: Array.from({ length: count }, () => eventOf()) });
+
+async function record({ call }: Pick<Damaged, 'call'>, key: string, count: number): Promise<void> {
+  const answer = await call({
+    method: 'POST',
+    url: '/api/audit-logs/batch',
+    key,
+    body: batch(count),
+  });
+  expect(answer.status, answer.text).toBe(200);
+}
+
+async function halted(app: App): Promise<number> {
+  const { text } = await callOn(app, { url: '/metrics', key: null });
+  return Number(/^indelible_log_halted (\S+)$/m.exec(text)?.[1]);
+}
+
+async function haltReason(owner: pg.Client): Promise<string | null> {
+  const { rows } = await owner.query('SELECT halted FROM log_rounds');
+  return rows[0].halted;
+}
+
+async function sizes(owner: pg.Client): Promise<Record<string, number>> {
+  const { rows } = await owner.query('SELECT tenant_id, size::int FROM log_heads');
+  return Object.fromEntries(rows.map(({ tenant_id, size }) => [tenant_id, size]));
+}
+
+/** A service whose database lost `lost` published events of a tenant by a restore. */
+async function rewound(lost = 5) {
+  const service = await damaged();
+  const tenant = await service.tenant();
+  await record(service, tenant.key, 3);
+  await service.tick();
+  const backup = await service.backups.take();
+  await record(service, tenant.key, lost);
+  await service.tick();
+  const future = await checkpointOf(service.app, tenant.key);
+  await service.backups.restore(backup);
+  return { service, tenant, future, owner: await service.newOwner() };
+}
+
+test('a database that is rewound under a running service stops it at the next round', async () => {
+  const { service, tenant, owner } = await rewound();
+  const { app, call } = service;
+  // Connections come back by themselves; until the round nobody can know.
+  await record(service, tenant.key, 1);
+  expect(await halted(app)).toBe(0);
+  await service.tick();
+  expect(await halted(app)).toBe(1);
+  const before = await sizes(owner);
+  const { rows } = await owner.query('SELECT log_id::text FROM log_heads');
+  const logIds: string[] = rows.map(({ log_id }) => log_id);
+
+  const other = {
+    id: randomUUID(),
+    operator: { 'x-tenant-id': tenant.id, 'x-access-reason': 'why' },
+  };
+  const refused: CallOptions[] = [
+    { method: 'POST', url: '/api/audit-logs', key: tenant.key, body: eventOf() },
+    { method: 'POST', url: '/api/audit-logs/batch', key: tenant.key, body: batch(700) },
+    { method: 'PUT', url: `/api/tenants/${tenant.id}`, body: { name: 'Other' } },
+    { method: 'PUT', url: `/api/tenants/${other.id}`, body: { name: 'New', plan: 'Pro' } },
+    { url: '/api/audit-logs', headers: other.operator },
+  ];
+  for (const options of refused) {
+    const { status, headers, body } = await call(options);
+    expect({ status, code: body.code }, options.url).toEqual({ status: 503, code: 'unavailable' });
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    expect(body.detail).toMatch(
+      /^recording is stopped, because the log contradicts what was published/,
+    );
+    for (const logId of logIds) expect(body.detail).not.toContain(logId);
+  }
+  expect(await sizes(owner)).toEqual(before);
+
+  const ready = await call({ url: '/readyz', key: null });
+  expect(ready.status).toBe(503);
+  expect(ready.body.detail).toBe('recording is stopped; the log of the service says why');
+  expect((await call({ url: '/healthz', key: null })).status).toBe(200);
+  // The operator is told which log it is, and the ways on.
+  const reason = await haltReason(owner);
+  expect(reason).toMatch(/round \d+ is already published/);
+  expect(reason).toContain('indelible log reopen');
+  expect(logIds.some((logId) => reason?.includes(logId))).toBe(true);
+  await expectLogIntact({ owner }, tenant.id);
+});
+
+test('while the logs stand still a tenant reads on, but nothing new is signed', async () => {
+  const { service, tenant, owner } = await rewound();
+  await service.tick();
+  const { app, call, dataDir } = service;
+  const list = await call({ url: '/api/audit-logs', key: tenant.key });
+  expect({ status: list.status, count: list.body.data.length }).toEqual({ status: 200, count: 5 });
+  const proof = (id: string) => call({ url: `/api/audit-logs/${id}/proof`, key: tenant.key });
+  expect((await proof(list.body.data[0].id)).status).toBe(200);
+  expect((await checkpointOf(app, tenant.key)).size).toBe(5);
+  // A log without a checkpoint asks for one.
+  const fresh = await call({ url: '/api/audit-logs/checkpoint', key: tenant.key });
+  expect(fresh.status).toBe(200);
+  await owner.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [tenant.id]);
+  const rounds = publishedRounds(dataDir).length;
+  const asked = await call({ url: '/api/audit-logs/checkpoint', key: tenant.key });
+  expect({ status: asked.status, code: asked.body.code }).toEqual({
+    status: 503,
+    code: 'unavailable',
+  });
+  expect(asked.body.detail).toContain('recording is stopped');
+  await service.tick();
+  expect(publishedRounds(dataDir)).toHaveLength(rounds);
+});
+
+test('every process stops and says so, also those that did not find it, and those that start later', async () => {
+  const service = await damaged();
+  const second = await service.another();
+  const { key } = await service.tenant();
+  await service.tick();
+  await second.checkpoints.tick();
+  const backup = await service.backups.take();
+  await record(service, key, 4);
+  await service.tick();
+  await service.backups.restore(backup);
+  await service.tick();
+  await second.checkpoints.tick();
+  const third = await service.another();
+  await third.checkpoints.tick();
+  for (const app of [service.app, second, third]) {
+    expect(await halted(app)).toBe(1);
+    const answer = await callOn(app, {
+      method: 'POST',
+      url: '/api/audit-logs',
+      key,
+      body: eventOf(),
+    });
+    expect(answer.status).toBe(503);
+    expect((await callOn(app, { url: '/readyz', key: null })).status).toBe(503);
+  }
+});
+
+test('a service that starts on a restored database finds out before it records anything', async () => {
+  const { service, owner } = await rewound();
+  const before = await sizes(owner);
+  const started = await service.another();
+  await started.checkpoints.tick();
+  expect(await halted(started)).toBe(1);
+  expect(await sizes(owner)).toEqual(before);
+});
+
+test('a restored log that has grown longer than what was published is found out all the same', async () => {
+  const { service, tenant, future, owner } = await rewound(5);
+  await record(service, tenant.key, 50);
+  expect((await sizes(owner))[tenant.id]).toBeGreaterThan(future.size);
+  await service.tick();
+  expect(await halted(service.app)).toBe(1);
+  expect(await haltReason(owner)).toMatch(/the first 10 entries of the log \S+ are others/);
+});
+
+test('a tenant that came after the backup is missed', async () => {
+  const service = await damaged();
+  await service.tenant();
+  await service.tick();
+  const backup = await service.backups.take();
+  await service.tenant();
+  await service.tick();
+  await service.backups.restore(backup);
+  await service.tick();
+  expect(await halted(service.app)).toBe(1);
+  expect(await haltReason(await service.newOwner())).toMatch(/the log \S+ it names does not exist/);
+});
+
+test('a backup that lost nothing is no false alarm', async () => {
+  const service = await damaged();
+  const { id, key } = await service.tenant();
+  await service.tick();
+  await record(service, key, 3);
+  // Everything is recorded, two rounds are not known to the backup.
+  const backup = await service.backups.take();
+  await service.tick();
+  const { note, size } = await checkpointOf(service.app, key);
+  await service.backups.restore(backup);
+  expect((await checkpointOf(service.app, key)).size).toBeLessThan(size);
+  await service.tick();
+  expect(await halted(service.app)).toBe(0);
+  expect((await checkpointOf(service.app, key)).note).toBe(note);
+  await record(service, key, 2);
+  await service.tick();
+  expect((await checkpointOf(service.app, key)).size).toBe(size + 2);
+  const rounds = publishedRounds(service.dataDir).map(({ round }) => round);
+  expect(rounds).toEqual(rounds.map((_each, n) => n + 1));
+  await expectLogIntact({ owner: await service.newOwner() }, id);
+});
+
+const cut = (size: string) =>
+  `WITH head AS (UPDATE log_heads SET size = ${size}, frontier = $2 WHERE tenant_id = $1 RETURNING size)
+   DELETE FROM log_tail USING head WHERE tenant_id = $1 AND sequence >= head.size`;
+
+/** Each with what the operator reads. The log has 40 entries, all of them published. */
+const damages: Record<string, [sql: string, finding: RegExp]> = {
+  'its end is cut off': [cut('32'), /has 32 entries, but 40 were published/],
+  'it is emptied': [cut('0'), /has 0 entries, but 40 were published/],
+  'its newest entry is deleted': [
+    'DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 39',
+    /the last of the 40 entries .* is not stored/,
+  ],
+  'its head is deleted': [
+    'DELETE FROM log_heads WHERE tenant_id = $1',
+    /has 0 entries, but 40 were published/,
+  ],
+  'its head is given another id': [
+    'UPDATE log_heads SET log_id = gen_random_uuid() WHERE tenant_id = $1',
+    /has 0 entries, but 40 were published/,
+  ],
+};
+
+test.each(Object.entries(damages))(
+  'a log is stopped at the next round when %s in place',
+  async (_, [sql, finding]) => {
+    const { service, tenant } = await published();
+    const { rows } = await service.owner.query(
+      'SELECT frontier FROM log_heads WHERE tenant_id = $1',
+      [tenant.id],
+    );
+    // 40 entries are a subtree of 32 and one of 8: the first hash alone is the frontier of 32.
+    const frontier = sql.includes('size = 32') ? rows[0].frontier.subarray(0, 32) : Buffer.alloc(0);
+    const { rowCount } = await service.owner.query(
+      sql,
+      sql.includes('$2') ? [tenant.id, frontier] : [tenant.id],
+    );
+    expect(rowCount).toBeGreaterThan(0);
+    await service.tick();
+    expect(await haltReason(service.owner)).toMatch(finding);
+    expect(await halted(service.app)).toBe(1);
+  },
+);
+
+/** Damage that shows when the log grows: what would be signed does not continue what was. */
+const forks: Record<string, string> = {
+  'an entry that is not signed yet is changed':
+    'UPDATE log_tail SET entry = set_byte(entry, 40, 255 - get_byte(entry, 40)) WHERE tenant_id = $1 AND sequence = 42',
+  'its head hashes to something else':
+    'UPDATE log_heads SET frontier = set_byte(frontier, 3, 255 - get_byte(frontier, 3)) WHERE tenant_id = $1',
+  'an entry in between is deleted': 'DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 41',
+};
+
+test.each(Object.entries(forks))('a log that has grown is not signed when %s', async (_, sql) => {
+  const { service, tenant } = await published();
+  await growLog(service, tenant.id, 44);
+  expect((await service.owner.query(sql, [tenant.id])).rowCount).toBe(1);
+  const rounds = publishedRounds(service.dataDir).length;
+  await service.tick();
+  expect(await haltReason(service.owner)).toMatch(
+    /does not continue the 40 entries that were published/,
+  );
+  expect(publishedRounds(service.dataDir)).toHaveLength(rounds);
+});
+
+test('a log that was cut and grew again beyond what was published is stopped', async () => {
+  const { service, tenant } = await published();
+  const { rows } = await service.owner.query(
+    'SELECT frontier FROM log_heads WHERE tenant_id = $1',
+    [tenant.id],
+  );
+  await service.owner.query(cut('32'), [tenant.id, rows[0].frontier.subarray(0, 32)]);
+  await record(service, tenant.key, 30);
+  await service.tick();
+  expect(await haltReason(service.owner)).toMatch(/does not continue the 40 entries/);
+});
+
+test('a log of which nothing is published yet is signed only as far as it is stored', async () => {
+  const service = await damaged();
+  const { id } = await service.tenant();
+  await growLog(service, id, 20);
+  await service.owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 7', [id]);
+  await service.tick();
+  expect(await haltReason(service.owner)).toMatch(
+    /the 20 entries of the log \S+ are not all stored/,
+  );
+  expect(publishedRounds(service.dataDir)).toEqual([]);
+});
+
+/** A service with a log of 40 published entries. */
+async function published() {
+  const service = await damaged();
+  const tenant = await service.tenant();
+  await growLog(service, tenant.id, 40);
+  await service.tick();
+  expect((await checkpointOf(service.app, tenant.key)).size).toBe(40);
+  return { service, tenant };
+}

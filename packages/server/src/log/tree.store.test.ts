@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { entryBytes, rootAtSize } from '@indelible/protocol';
+import { afterAll, expect, test } from 'vitest';
+import { readTenant, type TenantTx } from '../db.ts';
+import { growLog } from '../testing/grow-log.ts';
+import { expectTreeIntact, naiveRoot } from '../testing/intact.ts';
+import { testService } from '../testing/service.ts';
+import { storedEntries, tileBytes, treeNodes, treeReader } from './tree.store.ts';
+
+const service = await testService();
+afterAll(() => service.close());
+
+const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
+
+async function logOf(size: number): Promise<string> {
+  const { id } = await service.tenant();
+  await growLog(service, id, size);
+  return id;
+}
+
+/** Leaf hashes of everything stored, read past all code of the service. */
+async function leavesOf(tenantId: string): Promise<Buffer[]> {
+  const { rows } = await service.owner.query<{ data: Buffer }>(
+    `SELECT data FROM log_tiles WHERE tenant_id = $1 AND level = 0 ORDER BY index`,
+    [tenantId],
+  );
+  const tail = await service.owner.query<{ entry: Buffer }>(
+    'SELECT entry FROM log_tail WHERE tenant_id = $1 ORDER BY sequence',
+    [tenantId],
+  );
+  const bytes = Buffer.concat([...rows.map((r) => r.data), ...tail.rows.map((r) => r.entry)]);
+  return Array.from({ length: bytes.length / entryBytes }, (_, n) =>
+    sha(Buffer.concat([Buffer.of(0), bytes.subarray(n * entryBytes, (n + 1) * entryBytes)])),
+  );
+}
+
+const read = <T>(tenantId: string, work: (tx: TenantTx) => Promise<T>) =>
+  readTenant(service.db, tenantId, work);
+
+test('every complete subtree has the hash of its leaves, and no other subtree has any', async () => {
+  const size = 600;
+  const id = await logOf(size);
+  const leaves = await leavesOf(id);
+  expect(leaves).toHaveLength(size);
+  await read(id, async (tx) => {
+    const nodes = treeNodes(tx, sha);
+    for (let level = 0; 2 ** level <= 1024; level++) {
+      const width = 2 ** level;
+      for (const index of new Set([0, 1, Math.floor(size / width) - 1, Math.floor(size / width)])) {
+        const own = leaves.slice(index * width, (index + 1) * width);
+        const node = nodes(level, index);
+        if (index < 0 || own.length < width) await expect(node).rejects.toThrow(RangeError);
+        else expect(await node, `${level}/${index}`).toEqual(naiveRoot(own));
+      }
+    }
+  });
+  await expectTreeIntact(service, id);
+});
+
+test('whatever is asked for at once is read by one statement, of several logs too', async () => {
+  const ids = [await logOf(300), await logOf(520)];
+  const leaves = [await leavesOf(ids[0] ?? ''), await leavesOf(ids[1] ?? '')];
+  let statements = 0;
+  const { writer } = service.db;
+  const counted: Pick<TenantTx, 'query'> = {
+    query: (query) => {
+      statements++;
+      return writer.query(query);
+    },
+  };
+  const reader = treeReader(counted, sha);
+  const roots = ids.map((id, n) => rootAtSize(sha, reader(id), leaves[n]?.length ?? 0));
+  expect(await Promise.all(roots)).toEqual(leaves.map(naiveRoot));
+  expect(statements).toBe(1);
+  // Of what was read nothing is read again.
+  expect(await rootAtSize(sha, reader(ids[0] ?? ''), 290)).toEqual(
+    naiveRoot(leaves[0]?.slice(0, 290) ?? []),
+  );
+  expect(statements).toBe(1);
+});
+
+test('a reader that failed fails those who asked, and reads again for the next', async () => {
+  const id = await logOf(5);
+  let broken = true;
+  const { writer } = service.db;
+  const once: Pick<TenantTx, 'query'> = {
+    query: (query) => {
+      if (!broken) return writer.query(query);
+      broken = false;
+      return Promise.reject(new Error('gone'));
+    },
+  };
+  const nodes = treeReader(once, sha)(id);
+  await expect(Promise.all([nodes(0, 1), nodes(0, 2)])).rejects.toThrow('gone');
+  await expect(nodes(0, 300)).rejects.toThrow(RangeError);
+});
+
+test('an entry that is missing in between is never taken for its neighbour', async () => {
+  const id = await logOf(300);
+  const tile = { level: 'entries' as const, index: 1, width: 10 };
+  expect(await read(id, (tx) => tileBytes(tx, sha, tile))).toHaveLength(10 * (2 + entryBytes));
+  await service.owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 260', [id]);
+  expect(await read(id, (tx) => tileBytes(tx, sha, tile))).toBeNull();
+  expect(await read(id, (tx) => tileBytes(tx, sha, { ...tile, level: 0 }))).toBeNull();
+  await expect(read(id, (tx) => treeNodes(tx, sha)(0, 256))).rejects.toThrow(RangeError);
+  // The tile before it is whole.
+  expect(await read(id, (tx) => treeNodes(tx, sha)(8, 0))).toHaveLength(32);
+});
+
+test('a tile that is missing in between leaves a gap in the level above', async () => {
+  const id = await logOf(4 * 256);
+  const tile = { level: 1, index: 0, width: 2 };
+  expect(await read(id, (tx) => tileBytes(tx, sha, tile))).toHaveLength(64);
+  await service.owner.query(
+    'DELETE FROM log_tiles WHERE tenant_id = $1 AND level = 0 AND index = 1',
+    [id],
+  );
+  expect(await read(id, (tx) => tileBytes(tx, sha, tile))).toBeNull();
+});
+
+test('what is stored is read in order up to the first gap', async () => {
+  const id = await logOf(700);
+  const all = async () => {
+    const entries: Buffer[] = [];
+    await read(id, async (tx) => {
+      for await (const part of storedEntries(tx, id)) entries.push(...part);
+    });
+    return entries.map((entry) => sha(Buffer.concat([Buffer.of(0), entry])));
+  };
+  const leaves = await leavesOf(id);
+  expect(await all()).toEqual(leaves);
+  await service.owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 600', [id]);
+  expect(await all()).toEqual(leaves.slice(0, 600));
+  await service.owner.query(
+    'DELETE FROM log_tiles WHERE tenant_id = $1 AND level = 0 AND index = 1',
+    [id],
+  );
+  expect(await all()).toEqual(leaves.slice(0, 256));
+});
+
+test("another tenant's tiles cannot be read, though somebody asked for them", async () => {
+  const [own, other] = [await logOf(10), await logOf(10)];
+  await read(own, async (tx) => {
+    await expect(treeReader(tx, sha)(other)(0, 3)).rejects.toThrow(RangeError);
+    expect(await treeReader(tx, sha)(own)(0, 3)).toHaveLength(32);
+  });
+});

@@ -1,0 +1,70 @@
+import pg from 'pg';
+import { databaseUrl } from './global-setup.ts';
+import type { TestService } from './service.ts';
+
+/**
+ * Backups of a test service's database by PostgreSQL itself. Both calls end every connection to it,
+ * `service.owner` too; those of services come back by themselves.
+ */
+export class Backups {
+  readonly #live: string;
+  readonly #ownerUrl: string;
+  readonly #made: string[] = [];
+
+  constructor({ ownerUrl }: Pick<TestService, 'ownerUrl'>) {
+    this.#ownerUrl = ownerUrl;
+    this.#live = new URL(ownerUrl).pathname.slice(1);
+  }
+
+  /** Copies the database as it is; returns the name of the copy. */
+  async take(): Promise<string> {
+    const name = `${this.#live}_backup_${this.#made.length}`;
+    await this.#copy(this.#live, name);
+    this.#made.push(name);
+    return name;
+  }
+
+  /** Puts a copy in the place of the database, under the feet of whoever is connected. */
+  async restore(name: string): Promise<void> {
+    const future = `${this.#live}_future_${this.#made.length}`;
+    await this.#asAdmin(async (admin) => {
+      await this.#end(admin, this.#live);
+      await admin.query(`ALTER DATABASE ${this.#live} RENAME TO ${future}`);
+    });
+    this.#made.push(future);
+    await this.#copy(name, this.#live);
+  }
+
+  /** A client with the owner's rights on the database that is in place now. */
+  async owner(): Promise<pg.Client> {
+    const options = '-c search_path=indelible';
+    const client = new pg.Client({ connectionString: this.#ownerUrl, options });
+    client.on('error', () => {});
+    await client.connect();
+    return client;
+  }
+
+  async drop(): Promise<void> {
+    await this.#asAdmin(async (admin) => {
+      for (const name of this.#made) await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    });
+  }
+
+  async #copy(from: string, to: string): Promise<void> {
+    await this.#asAdmin(async (admin) => {
+      await this.#end(admin, from);
+      await admin.query(`CREATE DATABASE ${to} TEMPLATE ${from} STRATEGY file_copy`);
+    });
+  }
+
+  async #end(admin: pg.Client, database: string): Promise<void> {
+    const all = 'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1';
+    await admin.query(all, [database]);
+  }
+
+  async #asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void> {
+    const admin = new pg.Client({ connectionString: databaseUrl(this.#ownerUrl, 'postgres') });
+    await admin.connect();
+    await work(admin).finally(() => admin.end());
+  }
+}

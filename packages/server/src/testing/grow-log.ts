@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+import { firstUuidAt } from '@indelible/protocol';
+import { write } from '../db.ts';
+import { appendLogs, lockHeads, planAppend } from '../log/store.ts';
+import type { TestService } from './service.ts';
+
+const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
+
+/**
+ * Appends entries without events to a tenant's log until it has `size` of them: a large log in a
+ * second. The entry at a sequence is the same in every log.
+ */
+export async function growLog(
+  { db }: Pick<TestService, 'db'>,
+  tenantId: string,
+  size: number,
+): Promise<void> {
+  for (let grown = false; !grown; ) {
+    grown = await write(db, async (tx) => {
+      const [head] = await lockHeads(tx, [tenantId], true);
+      if (!head) throw new Error('the tenant has no log');
+      const count = Math.min(8_192, size - head.size);
+      if (count <= 0) return true;
+      const entries = Array.from({ length: count }, (_, n) => entryOf(head.size + n));
+      await appendLogs(tx, [planAppend(sha, head, entries, 1_700_000_000_000)]);
+      return false;
+    });
+  }
+}
+
+const entryOf = (sequence: number) => ({
+  uuid: firstUuidAt(1_600_000_000_000 + sequence),
+  commitment: sha(Buffer.from(`entry ${sequence}`)),
+});
