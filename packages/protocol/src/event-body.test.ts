@@ -15,7 +15,7 @@ import { bodyLine, plainEvent, type RecordedEvent, record, sha } from './testing
 import { anyInput, parsedOrRefused, withOneByteChanged } from './testing/tampering.ts';
 import { withholdSegments } from './withheld-body.ts';
 
-const state = { before: '{"limit":5}', after: '{"limit":6,"\\"":"ü\\n"}', reason: 'asked for' };
+const state = { before: '{"limit":5}', after: '{"\\"":"ü\\n","limit":6}', reason: 'asked for' };
 const [plain, full] = record([plainEvent(1), plainEvent(2, state)]) as [
   RecordedEvent,
   RecordedEvent,

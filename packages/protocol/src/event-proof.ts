@@ -122,17 +122,17 @@ function readProof(source: string | Uint8Array): EventProof | ProofVerdict {
 function bodyProblem(sha: Sha256, proof: EventProof): ProofVerdict | null {
   const { body, sequence, receivedAtUs } = proof;
   const { event } = body;
+  const commitment = commitmentOfBody(sha, body);
+  if (!equalBytes(commitment, proof.commitment)) {
+    const message = 'The content of the event is not what its commitment stands for.';
+    return { code: 'content_mismatch', message };
+  }
   const derived =
     event.sequence === sequence
       ? derivedFieldProblem(event, hasStateSegment(body), receivedAtUs)
       : 'sequence is not the one of the proof';
   if (derived !== null) {
     return { code: 'derived_field_mismatch', message: `The event contradicts itself: ${derived}.` };
-  }
-  const commitment = commitmentOfBody(sha, body);
-  if (!equalBytes(commitment, proof.commitment)) {
-    const message = 'The content of the event is not what its commitment stands for.';
-    return { code: 'content_mismatch', message };
   }
   const entry = encodeEntry({ receivedAtUs, eventUuid: event.uuid, commitment });
   if (equalBytes(leafHash(sha, entry), proof.leafHash)) return null;

@@ -42,3 +42,4 @@ export * from './entry-pass.ts';
 export * from './body-pass.ts';
 export * from './log-verdict.ts';
 export * from './csv-row.ts';
+export * from './portable-sha256.ts';
