@@ -38,7 +38,7 @@ const prelude = `set -euo pipefail
 curl() {
   local status
   status=$(command curl -sS --noproxy '*' --max-time 20 -o answer -w '%{http_code}' "$@")
-  echo "$status $(head -c 300 answer)" >> statuses
+  echo "$status $(head -c 300 answer | tr -d '\\000' | tr '\\n' ' ')" >> statuses
   cat answer
 }
 `;
@@ -66,6 +66,7 @@ test.each([
   'docs/recording.md',
   'docs/reading.md',
   'docs/access.md',
+  'docs/verification.md',
 ])('every command of %s works as it stands, and answers the status it states', async (document) => {
   const commands = commandsOf(document);
   const stated = [...commands.matchAll(/^# (\d{3}): (.+)$/gm)].map(([, status, says]) => ({
