@@ -31,7 +31,7 @@ import {
 } from './http-hooks.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
-import { announceKey, type RecordSelf } from './log/key-rotation.job.ts';
+import { keyAnnouncer, type RecordSelf } from './log/key-rotation.job.ts';
 import { logRoutes } from './log/routes.ts';
 import { haltedSentence, logIsHalted, openLog } from './log/store.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -172,7 +172,7 @@ async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordSelf: Reco
       else logger.fatal(reason);
     },
   };
-  const tellLogs = () => announceKey({ db, now, record: recordSelf, signer });
+  const announceKey = keyAnnouncer({ db, now, record: recordSelf, signer });
   return new CheckpointJob({
     db,
     sha,
@@ -180,7 +180,7 @@ async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordSelf: Reco
     objects,
     signer,
     originHost,
-    announceKey: tellLogs,
+    announceKey,
     observer,
   });
 }

@@ -9,6 +9,7 @@ import type { App } from './app.ts';
 import { administrator } from './embedded-postgres/cluster.ts';
 import { connectionUrl } from './embedded-postgres/postmaster.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
+import { migrate } from './migrate.ts';
 import { endServer, serverPid } from './testing/embedded-postgres-service.ts';
 import { expectLogIntact } from './testing/intact.ts';
 import { expectNothingLost, Ledger, Load, send, sendAgain } from './testing/load.ts';
@@ -163,9 +164,10 @@ test('a PostgreSQL that is killed or restarted under load costs 503 and nothing 
   expect(service.log).not.toContain('unexpected error');
 }, 120_000);
 
-test('two service processes write the same tenants without gaps or repeats, also while their PostgreSQL restarts', async () => {
+test('two service processes write the same tenants without gaps or repeats, also when their PostgreSQL restarts or one of them stops', async () => {
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
   cleanup.push(() => postgres.stop());
+  await migrate(postgres.ownerUrl, postgres.servingUrl, Date.now());
   const env = {
     DATA_DIR: dataDir,
     DATABASE_URL: postgres.servingUrl,
@@ -190,6 +192,14 @@ test('two service processes write the same tenants without gaps or repeats, also
   ]);
   expect(statuses.sort()).toEqual([...twins.map(() => 200), ...twins.map(() => 201)]);
   expect(again).toEqual(twins);
+
+  // One of the two is told to stop while it is at it: what it took it answers, the other one goes on.
+  const last = new Load(first, one, tenantIds, 16);
+  await expectProgress(one, 100);
+  expect(await first.end('SIGTERM')).toBe(0);
+  await last.stop();
+  expect(first.log).not.toContain('unexpected error');
+  await sendAgain(second, one);
 
   const owner = await ownerOf(postgres.ownerUrl);
   cleanup.push(() => owner.end());

@@ -2,3 +2,4 @@ export { type Environment, readConfig } from './config.ts';
 export { diagnose, type Finding } from './doctor.ts';
 export { migrateDatabase, type Service, startService } from './main.ts';
 export { type ReopenedLog, reopenLog } from './reopen-log.ts';
+export { newSigningKey, openSigner } from './signer.ts';

@@ -128,7 +128,7 @@ test('a plain owner that may make roles migrates an empty database, and the serv
   const owner = await connect(databaseUrl(postgres.ownerUrl, name));
   await expectLogIntact({ owner }, tenantId);
   await owner.end();
-  await service.stop();
+  await Promise.all([service.stop(), service.stop()]); // as two signals do
   const [ahead] = await ask(
     `SELECT count(*)::int AS partitions FROM pg_inherits WHERE inhparent = 'audit_events'::regclass`,
   );

@@ -67,6 +67,20 @@ test('the service is alive but not ready while the database is away, and ready a
   expect(await statusOf('/readyz')).toBe(200);
 });
 
+test('a request that comes while the service closes is answered like any other, and is the last on its connection', async () => {
+  const { app } = await further();
+  let answer: Response | undefined;
+  // Closing has begun, and the server still takes connections.
+  app.http.addHook('preClose', async () => {
+    answer = await fetch(`${app.http.listeningOrigin}/healthz`);
+  });
+  await app.http.listen({ host: '127.0.0.1', port: 0 });
+  await app.http.close();
+  expect(answer?.status).toBe(200);
+  expect(answer?.headers.get('connection')).toBe('close');
+  expect(await answer?.json()).toEqual({ status: 'ok' });
+});
+
 test('with METRICS_TOKEN the metrics are shown to its holder alone', async () => {
   const token = 'a-token-for-the-scraper';
   const { app } = await further(undefined, { METRICS_TOKEN: token });

@@ -209,28 +209,29 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
 }
 
 /**
- * Searches by user look at a copy of the address, which no proof covers. Where the two differ, the copy
- * is shown in place of the address, so that the body does not fit its entry and the damage is found.
+ * Searches by user look at a copy of the address, which no proof covers. Where the two differ, both are
+ * shown in place of the address: so the body does not fit its entry, whichever was changed.
  */
 function asFound(row: ListedRow): StoredEvent {
-  const fits = row.emailKey === (row.actorEmail ?? '').toLowerCase();
-  return fits ? row : { ...row, actorEmail: row.emailKey };
+  const { actorEmail, emailKey } = row;
+  const fits = emailKey === (actorEmail ?? '').toLowerCase();
+  return fits ? row : { ...row, actorEmail: `${actorEmail ?? ''} (found as ${emailKey})` };
 }
 
 function afterParam(request: FastifyRequest): string | null {
   const params = new URL(request.url, 'http://local').searchParams;
-  const after = params.get('after');
+  const unknown = [...params.keys()].filter((name) => name !== 'after');
+  const [after = null, ...more] = params.getAll('after');
   const uuid = after === null ? null : uuidFromEventId(after);
-  const known =
-    [...params.keys()].every((name) => name === 'after') && params.getAll('after').length < 2;
-  if (known && (after === null || uuid !== null)) return uuid;
-  throw new AppError(
-    known ? 'invalid_parameter' : 'unknown_parameter',
-    'the only parameter is after, an event id',
-    {
-      errors: [{ path: 'after', code: 'invalid_value', message: 'must be an event id' }],
-    },
-  );
+  if (unknown.length === 0 && more.length === 0 && (after === null) === (uuid === null))
+    return uuid;
+  const path = unknown[0] ?? 'after';
+  const [code, problem, message] =
+    unknown.length > 0
+      ? (['unknown_parameter', 'unknown_parameter', 'is not a parameter of this call'] as const)
+      : (['invalid_parameter', 'invalid_value', 'must be an event id, once'] as const);
+  const errors = [{ path, code: problem, message }];
+  throw new AppError(code, 'the only parameter is after, an event id', { errors });
 }
 
 function readBodies(tx: TenantTx, visible: Visibility, after: string | null) {

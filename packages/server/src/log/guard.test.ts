@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import type { App } from '../app.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
@@ -87,101 +87,94 @@ async function rewound(lost = 5) {
   return { service, tenant, future, owner: await service.newOwner() };
 }
 
+/* One rewound service for what it then does and does not do, in this order. */
+
+const { service: stopped, tenant: loser, owner: stoppedOwner } = await rewound();
+const bystander = await stopped.another();
+
 test('a database that is rewound under a running service stops it at the next round', async () => {
-  const { service, tenant, owner } = await rewound();
-  const { app, call } = service;
   // Connections come back by themselves; until the round nobody can know.
-  await record(service, tenant.key, 1);
-  expect(await halted(app)).toBe(0);
-  await service.tick();
-  expect(await halted(app)).toBe(1);
-  const before = await sizes(owner);
-  const { rows } = await owner.query('SELECT log_id::text FROM log_heads');
-  const logIds: string[] = rows.map(({ log_id }) => log_id);
-
-  const other = {
-    id: randomUUID(),
-    operator: { 'x-tenant-id': tenant.id, 'x-access-reason': 'why' },
-  };
-  const refused: CallOptions[] = [
-    { method: 'POST', url: '/api/audit-logs', key: tenant.key, body: eventOf() },
-    { method: 'POST', url: '/api/audit-logs/batch', key: tenant.key, body: batch(700) },
-    { method: 'PUT', url: `/api/tenants/${tenant.id}`, body: { name: 'Other' } },
-    { method: 'PUT', url: `/api/tenants/${other.id}`, body: { name: 'New', plan: 'Pro' } },
-    { url: '/api/audit-logs', headers: other.operator },
-  ];
-  for (const options of refused) {
-    const { status, headers, body } = await call(options);
-    expect({ status, code: body.code }, options.url).toEqual({ status: 503, code: 'unavailable' });
-    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-    expect(body.detail).toMatch(
-      /^recording is stopped, because the log contradicts what was published/,
-    );
-    for (const logId of logIds) expect(body.detail).not.toContain(logId);
-  }
-  expect(await sizes(owner)).toEqual(before);
-
-  const ready = await call({ url: '/readyz', key: null });
-  expect(ready.status).toBe(503);
-  expect(ready.body.detail).toBe('recording is stopped; the log of the service says why');
-  expect((await call({ url: '/healthz', key: null })).status).toBe(200);
+  await record(stopped, loser.key, 1);
+  expect(await halted(stopped.app)).toBe(0);
+  await stopped.tick();
+  expect(await halted(stopped.app)).toBe(1);
   // The operator is told which log it is, and the ways on.
-  const reason = await haltReason(owner);
-  expect(reason).toMatch(/round \d+ is already published/);
+  const reason = await haltReason(stoppedOwner);
+  expect(reason).toMatch(/round \d+ is already published, and .* 6 of the 10 entries it promises/);
   expect(reason).toContain('indelible log reopen');
+  const logIds = await logIdsOf(stoppedOwner);
   expect(logIds.some((logId) => reason?.includes(logId))).toBe(true);
-  await expectLogIntact({ owner }, tenant.id);
 });
 
-test('while the logs stand still a tenant reads on, but nothing new is signed', async () => {
-  const { service, tenant, owner } = await rewound();
-  await service.tick();
-  const { app, call, dataDir } = service;
-  const list = await call({ url: '/api/audit-logs', key: tenant.key });
-  expect({ status: list.status, count: list.body.data.length }).toEqual({ status: 200, count: 5 });
-  const proof = (id: string) => call({ url: `/api/audit-logs/${id}/proof`, key: tenant.key });
-  expect((await proof(list.body.data[0].id)).status).toBe(200);
-  expect((await checkpointOf(app, tenant.key)).size).toBe(5);
-  // A log without a checkpoint asks for one.
-  const fresh = await call({ url: '/api/audit-logs/checkpoint', key: tenant.key });
-  expect(fresh.status).toBe(200);
-  await owner.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [tenant.id]);
-  const rounds = publishedRounds(dataDir).length;
-  const asked = await call({ url: '/api/audit-logs/checkpoint', key: tenant.key });
-  expect({ status: asked.status, code: asked.body.code }).toEqual({
-    status: 503,
-    code: 'unavailable',
-  });
-  expect(asked.body.detail).toContain('recording is stopped');
-  await service.tick();
-  expect(publishedRounds(dataDir)).toHaveLength(rounds);
+async function logIdsOf(owner: pg.Client): Promise<string[]> {
+  const { rows } = await owner.query('SELECT log_id::text AS id FROM log_heads');
+  return rows.map(({ id }) => id);
+}
+
+test('while the logs stand still nothing is recorded, and callers learn why, but not which log', async () => {
+  const before = await sizes(stoppedOwner);
+  const logIds = await logIdsOf(stoppedOwner);
+  const operator = { 'x-tenant-id': loser.id, 'x-access-reason': 'why' };
+  const body = { name: 'New', plan: 'Pro' };
+  const refused: CallOptions[] = [
+    { method: 'POST', url: '/api/audit-logs', key: loser.key, body: eventOf() },
+    { method: 'POST', url: '/api/audit-logs/batch', key: loser.key, body: batch(700) },
+    { method: 'PUT', url: `/api/tenants/${loser.id}`, body: { name: 'Other' } },
+    { method: 'PUT', url: `/api/tenants/${randomUUID()}`, body },
+    { url: '/api/audit-logs', headers: operator },
+  ];
+  for (const options of refused) {
+    const { status, headers, body } = await stopped.call(options);
+    expect({ status, code: body.code }, options.url).toEqual({ status: 503, code: 'unavailable' });
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    expect(body.detail).toMatch(/^recording is stopped, because the log contradicts what was/);
+    for (const logId of logIds) expect(body.detail).not.toContain(logId);
+  }
+  expect(await sizes(stoppedOwner)).toEqual(before);
+  const { rows } = await stoppedOwner.query('SELECT count(*)::int FROM tenants');
+  expect(rows[0].count).toBe(1);
+  const ready = await stopped.call({ url: '/readyz', key: null });
+  expect(ready.status).toBe(503);
+  expect(ready.body.detail).toBe('recording is stopped; the log of the service says why');
+  expect((await stopped.call({ url: '/healthz', key: null })).status).toBe(200);
+  await expectLogIntact({ owner: stoppedOwner }, loser.id);
 });
 
 test('every process stops and says so, also those that did not find it, and those that start later', async () => {
-  const service = await damaged();
-  const second = await service.another();
-  const { key } = await service.tenant();
-  await service.tick();
-  await second.checkpoints.tick();
-  const backup = await service.backups.take();
-  await record(service, key, 4);
-  await service.tick();
-  await service.backups.restore(backup);
-  await service.tick();
-  await second.checkpoints.tick();
-  const third = await service.another();
-  await third.checkpoints.tick();
-  for (const app of [service.app, second, third]) {
+  const before = await sizes(stoppedOwner);
+  await bystander.checkpoints.tick();
+  const later = await stopped.another();
+  await later.checkpoints.tick();
+  const { key } = loser;
+  for (const app of [stopped.app, bystander, later]) {
     expect(await halted(app)).toBe(1);
-    const answer = await callOn(app, {
-      method: 'POST',
-      url: '/api/audit-logs',
-      key,
-      body: eventOf(),
-    });
-    expect(answer.status).toBe(503);
+    const post = { method: 'POST', url: '/api/audit-logs', key, body: eventOf() } as const;
+    expect((await callOn(app, post)).status).toBe(503);
     expect((await callOn(app, { url: '/readyz', key: null })).status).toBe(503);
   }
+  expect(await sizes(stoppedOwner)).toEqual(before);
+});
+
+test('while the logs stand still a tenant reads on, but nothing new is signed', async () => {
+  const { app, call, dataDir, tick } = stopped;
+  const { id, key } = loser;
+  const list = await call({ url: '/api/audit-logs', key });
+  expect({ status: list.status, count: list.body.data.length }).toEqual({ status: 200, count: 6 });
+  const proof = (n: number) => call({ url: `/api/audit-logs/${list.body.data[n].id}/proof`, key });
+  expect((await proof(5)).status).toBe(200);
+  expect((await checkpointOf(app, key)).size).toBe(5);
+  const rounds = publishedRounds(dataDir).length;
+  const newest = await proof(0); // recorded after the restore, before anybody knew
+  expect({ status: newest.status, code: newest.body.code }).toEqual({
+    status: 503,
+    code: 'unavailable',
+  });
+  expect(newest.body.detail).toContain('recording is stopped');
+  // Without a checkpoint to answer with, another would have to be signed.
+  await stoppedOwner.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [id]);
+  expect((await call({ url: '/api/audit-logs/checkpoint', key })).status).toBe(503);
+  await tick();
+  expect(publishedRounds(dataDir)).toHaveLength(rounds);
 });
 
 test('a service that starts on a restored database finds out before it records anything', async () => {
@@ -237,6 +230,20 @@ test('a backup that lost nothing is no false alarm', async () => {
   await expectLogIntact({ owner: await service.newOwner() }, id);
 });
 
+/* Damage in place, one tenant after the other of one service; afterwards the damaged log is taken out. */
+
+const whole = await damaged();
+const { owner } = whole;
+
+afterEach(async () => {
+  if ((await haltReason(owner)) === null) return;
+  await owner.query('DELETE FROM log_heads');
+  await owner.query('DELETE FROM log_checkpoints');
+  await owner.query('UPDATE log_rounds SET halted = NULL');
+  await whole.tick();
+  expect(await halted(whole.app)).toBe(0);
+});
+
 const cut = (size: string) =>
   `WITH head AS (UPDATE log_heads SET size = ${size}, frontier = $2 WHERE tenant_id = $1 RETURNING size)
    DELETE FROM log_tail USING head WHERE tenant_id = $1 AND sequence >= head.size`;
@@ -262,21 +269,20 @@ const damages: Record<string, [sql: string, finding: RegExp]> = {
 test.each(Object.entries(damages))(
   'a log is stopped at the next round when %s in place',
   async (_, [sql, finding]) => {
-    const { service, tenant } = await published();
-    const { rows } = await service.owner.query(
-      'SELECT frontier FROM log_heads WHERE tenant_id = $1',
-      [tenant.id],
-    );
+    const tenant = await published();
+    const { rows } = await owner.query('SELECT frontier FROM log_heads WHERE tenant_id = $1', [
+      tenant.id,
+    ]);
     // 40 entries are a subtree of 32 and one of 8: the first hash alone is the frontier of 32.
     const frontier = sql.includes('size = 32') ? rows[0].frontier.subarray(0, 32) : Buffer.alloc(0);
-    const { rowCount } = await service.owner.query(
+    const { rowCount } = await owner.query(
       sql,
       sql.includes('$2') ? [tenant.id, frontier] : [tenant.id],
     );
     expect(rowCount).toBeGreaterThan(0);
-    await service.tick();
-    expect(await haltReason(service.owner)).toMatch(finding);
-    expect(await halted(service.app)).toBe(1);
+    await whole.tick();
+    expect(await haltReason(owner)).toMatch(finding);
+    expect(await halted(whole.app)).toBe(1);
   },
 );
 
@@ -290,47 +296,41 @@ const forks: Record<string, string> = {
 };
 
 test.each(Object.entries(forks))('a log that has grown is not signed when %s', async (_, sql) => {
-  const { service, tenant } = await published();
-  await growLog(service, tenant.id, 44);
-  expect((await service.owner.query(sql, [tenant.id])).rowCount).toBe(1);
-  const rounds = publishedRounds(service.dataDir).length;
-  await service.tick();
-  expect(await haltReason(service.owner)).toMatch(
-    /does not continue the 40 entries that were published/,
-  );
-  expect(publishedRounds(service.dataDir)).toHaveLength(rounds);
+  const tenant = await published();
+  await growLog(whole, tenant.id, 44);
+  expect((await owner.query(sql, [tenant.id])).rowCount).toBe(1);
+  const rounds = publishedRounds(whole.dataDir).length;
+  await whole.tick();
+  expect(await haltReason(owner)).toMatch(/does not continue the 40 entries that were published/);
+  expect(publishedRounds(whole.dataDir)).toHaveLength(rounds);
 });
 
 test('a log that was cut and grew again beyond what was published is stopped', async () => {
-  const { service, tenant } = await published();
-  const { rows } = await service.owner.query(
-    'SELECT frontier FROM log_heads WHERE tenant_id = $1',
-    [tenant.id],
-  );
-  await service.owner.query(cut('32'), [tenant.id, rows[0].frontier.subarray(0, 32)]);
-  await record(service, tenant.key, 30);
-  await service.tick();
-  expect(await haltReason(service.owner)).toMatch(/does not continue the 40 entries/);
+  const tenant = await published();
+  const { rows } = await owner.query('SELECT frontier FROM log_heads WHERE tenant_id = $1', [
+    tenant.id,
+  ]);
+  await owner.query(cut('32'), [tenant.id, rows[0].frontier.subarray(0, 32)]);
+  await record(whole, tenant.key, 30);
+  await whole.tick();
+  expect(await haltReason(owner)).toMatch(/does not continue the 40 entries/);
 });
 
 test('a log of which nothing is published yet is signed only as far as it is stored', async () => {
-  const service = await damaged();
-  const { id } = await service.tenant();
-  await growLog(service, id, 20);
-  await service.owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 7', [id]);
-  await service.tick();
-  expect(await haltReason(service.owner)).toMatch(
-    /the 20 entries of the log \S+ are not all stored/,
-  );
-  expect(publishedRounds(service.dataDir)).toEqual([]);
+  const { id } = await whole.tenant();
+  await growLog(whole, id, 20);
+  const rounds = publishedRounds(whole.dataDir).length;
+  await owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 7', [id]);
+  await whole.tick();
+  expect(await haltReason(owner)).toMatch(/the 20 entries of the log \S+ are not all stored/);
+  expect(publishedRounds(whole.dataDir)).toHaveLength(rounds);
 });
 
-/** A service with a log of 40 published entries. */
+/** A tenant with a log of 40 published entries. */
 async function published() {
-  const service = await damaged();
-  const tenant = await service.tenant();
-  await growLog(service, tenant.id, 40);
-  await service.tick();
-  expect((await checkpointOf(service.app, tenant.key)).size).toBe(40);
-  return { service, tenant };
+  const tenant = await whole.tenant();
+  await growLog(whole, tenant.id, 40);
+  await whole.tick();
+  expect((await checkpointOf(whole.app, tenant.key)).size).toBe(40);
+  return tenant;
 }

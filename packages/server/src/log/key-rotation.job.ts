@@ -9,36 +9,51 @@ import { signingKeyAnnounced, useSigningKey } from './checkpoint.store.ts';
 /** Records what the service itself did; the same `uuid` again adds nothing. */
 export type RecordSelf = (tenantId: string, event: OwnEvent, uuid?: string) => Promise<void>;
 
-const tenantsAtOnce = 200;
-const firstTenant = '00000000-0000-0000-0000-000000000000';
-
-/**
- * Makes a key the one in use and, when it replaced another, records that in every tenant's log. The
- * event's id follows from key and tenant, so a start that was cut off goes on where it stopped.
- */
-export async function announceKey(deps: {
+export interface KeyRotationDeps {
   db: Database;
   now: () => number;
   record: RecordSelf;
   signer: Signer;
-}): Promise<void> {
-  const { db, now, record, signer } = deps;
-  const publicKey = await signer.publicKey();
-  const { beganMs, unannounced } = await write(db, (tx) => useSigningKey(tx, publicKey, now()));
-  if (!unannounced) return;
-  for (let from = firstTenant; ; ) {
-    const tenants = await write(db, (tx) => listTenants(tx, from, tenantsAtOnce + 1));
-    const page = tenants.slice(0, tenantsAtOnce);
-    await Promise.all(
-      page.map(({ id }) =>
-        record(id, rotation(publicKey, beganMs), rotationId(publicKey, id, beganMs)),
-      ),
-    );
-    const next = tenants[tenantsAtOnce];
-    if (next === undefined) break;
-    from = next.id;
-  }
-  await write(db, (tx) => signingKeyAnnounced(tx, publicKey));
+}
+
+const tenantsAtOnce = 200;
+const firstTenant = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Returns what makes the signer's key the one in use and, when it replaced another, records that in
+ * every tenant's log. It throws when it could not tell all of them, and may then be called again: the
+ * event's id follows from key and tenant, so that neither a repetition nor a start that was cut off
+ * tells a log twice.
+ */
+export function keyAnnouncer({ db, now, record, signer }: KeyRotationDeps): () => Promise<void> {
+  const told = new Set<string>();
+  let use: Awaited<ReturnType<typeof useSigningKey>> | undefined;
+  return async () => {
+    const publicKey = await signer.publicKey();
+    // Once only: a process that is behind must not take the key back from one that has a newer.
+    use ??= await write(db, (tx) => useSigningKey(tx, publicKey, now()));
+    const { beganMs, unannounced } = use;
+    if (!unannounced) return;
+    const tell = async (id: string) => {
+      if (told.has(id)) return;
+      await record(id, rotation(publicKey, beganMs), rotationId(publicKey, id, beganMs));
+      told.add(id);
+    };
+    // One log that cannot be told just now keeps no other from being told.
+    const failures: unknown[] = [];
+    for (let from: string | undefined = firstTenant; from !== undefined; ) {
+      const first: string = from;
+      const tenants = await write(db, (tx) => listTenants(tx, first, tenantsAtOnce + 1));
+      const page = tenants.slice(0, tenantsAtOnce);
+      const outcomes = await Promise.allSettled(page.map(({ id }) => tell(id)));
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected') failures.push(outcome.reason);
+      }
+      from = tenants[tenantsAtOnce]?.id;
+    }
+    if (failures.length > 0) throw failures[0];
+    await write(db, (tx) => signingKeyAnnounced(tx, publicKey));
+  };
 }
 
 const nobody = '00000000-0000-0000-0000-000000000000';

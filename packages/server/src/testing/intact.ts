@@ -91,7 +91,7 @@ export async function rootStored(
   service: Pick<TestService, 'owner'>,
   tenantId: string,
 ): Promise<Buffer> {
-  let root = Buffer.alloc(0);
+  let root: Buffer = Buffer.alloc(0);
   await inSnapshot(service.owner, async (owner) => {
     const entries = await treeEntries(owner, tenantId, await readHead(owner, tenantId));
     root = naiveRoot(entries.map(leafHashOf));

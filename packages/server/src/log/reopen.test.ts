@@ -1,0 +1,323 @@
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import type { Environment } from '../config.ts';
+import { reopenLog } from '../reopen-log.ts';
+import { Backups } from '../testing/backup.ts';
+import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
+import { endServer } from '../testing/embedded-postgres-service.ts';
+import { growLog } from '../testing/grow-log.ts';
+import { expectLogIntact, expectTreeIntact, rootStored } from '../testing/intact.ts';
+import { RunningService } from '../testing/running-service.ts';
+import { eventOf, platformKey, testService } from '../testing/service.ts';
+
+const cleanup: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const undo of cleanup.reverse()) await undo();
+});
+
+async function installation() {
+  const service = await testService();
+  const backups = new Backups(service);
+  cleanup.push(
+    () => service.close(),
+    () => backups.drop(),
+  );
+  const { call, dataDir, servingUrl, ownerUrl, app } = service;
+  const env: Environment = {
+    DATABASE_URL: servingUrl,
+    DATABASE_OWNER_URL: ownerUrl,
+    PLATFORM_API_KEY: platformKey,
+    OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
+  };
+  const record = async (key: string, count: number) => {
+    const events = Array.from({ length: count }, () => eventOf());
+    const url = '/api/audit-logs/batch';
+    const { status, body } = await call({ method: 'POST', url, key, body: { events } });
+    expect(status).toBe(200);
+    return body.results as { id: string; sequence: number }[];
+  };
+  const owner = async () => {
+    const client = await backups.owner();
+    cleanup.push(() => client.end());
+    return { owner: client };
+  };
+  return { ...service, backups, env, record, newOwner: owner, tick: () => app.checkpoints.tick() };
+}
+
+const logIdIn = (origin: string) =>
+  origin.slice(-32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+test('after a rewound database a log goes on under a new origin, which begins with what was published', async () => {
+  const service = await installation();
+  const { app, call, backups, env, record, tick, dataDir } = service;
+  const [losing, quiet] = [await service.tenant(), await service.tenant()];
+  await record(losing.key, 3);
+  await tick();
+  const kept = await checkpointOf(app, quiet.key);
+  const backup = await backups.take();
+  await record(losing.key, 7);
+  await tick();
+  const late = await service.tenant();
+  await tick();
+  const future = await checkpointOf(app, losing.key);
+  const lost = await checkpointOf(app, late.key);
+  const rounds = publishedRounds(dataDir);
+  await backups.restore(backup);
+  const db = await service.newOwner();
+  const rootBefore = await rootStored(db, losing.id);
+  await tick();
+  expect((await call({ url: '/readyz', key: null })).status).toBe(503);
+
+  const reopened = await reopenLog(env);
+  const logId = (
+    await db.owner.query('SELECT log_id::text FROM log_heads WHERE tenant_id = $1', [losing.id])
+  ).rows[0].log_id;
+  expect(reopened).toEqual([
+    {
+      tenantId: losing.id,
+      previousLogId: logIdIn(future.origin),
+      logId,
+      size: 5,
+      publishedSize: 12,
+    },
+    // Of a tenant that came after the backup nothing is left to go on with.
+    {
+      tenantId: null,
+      previousLogId: logIdIn(lost.origin),
+      logId: null,
+      size: 0,
+      publishedSize: lost.size,
+    },
+  ]);
+  expect(logId).not.toBe(logIdIn(future.origin));
+
+  // The same process serves on, and says that it may.
+  const [next] = await record(losing.key, 1);
+  expect(next?.sequence).toBe(6);
+  await tick();
+  expect((await call({ url: '/readyz', key: null })).status).toBe(200);
+  const { text: metrics } = await call({ url: '/metrics', key: null });
+  expect(metrics).toMatch(/^indelible_log_halted 0$/m);
+
+  // The same leaves, then the record of what was published, which the tenant sees.
+  const now = await checkpointOf(app, losing.key);
+  expect({ origin: now.origin, size: now.size }).toEqual({
+    origin: `localhost/l/${logId.replaceAll('-', '')}`,
+    size: 7,
+  });
+  const path = await call({ url: '/api/audit-logs/consistency?first=5&second=7', key: losing.key });
+  expect(path.status).toBe(200);
+  const first = await call({
+    url: `/api/audit-logs?action=reopen&resource=audit_log`,
+    key: losing.key,
+  });
+  expect(first.body.data).toHaveLength(1);
+  const { body: reopening } = await call({
+    url: `/api/audit-logs/${first.body.data[0].id}`,
+    key: losing.key,
+  });
+  expect(reopening).toMatchObject({
+    sequence: 5,
+    recordedBy: { kind: 'service' },
+    resource: { id: losing.id },
+    diff: { entries: { from: 12, to: 5 } },
+    after: { lastPublishedCheckpoint: future.note },
+  });
+  expect(rootBefore).not.toEqual(now.root);
+  const oldPath = `/l/${future.origin.slice(-32)}/checkpoint`;
+  expect((await call({ url: oldPath, key: losing.key })).status).toBe(404);
+
+  // Rounds go on behind those that exist; what was published before stays where it was.
+  const after = publishedRounds(dataDir);
+  expect(after.slice(0, rounds.length)).toEqual(rounds);
+  expect(after.map(({ round }) => round)).toEqual(after.map((_each, n) => n + 1));
+  expect(after.flatMap(({ notes }) => notes)).toContain(future.note);
+  // Who lost nothing notices nothing.
+  expect((await checkpointOf(app, quiet.key)).note).toBe(kept.note);
+  expect(await reopenLog(env)).toEqual([]);
+  for (const { id } of [losing, quiet]) await expectLogIntact(db, id);
+});
+
+test('reopening an installation without any contradiction changes nothing', async () => {
+  const { app, env, tick, owner, dataDir, record, ...service } = await installation();
+  const { id, key } = await service.tenant();
+  await tick();
+  await record(key, 2);
+  const before = await owner.query('SELECT * FROM log_heads, log_rounds, log_checkpoints');
+  expect(await reopenLog(env)).toEqual([]);
+  expect((await owner.query('SELECT * FROM log_heads, log_rounds, log_checkpoints')).rows).toEqual(
+    before.rows,
+  );
+  await tick();
+  expect((await checkpointOf(app, key)).size).toBe(4);
+  expect(publishedRounds(dataDir)).toHaveLength(2);
+  await expectLogIntact({ owner }, id);
+});
+
+test('a reopening that fails changes nothing: the logs stand still as before', async () => {
+  const { env, backups, tick, dataDir, record, newOwner, ...service } = await installation();
+  const { key } = await service.tenant();
+  const backup = await backups.take();
+  await record(key, 3);
+  await tick();
+  await backups.restore(backup);
+  await tick();
+  const { owner } = await newOwner();
+  const before = await owner.query('SELECT * FROM log_heads, log_rounds');
+  expect(before.rows[0].halted).toContain('already published');
+  writeFileSync(join(dataDir, 'objects/checkpoints/000000000002.json'), 'not a round');
+  await expect(reopenLog(env)).rejects.toThrow(/cannot be reopened: checkpoints\/0+2\.json/);
+  expect((await owner.query('SELECT * FROM log_heads, log_rounds')).rows).toEqual(before.rows);
+});
+
+test('a login that is not the owner cannot reopen, and is told so in one sentence', async () => {
+  const { env, servingUrl } = await installation();
+  const asServing = { ...env, DATABASE_OWNER_URL: servingUrl };
+  await expect(reopenLog(asServing)).rejects.toThrow(
+    /^the logs cannot be reopened: .*indelible_owner/,
+  );
+});
+
+test('a log whose newest entries were deleted in place goes on with those that are left', async () => {
+  const { app, env, tick, owner, record, ...service } = await installation();
+  const { id, key } = await service.tenant();
+  await growLog(service, id, 600);
+  await tick();
+  await owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence IN (598, 599)', [id]);
+  await tick();
+  expect((await service.call({ url: '/readyz', key: null })).status).toBe(503);
+  expect(await reopenLog(env)).toMatchObject([{ tenantId: id, size: 598, publishedSize: 600 }]);
+  const [next] = await record(key, 1);
+  expect(next?.sequence).toBe(599);
+  await record(key, 300); // over the edge of a tile
+  await tick();
+  expect((await checkpointOf(app, key)).size).toBe(900);
+  await expectTreeIntact({ owner }, id);
+});
+
+test('a log whose head was set back in place is found again, and nothing of it is lost', async () => {
+  const { app, env, tick, owner, record, ...service } = await installation();
+  const { id, key } = await service.tenant();
+  await record(key, 398);
+  await tick();
+  const { origin } = await checkpointOf(app, key);
+  await owner.query(
+    'UPDATE log_heads SET size = 256, frontier = (SELECT hash FROM log_tiles WHERE tenant_id = $1) WHERE tenant_id = $1',
+    [id],
+  );
+  await tick();
+  expect((await service.call({ url: '/readyz', key: null })).status).toBe(503);
+  expect(await reopenLog(env)).toEqual([]);
+  await record(key, 5);
+  await tick();
+  expect(await checkpointOf(app, key)).toMatchObject({ origin, size: 405 });
+  await expectLogIntact({ owner }, id);
+});
+
+test('a log without a head, and one that was given another id, no longer stop the others', async () => {
+  const { app, env, tick, owner, record, ...service } = await installation();
+  const [gone, renamed, other] = [
+    await service.tenant(),
+    await service.tenant(),
+    await service.tenant(),
+  ];
+  await tick();
+  await owner.query('DELETE FROM log_heads WHERE tenant_id = $1', [gone.id]);
+  await owner.query('UPDATE log_heads SET log_id = gen_random_uuid() WHERE tenant_id = $1', [
+    renamed.id,
+  ]);
+  await tick();
+  expect((await service.call({ url: '/readyz', key: null })).status).toBe(503);
+  const reopened = await reopenLog(env);
+  expect(reopened.map(({ tenantId, publishedSize }) => [tenantId, publishedSize])).toEqual([
+    [null, 2],
+    [null, 2],
+  ]);
+  for (const { id, key } of [renamed, other]) {
+    await record(key, 1);
+    await tick();
+    expect((await checkpointOf(app, key)).size).toBe(3);
+    await expectLogIntact({ owner }, id);
+  }
+});
+
+test('a cold copy of the embedded database is found out at the start, and reopened once nobody uses it', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'indelible-reopen-'));
+  chmodSync(place, 0o711); // as root PostgreSQL runs under another account
+  const dataDir = join(place, 'data');
+  const env = { DATA_DIR: dataDir, PLATFORM_API_KEY: platformKey, LOG_LEVEL: 'fatal' };
+  cleanup.push(async () => {
+    await endServer(dataDir, 'SIGQUIT');
+    rmSync(place, { recursive: true, maxRetries: 10 });
+  });
+  const serve = () => {
+    const service = new RunningService(env);
+    cleanup.push(() => service.end('SIGKILL'));
+    return service.started();
+  };
+  const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
+  const post = (service: RunningService) =>
+    service.call({ method: 'POST', path: '/api/audit-logs', body: eventOf({ tenantId }) });
+
+  const first = await serve();
+  const made = await first.call({
+    method: 'PUT',
+    path: `/api/tenants/${tenantId}`,
+    body: { name: 'Tenant', plan: 'Pro' },
+  });
+  expect(made.status).toBe(201);
+  expect((await post(first)).body.sequence).toBe(1);
+  await first.end('SIGTERM');
+  const cluster = join(realpathSync(join(dataDir, 'postgresql')), 'data');
+  const copy = join(place, 'copy');
+  cpSync(cluster, copy, { recursive: true, preserveTimestamps: true });
+
+  const second = await serve();
+  expect((await post(second)).body.sequence).toBe(2);
+  await second.end('SIGTERM');
+  restore(copy, cluster);
+
+  const third = await serve();
+  const refused = await post(third);
+  expect(refused.status).toBe(503);
+  expect(refused.body.detail).toContain('recording is stopped');
+  expect((await third.call({ path: '/readyz', key: null })).status).toBe(503);
+  expect(third.log).toMatch(/"level":60.*recording and signing are stopped: checkpoint round \d+/);
+  await expect(reopenLog(env)).rejects.toThrow(/in use by process \d+/);
+  expect((await third.call({ path: '/healthz', key: null })).status).toBe(200);
+  await third.end('SIGTERM');
+
+  expect(await reopenLog(env)).toMatchObject([{ tenantId, size: 2, publishedSize: 3 }]);
+  const fourth = await serve();
+  expect((await fourth.call({ path: '/readyz', key: null })).status).toBe(200);
+  const recorded = await post(fourth);
+  expect({ status: recorded.status, sequence: recorded.body.sequence }).toEqual({
+    status: 201,
+    sequence: 3,
+  });
+  await fourth.end('SIGTERM');
+});
+
+/** Puts the copy back, file by file, owned as the cluster was: PostgreSQL insists on its own account. */
+function restore(copy: string, cluster: string): void {
+  const { uid, gid, mode } = statSync(cluster);
+  rmSync(cluster, { recursive: true });
+  cpSync(copy, cluster, { recursive: true, preserveTimestamps: true });
+  for (const name of ['.', ...readdirSync(cluster, { recursive: true })]) {
+    chownSync(join(cluster, String(name)), uid, gid);
+  }
+  chmodSync(cluster, mode);
+}
