@@ -14,6 +14,7 @@ import { migrate } from '../packages/server/src/migrate.ts';
 export interface BenchService {
   url: string;
   key: string;
+  servingUrl: string;
   /** The owner's connection to the embedded PostgreSQL, for raw limits and seeding. */
   owner: pg.Client;
   connect(): Promise<pg.Client>;
@@ -50,6 +51,7 @@ export async function startBenchService(): Promise<BenchService> {
   return {
     url,
     key,
+    servingUrl: postgres.servingUrl,
     owner,
     connect,
     memory: () => memoryOf(child.pid ?? 0),

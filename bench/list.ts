@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import type { BenchService } from './bench-service.ts';
 import { percentile } from './load.ts';
 import type { Report } from './report.ts';
 import { seedEvents } from './seed.ts';
-import type { BenchService } from './bench-service.ts';
 
 const rounds = 200;
 

@@ -1,20 +1,23 @@
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
+import { startBenchService } from './bench-service.ts';
 import { benchList } from './list.ts';
+import { benchProof } from './proof.ts';
 import { benchRecord } from './record.ts';
 import { Report } from './report.ts';
-import { startBenchService } from './bench-service.ts';
 
 /*
  * `npm run bench` measures everything in one run, on one machine, each figure beside its limit:
  *   npm run bench -- --only record --seconds 10
  *   npm run bench -- --only list --events 10000000
+ *   npm run bench -- --only proof --proven 1000000
  */
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     seconds: { type: 'string', default: '15' },
     events: { type: 'string', default: '5000000' },
+    proven: { type: 'string', default: '1000000' },
   },
 });
 
@@ -26,8 +29,10 @@ const service = await startBenchService();
 try {
   const { rows } = await service.owner.query<{ version: string }>('SELECT version()');
   console.log(rows[0]?.version);
-  if (values.only !== 'list') await benchRecord(service, report, Number(values.seconds));
-  if (values.only !== 'record') await benchList(service, report, Number(values.events));
+  const wants = (part: string) => values.only === undefined || values.only === part;
+  if (wants('record')) await benchRecord(service, report, Number(values.seconds));
+  if (wants('list')) await benchList(service, report, Number(values.events));
+  if (wants('proof')) await benchProof(service, report, Number(values.proven));
 } finally {
   await service.stop();
 }

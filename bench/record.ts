@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { BenchService } from './bench-service.ts';
 import { benchEvent } from './events.ts';
 import { type LoadResult, load, percentile } from './load.ts';
 import { rawInsert } from './raw-insert.ts';
 import type { Report } from './report.ts';
-import type { BenchService } from './bench-service.ts';
 
 const tenants = Array.from({ length: 50 }, () => randomUUID());
 const batchSize = 500;

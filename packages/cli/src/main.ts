@@ -3,12 +3,16 @@ import { readFileSync } from 'node:fs';
 import { IndelibleError, UnreachableError } from '@indelible/client';
 import { Command, CommanderError } from 'commander';
 import { doctorCommand } from './commands/doctor.ts';
+import { exportCommand } from './commands/export.ts';
 import { importCommand } from './commands/import.ts';
 import { keyCommand } from './commands/key.ts';
+import { keygenCommand } from './commands/keygen.ts';
+import { logCommand } from './commands/log.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tailCommand } from './commands/tail.ts';
 import { tenantCommand } from './commands/tenant.ts';
+import { verifyCommand } from './commands/verify.ts';
 import { exitCodeOf, exitCodes, FindingError, UsageError } from './exit-codes.ts';
 import { endSoon } from './output.ts';
 import { visible } from './text.ts';
@@ -35,11 +39,15 @@ function buildProgram(): Command {
   const { env } = process;
   serveCommand(program, env);
   migrateCommand(program, env);
+  keygenCommand(program);
+  logCommand(program, env);
   doctorCommand(program, env);
   tenantCommand(program, env);
   keyCommand(program, env);
   importCommand(program, env);
   tailCommand(program, env);
+  verifyCommand(program, env);
+  exportCommand(program, env);
   return program;
 }
 

@@ -92,10 +92,14 @@ test('ids have one spelling, and the time in an event id a date of four digits',
 
 test('whatever it is given, it returns an event or throws a FormatError', () => {
   fc.assert(
-    fc.property(fc.oneof(fc.jsonValue(), fc.anything()), fc.constantFrom(...paths), (value, path) => {
-      expect(parsedOrRefused(() => committedEventOf(value))).toBeNull();
-      parsedOrRefused(() => committedEventOf(changed(path, value as JsonValue)));
-    }),
+    fc.property(
+      fc.oneof(fc.jsonValue(), fc.anything()),
+      fc.constantFrom(...paths),
+      (value, path) => {
+        expect(parsedOrRefused(() => committedEventOf(value))).toBeNull();
+        parsedOrRefused(() => committedEventOf(changed(path, value as JsonValue)));
+      },
+    ),
   );
   expect(() => committedEventOf(changed('diff', { a: '\ud800' }))).toThrow(FormatError);
   expect(() => committedEventOf(changed('after', { a: Number.POSITIVE_INFINITY }))).toThrow(

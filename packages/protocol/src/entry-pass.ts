@@ -71,7 +71,7 @@ export class EntryPass {
     } else if (receivedUs < this.#lastReceivedUs) {
       this.#addEntry('receipt_goes_back', entries, at);
     }
-    this.#lastReceivedUs = Math.max(this.#lastReceivedUs, receivedUs);
+    this.#lastReceivedUs = receivedUs;
   }
 
   #addEntry(code: keyof typeof entryProblems, entries: Uint8Array, at: number): void {

@@ -87,7 +87,7 @@ test('salts and hashes that leave anything open are refused', () => {
     (j) => delete j.event,
     (j) => Object.assign(j, { extra: 1 }),
     (j) => Object.assign(j, { hashes: null }),
-    (j) => Object.assign(j, { hashes: [] , extra: 1 }),
+    (j) => Object.assign(j, { hashes: [], extra: 1 }),
     (j) => Object.assign(j, { salts: [] }),
     (j) => Object.assign(j, { salts: 'x' }),
     (j) => delete j.salts?.change,
@@ -115,6 +115,13 @@ test('salts and hashes that leave anything open are refused', () => {
   for (const change of refused) {
     expect(() => parseBodyLine(edited(change)), change.toString()).toThrow(FormatError);
   }
+});
+
+test('a segment is given by its salt or by its hash, never by both', () => {
+  const json = JSON.parse(withholdSegments(sha, line, ['identity']));
+  const { identity } = JSON.parse(line).salts;
+  const both = JSON.stringify({ ...json, salts: { ...json.salts, identity } });
+  expect(() => parseBodyLine(both)).toThrow('identity has both a salt and a hash');
 });
 
 test('a segment that is withheld must not be shown, in any of its fields', () => {

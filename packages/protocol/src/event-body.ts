@@ -61,8 +61,8 @@ export function quoted(name: string): string {
 export function eventBodyOf(json: { event: unknown; salts: unknown; hashes?: unknown }): EventBody {
   const event = committedEventOf(json.event);
   const salts = segmentBytes(json.salts, saltBytes, 'salts');
-  const hashes = json.hashes === undefined ? noHashes : segmentBytes(json.hashes, hashBytes, 'hashes');
-  if (hashes[1]) throw new FormatError('the segment event cannot be withheld');
+  const hashes =
+    json.hashes === undefined ? noHashes : segmentBytes(json.hashes, hashBytes, 'hashes');
   for (let index = 0; index < segmentNames.length; index += 1) {
     const [salt, hash] = [salts[index], hashes[index]];
     if (salt && hash) throw new FormatError(`${segmentNames[index]} has both a salt and a hash`);
@@ -94,7 +94,7 @@ function isEmpty(event: ShownEvent, index: number): boolean {
     case 'state':
       return event.before === null && event.after === null;
     default:
-      return false;
+      return false; // the segment event, which is therefore never withheld
   }
 }
 
@@ -107,7 +107,9 @@ function segmentBytes(value: unknown, length: number, where: string): (Uint8Arra
     if (hex === undefined) continue;
     const parsed = typeof hex === 'string' ? parseHex(hex) : null;
     if (parsed?.length !== length) {
-      throw new FormatError(`${where}.${segmentNames[index]} is not ${length} bytes of hexadecimal`);
+      throw new FormatError(
+        `${where}.${segmentNames[index]} is not ${length} bytes of hexadecimal`,
+      );
     }
     bytes[index] = parsed;
     found += 1;

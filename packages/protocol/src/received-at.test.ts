@@ -3,9 +3,8 @@ import { expect, test } from 'vitest';
 import { formatReceivedAt, parseReceivedAt } from './received-at.ts';
 
 test('a moment of receipt comes back from its text, to the microsecond', () => {
-  const us = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) * 1000 });
   fc.assert(
-    fc.property(us, (us) => {
+    fc.property(fc.maxSafeNat(), (us) => {
       expect(parseReceivedAt(formatReceivedAt(us))).toBe(us);
     }),
   );
@@ -25,6 +24,7 @@ test('a second spelling of a moment is refused', () => {
     '2025-09-03T12:16:00.250+02:00',
     '2025-02-30T10:16:00.250Z',
     '2025-09-03T10:16:00.25000xZ',
+    '2255-06-06T00:00:00.000Z',
   ]) {
     expect(parseReceivedAt(text), text).toBeNull();
   }

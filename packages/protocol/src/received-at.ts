@@ -9,11 +9,14 @@ export function formatReceivedAt(us: number): string {
   return rest === 0 ? text : `${text.slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
 }
 
-/** The microseconds of exactly what `formatReceivedAt` writes; null for any other text. */
+/**
+ * The microseconds of exactly what `formatReceivedAt` writes; null for any other text, and from the
+ * year 2255 on, where they are no safe integer.
+ */
 export function parseReceivedAt(text: string): number | null {
   const ms = parseTimestamp(text);
   if (ms === null) return null;
   const rest = text.length === 27 ? Number(text.slice(23, 26)) : 0;
   const us = ms * 1000 + rest;
-  return formatReceivedAt(us) === text ? us : null;
+  return Number.isSafeInteger(us) && formatReceivedAt(us) === text ? us : null;
 }

@@ -128,6 +128,18 @@ test('every mangling that golang.org/x/mod/sumdb/note tries on a vkey is refused
   refused('PeterNeumann+173116ae+ZRpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW');
 });
 
+test('any text is the vkey that would be written, or refused', () => {
+  const damaged = anyInput(peterKey).map((input) =>
+    typeof input === 'string' ? input : Buffer.from(input).toString('latin1'),
+  );
+  fc.assert(
+    fc.property(damaged, (vkey) => {
+      const key = parsedOrRefused(() => parseVerifierKey(sha, vkey));
+      if (key !== null) expect(formatVerifierKey(sha, key.name, key.publicKey)).toBe(vkey);
+    }),
+  );
+});
+
 test('a malformed vkey is an error of the caller, never a verdict', async () => {
   await expect(verdict(fooNote, 'example.com/foo')).rejects.toThrow(FormatError);
 });

@@ -1,9 +1,10 @@
-import { createFindings, type Findings, FormatError, parseTimestamp } from '@indelible/protocol';
-import { addDamage } from '../verify/damage.ts';
+import { type Findings, FormatError, type Plan, parseTimestamp } from '@indelible/protocol';
+import { type AllFindings, addDamage, createAllFindings } from '../verify/damage.ts';
 import { EntryFile } from '../verify/entry-file.ts';
 import { readBodies } from '../verify/log-bodies.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
+import { compareWithPlan } from '../verify/plan-comparison.ts';
 import { eventIdAt, type Outcome, type Report, reportOf } from '../verify/report.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import { BundleFiles } from './bundle-files.ts';
@@ -31,6 +32,8 @@ export interface VerifiedBundle {
 export interface BundleOptions {
   /** vkey lines known from elsewhere; empty: those that come with the bundle. */
   vkeys: readonly string[];
+  /** The plan the caller knows the tenant to have; null: the one that the bundle states. */
+  plan: Plan | null;
   progress: Progress;
   check?: BundleCheck;
 }
@@ -42,7 +45,7 @@ export interface BundleOptions {
  */
 export async function verifyBundle(folder: string, options: BundleOptions): Promise<Report> {
   const startedAt = performance.now();
-  const findings = createFindings();
+  const findings = createAllFindings();
   const bundle = new BundleFiles(folder);
   const { what = 'bundle', subject = folder } = options.check ?? {};
   const about = { what, subject, findings, startedAt } as const;
@@ -67,7 +70,7 @@ export async function verifyBundle(folder: string, options: BundleOptions): Prom
 interface Run {
   bundle: BundleFiles;
   manifest: Manifest;
-  findings: Findings;
+  findings: AllFindings;
   signed: SignedCheckpoint;
   file: EntryFile;
   options: BundleOptions;
@@ -75,14 +78,14 @@ interface Run {
 
 type Verified = Pick<
   Outcome,
-  'checked' | 'latestCutoffMs' | 'eventIdAt' | 'follows' | 'doesNotFollow'
+  'checked' | 'latestCutoffMs' | 'differs' | 'eventIdAt' | 'follows' | 'doesNotFollow'
 >;
 
 async function verifyFiles(run: Run): Promise<Verified> {
   const { bundle, manifest, findings, signed, file, options } = run;
   const { progress, check } = options;
   const log = { checkpoint: signed.checkpoint, findings, file, progress };
-  const { tiles } = await readEntries({ ...log, source: bundle, earlier: [] });
+  const { tiles, differs } = await readEntries({ ...log, source: bundle, earlier: [] });
   const bodies = await readBodies({
     ...log,
     chunks: bundle.bodies(),
@@ -91,10 +94,12 @@ async function verifyFiles(run: Run): Promise<Verified> {
     beyondCheckpoint: 'finding',
     ...(check?.onLine ? { onLine: check.onLine } : {}),
   });
+  compareWithPlan(options.plan ?? manifest.plan, bodies.latestCutoffMs, findings);
   const more = await check?.finish({ manifest, file, findings, progress });
   return {
     checked: { entries: file.size, tiles, bodies: bodies.counts, ...more?.checked },
     latestCutoffMs: bodies.latestCutoffMs,
+    differs,
     eventIdAt: (sequence) => eventIdAt(file, sequence),
     follows: more?.follows ?? [],
     doesNotFollow: more?.doesNotFollow ?? [],

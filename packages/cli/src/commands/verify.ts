@@ -1,18 +1,178 @@
 import { statSync } from 'node:fs';
-import { isUuid, type Plan, parseVerifierKey, plans } from '@indelible/protocol';
+import { IndelibleError } from '@indelible/client';
+import { FormatError, isUuid, type Plan, parseVerifierKey, plans } from '@indelible/protocol';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type BundleCheck, verifyBundle } from '../bundle/verify-bundle.ts';
 import {
   type ConnectionOptions,
   connect,
   type Environment,
+  requireReachable,
+  tenantIdArgument,
   withConnection,
   withOperator,
 } from '../connection.ts';
+import { csvCheck } from '../csv/csv-check.ts';
+import { type FilterOptions, filterOf, withFilter } from '../csv/filter-options.ts';
 import { exitCodes, UsageError } from '../exit-codes.ts';
-import { jsonLine, visible } from '../text.ts';
+import { print } from '../output.ts';
+import { jsonLine } from '../text.ts';
 import { sha } from '../verify/hashing.ts';
+import type { Progress } from '../verify/log-source.ts';
 import { showProgress } from '../verify/progress.ts';
 import type { Report } from '../verify/report.ts';
 import { reportText } from '../verify/report-text.ts';
 import { SeenCheckpoints, stateFolder } from '../verify/seen-checkpoints.ts';
+import { receiptCheck, verifyReceipt } from '../verify/verify-receipt.ts';
 import { verifyTenant } from '../verify/verify-tenant.ts';
+
+interface VerifyOptions extends ConnectionOptions, FilterOptions {
+  bundle?: string;
+  receipt?: string;
+  vkey?: string[];
+  state?: string;
+  plan?: Plan;
+  reopened?: boolean;
+}
+
+const help = `
+What is verified:
+  indelible verify <tenant>                     a tenant's whole log, through the service
+  indelible verify <bundle>                     a bundle, with no network
+  indelible verify --bundle <bundle> <file.csv> a table of the service, against a bundle
+  indelible verify --receipt <file.json>        a saved answer of a recording call, against a
+                                                proof of the service, or with --bundle
+
+Every entry is recomputed from its event, every hash from the entries, and the root is
+compared with the signed checkpoint. The signature is worth as much as the key: --vkey
+takes one that you had from elsewhere, else it is the one that service or bundle state.
+
+A tenant's log must continue the checkpoint this machine verified before; it is kept in
+~/.local/state/indelible/checkpoints (XDG_STATE_HOME, --state), by tenant.
+
+A table must hold what the list shows under the same --from, --to, --user, --action,
+--resource, --resource-id, --cross-tenant and --category (a leading ! excludes), newest
+first. --recorded-before takes the sequence of the export's own event, where the bundle
+is newer than the table.
+
+Exit status: 0 everything is as it was logged, 1 something is not, 2 wrong usage, 3 the
+service cannot be reached.`;
+
+/** `indelible verify`: whether a log, a bundle, a table or a receipt is what was logged. */
+export function verifyCommand(program: Command, env: Environment): void {
+  const command = program
+    .command('verify')
+    .description('verify a log, a bundle, an exported table or a receipt')
+    .argument('[subject]', 'a tenant (UUID), the folder of a bundle, or a CSV file')
+    .option('--bundle <folder>', 'the bundle that a table or a receipt is held against')
+    .option('--receipt <file>', 'a saved answer of a recording call')
+    .option('--vkey <key>', 'trust this verifier key alone; may be repeated', vkeyArgument)
+    .option('--state <folder>', 'where the checkpoints seen are kept')
+    .addOption(new Option('--plan <plan>', 'the plan you know the tenant to have').choices(plans))
+    .option('--reopened', 'accept that the log was opened anew under another name')
+    .option('--tenant <id>', 'whose log a receipt is of, with a platform key', tenantIdArgument);
+  withOperator(withConnection(withFilter(command)))
+    .addHelpText('after', help)
+    .action(async (subject: string | undefined, options: VerifyOptions) => {
+      const progress = await showProgress(process.stderr);
+      const report = await verify(subject, options, env, progress).finally(() => progress.stop());
+      await print(options.json ? jsonLine(report) : reportText(report));
+      process.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
+    });
+}
+
+function vkeyArgument(text: string, before: string[] = []): string[] {
+  try {
+    parseVerifierKey(sha, text);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    throw new InvalidArgumentError(`A verifier key is needed (name+id+key): ${error.message}.`);
+  }
+  return [...before, text];
+}
+
+function verify(
+  subject: string | undefined,
+  options: VerifyOptions,
+  env: Environment,
+  progress: Progress,
+): Promise<Report> {
+  const { bundle, receipt, vkey: vkeys = [], plan = null } = options;
+  const filter = filterOf(options);
+  if (filter !== null && (bundle === undefined || receipt !== undefined)) {
+    throw new UsageError('a filter says which rows a table has: name the table and --bundle');
+  }
+  if (bundle !== undefined) {
+    const check = checkOf(subject, receipt, options);
+    return verifyBundle(bundle, { vkeys, plan, progress, ...(check && { check }) });
+  }
+  if (receipt !== undefined) {
+    if (subject !== undefined) throw new UsageError('name either a receipt or something else');
+    return verifyReceipt(connect(options, env, { attempts: 10 }), { path: receipt, vkeys });
+  }
+  if (subject === undefined) throw new UsageError('say what to verify: a tenant or a bundle');
+  if (isFolder(subject)) return verifyBundle(subject, { vkeys, plan, progress });
+  if (isUuid(subject)) return verifyLog(subject.toLowerCase(), options, env, progress);
+  throw new UsageError(
+    `${subject} is neither a tenant's UUID nor a folder; a table needs the --bundle it is held against`,
+  );
+}
+
+function checkOf(
+  subject: string | undefined,
+  receipt: string | undefined,
+  options: VerifyOptions,
+): BundleCheck | null {
+  if (subject !== undefined && receipt !== undefined) {
+    throw new UsageError('name either a table or a receipt');
+  }
+  if (receipt !== undefined) return receiptCheck(receipt);
+  if (subject === undefined) return null;
+  const { order, recordedBefore = Number.POSITIVE_INFINITY } = options;
+  return csvCheck({ path: subject, filter: filterOf(options) ?? {}, order, recordedBefore });
+}
+
+async function verifyLog(
+  tenantId: string,
+  options: VerifyOptions,
+  env: Environment,
+  progress: Progress,
+): Promise<Report> {
+  if (options.reason !== undefined) {
+    progress.note(
+      'each call is recorded in the log of the tenant: use a key of the tenant itself to avoid that',
+    );
+  }
+  const refusal = await refusalOf(options, env);
+  const client = connect({ ...options, tenant: tenantId }, env, {
+    attempts: 10,
+    timeoutMs: 60_000,
+    onRetry: ({ error }) => progress.note(error.message),
+  });
+  return verifyTenant(client, {
+    tenantId,
+    vkeys: options.vkey ?? [],
+    plan: options.plan ?? null,
+    seen: new SeenCheckpoints(stateFolder(options.state, env), tenantId),
+    reopened: options.reopened ?? false,
+    refusal,
+    progress,
+  });
+}
+
+/** Why the service does not record, when that is because of what it found in its own logs. */
+async function refusalOf(options: ConnectionOptions, env: Environment): Promise<string | null> {
+  try {
+    await requireReachable(options, env);
+    return null;
+  } catch (error) {
+    if (error instanceof IndelibleError && error.message.startsWith('recording is stopped')) {
+      return error.message;
+    }
+    throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}

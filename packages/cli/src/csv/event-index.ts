@@ -22,7 +22,7 @@ export class EventIndex {
   readonly #records = openUnnamed();
   readonly #lines = openUnnamed();
   readonly #block = Buffer.alloc(blockRecords * recordBytes);
-  readonly #record = Buffer.alloc(recordBytes);
+  #last = Buffer.alloc(recordBytes);
   #blockIndex = -1;
   #size = 0;
   #lineBytes = 0;
@@ -33,10 +33,10 @@ export class EventIndex {
 
   /** False for an event that does not follow the one before: it is left out. */
   add(uuid: string, sequence: number, wanted: boolean, line: Uint8Array): boolean {
-    const record = this.#record.fill(0);
-    const before = this.#size === 0 ? null : Buffer.from(this.#at(this.#size - 1).subarray(0, 16));
+    const record = Buffer.alloc(recordBytes);
     uuidBytes(uuid, record);
-    if (before !== null && before.compare(record, 0, 16) >= 0) return false;
+    if (this.#last.compare(record, 0, 16, 0, 16) >= 0) return false;
+    this.#last = record;
     record.writeDoubleBE(sequence, 16);
     record.writeDoubleBE(this.#lineBytes, 24);
     record.writeUInt32BE(line.length, 32);
@@ -70,7 +70,11 @@ export class EventIndex {
   read(index: number): IndexedEvent {
     const record = this.#at(index);
     const line = Buffer.alloc(record.readUInt32BE(32));
-    const [sequence, at, wanted] = [record.readDoubleBE(16), record.readDoubleBE(24), record[36] === 1];
+    const [sequence, at, wanted] = [
+      record.readDoubleBE(16),
+      record.readDoubleBE(24),
+      record[36] === 1,
+    ];
     readSync(this.#lines, line, 0, line.length, at);
     return { index, sequence, wanted, line };
   }

@@ -20,18 +20,19 @@ export interface VerifiedService {
   url: string;
   tenant: { id: string; key: string };
   client: IndelibleClient;
-  /** What the verifying machine keeps; a fresh folder where a test is another machine. */
-  stateFolder: string;
-  verify(options?: Partial<TenantOptions> & { stateFolder?: string }): Promise<Report>;
+  /** A folder of this test alone; what the verifying machine keeps is in `state`. */
+  folder: string;
+  /** As `indelible verify <tenant>`; another `machine` has seen nothing before. */
+  verify(options?: Partial<TenantOptions>, machine?: string): Promise<Report>;
   close(): Promise<void>;
 }
 
-export async function verifiedService(plan = 'Enterprise'): Promise<VerifiedService> {
+export async function verifiedService(): Promise<VerifiedService> {
   const service = await testService();
   const url = await service.app.http.listen({ port: 0 });
-  const tenant = await service.tenant(plan);
+  const tenant = await service.tenant();
   const folder = mkdtempSync(join(tmpdir(), 'indelible-verified-'));
-  const client = createClient({ url, key: tenant.key, tenantId: tenant.id });
+  const client = createClient({ url, key: tenant.key, tenantId: tenant.id, attempts: 1 });
   await recordVariety(service, tenant);
   await service.app.checkpoints.tick();
   return {
@@ -39,13 +40,13 @@ export async function verifiedService(plan = 'Enterprise'): Promise<VerifiedServ
     url,
     tenant,
     client,
-    stateFolder: folder,
-    verify: ({ stateFolder = folder, ...options } = {}) =>
+    folder,
+    verify: (options = {}, machine = 'state') =>
       verifyTenant(client, {
         tenantId: tenant.id,
         vkeys: [],
         plan: null,
-        seen: new SeenCheckpoints(stateFolder, tenant.id),
+        seen: new SeenCheckpoints(join(folder, machine), tenant.id),
         reopened: false,
         progress: noProgress,
         ...options,
@@ -57,19 +58,12 @@ export async function verifiedService(plan = 'Enterprise'): Promise<VerifiedServ
   };
 }
 
-/** Five months of events, some with states, operators' reads, text in many scripts: two full tiles. */
+/** Five months of events, some with states, and operators' reads: two full tiles and a tail. */
 async function recordVariety(service: TestService, { id, key }: { id: string; key: string }) {
   await recordAll(service, key, poolEvents(500, service.clock.now, 150));
+  const { now } = service.clock;
   const states = Array.from({ length: 60 }, (_, index) =>
-    eventOf({
-      timestamp: new Date(service.clock.now - index * 3_600_000).toISOString(),
-      action: 'update',
-      reason: `ticket ${index}: ñandú 𝒳`,
-      resource: { type: 'ivr', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: '=cmd|"x"' },
-      diff: { 'greeting.text': { from: 'Hello', to: `¡Hola! ${index}` } },
-      before: { greeting: { text: 'Hello' }, n: index },
-      after: { greeting: { text: `¡Hola! ${index}` }, n: index },
-    }),
+    stateEvent(index, now - index * 3_600_000),
   );
   await recordAll(service, key, states);
   const headers = {
@@ -80,4 +74,20 @@ async function recordVariety(service: TestService, { id, key }: { id: string; ke
   for (let read = 0; read < 5; read += 1) {
     await service.call({ url: '/api/audit-logs?limit=1', key: platformKey, headers });
   }
+}
+
+/** An event in which no column is empty, with text that a table must quote and defuse. */
+export function stateEvent(index: number, timeMs: number): Record<string, unknown> {
+  return eventOf({
+    timestamp: new Date(timeMs).toISOString(),
+    reason: `ticket ${index}: "ñandú", 𝒳`,
+    resource: {
+      type: 'ivr',
+      id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11',
+      name: '=cmd|"x"',
+    },
+    diff: { 'greeting.text': { from: 'Hello', to: `¡Hola!\r\n${index}` } },
+    before: { greeting: { text: 'Hello' }, n: index },
+    after: { greeting: { text: `¡Hola!\r\n${index}` }, n: index },
+  });
 }

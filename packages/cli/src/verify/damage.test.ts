@@ -1,13 +1,102 @@
-import { afterAll, expect, test } from 'vitest';
-import { verifiedService } from '../testing/verified-service.ts';
-import { reportText } from './report-text.ts';
+import { eventIdFromUuid } from '@indelible/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Damage, damageOf } from '../testing/damage.ts';
+import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
 
-const log = await verifiedService();
+let log: VerifiedService;
+let damage: Damage;
+beforeAll(async () => {
+  log = await verifiedService();
+  damage = await damageOf(log);
+});
 afterAll(() => log.close());
 
-test('x', async () => {
-  const t = performance.now();
-  const report = await log.verify();
-  console.log(reportText(report), performance.now() - t);
-  console.log(JSON.stringify(report, null, 1).slice(0, 3000));
+/** What the victim of most damages is: an event without an empty column. */
+const victim = 530;
+const row = (sequence = victim) => `tenant_id = '${log.tenant.id}' AND sequence = ${sequence}`;
+
+const text = (column: string) =>
+  `${column} = overlay(${column} placing chr(ascii(${column}) # 1) from 1 for 1)`;
+const uuid = (column: string) =>
+  `${column} = overlay(${column}::text placing case right(${column}::text, 1) when '0' then '1' else '0' end from 36 for 1)::uuid`;
+const json = (column: string) => `${column} = replace(${column}::text, 'H', 'I')::json`;
+
+const content = ['content_mismatch'];
+/** One change to each column of the table, and what verification makes of it. */
+const changes: Record<string, [string, string[]]> = {
+  tenant_id: [uuid('tenant_id'), ['missing_body']],
+  id: [uuid('id'), ['other_event']],
+  sequence: ['sequence = sequence - 1', ['missing_body', 'other_event']],
+  received_at: [`received_at = received_at + interval '1 ms'`, ['derived_field_mismatch']],
+  actor_id: [uuid('actor_id'), content],
+  resource_id: [uuid('resource_id'), content],
+  recorded_by_id: [uuid('recorded_by_id'), content],
+  retention_class: ['retention_class = 1', ['missing_body']],
+  cross_tenant: ['cross_tenant = NOT cross_tenant', content],
+  recorded_by_kind: [text('recorded_by_kind'), content],
+  actor_email: [text('actor_email'), content],
+  actor_email_key: [text('actor_email_key'), content],
+  actor_role: [text('actor_role'), content],
+  actor_ip: [text('actor_ip'), content],
+  actor_user_agent: [text('actor_user_agent'), content],
+  action: [text('action'), content],
+  resource_type: [text('resource_type'), content],
+  resource_name: [text('resource_name'), content],
+  category: [text('category'), content],
+  reason: [text('reason'), content],
+  diff: [json('diff'), content],
+  before: [json('before'), content],
+  after: [json('after'), content],
+  salts: ['salts = set_byte(salts, 40, get_byte(salts, 40) # 1)', content],
+};
+
+test('one changed byte in any column of an event is found, and the event is named', async () => {
+  const { rows } = await log.service.owner.query<{ column: string }>(
+    `SELECT attname AS column FROM pg_attribute
+     WHERE attrelid = 'audit_events'::regclass AND attnum > 0 AND NOT attisdropped`,
+  );
+  expect(Object.keys(changes).sort()).toEqual(rows.map(({ column }) => column).sort());
+  await log.service.owner.query('SELECT make_partition(1::smallint, now())');
+  for (const [column, [set, codes]] of Object.entries(changes)) {
+    const report = await damage.report(`UPDATE audit_events SET ${set} WHERE ${row()}`);
+    const first = column === 'sequence' ? victim - 1 : victim;
+    await damage.expectFirst(report, { first, codes }).catch((cause: unknown) => {
+      throw new Error(`a change of ${column}`, { cause });
+    });
+  }
+});
+
+test('two events that have changed places are found', async () => {
+  const report = await damage.report(
+    `UPDATE audit_events SET sequence = 861 - sequence WHERE (${row(430)}) OR (${row(431)})`,
+  );
+  await damage.expectFirst(report, { first: 430, codes: ['other_event'] });
+  expect(report.findings.count).toBe(2);
+});
+
+test('an event that was deleted is found, in the middle of the log and at its end', async () => {
+  for (const sequence of [0, 255, 256, 301, 566]) {
+    const report = await damage.report(`DELETE FROM audit_events WHERE ${row(sequence)}`);
+    const { eventId } = await damage.at(sequence);
+    await damage.expectFirst(report, { first: sequence, event: eventId, codes: ['missing_body'] });
+  }
+});
+
+/** A statement that puts a forged copy of an event into the table. */
+const insert = (sequence: string | number) => `
+  INSERT INTO audit_events SELECT tenant_id, overlay(id::text placing '0000' from 33)::uuid, ${sequence}, received_at,
+    actor_id, resource_id, recorded_by_id, retention_class, cross_tenant, recorded_by_kind, actor_email,
+    actor_email_key, actor_role, actor_ip, actor_user_agent, 'delete', resource_type, resource_name, category,
+    reason, diff, before, after, salts FROM audit_events WHERE ${row()}`;
+
+test('an inserted event is found, whether its sequence is taken, free or the next to come', async () => {
+  const { id } = await damage.at(victim);
+  const forged = eventIdFromUuid(`${id.slice(0, -4)}0000`);
+  const taken = await damage.report(insert('sequence'));
+  await damage.expectFirst(taken, { first: victim, event: forged, codes: ['other_event'] });
+  const freed = await damage.report(`DELETE FROM audit_events WHERE ${row(300)}`, insert(300));
+  await damage.expectFirst(freed, { first: 300, event: forged, codes: ['other_event'] });
+  const next = await damage.report(insert(567));
+  expect(next.firstDamage).toMatchObject({ sequence: 567, eventId: forged });
+  expect(next.findings.byCode).toEqual({ beyond_checkpoint: 1 });
 });

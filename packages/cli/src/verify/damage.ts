@@ -1,4 +1,4 @@
-import type { Finding, FindingCode, Findings } from '@indelible/protocol';
+import { createFindings, type Finding, type FindingCode, type Findings } from '@indelible/protocol';
 
 /**
  * What can be wrong outside of entries and bodies, beside the codes of `FindingCode`. Stable:
@@ -6,8 +6,9 @@ import type { Finding, FindingCode, Findings } from '@indelible/protocol';
  * - `other_log`, `rolled_back`, `forked`, `inconsistent`: it contradicts one that was seen before
  * - `missing_tile`, `malformed_tile`: a tile that the checkpoint's size promises cannot be had
  * - `head_behind`: the service itself says that its log is shorter than its checkpoint
+ * - `service_halted`: the service has found itself that its database contradicts what it published
  * - `retention_exceeded`: bodies are said to be gone that the stated plan still keeps
- * - `file_mismatch`, `missing_file`, `surplus_file`, `malformed_file`: a bundle is not what was written
+ * - `file_mismatch`, `missing_file`, `malformed_file`: a bundle is not what was written
  * - `receipt_mismatch`, `receipt_unproven`: the log does not hold what a receipt promises
  * - `csv_header`, `csv_row_altered`, `csv_row_unknown`, `csv_row_repeated`, `csv_row_unwanted`,
  *   `csv_row_order`, `csv_row_missing`, `csv_row_malformed`: a CSV is not what was logged
@@ -23,10 +24,10 @@ export type DamageCode =
   | 'missing_tile'
   | 'malformed_tile'
   | 'head_behind'
+  | 'service_halted'
   | 'retention_exceeded'
   | 'file_mismatch'
   | 'missing_file'
-  | 'surplus_file'
   | 'malformed_file'
   | 'receipt_mismatch'
   | 'receipt_unproven'
@@ -42,6 +43,29 @@ export type DamageCode =
 /** A finding of any kind, as reports carry it. */
 export interface ReportFinding extends Omit<Finding, 'code'> {
   code: FindingCode | DamageCode;
+}
+
+/** Everything that was found, and the place of the first damage among it. */
+export interface AllFindings extends Findings {
+  /** The smallest sequence that any finding names, with the first event named there. */
+  place(): { sequence: number; eventId: string | null } | null;
+}
+
+export function createAllFindings(): AllFindings {
+  const findings = createFindings();
+  let place: { sequence: number; eventId: string | null } | null = null;
+  return {
+    ...findings,
+    add(finding) {
+      findings.add(finding);
+      const { sequence, eventId } = finding;
+      if (sequence === null) return;
+      if (place === null || sequence < place.sequence) place = { sequence, eventId };
+      // Of several findings about one place, any may know whose it is.
+      else if (sequence === place.sequence) place.eventId ??= eventId;
+    },
+    place: () => place,
+  };
 }
 
 /** Adds a finding of ours to those of the passes, so that all are counted and ordered together. */

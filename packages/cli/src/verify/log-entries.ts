@@ -4,16 +4,13 @@ import {
   EntryPass,
   type Findings,
   FormatError,
-  type LogState,
-  type OnSubtree,
   type OnTile,
   parseEntryTile,
   tileFinding,
   tilePath,
   tileWidth,
 } from '@indelible/protocol';
-import { CompactRange } from './compact-range.ts';
-import { addDamage, changing } from './damage.ts';
+import { addDamage } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import { sha } from './hashing.ts';
 import { inOrder } from './in-order.ts';
@@ -35,8 +32,8 @@ export interface EntriesWanted {
 export interface EntriesRead {
   /** Hash tiles that were compared with those the entries give. */
   tiles: number;
-  /** The tree over the entries that were read. */
-  state: LogState;
+  /** Where the first entry is that is not the one that was signed over; null when all are. */
+  differs: Span | null;
 }
 
 interface Tile {
@@ -59,15 +56,17 @@ export async function readEntries(wanted: EntriesWanted): Promise<EntriesRead> {
     if (level >= source.lowestKeptLevel)
       computed.push({ level, index, width, bytes: bytes.slice() });
   });
-  const range = new CompactRange();
-  const onSubtree: OnSubtree = (level, index, hash) => {
-    maker.onSubtree(level, index, hash);
-    range.onSubtree(level, index, hash);
-  };
-  const pass = entryPass(wanted, onSubtree);
+  const found = new EntryFindings(wanted, () => pass.size);
+  const { findings } = found;
+  const pass: EntryPass = new EntryPass({ ...wanted, sha, findings, onSubtree: maker.onSubtree });
   let tiles = 0;
+  let below: Span | null = null;
   const compare = async () => {
-    for (const tile of computed.splice(0)) tiles += await compareTile(wanted, tile);
+    for (const tile of computed.splice(0)) {
+      const span = await compareTile(wanted, tile);
+      below ??= span;
+      tiles += 1;
+    }
   };
   progress.stage('entries', checkpoint.size);
   for await (const entries of entryTiles(wanted)) {
@@ -80,25 +79,46 @@ export async function readEntries(wanted: EntriesWanted): Promise<EntriesRead> {
   // What lies behind a gap cannot be judged, and would only repeat it.
   if (pass.size === checkpoint.size) await compare();
   pass.finish();
-  return { tiles, state: range.state(pass.size) };
+  return { tiles, differs: below ?? found.differs };
 }
 
-/** The pass over entries; it also says between which two earlier checkpoints they part. */
-function entryPass(
-  { checkpoint, earlier, findings }: EntriesWanted,
-  onSubtree: OnSubtree,
-): EntryPass {
-  const sizes = earlier.map(({ size }) => size);
-  const bracketed = changing(findings, (finding) => {
-    const isFirst = !findings.countByCode().earlier_root_mismatch;
-    if (finding.code !== 'earlier_root_mismatch' || !isFirst) return finding;
-    // Told at the very size whose root is another one: all smaller ones have agreed.
-    const agreed = Math.max(0, ...sizes.filter((size) => size < pass.size));
-    const where = ` The first that differs is one of the entries ${agreed} to ${pass.size - 1}.`;
-    return { ...finding, sequence: agreed, message: finding.message + where };
-  });
-  const pass = new EntryPass({ sha, findings: bracketed, checkpoint, earlier, onSubtree });
-  return pass;
+/** Entries `from` to `to` inclusive. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+/** What goes to the findings of a pass over entries, with where its roots part from those signed. */
+class EntryFindings {
+  readonly #earlier: readonly Checkpoint[];
+  readonly #checkpoint: Checkpoint;
+  readonly findings: Findings;
+  /** Where the first entry is that is not the one that was signed over, if there is one. */
+  differs: Span | null = null;
+  #backAt = -1;
+
+  constructor({ earlier, checkpoint, findings }: EntriesWanted, size: () => number) {
+    this.#earlier = earlier;
+    this.#checkpoint = checkpoint;
+    this.findings = {
+      ...findings,
+      add: (finding) => {
+        const { code, sequence } = finding;
+        if (code === 'earlier_root_mismatch') this.#parts(size());
+        if (code === 'root_mismatch') this.#parts(this.#checkpoint.size);
+        // One entry that is said to be received too late makes all that follow look too early.
+        const isEcho = code === 'receipt_goes_back' && sequence === this.#backAt + 1;
+        if (code === 'receipt_goes_back') this.#backAt = sequence ?? -1;
+        if (!isEcho) findings.add(finding);
+      },
+    };
+  }
+
+  /** At the first size whose root is another one: at all smaller ones seen before it was right. */
+  #parts(size: number): void {
+    const agreed = this.#earlier.map((seen) => seen.size).filter((each) => each < size);
+    this.differs ??= { from: Math.max(0, ...agreed), to: size - 1 };
+  }
 }
 
 /** The entries of each tile in order, until the first that cannot be had. */
@@ -142,17 +162,22 @@ async function* longestPart(source: TileSource, index: number, width: number) {
   if (best !== null) yield parseEntryTile(best, served);
 }
 
-/** Returns 1 for a tile that could be compared. */
-async function compareTile({ source, findings }: EntriesWanted, tile: Tile): Promise<number> {
+/** The entries below a tile that is not as the entries give it; null for one that is. */
+async function compareTile({ source, findings }: EntriesWanted, tile: Tile): Promise<Span | null> {
   const { level, index, width, bytes } = tile;
   const served = await source.tile(tilePath(level, index, width));
+  const name = `Tile ${index} of level ${level}, ${width} hashes wide,`;
   if (served === null) {
-    const message = `Tile ${index} of level ${level}, ${width} hashes wide, is not there.`;
-    const sequence = index * tileWidth ** (level + 1);
-    addDamage(findings, 'missing_tile', message, { sequence });
-    return 0;
+    addDamage(findings, 'missing_tile', `${name} is not there.`);
+    const first = index * tileWidth ** (level + 1);
+    return { from: first, to: first + width * tileWidth ** level - 1 };
   }
   const finding = tileFinding(tile, bytes, served);
-  if (finding !== null) findings.add(finding);
-  return 1;
+  if (finding === null) return null;
+  const from = finding.sequence ?? 0;
+  const to = from + tileWidth ** level - 1;
+  const message = `${name} has another hash for the entries ${from} to ${to} than they give.`;
+  // Which of them it is, a hash does not tell: the place is left to what can.
+  findings.add({ ...finding, sequence: null, message });
+  return { from, to };
 }

@@ -74,14 +74,18 @@ export interface NewerWanted {
 }
 
 /**
- * Events recorded since the checkpoint: no signature covers them, but each must have its entry in the
- * log as it is served now. An event put into the table behind the log's back has none. Returns the
- * size the log has come to.
+ * What was recorded since the checkpoint: no signature covers it, but the log as it is served now must
+ * have as many entries as it says, and each event its entry. One put into the table behind the log's
+ * back has none. Returns the size the log has come to.
  */
 export async function judgeNewer(wanted: NewerWanted): Promise<number> {
   const { checkpoint, file, lines, tenantId, findings } = wanted;
   const size = await headSize(wanted.client, checkpoint.size);
   await addEntries(wanted, size);
+  if (file.size < size) {
+    const message = `The service says that its log has ${size} entries, and serves ${file.size}.`;
+    findings.add({ code: 'missing_entries', sequence: file.size, eventId: null, message });
+  }
   const reached = { ...checkpoint, size: file.size };
   const prefix = `Against ${sizedCheckpoint(reached)}: `;
   const pass = new BodyPass({

@@ -1,5 +1,5 @@
 import { aligned, grouped, visible } from '../text.ts';
-import type { Checked, Report } from './report.ts';
+import type { Checked, FirstDamage, Report } from './report.ts';
 
 const shownMax = 20;
 
@@ -80,17 +80,23 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
 }
 
 function findingsText({ firstDamage, findings }: Report): string {
-  const first =
-    firstDamage === null
-      ? 'Where the damage begins cannot be told.'
-      : `The first damage: sequence ${firstDamage.sequence}, ` +
-        `${firstDamage.eventId ?? 'an event whose id is not known'}` +
-        `${firstDamage.timestamp === null ? '' : `, of ${firstDamage.timestamp}`}`;
+  const first = firstDamage === null ? 'Where it begins cannot be told.' : placeText(firstDamage);
   const shown = findings.kept.slice(0, shownMax);
   const lines = shown.map(({ code, message }) => `${code}: ${message}`);
   const more = findings.count - shown.length;
   if (more > 0) lines.push(`and ${grouped(more)} more (--json shows up to 100)`);
   return `${first}\n\n${section('Found', lines)}`;
+}
+
+function placeText(place: FirstDamage): string {
+  const { sequence, lastSequence, eventId, timestamp, loggedEventId } = place;
+  if (lastSequence > sequence) {
+    return `The first damage: an entry between sequence ${sequence} and ${lastSequence}`;
+  }
+  const event = eventId ?? 'an event whose id is not known';
+  const of = timestamp === null ? '' : `, of ${timestamp}`;
+  const logged = loggedEventId === null ? '' : `; logged there: ${loggedEventId}`;
+  return `The first damage: sequence ${sequence}, ${event}${of}${logged}`;
 }
 
 function section(title: string, lines: readonly string[]): string {

@@ -3,24 +3,29 @@ import {
   type Checkpoint,
   eventIdFromUuid,
   type Findings,
-  findingsKeptMax,
   formatBase64,
   formatTimestamp,
   logVerdict,
+  sizedCheckpoint,
   uuidFromBytes,
   uuidFromEventId,
   uuidTimeMs,
 } from '@indelible/protocol';
-import type { ReportFinding } from './damage.ts';
+import type { AllFindings, ReportFinding } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
+import type { Span } from './log-entries.ts';
 import type { KeySource, SignedCheckpoint } from './trusted-checkpoint.ts';
 
 /** The first thing that is wrong in the order of the log, as far as it has a place there. */
 export interface FirstDamage {
   sequence: number;
+  /** Greater than `sequence` where no more is known than that it is one of these. */
+  lastSequence: number;
   eventId: string | null;
   /** The event's own time, which its id carries. */
   timestamp: string | null;
+  /** The event that the log's entry is of, where that is another one; null where it is the same. */
+  loggedEventId: string | null;
 }
 
 /** What a verification came to; `--json` prints it as it is. */
@@ -72,7 +77,9 @@ export interface Outcome {
   earlierSizes?: readonly number[];
   checked: Checked;
   latestCutoffMs?: number | null;
-  findings: Findings;
+  findings: AllFindings;
+  /** Where entries part from those that were signed, if that is all that is known. */
+  differs?: Span | null;
   /** The id of the event at a sequence, where its entry is known. */
   eventIdAt?: (sequence: number) => string | null;
   /** What else follows, and does not, beside what the passes over the log say. */
@@ -90,7 +97,7 @@ export function reportOf(outcome: Outcome): Report {
     what,
     subject,
     result: isDamaged ? 'damaged' : 'intact',
-    summary: verdict?.summary ?? 'There is no trustworthy checkpoint: nothing can be verified.',
+    summary: summaryOf(signed, findings, verdict?.summary),
     checkpoint: signed && checkpointOf(signed),
     seenBefore: outcome.seen
       ? { size: outcome.seen.checkpoint.size, seenAt: outcome.seen.seenAt }
@@ -99,14 +106,29 @@ export function reportOf(outcome: Outcome): Report {
     cutoff: latestCutoffMs === null ? null : formatTimestamp(latestCutoffMs),
     follows: isDamaged ? [] : follows,
     doesNotFollow: [...(verdict?.doesNotFollow ?? []), ...(outcome.doesNotFollow ?? [])],
-    firstDamage: firstDamageOf(findings, outcome.eventIdAt),
+    firstDamage: firstDamageOf(outcome),
     findings: {
       count: findings.count(),
       byCode: findings.countByCode(),
-      kept: findings.kept().slice(0, findingsKeptMax),
+      kept: [...findings.kept()].sort(bySequence),
     },
     seconds: (performance.now() - outcome.startedAt) / 1_000,
   };
+}
+
+function summaryOf(
+  signed: SignedCheckpoint | null,
+  findings: Findings,
+  intact: string | undefined,
+): string {
+  if (signed === null) return 'There is no trustworthy checkpoint: nothing can be verified.';
+  if (findings.count() === 0 && intact !== undefined) return intact;
+  return `Against ${sizedCheckpoint(signed.checkpoint)}: ${findings.count()} finding(s).`;
+}
+
+/** What concerns the whole log comes first. */
+function bySequence(a: ReportFinding, b: ReportFinding): number {
+  return (a.sequence ?? -1) - (b.sequence ?? -1);
 }
 
 function verdictOf({ findings, checked, ...outcome }: Outcome, checkpoint: Checkpoint) {
@@ -124,18 +146,23 @@ function checkpointOf({ checkpoint, signedBy, keys, note }: SignedCheckpoint) {
   return { origin, size, root: formatBase64(root), signedBy, keysFrom: keys.source, note };
 }
 
-function firstDamageOf(
-  findings: Findings,
-  eventIdAt: Outcome['eventIdAt'] = () => null,
-): FirstDamage | null {
-  const first = findings.first();
-  if (first === null || first.sequence === null) return null;
-  const { sequence } = first;
-  // Of several findings about one place, any may know whose it is.
-  const named = findings.kept().find((each) => each.sequence === sequence && each.eventId !== null);
-  const eventId = named?.eventId ?? first.eventId ?? eventIdAt(sequence);
+function firstDamageOf({ findings, differs, eventIdAt = () => null }: Outcome): FirstDamage | null {
+  const place = findings.place();
+  if (place === null) return differs ? placeOf(differs, null, eventIdAt) : null;
+  return placeOf({ from: place.sequence, to: place.sequence }, place.eventId, eventIdAt);
+}
+
+function placeOf(
+  { from, to }: Span,
+  shown: string | null,
+  eventIdAt: (sequence: number) => string | null,
+): FirstDamage {
+  const logged = from === to ? eventIdAt(from) : null;
+  const eventId = shown ?? logged;
   const uuid = eventId === null ? null : uuidFromEventId(eventId);
-  return { sequence, eventId, timestamp: uuid && formatTimestamp(uuidTimeMs(uuid)) };
+  const timestamp = uuid && formatTimestamp(uuidTimeMs(uuid));
+  const loggedEventId = logged === eventId ? null : logged;
+  return { sequence: from, lastSequence: to, eventId, timestamp, loggedEventId };
 }
 
 /** The id of the event whose entry was read, or null. */

@@ -1,17 +1,12 @@
 import type { IndelibleClient } from '@indelible/client';
-import {
-  createFindings,
-  type Findings,
-  formatTimestamp,
-  type Plan,
-  retentionCutoff,
-} from '@indelible/protocol';
-import { addDamage } from './damage.ts';
+import type { Plan } from '@indelible/protocol';
+import { type AllFindings, addDamage, createAllFindings } from './damage.ts';
 import { EntryFile } from './entry-file.ts';
 import { readBodies } from './log-bodies.ts';
 import { readEntries } from './log-entries.ts';
 import type { Progress } from './log-source.ts';
 import { judgeNewer, NewerLines } from './newer-events.ts';
+import { compareWithPlan } from './plan-comparison.ts';
 import { eventIdAt, type Outcome, type Report, reportOf } from './report.ts';
 import type { SeenCheckpoints } from './seen-checkpoints.ts';
 import { compareWithSeen } from './seen-comparison.ts';
@@ -27,6 +22,8 @@ export interface TenantOptions {
   seen: SeenCheckpoints;
   /** The log may have another origin than when this machine saw it last. */
   reopened: boolean;
+  /** What the service says when it is asked whether it can record; null when it can. */
+  refusal?: string | null;
   progress: Progress;
 }
 
@@ -40,7 +37,7 @@ export async function verifyTenant(
   options: TenantOptions,
 ): Promise<Report> {
   const startedAt = performance.now();
-  const findings = createFindings();
+  const findings = createAllFindings();
   const about = { what: 'log', subject: options.tenantId, findings, startedAt } as const;
   const signed = await latestCheckpoint(client, options.vkeys, findings);
   if (signed === null) return reportOf({ ...about, signed, checked: {} });
@@ -60,7 +57,7 @@ export async function verifyTenant(
 interface Run {
   client: IndelibleClient;
   options: TenantOptions;
-  findings: Findings;
+  findings: AllFindings;
   signed: SignedCheckpoint;
   file: EntryFile;
   newer: NewerLines;
@@ -68,7 +65,7 @@ interface Run {
 
 type Verified = Pick<
   Outcome,
-  'checked' | 'earlierSizes' | 'seen' | 'latestCutoffMs' | 'eventIdAt' | 'doesNotFollow'
+  'checked' | 'earlierSizes' | 'seen' | 'latestCutoffMs' | 'differs' | 'eventIdAt'
 >;
 
 async function verifyAgainst({
@@ -80,11 +77,17 @@ async function verifyAgainst({
   newer,
 }: Run): Promise<Verified> {
   const { checkpoint } = signed;
-  const { tenantId, progress, reopened } = options;
+  const { tenantId, progress, reopened, refusal = null } = options;
+  if (refusal !== null) {
+    addDamage(findings, 'service_halted', `The service says: ${refusal}.`);
+  }
   const seen = options.seen.load();
   const earlier = await compareWithSeen({ client, shown: checkpoint, seen, reopened, findings });
   const log = { source: serviceTiles(client, signed), checkpoint, findings, file, progress };
-  const { tiles } = await readEntries({ ...log, earlier: earlier.map((each) => each.checkpoint) });
+  const { tiles, differs } = await readEntries({
+    ...log,
+    earlier: earlier.map((each) => each.checkpoint),
+  });
   const entries = file.size;
   const bodies = await readBodies({
     ...log,
@@ -94,32 +97,20 @@ async function verifyAgainst({
     onLine: (line) => newer.look(line),
     beyondCheckpoint: 'newer',
   });
-  compareWithPlan(options, bodies.planCutoffMs, findings);
-  const hasNewer = entries === checkpoint.size && newer.count > 0;
-  const size = hasNewer ? await judgeNewer({ ...log, client, lines: newer, tenantId }) : entries;
+  compareWithPlan(options.plan, bodies.planCutoffMs, findings);
+  const isWhole = entries === checkpoint.size;
+  const size = isWhole ? await judgeNewer({ ...log, client, lines: newer, tenantId }) : entries;
   return {
     checked: {
       entries,
       tiles,
       bodies: bodies.counts,
-      ...(hasNewer ? { newer: { events: newer.count, size } } : {}),
+      ...(newer.count > 0 ? { newer: { events: newer.count, size } } : {}),
     },
     seen: seen.at(-1) ?? null,
     earlierSizes: earlier.map((each) => each.checkpoint.size),
     latestCutoffMs: bodies.latestCutoffMs,
+    differs,
     eventIdAt: (sequence) => eventIdAt(file, sequence),
   };
-}
-
-// Clocks differ, and time goes on while pages are read.
-const slackMs = 5 * 60_000;
-
-function compareWithPlan({ plan }: TenantOptions, cutoffMs: number | null, findings: Findings) {
-  if (plan === null || cutoffMs === null) return;
-  const owed = retentionCutoff(plan, Date.now()) + slackMs;
-  if (cutoffMs <= owed) return;
-  const message =
-    `The service shows nothing older than ${formatTimestamp(cutoffMs)}, but the plan ${plan} keeps ` +
-    `everything from ${formatTimestamp(owed - slackMs)} on.`;
-  addDamage(findings, 'retention_exceeded', message);
 }

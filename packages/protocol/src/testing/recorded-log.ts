@@ -156,7 +156,8 @@ export function eventJson({ event: e, sequence, receivedAtUs }: RecordedEvent): 
 
 function saltsJson({ salts }: RecordedEvent): string {
   const names = segmentNames.slice(0, salts.length / saltBytes);
-  const hex = (index: number) => formatHex(salts.subarray(index * saltBytes).subarray(0, saltBytes));
+  const hex = (index: number) =>
+    formatHex(salts.subarray(index * saltBytes).subarray(0, saltBytes));
   return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, hex(index)])));
 }
 

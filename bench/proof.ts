@@ -1,0 +1,144 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventIdFromUuid, firstUuidAt } from '@indelible/protocol';
+import { type Database, openDatabase, write } from '../packages/server/src/db.ts';
+import { appendLogs, lockHeads, planAppend } from '../packages/server/src/log/store.ts';
+import { growLog } from '../packages/server/src/testing/grow-log.ts';
+import type { BenchService } from './bench-service.ts';
+import { percentile } from './load.ts';
+import type { Report } from './report.ts';
+import { seedEvents } from './seed.ts';
+
+const dirtyTenants = 1_000;
+
+/** Proofs out of one large log, and what a round of checkpoints costs for many tenants. */
+export async function benchProof(
+  service: BenchService,
+  report: Report,
+  events: number,
+): Promise<void> {
+  const db = openDatabase(service.servingUrl, { poolSize: 2, onIdleError: () => {} });
+  try {
+    await benchProofs(service, db, report, events);
+    await benchRounds(service, db, report);
+  } finally {
+    await db.close();
+  }
+}
+
+async function benchProofs(
+  service: BenchService,
+  db: Database,
+  report: Report,
+  events: number,
+): Promise<void> {
+  const { id, get } = await newTenant(service);
+  const started = performance.now();
+  await growLog({ db }, id, events);
+  await seedEvents(service, id, events);
+  const seconds = Math.round((performance.now() - started) / 1_000);
+  report.add(`${events} events of one tenant, with their log`, `made in ${seconds} s`);
+  await get('/api/audit-logs/checkpoint');
+  const { rows } = await service.owner.query<{ id: string }>(
+    'SELECT id FROM audit_events WHERE tenant_id = $1 ORDER BY md5(id::text) LIMIT 1000',
+    [id],
+  );
+  const paths = rows.map(({ id: uuid }) => `/api/audit-logs/${eventIdFromUuid(uuid)}`);
+  const size = `of ${events} events`;
+  await measure(report, `single event, ${size}`, paths, get);
+  const proofs = paths.map((path) => `${path}/proof`);
+  await measure(report, `inclusion proof, ${size}`, proofs, get, 5);
+  const consistencies = paths.map((_path, n) => {
+    const first = 1 + Math.floor((n / paths.length) * (events - 1));
+    return `/api/audit-logs/consistency?first=${first}&second=${events}`;
+  });
+  await measure(report, `consistency proof, ${size}`, consistencies, get);
+}
+
+async function measure(
+  report: Report,
+  what: string,
+  paths: readonly string[],
+  get: Get,
+  p50Max?: number,
+): Promise<void> {
+  for (const path of paths.slice(0, 50)) await get(path);
+  const latencies = new Float64Array(paths.length);
+  for (const [n, path] of paths.entries()) {
+    const started = performance.now();
+    await get(path);
+    latencies[n] = performance.now() - started;
+  }
+  latencies.sort();
+  const [p50, p99] = [percentile(latencies, 0.5), percentile(latencies, 0.99)];
+  if (p50Max === undefined) {
+    report.add(what, `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`);
+  } else report.latency(what, p50, p99, 25, p50Max);
+}
+
+/** How long somebody waits for the first checkpoint of a log while so many others have grown. */
+async function benchRounds(service: BenchService, db: Database, report: Report): Promise<void> {
+  const ids = Array.from({ length: dirtyTenants }, () => randomUUID());
+  await service.owner.query(
+    'INSERT INTO log_heads (tenant_id, retention_class) SELECT unnest($1::uuid[]), 2',
+    [ids],
+  );
+  for (const [dirty, entries] of [
+    [0, 0],
+    [dirtyTenants, 290],
+    [dirtyTenants, 10],
+  ] as const) {
+    const times: number[] = [];
+    for (let turn = 0; turn < 5; turn++) {
+      const { get } = await newTenant(service);
+      if (dirty > 0) await growAll(db, ids, entries);
+      await delay(1_100); // at most one round a second
+      const started = performance.now();
+      await get('/api/audit-logs/checkpoint');
+      times.push(performance.now() - started);
+    }
+    times.sort((a, b) => a - b);
+    const what = `a checkpoint on demand while ${dirty} logs have grown by ${entries} entries`;
+    report.add(what, `p50 ${Math.round(times[2] ?? 0)} ms`);
+  }
+}
+
+const sha = (data: Uint8Array) => createHash('sha256').update(data).digest();
+
+/** In one transaction, so that no round sees a part of it. */
+function growAll(db: Database, tenantIds: readonly string[], count: number): Promise<void> {
+  return write(db, async (tx) => {
+    const heads = await lockHeads(tx, tenantIds, true);
+    const appends = heads.map((head) => {
+      const events = Array.from({ length: count }, (_, n) => ({
+        uuid: firstUuidAt(Date.now() + n),
+        commitment: sha(Buffer.from(`${head.size + n}`)),
+      }));
+      return planAppend(sha, head, events, Date.now());
+    });
+    for (let at = 0; at < appends.length; at += 100)
+      await appendLogs(tx, appends.slice(at, at + 100));
+  });
+}
+
+type Get = (path: string) => Promise<void>;
+
+async function newTenant(service: BenchService): Promise<{ id: string; get: Get }> {
+  const id = randomUUID();
+  const call = async (method: string, path: string, key: string, body?: object) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const init = body ? { method, headers, body: JSON.stringify(body) } : { method, headers };
+    const answer = await fetch(service.url + path, init);
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
+    return text;
+  };
+  await call('PUT', `/api/tenants/${id}`, service.key, { name: 'Large', plan: 'Enterprise' });
+  const made = await call('POST', `/api/tenants/${id}/api-keys`, service.key, {
+    name: 'bench',
+    scopes: ['events:read'],
+  });
+  const { key } = JSON.parse(made);
+  return { id, get: async (path) => void (await call('GET', path, key)) };
+}

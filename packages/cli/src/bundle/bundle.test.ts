@@ -1,0 +1,200 @@
+import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createClient, UnreachableError } from '@indelible/client';
+import { formatVerifierKey } from '@indelible/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bundleOf, forgedBundle, verifiedBundle } from '../testing/bundle-of.ts';
+import { runCli } from '../testing/run-cli.ts';
+import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { sha } from '../verify/hashing.ts';
+import { noProgress } from '../verify/log-source.ts';
+import { exportBundle } from './export-bundle.ts';
+
+let log: VerifiedService;
+let bundle: string;
+beforeAll(async () => {
+  log = await verifiedService();
+  bundle = await bundleOf(log);
+});
+afterAll(() => log.close());
+
+const lines = (content: Buffer) => content.toString().trimEnd().split('\n');
+const joined = (content: readonly string[]) => `${content.join('\n')}\n`;
+const eventOf = (line = '{}') => JSON.parse(line).event;
+
+/** Verifies a copy in which the events are others, with fitting checksums. */
+async function withEvents(change: (content: string[]) => string[]) {
+  const forged = forgedBundle(bundle, 'events.ndjson', (content) => joined(change(lines(content))));
+  return verifiedBundle(forged);
+}
+
+const original = () => lines(readFileSync(join(bundle, 'events.ndjson')));
+
+test('a bundle made by the command is verified by the command, with no service and no network', async () => {
+  const folder = join(log.folder, 'handed-over');
+  const env = { INDELIBLE_URL: log.url, INDELIBLE_API_KEY: log.tenant.key };
+  const args = ['export', '--tenant', log.tenant.id, '--bundle', folder, '--json'];
+  const exported = await runCli(args, { env });
+  expect([exported.status, JSON.parse(exported.stdout).counts]).toEqual([
+    0,
+    { entries: 567, events: 567 },
+  ]);
+  const { status, stdout } = await runCli(['verify', folder]);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(
+    /^The bundle .*handed-over, against the checkpoint\n {2}origin +localhost/,
+  );
+  expect(stdout).toMatch(
+    /signed by .*\n.*a key that comes with the bundle: it is as good as its source/,
+  );
+  expect(stdout).toMatch(/567 events that are what was logged/);
+  expect(stdout).toMatch(/\nINTACT: /);
+  expect(stdout).toMatch(/\nIt does not follow\n(.*\n)*.*others are shown the same log/);
+  const again = await runCli(args, { env });
+  expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('exists already')]);
+});
+
+test('what lies in the folder is what its checksums say, for anybody who has sha256sum', () => {
+  const checked = execFileSync('sha256sum', ['-c', '--quiet', 'SHA256SUMS'], { cwd: bundle });
+  expect(checked.toString()).toBe('');
+  const listed = lines(readFileSync(join(bundle, 'SHA256SUMS'))).map((line) => line.slice(66));
+  const files = readdirSync(bundle, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(bundle.length + 1));
+  expect(files.sort()).toEqual([...listed, 'SHA256SUMS', 'manifest.json'].sort());
+  expect(readFileSync(join(bundle, 'README.txt'), 'utf8')).toContain('sha256sum -c SHA256SUMS');
+});
+
+test('a file that was damaged on the way is named', async () => {
+  const copy = forgedBundle(bundle, 'checkpoint', (content) => content);
+  const tile = join(copy, 'tile/entries/001');
+  writeFileSync(tile, readFileSync(tile).fill(1, 100, 101));
+  const report = await verifiedBundle(copy);
+  expect(report.findings.byCode).toMatchObject({ file_mismatch: 1, root_mismatch: 1 });
+  expect(report.findings.kept[0]?.message).toContain('tile/entries/001');
+  rmSync(tile);
+  const without = await verifiedBundle(copy);
+  expect(without.findings.byCode).toMatchObject({ missing_file: 1, missing_entries: 1 });
+  expect(without.firstDamage).toMatchObject({ sequence: 256 });
+});
+
+test('an event that was removed, added, altered or repeated is found, and named', async () => {
+  const at = 100;
+  const line = original()[at] ?? '';
+  const { sequence, id: eventId } = eventOf(line);
+  const removed = await withEvents((all) => all.toSpliced(at, 1));
+  expect(removed.findings.byCode).toEqual({ missing_body: 1 });
+  expect(removed.firstDamage).toMatchObject({ sequence, eventId });
+  const repeated = await withEvents((all) => all.toSpliced(at, 0, line));
+  expect(repeated.findings.byCode).toEqual({ repeated_body: 1 });
+  const altered = await withEvents((all) =>
+    all.with(at, line.replace('"n":{"from"', '"m":{"from"')),
+  );
+  expect(altered.findings.byCode).toEqual({ content_mismatch: 1 });
+  expect(altered.firstDamage).toMatchObject({ sequence, eventId });
+  const forgedId = `${eventId.slice(0, -1)}${eventId.endsWith('0') ? '1' : '0'}`;
+  const added = await withEvents((all) => [...all, line.replace(eventId, forgedId)]);
+  expect(added.findings.byCode).toEqual({ other_event: 1 });
+  expect(added.firstDamage).toMatchObject({ sequence, eventId: forgedId, loggedEventId: eventId });
+  const beyond = await withEvents((all) => [
+    ...all,
+    line.replace(`"sequence":${sequence},`, '"sequence":567,'),
+  ]);
+  expect(beyond.findings.byCode).toEqual({ beyond_checkpoint: 1 });
+});
+
+test('events cannot be explained away by a cutoff that the plan does not have', async () => {
+  const cutoff = new Date(log.service.clock.now - 86_400_000).toISOString();
+  const forged = forgedBundle(bundle, 'events.ndjson', (content) =>
+    joined(lines(content).slice(50)),
+  );
+  const manifest = JSON.parse(readFileSync(join(forged, 'manifest.json'), 'utf8'));
+  writeFileSync(join(forged, 'manifest.json'), JSON.stringify({ ...manifest, cutoff }));
+  const report = await verifiedBundle(forged, { plan: 'Enterprise' });
+  expect(report.findings.byCode).toEqual({ retention_exceeded: 1 });
+  // Without knowing the plan nobody can tell; but it is said from when on events are there.
+  const unknown = await verifiedBundle(forged);
+  expect(unknown).toMatchObject({ result: 'intact', cutoff, checked: { bodies: { expired: 50 } } });
+  expect(unknown.follows.join()).toContain(cutoff);
+});
+
+test('a bundle signed by another key is only believed when that key is', async () => {
+  const [vkey = ''] = (await verifiedBundle(bundle)).checkpoint?.signedBy ?? [];
+  const pinned = await verifiedBundle(bundle, { vkeys: [vkey] });
+  expect(pinned).toMatchObject({ result: 'intact', checkpoint: { keysFrom: 'pinned' } });
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const raw = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32);
+  const other = formatVerifierKey(sha, pinned.checkpoint?.origin ?? '', new Uint8Array(raw));
+  const report = await verifiedBundle(bundle, { vkeys: [other] });
+  expect(report).toMatchObject({ result: 'damaged', checkpoint: null });
+  expect(report.findings.byCode).toEqual({ unknown_key: 1 });
+});
+
+test('what is withheld is nowhere in the folder, and the rest still verifies', async () => {
+  const withheld = await bundleOf(log, ['identity', 'change', 'state']);
+  const report = await verifiedBundle(withheld);
+  expect(report.result).toBe('intact');
+  expect(report.checked.bodies).toMatchObject({
+    intact: 567,
+    withheld: { change: 567, identity: 567 },
+  });
+  expect(report.doesNotFollow.join()).toContain('What identity said in 567 events');
+  const events = readFileSync(join(withheld, 'events.ndjson'), 'utf8');
+  for (const secret of ['@', 'Mozilla', '203.0.113.7', 'Hola', 'ticket', 'cmd|']) {
+    expect(events).not.toContain(secret);
+  }
+  expect(events).toContain('"action":"update"');
+});
+
+test('a withheld part that is shown all the same, or another event shown for it, is found', async () => {
+  const withheld = await bundleOf(log, ['identity']);
+  const shown = forgedBundle(withheld, 'events.ndjson', (content) =>
+    content.toString().replace('"email":null', '"email":"eve@example.com"'),
+  );
+  expect((await verifiedBundle(shown)).findings.byCode).toEqual({ malformed_body: 1 });
+  const forged = forgedBundle(withheld, 'events.ndjson', (content) =>
+    content.toString().replace(/"identity":"[0-9a-f]{64}"/, `"identity":"${'0'.repeat(64)}"`),
+  );
+  expect((await verifiedBundle(forged)).findings.byCode).toEqual({ content_mismatch: 1 });
+});
+
+test('an export that was cut off anywhere is continued, and comes out the same', async () => {
+  const folder = join(log.folder, 'cut-off');
+  const whole = readFileSync(join(bundle, 'events.ndjson'));
+  for (let calls = 1; !existsSync(folder); calls += 3) {
+    let left = calls;
+    const fetchSome: typeof fetch = (...args) => {
+      left -= 1;
+      return left < 0 ? Promise.reject(new TypeError('cut off')) : fetch(...args);
+    };
+    const { id: tenantId, key } = log.tenant;
+    const client = createClient({ url: log.url, key, tenantId, attempts: 1, fetch: fetchSome });
+    await exportBundle(client, { tenantId, folder, withhold: [], progress: noProgress }).catch(
+      (error: unknown) => expect(error).toBeInstanceOf(UnreachableError),
+    );
+  }
+  expect(existsSync(`${folder}.part`)).toBe(false);
+  expect(readFileSync(join(folder, 'events.ndjson')).equals(whole)).toBe(true);
+  expect((await verifiedBundle(folder)).result).toBe('intact');
+});
+
+test('the beginning of another export is not continued', async () => {
+  const folder = join(log.folder, 'other');
+  const client = createClient({ url: 'http://127.0.0.1:9', key: 'x', attempts: 1 });
+  const options = { tenantId: log.tenant.id, folder, progress: noProgress };
+  await expect(exportBundle(client, { ...options, withhold: [] })).rejects.toThrow(
+    UnreachableError,
+  );
+  const other = exportBundle(client, { ...options, withhold: ['identity'] });
+  await expect(other).rejects.toThrow(/is not the beginning of this export/);
+});
+
+test('a folder that is no bundle is wrong usage; a broken manifest is a finding', async () => {
+  const { status, stderr } = await runCli(['verify', log.folder]);
+  expect([status, stderr]).toEqual([2, expect.stringContaining('has no manifest.json')]);
+  const broken = forgedBundle(bundle, 'checkpoint', (content) => content);
+  writeFileSync(join(broken, 'manifest.json'), '{"format":"indelible-bundle/v2"}');
+  expect((await verifiedBundle(broken)).findings.byCode).toEqual({ malformed_file: 1 });
+});

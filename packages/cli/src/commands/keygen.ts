@@ -1,0 +1,36 @@
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import type { Command } from 'commander';
+import { UsageError } from '../exit-codes.ts';
+import { print } from '../output.ts';
+import { jsonLine, visible } from '../text.ts';
+
+/** `indelible keygen`: a key for SIGNING_KEY_FILE. */
+export function keygenCommand(program: Command): void {
+  program
+    .command('keygen')
+    .description('make an Ed25519 key that signs checkpoints (SIGNING_KEY_FILE)')
+    .argument('<file>', 'the file to make; it must not exist')
+    .option('--json', 'print JSON')
+    .action(async (path: string, options: { json?: boolean }) => {
+      const { newSigningKey, openSigner } = await import('@indelible/server');
+      writeSecret(path, `${newSigningKey()}\n`);
+      const key = Buffer.from(await openSigner(path, false).publicKey()).toString('base64');
+      const text = `${visible(path)} is made, for its owner's eyes only\npublic key (Ed25519): ${key}\n`;
+      await print(options.json ? jsonLine({ file: path, publicKey: key }) : text);
+    });
+}
+
+/** Never over another file: that key may have signed what somebody still wants to verify. */
+function writeSecret(path: string, text: string): void {
+  let fd: number;
+  try {
+    fd = openSync(path, 'wx', 0o600);
+  } catch (error) {
+    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    const reason = exists ? 'it exists already' : error instanceof Error ? error.message : error;
+    throw new UsageError(`${path} cannot be made: ${reason}`);
+  }
+  writeSync(fd, text);
+  fsyncSync(fd);
+  closeSync(fd);
+}

@@ -1,0 +1,74 @@
+import type { ReopenedLog } from '@indelible/server';
+import type { Command } from 'commander';
+import type { Environment } from '../connection.ts';
+import { FindingError, UsageError } from '../exit-codes.ts';
+import { print } from '../output.ts';
+import { grouped, jsonLine } from '../text.ts';
+
+const help = `
+When a database was restored from an older backup, the service meets checkpoints that
+promise more than its logs hold, and stops recording. If the newer database is lost for
+good, this is the way on: each log that does not hold what was published of it begins
+under a new name (origin) with the entries it has, and its first new record is the last
+checkpoint that was published, so that its tenant sees what was lost. Stop the service
+first. This cannot be undone.`;
+
+/** `indelible log reopen`: lets recording go on after a rewound database. */
+export function logCommand(program: Command, env: Environment): void {
+  const log = program.command('log').description("the tenants' verifiable logs");
+  log
+    .command('reopen')
+    .description('go on after a restore from an older backup, under a new origin')
+    .option('--yes', 'do it')
+    .option('--json', 'print JSON')
+    .addHelpText('after', help)
+    .action(async ({ yes = false, json = false }: { yes?: boolean; json?: boolean }) => {
+      if (!yes) {
+        throw new UsageError(
+          'this gives logs a new name for good, and every verifier will ask why; repeat it with --yes',
+        );
+      }
+      const reopened = await reopen(env);
+      await print(json ? jsonLine({ reopened }) : reopenedText(reopened));
+    });
+}
+
+async function reopen(env: Environment): Promise<ReopenedLog[]> {
+  const { readConfig, reopenLog } = await import('@indelible/server');
+  try {
+    readConfig(env);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+  return reopenLog(env).catch((error: unknown) => {
+    throw new FindingError(error instanceof Error ? error.message : String(error));
+  });
+}
+
+function reopenedText(reopened: readonly ReopenedLog[]): string {
+  if (reopened.length === 0)
+    return 'every log holds what was published of it: nothing is changed\n';
+  return reopened.map(reopenedLine).join('');
+}
+
+function reopenedLine({
+  tenantId,
+  previousLogId,
+  logId,
+  size,
+  publishedSize,
+}: ReopenedLog): string {
+  const published = `of ${grouped(publishedSize)} published entries`;
+  if (tenantId === null || logId === null) {
+    return `log ${hex(previousLogId)}: nothing is left ${published}\n`;
+  }
+  return (
+    `tenant ${tenantId}: ${grouped(size)} ${published} are left; ` +
+    `log ${hex(previousLogId)} goes on as ${hex(logId)}\n`
+  );
+}
+
+/** As it stands in origins. */
+function hex(logId: string): string {
+  return logId.replaceAll('-', '');
+}

@@ -1,0 +1,217 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type CsvColumn,
+  csvColumns,
+  csvEventOf,
+  csvHeader,
+  csvRow,
+  type EventFilter,
+  parseBodyLine,
+} from '@indelible/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
+import { runCli } from '../testing/run-cli.ts';
+import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { csvCheck } from './csv-check.ts';
+import { cellsOf } from './csv-reader.ts';
+
+let log: VerifiedService;
+let bundle: string;
+let path: string;
+/** The events of the bundle by id. */
+const events = new Map<string, ReturnType<typeof csvEventOf>>();
+beforeAll(async () => {
+  log = await verifiedService();
+  bundle = await bundleOf(log);
+  path = join(log.folder, 'table.csv');
+  const lines = readFileSync(join(bundle, 'events.ndjson'), 'utf8').trimEnd().split('\n');
+  for (const line of lines) {
+    const { event } = parseBodyLine(line);
+    events.set(event.id, csvEventOf(event));
+  }
+});
+afterAll(() => log.close());
+
+type ListQuery = Parameters<VerifiedService['client']['list']>[0];
+
+/** The rows that a table has: those of the list under the same filter, in its order. */
+async function rowsOf(query: ListQuery = {}, columns: readonly CsvColumn[] = csvColumns) {
+  const rows: string[] = [];
+  for await (const { id } of log.client.list({ limit: 500, ...query })) {
+    const event = events.get(id);
+    if (event) rows.push(csvRow(event, columns));
+  }
+  return rows;
+}
+
+function verified(rows: readonly string[], options: Partial<Parameters<typeof csvCheck>[0]> = {}) {
+  const { filter = {}, order = 'desc', recordedBefore = Number.POSITIVE_INFINITY } = options;
+  const isWhole = rows[0]?.startsWith('id,') ?? false;
+  writeFileSync(path, (isWhole ? rows : [csvHeader(), ...rows]).join(''));
+  return verifiedBundle(bundle, { check: csvCheck({ path, filter, order, recordedBefore }) });
+}
+
+const values = (...any: string[]) => ({ any, none: [] });
+
+test('a table of everything is what was logged', async () => {
+  const rows = await rowsOf();
+  const report = await verified(rows);
+  expect(report).toMatchObject({ what: 'csv', subject: path, result: 'intact' });
+  expect(report.checked).toMatchObject({ rows: 567, entries: 567 });
+  expect(report.follows.join()).toContain('The 567 rows are exactly what was logged');
+});
+
+test('a table has the rows of the list under the same filter, whichever it is', async () => {
+  const { now } = log.service.clock;
+  const day = 86_400_000;
+  const [from, to] = [now - 60 * day, now - 10 * day];
+  const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+  const ana = '10000000-0000-4000-8000-000000000000';
+  const filters: [ListQuery, EventFilter][] = [
+    [range, { from, to }],
+    [
+      { user: ['ana@example.com', 'ZOË@example.com'] },
+      { user: values('ana@example.com', 'zoë@example.com') },
+    ],
+    [{ user: [ana] }, { user: values(ana) }],
+    [
+      { user: [`!${ana}`, '!_under@example.com'] },
+      { user: { any: [], none: [ana, '_under@example.com'] } },
+    ],
+    [{ action: ['update', 'access'] }, { action: values('access', 'update') }],
+    [
+      { action: '!update', resource: ['queue', 'ivr'] },
+      { action: { any: [], none: ['update'] }, resource: values('ivr', 'queue') },
+    ],
+    [
+      { resourceId: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11' },
+      { resourceId: values('0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11') },
+    ],
+    [{ crossTenant: 'true' }, { crossTenant: values('true') }],
+    [
+      { category: ['security', '!configuration'] },
+      { category: { any: ['security'], none: ['configuration'] } },
+    ],
+  ];
+  for (const [query, filter] of filters) {
+    const rows = await rowsOf(query);
+    expect(rows.length).toBeGreaterThan(3);
+    const report = await verified(rows, { filter });
+    expect(report.findings, JSON.stringify(query)).toMatchObject({ count: 0 });
+    expect(report.checked.rows).toBe(rows.length);
+  }
+});
+
+test('a table may have other columns, another order, and end before a sequence', async () => {
+  const columns: CsvColumn[] = ['id', 'before', 'after', 'recordedBy', 'receivedAt', 'diff'];
+  const rows = await rowsOf({ order: 'asc' }, columns);
+  const report = await verified([csvHeader(columns), ...rows], { order: 'asc' });
+  expect(report.findings.count).toBe(0);
+  const early = (await rowsOf()).filter((row) => Number(cellsOf(row.slice(0, -2))?.at(-1)) < 400);
+  expect((await verified(early, { recordedBefore: 400 })).result).toBe('intact');
+  expect((await verified(early)).findings.byCode).toEqual({ csv_row_missing: 167 });
+});
+
+/** Where a row is, and what event it is of. */
+async function anyRow(at = 33) {
+  const rows = await rowsOf();
+  const cells = cellsOf((rows[at] ?? '').slice(0, -2)) ?? [];
+  return { rows, at, cells, eventId: cells[0], sequence: Number(cells.at(-1)) };
+}
+
+const quoted = (cell: string) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+
+test('one changed cell is found, in whichever column, and the event is named', async () => {
+  const { rows, at, cells, eventId, sequence } = await anyRow(540);
+  for (const [index, column] of csvColumns.entries()) {
+    if (column === 'id') continue;
+    const changed = cells.with(index, cells[index] === '' ? 'x' : `${cells[index]?.slice(0, -1)}~`);
+    const row = `${changed.map(quoted).join(',')}\r\n`;
+    const report = await verified(rows.with(at, row));
+    expect(report.findings.byCode, column).toEqual({ csv_row_altered: 1 });
+    expect(report.findings.kept[0]?.message).toContain(`is not what was logged: ${column}.`);
+    expect(report.firstDamage).toMatchObject({ sequence, eventId });
+  }
+});
+
+test('a row that was removed, added, repeated or moved is found, and named', async () => {
+  const { rows, at, eventId = '', sequence } = await anyRow();
+  const removed = await verified(rows.toSpliced(at, 1));
+  expect(removed.findings.byCode).toEqual({ csv_row_missing: 1 });
+  expect(removed.firstDamage).toMatchObject({ sequence, eventId });
+  const repeated = await verified(rows.toSpliced(at, 0, rows[at] ?? ''));
+  expect(repeated.findings.byCode).toEqual({ csv_row_repeated: 1 });
+  expect(repeated.firstDamage).toMatchObject({ sequence, eventId });
+  const forged = `${eventId.slice(0, -1)}${eventId.endsWith('0') ? '1' : '0'}`;
+  const added = await verified(rows.toSpliced(at, 0, (rows[at] ?? '').replace(eventId, forged)));
+  expect(added.findings.byCode).toEqual({ csv_row_unknown: 1 });
+  expect(added.findings.kept[0]).toMatchObject({ eventId: forged });
+  const swapped = await verified(rows.with(at, rows[at + 1] ?? '').with(at + 1, rows[at] ?? ''));
+  expect(swapped.findings.byCode).toEqual({ csv_row_order: 1 });
+  expect(swapped.firstDamage).toMatchObject({ sequence, eventId });
+  const last = await verified([...rows.toSpliced(at, 1), rows[at] ?? '']);
+  expect(last.findings.byCode).toEqual({ csv_row_order: 1 });
+});
+
+test('a row that does not fit the filter is found', async () => {
+  const report = await verified(await rowsOf({ action: ['update', 'login'] }), {
+    filter: { action: values('update') },
+  });
+  expect(report.findings.byCode).toEqual({ csv_row_unwanted: report.findings.count });
+  expect(report.findings.count).toBeGreaterThan(3);
+});
+
+test('a table that was written by another program is not the one that was exported', async () => {
+  const { rows, at } = await anyRow();
+  const others: [string[], string][] = [
+    [rows.with(at, (rows[at] ?? '').replace('\r\n', '\n')), 'csv_row_altered'],
+    [rows.with(at, (rows[at] ?? '').replace(/^([^,]+),/, '"$1",')), 'csv_row_altered'],
+    [rows.with(at, (rows[at] ?? '').replace('\r\n', ',x\r\n')), 'csv_row_malformed'],
+    [rows.with(at, (rows[at] ?? '').replace(',', ',"')), 'csv_row_malformed'],
+    [rows.with(at, (rows[at] ?? '').replace('evt_audit_', 'evt-audit-')), 'csv_row_malformed'],
+    [[`\ufeff${csvHeader()}`, ...rows], 'csv_row_unknown'],
+    [['id,timestamp,colour\r\n', ...rows], 'csv_header'],
+    [['id,id\r\n', ...rows], 'csv_header'],
+  ];
+  for (const [changed, code] of others) {
+    if (changed[0]?.startsWith('\ufeff')) writeFileSync(path, changed.join(''));
+    const report = await verified(changed);
+    expect(Object.keys(report.findings.byCode), changed[0]?.slice(0, 20)).toContain(
+      code === 'csv_row_unknown' ? 'csv_row_malformed' : code,
+    );
+  }
+});
+
+test('of a table against a bundle with withheld parts, only what is shown is verified', async () => {
+  const withheld = await bundleOf(log, ['identity']);
+  const rows = await rowsOf();
+  writeFileSync(path, [csvHeader(), ...rows].join(''));
+  const options = { path, filter: {}, order: 'desc', recordedBefore: 1_000 } as const;
+  const report = await verifiedBundle(withheld, { check: csvCheck(options) });
+  expect(report.result).toBe('intact');
+  expect(report.doesNotFollow.join()).toMatch(
+    /What \d+ cells of the table say: the bundle withholds it/,
+  );
+  const filter = { user: values('ana@example.com') };
+  const byAddress = verifiedBundle(withheld, { check: csvCheck({ ...options, filter }) });
+  await expect(byAddress).rejects.toThrow(/withholds identity/);
+});
+
+test('the command verifies a table under its filter, and ends with 1 when a cell was changed', async () => {
+  const rows = await rowsOf({ action: 'update', resource: '!queue' });
+  const args = ['verify', '--bundle', bundle, path, '--action', 'update', '--resource', '!queue'];
+  writeFileSync(path, [csvHeader(), ...rows].join(''));
+  const fine = await runCli(args);
+  expect([fine.status, fine.stderr]).toEqual([0, '']);
+  expect(fine.stdout).toContain('\nINTACT: ');
+  writeFileSync(path, [csvHeader(), ...rows].join('').replace('¡Hola!', '¡Hole!'));
+  const changed = await runCli(args);
+  expect(changed.status).toBe(1);
+  expect(changed.stdout).toMatch(/\nThe first damage: sequence \d+, evt_audit_\w+, of 20\d\d-/);
+  const wrong = await runCli([...args, '--category', 'colour']);
+  expect([wrong.status, wrong.stderr]).toEqual([
+    2,
+    expect.stringContaining('category must be one of'),
+  ]);
+});

@@ -1,0 +1,231 @@
+import {
+  type CsvColumn,
+  csvColumns,
+  csvEventOf,
+  csvHeader,
+  csvRow,
+  type EventBody,
+  type EventFilter,
+  FormatError,
+  isCsvColumn,
+  parseBodyLine,
+  uuidFromEventId,
+  withheldSegments,
+} from '@indelible/protocol';
+import type { BundleCheck, VerifiedBundle } from '../bundle/verify-bundle.ts';
+import { UsageError } from '../exit-codes.ts';
+import { addDamage, type DamageCode } from '../verify/damage.ts';
+import { eventMatches } from '../verify/event-matches.ts';
+import { type CsvRecord, cellsOf, csvRecords } from './csv-reader.ts';
+import { EventIndex, type IndexedEvent } from './event-index.ts';
+
+export interface CsvOptions {
+  path: string;
+  /** The filter under which the table was exported. */
+  filter: EventFilter;
+  order: 'asc' | 'desc';
+  /** The sequence of the export's own event: the table has what was recorded before. */
+  recordedBefore: number;
+}
+
+/**
+ * Holds a CSV of the service against a bundle: each row is exactly what an event of the bundle gives,
+ * none is missing for the filter, none comes twice, and they are in the order of the list.
+ */
+export function csvCheck(options: CsvOptions): BundleCheck {
+  const index = new EventIndex();
+  const { filter, recordedBefore, path } = options;
+  let isOrdered = true;
+  return {
+    what: 'csv',
+    subject: path,
+    onLine(line) {
+      const body = bodyOrNull(line);
+      if (body === null) return; // a finding of the bundle already
+      const { event } = body;
+      const wanted = event.sequence < recordedBefore && eventMatches(event, filter);
+      isOrdered = index.add(event.uuid, event.sequence, wanted, line) && isOrdered;
+    },
+    async finish(bundle) {
+      requireProvableFilter(filter, bundle);
+      if (!isOrdered) {
+        const message = 'The events of the bundle are not in the order of their ids.';
+        addDamage(bundle.findings, 'malformed_file', message);
+      }
+      const comparison = new Comparison(options, index, bundle);
+      await comparison.run();
+      return comparison.outcome();
+    },
+    close: () => index.close(),
+  };
+}
+
+function bodyOrNull(line: Uint8Array): EventBody | null {
+  try {
+    return parseBodyLine(line);
+  } catch (error) {
+    if (error instanceof FormatError) return null;
+    throw error;
+  }
+}
+
+function requireProvableFilter({ user }: EventFilter, { manifest }: VerifiedBundle): void {
+  const values = [...(user?.any ?? []), ...(user?.none ?? [])];
+  if (!manifest.withheld.includes('identity') || !values.some((value) => value.includes('@')))
+    return;
+  throw new UsageError(
+    'the bundle withholds identity: which events an e-mail address matches cannot be told from it',
+  );
+}
+
+/** What the segments that can be withheld show in a table. */
+const segmentColumns: Record<string, readonly CsvColumn[]> = {
+  change: ['diff', 'reason'],
+  identity: ['actor.email', 'actor.ip', 'actor.userAgent', 'resource.name'],
+  state: ['before', 'after'],
+};
+
+class Comparison {
+  readonly #options: CsvOptions;
+  readonly #index: EventIndex;
+  readonly #bundle: VerifiedBundle;
+  readonly #seen: Uint8Array;
+  #columns: readonly CsvColumn[] = csvColumns;
+  #rows = 0;
+  #unproven = 0;
+  /** Where the row before was found; the one to come is its neighbour. */
+  #last: number | null = null;
+
+  constructor(options: CsvOptions, index: EventIndex, bundle: VerifiedBundle) {
+    this.#options = options;
+    this.#index = index;
+    this.#bundle = bundle;
+    this.#seen = new Uint8Array(Math.ceil(index.size / 8));
+  }
+
+  async run(): Promise<void> {
+    const { progress } = this.#bundle;
+    progress.stage('rows', null);
+    for await (const record of csvRecords(this.#options.path)) {
+      if (record.number === 1) {
+        if (!this.#takeHeader(record)) return;
+      } else {
+        this.#rows += 1;
+        this.#takeRow(record);
+        progress.advance(1);
+      }
+    }
+    this.#findMissing();
+  }
+
+  outcome() {
+    const rows = this.#rows;
+    const follows = [
+      `The ${rows} rows are exactly what was logged, in order, and none is missing of those that fit ` +
+        'the filter and are in the bundle.',
+    ];
+    const doesNotFollow =
+      this.#unproven === 0
+        ? []
+        : [`What ${this.#unproven} cells of the table say: the bundle withholds it.`];
+    return { checked: { rows }, follows, doesNotFollow };
+  }
+
+  /** The columns that the file says it has, once they are such as the service writes. */
+  #takeHeader({ cells, bytes }: CsvRecord): boolean {
+    const names = cells?.filter(isCsvColumn) ?? [];
+    const fine =
+      names.length === cells?.length &&
+      new Set(names).size === names.length &&
+      names.includes('id') &&
+      bytes.toString() === csvHeader(names);
+    if (fine) this.#columns = names;
+    else
+      this.#add('csv_header', 'The first line is not a header that the service writes, with id.');
+    return fine;
+  }
+
+  #takeRow(record: CsvRecord): void {
+    const { number, cells } = record;
+    const row = `Row ${number}`;
+    if (cells === null || cells.length !== this.#columns.length) {
+      this.#add('csv_row_malformed', `${row} is not a line of this table.`);
+      return;
+    }
+    const id = cells[this.#columns.indexOf('id')] ?? '';
+    const uuid = uuidFromEventId(id);
+    if (uuid === null) {
+      this.#add('csv_row_malformed', `${row} has no id of an event.`);
+      return;
+    }
+    const step = this.#options.order === 'asc' ? 1 : -1;
+    const index = this.#index.find(uuid, (this.#last ?? this.#start()) + step);
+    if (index < 0) {
+      this.#add('csv_row_unknown', `${row} is of event ${id}, which is not in the bundle.`, {
+        eventId: id,
+      });
+      return;
+    }
+    this.#judge(record, id, this.#index.read(index), step);
+  }
+
+  #judge(record: CsvRecord, eventId: string, event: IndexedEvent, step: number): void {
+    const { index, sequence } = event;
+    const add = (code: DamageCode, text: string) =>
+      this.#add(code, `Row ${record.number}, event ${eventId}, sequence ${sequence}, ${text}.`, {
+        sequence,
+        eventId,
+      });
+    const wrongWay = this.#last !== null && (index - this.#last) * step < 0;
+    if (this.#isSeen(index)) add('csv_row_repeated', 'has come before');
+    else if (!event.wanted) add('csv_row_unwanted', 'does not fit the filter');
+    else if (wrongWay) add('csv_row_order', 'is not where the order of the list has it');
+    this.#seen[index >> 3] = (this.#seen[index >> 3] ?? 0) | (1 << (index & 7));
+    this.#last = index;
+    const altered = this.#alteredColumns(record, event);
+    if (altered.length > 0) add('csv_row_altered', `is not what was logged: ${altered.join(', ')}`);
+  }
+
+  /** The columns whose cells are not what the event gives; those that are withheld are passed over. */
+  #alteredColumns({ bytes, cells }: CsvRecord, { line }: IndexedEvent): string[] {
+    const body = parseBodyLine(line);
+    const expected = csvRow(csvEventOf(body.event), this.#columns);
+    if (bytes.equals(Buffer.from(expected))) return [];
+    const hidden = withheldSegments(body).flatMap((name) => segmentColumns[name] ?? []);
+    const wanted = cellsOf(expected.replace(/\r\n$/, ''));
+    const others = this.#columns.filter((column, at) => {
+      if (cells?.[at] === wanted?.[at]) return false;
+      if (!hidden.includes(column)) return true;
+      this.#unproven += 1;
+      return false;
+    });
+    // Equal cells in other quotes, or another line break: not the bytes that the service wrote.
+    return others.length === 0 && hidden.length === 0 ? ['the way it is written'] : others;
+  }
+
+  #findMissing(): void {
+    for (let index = 0; index < this.#index.size; index += 1) {
+      if (this.#isSeen(index) || !this.#index.isWanted(index)) continue;
+      const { sequence, line } = this.#index.read(index);
+      const { id } = parseBodyLine(line).event;
+      const message = `Event ${id}, sequence ${sequence}, fits the filter and has no row.`;
+      this.#add('csv_row_missing', message, { sequence, eventId: id });
+    }
+  }
+
+  #start(): number {
+    return this.#options.order === 'asc' ? -1 : this.#index.size;
+  }
+
+  #isSeen(index: number): boolean {
+    return ((this.#seen[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
+  }
+
+  #add(
+    code: DamageCode,
+    message: string,
+    place: { sequence?: number; eventId?: string } = {},
+  ): void {
+    addDamage(this.#bundle.findings, code, message, place);
+  }
+}

@@ -1,0 +1,69 @@
+import { eventIdFromUuid } from '@indelible/protocol';
+import { expect } from 'vitest';
+import type { Report } from '../verify/report.ts';
+import type { VerifiedService } from './verified-service.ts';
+
+const tables = ['audit_events', 'log_heads', 'log_tail', 'log_tiles', 'log_checkpoints'];
+
+export interface ExpectedDamage {
+  /** The first damaged place. */
+  first: number;
+  /** The id that is shown for it; without it that of the event which is logged there. */
+  event?: string;
+  /** Codes of all findings. */
+  codes: string[];
+}
+
+/** Does damage to the tables of a verified service, and undoes it again. */
+export interface Damage {
+  /** Runs statements as the owner of the tables, verifies, and puts everything back. */
+  report(...statements: string[]): Promise<Report>;
+  /** Puts everything back as it was when the damage was prepared. */
+  restore(): Promise<void>;
+  /** The undamaged event at a sequence, by the id of its column and of the API. */
+  at(sequence: number): Promise<{ id: string; eventId: string }>;
+  expectFirst(report: Report, expected: ExpectedDamage): Promise<void>;
+}
+
+/** Begins with a verification that finds nothing, so that the machine has seen the checkpoint. */
+export async function damageOf(log: VerifiedService): Promise<Damage> {
+  const { owner } = log.service;
+  const { result, findings } = await log.verify();
+  expect({ result, findings }).toEqual({
+    result: 'intact',
+    findings: { count: 0, byCode: {}, kept: [] },
+  });
+  for (const table of tables) await owner.query(`CREATE TABLE kept_${table} AS TABLE ${table}`);
+  const restore = async (): Promise<void> => {
+    // Not TRUNCATE, which makes new files for hundreds of partitions and their indexes.
+    const each = tables.map(
+      (table) => `DELETE FROM ${table}; INSERT INTO ${table} TABLE kept_${table}`,
+    );
+    await owner.query(each.join('; '));
+  };
+  const at = async (sequence: number) => {
+    const { rows } = await owner.query<{ id: string }>(
+      'SELECT id FROM kept_audit_events WHERE tenant_id = $1 AND sequence = $2',
+      [log.tenant.id, sequence],
+    );
+    const id = rows[0]?.id ?? '';
+    return { id, eventId: eventIdFromUuid(id) };
+  };
+  return {
+    at,
+    restore,
+    async report(...statements) {
+      for (const statement of statements) await owner.query(statement);
+      return log.verify().finally(restore);
+    },
+    async expectFirst(report, { first, event, codes }) {
+      const { eventId } = await at(first);
+      expect(report.result).toBe('damaged');
+      expect(Object.keys(report.findings.byCode).sort()).toEqual(codes.sort());
+      const named = report.firstDamage;
+      expect([named?.sequence, named?.lastSequence]).toEqual([first, first]);
+      if (event === undefined) expect([named?.eventId, named?.loggedEventId]).toContain(eventId);
+      else expect(named?.eventId).toBe(event);
+    },
+  };
+}

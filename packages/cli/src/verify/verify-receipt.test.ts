@@ -1,0 +1,98 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
+import { runCli } from '../testing/run-cli.ts';
+import { stateEvent, type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { receiptCheck, verifyReceipt } from './verify-receipt.ts';
+
+let log: VerifiedService;
+let bundle: string;
+let path: string;
+beforeAll(async () => {
+  log = await verifiedService();
+  path = join(log.folder, 'receipt.json');
+});
+afterAll(() => log.close());
+
+/** Records an event and keeps the answer. */
+async function recorded(index: number) {
+  const { service, tenant } = log;
+  const body = stateEvent(index, service.clock.now - index);
+  const call = { method: 'POST', url: '/api/audit-logs', key: tenant.key, body } as const;
+  const { text, body: receipt } = await service.call(call);
+  writeFileSync(path, text);
+  return receipt;
+}
+
+const verify = () => verifyReceipt(log.client, { path, vkeys: [] });
+
+test('a receipt is kept, also one that is newer than the last checkpoint', async () => {
+  const { id, sequence } = await recorded(1);
+  const report = await verify();
+  expect(report).toMatchObject({ what: 'receipt', result: 'intact', checkpoint: { size: 568 } });
+  expect(report.follows[0]).toBe(
+    `What the receipt promised was kept: event ${id} is entry ${sequence} of the log.`,
+  );
+  const env = { INDELIBLE_URL: log.url, INDELIBLE_API_KEY: log.tenant.key };
+  expect((await runCli(['verify', '--receipt', path], { env })).status).toBe(0);
+});
+
+test('a receipt that promised another place or another leaf is found', async () => {
+  const receipt = await recorded(2);
+  const { id: eventId, sequence } = receipt;
+  for (const other of [{ sequence: sequence - 1 }, { leafHash: '0'.repeat(64) }]) {
+    writeFileSync(path, JSON.stringify({ ...receipt, ...other }));
+    const report = await verify();
+    expect(report.findings.byCode).toEqual({ receipt_mismatch: 1 });
+    expect(report.firstDamage).toMatchObject({
+      sequence: { sequence, ...other }.sequence,
+      eventId,
+    });
+  }
+});
+
+test('a receipt for an event that was altered or removed is found', async () => {
+  const { owner } = log.service;
+  const { id: eventId, sequence } = await recorded(3);
+  await log.service.app.checkpoints.onDemand();
+  const row = `tenant_id = '${log.tenant.id}' AND sequence = ${sequence}`;
+  await owner.query(`UPDATE audit_events SET action = 'delete' WHERE ${row}`);
+  const altered = await verify();
+  expect(Object.keys(altered.findings.byCode)).toContain('receipt_mismatch');
+  await owner.query(`DELETE FROM audit_events WHERE ${row}`);
+  const removed = await verify();
+  expect(removed.findings.byCode).toEqual({ missing_body: 1 });
+  expect(removed.firstDamage).toMatchObject({ sequence, eventId });
+});
+
+test('a receipt for what the log never came to hold is found', async () => {
+  const receipt = await recorded(4);
+  const id = receipt.id.replace(/.$/, receipt.id.endsWith('0') ? '1' : '0');
+  writeFileSync(path, JSON.stringify({ ...receipt, id, sequence: receipt.sequence + 9 }));
+  expect((await verify()).findings.byCode).toEqual({ receipt_unproven: 1 });
+  writeFileSync(path, JSON.stringify({ ...receipt, id, sequence: 3 }));
+  expect((await verify()).findings.byCode).toEqual({ receipt_mismatch: 1 });
+});
+
+test('a receipt is held against a bundle with no network', async () => {
+  const receipt = await recorded(5);
+  await log.service.app.checkpoints.onDemand();
+  const { owner } = log.service;
+  await owner.query(`DELETE FROM audit_events WHERE action = 'delete' AND resource_type = 'ivr'`);
+  bundle = await bundleOf(log);
+  const verified = () => verifiedBundle(bundle, { check: receiptCheck(path) });
+  const kept = await verified();
+  expect(Object.keys(kept.findings.byCode)).toEqual(['missing_body']);
+  writeFileSync(path, JSON.stringify({ ...receipt, leafHash: 'f'.repeat(64) }));
+  expect((await verified()).findings.byCode).toMatchObject({ receipt_mismatch: 1 });
+  writeFileSync(path, JSON.stringify({ ...receipt, sequence: 100_000 }));
+  expect((await verified()).findings.byCode).toMatchObject({ receipt_unproven: 1 });
+});
+
+test('what is no answer to a recording call is wrong usage', async () => {
+  writeFileSync(path, JSON.stringify({ id: 'evt_audit_1', sequence: 1 }));
+  await expect(verify()).rejects.toThrow(/is no answer to a recording call/);
+  writeFileSync(path, 'HTTP/1.1 201');
+  await expect(verify()).rejects.toThrow(/cannot be read as JSON/);
+});

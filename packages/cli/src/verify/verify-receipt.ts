@@ -1,0 +1,165 @@
+import type { IndelibleClient } from '@indelible/client';
+import {
+  type Findings,
+  FormatError,
+  formatHex,
+  formatTimestamp,
+  inclusionProof,
+  leafHash,
+  parseEntryTile,
+  parseEventProof,
+  tilePath,
+  tileWidth,
+  uuidFromEventId,
+  uuidTimeMs,
+  verifyEventProof,
+  verifyInclusion,
+} from '@indelible/protocol';
+import type { BundleCheck } from '../bundle/verify-bundle.ts';
+import { addDamage, createAllFindings } from './damage.ts';
+import { sha } from './hashing.ts';
+import { type Receipt, readReceipt } from './receipt.ts';
+import { type Report, reportOf } from './report.ts';
+import { keysFor, latestCheckpoint, logIdOf, serviceTiles } from './service-log.ts';
+import { tileNodes } from './tile-nodes.ts';
+import { type SignedCheckpoint, trustedCheckpoint } from './trusted-checkpoint.ts';
+
+interface ReceiptOptions {
+  path: string;
+  vkeys: readonly string[];
+}
+
+interface Judged {
+  signed: SignedCheckpoint | null;
+  follows: string[];
+}
+
+const kept = (receipt: Receipt) =>
+  `What the receipt promised was kept: event ${receipt.id} is entry ${receipt.sequence} of the log.`;
+
+/** Holds a saved answer of a recording call against a proof from the service. */
+export async function verifyReceipt(
+  client: IndelibleClient,
+  { path, vkeys }: ReceiptOptions,
+): Promise<Report> {
+  const startedAt = performance.now();
+  const receipt = readReceipt(path);
+  const findings = createAllFindings();
+  const proof = await client.log.proof(receipt.id);
+  const run = { client, receipt, vkeys, findings };
+  const judged = proof === null ? await judgeByEntry(run) : await judgeByProof(run, proof);
+  return reportOf({
+    what: 'receipt',
+    subject: path,
+    checked: {},
+    findings,
+    startedAt,
+    ...judged,
+  });
+}
+
+interface Run {
+  client: IndelibleClient;
+  receipt: Receipt;
+  vkeys: readonly string[];
+  findings: Findings;
+}
+
+async function judgeByProof(run: Run, proof: Uint8Array): Promise<Judged> {
+  const { client, receipt, findings } = run;
+  const place = { sequence: receipt.sequence, eventId: receipt.id };
+  let parsed: ReturnType<typeof parseEventProof>;
+  try {
+    parsed = parseEventProof(proof);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    addDamage(findings, 'receipt_unproven', `The proof cannot be read: ${error.message}.`, place);
+    return { signed: null, follows: [] };
+  }
+  const note = new TextEncoder().encode(parsed.checkpoint);
+  const keys = await keysFor(client, note, run.vkeys);
+  const signed = await trustedCheckpoint(note, keys, findings);
+  if (signed === null) return { signed, follows: [] };
+  const verdict = await verifyEventProof(sha, proof, keys.vkeys);
+  if (verdict.code !== 'valid') addDamage(findings, 'receipt_unproven', verdict.message, place);
+  compare(findings, receipt, parsed.sequence, formatHex(parsed.leafHash));
+  return { signed, follows: [kept(receipt), verdict.message] };
+}
+
+function compare(findings: Findings, receipt: Receipt, sequence: number, leaf: string): void {
+  const { id: eventId } = receipt;
+  if (receipt.sequence === sequence && receipt.leafHash === leaf) return;
+  const message =
+    `The receipt promises event ${eventId} at sequence ${receipt.sequence} with leaf hash ` +
+    `${receipt.leafHash}; the log has sequence ${sequence} with ${leaf}.`;
+  addDamage(findings, 'receipt_mismatch', message, { sequence: receipt.sequence, eventId });
+}
+
+/**
+ * For an event that the service does not show: its entry stays in the log when the event itself has
+ * expired. One that is younger than the cutoff is missing.
+ */
+async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<Judged> {
+  const signed = await latestCheckpoint(client, vkeys, findings);
+  if (signed === null) return { signed, follows: [] };
+  const { size, root } = signed.checkpoint;
+  const { sequence, id: eventId } = receipt;
+  const place = { sequence, eventId };
+  if (sequence >= size) {
+    const message = `The service has no event ${eventId}, and its log ends at ${size} entries.`;
+    addDamage(findings, 'receipt_unproven', message, place);
+    return { signed, follows: [] };
+  }
+  const source = serviceTiles(client, signed);
+  const path = await inclusionProof(sha, tileNodes(source, size), sequence, size);
+  const leaf = Buffer.from(receipt.leafHash, 'hex');
+  if (!verifyInclusion(sha, { leafHash: leaf, index: sequence, size, path, root })) {
+    const found = await entryAt(source, sequence, size);
+    compare(findings, receipt, sequence, formatHex(leafHash(sha, found)));
+    return { signed, follows: [] };
+  }
+  const cutoffMs = await cutoffOf(client, logIdOf(signed.checkpoint), eventId);
+  const timeMs = uuidTimeMs(uuidFromEventId(eventId) ?? '');
+  if (cutoffMs === null || timeMs >= cutoffMs) {
+    const message = `The log holds entry ${sequence}, but the service does not show event ${eventId}.`;
+    findings.add({ code: 'missing_body', message, ...place });
+    return { signed, follows: [] };
+  }
+  const expired = `The event itself is from before the cutoff ${formatTimestamp(cutoffMs)}: it has expired.`;
+  return { signed, follows: [kept(receipt), expired] };
+}
+
+async function entryAt(source: ReturnType<typeof serviceTiles>, sequence: number, size: number) {
+  const index = Math.floor(sequence / tileWidth);
+  const width = Math.min(tileWidth, size - index * tileWidth);
+  const bytes = await source.tile(tilePath('entries', index, width));
+  if (bytes === null) return new Uint8Array();
+  const at = (sequence - index * tileWidth) * 60;
+  return parseEntryTile(bytes, width).subarray(at, at + 60);
+}
+
+/** What the service says its plan shows: it says so with any page of events. */
+async function cutoffOf(client: IndelibleClient, logId: string, after: string) {
+  for await (const { cutoffMs } of client.log.bodies(logId, `after=${after}`)) return cutoffMs;
+  return null;
+}
+
+/** Holds a saved answer of a recording call against a bundle. */
+export function receiptCheck(path: string): BundleCheck {
+  const receipt = readReceipt(path);
+  return {
+    what: 'receipt',
+    subject: path,
+    async finish({ file, findings }) {
+      const { sequence, id: eventId } = receipt;
+      if (sequence < file.size) {
+        compare(findings, receipt, sequence, formatHex(leafHash(sha, file.at(sequence))));
+      } else {
+        const message = `The bundle ends at ${file.size} entries: it does not reach ${sequence}.`;
+        addDamage(findings, 'receipt_unproven', message, { sequence, eventId });
+      }
+      return { checked: {}, follows: [kept(receipt)], doesNotFollow: [] };
+    },
+    close: () => {},
+  };
+}
