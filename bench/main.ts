@@ -5,12 +5,14 @@ import { benchList } from './list.ts';
 import { benchProof } from './proof.ts';
 import { benchRecord } from './record.ts';
 import { Report } from './report.ts';
+import { benchVerify } from './verify.ts';
 
 /*
  * `npm run bench` measures everything in one run, on one machine, each figure beside its limit:
  *   npm run bench -- --only record --seconds 10
  *   npm run bench -- --only list --events 10000000
  *   npm run bench -- --only proof --proven 1000000
+ *   npm run bench -- --only verify --verified 200000
  */
 const { values } = parseArgs({
   options: {
@@ -18,6 +20,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '15' },
     events: { type: 'string', default: '5000000' },
     proven: { type: 'string', default: '1000000' },
+    verified: { type: 'string', default: '200000' },
   },
 });
 
@@ -25,15 +28,21 @@ const report = new Report();
 console.log(
   `${cpus()[0]?.model}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`,
 );
-const service = await startBenchService();
-try {
-  const { rows } = await service.owner.query<{ version: string }>('SELECT version()');
-  console.log(rows[0]?.version);
-  const wants = (part: string) => values.only === undefined || values.only === part;
-  if (wants('record')) await benchRecord(service, report, Number(values.seconds));
-  if (wants('list')) await benchList(service, report, Number(values.events));
-  if (wants('proof')) await benchProof(service, report, Number(values.proven));
-} finally {
-  await service.stop();
-}
+const wants = (part: string) => values.only === undefined || values.only === part;
+if (wants('verify')) benchVerify(report, Number(values.verified));
+if (values.only !== 'verify') await benchService();
 report.print();
+
+/** Everything that is measured on a running service. */
+async function benchService(): Promise<void> {
+  const service = await startBenchService();
+  try {
+    const { rows } = await service.owner.query<{ version: string }>('SELECT version()');
+    console.log(rows[0]?.version);
+    if (wants('record')) await benchRecord(service, report, Number(values.seconds));
+    if (wants('list')) await benchList(service, report, Number(values.events));
+    if (wants('proof')) await benchProof(service, report, Number(values.proven));
+  } finally {
+    await service.stop();
+  }
+}

@@ -18,6 +18,7 @@ const nodeMajorMin = 24;
 const secretFiles = [
   'platform-api-key',
   'session-secret',
+  'signing-key.pem',
   'postgresql-admin.password',
   'postgresql-app.password',
 ];

@@ -80,7 +80,8 @@ export async function limitReads(http: FastifyInstance, maxPerMinute: number): P
     timeWindow: 60_000,
     hook: 'preHandler',
     keyGenerator: (request) => request.principal?.id ?? 'public',
-    allowList: (request) => request.method !== 'GET' || !request.principal,
+    // HEAD reads as GET does, only without showing it.
+    allowList: ({ method, principal }) => (method !== 'GET' && method !== 'HEAD') || !principal,
     errorResponseBuilder: () =>
       new AppError('rate_limited', 'too many reads with this credential; wait as Retry-After says'),
   });

@@ -106,16 +106,19 @@ class Comparison {
   async run(): Promise<void> {
     const { progress } = this.#bundle;
     progress.stage('rows', null);
+    let hasHeader = false;
     for await (const record of csvRecords(this.#options.path)) {
       if (record.number === 1) {
-        if (!this.#takeHeader(record)) return;
+        hasHeader = this.#takeHeader(record);
+        if (!hasHeader) break;
       } else {
         this.#rows += 1;
         this.#takeRow(record);
         progress.advance(1);
       }
     }
-    this.#findMissing();
+    if (hasHeader) this.#findMissing();
+    else this.#add('csv_header', 'The first line is no header that the service writes, with id.');
   }
 
   outcome() {
@@ -140,8 +143,6 @@ class Comparison {
       names.includes('id') &&
       bytes.toString() === csvHeader(names);
     if (fine) this.#columns = names;
-    else
-      this.#add('csv_header', 'The first line is not a header that the service writes, with id.');
     return fine;
   }
 

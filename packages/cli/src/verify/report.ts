@@ -2,7 +2,6 @@ import {
   type BodyCounts,
   type Checkpoint,
   eventIdFromUuid,
-  type Findings,
   formatBase64,
   formatTimestamp,
   logVerdict,
@@ -91,21 +90,20 @@ export interface Outcome {
 export function reportOf(outcome: Outcome): Report {
   const { what, subject, signed, checked, findings, latestCutoffMs = null } = outcome;
   const isDamaged = findings.count() > 0;
-  const verdict = signed === null ? null : verdictOf(outcome, signed.checkpoint);
-  const follows = [...(verdict?.follows ?? []), ...(outcome.follows ?? [])];
+  const { summary, follows, doesNotFollow } = verdictOf(outcome);
   return {
     what,
     subject,
     result: isDamaged ? 'damaged' : 'intact',
-    summary: summaryOf(signed, findings, verdict?.summary),
+    summary,
     checkpoint: signed && checkpointOf(signed),
     seenBefore: outcome.seen
       ? { size: outcome.seen.checkpoint.size, seenAt: outcome.seen.seenAt }
       : null,
     checked,
     cutoff: latestCutoffMs === null ? null : formatTimestamp(latestCutoffMs),
-    follows: isDamaged ? [] : follows,
-    doesNotFollow: [...(verdict?.doesNotFollow ?? []), ...(outcome.doesNotFollow ?? [])],
+    follows: isDamaged ? [] : [...follows, ...(outcome.follows ?? [])],
+    doesNotFollow: [...doesNotFollow, ...(outcome.doesNotFollow ?? [])],
     firstDamage: firstDamageOf(outcome),
     findings: {
       count: findings.count(),
@@ -116,29 +114,31 @@ export function reportOf(outcome: Outcome): Report {
   };
 }
 
-function summaryOf(
-  signed: SignedCheckpoint | null,
-  findings: Findings,
-  intact: string | undefined,
-): string {
-  if (signed === null) return 'There is no trustworthy checkpoint: nothing can be verified.';
-  if (findings.count() === 0 && intact !== undefined) return intact;
-  return `Against ${sizedCheckpoint(signed.checkpoint)}: ${findings.count()} finding(s).`;
-}
-
-/** What concerns the whole log comes first. */
-function bySequence(a: ReportFinding, b: ReportFinding): number {
-  return (a.sequence ?? -1) - (b.sequence ?? -1);
-}
-
-function verdictOf({ findings, checked, ...outcome }: Outcome, checkpoint: Checkpoint) {
-  return logVerdict({
+/** What the passes over the log have shown, and not; nothing where they were not made. */
+function verdictOf({ signed, findings, checked, ...outcome }: Outcome) {
+  const none = { follows: [], doesNotFollow: [] };
+  if (signed === null) {
+    const summary = 'There is no trustworthy checkpoint: nothing can be verified.';
+    return { summary, ...none };
+  }
+  const { checkpoint } = signed;
+  const against = `Against ${sizedCheckpoint(checkpoint)}`;
+  const count = findings.count();
+  const summary = `${against}: ${count === 0 ? 'what was checked is intact' : `${count} finding(s)`}.`;
+  if (checked.entries === undefined) return { summary, ...none };
+  const { follows, doesNotFollow } = logVerdict({
     checkpoint,
     findings,
     counts: checked.bodies ?? null,
     latestCutoffMs: outcome.latestCutoffMs ?? null,
     earlierSizes: outcome.earlierSizes ?? [],
   });
+  return { summary, follows, doesNotFollow };
+}
+
+/** What concerns the whole log comes first. */
+function bySequence(a: ReportFinding, b: ReportFinding): number {
+  return (a.sequence ?? -1) - (b.sequence ?? -1);
 }
 
 function checkpointOf({ checkpoint, signedBy, keys, note }: SignedCheckpoint) {

@@ -8,6 +8,7 @@ import {
   leafHash,
   parseEntryTile,
   parseEventProof,
+  proofLimits,
   tilePath,
   tileWidth,
   uuidFromEventId,
@@ -54,6 +55,7 @@ export async function verifyReceipt(
     checked: {},
     findings,
     startedAt,
+    doesNotFollow: [proofLimits],
     ...judged,
   });
 }

@@ -7,7 +7,7 @@ const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, 
 const validate = ajv.compile(EventInput);
 
 /** More members than any object of an event may have, other than its diff and states. */
-const membersMax = 32;
+export const membersMax = 32;
 
 /**
  * Problems of shape, all at once; paths that `known` names already are not reported a second time.

@@ -154,6 +154,14 @@ async function keysetPage(
   position: ListPosition | null,
 ): Promise<Rows> {
   const { rows, more } = await listEvents(tx, query, visible, position);
+  // A numbered page that ends early would leave a gap: the next number begins where this one should end.
+  if (query.page !== undefined && more && rows.length < query.limit) {
+    const message =
+      'is larger than 8 MiB; ask for a smaller limit, or follow nextCursor with cursor';
+    throw new AppError('invalid_parameter', `this page ${message}`, {
+      errors: [{ path: 'page', code: 'too_large', message }],
+    });
+  }
   const backwards = position?.direction === 'previous';
   const at = (row: ListedRow | undefined, direction: ListPosition['direction']) =>
     row

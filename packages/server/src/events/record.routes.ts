@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   type Catalogue,
   commitmentOf,
@@ -168,8 +169,11 @@ async function recordBatch(request: FastifyRequest, deps: RecordDeps): Promise<B
   let part: Accepted[] = [];
   let partBytes = 0;
   let problemsLeft = batchProblemsMax;
+  const repeated = Map.groupBy(request.duplicateKeys, (path) => Number(path.split('/')[2]));
   for (const [index, raw] of events.entries()) {
-    const taken = takeFromBatch(raw, index, request, deps);
+    // A large batch takes seconds of thought: others get their turn in between.
+    if (index % eventsPerTurn === eventsPerTurn - 1) await setImmediate();
+    const taken = takeFromBatch(raw, index, repeated.get(index) ?? [], request, deps);
     if (taken.refusal) {
       const error = shortened(taken.refusal, Math.max(1, problemsLeft));
       problemsLeft -= error.errors?.length ?? 0;
@@ -193,9 +197,16 @@ function shortened(refusal: Refusal, problemsMax: number): Refusal {
   return errors ? { ...refusal, errors: errors.slice(0, problemsMax) } : refusal;
 }
 
-function takeFromBatch(raw: unknown, index: number, request: FastifyRequest, deps: RecordDeps) {
+const eventsPerTurn = 32;
+
+function takeFromBatch(
+  raw: unknown,
+  index: number,
+  repeated: readonly string[],
+  request: FastifyRequest,
+  deps: RecordDeps,
+) {
   const prefix = `/events/${index}`;
-  const repeated = request.duplicateKeys.filter((path) => `${path}/`.startsWith(`${prefix}/`));
   const refusal = duplicateKeyProblem(repeated.map((path) => path.slice(prefix.length)));
   return refusal ? { refusal } : take(raw, request, deps);
 }

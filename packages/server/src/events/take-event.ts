@@ -17,7 +17,7 @@ import {
   type WarningCode,
 } from '@indelible/protocol';
 import ipaddr from 'ipaddr.js';
-import { checkEventShape } from './event-shape.ts';
+import { checkEventShape, membersMax } from './event-shape.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
 import { limits } from './schemas.ts';
 import type { UuidSource } from './uuid-source.ts';
@@ -72,10 +72,14 @@ export interface RawEvent {
  * later, under the lock of the log's head.
  */
 export function takeEvent(raw: unknown, context: TakeContext): Taken {
+  // A crowd of members is not looked at one by one.
+  if (isObject(raw) && Object.keys(raw).length > membersMax)
+    return refuse(checkEventShape(raw, []));
   const problems = jsonProblems(raw);
   const input = emptyToNull(raw);
   problems.push(...checkEventShape(input, problems));
-  if (problems.length > 0) return refuse(problems);
+  if (problems.length > 0)
+    return refuse([...problems, ...otherRuleProblems(input, problems, context)]);
   const event = input as RawEvent;
   const warnings: WarningCode[] = [];
   const changes = takeChanges(event, context, warnings, problems);
@@ -124,6 +128,35 @@ function refuse(problems: FieldProblem[]): Taken {
       errors: problems.slice(0, fieldProblemsMax),
     },
   };
+}
+
+/** What the rules say of an event whose shape is wrong elsewhere: all problems belong in one answer. */
+function otherRuleProblems(
+  input: unknown,
+  known: readonly FieldProblem[],
+  context: TakeContext,
+): FieldProblem[] {
+  if (!isObject(input)) return [];
+  const named = new Set(known.map(({ path }) => path));
+  const text = (value: unknown, path: string) =>
+    typeof value === 'string' && !named.has(path) ? value : undefined;
+  const { id, timestamp, actor, action, resource, crossTenant } = input;
+  const role = isObject(actor) ? text(actor.role, '/actor/role') : undefined;
+  const type = isObject(resource) ? text(resource.type, '/resource/type') : undefined;
+  const judged = {
+    tenantId: '',
+    actor: { id: '', role: role ?? 'superadmin' },
+    action: text(action, '/action') ?? '',
+    resource: { type: type ?? '', id: '' },
+    ...(crossTenant === true && role !== undefined ? { crossTenant } : {}),
+  };
+  const [ownId, ownTime] = [text(id, '/id'), text(timestamp, '/timestamp')];
+  const withTime = {
+    ...judged,
+    ...(ownId ? { id: ownId } : {}),
+    ...(ownTime ? { timestamp: ownTime } : {}),
+  };
+  return ruleProblems(withTime, context).filter(({ path }) => !named.has(path));
 }
 
 function jsonProblems(raw: unknown): FieldProblem[] {

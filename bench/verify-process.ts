@@ -1,0 +1,11 @@
+import { verifyBundle } from '../packages/cli/src/bundle/verify-bundle.ts';
+import { noProgress } from '../packages/cli/src/verify/log-source.ts';
+
+// Started by bench/verify.ts: verifies a bundle and prints what that took.
+const [folder = ''] = process.argv.slice(2);
+const before = process.cpuUsage();
+const report = await verifyBundle(folder, { vkeys: [], plan: null, progress: noProgress });
+const { user, system } = process.cpuUsage(before);
+const { seconds, result } = report;
+const memory = process.resourceUsage().maxRSS * 1024;
+process.stdout.write(JSON.stringify({ seconds, cpu: (user + system) / 1e6, memory, result }));

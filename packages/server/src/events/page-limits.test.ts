@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, expect, test } from 'vitest';
+import { eventOf, testService } from '../testing/service.ts';
+
+const service = await testService({ RATE_LIMIT_PER_MINUTE: '6' });
+afterAll(() => service.close());
+
+test('a numbered page that would outgrow 8 MiB is refused, so that no number skips an event', async () => {
+  const { key } = await service.tenant();
+  const resource = { type: 'ivr', id: randomUUID() };
+  const state = { text: 'x'.repeat(250_000) };
+  const large = () => eventOf({ resource, before: state, after: { ...state, changed: true } });
+  for (let batch = 0; batch < 2; batch++) {
+    const body = { events: Array.from({ length: 10 }, large) };
+    await service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body });
+  }
+  const url = `/api/audit-logs?include=state&resource_id=${resource.id}`;
+  const numbered = await service.call({ url: `${url}&limit=20&page=1`, key });
+  expect(numbered.status).toBe(400);
+  expect(numbered.body.detail).toContain('cursor');
+  const fitting = await service.call({ url: `${url}&limit=10&page=2`, key });
+  expect(fitting.body.data).toHaveLength(10);
+  const first = await service.call({ url: `${url}&limit=20`, key });
+  const next = `${url}&limit=20&cursor=${first.body.pagination.nextCursor}`;
+  const second = await service.call({ url: next, key });
+  const ids = [...first.body.data, ...second.body.data].map(({ id }: { id: string }) => id);
+  expect(new Set(ids).size).toBe(20);
+});
+
+test.each(['GET', 'HEAD'] as const)(
+  '%s counts as a read: beyond the limit it is refused',
+  async (method) => {
+    const { key } = await service.tenant();
+    const statuses: number[] = [];
+    for (let read = 0; read < 7; read++) {
+      statuses.push((await service.call({ method, url: '/api/audit-logs?limit=1', key })).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429]);
+  },
+);
+
+test('what is wrong with the shape and what breaks a rule is told in one answer', async () => {
+  const { key } = await service.tenant();
+  const body = eventOf({
+    colour: 'red',
+    timestamp: new Date(service.clock.now + 3_600_000).toISOString(),
+    action: 'heartbeat',
+    crossTenant: true,
+  });
+  const answer = await service.call({ method: 'POST', url: '/api/audit-logs', key, body });
+  expect(answer.status).toBe(422);
+  const codes = answer.body.errors.map(({ code }: { code: string }) => code).sort();
+  expect(codes).toEqual([
+    'cross_tenant_mismatch',
+    'not_recordable',
+    'timestamp_in_future',
+    'unknown_field',
+  ]);
+});
