@@ -52,6 +52,8 @@ function openPool(url: string, role: string, size: number, onIdleError: (e: Erro
     ]),
     max: size,
     types,
+    // Queries that do not wait for each other's answer travel together: BEGIN with the first one.
+    pipeline: true,
     connectionTimeoutMillis: 5_000,
     // Later than the server's own limit: for a server that is stopped or cut off without a word.
     query_timeout: 12_000,
@@ -140,8 +142,11 @@ async function transaction<T>(
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    await client.query(begin);
+    // Not awaited yet: its answer comes with that of the first query. Nothing is believed before it.
+    const begun = client.query(begin);
+    begun.catch(() => {}); // told below, or by the queries behind it
     const result = await work(client);
+    await begun;
     const { command } = await client.query('COMMIT');
     // What failed unnoticed turns COMMIT into a rollback that reports no error.
     if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);

@@ -1,9 +1,11 @@
-import { createReadStream, existsSync, readFileSync } from 'node:fs';
+import type { Hash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FormatError, type RetentionRecord, retentionRecordsOf } from '@indelible/protocol';
 import { UsageError } from '../exit-codes.ts';
-import type { BodyChunk } from '../verify/log-bodies.ts';
+import { type BodyChunk, bodyLineBytesMax } from '../verify/log-bodies.ts';
 import type { TileSource } from '../verify/log-source.ts';
+import { lineBlocks } from './line-blocks.ts';
 import { bundleFiles } from './manifest.ts';
 
 /** The files of a bundle, for whoever verifies it. Nothing outside the folder is ever read. */
@@ -17,6 +19,10 @@ export class BundleFiles implements TileSource {
     this.folder = folder;
     if (existsSync(join(folder, bundleFiles.manifest))) return;
     throw new UsageError(`${folder} is no bundle: it has no ${bundleFiles.manifest}`);
+  }
+
+  has(name: string): boolean {
+    return existsSync(join(this.folder, name));
   }
 
   /** The bytes of a file, or null where there is none. */
@@ -33,12 +39,13 @@ export class BundleFiles implements TileSource {
     return this.read(path);
   }
 
-  /** The body lines; nothing when the file is not there. */
-  async *bodies(): AsyncGenerator<BodyChunk, void, undefined> {
+  /** The body lines, hashed as they are read; nothing when the file is not there. */
+  async *bodies(digest: Hash): AsyncGenerator<BodyChunk, void, undefined> {
+    if (!this.has(bundleFiles.events)) return;
     const path = join(this.folder, bundleFiles.events);
-    if (!existsSync(path)) return;
-    for await (const bytes of createReadStream(path, { highWaterMark: 1 << 20 })) {
-      yield { bytes: bytes as Buffer, cutoffMs: null };
+    for (const bytes of lineBlocks(path, bodyLineBytesMax)) {
+      digest.update(bytes);
+      yield { bytes, cutoffMs: null };
     }
   }
 

@@ -1,12 +1,23 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
+import { createHash, hash } from 'node:crypto';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+
+const chunkBytes = 1 << 20;
 
 /** SHA-256 of a file in hexadecimal; of any size, in little memory. */
-export async function fileDigest(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
-  return hash.digest('hex');
+export function fileDigest(path: string): string {
+  // Of tiles there are thousands, each of a few KiB: a stream would cost more than the hashing.
+  if (statSync(path).size <= chunkBytes) return hash('sha256', readFileSync(path), 'hex');
+  const digest = createHash('sha256');
+  const buffer = Buffer.alloc(chunkBytes);
+  const fd = openSync(path, 'r');
+  try {
+    for (let read = readSync(fd, buffer); read > 0; read = readSync(fd, buffer)) {
+      digest.update(buffer.subarray(0, read));
+    }
+    return digest.digest('hex');
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** A line of SHA256SUMS, as `sha256sum` writes and checks it; without its newline. */

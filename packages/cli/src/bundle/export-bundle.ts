@@ -52,7 +52,7 @@ export async function exportBundle(
     await writeEntries(client, part, { signed, findings, progress });
     await writeEvents(client, part, { checkpoint: signed.checkpoint, withheld, progress });
     const plan = await planOf(client, tenantId);
-    const manifest = await writeRest(part, { tenantId, withheld, signed, plan });
+    const manifest = writeRest(part, { tenantId, withheld, signed, plan });
     part.finish();
     return { manifest, findings };
   } finally {
@@ -125,7 +125,7 @@ async function planOf(client: IndelibleClient, tenantId: string): Promise<Plan |
 
 type Told = Pick<Manifest, 'tenantId' | 'withheld' | 'plan'> & { signed: SignedCheckpoint };
 
-async function writeRest(part: PartFolder, { signed, ...told }: Told): Promise<Manifest> {
+function writeRest(part: PartFolder, { signed, ...told }: Told): Manifest {
   const { origin, size } = signed.checkpoint;
   const { cutoffMs, events } = part.done;
   const manifest = {
@@ -141,7 +141,7 @@ async function writeRest(part: PartFolder, { signed, ...told }: Told): Promise<M
   } as const;
   part.write(bundleFiles.readme, readmeText(manifest));
   part.write(bundleFiles.retention, '[]\n');
-  const whole = { ...manifest, sha256: await writeSums(part, size) };
+  const whole = { ...manifest, sha256: writeSums(part, size) };
   part.write(bundleFiles.manifest, `${JSON.stringify(whole, null, 1)}\n`);
   return whole;
 }

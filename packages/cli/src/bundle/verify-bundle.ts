@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Findings, FormatError, type Plan, parseTimestamp } from '@indelible/protocol';
 import { type AllFindings, addDamage, createAllFindings } from '../verify/damage.ts';
 import { EntryFile } from '../verify/entry-file.ts';
@@ -8,7 +9,7 @@ import { compareWithPlan } from '../verify/plan-comparison.ts';
 import { eventIdAt, type Outcome, type Report, reportOf } from '../verify/report.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import { BundleFiles } from './bundle-files.ts';
-import { checkFiles } from './check-files.ts';
+import { checkFiles, compareDigest } from './check-files.ts';
 import { bundleFiles, type Manifest, parseManifest } from './manifest.ts';
 
 /** Something more that is held against a bundle: a table, a receipt. */
@@ -86,14 +87,19 @@ async function verifyFiles(run: Run): Promise<Verified> {
   const { progress, check } = options;
   const log = { checkpoint: signed.checkpoint, findings, file, progress };
   const { tiles, differs } = await readEntries({ ...log, source: bundle, earlier: [] });
+  const digest = createHash('sha256');
   const bodies = await readBodies({
     ...log,
-    chunks: bundle.bodies(),
+    chunks: bundle.bodies(digest),
     tenantId: manifest.tenantId.toLowerCase(),
     records: retentionOf(bundle, manifest, findings),
     beyondCheckpoint: 'finding',
     ...(check?.onLine ? { onLine: check.onLine } : {}),
   });
+  const { events } = bundleFiles;
+  if (bundle.has(events)) {
+    compareDigest(events, digest.digest('hex'), manifest.sha256[events], findings);
+  }
   compareWithPlan(options.plan ?? manifest.plan, bodies.latestCutoffMs, findings);
   const more = await check?.finish({ manifest, file, findings, progress });
   return {

@@ -14,16 +14,21 @@ import type { Report } from '../verify/report.ts';
 import { SeenCheckpoints } from '../verify/seen-checkpoints.ts';
 import { type TenantOptions, verifyTenant } from '../verify/verify-tenant.ts';
 
+interface Tenant {
+  id: string;
+  key: string;
+}
+
 /** A service with one tenant whose log has something of everything, and somebody who verifies it. */
 export interface VerifiedService {
   service: TestService;
   url: string;
-  tenant: { id: string; key: string };
+  tenant: Tenant;
   client: IndelibleClient;
   /** A folder of this test alone; what the verifying machine keeps is in `state`. */
   folder: string;
   /** As `indelible verify <tenant>`; another `machine` has seen nothing before. */
-  verify(options?: Partial<TenantOptions>, machine?: string): Promise<Report>;
+  verify(options?: Partial<TenantOptions> & { of?: Tenant }, machine?: string): Promise<Report>;
   close(): Promise<void>;
 }
 
@@ -32,21 +37,21 @@ export async function verifiedService(): Promise<VerifiedService> {
   const url = await service.app.http.listen({ port: 0 });
   const tenant = await service.tenant();
   const folder = mkdtempSync(join(tmpdir(), 'indelible-verified-'));
-  const client = createClient({ url, key: tenant.key, tenantId: tenant.id, attempts: 1 });
+  const clientOf = ({ id, key }: Tenant) => createClient({ url, key, tenantId: id, attempts: 1 });
   await recordVariety(service, tenant);
   await service.app.checkpoints.tick();
   return {
     service,
     url,
     tenant,
-    client,
+    client: clientOf(tenant),
     folder,
-    verify: (options = {}, machine = 'state') =>
-      verifyTenant(client, {
-        tenantId: tenant.id,
+    verify: ({ of = tenant, ...options } = {}, machine = 'state') =>
+      verifyTenant(clientOf(of), {
+        tenantId: of.id,
         vkeys: [],
         plan: null,
-        seen: new SeenCheckpoints(join(folder, machine), tenant.id),
+        seen: new SeenCheckpoints(join(folder, machine), of.id),
         reopened: false,
         progress: noProgress,
         ...options,
@@ -59,7 +64,7 @@ export async function verifiedService(): Promise<VerifiedService> {
 }
 
 /** Five months of events, some with states, and operators' reads: two full tiles and a tail. */
-async function recordVariety(service: TestService, { id, key }: { id: string; key: string }) {
+async function recordVariety(service: TestService, { id, key }: Tenant) {
   await recordAll(service, key, poolEvents(500, service.clock.now, 150));
   const { now } = service.clock;
   const states = Array.from({ length: 60 }, (_, index) =>

@@ -1,0 +1,32 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+
+const lineFeed = 0x0a;
+
+/**
+ * The bytes of a file in blocks that end with a line, but for the last. One buffer serves for all of
+ * them: a block is good until the next. A line longer than `lineBytesMax` is cut.
+ */
+export function* lineBlocks(
+  path: string,
+  lineBytesMax: number,
+  blockBytes = 1 << 18,
+): Generator<Buffer, void, undefined> {
+  const fd = openSync(path, 'r');
+  try {
+    let buffer = Buffer.alloc(blockBytes);
+    let kept = 0;
+    for (;;) {
+      const filled = kept + readSync(fd, buffer, { offset: kept });
+      if (filled === kept) break;
+      const end = buffer.lastIndexOf(lineFeed, filled - 1) + 1;
+      const whole = end === 0 && filled >= lineBytesMax ? filled : end;
+      if (whole > 0) yield buffer.subarray(0, whole);
+      buffer.copyWithin(0, whole, filled);
+      kept = filled - whole;
+      if (kept === buffer.length) buffer = Buffer.concat([buffer], 2 * buffer.length);
+    }
+    if (kept > 0) yield buffer.subarray(0, kept);
+  } finally {
+    closeSync(fd);
+  }
+}

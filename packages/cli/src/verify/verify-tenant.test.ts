@@ -1,0 +1,123 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { formatVerifierKey } from '@indelible/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { recordAll } from '../../../server/src/testing/event-pool.ts';
+import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
+import { runCli } from '../testing/run-cli.ts';
+import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { sha } from './hashing.ts';
+import { reportText } from './report-text.ts';
+
+let log: VerifiedService;
+let env: Record<string, string>;
+beforeAll(async () => {
+  log = await verifiedService();
+  env = { INDELIBLE_URL: log.url, INDELIBLE_API_KEY: log.tenant.key, XDG_STATE_HOME: log.folder };
+});
+afterAll(() => log.close());
+
+test('the command says what was checked, against what, what follows and what does not', async () => {
+  const { status, stdout, stderr } = await runCli(['verify', log.tenant.id], { env });
+  expect([status, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^The log of tenant [0-9a-f-]{36}, against the checkpoint\n/);
+  expect(stdout).toMatch(/\n {2}size {9}567 entries\n {2}root {9}[A-Za-z0-9+/]{43}=\n/);
+  expect(stdout).toMatch(/\n {2}signed by {4}localhost\/l\/[0-9a-f]{32}\+[0-9a-f]{8}\+/);
+  expect(stdout).toContain('a key that the service itself states: pin it with --vkey');
+  expect(stdout).toContain('none: this machine verifies this log for the first time');
+  expect(stdout).toContain('567 events that are what was logged');
+  expect(stdout).toMatch(/\nINTACT: Against checkpoint localhost\/l\/\S+ of size 567: /);
+  expect(stdout).toMatch(/\nIt follows\n/);
+  expect(stdout).toMatch(/\nIt does not follow\n {2}- That the events tell the truth/);
+});
+
+test('the checkpoint is kept for this user alone, and the next run is held against it', async () => {
+  const folder = join(log.folder, 'indelible', 'checkpoints');
+  const kept = join(folder, `${log.tenant.id}.json`);
+  expect([statSync(folder).mode & 0o777, statSync(kept).mode & 0o777]).toEqual([0o700, 0o600]);
+  const [{ note }] = JSON.parse(readFileSync(kept, 'utf8')).checkpoints;
+  const { stdout } = await runCli(['verify', log.tenant.id, '--json'], { env });
+  const report = JSON.parse(stdout);
+  expect(report.checkpoint.note).toBe(note);
+  expect(report.seenBefore).toMatchObject({ size: 567 });
+  expect(report.follows).toContainEqual(expect.stringContaining('The first 567 of them are those'));
+});
+
+test('events that are newer than the checkpoint are counted, held against their entries, and not claimed', async () => {
+  await recordAll(log.service, log.tenant.key, [eventOf(), eventOf(), eventOf()]);
+  const report = await log.verify();
+  expect(report).toMatchObject({ result: 'intact', checkpoint: { size: 567 } });
+  expect(report.checked).toMatchObject({ bodies: { newer: 3 }, newer: { events: 3, size: 570 } });
+  expect(report.doesNotFollow).toContain('Anything about 3 events recorded since.');
+  expect(reportText(report)).toContain('3 events recorded since: each has its entry, up to 570');
+});
+
+test('a log of few events is verified like any other', async () => {
+  const small = await log.service.tenant();
+  await log.service.app.checkpoints.onDemand();
+  expect(await log.verify({ of: small })).toMatchObject({
+    result: 'intact',
+    checked: { entries: 2 },
+  });
+});
+
+test('an operator must say why, and the log then has all these reads as well', async () => {
+  const operator = { ...env, INDELIBLE_API_KEY: platformKey };
+  const refused = await runCli(['verify', log.tenant.id], { env: operator });
+  expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('reason_required')]);
+  const args = ['verify', log.tenant.id, '--reason', 'audit 2026', '--json'];
+  const { status, stdout, stderr } = await runCli(args, { env: operator });
+  expect(status).toBe(0);
+  expect(stderr).toContain('each call is recorded in the log of the tenant');
+  expect(JSON.parse(stdout)).toMatchObject({ result: 'intact' });
+});
+
+test("another tenant's key, a service that is away and a wrong subject are not findings", async () => {
+  const { key } = await log.service.tenant();
+  const other = await runCli(['verify', log.tenant.id], {
+    env: { ...env, INDELIBLE_API_KEY: key },
+  });
+  expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('another tenant')]);
+  const away = { ...env, INDELIBLE_URL: 'http://127.0.0.1:9' };
+  expect((await runCli(['verify', log.tenant.id], { env: away })).status).toBe(3);
+  for (const args of [
+    [],
+    ['nothing'],
+    [log.tenant.id, '--action', 'update'],
+    [log.tenant.id, '--vkey', 'x'],
+  ]) {
+    expect((await runCli(['verify', ...args], { env })).status, args.join()).toBe(2);
+  }
+});
+
+test('a pinned key is the only one that counts', async () => {
+  const { checkpoint } = await log.verify();
+  const [vkey = ''] = checkpoint?.signedBy ?? [];
+  const pinned = await log.verify({ vkeys: [vkey] });
+  expect(pinned).toMatchObject({ result: 'intact', checkpoint: { keysFrom: 'pinned' } });
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const raw = new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }).subarray(-32));
+  const other = formatVerifierKey(sha, checkpoint?.origin ?? '', raw);
+  const report = await log.verify({ vkeys: [other] });
+  expect(report).toMatchObject({ result: 'damaged', checkpoint: null, firstDamage: null });
+  expect(report.findings.byCode).toEqual({ unknown_key: 1 });
+});
+
+test('expired events are accounted for by the cutoff the service states, and by no other plan', async () => {
+  const { service } = log;
+  const starter = await service.tenant('Starter');
+  await recordAll(service, starter.key, [eventOf(), eventOf()]);
+  service.clock.now += 40 * 86_400_000;
+  await recordAll(service, starter.key, [eventOf()]);
+  await service.app.checkpoints.tick();
+  const report = await log.verify({ of: starter });
+  const cutoff = new Date(service.clock.now - 30 * 86_400_000).toISOString();
+  expect(report).toMatchObject({ result: 'intact', cutoff });
+  expect(report.checked.bodies).toMatchObject({ intact: 1, expired: 4 });
+  expect(reportText(report)).toContain(
+    `4 entries without event: all from before the cutoff ${cutoff}`,
+  );
+  const promised = await log.verify({ of: starter, plan: 'Pro' });
+  expect(promised.findings.byCode).toEqual({ retention_exceeded: 1 });
+});
