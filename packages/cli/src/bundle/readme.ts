@@ -24,7 +24,10 @@ with everything that is needed to verify it without asking that service.
 
 ${hidden}
 ${older}
+${contents}${limits}`;
+}
 
+const contents = `
 
 WHAT IS IN IT
 
@@ -62,7 +65,9 @@ and any program that verifies C2SP checkpoints and tiles (signed notes with Ed25
 RFC 6962 with SHA-256) can check the signature and the tree over the entries. How an event
 becomes an entry is described in the documentation of the service ("Log format").
 
+`;
 
+const limits = `
 WHAT IT PROVES, AND WHAT NOT
 
 If it verifies, then the entries are exactly those the checkpoint was signed over, in their
@@ -75,4 +80,3 @@ hash) with that of somebody else who holds one.
 It says nothing of events recorded after the checkpoint, and of expired events only that
 they were there.
 `;
-}

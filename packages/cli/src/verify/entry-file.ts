@@ -28,7 +28,9 @@ export class EntryFile {
 
   /** The entry at `sequence`, below `size`; the bytes are good until the next call. */
   at(sequence: number): Uint8Array {
-    if (!(sequence < this.#size)) throw new RangeError(`entry ${sequence} has not been kept`);
+    if (!Number.isInteger(sequence) || sequence < 0 || sequence >= this.#size) {
+      throw new RangeError(`entry ${sequence} has not been kept`);
+    }
     // Bodies come nearly in the order of the log, so that one block serves many of them.
     const index = Math.floor(sequence / blockEntries);
     if (index !== this.#blockIndex) {

@@ -10,8 +10,8 @@ import {
   forgetCheckpoint,
   hasSurplus,
   type LogRecord,
-  lastRound,
   resumeAfter,
+  stopLogs,
 } from './reopen.store.ts';
 import { readRound, roundName } from './round.ts';
 import { appendLogs, planEntries } from './store.ts';
@@ -48,7 +48,7 @@ interface Published {
  * without any contradiction nothing changes.
  */
 export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<ReopenedLog[]> {
-  const { last, unknown } = await unknownRounds(deps.objects, await lastRound(tx));
+  const { last, unknown } = await unknownRounds(deps.objects, await stopLogs(tx));
   // First, because nothing can be recorded before; it holds only if everything below succeeds.
   await resumeAfter(tx, last);
   const reopened: ReopenedLog[] = [];

@@ -4,9 +4,11 @@ import { type LogHead, lockHeads } from './store.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-/** The last round the database knows, locked: no process signs while logs are reopened. */
-export async function lastRound(tx: WriterTx): Promise<number> {
+/** Keeps every process from signing and recording until the transaction ends; returns the last round. */
+export async function stopLogs(tx: WriterTx): Promise<number> {
   const { rows } = await tx.query<{ round: number }>('SELECT round FROM log_rounds FOR UPDATE');
+  // Where nobody has found the contradiction yet, recording goes on while a log is made anew.
+  await tx.query('LOCK TABLE log_heads IN EXCLUSIVE MODE');
   return rows[0]?.round ?? 0;
 }
 

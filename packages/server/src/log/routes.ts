@@ -157,7 +157,12 @@ function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
         tags,
         summary: 'A tile of hashes or of entries',
         description: 'C2SP tlog-tiles: `tile/<L>/<N>[.p/<W>]` and `tile/entries/<N>[.p/<W>]`.',
-        params: Type.Object({ ...LogParams.properties, '*': Type.String() }),
+        params: Type.Object({
+          ...LogParams.properties,
+          '*': Type.String({
+            description: '`<L>/<N>[.p/<W>]` or `entries/<N>[.p/<W>]`, as it is.',
+          }),
+        }),
         headers: operatorHeaders,
         response: {
           200: {

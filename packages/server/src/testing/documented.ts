@@ -61,7 +61,10 @@ function operationOf(app: FastifyInstance, method: string, path: string): Operat
   if (exact) return exact;
   const found = [...operations].find(([key]) => {
     const [verb, template = ''] = key.split(' ');
-    return verb === method && new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path);
+    return (
+      verb === method &&
+      new RegExp(`^${template.replace('{*}', '.+').replace(/\{\w+\}/g, '[^/]+')}$`).test(path)
+    );
   });
   return found?.[1];
 }

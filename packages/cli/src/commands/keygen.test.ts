@@ -1,0 +1,35 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { openSigner } from '../../../server/src/signer.ts';
+import { runCli } from '../testing/run-cli.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-keygen-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('a key is made for its owner alone, and the service can sign with it', async () => {
+  const file = join(folder, 'signing-key.pem');
+  const { status, stdout } = await runCli(['keygen', file, '--json']);
+  expect(status).toBe(0);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const pem = readFileSync(file, 'utf8');
+  expect(pem).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
+  const spki = createPublicKey(createPrivateKey(pem)).export({ type: 'spki', format: 'der' });
+  const publicKey = spki.subarray(-32).toString('base64');
+  expect(JSON.parse(stdout)).toEqual({ file, publicKey });
+  expect(await openSigner(file, false).publicKey()).toEqual(new Uint8Array(spki.subarray(-32)));
+});
+
+test('a key that exists is never written over', async () => {
+  const file = join(folder, 'kept.pem');
+  const made = await runCli(['keygen', file]);
+  expect(made.stdout).toMatch(/kept\.pem is made.*\npublic key \(Ed25519\): [A-Za-z0-9+/]{43}=\n$/);
+  const before = readFileSync(file, 'utf8');
+  const again = await runCli(['keygen', file]);
+  expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('it exists already')]);
+  expect(readFileSync(file, 'utf8')).toBe(before);
+  const nowhere = await runCli(['keygen', join(folder, 'no', 'where.pem')]);
+  expect([nowhere.status, nowhere.stderr]).toEqual([2, expect.stringContaining('cannot be made')]);
+});

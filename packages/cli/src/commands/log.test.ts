@@ -1,0 +1,48 @@
+import { afterAll, expect, test } from 'vitest';
+import { platformKey, testService } from '../../../server/src/testing/service.ts';
+import { runCli } from '../testing/run-cli.ts';
+
+const service = await testService();
+afterAll(() => service.close());
+
+const env = {
+  DATABASE_URL: service.servingUrl,
+  DATABASE_OWNER_URL: service.ownerUrl,
+  DATA_DIR: service.dataDir,
+  PLATFORM_API_KEY: platformKey,
+};
+const reopen = (...args: string[]) => runCli(['log', 'reopen', ...args], { env });
+
+test('logs are not reopened without --yes, nor while they hold what was published of them', async () => {
+  await service.tenant();
+  await service.app.checkpoints.tick();
+  const asked = await reopen();
+  expect([asked.status, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+  const { status, stdout } = await reopen('--yes');
+  expect([status, stdout]).toEqual([
+    0,
+    'every log holds what was published of it: nothing is changed\n',
+  ]);
+});
+
+test('a log that has lost what was published goes on under another name, and both are told', async () => {
+  const tenant = await service.tenant();
+  await service.app.checkpoints.tick();
+  const row = `tenant_id = '${tenant.id}'`;
+  await service.owner.query(`DELETE FROM log_tail WHERE ${row} AND sequence = 1`);
+  const { status, stdout } = await reopen('--yes', '--json');
+  expect(status).toBe(0);
+  const { reopened } = JSON.parse(stdout);
+  expect(reopened).toMatchObject([{ tenantId: tenant.id, size: 1, publishedSize: 2 }]);
+  const again = await reopen('--yes');
+  expect(again.stdout).toMatch(/nothing is changed/);
+});
+
+test('a wrong environment is wrong usage, and a database that is away a finding', async () => {
+  const wrong = await runCli(['log', 'reopen', '--yes'], { env: { ...env, PORT: 'x' } });
+  expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('PORT')]);
+  const url = 'postgres://nobody@127.0.0.1:1/x';
+  const away = { ...env, DATABASE_URL: url, DATABASE_OWNER_URL: url };
+  const { status, stderr } = await runCli(['log', 'reopen', '--yes'], { env: away });
+  expect([status, stderr]).toEqual([1, expect.stringContaining('cannot be reopened')]);
+});

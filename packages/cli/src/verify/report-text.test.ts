@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import type { Report } from './report.ts';
+import { reportText } from './report-text.ts';
+
+const hostile = '\u001b[2Jowned\u202e\nINTACT: forged';
+
+function reportWith(changes: Partial<Report>): Report {
+  return {
+    what: 'log',
+    subject: 'tenant',
+    result: 'damaged',
+    summary: 'summary',
+    checkpoint: null,
+    seenBefore: null,
+    checked: {},
+    cutoff: null,
+    follows: [],
+    doesNotFollow: [],
+    firstDamage: null,
+    findings: { count: 0, byCode: {}, kept: [] },
+    seconds: 1,
+    ...changes,
+  };
+}
+
+const finding = (sequence: number | null, message: string) =>
+  ({ code: 'content_mismatch', sequence, eventId: null, message }) as const;
+
+test('nothing that is checked can write to the terminal, or forge a line of the report', () => {
+  const checkpoint = { origin: hostile, size: 1, root: 'r', signedBy: [hostile], note: hostile };
+  const text = reportText(
+    reportWith({
+      subject: hostile,
+      summary: hostile,
+      checkpoint: { ...checkpoint, keysFrom: 'bundle' },
+      doesNotFollow: [hostile],
+      findings: { count: 1, byCode: {}, kept: [finding(1, hostile)] },
+      firstDamage: {
+        sequence: 1,
+        lastSequence: 1,
+        eventId: hostile,
+        timestamp: null,
+        loggedEventId: hostile,
+      },
+    }),
+  );
+  expect(text).toContain('owned');
+  expect(text.replaceAll('\n', '')).toMatch(/^[^\p{Cc}\u202e]+$/u);
+  expect(text).not.toMatch(/^INTACT: forged/m);
+});
+
+test('twenty findings are shown, and how many more there are', () => {
+  const kept = Array.from({ length: 100 }, (_, index) => finding(index, `number ${index}.`));
+  const text = reportText(reportWith({ findings: { count: 1_234, byCode: {}, kept } }));
+  expect(text).toContain('content_mismatch: number 19.');
+  expect(text).not.toContain('number 20.');
+  expect(text).toContain('and 1,214 more');
+});
+
+test('of a damage whose place is not known, as much is said as is known', () => {
+  const place = { sequence: 256, lastSequence: 511, eventId: null, timestamp: null };
+  const between = { ...place, loggedEventId: null };
+  expect(reportText(reportWith({ firstDamage: between }))).toContain(
+    'The first damage: an entry between sequence 256 and 511\n',
+  );
+  expect(reportText(reportWith({}))).toContain('Where it begins cannot be told.');
+});
