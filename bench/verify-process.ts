@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { verifyBundle } from '../packages/cli/src/bundle/verify-bundle.ts';
 import { noProgress } from '../packages/cli/src/verify/log-source.ts';
 
@@ -7,5 +8,7 @@ const before = process.cpuUsage();
 const report = await verifyBundle(folder, { vkeys: [], plan: null, progress: noProgress });
 const { user, system } = process.cpuUsage(before);
 const { seconds, result } = report;
-const memory = process.resourceUsage().maxRSS * 1024;
+// Not resourceUsage(), whose peak begins with that of the process that started this one.
+const [, peak] = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+const memory = Number(peak) * 1024;
 process.stdout.write(JSON.stringify({ seconds, cpu: (user + system) / 1e6, memory, result }));

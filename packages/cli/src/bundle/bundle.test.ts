@@ -11,6 +11,7 @@ import { runCli } from '../testing/run-cli.ts';
 import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
 import { sha } from '../verify/hashing.ts';
 import { noProgress } from '../verify/log-source.ts';
+import { reportText } from '../verify/report-text.ts';
 import { exportBundle } from './export-bundle.ts';
 
 let log: VerifiedService;
@@ -96,6 +97,11 @@ test('an event that was removed, added, altered or repeated is found, and named'
   expect(altered.findings.byCode).toEqual({ content_mismatch: 1 });
   expect(altered.firstDamage).toMatchObject({ sequence, eventId });
   const forgedId = `${eventId.slice(0, -1)}${eventId.endsWith('0') ? '1' : '0'}`;
+  const text = reportText(altered);
+  expect(text).toContain(`\nThe first damage: sequence ${sequence}, ${eventId}, of `);
+  expect(text).toContain(
+    `\n  - content_mismatch: event ${eventId}, sequence ${sequence}, is not as`,
+  );
   const added = await withEvents((all) => [...all, line.replace(eventId, forgedId)]);
   expect(added.findings.byCode).toEqual({ other_event: 1 });
   expect(added.firstDamage).toMatchObject({ sequence, eventId: forgedId, loggedEventId: eventId });

@@ -11,7 +11,12 @@ const path = join(folder, 'lines');
 
 function blocksOf(text: string, lineBytesMax: number, blockBytes: number): string[] {
   writeFileSync(path, text);
-  return [...lineBlocks(path, lineBytesMax, blockBytes)].map((block) => block.toString('latin1'));
+  const blocks: string[] = [];
+  // A block is good until the next: its text must be taken at once.
+  for (const block of lineBlocks(path, lineBytesMax, blockBytes)) {
+    blocks.push(block.toString('latin1'));
+  }
+  return blocks;
 }
 
 test('blocks are the file, and each but the last ends with a line', () => {

@@ -45,6 +45,10 @@ export interface BundleOptions {
  * else is wrong is in the report.
  */
 export async function verifyBundle(folder: string, options: BundleOptions): Promise<Report> {
+  return verifyFolder(folder, options).finally(() => options.check?.close());
+}
+
+async function verifyFolder(folder: string, options: BundleOptions): Promise<Report> {
   const startedAt = performance.now();
   const findings = createAllFindings();
   const bundle = new BundleFiles(folder);
@@ -64,7 +68,6 @@ export async function verifyBundle(folder: string, options: BundleOptions): Prom
     return reportOf({ ...about, ...outcome, signed, checked });
   } finally {
     file.close();
-    options.check?.close();
   }
 }
 

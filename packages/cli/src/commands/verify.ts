@@ -91,7 +91,7 @@ function vkeyArgument(text: string, before: string[] = []): string[] {
   return [...before, text];
 }
 
-function verify(
+async function verify(
   subject: string | undefined,
   options: VerifyOptions,
   env: Environment,

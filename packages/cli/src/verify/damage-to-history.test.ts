@@ -120,3 +120,16 @@ test('what this machine has seen is not forgotten when its file is damaged', asy
   writeFileSync(join(log.folder, 'state', `${log.tenant.id}.json`), '{"checkpoints":[{"no');
   await expect(log.verify()).rejects.toThrow(/what this machine has seen before, cannot be read/);
 });
+
+test('damage is found and named although the service can prove nothing any more', async () => {
+  await grow(1);
+  const tile = `${own} AND level = 0 AND index = 1`;
+  await log.service.owner.query(`UPDATE log_tiles SET hash = sha256('x') WHERE ${tile}`);
+  const changed = await log.verify();
+  expect(changed.findings.byCode).toEqual({ inconsistent: 1, tile_mismatch: 1 });
+  expect(changed.firstDamage).toMatchObject({ sequence: 256, lastSequence: 511 });
+  await log.service.owner.query(`DELETE FROM log_tiles WHERE ${tile}`);
+  const missing = await log.verify();
+  expect(missing.findings.byCode).toMatchObject({ inconsistent: 1, missing_entries: 2 });
+  expect(missing.firstDamage).toMatchObject({ sequence: 256, lastSequence: 256 });
+});

@@ -1,3 +1,4 @@
+import { sizedCheckpoint } from '@indelible/protocol';
 import { aligned, grouped, visible } from '../text.ts';
 import type { Checked, FirstDamage, Report } from './report.ts';
 
@@ -79,10 +80,13 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
   return lines;
 }
 
-function findingsText({ firstDamage, findings }: Report): string {
+function findingsText({ checkpoint, firstDamage, findings }: Report): string {
   const first = firstDamage === null ? 'Where it begins cannot be told.' : placeText(firstDamage);
   const shown = findings.kept.slice(0, shownMax);
-  const lines = shown.map(({ code, message }) => `${code}: ${message}`);
+  // Which checkpoint it is against has been said at the top.
+  const named = checkpoint && sizedCheckpoint({ ...checkpoint, root: new Uint8Array() });
+  const against = named === null ? '' : `Against ${named}: `;
+  const lines = shown.map(({ code, message }) => `${code}: ${message.replace(against, '')}`);
   const more = findings.count - shown.length;
   if (more > 0) lines.push(`and ${grouped(more)} more (--json shows up to 100)`);
   return `${first}\n\n${section('Found', lines)}`;
@@ -96,7 +100,7 @@ function placeText(place: FirstDamage): string {
   const event = eventId ?? 'an event whose id is not known';
   const of = timestamp === null ? '' : `, of ${timestamp}`;
   const logged = loggedEventId === null ? '' : `; logged there: ${loggedEventId}`;
-  return `The first damage: sequence ${sequence}, ${event}${of}${logged}`;
+  return visible(`The first damage: sequence ${sequence}, ${event}${of}${logged}`);
 }
 
 function section(title: string, lines: readonly string[]): string {

@@ -49,7 +49,7 @@ export class SeenCheckpoints {
       const { checkpoints } = JSON.parse(readFileSync(this.#path, 'utf8')) as Kept;
       return checkpoints.map(({ note, seenAt }) => ({ note, seenAt, checkpoint: textOf(note) }));
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+      if (isAbsent(error)) return [];
       throw new FindingError(
         `${this.#path}, which tells what this machine has seen before, cannot be read ` +
           `(${reasonOf(error)}); move it away to begin anew`,
@@ -77,6 +77,11 @@ export class SeenCheckpoints {
 
 function textOf(note: string): Checkpoint {
   return parseCheckpoint(parseNote(note).text);
+}
+
+function isAbsent(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ENOENT' || code === 'ENOTDIR';
 }
 
 function reasonOf(error: unknown): string {

@@ -4,6 +4,7 @@ import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 import { headBelow } from './newer-events.ts';
 import type { SeenCheckpoint } from './seen-checkpoints.ts';
+import { nullWhenFailed } from './service-log.ts';
 
 export interface SeenWanted {
   client: IndelibleClient;
@@ -42,7 +43,7 @@ async function compareWithLast({ client, shown, findings }: SeenWanted, last: Ch
 
 /** Without a path nothing is shown to be consistent. */
 async function consistencyPath(client: IndelibleClient, first: number, second: number) {
-  const proof = await client.log.consistency(first, second);
+  const proof = await client.log.consistency(first, second).catch(nullWhenFailed);
   const path = proof?.path.map((hash) => parseHex(hash)) ?? [];
   return path.some((hash) => hash === null) ? [] : path.filter((hash) => hash !== null);
 }

@@ -49,3 +49,12 @@ export function serviceTiles(
   // The lowest hash tiles are made of the entries when they are asked for: they could not differ.
   return { tile: (path) => client.log.tile(logId, path), tilesAtOnce: 8, lowestKeptLevel: 1 };
 }
+
+/**
+ * Null where the service fails instead of proving something: what it would prove it with may be
+ * damaged. Anything else is thrown, as when it is busy or away.
+ */
+export function nullWhenFailed(error: unknown): null {
+  if (error instanceof IndelibleError && error.status === 500) return null;
+  throw error;
+}

@@ -87,7 +87,15 @@ test('a receipt for what the log never came to hold is found', async () => {
   writeFileSync(path, JSON.stringify({ ...receipt, id, sequence: receipt.sequence + 9 }));
   expect((await verify()).findings.byCode).toEqual({ receipt_unproven: 1 });
   writeFileSync(path, JSON.stringify({ ...receipt, id, sequence: 3 }));
-  expect((await verify()).findings.byCode).toEqual({ receipt_mismatch: 1 });
+  expect((await verify()).findings.byCode).toEqual({ receipt_unproven: 1 });
+});
+
+test('a receipt is not taken for kept by a service that can prove nothing any more', async () => {
+  await recorded(6);
+  await log.service.app.checkpoints.onDemand();
+  const tile = `tenant_id = '${log.tenant.id}' AND level = 0 AND index = 1`;
+  await log.service.owner.query(`DELETE FROM log_tiles WHERE ${tile}`);
+  expect((await verify()).findings.byCode).toEqual({ receipt_unproven: 1 });
 });
 
 test('what is no answer to a recording call is wrong usage', async () => {

@@ -6,11 +6,8 @@ import {
   formatTimestamp,
   inclusionProof,
   leafHash,
-  parseEntryTile,
   parseEventProof,
   proofLimits,
-  tilePath,
-  tileWidth,
   uuidFromEventId,
   uuidTimeMs,
   verifyEventProof,
@@ -19,9 +16,10 @@ import {
 import type { BundleCheck } from '../bundle/verify-bundle.ts';
 import { addDamage, createAllFindings } from './damage.ts';
 import { sha } from './hashing.ts';
+import type { TileSource } from './log-source.ts';
 import { type Receipt, readReceipt } from './receipt.ts';
 import { type Report, reportOf } from './report.ts';
-import { keysFor, latestCheckpoint, logIdOf, serviceTiles } from './service-log.ts';
+import { keysFor, latestCheckpoint, logIdOf, nullWhenFailed, serviceTiles } from './service-log.ts';
 import { tileNodes } from './tile-nodes.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from './trusted-checkpoint.ts';
 
@@ -46,7 +44,7 @@ export async function verifyReceipt(
   const startedAt = performance.now();
   const receipt = readReceipt(path);
   const findings = createAllFindings();
-  const proof = await client.log.proof(receipt.id);
+  const proof = await client.log.proof(receipt.id).catch(nullWhenFailed);
   const run = { client, receipt, vkeys, findings };
   const judged = proof === null ? await judgeByEntry(run) : await judgeByProof(run, proof);
   return reportOf({
@@ -113,17 +111,17 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
     return { signed, follows: [] };
   }
   const source = serviceTiles(client, signed);
-  const path = await inclusionProof(sha, tileNodes(source, size), sequence, size);
   const leaf = Buffer.from(receipt.leafHash, 'hex');
-  if (!verifyInclusion(sha, { leafHash: leaf, index: sequence, size, path, root })) {
-    const found = await entryAt(source, sequence, size);
-    compare(findings, receipt, sequence, formatHex(leafHash(sha, found)));
+  const path = await pathOf(source, sequence, size);
+  if (!path || !verifyInclusion(sha, { leafHash: leaf, index: sequence, size, path, root })) {
+    const message = `The log does not lead from the promised leaf ${receipt.leafHash} at sequence ${sequence} to its root.`;
+    addDamage(findings, 'receipt_unproven', message, place);
     return { signed, follows: [] };
   }
   const cutoffMs = await cutoffOf(client, logIdOf(signed.checkpoint), eventId);
   const timeMs = uuidTimeMs(uuidFromEventId(eventId) ?? '');
   if (cutoffMs === null || timeMs >= cutoffMs) {
-    const message = `The log holds entry ${sequence}, but the service does not show event ${eventId}.`;
+    const message = `The log holds entry ${sequence}, but the service shows no event ${eventId} that can be proven.`;
     findings.add({ code: 'missing_body', message, ...place });
     return { signed, follows: [] };
   }
@@ -131,13 +129,14 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
   return { signed, follows: [kept(receipt), expired] };
 }
 
-async function entryAt(source: ReturnType<typeof serviceTiles>, sequence: number, size: number) {
-  const index = Math.floor(sequence / tileWidth);
-  const width = Math.min(tileWidth, size - index * tileWidth);
-  const bytes = await source.tile(tilePath('entries', index, width));
-  if (bytes === null) return new Uint8Array();
-  const at = (sequence - index * tileWidth) * 60;
-  return parseEntryTile(bytes, width).subarray(at, at + 60);
+/** The hashes from the entry to the root, or null where the tiles do not have them. */
+async function pathOf(source: TileSource, sequence: number, size: number) {
+  try {
+    return await inclusionProof(sha, tileNodes(source, size), sequence, size);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 /** What the service says its plan shows: it says so with any page of events. */
