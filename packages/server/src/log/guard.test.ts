@@ -131,6 +131,10 @@ test('while the logs stand still nothing is recorded, and callers learn why, but
     for (const logId of logIds) expect(body.detail).not.toContain(logId);
   }
   expect(await sizes(stoppedOwner)).toEqual(before);
+  // The one reason for all of them is not looked for event by event.
+  const { text } = await stopped.call({ url: '/metrics', key: null });
+  const flushes = Number(/^indelible_flush_failures_total (\d+)$/m.exec(text)?.[1]);
+  expect(flushes).toBeLessThan(10);
   const { rows } = await stoppedOwner.query('SELECT count(*)::int FROM tenants');
   expect(rows[0].count).toBe(1);
   const ready = await stopped.call({ url: '/readyz', key: null });

@@ -309,7 +309,7 @@ test('a cold copy of the embedded database is found out at the start, and reopen
     sequence: 3,
   });
   await fourth.end('SIGTERM');
-});
+}, 60_000);
 
 /** Puts the copy back, file by file, owned as the cluster was: PostgreSQL insists on its own account. */
 function restore(copy: string, cluster: string): void {
