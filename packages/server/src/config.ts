@@ -28,6 +28,13 @@ export interface Config {
   /** Host part of the logs' origins; null = that of `publicUrl`. */
   readonly logOrigin: string | null;
   readonly objectStoreUrl: string;
+  /** SMTP server; null = mail is written to `dataDir`/outbox. */
+  readonly smtpUrl: string | null;
+  readonly mailFrom: string;
+  /** Sources of CSP's `frame-ancestors`: who may embed the panel and hand over a token. */
+  readonly frameAncestors: readonly string[];
+  /** Whether outbound calls may go to private addresses and over plain http. */
+  readonly webhookAllowPrivate: boolean;
   readonly queueBytesMax: number;
 }
 
@@ -78,8 +85,13 @@ export function readConfig(env: Environment): Config {
     signingKeyFile: read.text('SIGNING_KEY_FILE'),
     logOrigin: readLogOrigin(read.text('LOG_ORIGIN')),
     objectStoreUrl:
-      read.url('OBJECT_STORE_URL', ['file:']) ??
+      read.url('OBJECT_STORE_URL', ['file:', 's3:']) ??
       pathToFileURL(join(resolve(read.text('DATA_DIR') ?? './data'), 'objects')).href,
+    smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
+    mailFrom: read.text('MAIL_FROM') ?? 'Indelible <indelible@localhost>',
+    frameAncestors: readFrameAncestors(read.text('FRAME_ANCESTORS') ?? "'none'"),
+    webhookAllowPrivate:
+      read.choice('WEBHOOK_ALLOW_PRIVATE', 'false', ['true', 'false']) === 'true',
     queueBytesMax: 64 * 2 ** 20,
   };
   requireConsistent(config);
@@ -147,6 +159,18 @@ function readTrustProxy(values: string[]): Config['trustProxy'] {
   if (wrong !== undefined)
     throw new Error('TRUST_PROXY must be a number of hops, or addresses and CIDR ranges');
   return values;
+}
+
+// They go into a response header and into checks of message origins, so nothing else may stand there.
+function readFrameAncestors(value: string): string[] {
+  const sources = value.split(/[\s,]+/).filter(Boolean);
+  if (value === "'none'") return [];
+  const fine = (source: string) =>
+    source === "'self'" || (URL.canParse(source) && new URL(source).origin === source);
+  if (sources.every(fine)) return sources;
+  throw new Error(
+    "FRAME_ANCESTORS must be 'none', or origins such as https://app.example.com, separated by spaces",
+  );
 }
 
 // A key name of signed notes may hold neither spaces nor plus signs.
