@@ -10,16 +10,9 @@ export const maskText = '[masked]';
  */
 export const defaultMaskedKeys: readonly string[] = [
   ...['password', 'passwords', 'passwordHash', 'passwd', 'pwd', 'passphrase', 'passcode', 'pin'],
-  ...['secret', 'secrets', 'secretKey', 'token', 'accessTokens', 'refreshTokens', 'bearer', 'jwt'],
-  ...[
-    'apiKey',
-    'apiKeys',
-    'accessKey',
-    'privateKey',
-    'encryptionKey',
-    'signingKey',
-    'presharedKey',
-  ],
+  ...['secret', 'secrets', 'secretKey', 'secretValue', 'token', 'tokenValue', 'accessTokens'],
+  ...['refreshTokens', 'bearer', 'jwt', 'sharedKey', 'mnemonic', 'recoveryCode', 'recoveryCodes'],
+  ...['apiKey', 'apiKeys', 'accessKey', 'privateKey', 'encryptionKey', 'signingKey'],
   ...['credential', 'credentials', 'authorization', 'cookie', 'cookies', 'connectionString', 'otp'],
   ...['cardNumber', 'cvc', 'cvv'],
 ];

@@ -23,8 +23,10 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
   for (const schema of [EventInput, FullEvent, ListedEvent, RecordedEvent, ProblemSchema])
     app.addSchema(schema);
   app.addHook('onRoute', (route) => {
-    if (route.schema && !route.schema.hide)
-      route.schema.response = withProblem(route.schema.response);
+    if (!route.schema || route.schema.hide) return;
+    route.schema.response = withProblem(route.schema.response);
+    if (typeof route.method === 'string')
+      route.schema.operationId ??= operationIdOf(route.method, route.url);
   });
   await app.register(swagger, {
     openapi: {
@@ -51,6 +53,22 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
   app.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, async () =>
     app.swagger(),
   );
+}
+
+/** `GET /api/audit-logs/:id/proof` → `getAuditLogsByIdProof`: the name generated clients give the call. */
+export function operationIdOf(method: string, url: string): string {
+  const parts = url.replace(/^\/api\//, '/').split(/[/.:*-]+/);
+  const isParam = new Set(
+    url.split('/').flatMap((part) => (part.startsWith(':') ? [part.slice(1)] : [])),
+  );
+  const words = parts
+    .filter(Boolean)
+    .map((part) => `${isParam.has(part) ? 'By' : ''}${capital(part)}`);
+  return `${method.toLowerCase()}${words.join('')}`;
+}
+
+function capital(word: string): string {
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 }
 
 /** Every call can answer with a problem document. */
