@@ -1,0 +1,37 @@
+import { uuidFromBytes } from '@indelible/protocol';
+
+/** Repeatable chance: the same seed gives the same throws, on every machine. */
+export interface Dice {
+  /** A whole number from `min` to `max`, both included. */
+  whole(min: number, max: number): number;
+  chance(probability: number): boolean;
+  pick<T>(choices: readonly [T, ...T[]]): T;
+  bytes(length: number): Uint8Array;
+  /** A random UUID (version 4). */
+  uuid(): string;
+}
+
+/** Dice of the mulberry32 generator; for stories, never for secrets. */
+export function createDice(seed: number): Dice {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const whole = (min: number, max: number) => min + Math.floor(next() * (max - min + 1));
+  const bytes = (length: number) => Uint8Array.from({ length }, () => whole(0, 255));
+  return {
+    whole,
+    chance: (probability) => next() < probability,
+    pick: (choices) => choices[whole(0, choices.length - 1)] ?? choices[0],
+    bytes,
+    uuid() {
+      const id = bytes(16);
+      id[6] = ((id[6] ?? 0) & 0x0f) | 0x40;
+      id[8] = ((id[8] ?? 0) & 0x3f) | 0x80;
+      return uuidFromBytes(id);
+    },
+  };
+}

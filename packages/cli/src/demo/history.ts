@@ -1,0 +1,216 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { EventInput, State } from '@indelible/client';
+import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
+import { edited } from './changes.ts';
+import { type Actor, type Cast, type ContactCenter, openContactCenter } from './contact-center.ts';
+import { createDice, type Dice } from './dice.ts';
+
+const dayMs = 86_400_000;
+const minuteMs = 60_000;
+const historyDays = 182;
+/** How long ago one analyst listened to far more recordings than anybody does. */
+const burstDaysAgo = 9;
+
+type Told = Omit<EventInput, 'id' | 'timestamp' | 'tenantId' | 'actor'>;
+
+/**
+ * Half a year of a contact centre, in order of time, up to `nowMs`: the same seed and the same day
+ * give the same events with the same ids.
+ */
+export function demoHistory(cast: Cast, seed: number, nowMs: number): EventInput[] {
+  const story = openStory(cast, seed, nowMs);
+  const today = Math.floor(nowMs / dayMs) * dayMs;
+  found(story, today - historyDays * dayMs);
+  for (let day = historyDays - 1; day >= 0; day -= 1) {
+    const acts = plannedActs(story.dice, today - day * dayMs);
+    if (day === burstDaysAgo) acts.push([today - day * dayMs + 23 * 60 * minuteMs, listenAllNight]);
+    if (day % 19 === 4) acts.push([workingTime(story.dice, today - day * dayMs), operatorVisit]);
+    if (day % 47 === 11) acts.push([workingTime(story.dice, today - day * dayMs), closeQueue]);
+    // In the order of time, so that each change begins with the state that the one before it left.
+    for (const [atMs, act] of acts.sort(([a], [b]) => a - b)) act(story, atMs);
+  }
+  return story.events.sort((a, b) => ((a.id ?? '') < (b.id ?? '') ? -1 : 1));
+}
+
+interface Story {
+  dice: Dice;
+  center: ContactCenter;
+  events: EventInput[];
+  /** Why operators will come, the next one first. */
+  reasons: (string | null)[];
+  tell(atMs: number, actor: Actor, event: Told): void;
+}
+
+function openStory(cast: Cast, seed: number, nowMs: number): Story {
+  const dice = createDice(seed);
+  const center = openContactCenter(dice, cast);
+  const events: EventInput[] = [];
+  const { tenantId } = center;
+  const tell = (atMs: number, actor: Actor, event: Told) => {
+    // The dice are thrown for what has not happened yet too, so that the day's hour changes nothing.
+    const id = eventIdFromUuid(eventUuid(atMs, dice.bytes(10)));
+    if (atMs <= nowMs) events.push({ id, tenantId, actor, ...event });
+  };
+  return { dice, center, events, tell, reasons: [...reasons, ...reasons, ...reasons] };
+}
+
+/** Everything is set up on the first day. */
+function found({ dice, center, tell }: Story, day: number): void {
+  for (const { type, id, name, state } of center.resources) {
+    const actor = dice.pick(center.people);
+    tell(workingTime(dice, day), actor, {
+      action: 'create',
+      resource: { type, id, name },
+      after: state,
+    });
+  }
+  const crm = { type: 'crm', id: dice.uuid(), name: 'CRM' };
+  tell(workingTime(dice, day), center.people[0], { action: 'connect', resource: crm });
+}
+
+type Act = (story: Story, atMs: number) => void;
+
+/** What happens on an ordinary day, and when; weekends are quiet. */
+function plannedActs(dice: Dice, day: number): [atMs: number, act: Act][] {
+  const weekend = [0, 6].includes(new Date(day).getUTCDay());
+  const often = (min: number, max: number, act: Act): [number, Act][] =>
+    Array.from({ length: Math.round(dice.whole(min, max) * (weekend ? 0.25 : 1)) }, () => [
+      workingTime(dice, day),
+      act,
+    ]);
+  return [
+    ...often(3, 9, changeSomething),
+    ...often(8, 22, listen),
+    ...often(4, 9, signIn),
+    ...often(2, 6, integrate),
+  ];
+}
+
+/** Between 8 and 19 o'clock of an office in the Americas, mostly before and after lunch. */
+function workingTime(dice: Dice, day: number): number {
+  const hour = dice.pick([11, 12, 12, 13, 13, 14, 14, 15, 17, 17, 18, 18, 19, 20, 21]);
+  return day + hour * 60 * minuteMs + dice.whole(0, 60 * minuteMs - 1);
+}
+
+function changeSomething({ dice, center, tell }: Story, atMs: number): void {
+  const { resources } = center;
+  const resource = resources[dice.whole(0, resources.length - 1)];
+  const after = resource && edited(dice, resource, center);
+  if (!resource || !after || isDeepStrictEqual(after, resource.state)) return;
+  const { type, id, name, state: before } = resource;
+  tell(atMs, dice.pick(center.people), {
+    action: type === 'ivr' && dice.chance(0.3) ? 'publish' : 'update',
+    resource: { type, id, name },
+    before,
+    after,
+  });
+  resource.state = after;
+}
+
+function listen({ dice, center, tell }: Story, atMs: number): void {
+  const written = dice.chance(0.2);
+  const name = `${new Date(atMs).toISOString().slice(0, 10)} call ${dice.whole(1000, 9999)}`;
+  tell(atMs, dice.pick(center.analysts), {
+    action: written ? 'read' : 'access',
+    resource: { type: written ? 'transcript' : 'recording', id: dice.uuid(), name },
+    diff: written ? {} : { secondsPlayed: { from: null, to: dice.whole(12, 900) } },
+  });
+}
+
+function signIn({ dice, center, tell }: Story, atMs: number): void {
+  const actor = dice.pick([...center.people, ...center.analysts]);
+  const resource = { type: 'session', id: dice.uuid(), name: null };
+  const user = { type: 'user', id: actor.id, name: actor.email ?? null };
+  if (dice.chance(0.06)) tell(atMs, stranger(dice), { action: 'login_failed', resource: user });
+  if (dice.chance(0.02)) tell(atMs, actor, { action: 'mfa_configured', resource: user });
+  if (dice.chance(0.02)) tell(atMs, actor, { action: 'password_changed', resource: user });
+  if (dice.chance(0.01)) {
+    tell(atMs, center.people[0], { action: 'session_forced', resource: user });
+  }
+  tell(atMs, actor, { action: 'login', resource });
+  if (dice.chance(0.6)) {
+    tell(atMs + dice.whole(20, 240) * minuteMs, actor, { action: 'logout', resource });
+  }
+}
+
+/** Nobody knows who it is before they have signed in: the nil UUID, and no address. */
+function stranger(dice: Dice): Actor {
+  return {
+    id: '00000000-0000-0000-0000-000000000000',
+    email: null,
+    role: 'anonymous',
+    ip: `198.51.100.${dice.whole(30, 250)}`,
+    userAgent: 'python-requests/2.32',
+  };
+}
+
+function integrate({ dice, center, tell }: Story, atMs: number): void {
+  const action = dice.pick(['push', 'push', 'send', 'push']);
+  const [type, name] = dice.pick([
+    ['crm', 'Contact summary'],
+    ['transcript', 'Transcript to CRM'],
+    ['oauth', 'Calendar token'],
+  ]);
+  tell(atMs, center.crm, { action, resource: { type, id: dice.uuid(), name } });
+}
+
+/** Late one evening an analyst plays some seventy recordings in forty minutes. */
+function listenAllNight({ dice, center, tell }: Story, fromMs: number): void {
+  const actor = { ...center.analysts[0], ip: '198.51.100.77' };
+  let atMs = fromMs;
+  for (let n = 0; n < 72; n += 1) {
+    atMs += dice.whole(10_000, 55_000);
+    const name = `${new Date(fromMs).toISOString().slice(0, 10)} call ${1000 + n}`;
+    const resource = { type: 'recording', id: dice.uuid(), name };
+    tell(atMs, actor, {
+      action: n % 3 === 0 ? 'download' : 'access',
+      resource,
+      diff: { secondsPlayed: { from: null, to: dice.whole(2, 9) } },
+    });
+  }
+}
+
+const reasons = [
+  'Ticket 48213: calls to the booking line were dropped',
+  'Ticket 50177: customer asked us to check the opening hours of the main menu',
+  'Migration of recording storage, agreed with the customer',
+  null,
+] as const;
+
+/** The operator team looks in, and sometimes mends something; once in a while it says no reason. */
+function operatorVisit({ dice, center, tell, reasons }: Story, atMs: number): void {
+  const reason = reasons.shift() ?? null;
+  const operator: Actor = {
+    id: '7c9b4b9e-3c56-4d39-8a55-2f3d7f1a9c02',
+    email: 'support@operator.example',
+    role: 'superadmin',
+    ip: '192.0.2.44',
+    userAgent: 'Operator console 4.2',
+  };
+  const log = { type: 'audit_log', id: center.tenantId, name: null };
+  tell(atMs, operator, { action: 'access', resource: log, reason });
+  const ivr = center.resources.find(({ type }) => type === 'ivr');
+  const after = ivr && edited(dice, ivr, center);
+  if (!ivr || !after || isDeepStrictEqual(after, ivr.state)) return;
+  const { type, id, name, state: before } = ivr;
+  const change = { action: 'update', resource: { type, id, name }, before, after, reason };
+  tell(atMs + 6 * minuteMs, operator, change);
+  ivr.state = after;
+}
+
+/** Now and then a queue is given up, and one of another name takes its place. */
+function closeQueue({ dice, center, tell }: Story, atMs: number): void {
+  const queue = center.resources.find(({ type }) => type === 'queue');
+  if (!queue) return;
+  const { type, id, name, state } = queue;
+  const actor = dice.pick(center.people);
+  tell(atMs, actor, { action: 'delete', resource: { type, id, name }, before: state });
+  const next: { name: string; id: string; state: State } = {
+    name: `${name.replace(/ \d+$/, '')} ${dice.whole(2, 9)}`,
+    id: dice.uuid(),
+    state: { ...state, maxWaitSeconds: 45 },
+  };
+  const made = { type, id: next.id, name: next.name };
+  tell(atMs + 3 * minuteMs, actor, { action: 'create', resource: made, after: next.state });
+  Object.assign(queue, next);
+}

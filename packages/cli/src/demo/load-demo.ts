@@ -1,0 +1,106 @@
+import type { EventInput, IndelibleClient, TenantSettings } from '@indelible/client';
+import { IndelibleError } from '@indelible/client';
+import type { Cast } from './contact-center.ts';
+import { demoHistory } from './history.ts';
+
+interface DemoTenant {
+  cast: Cast;
+  seed: number;
+  settings: Partial<TenantSettings>;
+}
+
+/** The tenants of the demonstration; their ids are fixed, so that a second start finds them. */
+export const demoTenants: readonly [DemoTenant, ...DemoTenant[]] = [
+  {
+    seed: 20,
+    settings: {
+      name: 'Aurora Travel',
+      plan: 'Enterprise',
+      timeZone: 'America/New_York',
+      locale: 'en',
+      notifyEmails: ['audit@aurora.example'],
+    },
+    cast: {
+      tenantId: 'a0a0a0a0-0000-4000-8000-00000000a001',
+      domain: 'aurora.example',
+      people: ['dana.whitfield', 'marcus.lee', 'ines.okafor', 'tom.brandt'],
+      analysts: ['rhea.kapoor', 'sam.ortega', 'lena.fischer'],
+      agents: ['Amir Haddad', 'Bea Lindqvist', 'Chidi Eze', 'Dora Nagy', 'Elif Aydin', 'Femi Ade'],
+      queues: ['Bookings', 'Changes', 'Baggage', 'Refunds', 'Corporate desk', 'Español'],
+      ivrs: ['Main menu', 'After hours', 'Corporate menu'],
+      dialPrefix: '+1555010',
+      language: 'en',
+    },
+  },
+  {
+    seed: 7,
+    settings: {
+      name: 'Clínica Horizonte',
+      plan: 'Pro',
+      timeZone: 'America/Sao_Paulo',
+      locale: 'pt-BR',
+      notifyEmails: ['auditoria@horizonte.example'],
+    },
+    cast: {
+      tenantId: 'b0b0b0b0-0000-4000-8000-00000000b002',
+      domain: 'horizonte.example',
+      people: ['joana.prado', 'caio.mendes'],
+      analysts: ['livia.rocha', 'otavio.lima'],
+      agents: ['Aline Souza', 'Bruno Reis', 'Célia Nunes', 'Davi Moura'],
+      queues: ['Agendamento', 'Resultados', 'Convênios', 'Ouvidoria'],
+      ivrs: ['Menu principal', 'Plantão'],
+      dialPrefix: '+5511550',
+      language: 'pt-BR',
+    },
+  },
+];
+
+/** The client's longest batch. */
+const batchMax = 1_000;
+
+/**
+ * Loads the demonstration: two tenants with half a year of history each. A tenant that is there
+ * already is left as it is. `onProgress` hears how much of everything is done.
+ */
+export async function loadDemo(
+  client: IndelibleClient,
+  nowMs: number,
+  onProgress: (done: number, total: number) => void = () => {},
+): Promise<void> {
+  const missing: DemoTenant[] = [];
+  for (const tenant of demoTenants) {
+    if (!(await exists(client, tenant.cast.tenantId))) missing.push(tenant);
+  }
+  const histories = missing.map(({ cast, seed }) => demoHistory(cast, seed, nowMs));
+  const total = histories.reduce((sum, events) => sum + events.length, 0);
+  let done = 0;
+  for (const [index, { cast, settings }] of missing.entries()) {
+    await client.tenants.put(cast.tenantId, settings);
+    for (const batch of batchesOf(histories[index] ?? [])) {
+      await recordAll(client, batch);
+      done += batch.length;
+      onProgress(done, total);
+    }
+  }
+}
+
+function batchesOf(events: readonly EventInput[]): EventInput[][] {
+  const count = Math.ceil(events.length / batchMax);
+  return Array.from({ length: count }, (_, n) => events.slice(n * batchMax, (n + 1) * batchMax));
+}
+
+async function recordAll(client: IndelibleClient, batch: readonly EventInput[]): Promise<void> {
+  const results = await client.recordBatch(batch);
+  const refused = results.find(({ status }) => status === 'rejected');
+  if (refused) throw new Error(`a demonstration event was refused: ${refused.error?.detail}`);
+}
+
+async function exists(client: IndelibleClient, tenantId: string): Promise<boolean> {
+  try {
+    await client.tenants.get(tenantId);
+    return true;
+  } catch (error) {
+    if (error instanceof IndelibleError && error.code === 'not_found') return false;
+    throw error;
+  }
+}
