@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { defaultMaskedKeys } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { type Config, type Environment, readConfig } from './config.ts';
@@ -26,6 +27,11 @@ test('nothing needs to be set: the service is for this machine alone, on its own
     trustProxy: false,
     metricsToken: null,
     logLevel: 'info',
+    objectStoreUrl: pathToFileURL(resolve('data/objects')).href,
+    smtpUrl: null,
+    mailFrom: 'Indelible <indelible@localhost>',
+    frameAncestors: [],
+    webhookAllowPrivate: false,
     queueBytesMax: 64 * 2 ** 20,
   });
   expect(readConfig({}).auth.claims).toEqual({
@@ -61,6 +67,28 @@ const accepted: [env: Environment, expected: Partial<Config>][] = [
   [{ TRUST_PROXY: '10.0.0.0/8, ::1, loopback' }, { trustProxy: ['10.0.0.0/8', '::1', 'loopback'] }],
   [{ METRICS_TOKEN: secret }, { metricsToken: secret }],
   [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
+  [
+    { DATA_DIR: '/srv/audit data' },
+    { dataDir: '/srv/audit data', objectStoreUrl: 'file:///srv/audit%20data/objects' },
+  ],
+  [{ OBJECT_STORE_URL: 'file:///srv/objects/' }, { objectStoreUrl: 'file:///srv/objects' }],
+  [
+    { OBJECT_STORE_URL: 's3://bucket/prefix?endpoint=https://s3.example.com&region=eu-1' },
+    { objectStoreUrl: 's3://bucket/prefix?endpoint=https://s3.example.com&region=eu-1' },
+  ],
+  [
+    { SMTP_URL: `smtp://user:${secret}@mail.example.com` },
+    { smtpUrl: `smtp://user:${secret}@mail.example.com` },
+  ],
+  [{ SMTP_URL: 'smtps://mail.example.com:465/' }, { smtpUrl: 'smtps://mail.example.com:465' }],
+  [{ MAIL_FROM: ' Audit <audit@example.com> ' }, { mailFrom: 'Audit <audit@example.com>' }],
+  [{ FRAME_ANCESTORS: "'none'" }, { frameAncestors: [] }],
+  [
+    { FRAME_ANCESTORS: "'self' https://app.example.com, http://localhost:8080" },
+    { frameAncestors: ["'self'", 'https://app.example.com', 'http://localhost:8080'] },
+  ],
+  [{ WEBHOOK_ALLOW_PRIVATE: 'true' }, { webhookAllowPrivate: true }],
+  [{ WEBHOOK_ALLOW_PRIVATE: 'false' }, { webhookAllowPrivate: false }],
 ];
 
 test.each(accepted)('%o is taken as it is meant', (env, expected) => {
@@ -101,6 +129,7 @@ test('an empty variable counts as absent', () => {
     ...['SENSITIVE_TYPES', 'RATE_LIMIT_PER_MINUTE', 'TRUST_PROXY', 'METRICS_TOKEN', 'AUTH_ISSUER'],
     ...['AUTH_JWKS_URL', 'AUTH_JWT_SECRET', 'AUTH_AUDIENCE', 'AUTH_OPERATOR_ISSUER'],
     ...['AUTH_CLAIM_SUB', 'AUTH_CLAIM_EMAIL', 'AUTH_CLAIM_ROLE', 'AUTH_CLAIM_TENANT_ID'],
+    ...['OBJECT_STORE_URL', 'SMTP_URL', 'MAIL_FROM', 'FRAME_ANCESTORS', 'WEBHOOK_ALLOW_PRIVATE'],
   ];
   for (const blank of ['', '  ']) {
     const env = Object.fromEntries(names.map((name) => [name, blank]));
@@ -147,6 +176,18 @@ const refused: [env: Environment, named: string][] = [
   [{ TRUST_PROXY: '10.0.0.0/33' }, 'TRUST_PROXY'],
   [{ TRUST_PROXY: 'true' }, 'TRUST_PROXY'],
   [{ LOG_LEVEL: 'verbose' }, 'LOG_LEVEL'],
+  [{ OBJECT_STORE_URL: `gs://${secret}/prefix` }, 'OBJECT_STORE_URL'],
+  [{ OBJECT_STORE_URL: `/srv/${secret}` }, 'OBJECT_STORE_URL'],
+  [{ SMTP_URL: `https://user:${secret}@mail.example.com` }, 'SMTP_URL'],
+  [{ SMTP_URL: secret }, 'SMTP_URL'],
+  [{ FRAME_ANCESTORS: 'https://app.example.com/path' }, 'FRAME_ANCESTORS'],
+  [{ FRAME_ANCESTORS: 'app.example.com' }, 'FRAME_ANCESTORS'],
+  [{ FRAME_ANCESTORS: "'none' https://app.example.com" }, 'FRAME_ANCESTORS'],
+  [{ FRAME_ANCESTORS: "https://app.example.com; script-src 'unsafe-inline'" }, 'FRAME_ANCESTORS'],
+  [{ FRAME_ANCESTORS: '*' }, 'FRAME_ANCESTORS'],
+  [{ FRAME_ANCESTORS: 'https://*.example.com' }, 'FRAME_ANCESTORS'],
+  [{ WEBHOOK_ALLOW_PRIVATE: 'yes' }, 'WEBHOOK_ALLOW_PRIVATE'],
+  [{ WEBHOOK_ALLOW_PRIVATE: '1' }, 'WEBHOOK_ALLOW_PRIVATE'],
   [{ ...outside, PUBLIC_URL: undefined }, 'PUBLIC_URL'],
   [{ ...outside, PUBLIC_URL: 'http://audit.example.com' }, 'PUBLIC_URL'],
   [{ ...outside, METRICS_TOKEN: undefined }, 'METRICS_TOKEN'],

@@ -166,7 +166,8 @@ function readFrameAncestors(value: string): string[] {
   const sources = value.split(/[\s,]+/).filter(Boolean);
   if (value === "'none'") return [];
   const fine = (source: string) =>
-    source === "'self'" || (URL.canParse(source) && new URL(source).origin === source);
+    source === "'self'" ||
+    (URL.canParse(source) && new URL(source).origin === source && !source.includes('*'));
   if (sources.every(fine)) return sources;
   throw new Error(
     "FRAME_ANCESTORS must be 'none', or origins such as https://app.example.com, separated by spaces",

@@ -1,0 +1,155 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { createMailer } from '../mail.ts';
+import { startSmtpServer } from '../testing/smtp-server.ts';
+import { type ExportMail, exportMail } from './export-mail.ts';
+import { exportMailTexts } from './export-mail-texts.ts';
+
+const server = await startSmtpServer();
+afterAll(() => server.close());
+
+const logger = { info: () => {}, warn: () => {} };
+const mailer = createMailer({
+  smtpUrl: server.url,
+  mailFrom: 'audit@example.com',
+  dataDir: '/nowhere',
+  logger,
+});
+
+/** What a mail program shows of it, after a real way through SMTP. */
+async function received(mail: ExportMail) {
+  await mailer.send({ to: 'ana@example.org', ...exportMail(mail) });
+  const { subject, text, html } = server.received.at(-1)?.parsed ?? {};
+  return { subject: subject ?? '', text: text ?? '', html: html ?? '' };
+}
+
+const ready: ExportMail = {
+  locale: 'en',
+  outcome: 'ready',
+  tenantName: 'Café Ñandú',
+  format: 'csv',
+  rows: 1_234_567,
+  bytes: 412_345_678,
+  sha256: 'ab12'.repeat(16),
+  createdAt: '2026-11-20T14:05:00.000Z',
+  expiresAt: '2026-11-27T14:05:00.000Z',
+  filtersText: 'Action: delete, Since: 2026-01-01',
+  url: 'https://audit.example.com/exports/exp_1?a=1&b=2',
+  timeZone: 'America/Sao_Paulo',
+};
+const failed: ExportMail = {
+  ...ready,
+  outcome: 'failed',
+  rows: null,
+  bytes: null,
+  sha256: null,
+  expiresAt: null,
+};
+
+/** Text as a browser would show it; enough for what we write. */
+const shown = (html: string) =>
+  html
+    .replace(/<head>.*<\/head>/s, '')
+    .replace(/<[^>]*>/g, '')
+    .replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+
+describe.each([
+  ['en', ['1,234,567', '412.3 MB', 'November 20, 2026', 'November 27, 2026', '11:05'], /ready/],
+  ['es', ['1.234.567', '412,3 MB', '20 de noviembre de 2026', '27 de noviembre', '11:05'], /lista/],
+  [
+    'pt-BR',
+    ['1.234.567', '412,3 MB', '20 de novembro de 2026', '27 de novembro', '11:05'],
+    /pronta/,
+  ],
+] as const)('in %s', (locale, figures, word) => {
+  test('text and HTML tell what it is, its size, its SHA-256, the link, and until when', async () => {
+    const { subject, text, html } = await received({ ...ready, locale });
+    expect(subject).toMatch(word);
+    const { sha256, tenantName, filtersText, url } = ready;
+    const facts = [...figures, sha256 ?? '', tenantName, filtersText, 'CSV'];
+    for (const fact of facts) {
+      expect(text).toContain(fact);
+      expect(shown(html)).toContain(fact);
+    }
+    expect(text).toContain(url);
+    expect(html).toContain(`href="${url.replace('&', '&#38;')}"`);
+    expect(html).toContain(`<html lang="${locale}"`);
+  });
+
+  test('a failure is told plainly: why, what is not lost, and what to do', async () => {
+    const texts = exportMailTexts[locale];
+    const sentences = new Set<string>();
+    for (const failure of ['storage', 'interrupted', 'unexpected'] as const) {
+      const { subject, text, html } = await received({ ...failed, locale, failure });
+      expect(subject).toBe(texts.failed.subject);
+      for (const sentence of [texts.why[failure], texts.failedNext, ready.tenantName]) {
+        expect(text).toContain(sentence);
+        expect(shown(html)).toContain(sentence);
+      }
+      for (const missing of ['SHA-256', 'null', 'NaN', texts.expires, texts.readyNext]) {
+        expect(text + html).not.toContain(missing);
+      }
+      sentences.add(text);
+    }
+    expect(sentences.size).toBe(3);
+    expect((await received({ ...failed, locale })).text).toContain(texts.why.unexpected);
+  });
+});
+
+test('the languages share no sentence by mistake, and none needs escaping', () => {
+  const sentences = (locale: ExportMail['locale']) => {
+    const { subject, text } = exportMail({ ...failed, locale, filtersText: '' });
+    return [subject, ...text.split('\n').filter((line) => line.length > 40)];
+  };
+  const all = (['en', 'es', 'pt-BR'] as const).flatMap(sentences);
+  const own = all.filter((line) => !line.startsWith('http'));
+  expect(new Set(own).size).toBe(own.length);
+  for (const texts of Object.values(exportMailTexts)) {
+    expect(JSON.stringify(texts)).not.toMatch(/[<>&]/);
+  }
+});
+
+const hostileNames = [
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  '</bdi></p><a href="https://evil.example">Open the export</a>',
+  "' onmouseover='alert(1)",
+  '&lt;b&gt; &amp; &#60;',
+  'Acme\r\nBcc: eve@example.net\r\n\r\nSHA-256: 0000',
+  'Acme\u202eelpmaxe\u2066\u0000\u0007',
+  '😀 شركة 公司 é '.repeat(20),
+];
+
+test.each(hostileNames)(
+  'a tenant named %j is shown as its name, and does nothing else',
+  async (name) => {
+    const mail = { ...ready, tenantName: name, filtersText: name };
+    const [plain, { subject, text, html }] = [await received(ready), await received(mail)];
+    expect(subject).toBe(plain.subject);
+    expect(server.received.at(-1)?.to).toEqual(['ana@example.org']);
+    const visible = name.replace(/[\s\p{Cc}\u202e\u2066]+/gu, ' ').trim();
+    expect(text).toContain(visible);
+    expect(shown(html)).toContain(visible);
+    expect(html.match(/<[^>]*>/g)).toEqual(plain.html.match(/<[^>]*>/g));
+    expect(text.trim().split('\n')).toHaveLength(plain.text.trim().split('\n').length);
+  },
+);
+
+test.each([
+  [0, '0 bytes'],
+  [1, '1 byte'],
+  [999, '999 bytes'],
+  [1_000, '1 kB'],
+  [1_500_000, '1.5 MB'],
+  [1_000_000_000, '1 GB'],
+  [2_500_000_000_000, '2.5 TB'],
+  [2_500_000_000_000_000, '2,500 TB'],
+])('%i bytes are told as %s', (bytes, expected) => {
+  expect(exportMail({ ...ready, bytes }).text).toContain(`Size: ${expected}\n`);
+});
+
+test('no filters are told as all events, and times in the zone of the tenant', () => {
+  const { text } = exportMail({ ...ready, filtersText: '', format: 'ndjson', timeZone: 'UTC' });
+  expect(text).toContain('Filters: none (all events)\n');
+  expect(text).toContain('Format: NDJSON\n');
+  expect(text).toMatch(/Requested: November 20, 2026 at 2:05\sPM UTC\n/);
+});

@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import { openObjectStore } from '../objects.ts';
+
+const place = mkdtempSync(join(tmpdir(), 'indelible-file-store-'));
+afterAll(() => rmSync(place, { recursive: true }));
+
+let stores = 0;
+function newStore() {
+  const folder = join(place, `deep/${stores++}`);
+  return { folder, store: openObjectStore(pathToFileURL(folder).href) };
+}
+const bytes = (text: string) => new TextEncoder().encode(text);
+async function* chunks(...texts: string[]) {
+  for (const text of texts) yield bytes(text);
+}
+
+test('what is still being written is neither listed nor to be had', async () => {
+  const { store, folder } = newStore();
+  await store.putIfAbsent('rounds/1', bytes('1'));
+  writeFileSync(join(folder, 'rounds/2.0123456789ab.tmp'), 'half');
+  expect(await store.list('rounds')).toEqual(['rounds/1']);
+  await expect(store.get('rounds/2.0123456789ab.tmp')).rejects.toThrow('not an object name');
+});
+
+test('a store that cannot be used fails each call, and serves again when it can', async () => {
+  const { store, folder } = newStore();
+  await store.putIfAbsent('a/1', bytes('first'));
+  rmSync(join(folder, 'a'), { recursive: true });
+  writeFileSync(join(folder, 'a'), 'a file where the folder was');
+  const refused = (call: Promise<unknown>) => expect(call).rejects.toThrow(/ENOTDIR|EEXIST/);
+  await refused(store.putIfAbsent('a/2', bytes('second')));
+  await refused(store.putStream('a/2', chunks('second')));
+  await refused(store.get('a/2'));
+  await refused(store.getStream('a/2'));
+  await refused(store.remove('a/2'));
+  await refused(store.list('a'));
+  rmSync(join(folder, 'a'));
+  expect(await store.putIfAbsent('a/2', bytes('second'))).toBe(true);
+});
+
+test('a write that fails leaves nothing behind', async () => {
+  const { store, folder } = newStore();
+  // A folder of the object's name: the draft is written, but cannot take that name.
+  mkdirSync(join(folder, 'a/1'), { recursive: true });
+  expect(await store.putIfAbsent('a/1', bytes('x'))).toBe(false);
+  await expect(store.putStream('a/1', chunks('x'))).rejects.toThrow('EISDIR');
+  expect(readdirSync(join(folder, 'a'))).toEqual(['1']);
+});
+
+/** Writes 2 MiB where the system lets a file have 512 KiB: a disk that fills up in the middle. */
+test('a disk that fills up fails the write, and leaves neither half an object nor a draft', async () => {
+  const { store, folder } = newStore();
+  await store.putStream('a/1', chunks('earlier'));
+  const script = `
+    const { openObjectStore } = await import(${JSON.stringify(import.meta.resolve('../objects.ts'))});
+    const store = openObjectStore(${JSON.stringify(pathToFileURL(folder).href)});
+    async function* source() { for (let n = 0; n < 32; n++) yield Buffer.alloc(65_536, n); }
+    const codes = await Promise.allSettled([
+      store.putStream('a/1', source()),
+      store.putStream('a/2', source()),
+      store.putIfAbsent('a/3', Buffer.alloc(2 * 2 ** 20)),
+    ]);
+    console.log(codes.map(({ reason }) => reason?.code).join());`;
+  const limited = 'ulimit -f 1024; exec "$0" --input-type=module -e "$1"';
+  const { stdout } = await promisify(execFile)('sh', ['-c', limited, process.execPath, script]);
+  expect(stdout.trim()).toBe('EFBIG,EFBIG,EFBIG');
+  expect(readdirSync(join(folder, 'a'))).toEqual(['1']);
+  expect(String(await store.get('a/1'))).toBe('earlier');
+});
+
+test('what a crashed writer left of an object goes with the object, and nothing else', async () => {
+  const { store, folder } = newStore();
+  for (const name of ['a/1', 'a/10']) await store.putStream(name, chunks(name));
+  for (const draft of ['1', '10']) writeFileSync(join(folder, `a/${draft}.0123456789ab.tmp`), 'x');
+  await store.remove('a/1');
+  expect(readdirSync(join(folder, 'a'))).toEqual(['10', '10.0123456789ab.tmp']);
+});
+
+test('an object that is replaced or removed is read to its end', async () => {
+  const { store } = newStore();
+  const long = 'long '.repeat(100_000);
+  await store.putStream('a', chunks(long));
+  const [first, second] = [await store.getStream('a'), await store.getStream('a')];
+  await store.putStream('a', chunks('short'));
+  expect(Buffer.concat((await first?.body.toArray()) ?? []).toString()).toBe(long);
+  await store.remove('a');
+  expect(Buffer.concat((await second?.body.toArray()) ?? []).toString()).toBe(long);
+});
+
+test('objects are for this account alone', async () => {
+  const { store, folder } = newStore();
+  await store.putIfAbsent('a/1', bytes('x'));
+  await store.putStream('a/2', chunks('x'));
+  expect(statSync(join(folder, 'a')).mode & 0o777).toBe(0o700);
+  for (const name of ['a/1', 'a/2']) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+});

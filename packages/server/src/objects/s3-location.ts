@@ -1,0 +1,47 @@
+import { requireName } from './object-name.ts';
+
+/** Where in which S3 the objects are. `endpoint` null = AWS; `region` null = from the SDK's own chain. */
+export interface S3Location {
+  bucket: string;
+  /** Part of every key before the object's name: empty, or ends in `/`. */
+  keyPrefix: string;
+  endpoint: string | null;
+  region: string | null;
+}
+
+/**
+ * Reads `s3://bucket/prefix?endpoint=…&region=…`. Throws a sentence that names OBJECT_STORE_URL and holds
+ * no part of the URL. What is not understood is refused: a misspelt `endpoint` would lead to AWS.
+ */
+export function readS3Location(url: string): S3Location {
+  const { hostname, pathname, searchParams, username, password, port, hash } = new URL(url);
+  const need = (fine: boolean, sentence: string) => {
+    if (!fine) throw new Error(`OBJECT_STORE_URL, which starts with s3:, ${sentence}`);
+  };
+  const secret = username !== '' || password !== '';
+  need(!secret, 'must hold no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
+  need(/^[a-z0-9][a-z0-9.-]+$/.test(hostname) && port + hash === '', 'must name a bucket');
+  const prefix = pathname.replace(/^\/|\/$/g, '');
+  need(prefix === '' || isName(prefix), 'has a prefix that is no object name');
+  const known = [...searchParams.keys()].every((key) => key === 'endpoint' || key === 'region');
+  need(known, 'takes only the parameters endpoint and region');
+  const endpoint = searchParams.get('endpoint');
+  need(endpoint === null || isHttpUrl(endpoint), 'has an endpoint that is no http(s) URL');
+  // Other stores than AWS mostly ignore the region, but a signature needs one.
+  const region = searchParams.get('region') ?? (endpoint === null ? null : 'us-east-1');
+  need(region === null || /^[a-z0-9-]+$/.test(region), 'has a region that is none');
+  return { bucket: hostname, keyPrefix: prefix === '' ? '' : `${prefix}/`, endpoint, region };
+}
+
+function isName(text: string): boolean {
+  try {
+    requireName(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+}

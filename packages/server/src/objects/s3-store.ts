@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ByteRange, ObjectStore } from '../objects.ts';
+import { requireName, requireRange } from './object-name.ts';
+import {
+  nullIf,
+  openS3,
+  place,
+  removeObject,
+  type S3,
+  soon,
+  statusOf,
+  writerOf,
+} from './s3-client.ts';
+import { readS3Location } from './s3-location.ts';
+import { uploadStream } from './s3-upload.ts';
+
+const conflictsMax = 5;
+
+/** The object that every installation tries conditional writing with. */
+const probeName = 'probes/put-if-absent';
+
+/** Objects in an S3 bucket. Credentials come from where the AWS SDK looks for them. */
+export function s3Store(url: string): ObjectStore {
+  const location = readS3Location(url);
+  let opened: Promise<S3> | null = null;
+  let probed: Promise<void> | null = null;
+  const open = () => {
+    opened ??= openS3(location);
+    return opened;
+  };
+  return {
+    async putIfAbsent(name, body) {
+      requireName(name);
+      const s3 = await open();
+      probed ??= probe(s3);
+      await probed.catch((error) => {
+        probed = null;
+        throw error;
+      });
+      return putIfAbsent(s3, name, body);
+    },
+    async putStream(name, body, signal) {
+      requireName(name);
+      return uploadStream(await open(), name, body, signal);
+    },
+    async get(name) {
+      requireName(name);
+      const found = await getStream(await open(), name);
+      return found && Buffer.concat(await found.body.toArray());
+    },
+    async getStream(name, range) {
+      requireName(name);
+      return getStream(await open(), name, range);
+    },
+    async remove(name) {
+      requireName(name);
+      await removeObject(await open(), name);
+    },
+    async list(prefix) {
+      requireName(prefix);
+      return listNames(await open(), prefix);
+    },
+  };
+}
+
+/**
+ * A store that ignores `If-None-Match` would overwrite what was published, and with it void the guard
+ * against a rewound database. One object serves for ever, so that nothing needs to be removed.
+ */
+async function probe(s3: S3): Promise<void> {
+  const refused = async () =>
+    !(await putConditionally(s3, probeName, Buffer.from('probe'), 'probe'));
+  if ((await refused()) || (await refused())) return;
+  throw new Error(
+    'the object store of OBJECT_STORE_URL overwrites objects although it is told not to ' +
+      '(it ignores If-None-Match), so checkpoints in it would guard nothing: use another one',
+  );
+}
+
+/**
+ * The SDK repeats a request whose answer was lost, and the repetition then meets its own object. The
+ * object therefore names its writer: "not I" must be true, or a round of our own would pass for another's.
+ */
+async function putIfAbsent(s3: S3, name: string, body: Uint8Array): Promise<boolean> {
+  const writer = randomUUID();
+  return (await putConditionally(s3, name, body, writer)) || (await writerOf(s3, name)) === writer;
+}
+
+/** False when the store says that an object of this name exists. */
+async function putConditionally(s3: S3, name: string, body: Uint8Array, writer: string) {
+  const input = { ...place(s3, name), Body: body, Metadata: { writer }, IfNoneMatch: '*' };
+  for (let conflicts = 0; ; conflicts++) {
+    try {
+      await s3.client.send(new s3.sdk.PutObjectCommand(input), soon);
+      return true;
+    } catch (error) {
+      const status = statusOf(error);
+      if (status === 412) return false;
+      // Conflict: another request for this name is under way, and neither has been decided.
+      if (status !== 409 || conflicts === conflictsMax) throw error;
+      await delay(50 * 2 ** conflicts);
+    }
+  }
+}
+
+async function getStream(s3: S3, name: string, range?: ByteRange) {
+  if (range) requireRange(range);
+  const Range = range && `bytes=${range.start}-${range.end}`;
+  const command = new s3.sdk.GetObjectCommand({ ...place(s3, name), ...(Range && { Range }) });
+  try {
+    const found = await s3.client.send(command, soon);
+    const bytes = Number(range ? found.ContentRange?.split('/')[1] : found.ContentLength);
+    const body: unknown = found.Body;
+    if (body instanceof Readable && Number.isSafeInteger(bytes)) return { bytes, body };
+    throw new Error('the object store answered without the bytes that were asked for');
+  } catch (error) {
+    if (statusOf(error) === 416) throw new RangeError('the range begins past the end');
+    // A missing bucket is a fault of the configuration, not a missing object.
+    return nullIf(error instanceof s3.sdk.NoSuchKey, error);
+  }
+}
+
+async function listNames(s3: S3, prefix: string): Promise<string[]> {
+  const { Bucket, Key } = place(s3, prefix);
+  const names: string[] = [];
+  const pages = s3.sdk.paginateListObjectsV2({ client: s3.client }, { Bucket, Prefix: `${Key}/` });
+  for await (const { Contents = [] } of pages) {
+    for (const { Key: key = '' } of Contents) names.push(key.slice(s3.location.keyPrefix.length));
+  }
+  return names.sort();
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { place, removeObject, type S3, soon, writerOf } from './s3-client.ts';
+import { untilAborted } from './until-aborted.ts';
+
+/** S3 takes 10,000 parts an object, so 78 GiB are the most. */
+const partBytes = 8 * 2 ** 20;
+const partsMax = 10_000;
+
+/**
+ * See ObjectStore.putStream. Two buffers, used in turn: one is filled while the other is sent. (The SDK's
+ * own Upload makes new ones for each part, 65 MiB of garbage before it is collected, and answers an abort
+ * while its requests are still on their way, so that parts and objects appear afterwards.)
+ */
+export async function uploadStream(
+  s3: S3,
+  name: string,
+  body: AsyncIterable<Uint8Array>,
+  signal?: AbortSignal,
+): Promise<{ bytes: number }> {
+  const writer = randomUUID();
+  let bytes = 0;
+  const broken = new AbortController();
+  const stop = AbortSignal.any([broken.signal, ...(signal ? [signal] : [])]);
+  let parts: PartUpload | null = null;
+  let ending = false;
+  try {
+    for await (const { part, last } of partsOf(untilAborted(body, stop))) {
+      bytes += part.byteLength;
+      ending = last;
+      if (last && parts === null) await putWhole(s3, name, part, writer);
+      else {
+        parts ??= await PartUpload.begin(s3, name, writer, broken);
+        await parts.send(part, stop);
+        if (last) await parts.complete();
+      }
+    }
+  } catch (error) {
+    await parts?.takeBack();
+    // The last request may have arrived although its answer did not.
+    const arrived = ending && (await writerOf(s3, name).catch(() => null)) === writer;
+    if (!arrived) {
+      stop.throwIfAborted();
+      throw error;
+    }
+  }
+  // Too late to be stopped, so it is taken back.
+  if (signal?.aborted) await removeObject(s3, name);
+  signal?.throwIfAborted();
+  return { bytes };
+}
+
+/** A part's bytes are valid until the part after the next one is asked for. */
+async function* partsOf(body: AsyncIterable<Uint8Array>) {
+  let filling = Buffer.allocUnsafeSlow(partBytes);
+  let sent = Buffer.allocUnsafeSlow(partBytes);
+  let length = 0;
+  for await (const chunk of body) {
+    for (let at = 0; at < chunk.byteLength; ) {
+      // A full part goes when there is more, so that the last one is known as such.
+      if (length === partBytes) {
+        yield { part: filling, last: false };
+        [filling, sent, length] = [sent, filling, 0];
+      }
+      const piece = chunk.subarray(at, at + partBytes - length);
+      filling.set(piece, length);
+      length += piece.byteLength;
+      at += piece.byteLength;
+    }
+  }
+  yield { part: filling.subarray(0, length), last: true };
+}
+
+async function putWhole(s3: S3, name: string, body: Uint8Array, writer: string): Promise<void> {
+  const input = { ...place(s3, name), Body: body, Metadata: { writer } };
+  await s3.client.send(new s3.sdk.PutObjectCommand(input));
+}
+
+interface Target {
+  Bucket: string;
+  Key: string;
+  UploadId: string;
+}
+
+/** One upload in parts. Nothing of it can be seen before it is complete. */
+class PartUpload {
+  readonly #s3: S3;
+  readonly #target: Target;
+  readonly #broken: AbortController;
+  readonly #done: { PartNumber: number; ETag: string | undefined }[] = [];
+  #sending: Promise<void> = Promise.resolve();
+  #count = 0;
+
+  private constructor(s3: S3, target: Target, broken: AbortController) {
+    this.#s3 = s3;
+    this.#target = target;
+    this.#broken = broken;
+  }
+
+  /** `broken` is aborted when a part cannot be sent, so that nobody waits for the source first. */
+  static async begin(s3: S3, name: string, writer: string, broken: AbortController) {
+    const input = { ...place(s3, name), Metadata: { writer } };
+    const command = new s3.sdk.CreateMultipartUploadCommand(input);
+    const { UploadId } = await s3.client.send(command, soon);
+    if (UploadId === undefined) throw new Error('the object store began an upload without an id');
+    return new PartUpload(s3, { ...place(s3, name), UploadId }, broken);
+  }
+
+  /** Resolves when the part before this one is stored. */
+  async send(part: Uint8Array, stop: AbortSignal): Promise<void> {
+    await this.#sending;
+    if (++this.#count > partsMax) throw new Error('an object on S3 can have 78 GiB at most');
+    this.#sending = this.#sendPart(this.#count, part, stop);
+    this.#sending.catch((error) => this.#broken.abort(error));
+  }
+
+  async #sendPart(PartNumber: number, Body: Uint8Array, abortSignal: AbortSignal): Promise<void> {
+    const { client, sdk } = this.#s3;
+    const command = new sdk.UploadPartCommand({ ...this.#target, PartNumber, Body });
+    const { ETag } = await client.send(command, { abortSignal });
+    this.#done.push({ PartNumber, ETag });
+  }
+
+  async complete(): Promise<void> {
+    await this.#sending;
+    const { client, sdk } = this.#s3;
+    const MultipartUpload = { Parts: this.#done };
+    await client.send(new sdk.CompleteMultipartUploadCommand({ ...this.#target, MultipartUpload }));
+  }
+
+  /** After the part on its way has come to its end; what fails here is left to the bucket's own rules. */
+  async takeBack(): Promise<void> {
+    await this.#sending.catch(() => {});
+    const { client, sdk } = this.#s3;
+    await client.send(new sdk.AbortMultipartUploadCommand(this.#target), soon).catch(() => {});
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * The same bytes, until `signal` is aborted: then it throws the reason at once, even while the source
+ * lets it wait. The source is told to end, and not waited for.
+ */
+export async function* untilAborted(
+  body: AsyncIterable<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  const source = body[Symbol.asyncIterator]();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal?.reason);
+  aborted.catch(() => {});
+  signal?.addEventListener('abort', onAbort);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const next = await Promise.race([source.next(), aborted]);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    source.return?.().catch(() => {});
+  }
+}

@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+
+export interface ReceivedMail {
+  from: string;
+  to: string[];
+  raw: string;
+  parsed: Email;
+}
+
+/** A real SMTP server on loopback that keeps what it is sent. */
+export async function startSmtpServer(options: SMTPServerOptions = {}) {
+  const received: ReceivedMail[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    logger: false,
+    ...options,
+    async onData(stream, { envelope }, callback) {
+      const raw = Buffer.concat(await stream.toArray());
+      received.push({
+        from: envelope.mailFrom ? envelope.mailFrom.address : '',
+        to: envelope.rcptTo.map(({ address }) => address),
+        raw: raw.toString(),
+        parsed: await PostalMime.parse(raw),
+      });
+      callback();
+    },
+  });
+  // Clients that go away in the middle are part of the tests.
+  server.on('error', () => {});
+  const listening = server.listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  const { port } = listening.address() as AddressInfo;
+  return {
+    received,
+    port,
+    url: `smtp://127.0.0.1:${port}`,
+    close: () => new Promise<void>((resolve) => server.close(resolve)),
+  };
+}
