@@ -77,6 +77,21 @@ export interface Page<T> {
   pagination: { limit: number; hasMore: boolean; nextCursor: string | null };
 }
 
+/** A page of events; a cursor is null where there is nothing more. */
+export interface EventPage {
+  data: AuditEvent[];
+  pagination: {
+    limit: number;
+    /** Null for a page that was reached by cursor. */
+    page: number | null;
+    hasMore: boolean;
+    nextCursor: string | null;
+    previousCursor: string | null;
+    /** Where it was asked for; `gte`: at least as many. */
+    total?: { value: number; relation: 'eq' | 'gte' };
+  };
+}
+
 /** `data` holds one object a group: the keys asked for and `count`. */
 export interface Stats {
   data: (Record<string, string | number | null> & { count: number })[];
@@ -125,4 +140,22 @@ export interface ApiKey {
 export interface NewApiKey extends Omit<ApiKey, 'revokedAt'> {
   /** The key itself, shown this once. */
   key: string;
+}
+
+export interface ViewerLinkInput {
+  tenantId: string;
+  /** Who will be signed in; an operator (`superadmin`) has an e-mail address. */
+  actor: { id: string; email: string | null; role: 'admin' | 'superadmin' };
+  /** Why an operator looks; the tenant sees it. */
+  reason?: string | null;
+  /** 1 to 900; 300 unless given. */
+  ttlSeconds?: number;
+  /** A page of the panel, below `/settings/audit`; its list of events unless given. */
+  path?: string | null;
+}
+
+export interface ViewerLink {
+  /** Opens the panel once; a secret until then. */
+  url: string;
+  expiresAt: string;
 }

@@ -42,6 +42,17 @@ test('making a key is never repeated, because a second key would stay unknown', 
   expect(received).toHaveLength(1);
 });
 
+test('making a link to the panel is never repeated: one for an operator is recorded each time', async () => {
+  const link = { url: 'https://audit.example.com/enter#t', expiresAt: '2026-01-01T00:00:00.000Z' };
+  const { client, received } = await answering([{ body: link }, { hangUp: true }]);
+  const actor = { id: event.actor.id, email: 'ana@example.com', role: 'admin' } as const;
+  const input = { tenantId: event.resource.id, actor, path: '/settings/audit/events' };
+  expect(await client.viewerLinks.create(input)).toEqual(link);
+  await expect(client.viewerLinks.create(input)).rejects.toThrow(UnreachableError);
+  expect(received.map(({ line }) => line)).toEqual(Array(2).fill('POST /api/viewer-links'));
+  expect(JSON.parse(received[0]?.body ?? '')).toEqual(input);
+});
+
 test('a refusal is thrown with status, code, request id and every field error, and not repeated', async () => {
   const headers = { 'x-request-id': 'request-1' };
   const { client, received } = await answering([{ status: 422, body: refusal, headers }]);

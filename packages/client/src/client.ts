@@ -1,14 +1,26 @@
 import { eventIdFromUuid, eventUuid, parseTimestamp } from '@indelible/protocol';
 import { serviceUrl } from './address.ts';
 import type * as Api from './api-types.ts';
-import { type ListQuery, listParams, type StatsQuery, statsParams } from './event-query.ts';
+import { createDownload } from './download.ts';
+import {
+  type ListQuery,
+  listParams,
+  type PageQuery,
+  type StatsQuery,
+  statsParams,
+} from './event-query.ts';
+import { type EvidenceCalls, evidenceCalls } from './evidence-calls.ts';
+import { type ExportCalls, exportCalls } from './export-calls.ts';
 import { type LogCalls, logCalls } from './log-calls.ts';
 import { createTransport, type Params, type Retry, type Transport } from './transport.ts';
 
 export interface ClientOptions {
   /** Where the service is, such as `https://audit.example.com`. */
   url: string;
-  /** API key or JWT; sent over plain http to this machine only, unless `insecure`. */
+  /**
+   * API key or JWT; sent over plain http to this machine only, unless `insecure`. Without one, a
+   * browser sends its session cookie to its own origin.
+   */
   key?: string;
   /** Whose events are read, and which tenant an event without one is of. */
   tenantId?: string;
@@ -27,7 +39,7 @@ export interface ClientOptions {
 }
 
 /** Every method throws IndelibleError for a refusal and UnreachableError without an answer. */
-export interface IndelibleClient {
+export interface IndelibleClient extends EvidenceCalls {
   /** Records one event; safe to repeat, because it gets an id here when it has none. */
   record(event: Api.EventInput): Promise<Api.RecordedEvent>;
   /** Records 1 to 1,000 events; results in the order sent, one bad event never blocks the others. */
@@ -37,6 +49,8 @@ export interface IndelibleClient {
   get(id: string): Promise<Api.AuditEvent>;
   /** Every event that matches, page after page as they are needed. */
   list(query?: ListQuery): AsyncGenerator<Api.AuditEvent, void, undefined>;
+  /** One page of the list, with the cursors that lead on and back. */
+  page(query: PageQuery): Promise<Api.EventPage>;
   stats(query: StatsQuery): Promise<Api.Stats>;
   tenants: {
     get(id: string): Promise<Api.Tenant>;
@@ -51,8 +65,18 @@ export interface IndelibleClient {
     list(tenantId: string | null): AsyncGenerator<Api.ApiKey, void, undefined>;
     revoke(tenantId: string | null, keyId: string): Promise<void>;
   };
+  /** Links that open the panel, for the backend that knows who is signed in. */
+  viewerLinks: {
+    /**
+     * The link opens the panel once, as `actor`; hand it to that person's browser and to nobody else.
+     * Never repeated on its own: one for an operator is in the tenant's log each time.
+     */
+    create(input: Api.ViewerLinkInput): Promise<Api.ViewerLink>;
+  };
   /** The tenant's log, as whoever verifies it reads it. */
   log: LogCalls;
+  /** Files of a tenant's events. */
+  exports: ExportCalls;
   /** Returns when the service can record and read. */
   ready(): Promise<void>;
 }
@@ -61,7 +85,7 @@ export interface IndelibleClient {
 export function createClient(options: ClientOptions): IndelibleClient {
   const { key = null, insecure = false } = options;
   requireSendable(key);
-  const send = createTransport({
+  const transport = {
     baseUrl: serviceUrl(options.url, { key: key !== null, insecure }),
     key,
     timeoutMs: options.timeoutMs ?? 30_000,
@@ -69,13 +93,19 @@ export function createClient(options: ClientOptions): IndelibleClient {
     fetch: options.fetch ?? globalThis.fetch,
     onRetry: options.onRetry ?? (() => {}),
     signal: options.signal ?? null,
-  });
+  };
+  const send = createTransport(transport);
   return {
     ...recordingCalls(send, options),
     ...readingCalls(send, options),
     tenants: tenantCalls(send, options),
     apiKeys: keyCalls(send),
+    viewerLinks: viewerLinkCalls(send),
     log: logCalls(send, operatorHeaders(options)),
+    ...evidenceCalls(send, operatorHeaders(options), (path, params) =>
+      everyItem(send, path, params, operatorHeaders(options)),
+    ),
+    exports: exportCalls(send, createDownload(transport), operatorHeaders(options)),
     ready: async () => void (await read(send, '/readyz')),
   };
 }
@@ -126,6 +156,7 @@ function readingCalls(send: Transport, options: ClientOptions) {
       read<Api.AuditEvent>(send, `${eventsPath}/${encodeURIComponent(id)}`, [], headers),
     list: (query: ListQuery = {}) =>
       everyItem<Api.AuditEvent>(send, eventsPath, listParams(query), headers),
+    page: (query: PageQuery) => read<Api.EventPage>(send, eventsPath, listParams(query), headers),
     stats: (query: StatsQuery) =>
       read<Api.Stats>(send, `${eventsPath}/stats`, statsParams(query), headers),
   };
@@ -170,6 +201,21 @@ function keyCalls(send: Transport): IndelibleClient['apiKeys'] {
     revoke: async (tenantId, keyId) => {
       const path = `${pathOf(tenantId)}/${encodeURIComponent(keyId)}`;
       await send({ method: 'DELETE', path, idempotent: true });
+    },
+  };
+}
+
+function viewerLinkCalls(send: Transport): IndelibleClient['viewerLinks'] {
+  return {
+    create: async (input) => {
+      const path = '/api/viewer-links';
+      const call = {
+        method: 'POST',
+        path,
+        body: JSON.stringify(input),
+        idempotent: false,
+      } as const;
+      return (await send(call)) as Api.ViewerLink;
     },
   };
 }

@@ -18,13 +18,21 @@ export interface ListQuery extends EventCriteria {
   includeState?: boolean;
 }
 
+/** One page of the list. */
+export interface PageQuery extends ListQuery {
+  /** From a page's `nextCursor` or `previousCursor`, with the other members unchanged. */
+  cursor?: string;
+  /** Counts what matches, to 10,000 at most. */
+  includeTotal?: boolean;
+}
+
 export interface StatsQuery extends EventCriteria {
   groupBy: readonly GroupKey[];
   timeZone?: string;
 }
 
 /** The query parameters of `GET /api/audit-logs`. */
-export function listParams(query: ListQuery): Params {
+export function listParams(query: PageQuery): Params {
   const params = criteriaParams(query);
   const add = (name: string, value: string | number | undefined) => {
     if (value !== undefined) params.push([name, String(value)]);
@@ -34,6 +42,8 @@ export function listParams(query: ListQuery): Params {
   add('after_sequence', query.afterSequence);
   add('limit', query.limit);
   add('include', query.includeState ? 'state' : undefined);
+  add('include', query.includeTotal ? 'total' : undefined);
+  add('cursor', query.cursor);
   return params;
 }
 

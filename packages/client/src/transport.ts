@@ -138,7 +138,7 @@ function unreachable(cause: unknown, { baseUrl, timeoutMs }: TransportOptions): 
 }
 
 /** The innermost reason: fetch itself only ever says "fetch failed". */
-function networkReason(error: unknown): string {
+export function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError) return networkReason(error.errors[0]);
   return error.cause === undefined ? error.message : networkReason(error.cause);

@@ -1,5 +1,14 @@
-import { type WithholdableSegment, withholdableSegments } from '@indelible/protocol';
-import { type Command, InvalidArgumentError } from 'commander';
+import { extname } from 'node:path';
+import type { EventCriteria } from '@indelible/client';
+import {
+  csvColumns,
+  csvFurtherColumns,
+  facetNames,
+  isCsvColumn,
+  type WithholdableSegment,
+  withholdableSegments,
+} from '@indelible/protocol';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Exported, exportBundle } from '../bundle/export-bundle.ts';
 import {
   type ConnectionOptions,
@@ -9,44 +18,58 @@ import {
   withConnection,
   withOperator,
 } from '../connection.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { type CriteriaOptions, filterOf, withCriteria } from '../csv/filter-options.ts';
+import { exitCodes, UsageError } from '../exit-codes.ts';
 import { print } from '../output.ts';
+import { exportTable } from '../table/export-table.ts';
+import type { TableTerms } from '../table/part-file.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 import { showProgress } from '../verify/progress.ts';
 
-interface ExportCommandOptions extends ConnectionOptions {
-  bundle: string;
-  tenant: string;
+interface ExportCommandOptions extends ConnectionOptions, CriteriaOptions {
+  bundle?: string;
+  output?: string;
+  format?: 'csv' | 'ndjson';
+  columns?: string[];
+  tenant?: string;
   withhold: WithholdableSegment[];
 }
 
 const help = `
-A bundle is a folder that an auditor verifies without the service: entries, hashes, the
-signed checkpoint and its keys, events with their salts, and a README. It holds what the
-latest checkpoint covers and the plan still shows. It is made as <folder>.part; an export
-that was cut off is continued by the same command.
+A table (--output) holds the events that match, newest first, as the service has them when the
+export is recorded: CSV by the standard columns, or NDJSON with whole events and their states,
+which "indelible import" takes back. The service makes the file; then it is downloaded and its
+SHA-256 compared. A download that was cut off is continued by the same command.
 
---withhold keeps parts of every event back: identity (e-mail, address, user agent,
-resource name), change (diff and reason), state (before and after). The rest verifies.
+A bundle (--bundle) is a folder that an auditor verifies without the service: entries, hashes,
+the signed checkpoint and its keys, events with their salts, and a README. It holds what the
+latest checkpoint covers and the plan still shows. It is made as <folder>.part; an export that
+was cut off is continued by the same command.
 
-Tables (CSV, NDJSON) are not exported by this command yet.`;
+--withhold keeps parts of every event of a bundle back: identity (e-mail, address, user agent,
+resource name), change (diff and reason), state (before and after). The rest verifies.`;
 
-/** `indelible export`: a bundle of a tenant's log. */
+/** `indelible export`: a table of events, or a bundle of a tenant's log. */
 export function exportCommand(program: Command, env: Environment): void {
   const command = program
     .command('export')
-    .description('write a bundle of a log that verifies without the service')
-    .requiredOption('--bundle <folder>', 'the folder to make; it must not exist')
-    .requiredOption('--tenant <id>', 'whose log', tenantIdArgument)
+    .description('write events as a table, or a bundle that verifies without the service')
+    .option('--output <file>', 'the table to make; it must not exist')
+    .addOption(
+      new Option('--format <format>', "of the table; by the file's name without it").choices([
+        'csv',
+        'ndjson',
+      ]),
+    )
+    .option('--columns <names>', `of a CSV: ${csvColumns[0]},${csvColumns[1]},…`, columns)
+    .option('--bundle <folder>', 'the folder to make; it must not exist')
+    .option('--tenant <id>', 'whose log; a bundle and a platform key need it', tenantIdArgument)
     .option('--withhold <segments>', 'identity, change, state: comma-separated', segments, []);
-  withOperator(withConnection(command))
+  withOperator(withConnection(withCriteria(command)))
     .addHelpText('after', help)
-    .action(async (options: ExportCommandOptions) => {
-      const exported = await runExport(options, env);
-      await print(options.json ? jsonLine(jsonOf(options, exported)) : textOf(options, exported));
-      const isFine = exported.findings.count() === 0;
-      process.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
-    });
+    .action((options: ExportCommandOptions) =>
+      options.bundle === undefined ? runTable(options, env) : runBundle(options, env),
+    );
 }
 
 function segments(text: string): WithholdableSegment[] {
@@ -57,7 +80,68 @@ function segments(text: string): WithholdableSegment[] {
   });
 }
 
-async function runExport(options: ExportCommandOptions, env: Environment): Promise<Exported> {
+function columns(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.every(isCsvColumn)) return names;
+  throw new InvalidArgumentError(
+    `Allowed are ${[...csvColumns, ...csvFurtherColumns].join(', ')}.`,
+  );
+}
+
+async function runTable(options: ExportCommandOptions, env: Environment): Promise<void> {
+  const { output } = options;
+  if (output === undefined) throw new UsageError('name a table by --output, or a --bundle');
+  if (options.withhold.length > 0) throw new UsageError('--withhold is for a --bundle');
+  const terms = termsOf(options, output);
+  const job = await withProgress(options, env, (client, progress) =>
+    exportTable(client, output, terms, progress),
+  );
+  const { id, rowsDone: rows, bytes, sha256 } = job;
+  await print(
+    options.json
+      ? jsonLine({ output, id, format: terms.format, rows, bytes, sha256 })
+      : `${visible(output)}: ${grouped(rows)} events, ${grouped(bytes ?? 0)} bytes, SHA-256 ${sha256}\n`,
+  );
+}
+
+function termsOf(options: ExportCommandOptions, output: string): TableTerms {
+  const format = options.format ?? extname(output).slice(1);
+  if (format !== 'csv' && format !== 'ndjson') {
+    throw new UsageError('name the file .csv or .ndjson, or say --format csv or ndjson');
+  }
+  if (format === 'ndjson' && options.columns !== undefined) {
+    throw new UsageError('--columns is for CSV: NDJSON has whole events');
+  }
+  filterOf(options); // refuses here what the service would refuse
+  const { from, to, tenant = null, columns = null } = options;
+  const filters: EventCriteria = { ...(from && { from }), ...(to && { to }) };
+  for (const facet of facetNames) {
+    const values = options[facet];
+    if (values !== undefined) filters[facet] = values;
+  }
+  return { tenantId: tenant, format, filters, columns };
+}
+
+async function runBundle(options: ExportCommandOptions, env: Environment): Promise<void> {
+  const { bundle: folder = '', tenant: tenantId, withhold } = options;
+  if (options.output !== undefined) throw new UsageError('make a table or a bundle, one at a time');
+  if (tenantId === undefined) throw new UsageError('a bundle is of one log: name its --tenant');
+  if (filterOf(options) !== null) throw new UsageError('a bundle is of a whole log: no filters');
+  const exported = await withProgress(options, env, (client, progress) =>
+    exportBundle(client, { tenantId, folder, withhold, progress }),
+  );
+  await print(options.json ? jsonLine(jsonOf(folder, exported)) : textOf(folder, exported));
+  const isFine = exported.findings.count() === 0;
+  process.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
+}
+
+type Shown = Awaited<ReturnType<typeof showProgress>>;
+
+async function withProgress<T>(
+  options: ExportCommandOptions,
+  env: Environment,
+  work: (client: ReturnType<typeof connect>, progress: Shown) => Promise<T>,
+): Promise<T> {
   const progress = await showProgress(process.stderr);
   try {
     const client = connect(options, env, {
@@ -65,20 +149,19 @@ async function runExport(options: ExportCommandOptions, env: Environment): Promi
       timeoutMs: 60_000,
       onRetry: ({ error }) => progress.note(error.message),
     });
-    const { tenant: tenantId, bundle: folder, withhold } = options;
-    return await exportBundle(client, { tenantId, folder, withhold, progress });
+    return await work(client, progress);
   } finally {
     progress.stop();
   }
 }
 
-function jsonOf({ bundle }: ExportCommandOptions, { manifest, findings }: Exported) {
+function jsonOf(bundle: string, { manifest, findings }: Exported) {
   const { tenantId, origin, size, withheld, plan, cutoff, counts } = manifest;
   const facts = { bundle, tenantId, origin, size, withheld, plan, cutoff, counts };
   return { ...facts, findings: { count: findings.count(), kept: findings.kept() } };
 }
 
-function textOf({ bundle }: ExportCommandOptions, { manifest, findings }: Exported): string {
+function textOf(bundle: string, { manifest, findings }: Exported): string {
   const { entries, events } = manifest.counts;
   const made = `${visible(bundle)}: ${grouped(entries)} entries, ${grouped(events)} events\n`;
   const [first] = findings.kept();

@@ -2,8 +2,8 @@ import { type EventFilter, parseListQuery } from '@indelible/protocol';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from '../exit-codes.ts';
 
-/** Which rows a table has, and in which order. */
-export interface FilterOptions {
+/** Which rows a table has. */
+export interface CriteriaOptions {
   from?: string;
   to?: string;
   user?: string[];
@@ -12,6 +12,10 @@ export interface FilterOptions {
   resourceId?: string[];
   crossTenant?: string[];
   category?: string[];
+}
+
+/** Which rows a table has, and in which order. */
+export interface FilterOptions extends CriteriaOptions {
   order: 'asc' | 'desc';
   recordedBefore?: number;
 }
@@ -27,8 +31,17 @@ const params = {
   category: 'category',
 } as const;
 
-/** Adds the list's filter, as options. */
+/** Adds the list's filter, as options, and how the rows of a table stand. */
 export function withFilter(command: Command): Command {
+  return withCriteria(command)
+    .addOption(
+      new Option('--order <order>', 'of the rows').choices(['desc', 'asc']).default('desc'),
+    )
+    .option('--recorded-before <sequence>', 'the table has what was recorded before', sequence);
+}
+
+/** Adds the list's filter, as options. */
+export function withCriteria(command: Command): Command {
   return command
     .option('--from <time>', 'the table begins here')
     .option('--to <time>', 'and ends before this')
@@ -37,11 +50,7 @@ export function withFilter(command: Command): Command {
     .option('--resource <type>', 'may be repeated', collected)
     .option('--resource-id <id>', 'may be repeated', collected)
     .option('--cross-tenant <boolean>', 'true or false', collected)
-    .option('--category <category>', 'may be repeated', collected)
-    .addOption(
-      new Option('--order <order>', 'of the rows').choices(['desc', 'asc']).default('desc'),
-    )
-    .option('--recorded-before <sequence>', 'the table has what was recorded before', sequence);
+    .option('--category <category>', 'may be repeated', collected);
 }
 
 function collected(text: string, before: string[] = []): string[] {
@@ -54,7 +63,7 @@ function sequence(text: string): number {
 }
 
 /** The filter that was stated, or null when there is none. Throws UsageError for a wrong one. */
-export function filterOf(options: FilterOptions): EventFilter | null {
+export function filterOf(options: CriteriaOptions & Partial<FilterOptions>): EventFilter | null {
   const stated = Object.entries(params).flatMap(([option, name]) =>
     [options[option as keyof typeof params] ?? []].flat().map((text) => [name, text] as const),
   );

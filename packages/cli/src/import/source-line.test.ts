@@ -152,3 +152,18 @@ test('what would silently change on its way is refused: repeated names, huge num
     expect(errors?.[0]).toMatchObject(path === undefined ? { code } : { path, code });
   }
 });
+
+test('a line of an export is taken back as it was sent in', () => {
+  const sent = { ...event, id: idOf(event), diff: {}, before: { a: 1 }, after: { a: 2 } };
+  const added = {
+    category: 'configuration',
+    hasState: true,
+    sequence: 7,
+    receivedAt: '2025-08-10T01:23:01.000Z',
+    recordedBy: { kind: 'service', id: tenantId },
+  };
+  expect(JSON.parse(taken({ ...sent, ...added }).text)).toEqual(sent);
+  const { category, ...others } = added;
+  expect(JSON.parse(taken({ ...sent, category }).text)).toHaveProperty('category');
+  expect(JSON.parse(taken({ ...sent, ...others }).text)).toHaveProperty('sequence');
+});

@@ -51,12 +51,13 @@ const sha256 = (data: string): Uint8Array => hash('sha256', data, 'buffer');
  * The event of a line, the same at every run. An `id` in the line is kept. A `sourceId` becomes an
  * id of the line's timestamp, the number the source id ends in, and a hash of tenant and source id;
  * without both the hash is of the tenant and the whole event, so that equal lines are one event.
- * `tenantDefault` is for lines that name no tenant.
+ * A line of an NDJSON export is taken back without what its service had added. `tenantDefault` is
+ * for lines that name no tenant.
  */
 export function takeLine(line: Line, tenantDefault: string | null): TakenLine {
   const parsed = parseLine(line);
   if ('refusal' in parsed) return parsed;
-  const { sourceId = null, ...members } = parsed.members;
+  const { sourceId = null, ...members } = withoutOutput(parsed.members);
   const named = members.tenantId ?? tenantDefault ?? undefined;
   const event = named === undefined ? members : { ...members, tenantId: named };
   const problems = problemsOf(event, sourceId);
@@ -70,6 +71,17 @@ export function takeLine(line: Line, tenantDefault: string | null): TakenLine {
   const order = source === null ? 0 : orderOfSourceId(source.id);
   const identified = event.id === undefined ? withId(event, order, digest, text) : text;
   return { event: { line, tenantId, source, text: identified } };
+}
+
+// What a service says of an event that it has stored; the one that takes it back says it anew.
+const outputMembers = ['category', 'hasState', 'sequence', 'receivedAt', 'recordedBy'];
+
+/** Only where all of it is there: a lone `sequence` is somebody's mistake, and is refused as one. */
+function withoutOutput(members: Members): Members {
+  if (!outputMembers.every((name) => Object.hasOwn(members, name))) return members;
+  return Object.fromEntries(
+    Object.entries(members).filter(([name]) => !outputMembers.includes(name)),
+  ) as Members;
 }
 
 function parseLine(line: Line): { members: Members } | { refusal: LineRefusal } {

@@ -1,0 +1,108 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ExportJob, type IndelibleClient, IndelibleError } from '@indelible/client';
+import { FindingError } from '../exit-codes.ts';
+import type { Progress } from '../verify/log-source.ts';
+import { PartFile, type TableTerms } from './part-file.ts';
+
+const pollMs = 500;
+
+/**
+ * Has the service make a file and brings it here, whole or not at all. Called again after it was cut
+ * off, it goes on where it was: with the same export while the service works on it, and with the
+ * next byte of a download. Throws FindingError when the export failed or the file is not what the
+ * service said it is.
+ */
+export async function exportTable(
+  client: IndelibleClient,
+  target: string,
+  terms: TableTerms,
+  progress: Progress,
+): Promise<ExportJob> {
+  const file = new PartFile(target, terms);
+  try {
+    const job = await finishedJob(client, await jobFor(client, file, terms), progress);
+    if (job.status !== 'ready') throw notMade(job, file);
+    await fetchFile(client, job, file, progress);
+    file.finish();
+    return job;
+  } finally {
+    file.close();
+  }
+}
+
+/** The export that was begun for this file, while it is of any use; else a new one. */
+async function jobFor(
+  client: IndelibleClient,
+  file: PartFile,
+  terms: TableTerms,
+): Promise<ExportJob> {
+  if (file.exportId !== null) {
+    const begun = await client.exports.get(file.exportId).catch(nullWhenGone);
+    if (begun && ['queued', 'running', 'ready'].includes(begun.status)) return begun;
+    file.discard();
+  }
+  const { format, filters, columns } = terms;
+  const job = await client.exports.create({ format, filters, ...(columns && { columns }) });
+  file.begin(job.id);
+  return job;
+}
+
+function nullWhenGone(error: unknown): null {
+  if (error instanceof IndelibleError && ['not_found', 'gone'].includes(error.code)) return null;
+  throw error;
+}
+
+/** Waits until the service is done with it. */
+async function finishedJob(
+  client: IndelibleClient,
+  begun: ExportJob,
+  progress: Progress,
+): Promise<ExportJob> {
+  let job = begun;
+  let [total, shown] = [null as number | null, 0];
+  progress.stage('rows', null);
+  while (job.status === 'queued' || job.status === 'running') {
+    await delay(pollMs);
+    job = await client.exports.get(job.id);
+    if (job.rowsTotal !== total) {
+      total = job.rowsTotal;
+      shown = 0;
+      progress.stage('rows', total);
+    }
+    progress.advance(job.rowsDone - shown);
+    shown = job.rowsDone;
+  }
+  return job;
+}
+
+function notMade(job: ExportJob, file: PartFile): FindingError {
+  file.discard();
+  const why = job.status === 'failed' ? (job.error ?? 'it failed') : `it is ${job.status}`;
+  return new FindingError(`the export ${job.id} has no file: ${why}`);
+}
+
+/** Downloads what is missing; what does not have the stated digest is fetched once more, whole. */
+async function fetchFile(
+  client: IndelibleClient,
+  job: ExportJob,
+  file: PartFile,
+  progress: Progress,
+): Promise<void> {
+  for (const isLast of [false, true]) {
+    const have = file.bytes;
+    progress.stage('bytes', job.bytes);
+    progress.advance(have);
+    if (job.bytes === null || have < job.bytes) {
+      for await (const chunk of client.exports.download(job.id, have)) {
+        file.append(chunk);
+        progress.advance(chunk.length);
+      }
+    }
+    file.close();
+    if ((await file.digest()) === job.sha256) return;
+    if (isLast || have === 0) break;
+    file.empty();
+  }
+  file.empty();
+  throw new FindingError('the file that arrived is not the one that the service made; try again');
+}

@@ -1,0 +1,117 @@
+import type { EventCriteria } from './event-query.ts';
+import type { Transport } from './transport.ts';
+
+/** A signed state of the log that an answer was given against; `rootHash` in hexadecimal. */
+export interface SearchCheckpoint {
+  size: number;
+  rootHash: string;
+  /** The signed note. */
+  note: string;
+}
+
+/** A search kept as evidence. */
+export interface SavedSearch {
+  /** `srch_…` */
+  id: string;
+  /** The page of the panel that shows it. */
+  url: string;
+  /** With an absolute range. */
+  filters: EventCriteria;
+  note: string | null;
+  createdAt: string;
+  createdBy: { id: string; email: string | null };
+  checkpoint: SearchCheckpoint | null;
+  matched: { value: number };
+  /** SHA-256 over the ids of the matches, newest first, joined by line feeds; hexadecimal. */
+  digest: string;
+}
+
+/** A saved search, asked again. */
+export interface OpenedSearch extends SavedSearch {
+  now: {
+    matched: { value: number };
+    digest: string;
+    /** Whether the answer is the same today. */
+    agrees: boolean;
+    /** Whether it is among what the saved checkpoint covers. */
+    earlierAgrees: boolean;
+    /** Matches recorded after the saved checkpoint. */
+    recordedSince: { value: number };
+    /** Whether events of the range have left the plan since. */
+    bodiesExpired: boolean;
+    checkpoint: SearchCheckpoint | null;
+  };
+}
+
+export interface SearchCalls {
+  /** Never repeated on its own: each call keeps a search of its own. */
+  create(input: { filters: EventCriteria; note?: string | null }): Promise<SavedSearch>;
+  get(id: string): Promise<OpenedSearch>;
+  /** Newest first. */
+  list(): AsyncGenerator<SavedSearch, void, undefined>;
+}
+
+export interface Restore {
+  /** `rst_…` */
+  id: string;
+  /** `failed`: the host product neither applied nor refused it. */
+  status: 'requested' | 'applied' | 'refused' | 'failed';
+  reason: string | null;
+  eventId: string;
+  to: 'before' | 'after';
+  requestedAt: string;
+  finishedAt: string | null;
+}
+
+export interface RestoreCalls {
+  get(id: string): Promise<Restore>;
+  /** Newest first; of one resource, or of all. */
+  list(resourceId?: string): AsyncGenerator<Restore, void, undefined>;
+}
+
+export interface EvidenceCalls {
+  /** Searches kept as evidence. */
+  searches: SearchCalls;
+  /**
+   * Asks the host product to set a resource back to a state of this event. Never repeated on its own.
+   * The answer may still be `requested`: then `restores.get` tells what became of it.
+   */
+  restore(eventId: string, to: 'before' | 'after'): Promise<Restore>;
+  restores: RestoreCalls;
+}
+
+/** Follows a list's cursors to its end. */
+type EveryItem = <T>(
+  path: string,
+  params?: [string, string][],
+) => AsyncGenerator<T, void, undefined>;
+
+const events = '/api/audit-logs';
+
+export function evidenceCalls(
+  send: Transport,
+  headers: Record<string, string>,
+  everyItem: EveryItem,
+): EvidenceCalls {
+  const get = (path: string) => send({ method: 'GET', path, headers, idempotent: true });
+  const post = (path: string, body: unknown) =>
+    send({ method: 'POST', path, headers, body: JSON.stringify(body), idempotent: false });
+  const part = encodeURIComponent;
+  return {
+    searches: {
+      create: async (input) => (await post(`${events}/searches`, input)) as SavedSearch,
+      get: async (id) => (await get(`${events}/searches/${part(id)}`)) as OpenedSearch,
+      list: () => everyItem<SavedSearch>(`${events}/searches`),
+    },
+    restore: async (eventId, to) =>
+      (await post(`${events}/${part(eventId)}/restore`, { to })) as Restore,
+    restores: {
+      get: async (id) => (await get(`${events}/restores/${part(id)}`)) as Restore,
+      list: (resourceId) =>
+        everyItem<Restore>(
+          `${events}/restores`,
+          resourceId === undefined ? [] : [['resource_id', resourceId]],
+        ),
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import type { Download } from './download.ts';
+import { IndelibleError } from './errors.ts';
+import type { EventCriteria } from './event-query.ts';
+import type { Transport } from './transport.ts';
+
+/** Which rows and which columns; of an NDJSON export every event is whole. */
+export interface ExportInput {
+  filters?: EventCriteria;
+  format: 'csv' | 'ndjson';
+  /** Of CSV; without it the standard columns. */
+  columns?: readonly string[];
+}
+
+export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
+
+/** A file in the making, or made; kept for seven days. */
+export interface ExportJob {
+  /** `exp_…` */
+  id: string;
+  status: ExportStatus;
+  rowsDone: number;
+  /** Null until it is known. */
+  rowsTotal: number | null;
+  bytes: number | null;
+  /** Of the whole file, in hexadecimal. */
+  sha256: string | null;
+  createdAt: string;
+  expiresAt: string | null;
+  filters: EventCriteria;
+  format: 'csv' | 'ndjson';
+  /** Why it failed, in words for people. */
+  error?: string | null;
+}
+
+/** Files of a tenant's events, made by the service in the background. */
+export interface ExportCalls {
+  /** Queues a file; never repeated on its own, because each call is an export of its own. */
+  create(input: ExportInput): Promise<ExportJob>;
+  get(id: string): Promise<ExportJob>;
+  cancel(id: string): Promise<void>;
+  /** The file, from a byte on, as it arrives. Throws `gone` when it is no longer kept. */
+  download(id: string, fromByte?: number): AsyncGenerator<Uint8Array, void, undefined>;
+}
+
+const path = '/api/audit-logs/exports';
+
+export function exportCalls(
+  send: Transport,
+  open: Download,
+  headers: Record<string, string>,
+): ExportCalls {
+  const of = (id: string) => `${path}/${encodeURIComponent(id)}`;
+  return {
+    create: async (input) => {
+      const body = JSON.stringify({ filters: {}, ...input });
+      const wanted = { ...headers, prefer: 'respond-async' };
+      const call = { method: 'POST', path, body, headers: wanted, idempotent: false } as const;
+      return (await send(call)) as ExportJob;
+    },
+    get: async (id) =>
+      (await send({ method: 'GET', path: of(id), headers, idempotent: true })) as ExportJob,
+    cancel: async (id) =>
+      void (await send({ method: 'DELETE', path: of(id), headers, idempotent: true })),
+    download: (id, fromByte = 0) =>
+      chunksOf(
+        open(`${of(id)}/download`, headers, fromByte === 0 ? {} : { range: `bytes=${fromByte}-` }),
+        fromByte,
+      ),
+  };
+}
+
+async function* chunksOf(opened: Promise<Response>, fromByte: number) {
+  const { body, status } = await opened;
+  if (fromByte > 0 && status !== 206) {
+    const detail = 'the service cannot continue a download';
+    throw new IndelibleError({ status, code: 'unexpected_answer', detail, requestId: null });
+  }
+  if (body !== null) yield* body as unknown as AsyncIterable<Uint8Array>;
+}
