@@ -6,7 +6,7 @@ import type { InjectOptions } from 'fastify';
 import pg from 'pg';
 import pino from 'pino';
 import { inject as provided } from 'vitest';
-import { type App, buildApp } from '../app.ts';
+import { type App, type AppDeps, buildApp } from '../app.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { type Database, openDatabase } from '../db.ts';
 import { openObjectStore } from '../objects.ts';
@@ -100,6 +100,7 @@ export async function serviceOn(
   env: Environment = {},
   poolSize = 6,
   changes: Partial<Config> = {},
+  more: Pick<AppDeps, 'panelFolder'> = {},
 ) {
   const fromEnv = readConfig({
     PLATFORM_API_KEY: platformKey,
@@ -118,7 +119,8 @@ export async function serviceOn(
     signingKeyFile === null,
   );
   const now = () => clock.now;
-  const app = await buildApp({ config, db, now, logger, sessionSecret, objects, signer });
+  const deps = { config, db, now, logger, sessionSecret, objects, signer, ...more };
+  const app = await buildApp(deps);
   return { app, db };
 }
 

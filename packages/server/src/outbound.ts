@@ -1,0 +1,182 @@
+import { createHmac } from 'node:crypto';
+import { lookup as systemLookup } from 'node:dns/promises';
+import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { isPublicAddress } from './outbound-address.ts';
+
+/** One signed call to a host product. */
+export interface OutboundCall {
+  url: string;
+  /** `whsec_` and base64; two while one is being replaced. */
+  secrets: readonly string[];
+  /** The same for every attempt, so that the receiver can tell a repetition. */
+  id: string;
+  /** JSON text, sent as it is. */
+  body: string;
+  signal?: AbortSignal;
+}
+
+/**
+ * What came of it. `text` is the answer's first 64 KiB, `complete` whether that is all of it. `reason`
+ * is a clause for people that names neither addresses nor secrets; `mayPass` whether another attempt
+ * may help.
+ */
+export type OutboundResult =
+  | { kind: 'answered'; status: number; text: string; complete: boolean }
+  | { kind: 'failed'; reason: string; mayPass: boolean };
+
+export type Outbound = (call: OutboundCall) => Promise<OutboundResult>;
+
+export interface OutboundDeps {
+  /** Plain http, and addresses that are not public: for development. */
+  allowPrivate: boolean;
+  now: () => number;
+  /** Every address of a name, in the order to try them. */
+  resolve?: Resolve;
+  /** For the whole call, from the look-up to the end of the answer. */
+  timeoutMs?: number;
+}
+
+export type Resolve = (host: string) => Promise<readonly { address: string; family: number }[]>;
+
+const answerBytesMax = 64 * 1024;
+const keptBytesMax = 1024;
+const resolveBySystem: Resolve = (host) => systemLookup(host, { all: true });
+
+/**
+ * Posts JSON, signed as Standard Webhooks says (v1, HMAC-SHA256), to addresses that tenants choose: over
+ * https, to public addresses only. The address is judged when it is connected to, so that a name cannot
+ * show one address to us and another to the socket. Redirects are answers like any other and never
+ * followed; proxy variables are not read; nothing is kept open.
+ */
+export function createOutbound(deps: OutboundDeps): Outbound {
+  const { timeoutMs = 10_000 } = deps;
+  return async (call) => {
+    const refusal = refusalOf(call.url, deps.allowPrivate);
+    if (refusal !== null) return { kind: 'failed', reason: refusal, mayPass: false };
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = call.signal ? AbortSignal.any([timeout, call.signal]) : timeout;
+    try {
+      const answer = await send(call, deps, signal);
+      return { kind: 'answered', status: answer.statusCode ?? 0, ...(await readText(answer)) };
+    } catch (error) {
+      if (timeout.aborted) return { kind: 'failed', reason: lateReason(timeoutMs), mayPass: true };
+      return failureOf(error);
+    }
+  };
+}
+
+/** Why this URL is not called whatever it resolves to, or null. */
+function refusalOf(text: string, allowPrivate: boolean): string | null {
+  if (!URL.canParse(text)) return 'its URL cannot be read';
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username !== '' || password !== '') return 'its URL holds a user name or password';
+  if (protocol !== 'https:' && !(allowPrivate && protocol === 'http:')) {
+    return 'its URL does not begin with https';
+  }
+  // The socket looks nothing up for a literal address. The URL parser has normalised its spelling.
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) !== 0 && !allowPrivate && !isPublicAddress(host) ? notPublic : null;
+}
+
+const notPublic = 'its address is not a public one';
+
+class AddressRefused extends Error {}
+
+function send(
+  call: OutboundCall,
+  deps: OutboundDeps,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const url = new URL(call.url);
+  const body = Buffer.from(call.body);
+  const options: RequestOptions = {
+    method: 'POST',
+    headers: { ...signedHeaders(call, deps.now()), 'content-length': body.length },
+    agent: false, // an agent of its own: no proxy, no connection that was judged for another call
+    lookup: judgedLookup(deps),
+    signal,
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request: ClientRequest =
+    url.protocol === 'https:'
+      ? https.request(url, { ...options, rejectUnauthorized: true })
+      : http.request(url, options);
+  request.on('response', resolve).on('error', reject).end(body);
+  return promise;
+}
+
+/** The headers of standardwebhooks.com: the timestamp in seconds, one signature for each secret. */
+function signedHeaders({ id, secrets, body }: OutboundCall, nowMs: number) {
+  const timestamp = Math.floor(nowMs / 1_000);
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`);
+    return `v1,${mac.digest('base64')}`;
+  });
+  return {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    'user-agent': 'Indelible',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatures.join(' '),
+  };
+}
+
+/** Hands the socket the very addresses that were judged. One that is not public spoils the name. */
+function judgedLookup({ allowPrivate, resolve = resolveBySystem }: OutboundDeps): LookupFunction {
+  return (host, options, callback) => {
+    resolve(host).then(
+      (found) => {
+        const [first] = found;
+        const fine = allowPrivate || found.every(({ address }) => isPublicAddress(address));
+        if (!first || !fine) callback(new AddressRefused(notPublic), '');
+        else if (options.all) callback(null, [...found]);
+        else callback(null, first.address, first.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, ''),
+    );
+  };
+}
+
+async function readText(answer: IncomingMessage): Promise<{ text: string; complete: boolean }> {
+  const parts: Buffer[] = [];
+  let room = answerBytesMax;
+  // Leaving the loop destroys the answer: what comes after the limit is never read.
+  for await (const part of answer as AsyncIterable<Buffer>) {
+    parts.push(part.subarray(0, room));
+    room -= part.length;
+    if (room < 0) break;
+  }
+  return { text: Buffer.concat(parts).toString('utf8'), complete: room >= 0 };
+}
+
+const lateReason = (timeoutMs: number) => `there was no answer within ${timeoutMs / 1_000} s`;
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was broken',
+  ENOTFOUND: 'its name cannot be resolved',
+  EAI_AGAIN: 'its name cannot be resolved',
+  HPE_HEADER_OVERFLOW: 'the headers of its answer are too large',
+};
+
+function failureOf(error: unknown): OutboundResult {
+  if (error instanceof AddressRefused) {
+    return { kind: 'failed', reason: error.message, mayPass: false };
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  // By code alone: messages name addresses and certificates of networks that tenants cannot see.
+  const reason = reasons[code] ?? `the connection failed (${code})`;
+  return { kind: 'failed', reason, mayPass: true };
+}
+
+/** What is kept of a text from outside: one line of at most 1 KiB of UTF-8, without control characters. */
+export function keptText(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim();
+  const bytes = Buffer.from(line).subarray(0, keptBytesMax);
+  // A character that the cut split in two is left out.
+  return new TextDecoder().decode(bytes, { stream: true });
+}

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { formats } from '../json-schema.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { ivr, keyOf, recordChange, restore } from '../testing/restore-setup.ts';
+import { type TestService, testService } from '../testing/service.ts';
+import { Restore } from './schemas.ts';
+
+/* The receiver of docs/restore.md, as it stands there, in front of the real service. */
+
+const page = readFileSync(join(import.meta.dirname, '../../../../docs/restore.md'), 'utf8');
+
+/** What the receiver is given of the product. */
+interface Product {
+  outcomes: Map<string, unknown>;
+  mayRestore(call: { requestedBy: { role: string }; to: string }): Promise<string | null>;
+  apply(resource: unknown, state: unknown): Promise<void>;
+}
+
+interface Receiver {
+  isSigned(headers: IncomingHttpHeaders, body: string, secret: string, nowMs?: number): boolean;
+  restore(
+    headers: IncomingHttpHeaders,
+    body: string,
+    secret: string,
+    product: Product,
+  ): Promise<{ code: number; answer?: unknown }>;
+}
+
+async function documentedReceiver(): Promise<Receiver> {
+  const [, code = ''] = /^```js\n([\s\S]*?)^```$/m.exec(page) ?? [];
+  return import(`data:text/javascript,${encodeURIComponent(code)}`);
+}
+
+let service: TestService;
+beforeAll(async () => {
+  service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+});
+afterAll(() => service.close());
+
+test('the documented receiver applies and refuses what the service asks for, once each', async () => {
+  const receiver = await documentedReceiver();
+  const { id, key } = await service.tenant();
+  const applied: unknown[] = [];
+  const codes: number[] = [];
+  let secret = '';
+  const product: Product = {
+    outcomes: new Map(),
+    mayRestore: async ({ to }) => (to === 'after' ? 'not this one' : null),
+    apply: async (...what) => void applied.push(what),
+  };
+  const host = createServer(async (request, response) => {
+    let body = '';
+    for await (const part of request) body += part;
+    const { code, answer } = await receiver.restore(request.headers, body, secret, product);
+    codes.push(code);
+    response.writeHead(code).end(JSON.stringify(answer));
+  });
+  host.listen(0, '127.0.0.1');
+  await once(host, 'listening');
+  onTestFinished(() => void host.close().closeAllConnections());
+  const restoreUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}/`;
+  const put = { method: 'PUT', url: `/api/tenants/${id}`, body: { restoreUrl } } as const;
+  secret = (await service.call(put)).body.restoreSecret;
+  const restorer = await keyOf(service, id, ['restore:write']);
+  const eventId = await recordChange(service, { key });
+  expect((await restore(service, restorer, eventId)).body.status).toBe('applied');
+  const refused = await restore(service, restorer, eventId, 'after');
+  expect(refused.body).toMatchObject({ status: 'refused', reason: 'not this one' });
+  expect(applied).toEqual([[ivr, { steps: ['Welcome'] }]]);
+  secret = `whsec_${randomBytes(32).toString('base64')}`;
+  expect((await restore(service, restorer, eventId)).body.status).toBe('failed');
+  expect(codes).toEqual([200, 200, 401]);
+  await expectLogIntact(service, id);
+});
+
+test('the documented signature check refuses old calls, other bodies and other versions', async () => {
+  const { isSigned } = await documentedReceiver();
+  // The example that Standard Webhooks publishes.
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+  const body = '{"test": 2432232314}';
+  const nowMs = 1_614_265_330_000;
+  const headers = {
+    'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    'webhook-timestamp': '1614265330',
+    'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  };
+  expect(isSigned(headers, body, secret, nowMs)).toBe(true);
+  expect(isSigned(headers, body, secret, nowMs + 301_000)).toBe(false);
+  expect(isSigned(headers, `${body} `, secret, nowMs)).toBe(false);
+  expect(isSigned({}, body, secret, nowMs)).toBe(false);
+  for (const [name, value] of [
+    ['webhook-id', 'msg_1'],
+    ['webhook-timestamp', '1614265331'],
+    ['webhook-signature', headers['webhook-signature'].replace('v1', 'v2')],
+    ['webhook-signature', 'v1,'],
+  ] as const) {
+    expect(isSigned({ ...headers, [name]: value }, body, secret, nowMs), value).toBe(false);
+  }
+});
+
+test('the documented answer has the shape of an answer', () => {
+  const [, example = ''] = /^```json\n(\{\n {2}"id": "rst_[\s\S]*?)^```$/m.exec(page) ?? [];
+  const validate = new Ajv2020({ strict: false, formats }).compile(Restore);
+  expect(validate(JSON.parse(example)), JSON.stringify(validate.errors)).toBe(true);
+});

@@ -1,0 +1,34 @@
+import { eventIdFromUuid, typeId } from '@indelible/protocol';
+import type { OwnEvent } from '../own-event.ts';
+import { restoreIdPrefix } from './restore-call.ts';
+import type { RestoreOutcome, RestoreRequest } from './store.ts';
+
+/** Where the request came from; the outcome has no address of its own. */
+type Origin = Pick<OwnEvent['actor'], 'ip' | 'userAgent'>;
+
+/**
+ * What the tenant's log says of a restore: one event for the request and one for its outcome, both of
+ * the resource concerned and in the name of who asked. The states stay in the event that is restored.
+ */
+export function restoreEvent(
+  request: RestoreRequest,
+  outcome: RestoreOutcome | { status: 'requested'; reason: null },
+  origin: Origin = { ip: null, userAgent: null },
+): OwnEvent {
+  const { requestedById, requestedByEmail, requestedByRole } = request;
+  const { resourceType, resourceId, resourceName } = request;
+  return {
+    actor: { id: requestedById, email: requestedByEmail, role: requestedByRole, ...origin },
+    action: 'restore',
+    resource: { type: resourceType, id: resourceId, name: resourceName },
+    diff: {},
+    after: {
+      restoreId: typeId(restoreIdPrefix, request.id),
+      eventId: eventIdFromUuid(request.eventUuid),
+      to: request.target,
+      outcome: outcome.status,
+      reason: outcome.reason,
+    },
+    reason: request.accessReason,
+  };
+}

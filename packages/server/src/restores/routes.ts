@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  eventIdFromUuid,
+  eventUuid,
+  formatTimestamp,
+  isUuid,
+  typeId,
+  uuidFromEventId,
+  uuidFromTypeId,
+} from '@indelible/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Database, readTenant, type TenantTx, type WriterTx, write } from '../db.ts';
+import { getEvent, visibility } from '../events/store.ts';
+import { judgedByHandler } from '../http.ts';
+import { type PageRequest, pageOf, readPage } from '../keyset-page.ts';
+import { newestFirst } from '../newest-first.ts';
+import { actorOf, type RecordOwn } from '../own-event.ts';
+import { AppError } from '../problem.ts';
+import { type RecordAccess, readAsTenant, type TenantAccess } from '../tenant-access.ts';
+import { currentState } from './current-state.ts';
+import type { RestoreJob } from './restore.job.ts';
+import { restoreBody, restoreIdPrefix, whyNotRestorable } from './restore-call.ts';
+import { restoreEvent } from './restore-event.ts';
+import { getSchema, listSchema, requestSchema } from './schemas.ts';
+import {
+  getRestore,
+  insertRestore,
+  listRestores,
+  pendingRestore,
+  type RestoreRequest,
+  type RestoreRow,
+  restoreAddress,
+} from './store.ts';
+
+export interface RestoreDeps {
+  db: Database;
+  now: () => number;
+  recordAccess: RecordAccess;
+  recordOwn: RecordOwn;
+  job: RestoreJob;
+}
+
+const config = { scope: 'restore:write' as const };
+const outcomeWaitMs = 2_000;
+const path = '/api/audit-logs/restores';
+
+/** `POST /api/audit-logs/{id}/restore`, and what became of it. */
+export function restoreRoutes(app: FastifyInstance, deps: RestoreDeps): void {
+  app.post(
+    '/api/audit-logs/:id/restore',
+    { config, schema: requestSchema },
+    async (request, reply) => {
+      const restore = await readAsTenant(request, deps.recordAccess, async (access) => {
+        const asked = await prepare(request, deps, access);
+        await write(deps.db, (tx) => insertAndRecord(tx, request, deps, asked));
+        return outcomeSoon(deps, asked.request);
+      });
+      return reply.code(202).send(shown(restore));
+    },
+  );
+
+  app.get(`${path}/:id`, { config, schema: getSchema }, (request) =>
+    readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
+      const id = uuidFromTypeId(restoreIdPrefix, (request.params as { id: string }).id);
+      const row = id && (await readTenant(deps.db, tenantId, (tx) => getRestore(tx, id)));
+      if (!row) throw new AppError('not_found', 'there is no such restore');
+      return shown(row);
+    }),
+  );
+
+  app.get(path, { ...judgedByHandler, config, schema: listSchema }, async (request) => {
+    const { limit, from, resourceId } = readListQuery(request.url);
+    return readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
+      const found = await readTenant(deps.db, tenantId, (tx) =>
+        listRestores(tx, resourceId, from, limit + 1),
+      );
+      const { rows, pagination } = pageOf(found, limit);
+      return { data: rows.map(shown), pagination };
+    });
+  });
+}
+
+interface Asked {
+  request: RestoreRequest;
+  /** What the host product will be sent. */
+  body: string;
+}
+
+/** Throws `not_found` for an event that is not to be seen, `conflict` for what cannot be restored. */
+function prepare(request: FastifyRequest, deps: RestoreDeps, access: TenantAccess): Promise<Asked> {
+  const { id } = request.params as { id: string };
+  const { to: target } = request.body as { to: RestoreRequest['target'] };
+  const eventId = uuidFromEventId(id);
+  return readTenant(deps.db, access.tenantId, async (tx) => {
+    const visible = await visibility(tx, deps.now());
+    const event =
+      visible && eventId && (await getEvent(tx, eventId, [...visible.classes], visible.oldest));
+    if (!event) throw new AppError('not_found', 'there is no such event');
+    await requireRestorable(tx, event[target]);
+    const { resourceType, resourceId, resourceName, uuid: eventUuid } = event;
+    const resource = { resourceType, resourceId, resourceName };
+    const asked = { ...requester(request, access, deps.now()), ...resource, eventUuid, target };
+    const current = await currentState(tx, visible, event);
+    return { request: asked, body: restoreBody(asked, event, current) };
+  });
+}
+
+async function requireRestorable(tx: TenantTx, state: string | null): Promise<void> {
+  const why = whyNotRestorable(state);
+  if (why !== null) throw new AppError('conflict', why);
+  if ((await restoreAddress(tx)) !== null) return;
+  throw new AppError(
+    'conflict',
+    'the tenant has no restoreUrl: set one with PUT /api/tenants/{id}',
+  );
+}
+
+function requester(request: FastifyRequest, { tenantId, operator }: TenantAccess, nowMs: number) {
+  const { id, email, role } = request.principal;
+  return {
+    tenantId,
+    id: eventUuid(nowMs, randomBytes(10)),
+    requestedAtMs: nowMs,
+    requestedById: id,
+    requestedByEmail: operator ? operator.email : email,
+    // A platform key is an operator too, and the tenant must see that.
+    requestedByRole: operator ? 'superadmin' : role,
+    accessReason: operator?.reason ?? null,
+  };
+}
+
+/** The request and its record, or neither. The row comes first: the log's head is locked last. */
+async function insertAndRecord(
+  tx: WriterTx,
+  from: FastifyRequest,
+  deps: RestoreDeps,
+  { request, body }: Asked,
+): Promise<void> {
+  if (await insertRestore(tx, request, body)) {
+    const { ip, userAgent } = actorOf(from);
+    const event = restoreEvent(request, { status: 'requested', reason: null }, { ip, userAgent });
+    return deps.recordOwn(tx, request.tenantId, event);
+  }
+  const pending = await pendingRestore(tx, request);
+  // It has come to its end between the two looks: then this one may begin.
+  if (pending === null) return insertAndRecord(tx, from, deps, { request, body });
+  const id = typeId(restoreIdPrefix, pending);
+  throw new AppError('conflict', `this restore is under way already: ${id}`, {
+    headers: { location: `${path}/${id}` },
+  });
+}
+
+/** The outcome if it comes soon: most hosts answer at once, and then nobody has to ask again. */
+async function outcomeSoon(deps: RestoreDeps, request: RestoreRequest): Promise<RestoreRow> {
+  const enough = new AbortController();
+  const { signal } = enough;
+  const late = delay(outcomeWaitMs, undefined, { signal }).catch(() => {});
+  await Promise.race([deps.job.tickFor(request.tenantId), late]).finally(() => enough.abort());
+  const row = await readTenant(deps.db, request.tenantId, (tx) => getRestore(tx, request.id));
+  return row ?? { ...request, status: 'requested', reason: null, finishedAtMs: null };
+}
+
+function readListQuery(url: string): PageRequest & { resourceId: string | null } {
+  const [before = '', query = ''] = url.split(/\?(.*)/s, 2);
+  const params = new URLSearchParams(query);
+  const [resourceId = null, ...more] = params.getAll('resource_id');
+  if (more.length > 0 || (resourceId !== null && !isUuid(resourceId))) {
+    const message = 'must be a UUID, once';
+    throw new AppError('invalid_parameter', `resource_id ${message}`, {
+      errors: [{ path: 'resource_id', code: 'invalid_value', message }],
+    });
+  }
+  params.delete('resource_id');
+  const page = newestFirst(readPage(`${before}?${params}`));
+  return { ...page, resourceId: resourceId?.toLowerCase() ?? null };
+}
+
+function shown(row: RestoreRow) {
+  return {
+    id: typeId(restoreIdPrefix, row.id),
+    status: row.status,
+    reason: row.reason,
+    eventId: eventIdFromUuid(row.eventUuid),
+    to: row.target,
+    requestedAt: formatTimestamp(row.requestedAtMs),
+    finishedAt: row.finishedAtMs === null ? null : formatTimestamp(row.finishedAtMs),
+  };
+}

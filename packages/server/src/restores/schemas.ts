@@ -1,0 +1,62 @@
+import { Type } from 'typebox';
+import { nullable, strict, time } from '../field-schemas.ts';
+import { PageQuery, Pagination } from '../keyset-page.ts';
+import { operatorHeaders } from '../operator-headers.ts';
+
+const Target = Type.Enum(['before', 'after'], {
+  description: 'Which of the two states of the event.',
+});
+
+export const RestoreInput = Type.Object({ to: Target }, { ...strict, title: 'RestoreInput' });
+
+export const Restore = Type.Object(
+  {
+    id: Type.String({ pattern: '^rst_[0-9a-z]{26}$' }),
+    status: Type.Enum(['requested', 'applied', 'refused', 'failed'], {
+      description:
+        '`applied` and `refused` are the answer of the host product; `failed`: there was no such answer.',
+    }),
+    reason: nullable({ description: 'Why it was refused or failed.' }),
+    eventId: Type.String(),
+    to: Target,
+    requestedAt: time('When it was asked for.'),
+    finishedAt: nullable({ format: 'date-time', description: 'Null while it is under way.' }),
+  },
+  { ...strict, title: 'Restore' },
+);
+
+const tags = ['Restore'];
+
+export const requestSchema = {
+  tags,
+  summary: 'Restore a former state',
+  description:
+    "Asks the host product, at the tenant's `restoreUrl`, to set the resource to a state of this event; " +
+    'signed with the restore secret, tried up to four times. Answers within two seconds, with the outcome ' +
+    'if there is one by then. Request and outcome are recorded. `409` without a restore URL, for a state ' +
+    'that the event lacks or that holds masked values, and while the same restore is under way (`Location` ' +
+    'leads to it).',
+  params: Type.Object({ id: Type.String() }),
+  headers: operatorHeaders,
+  body: RestoreInput,
+  response: { 202: Restore },
+};
+
+export const getSchema = {
+  tags,
+  summary: 'What became of a restore',
+  params: Type.Object({ id: Type.String() }),
+  headers: operatorHeaders,
+  response: { 200: Restore },
+};
+
+export const listSchema = {
+  tags,
+  summary: 'Restores, newest first',
+  querystring: Type.Object({
+    ...PageQuery.properties,
+    resource_id: Type.Optional(Type.String({ description: 'Of this resource alone (UUID).' })),
+  }),
+  headers: operatorHeaders,
+  response: { 200: Type.Object({ data: Type.Array(Restore), pagination: Pagination }, strict) },
+};

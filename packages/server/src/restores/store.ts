@@ -1,0 +1,173 @@
+import type { TenantTx, WriterTx } from '../db.ts';
+
+export type RestoreTarget = 'before' | 'after';
+export type RestoreStatus = 'requested' | RestoreOutcome['status'];
+
+/** How a restore ended; `reason` is one line of at most 1 KiB, null when it was applied. */
+export interface RestoreOutcome {
+  status: 'applied' | 'refused' | 'failed';
+  reason: string | null;
+}
+
+/** What was asked for, by whom. */
+export interface RestoreRequest {
+  tenantId: string;
+  id: string;
+  eventUuid: string;
+  resourceType: string;
+  resourceId: string;
+  resourceName: string | null;
+  target: RestoreTarget;
+  requestedAtMs: number;
+  requestedById: string;
+  requestedByEmail: string | null;
+  requestedByRole: string;
+  /** An operator's declared reason. */
+  accessReason: string | null;
+}
+
+export interface RestoreRow extends RestoreRequest {
+  status: RestoreStatus;
+  reason: string | null;
+  finishedAtMs: number | null;
+}
+
+/** A restore that this process may attempt until its lease ends. */
+export interface ClaimedRestore extends RestoreRequest {
+  /** The call's JSON text. */
+  body: string;
+  /** This attempt's number, from 1. */
+  attempts: number;
+}
+
+const requestColumns = `tenant_id AS "tenantId", id, event_id AS "eventUuid", resource_type AS "resourceType",
+  resource_id AS "resourceId", resource_name AS "resourceName", target, requested_at AS "requestedAtMs",
+  requested_by_id AS "requestedById", requested_by_email AS "requestedByEmail",
+  requested_by_role AS "requestedByRole", access_reason AS "accessReason"`;
+const rowColumns = `${requestColumns}, status, reason, finished_at AS "finishedAtMs"`;
+
+/** Where the tenant wants restores sent, with the sealed secret that signs them; null for nowhere. */
+export async function restoreAddress(
+  tx: TenantTx,
+): Promise<{ url: string; sealedSecret: Buffer } | null> {
+  const { rows } = await tx.query<{ url: string; sealedSecret: Buffer }>({
+    name: 'restore-address',
+    text: `SELECT restore_url AS url, restore_secret AS "sealedSecret" FROM tenants
+      WHERE id = $1 AND restore_url IS NOT NULL AND restore_secret IS NOT NULL`,
+    values: [tx.tenantId],
+  });
+  return rows[0] ?? null;
+}
+
+/** False while another one of the same event to the same state is under way. */
+export async function insertRestore(
+  tx: WriterTx,
+  request: RestoreRequest,
+  body: string,
+): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'insert-restore',
+    text: `INSERT INTO restores (tenant_id, id, event_id, resource_type, resource_id, resource_name, target,
+        requested_at, requested_by_id, requested_by_email, requested_by_role, access_reason, body, due_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $8) ON CONFLICT DO NOTHING`,
+    values: [
+      ...[request.tenantId, request.id, request.eventUuid, request.resourceType],
+      ...[request.resourceId, request.resourceName, request.target],
+      new Date(request.requestedAtMs),
+      ...[request.requestedById, request.requestedByEmail, request.requestedByRole],
+      ...[request.accessReason, body],
+    ],
+  });
+  return rowCount === 1;
+}
+
+/** The one of the same event to the same state that is under way, or null. */
+export async function pendingRestore(
+  tx: WriterTx,
+  { tenantId, eventUuid, target }: RestoreRequest,
+): Promise<string | null> {
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'pending-restore',
+    text: `SELECT id FROM restores
+      WHERE tenant_id = $1 AND event_id = $2 AND target = $3 AND status = 'requested'`,
+    values: [tenantId, eventUuid, target],
+  });
+  return rows[0]?.id ?? null;
+}
+
+export async function getRestore(tx: TenantTx, id: string): Promise<RestoreRow | null> {
+  const { rows } = await tx.query<RestoreRow>({
+    name: 'get-restore',
+    text: `SELECT ${rowColumns} FROM restores WHERE tenant_id = $1 AND id = $2`,
+    values: [tx.tenantId, id],
+  });
+  return rows[0] ?? null;
+}
+
+/** Newest first, from this id on; of one resource, or of all (null). */
+export async function listRestores(
+  tx: TenantTx,
+  resourceId: string | null,
+  from: string,
+  count: number,
+): Promise<RestoreRow[]> {
+  const { rows } = await tx.query<RestoreRow>({
+    name: resourceId === null ? 'list-restores' : 'list-restores-of-resource',
+    text: `SELECT ${rowColumns} FROM restores
+      WHERE tenant_id = $1 AND id <= $2 AND ${resourceId === null ? '$3::uuid IS NULL' : 'resource_id = $3'}
+      ORDER BY id DESC LIMIT $4`,
+    values: [tx.tenantId, from, resourceId, count],
+  });
+  return rows;
+}
+
+/**
+ * Takes the restore that has been due longest, of any tenant but these. Until `leaseUntilMs` it is this
+ * process's own; if nothing is heard of it by then, it is due again.
+ */
+export async function claimRestore(
+  tx: WriterTx,
+  busyTenants: readonly string[],
+  nowMs: number,
+  leaseUntilMs: number,
+): Promise<ClaimedRestore | null> {
+  const { rows } = await tx.query<ClaimedRestore>({
+    name: 'claim-restore',
+    text: `WITH due AS MATERIALIZED (SELECT tenant_id AS t, id AS i FROM restores
+        WHERE status = 'requested' AND due_at <= $2 AND tenant_id <> ALL ($1::uuid[])
+        ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+      UPDATE restores SET attempts = attempts + 1, due_at = $3 FROM due
+      WHERE tenant_id = t AND id = i RETURNING ${requestColumns}, body, attempts`,
+    values: [busyTenants, new Date(nowMs), new Date(leaseUntilMs)],
+  });
+  return rows[0] ?? null;
+}
+
+/** Makes the next attempt due. */
+export async function postponeRestore(
+  tx: WriterTx,
+  { tenantId, id }: RestoreRequest,
+  dueAtMs: number,
+): Promise<void> {
+  await tx.query({
+    name: 'postpone-restore',
+    text: `UPDATE restores SET due_at = $3 WHERE tenant_id = $1 AND id = $2 AND status = 'requested'`,
+    values: [tenantId, id, new Date(dueAtMs)],
+  });
+}
+
+/** Writes the outcome and forgets the states. False when it had one: the first outcome stays. */
+export async function finishRestore(
+  tx: WriterTx,
+  { tenantId, id }: RestoreRequest,
+  { status, reason }: RestoreOutcome,
+  nowMs: number,
+): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'finish-restore',
+    text: `UPDATE restores SET status = $3, reason = $4, finished_at = $5, body = NULL
+      WHERE tenant_id = $1 AND id = $2 AND status = 'requested'`,
+    values: [tenantId, id, status, reason, new Date(nowMs)],
+  });
+  return rowCount === 1;
+}

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import { type EventFilter, eventUuid, typeId, uuidTimeMs } from '@indelible/protocol';
+import type { FastifyRequest } from 'fastify';
+import { type Database, readTenant, write } from '../db.ts';
+import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
+import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
+import { AppError, unavailable } from '../problem.ts';
+import type { RecordAccess, TenantAccess } from '../tenant-access.ts';
+import { type Answer, sameAnswer } from './answer-digest.ts';
+import { type FrozenFilter, filterJson, freeze, storedFilter } from './frozen-filter.ts';
+import { matchesMax, requireVisible, runSearch } from './run-search.ts';
+import { firstEventIn, insertSearch, type SavedSearch } from './store.ts';
+
+export interface SearchDeps {
+  db: Database;
+  now: () => number;
+  recordAccess: RecordAccess;
+  recordOwn: RecordOwn;
+  publicUrl: () => string;
+  /** Publishes a checkpoint that covers everything recorded so far, or throws `unavailable`. */
+  publishCheckpoint: () => Promise<void>;
+}
+
+export const searchIdPrefix = 'srch_';
+export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+/**
+ * Asks and saves. The moment comes first, the checkpoint then: it covers whatever was recorded before
+ * that moment, and the answer is given among what it covers.
+ */
+export async function saveSearch(
+  request: FastifyRequest,
+  deps: SearchDeps,
+  { tenantId, operator }: TenantAccess,
+  { filter, note }: { filter: EventFilter; note: string | null },
+): Promise<SavedSearch> {
+  const { db } = deps;
+  const nowMs = deps.now();
+  const { frozen, firstEventUuid } = await readTenant(db, tenantId, async (tx) => {
+    const visible = await requireVisible(tx, nowMs);
+    const frozen = requireRange(freeze(filter, uuidTimeMs(visible.oldest), nowMs));
+    return { frozen, firstEventUuid: await firstEventIn(tx, frozen, visible) };
+  });
+  const checkpoint = await freshCheckpoint(deps, tenantId);
+  const { size } = checkpoint;
+  const bounds = { size, earlierSize: size, max: matchesMax };
+  const { answer } = await runSearch(db, nowMs, { tenantId, filter: frozen, ...bounds });
+  const { id: createdById, email } = request.principal;
+  const search: SavedSearch = {
+    id: eventUuid(nowMs, randomBytes(10)),
+    filters: JSON.stringify(filterJson(frozen)),
+    note,
+    createdAtMs: nowMs,
+    createdById,
+    createdByEmail: operator ? operator.email : email,
+    logId: checkpoint.logId,
+    checkpointSize: size,
+    checkpointRoot: checkpoint.root,
+    checkpointNote: checkpoint.note,
+    ...answer,
+    firstEventUuid,
+  };
+  await write(db, async (tx) => {
+    await insertSearch(tx, tenantId, search);
+    await deps.recordOwn(tx, tenantId, searchEvent(request, { tenantId, operator }, search));
+  });
+  return search;
+}
+
+function requireRange(filter: FrozenFilter): FrozenFilter {
+  if (filter.from < filter.to) return filter;
+  const message = 'must leave a range within what the plan shows and before now';
+  throw new AppError('validation_failed', 'there is nothing to search: the range is empty', {
+    errors: [{ path: '/filters/from', code: 'out_of_range', message }],
+  });
+}
+
+/** The checkpoint of the whole log as it is now; signs one when the log has grown since the last. */
+async function freshCheckpoint(deps: SearchDeps, tenantId: string): Promise<PublishedCheckpoint> {
+  const read = () => readTenant(deps.db, tenantId, publishedCheckpoint);
+  const before = await read();
+  if (before?.checkpoint && before.checkpoint.size >= before.size) return before.checkpoint;
+  await deps.publishCheckpoint();
+  const checkpoint = (await read())?.checkpoint;
+  if (!checkpoint) throw unavailable('the log has no checkpoint yet; ask again');
+  return checkpoint;
+}
+
+/** Without a fresh checkpoint the last one serves: what is kept must be readable at any time. */
+async function latestCheckpoint(deps: SearchDeps, tenantId: string) {
+  return freshCheckpoint(deps, tenantId).catch(async (error: unknown) => {
+    if (!(error instanceof AppError)) throw error;
+    return (await readTenant(deps.db, tenantId, publishedCheckpoint))?.checkpoint ?? null;
+  });
+}
+
+/** The answer of this moment, and how it compares with the saved one. */
+export interface AnswerNow {
+  answer: Answer;
+  checkpoint: PublishedCheckpoint | null;
+  /** Whether the answer is the same. */
+  agrees: boolean;
+  /** Whether it is among what the saved checkpoint covers. */
+  earlierAgrees: boolean;
+  /** Matches recorded after the saved checkpoint. */
+  recordedSince: number;
+  /** Whether events of the range, matching or not, have left the plan since. */
+  bodiesExpired: boolean;
+}
+
+/** Asks a saved search again, against a fresh checkpoint. */
+export async function askAgain(
+  deps: SearchDeps,
+  tenantId: string,
+  search: SavedSearch,
+): Promise<AnswerNow> {
+  const nowMs = deps.now();
+  const earlierSize = search.checkpointSize;
+  const checkpoint = await latestCheckpoint(deps, tenantId);
+  const { oldest } = await readTenant(deps.db, tenantId, (tx) => requireVisible(tx, nowMs));
+  const filter = storedFilter(search.filters);
+  const size = checkpoint?.size ?? earlierSize;
+  const bounds = { size, earlierSize, max: search.matched + matchesMax };
+  const { answer, earlier } = await runSearch(deps.db, nowMs, { tenantId, filter, ...bounds });
+  const { firstEventUuid } = search;
+  return {
+    answer,
+    checkpoint,
+    agrees: sameAnswer(answer, search),
+    earlierAgrees: sameAnswer(earlier, search),
+    recordedSince: answer.matched - earlier.matched,
+    bodiesExpired: firstEventUuid !== null && firstEventUuid < oldest,
+  };
+}
+
+function searchEvent(
+  request: FastifyRequest,
+  { tenantId, operator }: TenantAccess,
+  search: SavedSearch,
+): OwnEvent {
+  const { email, role, ...rest } = actorOf(request);
+  const actor = operator
+    ? { ...rest, email: operator.email, role: 'superadmin' }
+    : { ...rest, email, role };
+  return {
+    actor,
+    action: 'search',
+    resource: { type: 'audit_log', id: tenantId, name: null },
+    diff: {},
+    after: {
+      searchId: typeId(searchIdPrefix, search.id),
+      filters: JSON.parse(search.filters),
+      note: search.note,
+      checkpointSize: search.checkpointSize,
+      matched: search.matched,
+      digest: hex(search.digest),
+    },
+    reason: operator?.reason ?? null,
+  };
+}

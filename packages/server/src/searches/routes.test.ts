@@ -1,0 +1,350 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { renameSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { vkeyOf } from '../testing/checkpoints.ts';
+import { expectLogIntact, expectTreeIntact, rootStored } from '../testing/intact.ts';
+import { openNote } from '../testing/open-note.ts';
+import { jwtSecret, keyOf, token } from '../testing/restore-setup.ts';
+import { type Answer, eventOf, type TestService, testService } from '../testing/service.ts';
+
+const day = 86_400_000;
+const bo = { id: 'b7e1f5a0-2c4d-4e6f-8a9b-0c1d2e3f4a5b', email: 'bo@example.com', role: 'admin' };
+const recording = { type: 'recording', id: '64f0f7f2-8f0a-4a51-9a58-5a3b7a3c2d1e' };
+
+let service: TestService;
+beforeAll(async () => {
+  service = await testService({
+    AUTH_JWT_SECRET: jwtSecret,
+    PUBLIC_URL: 'https://audit.example.com',
+  });
+});
+afterAll(() => service.close());
+
+interface Tenant {
+  id: string;
+  key: string;
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const codeOf = ({ status, body }: Answer) => [status, body.code];
+
+/** Bo plays a recording; returns the event's id. */
+async function play({ key }: Tenant, agoMs: number, actor: unknown = bo): Promise<string> {
+  const timestamp = iso(service.clock.now - agoMs);
+  const body = eventOf({ timestamp, actor, action: 'play', resource: recording, diff: {} });
+  const answer = await service.call({ method: 'POST', url: '/api/audit-logs', key, body });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.id;
+}
+
+const save = (key: string, body: unknown, headers: Record<string, string> = {}) =>
+  service.call({ method: 'POST', url: '/api/audit-logs/searches', key, body, headers });
+
+async function saved(key: string, filters: unknown, note?: string) {
+  const { status, body, text } = await save(key, {
+    filters,
+    ...(note === undefined ? {} : { note }),
+  });
+  expect(status, text).toBe(201);
+  return body;
+}
+
+const open = (key: string, id: string, headers: Record<string, string> = {}) =>
+  service.call({ url: `/api/audit-logs/searches/${id}`, key, headers });
+
+async function now(key: string, id: string) {
+  const { status, body, text } = await open(key, id);
+  expect(status, text).toBe(200);
+  return body.now;
+}
+
+async function searchEvents({ id, key }: Tenant) {
+  const query = `action=search&resource=audit_log&resource_id=${id}&include=state&sort=sequence`;
+  return (await service.call({ url: `/api/audit-logs?${query}`, key })).body.data;
+}
+
+test('a search is kept with its question, its checkpoint, and count and digest of its answer', async () => {
+  const tenant = await service.tenant('Pro');
+  const ids = [await play(tenant, 3 * day), await play(tenant, day), await play(tenant, 2 * day)];
+  await play(tenant, day, { ...bo, id: randomUUID(), email: 'else@example.com' });
+  const admin = { sub: randomUUID(), email: 'ana@example.com', role: 'admin', tenantId: tenant.id };
+  const person = await token(admin, service.clock.now);
+  const filters = {
+    user: 'BO@example.com',
+    action: ['play'],
+    from: iso(service.clock.now - 9 * day),
+  };
+  const kept = await saved(person, filters, 'Did Bo listen?\nAsked by the works council');
+  expect(kept).toMatchObject({
+    url: `https://audit.example.com/settings/audit/searches/${kept.id}`,
+    filters: {
+      user: ['bo@example.com'],
+      action: ['play'],
+      from: filters.from,
+      to: iso(service.clock.now),
+    },
+    note: 'Did Bo listen?\nAsked by the works council',
+    createdAt: iso(service.clock.now),
+    createdBy: { id: admin.sub, email: admin.email },
+    matched: { value: 3 },
+    digest: sha256([ids[1], ids[2], ids[0]].join('\n')),
+  });
+  const { note, size, rootHash } = kept.checkpoint;
+  const checkpoint = openNote(note, await vkeyOf(service.app, note));
+  expect(checkpoint).toMatchObject({ size, root: Buffer.from(rootHash, 'hex') });
+  const { body } = await open(person, kept.id);
+  const { now: today, ...same } = body;
+  expect(same).toEqual(kept);
+  expect(today).toMatchObject({
+    matched: kept.matched,
+    digest: kept.digest,
+    agrees: true,
+    earlierAgrees: true,
+    recordedSince: { value: 0 },
+    bodiesExpired: false,
+  });
+  // Today's checkpoint covers the log as it is, the record of the search included.
+  expect(today.checkpoint.size).toBe(size + 1);
+  expect(today.checkpoint.rootHash).toBe((await rootStored(service, tenant.id)).toString('hex'));
+  await expectLogIntact(service, tenant.id);
+});
+
+test('saving a search is recorded with what was asked and answered; opening one is not', async () => {
+  const tenant = await service.tenant();
+  const kept = await saved(tenant.key, { action: '!login' }, 'why');
+  await now(tenant.key, kept.id);
+  const events = await searchEvents(tenant);
+  expect(events).toHaveLength(1);
+  expect(events[0]).toMatchObject({
+    actor: { role: 'api_key', email: null },
+    category: 'data_access',
+    recordedBy: { kind: 'service' },
+    diff: {},
+    after: {
+      searchId: kept.id,
+      filters: kept.filters,
+      note: 'why',
+      matched: kept.matched.value,
+      digest: kept.digest,
+      checkpointSize: kept.checkpoint.size,
+    },
+  });
+  await expectLogIntact(service, tenant.id);
+});
+
+test('without a range everything is searched that the plan shows, until now', async () => {
+  const tenant = await service.tenant('Starter');
+  const kept = await saved(tenant.key, {});
+  const { now: at } = service.clock;
+  expect(kept.filters).toEqual({ from: iso(at - 30 * day), to: iso(at) });
+  const wide = await saved(tenant.key, { from: '1990-01-01', to: '2999-01-01' });
+  expect(wide.filters).toEqual(kept.filters);
+  const past = await save(tenant.key, { filters: { to: iso(at - 31 * day) } });
+  const future = await save(tenant.key, { filters: { from: iso(at + 1) } });
+  for (const answer of [past, future]) {
+    expect(codeOf(answer)).toEqual([422, 'validation_failed']);
+    expect(answer.body.errors[0].path).toBe('/filters/from');
+  }
+});
+
+test('what is recorded later outside the range changes nothing; within the range it is told apart', async () => {
+  const tenant = await service.tenant();
+  await play(tenant, 2 * day);
+  service.clock.now += 10;
+  const kept = await saved(tenant.key, { user: bo.email });
+  service.clock.now += 60_000;
+  await play(tenant, 0);
+  expect(await now(tenant.key, kept.id)).toMatchObject({ agrees: true, matched: { value: 1 } });
+  await play(tenant, 3 * day);
+  const today = await now(tenant.key, kept.id);
+  expect(today).toMatchObject({
+    matched: { value: 2 },
+    agrees: false,
+    earlierAgrees: true,
+    recordedSince: { value: 1 },
+    bodiesExpired: false,
+  });
+  expect(today.digest).not.toBe(kept.digest);
+  await expectLogIntact(service, tenant.id);
+});
+
+test('a search that found nothing says so again, until something turns up', async () => {
+  const tenant = await service.tenant();
+  const kept = await saved(tenant.key, { user: bo.id, resource: 'recording' });
+  expect([kept.matched.value, kept.digest]).toEqual([0, sha256('')]);
+  expect(await now(tenant.key, kept.id)).toMatchObject({ agrees: true, bodiesExpired: false });
+  await play(tenant, day);
+  const today = await now(tenant.key, kept.id);
+  expect(today).toMatchObject({ agrees: false, earlierAgrees: true, recordedSince: { value: 1 } });
+  await expectLogIntact(service, tenant.id);
+});
+
+test('bodies that have left the plan are told apart from an answer that changed', async () => {
+  const tenant = await service.tenant('Starter');
+  await play(tenant, 20 * day);
+  await play(tenant, 2 * day);
+  service.clock.now += 10;
+  const kept = await saved(tenant.key, { action: 'play' });
+  const nothing = await saved(tenant.key, { action: 'unheard_of' });
+  service.clock.now += 9 * day;
+  expect(await now(tenant.key, kept.id)).toMatchObject({ agrees: true, bodiesExpired: false });
+  service.clock.now += 3 * day;
+  expect(await now(tenant.key, kept.id)).toMatchObject({
+    matched: { value: 1 },
+    agrees: false,
+    earlierAgrees: false,
+    recordedSince: { value: 0 },
+    bodiesExpired: true,
+  });
+  // The same answer, but no longer from all that was looked at.
+  expect(await now(tenant.key, nothing.id)).toMatchObject({ agrees: true, bodiesExpired: true });
+  await expectLogIntact(service, tenant.id);
+});
+
+test('an event that is taken out of the database makes the answer disagree, without an excuse', async () => {
+  const tenant = await service.tenant();
+  await play(tenant, 2 * day);
+  await play(tenant, day);
+  service.clock.now += 10;
+  const kept = await saved(tenant.key, { action: 'play' });
+  await service.owner.query(
+    `DELETE FROM audit_events WHERE tenant_id = $1 AND id =
+       (SELECT id FROM audit_events WHERE tenant_id = $1 AND action = 'play' ORDER BY id DESC LIMIT 1)`,
+    [tenant.id],
+  );
+  expect(await now(tenant.key, kept.id)).toMatchObject({
+    matched: { value: 1 },
+    agrees: false,
+    earlierAgrees: false,
+    bodiesExpired: false,
+  });
+  await expectTreeIntact(service, tenant.id);
+});
+
+test('a wrong filter or note is refused, every problem at once, and nothing is kept', async () => {
+  const { key } = await service.tenant();
+  const wrong = await save(key, { filters: { actoin: 'x', user: 'nobody', from: 'yesterday' } });
+  expect(codeOf(wrong)).toEqual([422, 'validation_failed']);
+  expect(wrong.body.errors.map(({ path }: { path: string }) => path).sort()).toEqual([
+    ...['/filters/actoin', '/filters/from', '/filters/user'],
+  ]);
+  for (const body of [
+    ...[{}, { filters: null }, { filters: [] }, { filters: {}, note: 'x'.repeat(1_001) }],
+    ...[
+      { filters: {}, note: 'a\u0007' },
+      { filters: {}, from: '2026-01-01' },
+      { filters: {}, note: 1 },
+    ],
+  ]) {
+    expect(codeOf(await save(key, body)), JSON.stringify(body)).toEqual([422, 'validation_failed']);
+  }
+  const list = await service.call({ url: '/api/audit-logs/searches', key });
+  expect(list.body.data).toEqual([]);
+});
+
+test('searches are listed newest first, page by page', async () => {
+  const { key } = await service.tenant();
+  const ids: string[] = [];
+  for (const action of ['a', 'b', 'c']) {
+    service.clock.now += 5;
+    ids.unshift((await saved(key, { action })).id);
+  }
+  const list = async (query: string) =>
+    (await service.call({ url: `/api/audit-logs/searches${query}`, key })).body;
+  const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id);
+  expect(idsOf(await list(''))).toEqual(ids);
+  const first = await list('?limit=2');
+  expect(idsOf(first)).toEqual(ids.slice(0, 2));
+  const second = await list(`?limit=2&cursor=${first.pagination.nextCursor}`);
+  expect([idsOf(second), second.pagination.hasMore]).toEqual([ids.slice(2), false]);
+  expect((await list('?page=2')).code).toBe('unknown_parameter');
+});
+
+test('no tenant opens or lists a search of another, either way, nor sees its events in one', async () => {
+  const tenants = [await service.tenant(), await service.tenant()];
+  for (const tenant of tenants) await play(tenant, day);
+  service.clock.now += 10;
+  const kept = [];
+  for (const { key } of tenants) kept.push(await saved(key, { action: 'play' }));
+  const missing = `srch_${'0'.repeat(26)}`;
+  for (const [own, { id, key }] of tenants.entries()) {
+    expect(kept[own].matched.value).toBe(1);
+    const foreign = await open(key, kept[1 - own].id);
+    expect(codeOf(foreign)).toEqual([404, 'not_found']);
+    expect(foreign.body.detail).toBe((await open(key, missing)).body.detail);
+    const list = await service.call({ url: '/api/audit-logs/searches', key });
+    expect(list.body.data.map((search: { id: string }) => search.id)).toEqual([kept[own].id]);
+    await expectLogIntact(service, id);
+  }
+  for (const wrong of ['nonsense', kept[0].id.replace('srch_', 'rst_'), `${kept[0].id}0`]) {
+    expect(codeOf(await open(tenants[0]?.key ?? '', wrong))).toEqual([404, 'not_found']);
+  }
+});
+
+test('searches need a credential that may read', async () => {
+  const tenant = await service.tenant();
+  const { id } = await saved(tenant.key, {});
+  const writer = await keyOf(service, tenant.id, ['events:write', 'restore:write']);
+  for (const [key, expected] of [
+    [null, [401, 'unauthenticated']],
+    [writer, [403, 'forbidden']],
+  ] as const) {
+    const url = '/api/audit-logs/searches';
+    const post = { method: 'POST', url, key, body: { filters: {} } } as const;
+    expect(codeOf(await service.call(post))).toEqual(expected);
+    expect(codeOf(await service.call({ url, key }))).toEqual(expected);
+    expect(codeOf(await service.call({ url: `${url}/${id}`, key }))).toEqual(expected);
+  }
+  const answer = await service.call({
+    method: 'DELETE',
+    url: '/api/audit-logs/searches',
+    key: tenant.key,
+  });
+  expect([answer.status, answer.headers.allow]).toEqual([405, 'GET, HEAD, POST']);
+});
+
+test('an operator searches with a declared reason, and the tenant sees search and reading', async () => {
+  const tenant = await service.tenant();
+  const own = await saved(tenant.key, {});
+  const claims = { sub: randomUUID(), email: 'olga@operator.example', role: 'superadmin' };
+  const operator = await token(claims, service.clock.now);
+  const named = { 'x-tenant-id': tenant.id };
+  const reasoned = { ...named, 'x-access-reason': 'Ticket%204711' };
+  expect(codeOf(await open(operator, own.id, named))).toEqual([403, 'reason_required']);
+  expect(codeOf(await save(operator, { filters: {} }, named))).toEqual([403, 'reason_required']);
+  expect((await open(operator, own.id, reasoned)).status).toBe(200);
+  const kept = await save(operator, { filters: {} }, reasoned);
+  expect(kept.body.createdBy).toEqual({ id: claims.sub, email: claims.email });
+  const events = await searchEvents(tenant);
+  expect(events[1]).toMatchObject({
+    crossTenant: true,
+    reason: 'Ticket 4711',
+    actor: { id: claims.sub, email: claims.email, role: 'superadmin' },
+  });
+  const query = 'action=access&resource=audit_log&cross_tenant=true&include=total';
+  const { body } = await service.call({ url: `/api/audit-logs?${query}`, key: tenant.key });
+  expect(body.pagination.total.value).toBe(4);
+  await expectLogIntact(service, tenant.id);
+});
+
+test('without a checkpoint nothing is saved, and what was saved can still be opened', async () => {
+  const tenant = await service.tenant();
+  const kept = await saved(tenant.key, {});
+  const folder = join(service.dataDir, 'objects');
+  renameSync(folder, `${folder}-away`);
+  writeFileSync(folder, '');
+  const refused = await save(tenant.key, { filters: {} });
+  expect(codeOf(refused)).toEqual([503, 'unavailable']);
+  expect(await now(tenant.key, kept.id)).toMatchObject({
+    agrees: true,
+    checkpoint: kept.checkpoint,
+  });
+  await rm(folder);
+  renameSync(`${folder}-away`, folder);
+  const list = await service.call({ url: '/api/audit-logs/searches', key: tenant.key });
+  expect(list.body.data).toHaveLength(1);
+  await expectLogIntact(service, tenant.id);
+});

@@ -1,0 +1,115 @@
+import {
+  type EventFilter,
+  formatTimestamp,
+  parseFilterBody,
+  typeId,
+  uuidFromTypeId,
+} from '@indelible/protocol';
+import type { FastifyInstance } from 'fastify';
+import { readTenant } from '../db.ts';
+import { judgedByHandler } from '../http.ts';
+import { pageOf, readPage } from '../keyset-page.ts';
+import { newestFirst } from '../newest-first.ts';
+import { AppError } from '../problem.ts';
+import { readAsTenant } from '../tenant-access.ts';
+import {
+  type AnswerNow,
+  askAgain,
+  hex,
+  type SearchDeps,
+  saveSearch,
+  searchIdPrefix,
+} from './evidence.ts';
+import { oneAtATime } from './one-at-a-time.ts';
+import { createSchema, getSchema, listSchema } from './schemas.ts';
+import { getSearch, listSearches, type SavedSearch } from './store.ts';
+
+const config = { scope: 'events:read' as const };
+const path = '/api/audit-logs/searches';
+
+/** Searches kept as evidence: what was asked, against which checkpoint, what came out, what comes now. */
+export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
+  const inTurn = oneAtATime();
+
+  app.post(path, { config, schema: createSchema }, async (request, reply) => {
+    const { filters, note = null } = request.body as { filters: unknown; note?: string | null };
+    const filter = readFilters(filters);
+    const search = await readAsTenant(request, deps.recordAccess, (access) =>
+      inTurn(access.tenantId, () =>
+        saveSearch(request, deps, access, { filter, note: note || null }),
+      ),
+    );
+    return reply.code(201).send(shown(search, deps.publicUrl()));
+  });
+
+  app.get(`${path}/:id`, { config, schema: getSchema }, (request) =>
+    readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
+      const id = uuidFromTypeId(searchIdPrefix, (request.params as { id: string }).id);
+      const search = id && (await readTenant(deps.db, tenantId, (tx) => getSearch(tx, id)));
+      if (!search) throw new AppError('not_found', 'there is no such search');
+      const now = await inTurn(tenantId, () => askAgain(deps, tenantId, search));
+      return { ...shown(search, deps.publicUrl()), now: shownNow(now) };
+    }),
+  );
+
+  app.get(path, { ...judgedByHandler, config, schema: listSchema }, async (request) => {
+    const { limit, from } = newestFirst(readPage(request.url));
+    return readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
+      const found = await readTenant(deps.db, tenantId, (tx) => listSearches(tx, from, limit + 1));
+      const { rows, pagination } = pageOf(found, limit);
+      return { data: rows.map((row) => shown(row, deps.publicUrl())), pagination };
+    });
+  });
+}
+
+function readFilters(json: unknown): EventFilter {
+  const result = parseFilterBody(json, '/filters');
+  if ('filter' in result) return result.filter;
+  const { code, problems } = result;
+  throw new AppError(code, `the filters have ${problems.length} problem(s); see errors`, {
+    errors: problems,
+  });
+}
+
+const shownAnswer = ({ matched, digest }: Pick<SavedSearch, 'matched' | 'digest'>) => ({
+  matched: { value: matched },
+  digest: hex(digest),
+});
+
+const shownCheckpoint = ({
+  size,
+  root,
+  note,
+}: {
+  size: number;
+  root: Uint8Array;
+  note: string;
+}) => ({
+  size,
+  rootHash: hex(root),
+  note,
+});
+
+function shown(search: SavedSearch, publicUrl: string) {
+  const { checkpointSize: size, checkpointRoot: root, checkpointNote: note } = search;
+  const id = typeId(searchIdPrefix, search.id);
+  return {
+    id,
+    url: `${publicUrl}/settings/audit/searches/${id}`,
+    filters: JSON.parse(search.filters),
+    note: search.note,
+    createdAt: formatTimestamp(search.createdAtMs),
+    createdBy: { id: search.createdById, email: search.createdByEmail },
+    checkpoint: shownCheckpoint({ size, root, note }),
+    ...shownAnswer(search),
+  };
+}
+
+function shownNow({ answer, checkpoint, recordedSince, ...verdicts }: AnswerNow) {
+  return {
+    ...shownAnswer(answer),
+    ...verdicts,
+    recordedSince: { value: recordedSince },
+    checkpoint: checkpoint && shownCheckpoint(checkpoint),
+  };
+}

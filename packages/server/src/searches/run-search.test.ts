@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import { parseFilterBody } from '@indelible/protocol';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  type Facets,
+  naiveMatches,
+  naiveOrder,
+  poolValues,
+  type StoredFacts,
+  storedFacts,
+  tenantWithPool,
+} from '../testing/event-pool.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { type TestService, testService } from '../testing/service.ts';
+import { sameAnswer } from './answer-digest.ts';
+import { filterJson, freeze, storedFilter } from './frozen-filter.ts';
+import { runSearch } from './run-search.ts';
+
+let service: TestService;
+let tenantId: string;
+let stored: StoredFacts[];
+
+beforeAll(async () => {
+  service = await testService();
+  tenantId = (await tenantWithPool(service, 300)).id;
+  stored = await storedFacts(service, tenantId);
+});
+afterAll(() => service.close());
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** The filter as the service keeps it, with the names of a body. */
+function frozen({ resource_id, cross_tenant, ...facets }: Facets) {
+  const body = {
+    ...facets,
+    ...(resource_id && { resourceId: resource_id }),
+    ...(cross_tenant && { crossTenant: cross_tenant }),
+  };
+  const parsed = parseFilterBody(body);
+  if (!('filter' in parsed)) throw new Error(JSON.stringify(parsed.problems));
+  return freeze(parsed.filter, 0, service.clock.now);
+}
+
+const run = (facets: Facets, size: number, more: Partial<Parameters<typeof runSearch>[2]> = {}) =>
+  runSearch(service.db, service.clock.now, {
+    ...{ tenantId, filter: frozen(facets), size, earlierSize: size, max: 1_000 },
+    ...more,
+  });
+
+const facet = (values: readonly string[]) =>
+  fc.array(
+    fc.tuple(fc.constantFrom(...values), fc.boolean()).map(([v, not]) => (not ? `!${v}` : v)),
+    { minLength: 1, maxLength: 3 },
+  );
+
+const facets: fc.Arbitrary<Facets> = fc
+  .record(
+    {
+      user: facet(poolValues.user),
+      action: facet(poolValues.action),
+      resource: facet(poolValues.resource),
+      resource_id: facet(poolValues.resource_id),
+      cross_tenant: facet(poolValues.cross_tenant),
+      category: facet(poolValues.category),
+    },
+    { requiredKeys: [] },
+  )
+  .filter((all) => Object.keys(all).length <= 3);
+
+test('whatever the filter, log size and page, count and digest are those of the ids in list order', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      facets,
+      fc.nat(stored.length + 5),
+      fc.nat(stored.length + 5),
+      fc.integer({ min: 1, max: 400 }),
+      async (asked, size, earlierSize, perPage) => {
+        const question = { ...asked, to: service.clock.now };
+        const found = naiveOrder(naiveMatches(stored, question), 'timestamp', 'desc');
+        const expected = (bound: number) => {
+          const ids = found.filter(({ sequence }) => sequence < bound).map(({ id }) => id);
+          return { matched: ids.length, digest: sha256(ids.join('\n')) };
+        };
+        const { answer, earlier } = await run(asked, size, { earlierSize, perPage });
+        expect({ ...answer, digest: hex(answer.digest) }).toEqual(expected(size));
+        const both = Math.min(size, earlierSize);
+        expect({ ...earlier, digest: hex(earlier.digest) }).toEqual(expected(both));
+      },
+    ),
+    { numRuns: 60 },
+  );
+  await expectLogIntact(service, tenantId);
+});
+
+test('the digest of no match is that of nothing, of one match that of its id', async () => {
+  const none = await run({ action: ['unheard_of'] }, 1_000);
+  expect([none.answer.matched, hex(none.answer.digest)]).toEqual([0, sha256('')]);
+  const past = stored.filter(({ timeMs }) => timeMs < service.clock.now);
+  const [event] = naiveOrder(past, 'sequence', 'asc');
+  const one = await run({}, (event?.sequence ?? 0) + 1);
+  expect([one.answer.matched, hex(one.answer.digest)]).toEqual([1, sha256(event?.id ?? '')]);
+});
+
+test('more matches than are taken are refused in a sentence', async () => {
+  const all = (await run({}, 1_000)).answer.matched;
+  await expect(run({}, 1_000, { max: all })).resolves.toBeDefined();
+  await expect(run({}, 1_000, { max: all - 1, perPage: 50 })).rejects.toMatchObject({
+    code: 'validation_failed',
+    message: `more than ${all - 1} events match; narrow the range or the filters`,
+  });
+});
+
+test('a filter that is kept is read back as it was, and stays within what is shown and now', () => {
+  fc.assert(
+    fc.property(facets, (asked) => {
+      const filter = frozen(asked);
+      expect(storedFilter(JSON.stringify(filterJson(filter)))).toEqual(filter);
+    }),
+  );
+  expect(freeze({}, 5, 10)).toEqual({ from: 5, to: 10 });
+  expect(freeze({ from: 1, to: 99 }, 5, 10)).toEqual({ from: 5, to: 10 });
+  expect(freeze({ from: 6, to: 9 }, 5, 10)).toEqual({ from: 6, to: 9 });
+});
+
+test('answers are the same only with the same count and the same ids', () => {
+  const digest = Buffer.alloc(32, 1);
+  expect(sameAnswer({ matched: 1, digest }, { matched: 1, digest: Buffer.alloc(32, 1) })).toBe(
+    true,
+  );
+  expect(sameAnswer({ matched: 1, digest }, { matched: 2, digest })).toBe(false);
+  expect(sameAnswer({ matched: 1, digest }, { matched: 1, digest: Buffer.alloc(32) })).toBe(false);
+});

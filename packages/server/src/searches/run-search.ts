@@ -1,0 +1,68 @@
+import { type Database, readTenant, type TenantTx } from '../db.ts';
+import { visibility } from '../events/store.ts';
+import { AppError } from '../problem.ts';
+import { type Answer, AnswerDigest } from './answer-digest.ts';
+import type { FrozenFilter } from './frozen-filter.ts';
+import { type Match, nextMatches } from './store.ts';
+
+export const matchesMax = 1_000_000;
+const matchesPerPage = 10_000;
+
+export interface RunSearch {
+  tenantId: string;
+  filter: FrozenFilter;
+  /** The log's size in the checkpoint that the answer is given against. */
+  size: number;
+  /** Of an earlier answer: what that one covered is summed up apart. */
+  earlierSize: number;
+  /** More matches than these are refused. */
+  max: number;
+  /** Matches read at once; 10,000. */
+  perPage?: number;
+}
+
+export type Visible = NonNullable<Awaited<ReturnType<typeof visibility>>>;
+
+/**
+ * The answer among the first `size` entries of the log, and the one among the first `earlierSize`. Page
+ * by page, each a snapshot of its own: memory stays small, and no snapshot is held for long. The pages
+ * fit together because ids and sequences never change. Throws `validation_failed` above `max`.
+ */
+export async function runSearch(
+  db: Database,
+  nowMs: number,
+  { tenantId, filter, size, earlierSize, max, perPage = matchesPerPage }: RunSearch,
+): Promise<{ answer: Answer; earlier: Answer }> {
+  const all = new AnswerDigest();
+  const earlier = new AnswerDigest();
+  let page: Match[];
+  let before: string | null = null;
+  do {
+    const from: string | null = before;
+    page = await readTenant(db, tenantId, async (tx) => {
+      const visible = await requireVisible(tx, nowMs);
+      return nextMatches(tx, filter, visible, size, from, perPage);
+    });
+    for (const { uuid, sequence } of page) {
+      all.add(uuid);
+      if (sequence < earlierSize) earlier.add(uuid);
+    }
+    if (all.matched > max) throw tooMany(max);
+    before = page.at(-1)?.uuid ?? null;
+  } while (page.length === perPage);
+  return { answer: all.end(), earlier: earlier.end() };
+}
+
+/** What the tenant's plan shows now. Throws `not_found` for an unknown tenant. */
+export async function requireVisible(tx: TenantTx, nowMs: number): Promise<Visible> {
+  const visible = await visibility(tx, nowMs);
+  if (visible) return visible;
+  throw new AppError('not_found', 'there is no such tenant');
+}
+
+function tooMany(max: number): AppError {
+  const sentence = `more than ${max.toLocaleString('en')} events match; narrow the range or the filters`;
+  const message = 'match too many events';
+  const errors = [{ path: '/filters', code: 'too_many', message }];
+  return new AppError('validation_failed', sentence, { errors });
+}

@@ -1,0 +1,128 @@
+import { Type } from 'typebox';
+import { nullable, strict, time, uuid } from '../field-schemas.ts';
+import { PageQuery, Pagination } from '../keyset-page.ts';
+import { operatorHeaders } from '../operator-headers.ts';
+
+export const noteMax = 1_000;
+
+// Without types: `parseFilterBody`, which the panel and exports share, names every problem itself.
+const member = (description: string) => ({ description });
+
+const Filters = Type.Unsafe<object>({
+  type: 'object',
+  title: 'FilterBody',
+  description:
+    "The list's filters in camelCase, each a value or an array of up to 20; a leading `!` excludes.",
+  properties: {
+    from: member('First moment, ISO 8601.'),
+    to: member('First moment that is out again.'),
+    user: member('Actor ids, or e-mail addresses in any case.'),
+    action: member('Actions.'),
+    resource: member('Resource types.'),
+    resourceId: member('Resource ids.'),
+    crossTenant: member('`true` or `false`.'),
+    category: member('Categories.'),
+  },
+});
+
+export const SearchInput = Type.Object(
+  {
+    filters: Filters,
+    note: Type.Optional(
+      nullable({
+        maxLength: noteMax,
+        pattern: '^(?:[^\\p{Cc}\\p{Cs}]|\\n)*$',
+        description: 'What it is to show, in your own words.',
+      }),
+    ),
+  },
+  { ...strict, title: 'SearchInput' },
+);
+
+const Digest = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  description:
+    'SHA-256 over the ids of the matches, newest first, joined by line feeds, none at the end.',
+});
+const Matched = Type.Object({ value: Type.Integer({ minimum: 0 }) }, strict);
+const Checkpoint = Type.Unsafe<object | null>({
+  type: ['object', 'null'],
+  properties: {
+    size: { type: 'integer', minimum: 1 },
+    rootHash: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+    note: { type: 'string', description: 'The signed note.' },
+  },
+  required: ['size', 'rootHash', 'note'],
+  additionalProperties: false,
+});
+
+const saved = {
+  id: Type.String({ pattern: '^srch_[0-9a-z]{26}$' }),
+  url: Type.String({ description: 'The page that shows it.' }),
+  filters: Type.Record(
+    Type.String(),
+    Type.Unsafe<string | string[]>({ type: ['string', 'array'], items: { type: 'string' } }),
+    { description: 'With an absolute range, within what the plan showed.' },
+  ),
+  note: nullable({}),
+  createdAt: time('When it was saved.'),
+  createdBy: Type.Object({ id: uuid('Who saved it.'), email: nullable({}) }, strict),
+  checkpoint: Checkpoint,
+  matched: Matched,
+  digest: Digest,
+};
+
+export const Search = Type.Object(saved, { ...strict, title: 'Search' });
+
+const Now = Type.Object(
+  {
+    matched: Matched,
+    digest: Digest,
+    agrees: Type.Boolean({ description: 'Whether the answer is the same today.' }),
+    earlierAgrees: Type.Boolean({
+      description: 'Whether it is among what the saved checkpoint covers.',
+    }),
+    recordedSince: Type.Object(
+      { value: Type.Integer({ minimum: 0 }) },
+      { ...strict, description: 'Matches recorded after the saved checkpoint.' },
+    ),
+    bodiesExpired: Type.Boolean({
+      description: 'Whether events of the range have left the plan since.',
+    }),
+    checkpoint: Checkpoint,
+  },
+  strict,
+);
+
+export const SearchNow = Type.Object({ ...saved, now: Now }, { ...strict, title: 'SearchNow' });
+
+const tags = ['Searches'];
+
+export const createSchema = {
+  tags,
+  summary: 'Save a search as evidence',
+  description:
+    'Freezes the question (an absolute range, within what the plan shows and not beyond now), asks it ' +
+    'against a signed checkpoint, and keeps count and digest of the answer. Recorded. At most 1,000,000 ' +
+    'matches.',
+  headers: operatorHeaders,
+  body: SearchInput,
+  response: { 201: Search },
+};
+
+export const getSchema = {
+  tags,
+  summary: 'A saved search, asked again',
+  description: '`now` is the answer of this moment, against a fresh checkpoint.',
+  params: Type.Object({ id: Type.String() }),
+  headers: operatorHeaders,
+  response: { 200: SearchNow },
+};
+
+export const listSchema = {
+  tags,
+  summary: 'Saved searches, newest first',
+  querystring: PageQuery,
+  headers: operatorHeaders,
+  response: { 200: Type.Object({ data: Type.Array(Search), pagination: Pagination }, strict) },
+};

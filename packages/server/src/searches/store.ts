@@ -1,0 +1,113 @@
+import type { EventFilter } from '@indelible/protocol';
+import type { TenantTx, WriterTx } from '../db.ts';
+import { inClasses, Params, type Visibility } from '../events/filter-sql.store.ts';
+import { matching, prepared } from '../events/list.store.ts';
+
+/** A search as it was saved: the question, the checkpoint it was asked against, and the answer. */
+export interface SavedSearch {
+  id: string;
+  /** JSON text of the filter, see `filterJson`. */
+  filters: string;
+  note: string | null;
+  createdAtMs: number;
+  createdById: string;
+  createdByEmail: string | null;
+  logId: string;
+  checkpointSize: number;
+  checkpointRoot: Uint8Array;
+  checkpointNote: string;
+  matched: number;
+  digest: Uint8Array;
+  /** The oldest event in the range, whether it matched or not; null for an empty range. */
+  firstEventUuid: string | null;
+}
+
+export async function insertSearch(tx: WriterTx, tenantId: string, s: SavedSearch): Promise<void> {
+  await tx.query({
+    name: 'insert-search',
+    text: `INSERT INTO searches (tenant_id, id, filters, note, created_at, created_by_id, created_by_email,
+        log_id, checkpoint_size, checkpoint_root, checkpoint_note, matched, digest, first_event_id)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    values: [
+      ...[tenantId, s.id, s.filters, s.note, new Date(s.createdAtMs)],
+      ...[s.createdById, s.createdByEmail, s.logId, s.checkpointSize, s.checkpointRoot],
+      ...[s.checkpointNote, s.matched, s.digest, s.firstEventUuid],
+    ],
+  });
+}
+
+const columns = `id, filters, note, created_at AS "createdAtMs", created_by_id AS "createdById",
+  created_by_email AS "createdByEmail", log_id AS "logId", checkpoint_size AS "checkpointSize",
+  checkpoint_root AS "checkpointRoot", checkpoint_note AS "checkpointNote", matched, digest,
+  first_event_id AS "firstEventUuid"`;
+
+export async function getSearch(tx: TenantTx, id: string): Promise<SavedSearch | null> {
+  const { rows } = await tx.query<SavedSearch>({
+    name: 'get-search',
+    text: `SELECT ${columns} FROM searches WHERE tenant_id = $1 AND id = $2`,
+    values: [tx.tenantId, id],
+  });
+  return rows[0] ?? null;
+}
+
+/** Newest first, from this id on. */
+export async function listSearches(
+  tx: TenantTx,
+  from: string,
+  count: number,
+): Promise<SavedSearch[]> {
+  const { rows } = await tx.query<SavedSearch>({
+    name: 'list-searches',
+    text: `SELECT ${columns} FROM searches WHERE tenant_id = $1 AND id <= $2 ORDER BY id DESC LIMIT $3`,
+    values: [tx.tenantId, from, count],
+  });
+  return rows;
+}
+
+/** A match, as far as the answer needs it. */
+export interface Match {
+  uuid: string;
+  sequence: number;
+}
+
+/**
+ * The next matches in list order, newest first, older than `before` (null: from the newest); only
+ * those that a log of `size` entries holds. A branch a class, each in the order of its index.
+ */
+export async function nextMatches(
+  tx: TenantTx,
+  filter: EventFilter,
+  visible: Visibility,
+  size: number,
+  before: string | null,
+  count: number,
+): Promise<Match[]> {
+  const params = new Params();
+  const conditions = [...matching(tx, filter, visible, params), `sequence < ${params.add(size)}`];
+  if (before !== null) conditions.push(`id < ${params.add(before)}`);
+  const limit = params.add(count);
+  const branches = visible.classes.map(
+    (each) => `(SELECT id AS uuid, sequence FROM audit_events
+      WHERE ${[...conditions, inClasses([each])].join(' AND ')} ORDER BY id DESC LIMIT ${limit})`,
+  );
+  const text = `SELECT * FROM (${branches.join(' UNION ALL ')}) m ORDER BY uuid DESC LIMIT ${limit}`;
+  const { rows } = await tx.query<Match>(prepared(text, params));
+  return rows;
+}
+
+/** The oldest event of this range that the plan shows, whatever it says; null for none. */
+export async function firstEventIn(
+  tx: TenantTx,
+  { from, to }: { from: number; to: number },
+  visible: Visibility,
+): Promise<string | null> {
+  const params = new Params();
+  const where = matching(tx, { from, to }, visible, params).join(' AND ');
+  const branches = visible.classes.map(
+    (each) => `(SELECT id AS uuid FROM audit_events
+      WHERE ${where} AND ${inClasses([each])} ORDER BY id LIMIT 1)`,
+  );
+  const text = `SELECT uuid FROM (${branches.join(' UNION ALL ')}) m ORDER BY uuid LIMIT 1`;
+  const { rows } = await tx.query<{ uuid: string }>(prepared(text, params));
+  return rows[0]?.uuid ?? null;
+}

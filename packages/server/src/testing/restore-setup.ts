@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { expect } from 'vitest';
+import type { RestoreJob } from '../restores/restore.job.ts';
+import { restoringHost } from './restoring-host.ts';
+import { type Answer, eventOf, type TestService } from './service.ts';
+
+export const jwtSecret = 'a shared secret of at least thirty-two bytes';
+export const ivr = { type: 'ivr', id: '2f6d7f0e-8a8e-4c0b-b1c5-40a2e3f7d911', name: 'Main menu' };
+
+export type Host = Awaited<ReturnType<typeof restoringHost>>;
+
+export interface RestoringTenant {
+  id: string;
+  /** Records, reads and restores. */
+  key: string;
+  host: Host;
+}
+
+/** A tenant whose host product listens on loopback. */
+export async function restoringTenant(service: TestService): Promise<RestoringTenant> {
+  const host = await restoringHost(() => service.clock.now);
+  const id = randomUUID();
+  const put = { name: 'Acme', plan: 'Pro', restoreUrl: host.url };
+  const { body } = await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body: put });
+  host.secret = body.restoreSecret;
+  const key = await keyOf(service, id, ['events:write', 'events:read', 'restore:write']);
+  return { id, key, host };
+}
+
+export async function keyOf(service: TestService, id: string, scopes: string[]): Promise<string> {
+  const url = `/api/tenants/${id}/api-keys`;
+  const { body } = await service.call({ method: 'POST', url, body: { name: 'key', scopes } });
+  return body.key;
+}
+
+/** Records a change of the menu and returns the event's id. */
+export async function recordChange(
+  service: TestService,
+  { key }: { key: string },
+  changes: Record<string, unknown> = {},
+): Promise<string> {
+  const states = { before: { steps: ['Welcome'] }, after: { steps: ['Hello'] } };
+  const body = eventOf({ resource: ivr, diff: undefined, ...states, ...changes });
+  const answer = await service.call({ method: 'POST', url: '/api/audit-logs', key, body });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.id;
+}
+
+export function restore(
+  service: TestService,
+  key: string,
+  eventId: string,
+  to = 'before',
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const url = `/api/audit-logs/${eventId}/restore`;
+  return service.call({ method: 'POST', url, key, body: { to }, headers });
+}
+
+export function restoreOf(service: TestService, key: string, id: string): Promise<Answer> {
+  return service.call({ url: `/api/audit-logs/restores/${id}`, key });
+}
+
+/** Runs every further attempt of this service, moving the clock past each pause. */
+export async function exhaust(service: TestService, job: RestoreJob): Promise<void> {
+  for (let attempt = 0; attempt < 6; attempt++) {
+    service.clock.now += 31_000;
+    await job.tick();
+  }
+}
+
+/** What the tenant's log says of restores, oldest first. */
+export async function restoresIn(service: TestService, { key }: { key: string }) {
+  const query = `action=restore&resource_id=${ivr.id}&include=state&sort=sequence&limit=500`;
+  const { body } = await service.call({ url: `/api/audit-logs?${query}`, key });
+  return body.data;
+}
+
+export const outcomesIn = async (service: TestService, tenant: { key: string }) =>
+  (await restoresIn(service, tenant)).map((e: { after: { outcome: string } }) => e.after.outcome);
+
+/** A token of the host product; `nowMs` is the service's clock. */
+export function token(claims: Record<string, unknown>, nowMs: number): Promise<string> {
+  const payload = { sub: randomUUID(), exp: Math.floor(nowMs / 1_000) + 86_400, ...claims };
+  const secret = new TextEncoder().encode(jwtSecret);
+  return new SignJWT(payload).setProtectedHeader({ alg: 'HS256' }).sign(secret);
+}
