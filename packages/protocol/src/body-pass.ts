@@ -1,4 +1,4 @@
-import { equalBytes } from './bytes.ts';
+import { decodeUtf8, equalBytes } from './bytes.ts';
 import { type Checkpoint, sizedCheckpoint } from './checkpoint.ts';
 import { isSequence } from './committed-event.ts';
 import { derivedFieldProblem } from './derived-fields.ts';
@@ -21,6 +21,7 @@ import {
 import type { Finding, FindingCode, Findings } from './findings.ts';
 import { FormatError } from './format-error.ts';
 import type { Sha256 } from './merkle.ts';
+import { readPlainBody } from './plain-body.ts';
 import type { BodyCover } from './retention-cover.ts';
 
 export interface BodyPassOptions {
@@ -210,6 +211,8 @@ class Places {
 function readBody(line: string | Uint8Array): EventBody | Finding {
   let value: unknown;
   try {
+    const plain = readPlainBody(typeof line === 'string' ? line : decodeUtf8(line, 'it'));
+    if (plain !== null) return plain;
     value = parseProvenJson(line);
     return bodyLineOf(value);
   } catch (error) {

@@ -3,6 +3,9 @@ import type { CommittedEvent } from './commitment.ts';
 import { uuidFromEventId, uuidTimeMs } from './event-id.ts';
 import { FormatError } from './format-error.ts';
 
+/** A UUID of any version in the one spelling in which it is hashed. */
+export const lowerUuidPattern = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+
 /** An event as the single read shows it, flattened: what is committed to, and what is derived. */
 export interface ShownEvent extends CommittedEvent {
   /** The `evt_audit_…` form of `uuid`. */
@@ -28,7 +31,7 @@ export function committedEventOf(json: unknown): ShownEvent {
   const id = textOf(event.id, 'id');
   return {
     id,
-    uuid: eventUuidOf(id),
+    uuid: shownUuidOf(id) ?? refuse('id'),
     timestamp: textOf(event.timestamp, 'timestamp'),
     tenantId: lowerUuidOf(event.tenantId, 'tenantId'),
     actorId: lowerUuidOf(actor.id, 'actor.id'),
@@ -57,9 +60,10 @@ export function committedEventOf(json: unknown): ShownEvent {
 // The end of the year 9999: beyond it there is no timestamp text.
 const eventTimeMaxMs = 253_402_300_799_999;
 
-function eventUuidOf(id: string): string {
-  const uuid = uuidFromEventId(id) ?? refuse('id');
-  return uuidTimeMs(uuid) <= eventTimeMaxMs ? uuid : refuse('id');
+/** The UUID of an event that can be shown, or null. */
+export function shownUuidOf(id: string): string | null {
+  const uuid = uuidFromEventId(id);
+  return uuid !== null && uuidTimeMs(uuid) <= eventTimeMaxMs ? uuid : null;
 }
 
 function refuse(where: string): never {
@@ -91,7 +95,7 @@ function booleanOf(value: unknown, where: string): boolean {
   return typeof value === 'boolean' ? value : refuse(where);
 }
 
-const lowerUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const lowerUuid = new RegExp(`^${lowerUuidPattern}$`);
 
 function lowerUuidOf(value: unknown, where: string): string {
   return typeof value === 'string' && lowerUuid.test(value) ? value : refuse(where);

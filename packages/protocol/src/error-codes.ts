@@ -63,7 +63,7 @@ export const errorCodes = {
     title: 'Operator access needs a declared reason',
     help:
       'Send `X-Access-Reason`: percent-encoded UTF-8 of 1 to 1,000 characters, none of them a ' +
-      'control character.',
+      'control character; or `reason` in the body of a call that opens the panel.',
   },
   not_found: {
     status: 404,
@@ -101,6 +101,11 @@ export const errorCodes = {
     status: 415,
     title: 'The body has an unsupported media type or encoding',
     help: 'Send `Content-Type: application/json` in UTF-8 without `Content-Encoding`.',
+  },
+  range_not_satisfiable: {
+    status: 416,
+    title: 'The file has no such bytes',
+    help: 'Ask for a range within the size that `Content-Range` names.',
   },
   validation_failed: {
     status: 422,

@@ -27,6 +27,7 @@ export * from './log-verdict.ts';
 export * from './masking.ts';
 export * from './merkle.ts';
 export * from './merkle-proofs.ts';
+export * from './plain-body.ts';
 export * from './plan.ts';
 export * from './portable-sha256.ts';
 export * from './proof-verdict.ts';

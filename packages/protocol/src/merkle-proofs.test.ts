@@ -26,7 +26,8 @@ const inputs = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657'];
 const published = [...inputs, '606162636465666768696a6b6c6d6e6f'].map((input) =>
   leafHash(sha, Buffer.from(input, 'hex')),
 );
-const leaves = Array.from({ length: 200 }, (_, i) => leafHash(sha, Uint8Array.of(i)));
+const sizeMax = 2_000;
+const leaves = Array.from({ length: sizeMax }, (_, i) => leafHash(sha, Buffer.from(String(i))));
 
 const nodesOf =
   (list: Uint8Array[]): GetNode =>
@@ -61,7 +62,7 @@ function naiveSubproof(m: number, list: Uint8Array[], whole: boolean): Uint8Arra
 }
 
 const ordered = fc
-  .tuple(fc.nat(200), fc.nat(200))
+  .tuple(fc.nat(sizeMax), fc.nat(sizeMax))
   .map(([a, b]) => [Math.min(a, b), Math.max(a, b)]);
 
 async function inclusionClaim(index: number, size: number): Promise<InclusionClaim> {

@@ -5,6 +5,7 @@ import {
   createFrontier,
   emptyLogState,
   emptyRoot,
+  type LogState,
   leafHash,
   nodeHash,
   type Sha256,
@@ -58,6 +59,23 @@ test('the root after every append is the root of a tree built plainly', () => {
     tree.append(leaf);
     expect(hex(tree.root())).toBe(hex(naiveRoot(leaves.slice(0, index + 1))));
   }
+});
+
+test('batches of any size, up to 2,000 entries, give the root of a tree built plainly after each', () => {
+  const leaves = leavesOf(2_000);
+  const batches = fc.array(fc.nat(700), { minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(batches, (counts) => {
+      let state: LogState = emptyLogState;
+      for (const count of counts) {
+        const end = Math.min(state.size + count, leaves.length);
+        const tree = createFrontier(state, sha);
+        for (const leaf of leaves.slice(state.size, end)) tree.append(leaf);
+        expect(hex(tree.root())).toBe(hex(naiveRoot(leaves.slice(0, end))));
+        state = tree.state();
+      }
+    }),
+  );
 });
 
 test('a log saved and continued at any size is the log appended to in one go', () => {

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:
 import { join } from 'node:path';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
+import { diagnoseLog } from './doctor-log.ts';
 import { connectionUrl } from './embedded-postgres/postmaster.ts';
 import { isPostmaster, readPostmasterPid } from './embedded-postgres/postmaster-pid.ts';
 import { readSecretFile } from './embedded-postgres/secret-file.ts';
@@ -84,14 +85,28 @@ function secretFinding(path: string): Finding {
 }
 
 async function diagnoseDatabases(config: Config): Promise<Finding[]> {
-  const { databaseUrl, databaseOwnerUrl, dataDir } = config;
-  if (databaseUrl === null) return diagnoseEmbedded(dataDir);
-  const findings = await diagnoseDatabase(databaseUrl, Date.now());
+  const { databaseUrl, databaseOwnerUrl } = config;
+  if (databaseUrl === null) return diagnoseEmbedded(config);
+  const findings = await diagnoseServing(databaseUrl, config);
   if (databaseOwnerUrl !== null) findings.push(await diagnoseOwner(databaseOwnerUrl));
   return findings;
 }
 
-async function diagnoseEmbedded(dataDir: string): Promise<Finding[]> {
+async function diagnoseServing(
+  servingUrl: string,
+  { signingKeyFile, dataDir }: Config,
+): Promise<Finding[]> {
+  const findings = await diagnoseDatabase(servingUrl, Date.now());
+  // Without all tables and roles the logs cannot be looked at.
+  const isUsable = findings.some(({ check, level }) => check === 'migrations' && level === 'ok');
+  if (!isUsable) return findings;
+  const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
+  const keyFile = { path, isNamed: signingKeyFile !== null };
+  return [...findings, ...(await diagnoseLog(servingUrl, keyFile))];
+}
+
+async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
+  const { dataDir } = config;
   const check = 'database';
   try {
     const home = join(dataDir, 'postgresql');
@@ -99,10 +114,10 @@ async function diagnoseEmbedded(dataDir: string): Promise<Finding[]> {
       return [{ check, level: 'ok', detail: 'will be made by the first start' }];
     }
     const running = runningServer(dataDir, join(realpathSync(home), 'data'));
-    if (running !== null) return await diagnoseDatabase(running, Date.now());
+    if (running !== null) return await diagnoseServing(running, config);
     const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
     try {
-      return await diagnoseDatabase(postgres.servingUrl, Date.now());
+      return await diagnoseServing(postgres.servingUrl, config);
     } finally {
       await postgres.stop();
     }

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { createCatalogue } from '@indelible/protocol';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { asOwner, connectionProblem, type WriterTx } from './db.ts';
@@ -11,6 +10,7 @@ import { type ReopenedLog, reopenLogs } from './log/reopen.job.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 import { openObjectStore } from './objects.ts';
 import { createRandom } from './random.ts';
+import { sha } from './sha256.ts';
 
 export type { ReopenedLog } from './log/reopen.job.ts';
 
@@ -44,8 +44,6 @@ async function reopenAs(ownerUrl: string, config: Config): Promise<ReopenedLog[]
     throw new Error(`the logs cannot be reopened: ${connectionProblem(cause)}`, { cause });
   }
 }
-
-const sha = (data: Uint8Array): Uint8Array => hash('sha256', data, 'buffer');
 
 /** Records as the service would, but within this transaction and for this installation. */
 async function recordOwnIn(tx: WriterTx, { sensitiveTypes }: Config) {

@@ -21,7 +21,7 @@ test('logs are not reopened without --yes, nor while they hold what was publishe
   const { status, stdout } = await reopen('--yes');
   expect([status, stdout]).toEqual([
     0,
-    'every log holds what was published of it: nothing is changed\n',
+    'every log holds what was published of it: none begins anew\n',
   ]);
 });
 
@@ -35,7 +35,33 @@ test('a log that has lost what was published goes on under another name, and bot
   const { reopened } = JSON.parse(stdout);
   expect(reopened).toMatchObject([{ tenantId: tenant.id, size: 1, publishedSize: 2 }]);
   const again = await reopen('--yes');
-  expect(again.stdout).toMatch(/nothing is changed/);
+  expect(again.stdout).toMatch(/none begins anew/);
+});
+
+test('a log of which nothing is left is told by the name it had, as text and as JSON', async () => {
+  for (const args of [[], ['--json']]) {
+    const { id } = await service.tenant();
+    await service.app.checkpoints.tick();
+    // As if tenant and log had come after the backup.
+    const tables = ['audit_events', 'api_keys', 'log_tail'];
+    for (const table of tables) {
+      await service.owner.query(`DELETE FROM ${table} WHERE tenant_id = '${id}'`);
+    }
+    const lost = `DELETE FROM log_heads WHERE tenant_id = '${id}' RETURNING log_id`;
+    const logId: string = (await service.owner.query(lost)).rows[0].log_id;
+    await service.owner.query(`DELETE FROM tenants WHERE id = '${id}'`);
+    const { status, stdout } = await reopen('--yes', ...args);
+    expect(status).toBe(0);
+    if (args.length === 0) {
+      const hex = logId.replaceAll('-', '');
+      expect(stdout).toMatch(
+        new RegExp(`^log ${hex}: nothing is left of 2 published entries, nor of its tenant\\n`),
+      );
+    } else {
+      const gone = { tenantId: null, logId: null, previousLogId: logId, size: 0, publishedSize: 2 };
+      expect(JSON.parse(stdout)).toEqual({ reopened: [gone] });
+    }
+  }
 });
 
 test('a wrong environment is wrong usage, and a database that is away a finding', async () => {

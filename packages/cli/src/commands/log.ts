@@ -46,8 +46,7 @@ async function reopen(env: Environment): Promise<ReopenedLog[]> {
 }
 
 function reopenedText(reopened: readonly ReopenedLog[]): string {
-  if (reopened.length === 0)
-    return 'every log holds what was published of it: nothing is changed\n';
+  if (reopened.length === 0) return 'every log holds what was published of it: none begins anew\n';
   return reopened.map(reopenedLine).join('');
 }
 
@@ -60,7 +59,7 @@ function reopenedLine({
 }: ReopenedLog): string {
   const published = `of ${grouped(publishedSize)} published entries`;
   if (tenantId === null || logId === null) {
-    return `log ${hex(previousLogId)}: nothing is left ${published}\n`;
+    return `log ${hex(previousLogId)}: nothing is left ${published}, nor of its tenant\n`;
   }
   return (
     `tenant ${tenantId}: ${grouped(size)} ${published} are left; ` +

@@ -3,11 +3,13 @@ import { type Checkpoint, compareCheckpoints, type Findings, parseHex } from '@i
 import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 import { headBelow } from './newer-events.ts';
+import { readReopened } from './reopened-log.ts';
 import type { SeenCheckpoint } from './seen-checkpoints.ts';
 import { nullWhenFailed } from './service-log.ts';
 
 export interface SeenWanted {
   client: IndelibleClient;
+  tenantId: string;
   /** The checkpoint that is shown now; its signature has been checked. */
   shown: Checkpoint;
   /** Those this machine has verified before, oldest first. */
@@ -17,21 +19,31 @@ export interface SeenWanted {
   findings: Findings;
 }
 
-/**
- * Judges a checkpoint by those that were seen before, and by what the service itself says its log
- * holds. Returns those seen before that the entries can still be held against.
- */
-export async function compareWithSeen(wanted: SeenWanted): Promise<SeenCheckpoint[]> {
-  const { client, shown, seen, findings } = wanted;
+export interface SeenComparison {
+  /** Those seen before that the entries can still be held against, oldest first. */
+  earlier: readonly SeenCheckpoint[];
+  doesNotFollow: readonly string[];
+}
+
+/** Judges a checkpoint by those that were seen before, and by what the service says its log holds. */
+export async function compareWithSeen(wanted: SeenWanted): Promise<SeenComparison> {
+  const { client, shown, seen, findings, reopened } = wanted;
   await compareWithHead(client, shown, findings);
   const last = seen.at(-1)?.checkpoint;
-  if (last === undefined) return [];
-  if (last.origin === shown.origin) await compareWithLast(wanted, last);
-  else if (!wanted.reopened) addOtherLog(findings, last, shown);
-  return seen.filter(
-    ({ checkpoint }) => checkpoint.origin === shown.origin && checkpoint.size <= shown.size,
-  );
+  if (last === undefined) return { earlier: [], doesNotFollow: [] };
+  const isSameLog = last.origin === shown.origin;
+  if (!isSameLog && reopened) {
+    const { kept, lost } = await readReopened(wanted);
+    return { earlier: notBeyond(shown, kept), doesNotFollow: lost };
+  }
+  if (isSameLog) await compareWithLast(wanted, last);
+  else addOtherLog(findings, last, shown);
+  const ofThisLog = seen.filter(({ checkpoint }) => checkpoint.origin === shown.origin);
+  return { earlier: notBeyond(shown, ofThisLog), doesNotFollow: [] };
 }
+
+const notBeyond = ({ size }: Checkpoint, seen: readonly SeenCheckpoint[]) =>
+  seen.filter(({ checkpoint }) => checkpoint.size <= size);
 
 async function compareWithLast({ client, shown, findings }: SeenWanted, last: Checkpoint) {
   const isLonger = last.size < shown.size;

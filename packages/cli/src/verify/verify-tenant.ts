@@ -20,7 +20,7 @@ export interface TenantOptions {
   /** The plan the caller knows the tenant has, to hold against the cutoff the service states. */
   plan: Plan | null;
   seen: SeenCheckpoints;
-  /** The log may have another origin than when this machine saw it last. */
+  /** The log may have another origin than when this machine saw it last, if it records that. */
   reopened: boolean;
   /** What the service says when it is asked whether it can record; null when it can. */
   refusal?: string | null;
@@ -65,7 +65,7 @@ interface Run {
 
 type Verified = Pick<
   Outcome,
-  'checked' | 'earlierSizes' | 'seen' | 'latestCutoffMs' | 'differs' | 'eventIdAt'
+  'checked' | 'earlierSizes' | 'seen' | 'latestCutoffMs' | 'differs' | 'doesNotFollow' | 'eventIdAt'
 >;
 
 async function verifyAgainst({
@@ -82,7 +82,8 @@ async function verifyAgainst({
     addDamage(findings, 'service_halted', `The service says: ${refusal}.`);
   }
   const seen = options.seen.load();
-  const earlier = await compareWithSeen({ client, shown: checkpoint, seen, reopened, findings });
+  const wanted = { client, tenantId, shown: checkpoint, seen, reopened, findings };
+  const { earlier, doesNotFollow } = await compareWithSeen(wanted);
   const log = { source: serviceTiles(client, signed), checkpoint, findings, file, progress };
   const { tiles, differs } = await readEntries({
     ...log,
@@ -111,6 +112,7 @@ async function verifyAgainst({
     earlierSizes: earlier.map((each) => each.checkpoint.size),
     latestCutoffMs: bodies.latestCutoffMs,
     differs,
+    doesNotFollow,
     eventIdAt: (sequence) => eventIdAt(file, sequence),
   };
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import type { App } from '../app.ts';
@@ -11,7 +10,7 @@ import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { expectLogIntact, rootStored } from '../testing/intact.ts';
 import { PostgresProxy } from '../testing/postgres-proxy.ts';
 import { callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
-import { CheckpointJob } from './checkpoint.job.ts';
+import { type CheckpointDeps, CheckpointJob } from './checkpoint.job.ts';
 
 const service = await testService();
 const cleanup: (() => Promise<unknown>)[] = [];
@@ -260,31 +259,46 @@ test('who asks for a checkpoint gets one that covers what was recorded before, o
   await expectLogIntact(service, id);
 });
 
-test('a round that runs already may have looked too early: who asks meanwhile gets the next one', async () => {
-  const [early, late] = [await service.tenant(), await service.tenant()];
-  await tick();
-  const store = openObjectStore(pathToFileURL(join(dataDir, 'objects')).href);
-  const entered = Promise.withResolvers<void>();
-  // The round has read the logs, and its object is longer on the way than anybody has to wait.
-  const slow: ObjectStore = {
-    ...store,
-    async putIfAbsent(name, body) {
-      entered.resolve();
-      await delay(1_200);
-      return store.putIfAbsent(name, body);
-    },
-  };
-  const failures: unknown[] = [];
-  const job = new CheckpointJob({
+const folderStore = () => openObjectStore(pathToFileURL(join(dataDir, 'objects')).href);
+
+/** The rounds of a further process with a store or a clock of its own; failures go to the list. */
+function jobOn(
+  changes: Pick<CheckpointDeps, 'objects'> & Partial<CheckpointDeps>,
+  failures: unknown[],
+): CheckpointJob {
+  return new CheckpointJob({
     db: service.db,
     sha: (data) => createHash('sha256').update(data).digest(),
     now: () => service.clock.now,
-    objects: slow,
     signer: openSigner(join(dataDir, 'signing-key.pem'), false),
     originHost: 'localhost',
     announceKey: async () => {},
     observer: { published() {}, halted() {}, roundFailed: (error) => failures.push(error) },
+    ...changes,
   });
+}
+
+test('a round that runs already may have looked too early: who asks meanwhile gets the next one', async () => {
+  const [early, late] = [await service.tenant(), await service.tenant()];
+  await tick();
+  const store = folderStore();
+  const entered = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  // The round has read the logs, and its object is on the way until somebody has asked and waited.
+  const slow: ObjectStore = {
+    ...store,
+    async putIfAbsent(name, body) {
+      entered.resolve();
+      await asked.promise;
+      return store.putIfAbsent(name, body);
+    },
+  };
+  const pause = async (ms: number) => {
+    if (ms > 1_000) return new Promise<void>(() => {}); // nobody is late
+    asked.resolve();
+  };
+  const failures: unknown[] = [];
+  const job = jobOn({ objects: slow, pause }, failures);
   await record(early.key);
   const running = job.tick();
   await entered.promise;
@@ -296,4 +310,41 @@ test('a round that runs already may have looked too early: who asks meanwhile ge
     expect((await checkpointOf(app, key)).size).toBe(3);
     await expectLogIntact(service, id);
   }
+});
+
+test('who asks for a checkpoint waits eight seconds at most, and the round goes on without them', async () => {
+  const { id, key } = await service.tenant();
+  await tick();
+  const { size } = await checkpointOf(app, key);
+  await record(key);
+  const store = folderStore();
+  const answering = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  // A store that has taken the request and says nothing.
+  const silent: ObjectStore = {
+    ...store,
+    async putIfAbsent(name, body) {
+      asked.resolve();
+      await answering.promise;
+      return store.putIfAbsent(name, body);
+    },
+  };
+  const waits: number[] = [];
+  const pause = async (ms: number) => {
+    waits.push(ms);
+    if (ms > 1_000) await asked.promise; // these eight seconds are over when the store has been asked
+  };
+  const failures: unknown[] = [];
+  const job = jobOn({ objects: silent, pause }, failures);
+  await expect(job.onDemand()).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringContaining('still being made'),
+  });
+  expect(waits).toContain(8_000);
+  expect((await checkpointOf(app, key)).size).toBe(size);
+  answering.resolve();
+  await job.tick();
+  expect(failures).toEqual([]);
+  expect((await checkpointOf(app, key)).size).toBe(size + 1);
+  await expectLogIntact(service, id);
 });

@@ -20,6 +20,7 @@ import {
   takeRound,
 } from './checkpoint.store.ts';
 import { contradiction, disagreement } from './guard.store.ts';
+import { SigningKeyRefused } from './key-rotation.job.ts';
 import { originOf, readRound, roundName, writeRound } from './round.ts';
 import { logIsHalted } from './store.ts';
 
@@ -34,6 +35,8 @@ export interface CheckpointDeps {
   /** Makes the signer's key the one in use and tells the logs; may be called again when it threw. */
   announceKey: () => Promise<void>;
   observer: CheckpointObserver;
+  /** Waits so many milliseconds, or until it is told to stop; node's timer unless given. */
+  pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
 /** Hears of rounds, and why the logs stand still, whoever found it (null: they do not, any more). */
@@ -63,6 +66,7 @@ const demandWaitMsMax = 8_000;
  */
 export class CheckpointJob {
   readonly #deps: CheckpointDeps;
+  readonly #pause: NonNullable<CheckpointDeps['pause']>;
   #running: Promise<void> | null = null;
   #demanded: Promise<void> | null = null;
   #startedMs = Number.NEGATIVE_INFINITY;
@@ -73,6 +77,7 @@ export class CheckpointJob {
 
   constructor(deps: CheckpointDeps) {
     this.#deps = deps;
+    this.#pause = deps.pause ?? timer;
   }
 
   get originHost(): string {
@@ -92,15 +97,14 @@ export class CheckpointJob {
    */
   async onDemand(): Promise<void> {
     this.#demanded ??= this.#runDemanded();
-    const late = new AbortController();
-    const { signal } = late;
-    const timeout = delay(demandWaitMsMax, 'late', { signal }).catch(() => {});
-    const first = await Promise.race([this.#demanded, timeout]).finally(() => late.abort());
+    const made = new AbortController();
+    const late = this.#pause(demandWaitMsMax, made.signal).then(() => 'late' as const);
+    const first = await Promise.race([this.#demanded, late]).finally(() => made.abort());
     if (first === 'late') throw unavailable('the checkpoint is still being made; ask again');
   }
 
   async #runDemanded(): Promise<void> {
-    await delay(Math.max(0, this.#startedMs + demandEveryMs - performance.now()));
+    await this.#pause(Math.max(0, this.#startedMs + demandEveryMs - performance.now()));
     // A round that runs already may have looked before what the caller recorded.
     while (this.#running) await this.#running.catch(() => {});
     this.#demanded = null;
@@ -143,6 +147,7 @@ export class CheckpointJob {
     return announceKey().then(
       () => true,
       (error) => {
+        if (error instanceof SigningKeyRefused) throw error;
         observer.roundFailed(error);
         return false;
       },
@@ -235,6 +240,10 @@ export class CheckpointJob {
     const note = formatNote(text, [{ name: origin, keyId, signature }]);
     return { tenantId, logId, size, root, note };
   }
+}
+
+async function timer(ms: number, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, signal && { signal }).catch(() => {}); // nobody waits any more
 }
 
 function haltSentence(finding: string): string {

@@ -296,6 +296,8 @@ const forks: Record<string, string> = {
     'UPDATE log_tail SET entry = set_byte(entry, 40, 255 - get_byte(entry, 40)) WHERE tenant_id = $1 AND sequence = 42',
   'its head hashes to something else':
     'UPDATE log_heads SET frontier = set_byte(frontier, 3, 255 - get_byte(frontier, 3)) WHERE tenant_id = $1',
+  'the root of its last checkpoint is changed':
+    'UPDATE log_checkpoints SET root = set_byte(root, 3, 255 - get_byte(root, 3)) WHERE tenant_id = $1',
   'an entry in between is deleted': 'DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 41',
 };
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { importedEventUuid } from '@indelible/protocol';
-import { type Database, write } from '../db.ts';
+import { type Database, type WriterTx, write } from '../db.ts';
 import type { OwnEvent } from '../own-event.ts';
 import type { Signer } from '../signer.ts';
 import { listTenants } from '../tenants/store.ts';
-import { signingKeyAnnounced, useSigningKey } from './checkpoint.store.ts';
+import { signingKeyAnnounced, takeRound, useSigningKey } from './checkpoint.store.ts';
 
 /** Records what the service itself did; the same `uuid` again adds nothing. */
 export type RecordSelf = (tenantId: string, event: OwnEvent, uuid?: string) => Promise<void>;
@@ -14,7 +14,12 @@ export interface KeyRotationDeps {
   now: () => number;
   record: RecordSelf;
   signer: Signer;
+  /** Whether the operator has named the key: one that was made by default replaces no other. */
+  isNamed: boolean;
 }
+
+/** The key of this process must not sign; says what the operator has to do. */
+export class SigningKeyRefused extends Error {}
 
 const tenantsAtOnce = 200;
 const firstTenant = '00000000-0000-0000-0000-000000000000';
@@ -23,15 +28,17 @@ const firstTenant = '00000000-0000-0000-0000-000000000000';
  * Returns what makes the signer's key the one in use and, when it replaced another, records that in
  * every tenant's log. It throws when it could not tell all of them, and may then be called again: the
  * event's id follows from key and tenant, so that neither a repetition nor a start that was cut off
- * tells a log twice.
+ * tells a log twice. Throws SigningKeyRefused for a key that was made by default where another one is
+ * in use: processes that each made a key of their own would replace each other's with every start.
  */
-export function keyAnnouncer({ db, now, record, signer }: KeyRotationDeps): () => Promise<void> {
+export function keyAnnouncer(deps: KeyRotationDeps): () => Promise<void> {
+  const { db, record, signer } = deps;
   const told = new Set<string>();
   let use: Awaited<ReturnType<typeof useSigningKey>> | undefined;
   return async () => {
     const publicKey = await signer.publicKey();
     // Once only: a process that is behind must not take the key back from one that has a newer.
-    use ??= await write(db, (tx) => useSigningKey(tx, publicKey, now()));
+    use ??= await write(db, (tx) => useKey(tx, publicKey, deps));
     const { beganMs, unannounced } = use;
     if (!unannounced) return;
     const tell = async (id: string) => {
@@ -54,6 +61,19 @@ export function keyAnnouncer({ db, now, record, signer }: KeyRotationDeps): () =
     if (failures.length > 0) throw failures[0];
     await write(db, (tx) => signingKeyAnnounced(tx, publicKey));
   };
+}
+
+async function useKey(tx: WriterTx, publicKey: Uint8Array, { now, isNamed }: KeyRotationDeps) {
+  // Until the transaction ends no other process can bring a key of its own.
+  const keyInUse = (await takeRound(tx, true))?.keyInUse ?? null;
+  if (!isNamed && keyInUse !== null && Buffer.compare(keyInUse, publicKey) !== 0) {
+    throw new SigningKeyRefused(
+      'the logs are signed with another key than signing-key.pem in DATA_DIR, which was made by ' +
+        'default and therefore does not replace it: name the key in use in SIGNING_KEY_FILE, the same ' +
+        'for every process; or, if it is lost, this one, which then takes over in every log',
+    );
+  }
+  return useSigningKey(tx, publicKey, now());
 }
 
 const nobody = '00000000-0000-0000-0000-000000000000';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { createCatalogue } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import type { App } from '../app.ts';
@@ -13,7 +14,8 @@ import { createRandom } from '../random.ts';
 import { newSigningKey, openSigner } from '../signer.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { callOn, platformKey, serviceOn, testService } from '../testing/service.ts';
+import { RunningService } from '../testing/running-service.ts';
+import { callOn, eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
 import { keyAnnouncer } from './key-rotation.job.ts';
 
 const cleanup: (() => Promise<unknown>)[] = [];
@@ -128,6 +130,47 @@ test('a process that still has the old key no longer signs', async () => {
   await expectLogIntact(service, id);
 });
 
+test('a key made by default replaces none: that process says so at its start, and records on', async () => {
+  const { app, dataDir, servingUrl, ...service } = await installation();
+  const { id, key } = await service.tenant();
+  await ticked(app);
+  // Whoever starts a second host without thinking of the key lets it make another one.
+  const otherDataDir = join(dataDir, 'of-another-host');
+  const start = async (env: Environment) => {
+    const started = new RunningService({
+      DATABASE_URL: servingUrl,
+      DATA_DIR: otherDataDir,
+      OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
+      PLATFORM_API_KEY: platformKey,
+      ...env,
+    });
+    cleanup.push(() => started.end('SIGKILL'));
+    return started.started();
+  };
+  const second = await start({});
+  expect(second.log).toMatch(/"level":50.*signing-key\.pem in DATA_DIR.*SIGNING_KEY_FILE/);
+  const { text } = await second.call({ path: '/metrics', key: null });
+  expect(text).toMatch(/^indelible_checkpoint_failures_total [1-9]/m);
+  const path = '/api/audit-logs';
+  const posted = await second.call({ method: 'POST', path, key, body: eventOf() });
+  expect(posted.status).toBe(201);
+  const proof = `/api/audit-logs/${posted.body.id}/proof`;
+  expect((await second.call({ path: proof, key })).status).toBe(503);
+  // The first one signs for both, and no log has heard of a new key.
+  expect((await callOn(app, { url: proof, key })).status).toBe(200);
+  expect((await second.call({ path: proof, key })).status).toBe(200);
+  expect(await announcements(app, key)).toEqual([]);
+  expect(await windows(app)).toHaveLength(1);
+  await second.end('SIGTERM');
+  // Named by the operator it takes over: the other one may be lost.
+  const named = await start({ SIGNING_KEY_FILE: join(otherDataDir, 'signing-key.pem') });
+  expect(named.log).toBe('');
+  expect(await windows(app)).toHaveLength(2);
+  expect(await announcements(app, key)).toHaveLength(1);
+  await named.end('SIGTERM');
+  await expectLogIntact(service, id);
+});
+
 test('a key that is taken up again begins another window, and the logs say so again', async () => {
   const { app, newKeyFile, process, clock, ...service } = await installation();
   const { id, key } = await service.tenant();
@@ -168,6 +211,7 @@ test('a start that was cut off while it told the logs is finished by the next on
     db,
     now: () => clock.now,
     signer: openSigner(file, false),
+    isNamed: true,
     record: async (tenantId, event, uuid) => {
       if (told++ >= 2) throw new Error('gone');
       await app.recorder.record([prepareOwn(own, tenantId, event, uuid)], null);

@@ -9,7 +9,9 @@ import {
   emptyLog,
   forgetCheckpoint,
   hasSurplus,
+  keepLogId,
   type LogRecord,
+  openHead,
   resumeAfter,
   stopLogs,
 } from './reopen.store.ts';
@@ -87,11 +89,15 @@ async function unknownRounds(objects: ObjectStore, known: number) {
 async function reopenIfNeeded(
   tx: WriterTx,
   { sha, recordOwn }: ReopenDeps,
-  { tenantId, logId, head, released }: LogRecord,
+  log: LogRecord,
   published: Published | null,
 ): Promise<ReopenedLog | null> {
+  const { tenantId, logId, released } = log;
+  if (released && log.head) await keepLogId(tx, tenantId, logId);
+  // A head that was deleted in place takes no entry with it.
+  const head = log.head ?? (await openHead(tx, tenantId, logId));
   if (head === null) {
-    if (released) await forgetCheckpoint(tx, tenantId);
+    await forgetCheckpoint(tx, tenantId);
     return lost(logId, published?.size ?? 0);
   }
   const stored = await made(tx, sha, tenantId, head);

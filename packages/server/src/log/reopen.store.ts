@@ -1,4 +1,4 @@
-import { tileWidth } from '@indelible/protocol';
+import { type LogState, tileWidth } from '@indelible/protocol';
 import type { WriterTx } from '../db.ts';
 import { type LogHead, lockHeads } from './store.ts';
 
@@ -20,8 +20,9 @@ export async function resumeAfter(tx: WriterTx, round: number): Promise<void> {
 /** A log's head and what was last released of it: either may be missing. */
 export interface LogRecord {
   tenantId: string;
+  /** The one its last checkpoint names, else its head's. */
   logId: string;
-  head: { size: number; frontier: Buffer } | null;
+  head: LogState | null;
   released: { size: number; root: Buffer; note: string } | null;
 }
 
@@ -37,8 +38,9 @@ export async function allLogs(tx: WriterTx): Promise<LogRecord[]> {
     note: string | null;
   }
   const { rows } = await tx.query<Row>(
-    `SELECT tenant_id AS "tenantId", log_id AS "logId", h.size, frontier, c.size AS "releasedSize", root, note
-     FROM log_heads h FULL JOIN log_checkpoints c USING (tenant_id, log_id) ORDER BY tenant_id`,
+    `SELECT tenant_id AS "tenantId", coalesce(c.log_id, h.log_id) AS "logId", h.size, frontier,
+       c.size AS "releasedSize", root, note
+     FROM log_heads h FULL JOIN log_checkpoints c USING (tenant_id) ORDER BY tenant_id`,
   );
   return rows.map(({ tenantId, logId, size, frontier, releasedSize, root, note }) => ({
     tenantId,
@@ -49,6 +51,34 @@ export async function allLogs(tx: WriterTx): Promise<LogRecord[]> {
         ? null
         : { size: releasedSize, root, note },
   }));
+}
+
+/** Gives a log the id back that it was published under: only somebody at the tables can change it. */
+export async function keepLogId(tx: WriterTx, tenantId: string, logId: string): Promise<void> {
+  const text = 'UPDATE log_heads SET log_id = $2 WHERE tenant_id = $1 AND log_id <> $2';
+  await tx.query(text, [tenantId, logId]);
+}
+
+/**
+ * Gives a tenant whose log lost its head another one, which counts no entries yet. Returns null when
+ * the tenant is gone as well. Its events may be of any retention
+ * class, received until now (whole milliseconds, as all are).
+ */
+export async function openHead(
+  tx: WriterTx,
+  tenantId: string,
+  logId: string,
+): Promise<LogState | null> {
+  const { rows } = await tx.query<LogState>(
+    `INSERT INTO log_heads (tenant_id, log_id, retention_class, other_classes, last_received_us)
+       SELECT id, $2, class, array_remove('{0,1,2,3}'::smallint[], class),
+         floor(extract(epoch FROM now()) * 1000) * 1000
+       FROM tenants, LATERAL (SELECT (CASE WHEN legal_hold THEN 3
+         ELSE array_position('{Starter,Pro,Enterprise}', plan) - 1 END)::smallint AS class) c
+       WHERE id = $1 RETURNING size, frontier`,
+    [tenantId, logId],
+  );
+  return rows[0] ?? null;
 }
 
 /** Gives the log a new id, and so a new origin; its entries stay. Returns the id. */

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
+import { diagnose } from '../doctor.ts';
 import { reopenLog } from '../reopen-log.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
@@ -227,31 +228,85 @@ test('a log whose head was set back in place is found again, and nothing of it i
   await expectLogIntact({ owner }, id);
 });
 
-test('a log without a head, and one that was given another id, no longer stop the others', async () => {
+test('a log whose head was deleted, or given another id, goes on as it was with all its entries', async () => {
   const { app, env, tick, owner, record, ...service } = await installation();
-  const [gone, renamed, other] = [
-    await service.tenant(),
+  const [beheaded, renamed, other] = [
+    await service.tenant('Pro'),
     await service.tenant(),
     await service.tenant(),
   ];
+  await record(beheaded.key, 300);
   await tick();
-  await owner.query('DELETE FROM log_heads WHERE tenant_id = $1', [gone.id]);
+  const before = new Map<string, string>();
+  for (const { id, key } of [beheaded, renamed, other]) {
+    before.set(id, (await checkpointOf(app, key)).origin);
+  }
+  await owner.query('DELETE FROM log_heads WHERE tenant_id = $1', [beheaded.id]);
   await owner.query('UPDATE log_heads SET log_id = gen_random_uuid() WHERE tenant_id = $1', [
     renamed.id,
   ]);
   await tick();
   expect((await service.call({ url: '/readyz', key: null })).status).toBe(503);
-  const reopened = await reopenLog(env);
-  expect(reopened.map(({ tenantId, publishedSize }) => [tenantId, publishedSize])).toEqual([
-    [null, 2],
-    [null, 2],
-  ]);
-  for (const { id, key } of [renamed, other]) {
+  expect(await reopenLog(env)).toEqual([]);
+  for (const { id, key } of [beheaded, renamed, other]) {
     await record(key, 1);
     await tick();
-    expect((await checkpointOf(app, key)).size).toBe(3);
+    const size = id === beheaded.id ? 303 : 3;
+    expect(await checkpointOf(app, key)).toMatchObject({ origin: before.get(id), size });
     await expectLogIntact({ owner }, id);
   }
+});
+
+test('a log that lost its head and entries begins anew with those that are left, if any', async () => {
+  const { app, env, tick, owner, record, ...service } = await installation();
+  const [shortened, emptied] = [await service.tenant(), await service.tenant()];
+  await tick();
+  for (const [{ id }, first] of [
+    [shortened, 1],
+    [emptied, 0],
+  ] as const) {
+    await owner.query('DELETE FROM log_heads WHERE tenant_id = $1', [id]);
+    await owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence >= $2', [id, first]);
+  }
+  await tick();
+  const reopened = await reopenLog(env);
+  expect(reopened).toHaveLength(2);
+  expect(reopened).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ tenantId: shortened.id, size: 1, publishedSize: 2 }),
+      expect.objectContaining({ tenantId: emptied.id, size: 0, publishedSize: 2 }),
+    ]),
+  );
+  for (const [{ id, key }, size] of [
+    [shortened, 3],
+    [emptied, 2],
+  ] as const) {
+    await record(key, 1);
+    await tick();
+    expect((await checkpointOf(app, key)).size).toBe(size); // with the record of the reopening
+    await expectTreeIntact({ owner }, id);
+  }
+});
+
+test('after an object that another installation wrote is put aside, everything goes on under its name', async () => {
+  const { app, call, env, tick, owner, record, dataDir, ...service } = await installation();
+  const { id, key } = await service.tenant();
+  await tick();
+  const { origin, note } = await checkpointOf(app, key);
+  // A copy of production that has the same store grew first: the same log, with another future.
+  const next = `objects/checkpoints/${String(publishedRounds(dataDir).length + 1).padStart(12, '0')}.json`;
+  const foreign = note.replace('\n2\n', '\n5\n');
+  const round = publishedRounds(dataDir).length + 1;
+  writeFileSync(join(dataDir, next), JSON.stringify({ round, at: '', notes: [foreign] }));
+  await tick();
+  expect((await call({ url: '/readyz', key: null })).status).toBe(503);
+  rmSync(join(dataDir, next));
+  expect(await reopenLog(env)).toEqual([]);
+  await record(key, 1);
+  await tick();
+  expect((await call({ url: '/readyz', key: null })).status).toBe(200);
+  expect(await checkpointOf(app, key)).toMatchObject({ origin, size: 3 });
+  await expectLogIntact({ owner }, id);
 });
 
 test('a cold copy of the embedded database is found out at the start, and reopened once nobody uses it', async () => {
@@ -297,6 +352,8 @@ test('a cold copy of the embedded database is found out at the start, and reopen
   expect((await third.call({ path: '/readyz', key: null })).status).toBe(503);
   expect(third.log).toMatch(/"level":60.*recording and signing are stopped: checkpoint round \d+/);
   await expect(reopenLog(env)).rejects.toThrow(/in use by process \d+/);
+  const seen = (await diagnose(env)).find(({ check }) => check === 'logs');
+  expect(seen).toMatchObject({ level: 'fail', detail: expect.stringContaining('log reopen') });
   expect((await third.call({ path: '/healthz', key: null })).status).toBe(200);
   await third.end('SIGTERM');
 
