@@ -19,6 +19,16 @@ test('address, reference, data folder and the path of the key are named', () => 
   expect(banner({ ...facts, takenOver: true })).toContain('taken over');
 });
 
+test('a link to the panel is shown where there is one, and no tenant can forge a line with its name', () => {
+  expect(banner(facts)).not.toContain('/enter#');
+  expect(banner({ ...facts, panelLink: null })).toBe(banner(facts));
+  const url = 'http://127.0.0.1:3000/enter#token';
+  const panelLink = { url, expiresAt: '2026-01-01T00:00:00.000Z', tenantName: 'Evil\n\u001b[31m' };
+  const text = banner({ ...facts, panelLink });
+  expect(text).toContain(`\n  ${url}\n`);
+  expect(text).toContain('The panel of Evil\\n\\u001b[31m opens');
+});
+
 test('a key of the environment is read from there, the first one while two are in use', () => {
   const text = banner({ ...facts, platformKeyFile: null });
   const [, header = ''] = /-H ("Authorization: [^"]*")/.exec(text) ?? [];

@@ -1,3 +1,6 @@
+import type { PanelLink } from './panel-link.ts';
+import { visible } from './text.ts';
+
 /** Where a service runs and keeps its things, as far as a person needs to know. */
 export interface ServiceFacts {
   url: string;
@@ -6,14 +9,16 @@ export interface ServiceFacts {
   platformKeyFile: string | null;
   /** Whether a database was found that a killed service had left behind. */
   takenOver: boolean;
+  /** Opens the panel of a first tenant; null or absent where there is none to open. */
+  panelLink?: PanelLink | null;
 }
 
-// Any UUID serves: these only have to be the same in all three commands.
+// Any UUID serves: these only have to be the same in all four commands.
 const tenantId = '5f0c6a52-3f0e-4b8e-9d5c-0a1b2c3d4e5f';
 const actorId = '0e4b7a36-52f4-4f0f-8f5e-7d1f5c3b2a19';
 const resourceId = 'c2d1f3a4-6b5e-4c7d-8e9f-1a2b3c4d5e6f';
 
-/** What `serve` says once it is ready: addresses, paths (never a key), and three calls to try. */
+/** What `serve` says once it is ready: addresses, paths (never a key), and four calls to try. */
 export function banner(facts: ServiceFacts): string {
   const { url, dataDir, platformKeyFile, takenOver } = facts;
   const key = platformKeyFile === null ? 'PLATFORM_API_KEY, as you set it' : platformKeyFile;
@@ -23,7 +28,7 @@ Indelible is ready at ${url}
   API reference   ${url}/docs
   data            ${dataDir}
   platform key    ${key}
-${takenOver ? '\nThe database of a service that was killed has been taken over.\n' : ''}
+${takenOver ? '\nThe database of a service that was killed has been taken over.\n' : ''}${panel(facts)}
 Create a tenant:
 
 ${createTenant(facts)}
@@ -36,8 +41,18 @@ Read it back (the reason is recorded too, where the tenant can see it):
 
 ${readEvents(facts)}
 
+Make a link that opens the tenant's panel, once, within five minutes:
+
+${openPanel(facts)}
+
 Ctrl-C stops the service.
 `;
+}
+
+function panel({ panelLink }: ServiceFacts): string {
+  if (!panelLink) return '';
+  const opens = `The panel of ${visible(panelLink.tenantName)} opens with this link`;
+  return `\n${opens}, once, within 15 minutes:\n\n  ${panelLink.url}\n`;
 }
 
 function createTenant(facts: ServiceFacts): string {
@@ -59,6 +74,12 @@ function recordEvent(facts: ServiceFacts): string {
 function readEvents(facts: ServiceFacts): string {
   const headers = [`-H 'X-Tenant-Id: ${tenantId}'`, "-H 'X-Access-Reason: first%20look'"];
   return curl(facts, `${facts.url}/api/audit-logs`, headers);
+}
+
+function openPanel(facts: ServiceFacts): string {
+  const actor = { id: actorId, email: 'ana@example.com', role: 'admin' };
+  const body = JSON.stringify({ tenantId, actor });
+  return curl(facts, `${facts.url}/api/viewer-links`, json(body));
 }
 
 function json(body: string): string[] {

@@ -9,6 +9,7 @@ import { keyCommand } from './commands/key.ts';
 import { keygenCommand } from './commands/keygen.ts';
 import { logCommand } from './commands/log.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { retentionCommand } from './commands/retention.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tailCommand } from './commands/tail.ts';
 import { tenantCommand } from './commands/tenant.ts';
@@ -41,6 +42,7 @@ function buildProgram(): Command {
   migrateCommand(program, env);
   keygenCommand(program);
   logCommand(program, env);
+  retentionCommand(program, env);
   doctorCommand(program, env);
   tenantCommand(program, env);
   keyCommand(program, env);

@@ -58,6 +58,7 @@ test('a stored key acts with its own id, tenant and scopes', async () => {
     tenantId,
     scopes: new Set(['events:write']),
     recheckKeyId: stored.id,
+    session: null,
   });
 });
 

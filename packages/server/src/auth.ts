@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { uuidFromBytes } from '@indelible/protocol';
-import type {} from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { apiKeyUuid, hashApiKey } from './api-key-text.ts';
 import { bearerToken, unauthenticated } from './bearer.ts';
 import type { AuthConfig } from './config.ts';
@@ -20,17 +20,32 @@ export type Scope = (typeof scopes)[number];
 
 /** Who is calling, as proven by the credential. */
 export interface Principal {
-  kind: 'api_key' | 'jwt';
-  /** UUID of the key, or the token's `sub`. */
+  kind: 'api_key' | 'jwt' | 'session';
+  /** UUID of the key, the token's `sub`, or that of who signed in to the panel. */
   id: string;
   email: string | null;
   role: 'api_key' | 'admin' | 'superadmin';
-  /** The only tenant it may act for; null for a platform-bound key and for a superadmin. */
+  /** The only tenant it may act for; null for a platform-bound key and for a superadmin's token. */
   tenantId: string | null;
   scopes: ReadonlySet<Scope>;
   /** The stored key whose revocation the flush checks again; null for bootstrap keys and JWTs. */
   recheckKeyId: string | null;
+  /** The panel's session; null for bearer credentials. */
+  session: PanelSession | null;
 }
+
+/** What a session knows beyond who it is: an operator's is bound to one tenant and one reason. */
+export interface PanelSession {
+  id: string;
+  /** Declared when signing in; null for an admin, who needs none. */
+  reason: string | null;
+  signedInBy: 'viewer_link' | 'jwt';
+  idleExpiresAtMs: number;
+  expiresAtMs: number;
+}
+
+/** Who is behind the panel's cookie; throws `unauthenticated`, or `forbidden` for a foreign page. */
+export type AuthenticateSession = (request: FastifyRequest) => Promise<Principal>;
 
 /** What the database knows of a key. All but `revokedAtMs` never changes. */
 export interface StoredApiKey {
@@ -73,6 +88,8 @@ export interface Authenticator {
     authorization: string | undefined,
     options?: { cached: boolean },
   ): Promise<Principal>;
+  /** The person a JWT speaks for; throws as above, also when none are accepted here. */
+  authenticateJwt(token: string): Promise<Principal>;
   /** Drops a key from the cache, once it is known to be revoked. */
   forget(keyId: string): void;
 }
@@ -106,7 +123,13 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return key.principal;
   }
 
+  async function authenticateJwt(token: string): Promise<Principal> {
+    if (verifyJwt === null) throw unauthenticated();
+    return verifyJwt(token);
+  }
+
   return {
+    authenticateJwt,
     async authenticate(authorization, options = { cached: false }) {
       const token = bearerToken(authorization);
       const hash = hashApiKey(token);
@@ -114,8 +137,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       if (platformKey) return platformKey.principal;
       const keyId = apiKeyUuid(token);
       if (keyId !== null) return authenticateKey(keyId, hash, options.cached);
-      if (verifyJwt === null) throw unauthenticated();
-      return verifyJwt(token);
+      return authenticateJwt(token);
     },
     forget: (keyId) => {
       cache.delete(keyId);
@@ -139,7 +161,7 @@ function keyPrincipal(
   granted: readonly Scope[],
   recheckKeyId: string | null,
 ): Principal {
-  const fixed = { kind: 'api_key', role: 'api_key', email: null } as const;
+  const fixed = { kind: 'api_key', role: 'api_key', email: null, session: null } as const;
   return { ...fixed, id, tenantId, scopes: new Set(granted), recheckKeyId };
 }
 

@@ -1,6 +1,6 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
-import type { Authenticator } from './auth.ts';
+import type { AuthenticateSession, Authenticator } from './auth.ts';
 import type { Metrics } from './metrics.ts';
 import { AppError } from './problem.ts';
 
@@ -9,6 +9,9 @@ export function answerWithId(http: FastifyInstance, metrics: Metrics): void {
   http.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
+    // No page of others shows what the service answers, nor loads it; the panel's own pages say more.
+    reply.header('x-frame-options', 'DENY');
+    reply.header('cross-origin-resource-policy', 'same-origin');
   });
   http.addHook('onSend', async (request, reply, payload) => {
     if (request.principal && !reply.hasHeader('cache-control')) {
@@ -54,8 +57,15 @@ export function closeAfterLastAnswer(http: FastifyInstance): void {
   });
 }
 
-/** Every route names its scope, or the service does not start; `/docs` is public by design. */
-export function authenticateRoutes(http: FastifyInstance, authenticator: Authenticator): void {
+/**
+ * Every route names its scope, or the service does not start; `/docs` is public by design. A bearer
+ * credential counts alone: a browser adds its cookie to any request, but never that header.
+ */
+export function authenticateRoutes(
+  http: FastifyInstance,
+  authenticator: Authenticator,
+  authenticateSession: AuthenticateSession,
+): void {
   http.decorateRequest('principal');
   http.addHook('onRoute', ({ url, config }) => {
     if (config?.scope !== undefined || url.startsWith('/docs')) return;
@@ -64,9 +74,13 @@ export function authenticateRoutes(http: FastifyInstance, authenticator: Authent
   http.addHook('onRequest', async (request) => {
     const { scope } = request.routeOptions.config;
     if (request.is404 || scope === undefined || scope === 'public') return;
+    const { authorization } = request.headers;
     // Recording may use remembered keys: its flush asks the database again before it commits.
     const cached = scope === 'events:write';
-    request.principal = await authenticator.authenticate(request.headers.authorization, { cached });
+    request.principal =
+      authorization === undefined
+        ? await authenticateSession(request)
+        : await authenticator.authenticate(authorization, { cached });
     if (scope !== 'authenticated' && !request.principal.scopes.has(scope)) {
       throw new AppError('forbidden', `this needs a credential with the scope ${scope}`);
     }
@@ -79,7 +93,7 @@ export async function limitReads(http: FastifyInstance, maxPerMinute: number): P
     max: maxPerMinute,
     timeWindow: 60_000,
     hook: 'preHandler',
-    keyGenerator: (request) => request.principal?.id ?? 'public',
+    keyGenerator: ({ principal }) => principal?.session?.id ?? principal?.id ?? 'public',
     // HEAD reads as GET does, only without showing it.
     allowList: ({ method, principal }) => (method !== 'GET' && method !== 'HEAD') || !principal,
     errorResponseBuilder: () =>

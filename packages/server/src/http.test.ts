@@ -171,7 +171,7 @@ test('what is refused for its method is refused whatever body, type or credentia
 
 test('a path that does not exist is 404 for every method', async () => {
   for (const url of [
-    '/',
+    '/settings',
     '/api',
     '/api/audit-log',
     '/api/audit-logs/a/b/c',

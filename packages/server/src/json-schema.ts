@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import {
   type FieldProblem,
+  isEmail,
   isTimeZone,
   isUuid,
   parseTimestamp,
@@ -8,14 +9,16 @@ import {
 } from '@indelible/protocol';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { isOutboundUrl } from './outbound-url.ts';
+import { isPanelPath } from './panel-path.ts';
 
 /** The formats of our schemas, as the service reads them. */
 export const formats: Record<string, (text: string) => boolean> = {
   uuid: isUuid,
   'date-time': (text) => parseTimestamp(text) !== null,
-  email: (text) => /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text),
+  email: isEmail,
   'time-zone': isTimeZone,
   'outbound-url': isOutboundUrl,
+  'panel-path': isPanelPath,
   ip: (text) => isIP(text) !== 0 && !text.includes('%'),
 };
 

@@ -20,7 +20,7 @@ const asymmetric = [
 const clockToleranceSeconds = 5;
 
 /** People read, export, restore and manage webhooks; recording and administration are for keys. */
-const jwtScopes: ReadonlySet<Scope> = new Set<Scope>([
+export const personScopes: ReadonlySet<Scope> = new Set<Scope>([
   'events:read',
   'exports:write',
   'restore:write',
@@ -109,8 +109,9 @@ function principalOf(payload: JWTPayload, auth: AuthConfig): Principal {
     email: typeof email === 'string' && isEmail(email) ? email : null,
     role,
     tenantId: role === 'admin' ? uuidClaim(payload, auth.claims.tenantId) : null,
-    scopes: jwtScopes,
+    scopes: personScopes,
     recheckKeyId: null,
+    session: null,
   };
 }
 

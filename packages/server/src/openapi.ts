@@ -41,9 +41,15 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
       components: {
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`idl_…`) or a JWT.' },
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: '__Host-indelible_session',
+            description: 'The panel, once signed in; on loopback without the prefix `__Host-`.',
+          },
         },
       },
-      security: [{ bearer: [] }],
+      security: [{ bearer: [] }, { session: [] }],
     },
     refResolver: {
       buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`),

@@ -23,12 +23,23 @@ export function headerValues(rawHeaders: readonly string[], name: string): strin
  * Throws `reason_required` with a sentence that says what is wrong; a repeated header is.
  */
 export function parseAccessReason(header: string | readonly string[] | undefined): string {
-  const decoded = decode(onlyValue(header));
+  return judged(decode(onlyValue(header)), refused);
+}
+
+/** The same rules for a body's field `reason`, which needs no encoding; absent or null is missing. */
+export function parseReasonField(reason: string | null | undefined): string {
+  const problem = (what: string) => new AppError('reason_required', `the field reason ${what}`);
+  if (reason === undefined || reason === null) throw problem('is missing');
+  return judged(reason, problem);
+}
+
+function judged(text: string, problem: (what: string) => AppError): string {
   // Control characters could forge lines wherever a reason is shown as plain text.
-  if (/\p{Cc}/u.test(decoded)) throw refused('must not hold control characters');
-  if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(decoded)) throw refused('must not be blank');
-  const reason = decoded.trim();
-  if ([...reason].length > accessReasonMax) throw refused('must not exceed 1,000 characters');
+  if (/\p{Cc}/u.test(text)) throw problem('must not hold control characters');
+  if (!text.isWellFormed()) throw problem('must be well-formed Unicode');
+  if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(text)) throw problem('must not be blank');
+  const reason = text.trim();
+  if ([...reason].length > accessReasonMax) throw problem('must not exceed 1,000 characters');
   return reason;
 }
 

@@ -53,7 +53,7 @@ interface AccessRecord {
   category: string;
   reason: string | null;
   recordedBy: { kind: string };
-  after: { outcome: string; call: string; query: string[] };
+  after: { outcome: string; call: string; query: string[]; emailAttestedBy: string | null };
 }
 
 /** What the tenant itself reads of operators' accesses, oldest first. */
@@ -113,6 +113,7 @@ test('the record says what was looked for, however it was written', async () => 
     outcome: 'answered',
     call: 'GET /api/audit-logs',
     query: ['user=ANA@example.com', 'action=!create', 'limit=3'],
+    emailAttestedBy: 'token',
   });
 });
 
@@ -145,6 +146,10 @@ test('a platform key names the operator in X-Operator-Email, or nobody; a token 
   const nameless = await token({ ...operator, email: undefined });
   const declared = await read('/api/audit-logs', headers, nameless);
   expect(declared.records[0]?.actor.email).toBe('Otto@operator.example');
+  // Whether the address is proven is part of the record.
+  const all = [named, unnamed, forged, declared].map(({ records }) => records[0]?.after);
+  const attested = all.map((after) => after?.emailAttestedBy);
+  expect(attested).toEqual(['header', null, 'token', 'header']);
 });
 
 test('a stored platform key is an operator too', async () => {

@@ -1,5 +1,6 @@
 import { isUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
+import type { Principal } from './auth.ts';
 import {
   accessReasonHeader,
   headerValues,
@@ -20,7 +21,7 @@ export interface TenantAccess {
 export type RecordAccess = (tenantId: string, event: OwnEvent) => Promise<void>;
 
 /**
- * The tenant a read concerns. Throws `forbidden` for another tenant than the credential's own; for
+ * The tenant a read concerns; in the panel the session names it, and an operator's reason. Throws `forbidden` for another tenant than the credential's own; for
  * operators and platform keys `invalid_parameter` without `X-Tenant-Id`, `reason_required` without a
  * declared reason, and `invalid_parameter` with a wrong e-mail address: these last two refusals are
  * recorded in the tenant's log too.
@@ -30,7 +31,7 @@ async function tenantAccess(request: FastifyRequest, record: RecordAccess): Prom
   const named = headerTenant(request);
   if (principal.tenantId !== null) {
     if (named === null || named === principal.tenantId)
-      return { tenantId: principal.tenantId, operator: null };
+      return { tenantId: principal.tenantId, operator: operatorOf(principal) };
     throw new AppError('forbidden', 'this credential is bound to another tenant');
   }
   if (named === null) {
@@ -42,6 +43,13 @@ async function tenantAccess(request: FastifyRequest, record: RecordAccess): Prom
   if (refusal === null && reason !== null) return { tenantId: named, operator: { reason, email } };
   await record(named, accessEvent(request, named, { reason, email }, 'refused'));
   throw refusal;
+}
+
+/** An operator in the panel declared the reason on signing in; anybody else bound to a tenant is its own. */
+function operatorOf({ role, email, session }: Principal): TenantAccess['operator'] {
+  if (role !== 'superadmin') return null;
+  if (session?.reason) return { reason: session.reason, email };
+  throw new AppError('reason_required', 'the session has no declared reason');
 }
 
 /** What an operator says of themselves, as far as it can be read, and what is wrong with it. */
@@ -120,9 +128,16 @@ function accessEvent(
       outcome,
       call: plain(`${request.method} ${path}`),
       query: [...new URLSearchParams(query)].map(([key, value]) => plain(`${key}=${value}`)),
+      emailAttestedBy: operator.email === null ? null : attestor(request.principal),
     },
     reason: operator.reason,
   };
+}
+
+/** Who says that the operator has this address: their token, who made their link, or they themselves. */
+function attestor({ email, session }: Principal): 'token' | 'viewer_link' | 'header' {
+  if (email === null) return 'header';
+  return session?.signedInBy === 'viewer_link' ? 'viewer_link' : 'token';
 }
 
 /** Short, and without what the database cannot store. */

@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -69,7 +70,7 @@ function commandsOf(banner: string): string[] {
   return [...banner.matchAll(/^ {2}curl [\s\S]*?(?=\n\n)/gm)].map(([command]) => command);
 }
 
-test('the three commands of the banner work as they are: create, record, read back', async () => {
+test('the commands of the banner work as they are: create, record, read back, open the panel', async () => {
   const { cli, url } = await serving();
   expect(cli.stdout).toContain(`${url}/docs`);
   expect(cli.stdout).toContain(join(dataDir, 'platform-api-key'));
@@ -79,9 +80,39 @@ test('the three commands of the banner work as they are: create, record, read ba
     const { stdout } = spawnSync('/bin/sh', ['-c', command], { env: shell, encoding: 'utf8' });
     return JSON.parse(stdout);
   });
-  expect(answers.map(({ status }) => status)).toEqual([201, 201, 200]);
-  const [, recorded, listed] = answers;
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 200, 201]);
+  const [, recorded, listed, link] = answers;
   expect(listed.body.data.map(({ id }: { id: string }) => id)).toContain(recorded.body.id);
+  expect(await openedBy(link.body.url)).toEqual([200, 'Example']);
+});
+
+/** Signs in as the panel's page does; the status, and whose panel it is. */
+async function openedBy(link: string): Promise<[number, string]> {
+  const { origin, hash } = new URL(link);
+  const answer = await fetch(`${origin}/api/session`, {
+    method: 'POST',
+    headers: { origin, 'content-type': 'application/json' },
+    body: JSON.stringify({ token: hash.slice(1) }),
+  });
+  const { tenant } = (await answer.json()) as { tenant?: { name: string } };
+  return [answer.status, tenant?.name ?? ''];
+}
+
+test('a start prints a link that opens the panel of a first tenant, and without one how to make it', async () => {
+  const own = { DATA_DIR: join(folder, 'panel') };
+  const first = await serving(own);
+  expect(first.cli.stdout).not.toContain('/enter#');
+  expect(first.cli.stdout).toContain('/api/viewer-links');
+  const created = await runCli(['tenant', 'create', 'Globex', '--url', first.url], {
+    env: { ...env, ...own },
+  });
+  expect(created.status).toBe(0);
+  first.cli.process.kill('SIGTERM');
+  await first.cli.ended();
+  const second = await serving(own);
+  const [link = ''] = /http:\/\/127\.0\.0\.1:\d+\/enter#[\w-]{43}/.exec(second.cli.stdout) ?? [];
+  expect(second.cli.stdout).toContain('The panel of Globex opens');
+  expect(await openedBy(link)).toEqual([200, 'Globex']);
 });
 
 test('no key is printed, neither on standard output nor among the logs', async () => {
@@ -163,4 +194,46 @@ test('migrate brings the embedded database up to date, and says so when it is', 
   const own = { ...env, DATA_DIR: join(folder, 'fresh') };
   const fresh = await runCli(['migrate'], { env: own });
   expect([fresh.status, fresh.stdout]).toEqual([0, expect.stringMatching(/^applied 0001-/)]);
+});
+
+test('a demonstration is loaded once: two tenants with half a year of history', async () => {
+  const demo = { DATA_DIR: join(folder, 'demo') };
+  const counts: number[] = [];
+  for (let starts = 0; starts < 2; starts += 1) {
+    const { cli, url } = await serving(demo, ['--demo']);
+    expect(cli.stdout).toContain('The panel of Aurora Travel opens with this link');
+    counts.push(
+      await eventCount(url, join(folder, 'demo'), 'a0a0a0a0-0000-4000-8000-00000000a001'),
+    );
+    cli.process.kill('SIGTERM');
+    await cli.ended();
+  }
+  const [first = 0, second = 0] = counts;
+  expect(first).toBeGreaterThan(3_000);
+  // The look itself is recorded, and so is the panel link's; the history is not there twice.
+  expect(second - first).toBeLessThan(10);
+});
+
+async function eventCount(url: string, dataDir: string, tenantId: string): Promise<number> {
+  const key = readFileSync(join(dataDir, 'platform-api-key'), 'utf8').trim();
+  const from = new Date(Date.now() - 300 * 86_400_000).toISOString();
+  const answer = await fetch(`${url}/api/audit-logs/stats?group_by=category&from=${from}`, {
+    headers: {
+      authorization: `Bearer ${key}`,
+      'x-tenant-id': tenantId,
+      'x-access-reason': 'counting',
+    },
+  });
+  const { total } = (await answer.json()) as { total: number };
+  return total;
+}
+
+test('a demonstration is refused where a real service runs', async () => {
+  const database = {
+    DATABASE_URL: 'postgres://127.0.0.1:1/none',
+    PLATFORM_API_KEY: 'k'.repeat(40),
+  };
+  const { status, stderr } = await runCli(['serve', '--demo'], { env: { ...env, ...database } });
+  expect(status).toBe(2);
+  expect(stderr).toContain('--demo is for a service on its own embedded database');
 });

@@ -1,12 +1,21 @@
+import { createClient } from '@indelible/client';
 import type { Service } from '@indelible/server';
 import { type Command, InvalidArgumentError } from 'commander';
 import { banner } from '../banner.ts';
 import type { Environment } from '../connection.ts';
+import { loadDemo } from '../demo/load-demo.ts';
 import { exitCodes, FindingError, UsageError } from '../exit-codes.ts';
 import { endSoon } from '../output.ts';
+import { firstPanelLink, platformKey } from '../panel-link.ts';
 import { jsonLine } from '../text.ts';
+import { showProgress } from '../verify/progress.ts';
 
 const drainSecondsMax = 30;
+
+interface ServeOptions {
+  demo?: boolean;
+  json?: boolean;
+}
 
 /** `indelible serve`: the service itself, until Ctrl-C or SIGTERM. */
 export function serveCommand(program: Command, env: Environment): void {
@@ -14,8 +23,9 @@ export function serveCommand(program: Command, env: Environment): void {
     .command('serve')
     .description('run the service; the environment decides how (see docs/configuration.md)')
     .option('--role <roles>', 'api, worker or both: api,worker', rolesArgument, ['api', 'worker'])
+    .option('--demo', 'load two tenants with half a year of history, once, to look around in')
     .option('--json', 'say in JSON where it runs')
-    .action((options: { json?: boolean }) => serve(options.json ?? false, env));
+    .action((options: ServeOptions) => serve(options, env));
 }
 
 function rolesArgument(text: string): string[] {
@@ -27,17 +37,46 @@ function rolesArgument(text: string): string[] {
   throw new InvalidArgumentError('There is no work yet that could run without the API.');
 }
 
-async function serve(json: boolean, env: Environment): Promise<void> {
+async function serve({ demo, json }: ServeOptions, env: Environment): Promise<void> {
+  if (demo && !isLocal(env)) {
+    throw new UsageError('--demo is for a service on its own embedded database, for this machine');
+  }
   // Heard from the first moment: a start that is cut off would leave its database running.
   const stopped = stopSignal();
   const service = await start(env);
   const { url, dataDir, platformKeyFile, takenOver } = service;
-  const facts = { url, dataDir, platformKeyFile, takenOver };
+  if (demo) await loadDemoInto(service, env);
+  const panelLink = isLocal(env) ? await firstPanelLink(service, env) : null;
+  const facts = { url, dataDir, platformKeyFile, takenOver, panelLink };
   process.stdout.write(json ? jsonLine(facts) : banner(facts));
   await stopped;
   process.stderr.write('stopping: what was accepted is still recorded\n');
   await service.stop();
   endSoon();
+}
+
+/** A service that cannot show what it was started for stops again. */
+async function loadDemoInto(service: Service, env: Environment): Promise<void> {
+  const progress = await showProgress(process.stderr);
+  try {
+    const client = createClient({ url: service.url, key: platformKey(service, env) });
+    let shown = 0;
+    await loadDemo(client, Date.now(), (done, total) => {
+      if (shown === 0) progress.stage('demonstration events', total);
+      progress.advance(done - shown);
+      shown = done;
+    });
+  } catch (error) {
+    await service.stop();
+    throw error;
+  } finally {
+    progress.stop();
+  }
+}
+
+/** Whether this is a service to try out, whose panel its own terminal may open. */
+function isLocal(env: Environment): boolean {
+  return !env.DATABASE_URL?.trim() && !env.PUBLIC_URL?.trim();
 }
 
 async function start(env: Environment): Promise<Service> {

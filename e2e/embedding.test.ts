@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SignJWT } from 'jose';
+import type { Browser, Frame, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hostCertificate } from '../packages/server/src/testing/host-certificate.ts';
+import { serviceOn, testService } from '../packages/server/src/testing/service.ts';
+import { openChromium } from './chromium.ts';
+
+/*
+ * What a real browser makes of cookie, Origin and policies. The service is behind TLS, as off
+ * loopback; the sites around it are not, which makes them other sites to a browser. The panel here is
+ * the smallest page that signs in.
+ */
+
+const jwtSecret = 'a shared secret of at least thirty-two bytes';
+const person = { id: randomUUID(), email: 'ana@example.com' };
+
+const panelPage = '<!doctype html><title>Panel</title><script src="/assets/panel.js"></script>';
+const panelScript = `
+  const show = (text) => { document.title = text; document.body.textContent = text; };
+  const json = async (answer) => show(answer.status + ' ' + ((await answer.json()).actor?.email ?? ''));
+  const signIn = async ({ data }) => json(await fetch('/api/session', {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(data),
+  }));
+  addEventListener('message', signIn);
+  addEventListener('DOMContentLoaded', async () => json(await fetch('/api/session')));`;
+
+const service = await testService();
+const { id: tenantId } = await service.tenant();
+const folder = await mkdtemp(join(tmpdir(), 'indelible-embedding-'));
+const [tls, host, stranger] = [createTlsServer(hostCertificate), createServer(), createServer()];
+let behind: Awaited<ReturnType<typeof serviceOn>>;
+let browser: Browser;
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+beforeAll(async () => {
+  await mkdir(join(folder, 'assets'));
+  await writeFile(join(folder, 'index.html'), panelPage);
+  await writeFile(join(folder, 'assets/panel.js'), panelScript);
+  const env = {
+    PUBLIC_URL: `https://${await listening(tls)}`,
+    FRAME_ANCESTORS: `http://${await listening(host)}`,
+    AUTH_JWT_SECRET: jwtSecret,
+  };
+  await listening(stranger);
+  behind = await serviceOn(service.servingUrl, service.clock, env, 3, {}, { panelFolder: folder });
+  await behind.app.http.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = new URL(behind.app.http.listeningOrigin);
+  tls.on('request', (incoming, response) => {
+    const { method, url: path, headers } = incoming;
+    const onward = request({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    incoming.pipe(onward);
+  });
+  const around = `<!doctype html><title>Host</title><iframe src="${env.PUBLIC_URL}/enter"></iframe>`;
+  for (const site of [host, stranger]) {
+    site.on('request', (_, response) =>
+      response.setHeader('content-type', 'text/html').end(around),
+    );
+  }
+  browser = await openChromium();
+}, 120_000);
+
+afterAll(async () => {
+  await browser?.close();
+  for (const server of [tls, host, stranger]) server.close().closeAllConnections();
+  await behind.app.http.close();
+  await behind.db.close();
+  await service.close();
+  await rm(folder, { recursive: true });
+});
+
+const urlOf = (server: Server) => {
+  const { port } = server.address() as AddressInfo;
+  return `${server === tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+};
+
+async function newPage(): Promise<Page> {
+  const context = await browser.newContext({ ignoreHTTPSErrors: true });
+  return context.newPage();
+}
+
+function token(): Promise<string> {
+  const exp = Math.floor(service.clock.now / 1_000) + 300;
+  const claims = { sub: person.id, email: person.email, role: 'admin', tenantId, exp };
+  const secret = new TextEncoder().encode(jwtSecret);
+  return new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret);
+}
+
+const says = (where: Page | Frame) => expect.poll(() => where.textContent('body').catch(() => ''));
+const panelIn = (page: Page) => says(page.frames()[1] ?? page);
+
+/** What a page of its own does with a token it was handed. */
+async function signInAlone(page: Page): Promise<void> {
+  await page.goto(`${urlOf(tls)}/settings/audit/events`);
+  await says(page).toBe('401 ');
+  await page.evaluate(`postMessage(${JSON.stringify({ jwt: await token() })})`);
+  await says(page).toBe(`200 ${person.email}`);
+}
+
+test('in a frame of a named site a person signs in and stays so, for that site alone', async () => {
+  const page = await newPage();
+  await page.goto(urlOf(host));
+  await panelIn(page).toBe('401 ');
+  const message = JSON.stringify({ jwt: await token() });
+  await page.evaluate(`frames[0].postMessage(${message}, '${urlOf(tls)}')`);
+  await panelIn(page).toBe(`200 ${person.email}`);
+  await page.reload();
+  await panelIn(page).toBe(`200 ${person.email}`);
+  // The browser keeps this session for the embedding site: as a page of its own there is none.
+  await page.goto(`${urlOf(tls)}/settings/audit/events`);
+  await says(page).toBe('401 ');
+  await page.context().close();
+});
+
+test('a site that is not named can neither show the panel, nor read with its cookie, nor write', async () => {
+  const page = await newPage();
+  await signInAlone(page);
+  const [cookie] = await page.context().cookies();
+  expect(cookie).toMatchObject({ name: '__Host-indelible_session', httpOnly: true, secure: true });
+  const foreign = await page.context().newPage();
+  await foreign.goto(urlOf(stranger));
+  await expect.poll(() => foreign.frames()[1]?.url()).toBe('chrome-error://chromewebdata/');
+  const tries = await foreign.evaluate(
+    async (url) => {
+      const attempt = (init: RequestInit) =>
+        fetch(url, { credentials: 'include', ...init }).then(
+          ({ type, status }) => `${type} ${status}`,
+          () => 'refused',
+        );
+      const json = { 'content-type': 'application/json' };
+      return [
+        await attempt({}),
+        await attempt({ method: 'DELETE' }),
+        await attempt({ method: 'POST', headers: json, body: '{}' }),
+        await attempt({ method: 'POST', mode: 'no-cors', body: '{}' }),
+      ];
+    },
+    `${urlOf(tls)}/api/session`,
+  );
+  // The last one is sent without asking first; what it could have done is seen below.
+  expect(tries).toEqual(['refused', 'refused', 'refused', 'refused']);
+  await page.reload();
+  await says(page).toBe(`200 ${person.email}`);
+  await page.context().close();
+});

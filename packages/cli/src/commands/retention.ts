@@ -1,0 +1,129 @@
+import type { RetentionPlan, RetentionRun } from '@indelible/server';
+import type { Command } from 'commander';
+import type { Environment } from '../connection.ts';
+import { FindingError, UsageError } from '../exit-codes.ts';
+import { print } from '../output.ts';
+import { grouped, jsonLine, visible } from '../text.ts';
+
+const help = `
+Runs as the owner of the database: DATABASE_OWNER_URL, or the embedded PostgreSQL, also while
+a service is using it. A service that may act as the owner runs this every hour by itself; for
+any other one a daily "indelible retention run" belongs into cron.
+
+A run goes by the time that a run of the day before has seen, so that a clock that is wrong
+for some hours removes nothing: what has just expired goes one or two days later.`;
+
+type Options = { json?: boolean; dryRun?: boolean };
+
+/** `indelible retention plan|run`: what has expired, and its removal. */
+export function retentionCommand(program: Command, env: Environment): void {
+  const retention = program
+    .command('retention')
+    .description("remove events that their tenants' plans no longer keep")
+    .addHelpText('after', help);
+  retention
+    .command('plan')
+    .description('show, tenant by tenant, what a run would remove now')
+    .option('--json', 'print JSON')
+    .action(({ json = false }: Options) => showPlan(env, json));
+  retention
+    .command('run')
+    .description('make partitions ahead, move events after plan changes, remove what has expired')
+    .option('--dry-run', 'only show it, as plan does')
+    .option('--json', 'print JSON')
+    .action(({ dryRun = false, json = false }: Options) =>
+      dryRun ? showPlan(env, json) : showRun(env, json),
+    );
+}
+
+async function showPlan(env: Environment, json: boolean): Promise<void> {
+  const { retentionPlan } = await server(env);
+  const plan = await retentionPlan(env).catch(asFinding);
+  await print(json ? jsonLine(planJson(plan)) : planText(plan));
+}
+
+async function showRun(env: Environment, json: boolean): Promise<void> {
+  const { retentionRun } = await server(env);
+  const run = await retentionRun(env).catch(asFinding);
+  if (json) await print(jsonLine(run === null ? { busy: true } : runJson(run)));
+  else await print(run === null ? 'another process is at it: nothing done\n' : runText(run));
+}
+
+async function server(env: Environment) {
+  const server = await import('@indelible/server');
+  try {
+    server.readConfig(env);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+  return server;
+}
+
+function asFinding(error: unknown): never {
+  throw new FindingError(error instanceof Error ? error.message : String(error));
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+const asOf = (believedMs: number | null) => (believedMs === null ? null : iso(believedMs));
+const keptJson = (kept: RetentionPlan['kept']) =>
+  kept.map(({ partition, tenantIds }) => ({ partition: partition.name, owedTo: tenantIds }));
+
+function planJson({ believedMs, moving, tenants, dropping, kept }: RetentionPlan) {
+  return {
+    asOf: asOf(believedMs),
+    moving,
+    tenants: tenants.map(({ cutoffMs, ...tenant }) => ({ ...tenant, cutoff: iso(cutoffMs) })),
+    dropping,
+    kept: keptJson(kept),
+  };
+}
+
+function runJson({ believedMs, moved, tenants, dropped, waiting, kept }: RetentionRun) {
+  return {
+    busy: false,
+    asOf: asOf(believedMs),
+    moved,
+    tenants: tenants.map(({ cutoffMs, ...tenant }) => ({ ...tenant, cutoff: iso(cutoffMs) })),
+    dropped,
+    waiting,
+    kept: keptJson(kept),
+  };
+}
+
+function planText({ believedMs, moving, tenants, dropping, kept }: RetentionPlan): string {
+  const lines = tenants.map(
+    ({ tenantId, name, plan, cutoffMs, count }) =>
+      `tenant ${tenantId} ${visible(name)} (${plan}): ${grouped(count)} event(s) from before ${iso(cutoffMs)}`,
+  );
+  if (lines.length === 0) lines.push('nothing would be removed');
+  if (moving > 0)
+    lines.push(`${grouped(moving)} event(s) would be moved to the class of their plan`);
+  if (dropping.length > 0) lines.push(`partitions that would go: ${dropping.join(', ')}`);
+  return [clockText(believedMs), ...lines, ...keptLines(kept)].map((line) => `${line}\n`).join('');
+}
+
+function runText({ believedMs, moved, tenants, dropped, waiting, kept }: RetentionRun): string {
+  const lines = tenants.map(
+    ({ tenantId, plan, cutoffMs, count }) =>
+      `tenant ${tenantId} (${plan}): ${grouped(count)} event(s) from before ${iso(cutoffMs)} removed`,
+  );
+  if (lines.length === 0) lines.push('nothing was removed');
+  if (moved > 0) lines.push(`${grouped(moved)} event(s) moved to the class of their plan`);
+  if (dropped.length > 0) lines.push(`partitions gone: ${dropped.join(', ')}`);
+  if (waiting.length > 0)
+    lines.push(`still being read, the next run goes on: ${waiting.join(', ')}`);
+  return [clockText(believedMs), ...lines, ...keptLines(kept)].map((line) => `${line}\n`).join('');
+}
+
+function clockText(believedMs: number | null): string {
+  if (believedMs === null)
+    return 'no earlier run has seen this clock: what has expired waits a day';
+  return `by the clock as a run saw it a day ago: ${iso(believedMs)}`;
+}
+
+function keptLines(kept: RetentionPlan['kept']): string[] {
+  return kept.map(
+    ({ partition, tenantIds }) =>
+      `kept: ${partition.name}, of which something is owed to ${tenantIds.join(', ')}`,
+  );
+}

@@ -1,0 +1,42 @@
+import { gzipSync } from 'node:zlib';
+import type { Plugin, Rolldown } from 'vite';
+
+/** The most script, in bytes of gzip, that a browser fetches before the first page is shown. */
+export const firstLoadMax = 230 * 1024;
+
+/** Prints the size of the entry with everything it imports, and fails a build that is over it. */
+export function firstLoad(): Plugin {
+  return {
+    name: 'first-load',
+    apply: 'build',
+    generateBundle(_options, bundle) {
+      const bytes = firstLoadBytes(bundle);
+      const text = `first load: ${(bytes / 1024).toFixed(1)} KiB of script (gzip), at most 230`;
+      if (bytes > firstLoadMax) this.error(text);
+      console.log(text);
+    },
+  };
+}
+
+/**
+ * Bytes of gzip of the entry chunks, what they import statically, and the pages in `firstPages`
+ * with theirs: the list of events is what people open first.
+ */
+export function firstLoadBytes(bundle: Rolldown.OutputBundle): number {
+  const chunks = Object.values(bundle).filter((output) => output.type === 'chunk');
+  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
+  const needed = new Set<Rolldown.OutputChunk>();
+  const need = (chunk: Rolldown.OutputChunk | undefined) => {
+    if (chunk === undefined || needed.has(chunk)) return;
+    needed.add(chunk);
+    for (const name of chunk.imports) need(byName.get(name));
+  };
+  for (const chunk of chunks) {
+    if (chunk.isEntry || firstPages.some((page) => chunk.facadeModuleId?.endsWith(page))) {
+      need(chunk);
+    }
+  }
+  return [...needed].reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0);
+}
+
+const firstPages = ['/pages/EventsPage.tsx', '/components/Histogram.tsx'];

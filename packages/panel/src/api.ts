@@ -1,0 +1,172 @@
+/** Everything the panel asks of the service, all on its own origin with the session's cookie. */
+
+import {
+  createClient,
+  createTransport,
+  type EventCriteria,
+  IndelibleError,
+  type Params,
+} from '@indelible/client';
+
+export interface Session {
+  actor: { id: string; email: string | null; role: string };
+  tenant: {
+    id: string;
+    name: string;
+    plan: string;
+    locale: string;
+    timeZone: string;
+    /** Whether the tenant's host can put previous values back. */
+    restoreUrl: boolean;
+  };
+  crossTenant: boolean;
+  /** Why an operator is here. */
+  reason: string | null;
+  scopes: string[];
+  expiresAt: string;
+  idleExpiresAt: string;
+  /** Where the link leads; only in the answer that opens the session. */
+  path: string | null;
+}
+
+export type SignIn = { token: string } | { jwt: string; tenantId?: string; reason?: string };
+
+interface EvidenceCheckpoint {
+  size: number;
+  rootHash: string;
+  note: string;
+}
+
+/** A saved search: what matched when it was saved. */
+export interface Evidence {
+  id: string;
+  url: string;
+  filters: EventCriteria;
+  note: string | null;
+  createdAt: string;
+  createdBy: { id: string; email: string | null };
+  checkpoint: EvidenceCheckpoint | null;
+  matched: { value: number };
+  /** SHA-256 of the ids that matched. */
+  digest: string;
+}
+
+/** A saved search, asked again just now. */
+export interface EvidenceNow extends Evidence {
+  now: {
+    matched: { value: number };
+    digest: string;
+    agrees: boolean;
+    /** Whether events of its range have passed their retention since. */
+    bodiesExpired: boolean;
+    checkpoint: EvidenceCheckpoint | null;
+  };
+}
+
+export interface Restore {
+  id: string;
+  status: 'requested' | 'applied' | 'refused' | 'failed';
+  reason: string | null;
+  eventId: string;
+  to: 'before' | 'after';
+  requestedAt: string;
+  finishedAt: string | null;
+}
+
+export type ExportFormat = 'csv' | 'ndjson';
+
+export interface ExportJob {
+  id: string;
+  status: 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
+  format?: ExportFormat;
+  rowsDone: number | null;
+  rowsTotal: number | null;
+  bytes: number | null;
+  sha256: string | null;
+  createdAt: string;
+  expiresAt: string | null;
+  filters: EventCriteria;
+}
+
+const fetchHere: typeof fetch = (input, init) =>
+  fetch(input, { ...init, credentials: 'same-origin' });
+const attempts = 3;
+
+/** Reads of events and of the log. */
+export const client = createClient({ url: location.origin, fetch: fetchHere, attempts });
+
+const send = createTransport({
+  baseUrl: location.origin,
+  key: null,
+  timeoutMs: 30_000,
+  attempts,
+  fetch: fetchHere,
+  onRetry: () => {},
+  signal: null,
+});
+
+const read = async <T>(path: string, params: Params = []) =>
+  (await send({ method: 'GET', path, params, idempotent: true })) as T;
+const post = async <T>(path: string, body: unknown, headers: Record<string, string> = {}) => {
+  const call = { method: 'POST', path, body: JSON.stringify(body), headers } as const;
+  return (await send({ ...call, idempotent: false })) as T;
+};
+const remove = async (path: string) =>
+  void (await send({ method: 'DELETE', path, idempotent: true }));
+
+const events = '/api/audit-logs';
+
+export const api = {
+  session: {
+    get: () => read<Session>('/api/session'),
+    open: (credential: SignIn) => post<Session>('/api/session', credential),
+    close: () => remove('/api/session'),
+  },
+  evidence: {
+    save: (filters: EventCriteria, note: string) =>
+      post<Evidence>(`${events}/searches`, { filters, ...(note === '' ? {} : { note }) }),
+    get: (id: string) => read<EvidenceNow>(`${events}/searches/${encodeURIComponent(id)}`),
+    list: () => read<{ data: Evidence[] }>(`${events}/searches`),
+  },
+  restore: {
+    request: (eventId: string, to: Restore['to']) =>
+      post<Restore>(`${events}/${encodeURIComponent(eventId)}/restore`, { to }),
+    get: (id: string) => read<Restore>(`${events}/restores/${encodeURIComponent(id)}`),
+  },
+  exports: {
+    list: () => read<{ data: ExportJob[] }>(`${events}/exports`),
+    start: (filters: EventCriteria, format: ExportFormat) =>
+      post<ExportJob>(`${events}/exports`, { filters, format }, { prefer: 'respond-async' }),
+    cancel: (id: string) => remove(`${events}/exports/${encodeURIComponent(id)}`),
+    /** Where a finished file is fetched from. */
+    downloadPath: (id: string) => `${events}/exports/${encodeURIComponent(id)}/download`,
+    now: exportNow,
+  },
+};
+
+/**
+ * The file itself, or the job that the service made of it because there are more rows than it
+ * sends at once.
+ */
+async function exportNow(
+  filters: EventCriteria,
+  format: ExportFormat,
+): Promise<{ file: Blob } | { job: ExportJob }> {
+  const answer = await fetchHere(`${events}/exports`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ filters, format }),
+  });
+  if (answer.status === 200) return { file: await answer.blob() };
+  const body = await answer.json().catch(() => null);
+  if (answer.status === 202) return { job: body as ExportJob };
+  const { code = 'unavailable', detail = '' } = (body ?? {}) as Partial<IndelibleError> & {
+    detail?: string;
+  };
+  throw new IndelibleError({ status: answer.status, code, detail, requestId: null });
+}
+
+/** Whether the session is over, so that signing in again is what helps. */
+export function isSignedOut(error: unknown): boolean {
+  return error instanceof IndelibleError && error.status === 401;
+}

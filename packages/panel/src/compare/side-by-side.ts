@@ -1,0 +1,38 @@
+import { diffLines } from 'diff';
+
+/** One line of two texts that stand side by side; null where that side has no such line. */
+export interface LinePair {
+  left: string | null;
+  right: string | null;
+  same: boolean;
+}
+
+/** Two JSON values as indented lines, equal ones at the same height; a null state has no lines. */
+export function sideBySide(left: unknown, right: unknown): LinePair[] {
+  const pairs: LinePair[] = [];
+  let removed: string[] = [];
+  const flush = (added: string[]) => {
+    for (let at = 0; at < Math.max(removed.length, added.length); at += 1) {
+      pairs.push({ left: removed[at] ?? null, right: added[at] ?? null, same: false });
+    }
+    removed = [];
+  };
+  for (const part of diffLines(jsonLines(left), jsonLines(right))) {
+    const lines = part.value.split('\n').slice(0, -1);
+    if (part.removed) removed.push(...lines);
+    else if (part.added) flush(lines);
+    else {
+      flush([]);
+      pairs.push(...lines.map((line) => ({ left: line, right: line, same: true })));
+    }
+  }
+  flush([]);
+  return pairs;
+}
+
+// Without commas at the ends, a line is not different because another one follows it.
+function jsonLines(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  const lines = JSON.stringify(value, null, 2).split('\n');
+  return `${lines.map((line) => line.replace(/,$/, '')).join('\n')}\n`;
+}

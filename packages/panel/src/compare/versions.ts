@@ -1,0 +1,44 @@
+import type { AuditEvent, State } from '@indelible/client';
+
+/** A resource as it was after an event, or before the first one that is known. */
+export interface Version {
+  /** Names it in addresses: the event's id, with `:before` for the state before it. */
+  key: string;
+  event: AuditEvent;
+  /** Which state of the event it is, as a restore names it. */
+  of: 'before' | 'after';
+  /** Null: deleted. */
+  state: State | null;
+  isCurrent: boolean;
+}
+
+/** The versions behind a resource's events (newest first, with states), newest first. */
+export function versionsOf(events: readonly AuditEvent[]): Version[] {
+  const changes = events.filter(({ before, after }) => before != null || after != null);
+  const versions = changes.map((event, index): Version => {
+    const { id, after = null } = event;
+    return { key: id, event, of: 'after', state: after, isCurrent: index === 0 };
+  });
+  const first = changes.at(-1);
+  if (first?.before != null) {
+    const key = `${first.id}:before`;
+    versions.push({ key, event: first, of: 'before', state: first.before, isCurrent: false });
+  }
+  return versions;
+}
+
+/**
+ * The two versions an address names. Without `right` the current one, without `left` the one before
+ * the right one; null when there are not two to choose from.
+ */
+export function chosenVersions(
+  versions: readonly Version[],
+  chosen: { left?: string | undefined; right?: string | undefined },
+): { left: Version; right: Version } | null {
+  const at = (key: string | undefined) => versions.findIndex((version) => version.key === key);
+  const right = Math.max(0, at(chosen.right));
+  const named = at(chosen.left);
+  const before = right + 1 < versions.length ? right + 1 : right - 1;
+  const [leftVersion, rightVersion] = [versions[named === -1 ? before : named], versions[right]];
+  return leftVersion && rightVersion ? { left: leftVersion, right: rightVersion } : null;
+}

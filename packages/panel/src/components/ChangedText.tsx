@@ -1,0 +1,55 @@
+import type { Scalar } from '@indelible/protocol';
+import { diffWordsWithSpace } from 'diff';
+import { useMemo } from 'react';
+import { useTexts } from '../i18n/texts.tsx';
+
+const wordDiffMax = 4_000;
+
+/** One side of a change; in longer texts the words that differ are marked. */
+export function ChangedText(props: { from: Scalar; to: Scalar; side: 'from' | 'to' }) {
+  const t = useTexts();
+  const { from, to, side } = props;
+  const parts = useMemo(() => wordsOf(from, to, side), [from, to, side]);
+  const value = side === 'from' ? from : to;
+  const tone = side === 'from' ? 'bg-del-soft text-del' : 'bg-add-soft text-add';
+  if (value === null || value === '') {
+    return <i className="text-faint">{value === null ? t.versions.absent : t.events.empty}</i>;
+  }
+  if (parts === null) {
+    return (
+      <span
+        dir="auto"
+        className={`rounded px-1 break-words whitespace-pre-wrap box-decoration-clone ${tone}`}
+      >
+        {String(value)}
+      </span>
+    );
+  }
+  return (
+    <span dir="auto" className="break-words whitespace-pre-wrap">
+      {parts.map(({ text, changed }, index) =>
+        changed ? (
+          <mark key={`${index}${text}`} className={`rounded-sm box-decoration-clone ${tone}`}>
+            {text}
+          </mark>
+        ) : (
+          text
+        ),
+      )}
+    </span>
+  );
+}
+
+/** Null for values too short or too long to be compared word by word. */
+function wordsOf(from: Scalar, to: Scalar, side: 'from' | 'to') {
+  if (typeof from !== 'string' || typeof to !== 'string') return null;
+  const short = Math.min(from.length, to.length) < 16 || !/\s/.test(from + to);
+  if (short || Math.max(from.length, to.length) > wordDiffMax) return null;
+  const parts = diffWordsWithSpace(from, to);
+  // Two texts with hardly a word in common read better whole.
+  const kept = parts.filter(({ added, removed }) => !added && !removed);
+  if (kept.reduce((sum, { value }) => sum + value.length, 0) < from.length / 3) return null;
+  return parts
+    .filter(({ added, removed }) => (side === 'from' ? !added : !removed))
+    .map(({ value, added, removed }) => ({ text: value, changed: added || removed }));
+}

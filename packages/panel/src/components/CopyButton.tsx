@@ -1,0 +1,42 @@
+import { Check, Copy } from 'lucide-react';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useTexts } from '../i18n/texts.tsx';
+
+interface CopyButtonProps {
+  /** What is copied; a function when it depends on the moment. */
+  text: string | (() => string);
+  /** Its accessible name, where there is no visible one. */
+  label?: string;
+  className?: string;
+  children?: ReactNode;
+}
+
+/** Copies a text and says so, to eyes and screen readers. */
+export function CopyButton({ text, label, className, children }: CopyButtonProps) {
+  const t = useTexts();
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), 1_600);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = () => {
+    void navigator.clipboard?.writeText(typeof text === 'string' ? text : text());
+    setCopied(true);
+  };
+  return (
+    <button
+      type="button"
+      className={className ?? 'btn btn-quiet h-7 w-7 px-0 [&>svg]:size-3.5'}
+      aria-label={label}
+      title={label}
+      onClick={copy}
+    >
+      {copied ? <Check aria-hidden className="text-add" /> : <Copy aria-hidden />}
+      {children}
+      <span role="status" className="sr-only">
+        {copied ? t.events.copied : ''}
+      </span>
+    </button>
+  );
+}

@@ -1,0 +1,80 @@
+import type { AuditEvent } from '@indelible/client';
+import { parseTimestamp } from '@indelible/protocol';
+import type { ReactNode } from 'react';
+import { useTexts, wordOf } from '../i18n/texts.tsx';
+import { useFormats } from '../state/use-formats.ts';
+import { CopyButton } from './CopyButton.tsx';
+import { Moments } from './MomentCard.tsx';
+import { RecordedBy } from './RecordedBy.tsx';
+import { Value } from './Value.tsx';
+
+/** Everything else that is known about an event, each value to be copied or filtered by. */
+export function EventFacts({ event }: { event: AuditEvent }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { actor, resource, category } = event;
+  const categoryName = wordOf(t.categories, category);
+  return (
+    <>
+      <dl className="text-[0.8125rem]">
+        <Fact name={t.events.who}>
+          <Value
+            facet="user"
+            value={actor.email?.toLowerCase() ?? actor.id}
+            label={actor.email ?? actor.id}
+          >
+            {actor.email ?? <i className="text-muted">{t.events.noEmail}</i>}
+          </Value>
+        </Fact>
+        <Fact name={t.detail.role}>{wordOf({}, actor.role)}</Fact>
+        <Fact name={t.detail.actorId} copy={actor.id}>
+          <Value facet="user" value={actor.id} label={actor.id} className="font-mono text-xs">
+            {actor.id}
+          </Value>
+        </Fact>
+        <Fact name={t.detail.resourceId} copy={resource.id}>
+          <Value
+            facet="resourceId"
+            value={resource.id}
+            label={resource.id}
+            resourceId={resource.id}
+            className="font-mono text-xs"
+          >
+            {resource.id}
+          </Value>
+        </Fact>
+        <Fact name={t.events.origin}>{actor.ip ?? '—'}</Fact>
+        <Fact name={t.detail.userAgent}>
+          <span className="text-xs break-words text-muted">{actor.userAgent ?? '—'}</span>
+        </Fact>
+        <Fact name={t.detail.category}>
+          <Value facet="category" value={category} label={categoryName}>
+            {categoryName}
+          </Value>
+        </Fact>
+        <Fact name={t.detail.recordedBy}>
+          <RecordedBy by={event.recordedBy} />
+        </Fact>
+        <Fact name={t.detail.received}>{formats.exact(parseTimestamp(event.receivedAt) ?? 0)}</Fact>
+        <Fact name={t.detail.sequence}>{formats.number(event.sequence)}</Fact>
+      </dl>
+      <h3 className="mt-6 mb-2 text-xs font-semibold text-muted">{t.detail.moment}</h3>
+      <div className="-mx-1.5">
+        <Moments ms={parseTimestamp(event.timestamp) ?? 0} />
+      </div>
+    </>
+  );
+}
+
+function Fact({ name, copy, children }: { name: string; copy?: string; children: ReactNode }) {
+  const t = useTexts();
+  return (
+    <div className="flex min-h-8 items-center gap-3 border-b border-line py-1 last:border-0">
+      <dt className="w-32 shrink-0 text-faint">{name}</dt>
+      <dd className="flex min-w-0 flex-1 items-center justify-between gap-1">
+        <div className="min-w-0">{children}</div>
+        {copy !== undefined && <CopyButton text={copy} label={`${t.detail.copy}: ${name}`} />}
+      </dd>
+    </div>
+  );
+}

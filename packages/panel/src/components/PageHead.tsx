@@ -1,0 +1,28 @@
+import type { ReactNode } from 'react';
+
+interface PageHeadProps {
+  title: string;
+  intro?: string;
+  /** Beside the title. */
+  aside?: ReactNode;
+  actions?: ReactNode;
+  /** Below, such as filters. */
+  children?: ReactNode;
+}
+
+/** A page's title, a sentence about it, and what can be done on it. */
+export function PageHead({ title, intro, aside, actions, children }: PageHeadProps) {
+  return (
+    <div className="px-4 pt-5 pb-3 lg:px-6">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <h1 dir="auto" className="text-xl font-semibold tracking-tight break-words">
+          {title}
+        </h1>
+        {aside}
+        {actions && <div className="no-print ml-auto flex flex-wrap gap-1.5">{actions}</div>}
+      </div>
+      {intro && <p className="prose-text mt-1.5">{intro}</p>}
+      {children && <div className="mt-3">{children}</div>}
+    </div>
+  );
+}

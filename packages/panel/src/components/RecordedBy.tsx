@@ -1,0 +1,23 @@
+import type { AuditEvent } from '@indelible/client';
+import { BadgeCheck, KeyRound } from 'lucide-react';
+import { useTexts } from '../i18n/texts.tsx';
+
+/** Who vouches for an event: the service that wrote it itself, or the API key that reported it. */
+export function RecordedBy({ by }: { by: AuditEvent['recordedBy'] }) {
+  const t = useTexts();
+  const own = by.kind === 'service';
+  return (
+    <span
+      className="inline-flex max-w-full items-center gap-1.5"
+      title={own ? t.access.byServiceHint : `${t.access.byKeyHint} ${by.id}`}
+    >
+      {own ? (
+        <BadgeCheck aria-hidden className="size-4 shrink-0 text-add" />
+      ) : (
+        <KeyRound aria-hidden className="size-4 shrink-0 text-faint" />
+      )}
+      <span className="shrink-0">{own ? t.access.byService : t.access.byKey}</span>
+      {!own && <span className="truncate font-mono text-2xs text-faint">{by.id.slice(0, 8)}</span>}
+    </span>
+  );
+}

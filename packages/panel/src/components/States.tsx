@@ -1,0 +1,68 @@
+import { IndelibleError, UnreachableError } from '@indelible/client';
+import { CircleAlert, RotateCw } from 'lucide-react';
+import type { ReactNode } from 'react';
+import type { Texts } from '../i18n/en.ts';
+import { useTexts } from '../i18n/texts.tsx';
+
+/** A sentence or two where there is nothing else to show. */
+export function Notice(props: { title: string; icon?: ReactNode; children?: ReactNode }) {
+  return (
+    <div className="mx-auto flex max-w-lg flex-col items-center gap-2 px-4 py-16 text-center">
+      {props.icon}
+      <h2 className="text-base font-semibold text-balance">{props.title}</h2>
+      <div className="text-muted text-pretty">{props.children}</div>
+    </div>
+  );
+}
+
+/** What went wrong, with a way to try again; everything else on the page stays as it is. */
+export function LoadError({ error, retry }: { error: unknown; retry: () => void }) {
+  const t = useTexts();
+  const requestId = error instanceof IndelibleError ? error.requestId : null;
+  return (
+    <div role="alert">
+      <Notice
+        title={t.error.title}
+        icon={<CircleAlert className="mb-1 size-6 text-del" aria-hidden />}
+      >
+        <p>{errorText(error, t)}</p>
+        <button type="button" className="btn mt-4" onClick={retry}>
+          <RotateCw aria-hidden />
+          {t.error.retry}
+        </button>
+        {requestId && <p className="mt-4 font-mono text-2xs">{t.error.request(requestId)}</p>}
+      </Notice>
+    </div>
+  );
+}
+
+export function errorText(error: unknown, t: Texts): string {
+  if (error instanceof UnreachableError) return t.error.unreachable;
+  if (!(error instanceof IndelibleError)) return t.error.unreachable;
+  if (error.status === 403) return t.error.forbidden;
+  if (error.status === 404) return t.error.notFound;
+  if (error.status === 429 || error.status >= 500) return t.error.busy;
+  return error.message;
+}
+
+/** Lines that stand for a text on its way. */
+export function Skeleton({ lines = 8, label }: { lines?: number; label: string }) {
+  const widths = ['w-11/12', 'w-3/4', 'w-5/6', 'w-2/3'];
+  return (
+    <div className="space-y-4 p-4" role="status">
+      <span className="sr-only">{label}</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <div key={line} className={`skeleton h-4 ${widths[line % widths.length]}`} />
+      ))}
+    </div>
+  );
+}
+
+export function Missing() {
+  const t = useTexts();
+  return <Notice title={t.error.notFound} />;
+}
+
+export function Crash({ error }: { error: unknown }) {
+  return <LoadError error={error} retry={() => location.reload()} />;
+}

@@ -1,0 +1,75 @@
+import { Copy, Filter, FilterX, History } from 'lucide-react';
+import type { RefObject } from 'react';
+import { Menu, MenuItem, Popover } from 'react-aria-components';
+import { useTexts } from '../i18n/texts.tsx';
+import { paths } from '../paths.ts';
+import { changed, onlyValue, withValue } from '../search/event-search.ts';
+import { useEventSearch, useGo, usePath } from '../state/use-location.ts';
+import type { FacetValue } from './ValueMenuProvider.tsx';
+
+interface ValueMenuProps {
+  anchor: RefObject<HTMLElement | null>;
+  value: FacetValue;
+  close: () => void;
+}
+
+/** What can be done with a value: look for it alone, leave it out, copy it. */
+export default function ValueMenu({ anchor, value: chosen, close }: ValueMenuProps) {
+  const t = useTexts();
+  const [search] = useEventSearch();
+  const go = useGo();
+  const path = usePath();
+  const { facet, value, label, resourceId } = chosen;
+  const act = (key: React.Key) => {
+    const { facets } = search;
+    if (key === 'copy') void navigator.clipboard?.writeText(value);
+    if (key === 'versions' && resourceId !== undefined) go(paths.versions(resourceId));
+    if (key !== 'only' && key !== 'not') return;
+    const next =
+      key === 'only' ? onlyValue(facets, facet, value) : withValue(facets, facet, value, 'none');
+    const isOwnPage = [paths.operatorAccess(), paths.recordingAccess()].includes(path);
+    const target = changed(search, { facets: next });
+    go(
+      isOwnPage && facet === 'user'
+        ? `${path}${paths.events(target).slice(paths.events().length)}`
+        : paths.events(target),
+    );
+  };
+  return (
+    <Popover
+      triggerRef={anchor}
+      isOpen
+      onOpenChange={(isOpen) => !isOpen && close()}
+      placement="bottom start"
+      className="pop min-w-48"
+    >
+      <p className="truncate px-2 pt-1 pb-1.5 text-xs text-faint">{label}</p>
+      <Menu
+        aria-label={label}
+        onAction={act}
+        onClose={close}
+        autoFocus="first"
+        className="outline-none"
+      >
+        <MenuItem id="only" className="option">
+          <Filter aria-hidden />
+          {t.filters.onlyThis}
+        </MenuItem>
+        <MenuItem id="not" className="option">
+          <FilterX aria-hidden />
+          {t.filters.notThis}
+        </MenuItem>
+        <MenuItem id="copy" className="option">
+          <Copy aria-hidden />
+          {t.filters.copyValue}
+        </MenuItem>
+        {resourceId !== undefined && (
+          <MenuItem id="versions" className="option">
+            <History aria-hidden />
+            {t.filters.seeVersions}
+          </MenuItem>
+        )}
+      </Menu>
+    </Popover>
+  );
+}

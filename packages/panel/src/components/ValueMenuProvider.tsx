@@ -1,0 +1,63 @@
+import type { FacetName } from '@indelible/protocol';
+import {
+  createContext,
+  lazy,
+  type ReactNode,
+  type RefObject,
+  Suspense,
+  useCallback,
+  useContext,
+  useRef,
+  useState,
+} from 'react';
+
+const ValueMenu = lazy(() => import('./ValueMenu.tsx'));
+const MomentCard = lazy(() => import('./MomentCard.tsx'));
+
+/** A value that is a filter: its menu offers "only this" and "not this". */
+export interface FacetValue {
+  facet: FacetName;
+  value: string;
+  /** What people call it. */
+  label: string;
+  /** Of which resource versions can be looked at. */
+  resourceId?: string;
+}
+
+interface Menus {
+  openMenu(anchor: HTMLElement, value: FacetValue): void;
+  openMoment(anchor: HTMLElement, ms: number): void;
+}
+
+const MenusContext = createContext<Menus>({ openMenu: () => {}, openMoment: () => {} });
+
+export function useMenus(): Menus {
+  return useContext(MenusContext);
+}
+
+type Open = { kind: 'value'; value: FacetValue } | { kind: 'moment'; ms: number };
+
+/** One menu and one card for all values of a page, fetched when the first of them is opened. */
+export function ValueMenuProvider({ children }: { children: ReactNode }) {
+  const [open, setOpen] = useState<Open | null>(null);
+  const anchor = useRef<HTMLElement>(null);
+  const openMenu = useCallback((element: HTMLElement, value: FacetValue) => {
+    anchor.current = element;
+    setOpen({ kind: 'value', value });
+  }, []);
+  const openMoment = useCallback((element: HTMLElement, ms: number) => {
+    anchor.current = element;
+    setOpen({ kind: 'moment', ms });
+  }, []);
+  const close = useCallback(() => setOpen(null), []);
+  const at: RefObject<HTMLElement | null> = anchor;
+  return (
+    <MenusContext value={{ openMenu, openMoment }}>
+      {children}
+      <Suspense>
+        {open?.kind === 'value' && <ValueMenu anchor={at} value={open.value} close={close} />}
+        {open?.kind === 'moment' && <MomentCard anchor={at} ms={open.ms} close={close} />}
+      </Suspense>
+    </MenusContext>
+  );
+}

@@ -1,0 +1,30 @@
+import type { AuditEvent } from '@indelible/client';
+import { useTexts, wordOf } from '../i18n/texts.tsx';
+import { Value } from './Value.tsx';
+
+/** Who acted: address, role, and whether it was the operator of the product. */
+export function Who({ event, tabbable = true }: { event: AuditEvent; tabbable?: boolean }) {
+  const t = useTexts();
+  const { actor, crossTenant } = event;
+  return (
+    <div className="min-w-0 leading-snug">
+      <Value
+        facet="user"
+        value={actor.email?.toLowerCase() ?? actor.id}
+        label={actor.email ?? actor.id}
+        tabbable={tabbable}
+      >
+        {actor.email ?? wordOf({}, actor.role)}
+      </Value>
+      <div className="flex items-center gap-1.5 text-xs text-faint">
+        {crossTenant ? (
+          <span className="badge badge-warn">{t.operator.badge}</span>
+        ) : (
+          <span className="truncate">
+            {actor.email === null ? t.events.noEmail : wordOf({}, actor.role)}
+          </span>
+        )}
+      </div>
+    </div>
+  );
+}

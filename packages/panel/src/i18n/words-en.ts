@@ -1,0 +1,57 @@
+/* What the catalogue's words are called; a word that is not here is shown as it is. */
+
+export const actionsEn = {
+  create: 'Create',
+  update: 'Update',
+  delete: 'Delete',
+  publish: 'Publish',
+  restore: 'Restore',
+  access: 'Access',
+  read: 'Read',
+  view: 'View',
+  list: 'List',
+  search: 'Search',
+  play: 'Play',
+  download: 'Download',
+  export: 'Export',
+  login: 'Log in',
+  logout: 'Log out',
+  login_failed: 'Failed log-in',
+  mfa_configured: 'MFA configured',
+  password_changed: 'Password changed',
+  session_forced: 'Session ended by force',
+  connect: 'Connect',
+  disconnect: 'Disconnect',
+  push: 'Push',
+  send: 'Send',
+};
+
+export const resourcesEn = {
+  agent: 'Agent',
+  queue: 'Queue',
+  did: 'Phone number',
+  ivr: 'IVR',
+  recording_policy: 'Recording policy',
+  integration: 'Integration',
+  user: 'User',
+  user_role: 'User role',
+  tenant: 'Tenant',
+  webhook: 'Webhook',
+  api_key: 'API key',
+  retention: 'Retention',
+  recording: 'Recording',
+  transcript: 'Transcript',
+  export: 'Export',
+  audit_log: 'Audit log',
+  session: 'Session',
+  oauth: 'OAuth',
+  crm: 'CRM',
+};
+
+export const categoriesEn = {
+  configuration: 'Configuration',
+  data_access: 'Data access',
+  security: 'Security',
+  integration: 'Integration',
+  cross_tenant: 'Operator',
+};

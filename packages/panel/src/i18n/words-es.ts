@@ -1,0 +1,57 @@
+import type { actionsEn, categoriesEn, resourcesEn } from './words-en.ts';
+
+export const actionsEs: typeof actionsEn = {
+  create: 'Creación',
+  update: 'Modificación',
+  delete: 'Eliminación',
+  publish: 'Publicación',
+  restore: 'Restauración',
+  access: 'Acceso',
+  read: 'Lectura',
+  view: 'Visualización',
+  list: 'Listado',
+  search: 'Búsqueda',
+  play: 'Reproducción',
+  download: 'Descarga',
+  export: 'Exportación',
+  login: 'Inicio de sesión',
+  logout: 'Cierre de sesión',
+  login_failed: 'Inicio de sesión fallido',
+  mfa_configured: 'MFA configurado',
+  password_changed: 'Contraseña cambiada',
+  session_forced: 'Sesión cerrada a la fuerza',
+  connect: 'Conexión',
+  disconnect: 'Desconexión',
+  push: 'Sincronización',
+  send: 'Envío',
+};
+
+export const resourcesEs: typeof resourcesEn = {
+  agent: 'Agente',
+  queue: 'Cola',
+  did: 'Número telefónico',
+  ivr: 'IVR',
+  recording_policy: 'Política de grabación',
+  integration: 'Integración',
+  user: 'Usuario',
+  user_role: 'Rol de usuario',
+  tenant: 'Organización',
+  webhook: 'Webhook',
+  api_key: 'Clave de API',
+  retention: 'Retención',
+  recording: 'Grabación',
+  transcript: 'Transcripción',
+  export: 'Exportación',
+  audit_log: 'Registro de auditoría',
+  session: 'Sesión',
+  oauth: 'OAuth',
+  crm: 'CRM',
+};
+
+export const categoriesEs: typeof categoriesEn = {
+  configuration: 'Configuración',
+  data_access: 'Acceso a datos',
+  security: 'Seguridad',
+  integration: 'Integración',
+  cross_tenant: 'Operador',
+};

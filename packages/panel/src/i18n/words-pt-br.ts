@@ -1,0 +1,57 @@
+import type { actionsEn, categoriesEn, resourcesEn } from './words-en.ts';
+
+export const actionsPtBr: typeof actionsEn = {
+  create: 'Criação',
+  update: 'Alteração',
+  delete: 'Exclusão',
+  publish: 'Publicação',
+  restore: 'Restauração',
+  access: 'Acesso',
+  read: 'Leitura',
+  view: 'Visualização',
+  list: 'Listagem',
+  search: 'Pesquisa',
+  play: 'Reprodução',
+  download: 'Download',
+  export: 'Exportação',
+  login: 'Entrada',
+  logout: 'Saída',
+  login_failed: 'Falha de entrada',
+  mfa_configured: 'MFA configurado',
+  password_changed: 'Senha alterada',
+  session_forced: 'Sessão encerrada à força',
+  connect: 'Conexão',
+  disconnect: 'Desconexão',
+  push: 'Sincronização',
+  send: 'Envio',
+};
+
+export const resourcesPtBr: typeof resourcesEn = {
+  agent: 'Agente',
+  queue: 'Fila',
+  did: 'Número de telefone',
+  ivr: 'URA',
+  recording_policy: 'Política de gravação',
+  integration: 'Integração',
+  user: 'Usuário',
+  user_role: 'Papel de usuário',
+  tenant: 'Organização',
+  webhook: 'Webhook',
+  api_key: 'Chave de API',
+  retention: 'Retenção',
+  recording: 'Gravação',
+  transcript: 'Transcrição',
+  export: 'Exportação',
+  audit_log: 'Registro de auditoria',
+  session: 'Sessão',
+  oauth: 'OAuth',
+  crm: 'CRM',
+};
+
+export const categoriesPtBr: typeof categoriesEn = {
+  configuration: 'Configuração',
+  data_access: 'Acesso a dados',
+  security: 'Segurança',
+  integration: 'Integração',
+  cross_tenant: 'Operador',
+};

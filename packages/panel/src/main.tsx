@@ -1,0 +1,28 @@
+import './styles.css';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { createPanelRouter } from './routes.tsx';
+import { applyTheme } from './state/preferences.ts';
+
+applyTheme();
+
+const queries = new QueryClient({
+  defaultOptions: {
+    // The client repeats what is worth repeating; a window that is looked at again changes nothing
+    // by itself, and an operator's every read is recorded.
+    queries: { retry: false, refetchOnWindowFocus: false, staleTime: 30_000 },
+  },
+});
+const router = createPanelRouter();
+const root = document.getElementById('panel');
+if (root === null) throw new Error('the page has no place for the panel');
+
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+);

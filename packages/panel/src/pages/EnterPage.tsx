@@ -1,0 +1,49 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link2Off } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { api } from '../api.ts';
+import { Opening, Speaking } from '../components/SignInGate.tsx';
+import { Notice } from '../components/States.tsx';
+import { useTexts } from '../i18n/texts.tsx';
+import { isPanelPath, paths } from '../paths.ts';
+import { useGo } from '../state/use-location.ts';
+
+/** Where a viewer link leads: its token is spent for a session, and leaves the address. */
+export function EnterPage() {
+  const queries = useQueryClient();
+  const go = useGo();
+  const [failed, setFailed] = useState(false);
+  const spent = useRef(false);
+  useEffect(() => {
+    if (spent.current) return;
+    spent.current = true;
+    const token = location.hash.slice(1);
+    // Before anything else: a token must not stay where it could be copied or sent on.
+    history.replaceState(history.state, '', paths.enter);
+    if (token === '') return setFailed(true);
+    api.session.open({ token }).then(
+      (session) => {
+        queries.clear();
+        queries.setQueryData(['session'], session);
+        const { path } = session;
+        go(path !== null && isPanelPath(path) ? path : paths.events(), { replace: true });
+      },
+      () => setFailed(true),
+    );
+  }, [queries, go]);
+  return <Speaking session={null}>{failed ? <BadLink /> : <Opening />}</Speaking>;
+}
+
+function BadLink() {
+  const t = useTexts();
+  return (
+    <main className="grid min-h-dvh place-items-center">
+      <Notice
+        title={t.signIn.linkTitle}
+        icon={<Link2Off className="mb-1 size-6 text-faint" aria-hidden />}
+      >
+        {t.signIn.linkText}
+      </Notice>
+    </main>
+  );
+}

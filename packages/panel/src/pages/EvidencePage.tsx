@@ -1,0 +1,156 @@
+import { IndelibleError } from '@indelible/client';
+import { parseTimestamp } from '@indelible/protocol';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { CircleCheck, CircleX, Printer } from 'lucide-react';
+import { api, type EvidenceNow } from '../api.ts';
+import { AppLink } from '../components/AppLink.tsx';
+import { CopyButton } from '../components/CopyButton.tsx';
+import { CriteriaList } from '../components/CriteriaList.tsx';
+import { EvidenceStatement } from '../components/EvidenceStatement.tsx';
+import { PageHead } from '../components/PageHead.tsx';
+import { LoadError, Missing, Skeleton } from '../components/States.tsx';
+import { useTexts } from '../i18n/texts.tsx';
+import { paths } from '../paths.ts';
+import { searchOfCriteria } from '../search/criteria.ts';
+import { useCriteriaTexts } from '../state/use-criteria-texts.ts';
+import { useFormats } from '../state/use-formats.ts';
+
+/** A kept search, run again on opening: what matched then and now, and what follows from it. */
+export function EvidencePage() {
+  const t = useTexts();
+  const { searchId } = useParams({ from: '/settings/audit/searches/$searchId' });
+  const evidence = useQuery({
+    queryKey: ['evidence', searchId],
+    queryFn: () => api.evidence.get(searchId),
+    staleTime: 0,
+  });
+  if (evidence.isPending) return <Skeleton label={t.events.loading} />;
+  if (evidence.isError) {
+    const { error } = evidence;
+    const missing = error instanceof IndelibleError && error.code === 'not_found';
+    return missing ? <Missing /> : <LoadError error={error} retry={evidence.refetch} />;
+  }
+  return <EvidenceSheet evidence={evidence.data} />;
+}
+
+function EvidenceSheet({ evidence }: { evidence: EvidenceNow }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { all } = useCriteriaTexts();
+  const { facets, range } = searchOfCriteria(evidence.filters);
+  const kept = formats.exact(parseTimestamp(evidence.createdAt) ?? 0);
+  return (
+    <>
+      <PageHead
+        title={evidence.note ?? t.evidence.single}
+        actions={
+          <>
+            <CopyButton text={location.href} className="btn btn-quiet">
+              {t.events.copyLink}
+            </CopyButton>
+            <AppLink
+              href={paths.events({ facets, range, sort: 'timestamp', order: 'desc', page: 1 })}
+              className="btn"
+            >
+              {t.evidence.seeEvents}
+            </AppLink>
+            <button type="button" className="btn" onClick={() => window.print()}>
+              <Printer aria-hidden />
+              {t.evidence.print}
+            </button>
+          </>
+        }
+      />
+      <div className="max-w-3xl space-y-7 px-4 pb-12 lg:px-6">
+        <Agreement evidence={evidence} />
+        <section>
+          <h2 className="font-semibold">{t.evidence.criteria}</h2>
+          <CriteriaList criteria={all(facets, range)} />
+          <p className="mt-2 text-xs text-muted">
+            {t.evidence.by} {evidence.createdBy.email ?? evidence.createdBy.id} · {kept}
+          </p>
+        </section>
+        <ThenAndNow evidence={evidence} />
+        <EvidenceStatement evidence={evidence} range={range} />
+      </div>
+    </>
+  );
+}
+
+function Agreement({ evidence }: { evidence: EvidenceNow }) {
+  const t = useTexts();
+  const { agrees, bodiesExpired } = evidence.now;
+  return (
+    <div
+      role="status"
+      className={`rounded-xl px-5 py-4 ${agrees ? 'bg-add-soft text-add' : 'bg-del-soft text-del'}`}
+    >
+      <p className="flex items-center gap-2.5 text-base font-semibold">
+        {agrees ? (
+          <CircleCheck aria-hidden className="size-5" />
+        ) : (
+          <CircleX aria-hidden className="size-5" />
+        )}
+        {agrees ? t.evidence.agrees : t.evidence.differs}
+      </p>
+      <p className="mt-1 pl-7.5">{agrees ? t.evidence.agreesText : t.evidence.differsText}</p>
+      {bodiesExpired && <p className="mt-1 pl-7.5 font-medium">{t.evidence.expired}</p>}
+    </div>
+  );
+}
+
+function ThenAndNow({ evidence }: { evidence: EvidenceNow }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const sides = [evidence, evidence.now];
+  const rows = [
+    {
+      name: t.evidence.matched,
+      texts: sides.map(({ matched }) => formats.number(matched.value)),
+      large: true,
+    },
+    { name: t.evidence.digest, texts: sides.map(({ digest }) => digest), large: false },
+    {
+      name: t.evidence.checkpoint,
+      texts: sides.map(({ checkpoint }) =>
+        checkpoint === null
+          ? '—'
+          : `${t.evidence.entries(formats.number(checkpoint.size))} ${checkpoint.rootHash}`,
+      ),
+      large: false,
+    },
+  ];
+  return (
+    <table className="keep w-full table-fixed border-collapse text-left align-top">
+      <thead>
+        <tr className="border-b border-line text-xs text-faint">
+          <td className="w-1/4" />
+          <th scope="col" className="px-3 py-2 font-medium">
+            {t.evidence.then}
+          </th>
+          <th scope="col" className="px-3 py-2 font-medium">
+            {t.evidence.now}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ name, texts, large }) => (
+          <tr key={name} className="border-b border-line">
+            <th scope="row" className="py-2.5 pr-3 align-top text-xs font-normal text-muted">
+              {name}
+            </th>
+            {texts.map((text, side) => (
+              <td
+                key={side === 0 ? 'then' : 'now'}
+                className={`px-3 py-2.5 align-top break-all ${large ? 'text-2xl font-semibold tracking-tight tabular-nums' : 'font-mono text-xs'}`}
+              >
+                {text}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

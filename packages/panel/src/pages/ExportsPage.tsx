@@ -1,0 +1,47 @@
+import { useQuery } from '@tanstack/react-query';
+import { api } from '../api.ts';
+import { ExportForm } from '../components/ExportForm.tsx';
+import { ExportList } from '../components/ExportList.tsx';
+import { PageHead } from '../components/PageHead.tsx';
+import { LoadError, Skeleton } from '../components/States.tsx';
+import { useTexts } from '../i18n/texts.tsx';
+import { useMay } from '../state/session-context.tsx';
+
+const pollMs = 1_500;
+
+/** A new export of the search in the address, and the exports made so far. */
+export function ExportsPage() {
+  const t = useTexts();
+  const mayExport = useMay('exports:write');
+  const exports = useQuery({
+    queryKey: ['exports'],
+    queryFn: api.exports.list,
+    // Only while something moves: an operator's every read is recorded.
+    refetchInterval: ({ state }) => {
+      const moving = state.data?.data.some(({ status }) => isMoving(status));
+      return moving ? pollMs : false;
+    },
+  });
+  return (
+    <>
+      <PageHead title={t.exports.title} intro={t.exports.recorded} />
+      <div className="space-y-8 px-4 pb-10 lg:px-6">
+        {mayExport ? (
+          <ExportForm started={exports.refetch} />
+        ) : (
+          <p className="text-muted">{t.exports.notAllowed}</p>
+        )}
+        <section>
+          <h2 className="mb-2 font-semibold">{t.exports.past}</h2>
+          {exports.isPending && <Skeleton lines={4} label={t.events.loading} />}
+          {exports.isError && <LoadError error={exports.error} retry={exports.refetch} />}
+          {exports.data && <ExportList exports={exports.data.data} changed={exports.refetch} />}
+        </section>
+      </div>
+    </>
+  );
+}
+
+function isMoving(status: string): boolean {
+  return status === 'queued' || status === 'running';
+}

@@ -1,0 +1,107 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { Shell } from './components/Shell.tsx';
+import { SignInGate } from './components/SignInGate.tsx';
+import { Crash, Missing } from './components/States.tsx';
+import { EnterPage } from './pages/EnterPage.tsx';
+import { EventsPage } from './pages/EventsPage.tsx';
+
+const root = createRootRoute({ component: Outlet, errorComponent: Crash });
+
+const enter = createRoute({ getParentRoute: () => root, path: '/enter', component: EnterPage });
+
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  path: '/settings/audit',
+  component: () => (
+    <SignInGate>
+      <Shell>
+        <Outlet />
+      </Shell>
+    </SignInGate>
+  ),
+  notFoundComponent: Missing,
+});
+
+const start = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ href: '/settings/audit/events', replace: true });
+  },
+});
+
+// The list stays where it is while events are opened beside it.
+const events = createRoute({
+  getParentRoute: () => signedIn,
+  path: 'events',
+  component: EventsPage,
+});
+
+const event = createRoute({
+  getParentRoute: () => events,
+  path: '$eventId',
+  component: lazyRouteComponent(() => import('./pages/EventDetail.tsx'), 'EventDetail'),
+});
+
+const page = <P extends string>(path: P, component: ReturnType<typeof lazyRouteComponent>) =>
+  createRoute({ getParentRoute: () => signedIn, path, component });
+
+const others = [
+  page(
+    'operator-access',
+    lazyRouteComponent(() => import('./pages/OperatorAccessPage.tsx'), 'OperatorAccessPage'),
+  ),
+  page(
+    'recording-access',
+    lazyRouteComponent(() => import('./pages/RecordingAccessPage.tsx'), 'RecordingAccessPage'),
+  ),
+  page(
+    'resources/$resourceId',
+    lazyRouteComponent(() => import('./pages/VersionsPage.tsx'), 'VersionsPage'),
+  ),
+  page(
+    'exports',
+    lazyRouteComponent(() => import('./pages/ExportsPage.tsx'), 'ExportsPage'),
+  ),
+  page(
+    'integrity',
+    lazyRouteComponent(() => import('./pages/IntegrityPage.tsx'), 'IntegrityPage'),
+  ),
+  page(
+    'searches',
+    lazyRouteComponent(() => import('./pages/EvidenceListPage.tsx'), 'EvidenceListPage'),
+  ),
+  page(
+    'searches/$searchId',
+    lazyRouteComponent(() => import('./pages/EvidencePage.tsx'), 'EvidencePage'),
+  ),
+] as const;
+
+/** The panel's router. An address's parameters are kept exactly as they are written. */
+export function createPanelRouter() {
+  return createRouter({
+    routeTree: root.addChildren([
+      enter,
+      signedIn.addChildren([start, events.addChildren([event]), ...others]),
+    ]),
+    // The panel reads parameters itself (search/event-search.ts), the same way the service does.
+    parseSearch: (text) => ({ text }),
+    stringifySearch: ({ text }) => (typeof text === 'string' ? text : ''),
+    scrollRestoration: false,
+    defaultPendingMs: 150,
+    defaultNotFoundComponent: Missing,
+  });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createPanelRouter>;
+  }
+}

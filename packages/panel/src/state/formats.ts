@@ -1,0 +1,73 @@
+/** Numbers and times as a reader of `language` in `timeZone` expects them. */
+
+export interface Formats {
+  timeZone: string;
+  number(value: number): string;
+  /** Time of day with seconds. */
+  time(ms: number): string;
+  /** Day in full, with its weekday. */
+  day(ms: number): string;
+  /** Day in a few characters. */
+  shortDay(ms: number): string;
+  /** Date and time to the second. */
+  dateTime(ms: number): string;
+  /** Date and time with milliseconds and zone, for facts. */
+  exact(ms: number): string;
+  /** A key that is the same for all moments of one day. */
+  dayKey(ms: number): string;
+  range(from: number, to: number): string;
+  relative(ms: number, nowMs: number): string;
+  bytes(value: number): string;
+}
+
+const units = [
+  ['year', 31_557_600_000],
+  ['month', 2_629_800_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const;
+
+export function createFormats(language: string, timeZone: string): Formats {
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(language, { timeZone, ...options });
+  const time = format({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+  const day = format({ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+  const shortDay = format({ day: 'numeric', month: 'short' });
+  const dateTime = format({ dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
+  const exact = format({
+    ...{ year: 'numeric', month: 'short', day: 'numeric', hourCycle: 'h23' },
+    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 },
+    timeZoneName: 'short',
+  });
+  const key = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
+  const range = format({ dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' });
+  const number = new Intl.NumberFormat(language);
+  const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  return {
+    timeZone,
+    number: (value) => number.format(value),
+    time: (ms) => time.format(ms),
+    day: (ms) => day.format(ms),
+    shortDay: (ms) => shortDay.format(ms),
+    dateTime: (ms) => dateTime.format(ms),
+    exact: (ms) => exact.format(ms),
+    dayKey: (ms) => key.format(ms),
+    range: (from, to) => range.formatRange(from, to),
+    relative: (ms, nowMs) => relativeText(relative, ms - nowMs),
+    bytes: (value) => bytesText(language, value),
+  };
+}
+
+function relativeText(format: Intl.RelativeTimeFormat, ms: number): string {
+  const [unit, size] = units.find(([, each]) => Math.abs(ms) >= each) ?? ['second', 1_000];
+  return format.format(Math.round(ms / size), unit);
+}
+
+function bytesText(language: string, value: number): string {
+  const step = Math.min(3, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  const unit = (['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const)[step] ?? 'byte';
+  const options = { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 } as const;
+  return new Intl.NumberFormat(language, options).format(value / 1_000 ** step);
+}

@@ -1,0 +1,17 @@
+import { createContext, useContext } from 'react';
+import type { Session } from '../api.ts';
+
+const SessionContext = createContext<Session | null>(null);
+
+export const SessionProvider = SessionContext.Provider;
+
+/** Who is looking, at which tenant. Only below the gate that signs in. */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === null) throw new Error('there is no session here');
+  return session;
+}
+
+export function useMay(scope: string): boolean {
+  return useSession().scopes.includes(scope);
+}

@@ -1,0 +1,54 @@
+import type { FacetName } from '@indelible/protocol';
+import { useQuery } from '@tanstack/react-query';
+import { client } from '../api.ts';
+import { useTexts } from '../i18n/texts.tsx';
+import { criteriaOf } from '../search/criteria.ts';
+import { type EventSearch, filterAt, withoutFacet } from '../search/event-search.ts';
+import { valueText } from './use-criteria-texts.ts';
+
+/** A value that a filter can take. */
+export interface Choice {
+  value: string;
+  label: string;
+  /** Events under the other filters; null where it was not counted. */
+  count: number | null;
+}
+
+const groups = {
+  user: 'user',
+  action: 'action',
+  resource: 'resource',
+  category: 'category',
+} as const;
+
+/** The values of a facet under all other filters, most frequent first, counted by the service. */
+export function useChoices(facet: FacetName, search: EventSearch, nowMs: number) {
+  const t = useTexts();
+  const group = facet in groups ? groups[facet as keyof typeof groups] : null;
+  const others = { ...search, facets: withoutFacet(search.facets, facet) };
+  const filter = filterAt(others, nowMs);
+  // Without a beginning the service would count the last 30 days only.
+  const criteria = criteriaOf({ ...filter, from: filter.from ?? 0 });
+  return useQuery({
+    queryKey: ['choices', facet, criteria],
+    enabled: group !== null,
+    queryFn: async () => {
+      const { data } = await client.stats({ ...criteria, groupBy: [group ?? 'user'] });
+      return data
+        .map((row): { value: string; email: string | null; count: number } => ({
+          value: String(
+            (group === 'user' ? row.email : null) ?? row[group ?? 'user'],
+          ).toLowerCase(),
+          email: typeof row.email === 'string' ? row.email : null,
+          count: row.count,
+        }))
+        .sort((a, b) => b.count - a.count);
+    },
+    select: (rows): Choice[] =>
+      rows.map(({ value, email, count }) => ({
+        value,
+        label: email ?? valueText(facet, value, t),
+        count,
+      })),
+  });
+}

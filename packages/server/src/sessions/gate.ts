@@ -1,0 +1,67 @@
+import type { FastifyRequest } from 'fastify';
+import type { AuthenticateSession, Principal } from '../auth.ts';
+import { unauthenticated } from '../bearer.ts';
+import type { Database } from '../db.ts';
+import { personScopes } from '../jwt.ts';
+import { AppError } from '../problem.ts';
+import { hashSecretToken } from '../secret-token.ts';
+import { readCookie, type SessionCookie } from './cookie.ts';
+import { isForeignRequest } from './origin.ts';
+import { prolongedTo } from './session-times.ts';
+import { findSession, prolongSession, type StoredSession } from './store.ts';
+
+export interface GateDeps {
+  db: Database;
+  now: () => number;
+  cookie: SessionCookie;
+  /** Whether an Origin header names the service itself. */
+  isOwnOrigin: (origin: string | undefined) => boolean;
+}
+
+const safeMethods = ['GET', 'HEAD', 'OPTIONS'];
+
+/**
+ * Lets in who carries the panel's cookie. Browsers attach it on their own, so what a foreign page
+ * makes them send must not count: no request that the browser says comes from elsewhere, and no
+ * unsafe one without an Origin header of the service's own.
+ */
+export function sessionGate(deps: GateDeps): AuthenticateSession {
+  return async (request) => {
+    const token = readCookie(deps.cookie, request.headers.cookie);
+    if (token === null || isForeignRequest(request.headers['sec-fetch-site'])) {
+      throw unauthenticated();
+    }
+    if (!safeMethods.includes(request.method)) requireOwnOrigin(request, deps);
+    const nowMs = deps.now();
+    const tokenHash = hashSecretToken(token);
+    const session = await findSession(deps.db.writer, tokenHash, nowMs);
+    if (session === null) throw unauthenticated();
+    const until = prolongedTo(nowMs, session);
+    if (until !== null) await prolongSession(deps.db.writer, tokenHash, until);
+    return principalOf({ ...session, idleExpiresAtMs: until ?? session.idleExpiresAtMs });
+  };
+}
+
+/** Throws `forbidden` unless a page of the service itself sent the request. */
+export function requireOwnOrigin(
+  request: FastifyRequest,
+  { isOwnOrigin }: Pick<GateDeps, 'isOwnOrigin'>,
+): void {
+  if (isOwnOrigin(request.headers.origin)) return;
+  throw new AppError('forbidden', 'this is only for pages of the service itself (header Origin)');
+}
+
+/** Who a session acts as. An operator's is bound to its tenant, like an admin's. */
+export function principalOf(session: StoredSession): Principal {
+  const { id, reason, signedInBy, idleExpiresAtMs, expiresAtMs } = session;
+  return {
+    kind: 'session',
+    id: session.actorId,
+    email: session.actorEmail,
+    role: session.actorRole,
+    tenantId: session.tenantId,
+    scopes: personScopes,
+    recheckKeyId: null,
+    session: { id, reason, signedInBy, idleExpiresAtMs, expiresAtMs },
+  };
+}

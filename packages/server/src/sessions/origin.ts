@@ -1,0 +1,24 @@
+const loopback = ['127.0.0.1', '[::1]', 'localhost'];
+
+/**
+ * Whether an Origin header (RFC 6454 section 7) names the service itself. A service without PUBLIC_URL
+ * listens on loopback, which has three names; a page of any of them at its port is its own.
+ */
+export function isOwnOrigin(
+  origin: string | undefined,
+  own: { publicUrl: string | null; listening: string },
+): boolean {
+  if (origin === undefined || !URL.canParse(origin)) return false;
+  if (own.publicUrl !== null) return origin === new URL(own.publicUrl).origin;
+  const { protocol, port } = new URL(own.listening);
+  const suffix = port === '' ? '' : `:${port}`;
+  return loopback.some((host) => origin === `${protocol}//${host}${suffix}`);
+}
+
+/**
+ * Whether a page of somebody else made the browser ask (Fetch Metadata, `Sec-Fetch-Site`). Browsers
+ * that do not say are judged by the cookie's SameSite and the Origin header alone.
+ */
+export function isForeignRequest(site: string | string[] | undefined): boolean {
+  return site !== undefined && site !== 'same-origin' && site !== 'none';
+}

@@ -1,0 +1,125 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { formatTimestamp } from '@indelible/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { type Principal, scopes } from '../auth.ts';
+import { unauthenticated } from '../bearer.ts';
+import { readTenant } from '../db.ts';
+import { AppError } from '../problem.ts';
+import { hashSecretToken } from '../secret-token.ts';
+import { getTenant, type TenantRow } from '../tenants/store.ts';
+import { clearCookie, readCookie, type SessionCookie, setCookie } from './cookie.ts';
+import { FailedAttempts } from './failed-attempts.ts';
+import { type GateDeps, principalOf, requireOwnOrigin } from './gate.ts';
+import { Session, SignIn } from './schemas.ts';
+import { type SignInDeps, signIn } from './sign-in.ts';
+import { deleteSession } from './store.ts';
+
+export interface SessionRouteDeps extends GateDeps, SignInDeps {}
+
+const tags = ['Panel'];
+
+/** `/api/session`: the panel's way in and out, and who is there. */
+export function sessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): void {
+  const typed = app.withTypeProvider<TypeBoxTypeProvider>();
+  const failures = new FailedAttempts();
+
+  typed.post('/api/session', signInOptions, async (request, reply) => {
+    requireOwnOrigin(request, deps);
+    const attempt = {
+      credential: request.body,
+      former: cookieHash(deps.cookie, request),
+      whence: { ip: request.ip, userAgent: request.headers['user-agent'] || null },
+    };
+    const opened = await signIn(deps, attempt).catch((error: unknown) => {
+      throw isUnauthenticated(error) ? failed(failures, request.ip, deps.now()) : error;
+    });
+    reply.header('set-cookie', setCookie(deps.cookie, opened.token));
+    reply.header('cache-control', 'no-store');
+    return shown(principalOf(opened.session), opened.tenant, opened.path);
+  });
+
+  typed.get('/api/session', showOptions, async ({ principal }) => {
+    if (principal.session === null || principal.tenantId === null) throw unauthenticated();
+    const tenant = await readTenant(deps.db, principal.tenantId, getTenant);
+    if (tenant === null) throw new AppError('not_found');
+    return shown(principal, tenant, null);
+  });
+
+  typed.delete('/api/session', signOutOptions, async (request, reply) => {
+    requireOwnOrigin(request, deps);
+    const tokenHash = cookieHash(deps.cookie, request);
+    if (tokenHash !== null) await deleteSession(deps.db.writer, tokenHash);
+    return reply.header('set-cookie', clearCookie(deps.cookie)).code(204).send(null);
+  });
+}
+
+const signInOptions = {
+  config: { scope: 'public' },
+  schema: {
+    tags,
+    summary: 'Sign in to the panel',
+    description:
+      'For pages of the service itself: the header `Origin` must be its own. Spends a viewer link, or ' +
+      "takes a token of the host product. The browser's former session ends, the new one is in the " +
+      "cookie, and the tenant's log says who came.",
+    body: SignIn,
+    response: { 200: Session },
+  },
+} as const;
+
+const showOptions = {
+  config: { scope: 'authenticated' },
+  schema: {
+    tags,
+    summary: 'Who is signed in to the panel',
+    description: 'With the cookie of a session; `401` without one.',
+    response: { 200: Session },
+  },
+} as const;
+
+const signOutOptions = {
+  config: { scope: 'public' },
+  schema: {
+    tags,
+    summary: 'Sign out of the panel',
+    description: 'For pages of the service itself. Ends the session, if there is one.',
+    response: { 204: Type.Null({ description: 'The session has ended.' }) },
+  },
+} as const;
+
+function cookieHash(cookie: SessionCookie, request: FastifyRequest): Buffer | null {
+  const token = readCookie(cookie, request.headers.cookie);
+  return token === null ? null : hashSecretToken(token);
+}
+
+function isUnauthenticated(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'unauthenticated';
+}
+
+/** What a failed sign-in is answered; after too many from one address it asks for patience instead. */
+function failed(failures: FailedAttempts, address: string, nowMs: number): AppError {
+  const waitSeconds = failures.add(address, nowMs);
+  if (waitSeconds === null) {
+    return unauthenticated('the link or token is spent, expired or wrong');
+  }
+  return new AppError('rate_limited', 'too many failed sign-ins from this address', {
+    headers: { 'retry-after': String(waitSeconds) },
+  });
+}
+
+function shown(principal: Principal, tenant: TenantRow, path: string | null) {
+  const { id, email, role, session } = principal;
+  if (session === null || role === 'api_key') throw unauthenticated();
+  const { name, plan, locale, timeZone, restoreUrl } = tenant;
+  return {
+    actor: { id, email, role },
+    tenant: { id: tenant.id, name, plan, locale, timeZone, restoreUrl: restoreUrl !== null },
+    crossTenant: role === 'superadmin',
+    reason: session.reason,
+    scopes: scopes.filter((scope) => principal.scopes.has(scope)),
+    expiresAt: formatTimestamp(session.expiresAtMs),
+    idleExpiresAt: formatTimestamp(session.idleExpiresAtMs),
+    path,
+  };
+}

@@ -1,0 +1,93 @@
+import { plans } from '@indelible/protocol';
+import { Type } from 'typebox';
+import { scopes } from '../auth.ts';
+import { nullable, strict, time, uuid } from '../field-schemas.ts';
+import { panelPathMax } from '../panel-path.ts';
+
+const role = Type.Enum(['admin', 'superadmin'], {
+  description: '`admin`: of this tenant. `superadmin`: an operator, who needs a reason.',
+});
+const email = nullable({ format: 'email', maxLength: 320 });
+
+export const ttlSecondsMax = 900;
+export const ttlSecondsDefault = 300;
+
+export const ViewerLinkInput = Type.Object(
+  {
+    tenantId: uuid('Whose log is opened.'),
+    actor: Type.Object(
+      { id: uuid('Of the person.'), email, role },
+      { ...strict, description: 'Who looks. An operator has an e-mail address.' },
+    ),
+    reason: Type.Optional(
+      nullable({
+        description:
+          "Why an operator looks, 1-1,000 characters; the tenant sees it. An admin's is not used.",
+      }),
+    ),
+    ttlSeconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: ttlSecondsMax, default: ttlSecondsDefault }),
+    ),
+    path: Type.Optional(
+      nullable({
+        format: 'panel-path',
+        maxLength: panelPathMax,
+        description: 'Which page is opened: a path below `/settings/audit`, percent-encoded.',
+        examples: ['/settings/audit/events?action=delete'],
+      }),
+    ),
+  },
+  { ...strict, title: 'ViewerLinkInput' },
+);
+
+export const ViewerLink = Type.Object(
+  {
+    url: Type.String({ description: 'Opens the panel, once. It is a secret until then.' }),
+    expiresAt: time('From then on it opens nothing.'),
+  },
+  { ...strict, title: 'ViewerLink', description: 'The link.' },
+);
+
+export const SignIn = Type.Object(
+  {
+    token: Type.Optional(
+      Type.String({ maxLength: 200, description: "What stands behind a viewer link's `#`." }),
+    ),
+    jwt: Type.Optional(
+      Type.String({ maxLength: 16_384, description: 'A token of the host product.' }),
+    ),
+    tenantId: Type.Optional(
+      nullable({ format: 'uuid', description: "With an operator's `jwt`: whose log." }),
+    ),
+    reason: Type.Optional(
+      nullable({ description: "With an operator's `jwt`: why, 1-1,000 characters." }),
+    ),
+  },
+  { ...strict, title: 'SignIn', description: 'Either `token` or `jwt`.' },
+);
+
+const Tenant = Type.Object(
+  {
+    id: uuid('The tenant.'),
+    name: Type.String(),
+    plan: Type.Enum([...plans]),
+    locale: Type.String(),
+    timeZone: Type.String(),
+    restoreUrl: Type.Boolean({ description: 'Whether former states can be restored.' }),
+  },
+  strict,
+);
+
+export const Session = Type.Object(
+  {
+    actor: Type.Object({ id: uuid('Who is signed in.'), email, role }, strict),
+    tenant: Tenant,
+    crossTenant: Type.Boolean({ description: 'Whether an operator looks in from outside.' }),
+    reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),
+    scopes: Type.Array(Type.Enum([...scopes])),
+    expiresAt: time('When it ends at the latest.'),
+    idleExpiresAt: time('When it ends without use.'),
+    path: nullable({ description: 'Where the viewer link leads; in the answer to signing in.' }),
+  },
+  { ...strict, title: 'Session', description: 'Who is signed in, and to which tenant.' },
+);

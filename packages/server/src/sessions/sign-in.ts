@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { eventUuid } from '@indelible/protocol';
+import type { Static } from 'typebox';
+import type { Principal } from '../auth.ts';
+import { unauthenticated } from '../bearer.ts';
+import { type Database, type WriterTx, write } from '../db.ts';
+import { parseReasonField } from '../operator-access.ts';
+import type { RecordOwn } from '../own-event.ts';
+import { AppError } from '../problem.ts';
+import { hashSecretToken, newSecretToken } from '../secret-token.ts';
+import type { RecordAccess } from '../tenant-access.ts';
+import { getTenant, type TenantRow } from '../tenants/store.ts';
+import type { SignIn } from './schemas.ts';
+import { endsOf } from './session-times.ts';
+import { loginEvent, refusedLoginEvent, type Whence } from './sign-in-events.ts';
+import {
+  deleteSession,
+  forgetExpired,
+  insertSession,
+  type StoredSession,
+  spendViewerLink,
+  type Visitor,
+} from './store.ts';
+
+export interface SignInDeps {
+  db: Database;
+  now: () => number;
+  authenticateJwt: (token: string) => Promise<Principal>;
+  recordOwn: RecordOwn;
+  recordAccess: RecordAccess;
+}
+
+export interface SignInAttempt {
+  credential: Static<typeof SignIn>;
+  /** Hash of the browser's present cookie, whose session ends. */
+  former: Uint8Array | null;
+  whence: Whence;
+}
+
+export interface OpenedSession {
+  token: string;
+  session: StoredSession;
+  tenant: TenantRow;
+  path: string | null;
+}
+
+type Entry = Visitor & { signedInBy: 'viewer_link' | 'jwt'; path: string | null };
+
+/**
+ * Opens a session for whoever holds a viewer link or a token of the host product. Spending the link,
+ * ending the former session, the new one and its record in the tenant's log are one transaction.
+ * Throws `unauthenticated`, `forbidden`, `reason_required`, `not_found` for a tenant that is none, and
+ * `validation_failed`.
+ */
+export async function signIn(deps: SignInDeps, attempt: SignInAttempt): Promise<OpenedSession> {
+  const enter = await entrance(deps, attempt);
+  return write(deps.db, async (tx) => {
+    const entry = await enter(tx);
+    const tenant = await getTenant({ tenantId: entry.tenantId, query: (query) => tx.query(query) });
+    if (tenant === null) throw new AppError('not_found', 'there is no such tenant');
+    if (attempt.former !== null) await deleteSession(tx, attempt.former);
+    await forgetExpired(tx, deps.now());
+    // Always a new token: one that somebody planted in the browser never becomes a session.
+    const token = newSecretToken();
+    const session = newSession(entry, deps.now());
+    await insertSession(tx, hashSecretToken(token), session);
+    await deps.recordOwn(tx, session.tenantId, loginEvent(session, attempt.whence));
+    return { token, session, tenant, path: entry.path };
+  });
+}
+
+function newSession({ path: _, ...entry }: Entry, nowMs: number): StoredSession {
+  return { id: eventUuid(nowMs, randomBytes(10)), ...entry, ...endsOf(nowMs) };
+}
+
+/** How the credential lets in, within the transaction; a token is judged before that begins. */
+async function entrance(
+  deps: SignInDeps,
+  attempt: SignInAttempt,
+): Promise<(tx: WriterTx) => Promise<Entry>> {
+  const { token, jwt, tenantId, reason } = attempt.credential;
+  if ((token === undefined) === (jwt === undefined)) throw eitherOr();
+  if (jwt !== undefined) {
+    const entry = await byJwt(deps, attempt, jwt);
+    return async () => entry;
+  }
+  if (token === undefined || tenantId != null || reason != null) throw eitherOr();
+  return (tx) => byLink(tx, token, deps.now());
+}
+
+function eitherOr(): AppError {
+  const message = 'is sent alone, or jwt in its place, with tenantId and reason for an operator';
+  const errors = [{ path: '/token', code: 'required', message }];
+  return new AppError('validation_failed', `token ${message}`, { errors });
+}
+
+async function byLink(tx: WriterTx, token: string, nowMs: number): Promise<Entry> {
+  const link = await spendViewerLink(tx, hashSecretToken(token), nowMs);
+  if (link === null) throw unauthenticated();
+  const { id: _, expiresAtMs: __, ...entry } = link;
+  return { ...entry, signedInBy: 'viewer_link' };
+}
+
+async function byJwt(deps: SignInDeps, attempt: SignInAttempt, jwt: string): Promise<Entry> {
+  const { id, email, role, tenantId } = await deps.authenticateJwt(jwt);
+  const named = attempt.credential.tenantId?.toLowerCase() ?? null;
+  const person = { actorId: id, actorEmail: email, signedInBy: 'jwt', path: null } as const;
+  if (role !== 'superadmin' && tenantId !== null) {
+    if (named !== null && named !== tenantId) {
+      throw new AppError('forbidden', 'this token is bound to another tenant');
+    }
+    return { ...person, tenantId, actorRole: 'admin', reason: null };
+  }
+  if (named === null) throw tenantMissing();
+  const visitor = { ...person, tenantId: named, actorRole: 'superadmin', reason: null } as const;
+  return { ...visitor, reason: await declaredReason(deps, attempt, visitor) };
+}
+
+function tenantMissing(): AppError {
+  return new AppError('validation_failed', 'an operator names the tenant', {
+    errors: [{ path: '/tenantId', code: 'required', message: 'is required for superadmin' }],
+  });
+}
+
+/** Throws `reason_required`, once the tenant's log says that the operator was turned away. */
+async function declaredReason(
+  { recordAccess, now }: SignInDeps,
+  { credential, whence }: SignInAttempt,
+  visitor: Visitor,
+): Promise<string> {
+  try {
+    return parseReasonField(credential.reason);
+  } catch (refusal) {
+    const id = eventUuid(now(), randomBytes(10));
+    await recordAccess(visitor.tenantId, refusedLoginEvent(visitor, id, whence));
+    throw refusal;
+  }
+}

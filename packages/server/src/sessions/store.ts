@@ -1,0 +1,119 @@
+import type pg from 'pg';
+import type { WriterTx } from '../db.ts';
+
+/** For whom the panel is opened, and where. A superadmin has a reason, an admin none. */
+export interface Visitor {
+  tenantId: string;
+  actorId: string;
+  actorEmail: string | null;
+  actorRole: 'admin' | 'superadmin';
+  reason: string | null;
+}
+
+export interface ViewerLink extends Visitor {
+  id: string;
+  path: string | null;
+  expiresAtMs: number;
+}
+
+export interface StoredSession extends Visitor {
+  id: string;
+  signedInBy: 'viewer_link' | 'jwt';
+  idleExpiresAtMs: number;
+  expiresAtMs: number;
+}
+
+const visitor = `tenant_id AS "tenantId", actor_id AS "actorId", actor_email AS "actorEmail",
+  actor_role AS "actorRole", reason`;
+
+function visitorValues({ tenantId, actorId, actorEmail, actorRole, reason }: Visitor): unknown[] {
+  return [tenantId, actorId, actorEmail, actorRole, reason];
+}
+
+export async function insertViewerLink(tx: WriterTx, tokenHash: Uint8Array, link: ViewerLink) {
+  await tx.query({
+    name: 'insert-viewer-link',
+    text: `INSERT INTO viewer_links
+        (token_hash, id, tenant_id, actor_id, actor_email, actor_role, reason, path, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    values: [
+      ...[tokenHash, link.id, ...visitorValues(link)],
+      ...[link.path, new Date(link.expiresAtMs)],
+    ],
+  });
+}
+
+/**
+ * Takes a link that still works out of the table, or returns null. Of several at once the first has
+ * the row; the others wait for its transaction, and find nothing unless that one fails.
+ */
+export async function spendViewerLink(
+  tx: WriterTx,
+  tokenHash: Uint8Array,
+  nowMs: number,
+): Promise<ViewerLink | null> {
+  const { rows } = await tx.query<ViewerLink>({
+    name: 'spend-viewer-link',
+    text: `DELETE FROM viewer_links WHERE token_hash = $1 AND expires_at > $2
+      RETURNING id, ${visitor}, path, expires_at AS "expiresAtMs"`,
+    values: [tokenHash, new Date(nowMs)],
+  });
+  return rows[0] ?? null;
+}
+
+export async function insertSession(tx: WriterTx, tokenHash: Uint8Array, session: StoredSession) {
+  await tx.query({
+    name: 'insert-session',
+    text: `INSERT INTO sessions (token_hash, id, tenant_id, actor_id, actor_email, actor_role, reason,
+        signed_in_by, idle_expires_at, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    values: [
+      ...[tokenHash, session.id, ...visitorValues(session), session.signedInBy],
+      ...[new Date(session.idleExpiresAtMs), new Date(session.expiresAtMs)],
+    ],
+  });
+}
+
+/** The session behind a cookie that works at `nowMs`, or null. Asked before any tenant is known. */
+export async function findSession(
+  pool: pg.Pool,
+  tokenHash: Uint8Array,
+  nowMs: number,
+): Promise<StoredSession | null> {
+  const { rows } = await pool.query<StoredSession>({
+    name: 'find-session',
+    text: `SELECT id, ${visitor}, signed_in_by AS "signedInBy",
+        idle_expires_at AS "idleExpiresAtMs", expires_at AS "expiresAtMs"
+      FROM sessions WHERE token_hash = $1 AND idle_expires_at > $2`,
+    values: [tokenHash, new Date(nowMs)],
+  });
+  return rows[0] ?? null;
+}
+
+/** Moves the moment at which an unused session ends; never backwards, never beyond its own end. */
+export async function prolongSession(pool: pg.Pool, tokenHash: Uint8Array, untilMs: number) {
+  await pool.query({
+    name: 'prolong-session',
+    text: `UPDATE sessions SET idle_expires_at = least($2, expires_at)
+      WHERE token_hash = $1 AND idle_expires_at < least($2, expires_at)`,
+    values: [tokenHash, new Date(untilMs)],
+  });
+}
+
+/** Ends a session, if there is one. */
+export async function deleteSession(on: pg.Pool | WriterTx, tokenHash: Uint8Array): Promise<void> {
+  await on.query({
+    name: 'delete-session',
+    text: 'DELETE FROM sessions WHERE token_hash = $1',
+    values: [tokenHash],
+  });
+}
+
+/** Removes some of the links and sessions that have expired. */
+export async function forgetExpired(tx: WriterTx, nowMs: number): Promise<void> {
+  await tx.query({
+    name: 'forget-expired-sign-ins',
+    text: 'SELECT forget_expired_sign_ins($1)',
+    values: [new Date(nowMs)],
+  });
+}

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { eventUuid, formatTimestamp } from '@indelible/protocol';
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import type { Principal } from '../auth.ts';
+import { type Database, write } from '../db.ts';
+import { parseReasonField } from '../operator-access.ts';
+import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
+import { AppError } from '../problem.ts';
+import { hashSecretToken, newSecretToken } from '../secret-token.ts';
+import type { RecordAccess } from '../tenant-access.ts';
+import { tenantExists } from '../tenants/store.ts';
+import { ttlSecondsDefault, ViewerLink, ViewerLinkInput } from './schemas.ts';
+import { operatorLinkEvent } from './sign-in-events.ts';
+import { insertViewerLink, type ViewerLink as Link } from './store.ts';
+
+export interface ViewerLinkDeps {
+  db: Database;
+  now: () => number;
+  recordOwn: RecordOwn;
+  recordAccess: RecordAccess;
+  publicUrl: () => string;
+}
+
+const options = {
+  config: { scope: 'viewer-links:write' },
+  schema: {
+    tags: ['Panel'],
+    summary: 'Make a link that opens the panel',
+    description:
+      'For the backend of the host product, which knows who is signed in there. The link works once, ' +
+      "within its time. One for an operator needs a reason, and is recorded in the tenant's log.",
+    body: ViewerLinkInput,
+    response: { 201: ViewerLink },
+  },
+} as const;
+
+/** `POST /api/viewer-links`: opens the panel for a person whom the host product vouches for. */
+export function viewerLinkRoutes(app: FastifyInstance, deps: ViewerLinkDeps): void {
+  const typed = app.withTypeProvider<TypeBoxTypeProvider>();
+  typed.post('/api/viewer-links', options, async (request, reply) => {
+    requireMayOpen(request.principal, request.body);
+    const link = linkOf(request.body, deps.now());
+    await requireTenant(deps.db, link.tenantId);
+    const declared = await withReason(deps, link, request.body.reason, actorOf(request));
+    const token = newSecretToken();
+    await storeLink(deps, declared, token, actorOf(request));
+    reply.code(201);
+    // Behind the `#`, so that no server, log or preview on the way ever sees it.
+    const url = `${deps.publicUrl()}/enter#${token}`;
+    return { url, expiresAt: formatTimestamp(link.expiresAtMs) };
+  });
+}
+
+type Input = Static<typeof ViewerLinkInput>;
+
+/** Only the platform vouches for operators: a tenant must not be able to make up their visits. */
+function requireMayOpen(principal: Principal, { tenantId, actor }: Input): void {
+  if (principal.tenantId !== null && principal.tenantId !== tenantId.toLowerCase()) {
+    throw new AppError('forbidden', 'this credential is bound to another tenant');
+  }
+  if (actor.role === 'admin') return;
+  if (principal.tenantId !== null) {
+    throw new AppError('forbidden', 'a link for an operator needs a platform-bound credential');
+  }
+  if (actor.email !== null) return;
+  throw new AppError('validation_failed', 'an operator has an e-mail address', {
+    errors: [{ path: '/actor/email', code: 'required', message: 'is required for superadmin' }],
+  });
+}
+
+function linkOf({ tenantId, actor, ttlSeconds, path }: Input, nowMs: number): Link {
+  return {
+    id: eventUuid(nowMs, randomBytes(10)),
+    tenantId: tenantId.toLowerCase(),
+    actorId: actor.id.toLowerCase(),
+    actorEmail: actor.email,
+    actorRole: actor.role,
+    reason: null,
+    path: path ?? null,
+    expiresAtMs: nowMs + (ttlSeconds ?? ttlSecondsDefault) * 1_000,
+  };
+}
+
+async function requireTenant(db: Database, id: string): Promise<void> {
+  if (await write(db, (tx) => tenantExists(tx, id))) return;
+  throw new AppError('unknown_tenant', undefined, {
+    errors: [{ path: '/tenantId', code: 'unknown_tenant', message: 'is no tenant' }],
+  });
+}
+
+/** An operator's link with its reason; throws `reason_required` once the log says that it was refused. */
+async function withReason(
+  { recordAccess }: ViewerLinkDeps,
+  link: Link,
+  reason: string | null | undefined,
+  maker: OwnEvent['actor'],
+): Promise<Link> {
+  if (link.actorRole === 'admin') return link;
+  try {
+    return { ...link, reason: parseReasonField(reason) };
+  } catch (refusal) {
+    await recordAccess(link.tenantId, operatorLinkEvent(maker, link, 'refused'));
+    throw refusal;
+  }
+}
+
+async function storeLink(
+  { db, recordOwn }: ViewerLinkDeps,
+  link: Link,
+  token: string,
+  maker: OwnEvent['actor'],
+): Promise<void> {
+  await write(db, async (tx) => {
+    await insertViewerLink(tx, hashSecretToken(token), link);
+    if (link.actorRole === 'admin') return;
+    await recordOwn(tx, link.tenantId, operatorLinkEvent(maker, link, 'made'));
+  });
+}
