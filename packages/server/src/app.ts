@@ -1,4 +1,4 @@
-import { hash, hkdfSync } from 'node:crypto';
+import { hkdfSync } from 'node:crypto';
 import { createCatalogue, createMasker } from '@indelible/protocol';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
@@ -16,6 +16,12 @@ import { readRoutes } from './events/read.routes.ts';
 import { recordRoutes } from './events/record.routes.ts';
 import { makePartitions, readServiceId } from './events/store.ts';
 import { createUuidSource } from './events/uuid-source.ts';
+import { downloadRoutes } from './exports/download.routes.ts';
+import { createDownloadLinks } from './exports/download-link.ts';
+import { expireFiles } from './exports/expire.job.ts';
+import { handleExports } from './exports/export.job.ts';
+import { handleExportMail } from './exports/export-mail.job.ts';
+import { exportRoutes } from './exports/routes.ts';
 import {
   acceptJsonOnly,
   refuseUnknownCalls,
@@ -29,18 +35,32 @@ import {
   closeAfterLastAnswer,
   limitReads,
 } from './http-hooks.ts';
+import { createJobs, type Jobs } from './jobs.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
 import { keyAnnouncer, type RecordSelf } from './log/key-rotation.job.ts';
 import { logRoutes } from './log/routes.ts';
 import { haltedSentence, logIsHalted, openLog } from './log/store.ts';
+import { createMailer } from './mail.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import type { ObjectStore } from './objects.ts';
 import { documentApi } from './openapi.ts';
 import { operationsRoutes } from './operations.routes.ts';
+import { createOutbound } from './outbound.ts';
+import type { RecordOwn } from './own-event.ts';
+import { builtPanel, panelRoutes } from './panel.ts';
 import { AppError, unavailable } from './problem.ts';
 import { createRandom } from './random.ts';
+import { RestoreJob } from './restores/restore.job.ts';
+import { restoreRoutes } from './restores/routes.ts';
 import { createSealer } from './sealed.ts';
+import { searchRoutes } from './searches/routes.ts';
+import { sessionCookie } from './sessions/cookie.ts';
+import { type GateDeps, sessionGate } from './sessions/gate.ts';
+import { isOwnOrigin } from './sessions/origin.ts';
+import { sessionRoutes } from './sessions/routes.ts';
+import { viewerLinkRoutes } from './sessions/viewer-links.routes.ts';
+import { sha } from './sha256.ts';
 import type { Signer } from './signer.ts';
 import type { RecordAccess } from './tenant-access.ts';
 import { tenantRoutes } from './tenants/routes.ts';
@@ -54,15 +74,20 @@ export interface AppDeps {
   sessionSecret: string;
   objects: ObjectStore;
   signer: Signer;
+  /** Where the panel's files are; the folder of `npm run build` unless told otherwise. */
+  panelFolder?: string;
 }
 
 export interface App {
   http: FastifyInstance;
   recorder: Recorder;
   checkpoints: CheckpointJob;
+  restores: RestoreJob;
+  /** Background work; `start` begins with it. */
+  jobs: Jobs;
+  /** Removes the files of exports that have had their time. */
+  expireExports(): Promise<void>;
 }
-
-const sha = (data: Uint8Array): Uint8Array => hash('sha256', data, 'buffer');
 
 /** The whole service, ready to listen or to be injected into; it opens nothing and starts nothing. */
 export async function buildApp(deps: AppDeps): Promise<App> {
@@ -79,7 +104,8 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   closeAfterLastAnswer(http);
   answerWithId(http, metrics);
   acceptJsonOnly(http);
-  authenticateRoutes(http, authenticator);
+  const gate = wireGate(http, deps);
+  authenticateRoutes(http, authenticator, sessionGate(gate));
   await limitReads(http, config.rateLimitPerMinute);
   await documentApi(http);
 
@@ -88,14 +114,24 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const cursors = new CursorSeal(new Uint8Array(cursorKey));
   operationsRoutes(http, { db, registry: metrics.registry, metricsToken: config.metricsToken });
   recordRoutes(http, { ...recording, masker: createMasker(config.maskedKeys) });
-  readRoutes(http, { db, now, cursors, recordAccess, publicUrl });
   const publishCheckpoint = () => checkpoints.onDemand();
+  // Before the single read: of two paths that fit, the first one says which methods there are.
+  searchRoutes(http, { db, now, recordAccess, recordOwn, publicUrl, publishCheckpoint });
+  const restores = wireRestores(http, deps, recordOwn);
+  restoreRoutes(http, { db, now, recordAccess, recordOwn, job: restores });
+  const exports = wireExports(http, deps, recording, publicUrl);
+  readRoutes(http, { db, now, cursors, recordAccess, publicUrl });
   proofRoutes(http, { db, sha, now, recordAccess, publicUrl, publishCheckpoint });
   logRoutes(http, { db, sha, recordAccess, checkpoints, originHost: checkpoints.originHost });
   tenantRoutes(http, { db, now, recordOwn, openLog, sealer: createSealer(sessionSecret) });
   apiKeyRoutes(http, { db, now, recordOwn, forgetKey: authenticator.forget });
+  const { authenticateJwt } = authenticator;
+  sessionRoutes(http, { ...gate, authenticateJwt, recordOwn, recordAccess });
+  viewerLinkRoutes(http, { db, now, recordOwn, recordAccess, publicUrl });
+  const { frameAncestors } = config;
+  await panelRoutes(http, { folder: deps.panelFolder ?? builtPanel, frameAncestors, publicUrl });
   http.addHook('onClose', () => recorder.drained());
-  return { http, recorder, checkpoints };
+  return { http, recorder, checkpoints, restores, ...exports };
 }
 
 function openHttp(config: Config, logger: Logger): FastifyInstance {
@@ -118,9 +154,47 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
   return http;
 }
 
+/** What lets the panel's sessions in. */
+function wireGate(http: FastifyInstance, { config, db, now }: AppDeps): GateDeps {
+  const own = () => ({ publicUrl: config.publicUrl, listening: localUrl(http, config) });
+  const cookie = sessionCookie(config);
+  return { db, now, cookie, isOwnOrigin: (origin) => isOwnOrigin(origin, own()) };
+}
+
 // Only for a service that nobody but this machine can reach; any other has PUBLIC_URL.
 function localUrl(http: FastifyInstance, { host, port }: Config): string {
   return http.server.listening ? http.listeningOrigin : `http://${host}:${port}`;
+}
+
+/** Calls to the host products' restore URLs; ends with the server. */
+function wireRestores(http: FastifyInstance, deps: AppDeps, recordOwn: RecordOwn): RestoreJob {
+  const { config, db, now, logger, sessionSecret } = deps;
+  const outbound = createOutbound({ allowPrivate: config.webhookAllowPrivate, now });
+  const onError = (err: unknown) => logger.error({ err }, 'a restore has to wait');
+  const sealer = createSealer(sessionSecret);
+  const job = new RestoreJob({ db, now, outbound, sealer, recordOwn, onError });
+  http.addHook('onClose', () => job.stop());
+  return job;
+}
+
+/** Files of events: made while they are sent, or by workers, which end with the server. */
+function wireExports(
+  http: FastifyInstance,
+  { config, db, now, logger, objects, sessionSecret }: AppDeps,
+  { recordOwn, recordAccess }: { recordOwn: RecordOwn; recordAccess: RecordAccess },
+  publicUrl: () => string,
+): Pick<App, 'jobs' | 'expireExports'> {
+  const onError = (err: unknown) => logger.error({ err }, 'an export has to wait, or failed');
+  const jobs = createJobs(db.jobs, (err) => logger.error({ err }, 'background work was held up'));
+  const mailer = createMailer({ ...config, logger, now });
+  const links = createDownloadLinks(sessionSecret);
+  const deps = { db, now, objects, jobs, recordOwn, recordAccess, links, publicUrl, onError };
+  handleExports(deps);
+  handleExportMail({ db, jobs, mailer, publicUrl });
+  exportRoutes(http, deps);
+  downloadRoutes(http, deps);
+  http.addHook('onClose', () => jobs.stop());
+  return { jobs, expireExports: () => expireFiles(deps) };
 }
 
 /** Everything that appends to a log: the queue for producers, and what the service records itself. */
@@ -172,7 +246,8 @@ async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordSelf: Reco
       else logger.fatal(reason);
     },
   };
-  const announceKey = keyAnnouncer({ db, now, record: recordSelf, signer });
+  const isNamed = config.signingKeyFile !== null;
+  const announceKey = keyAnnouncer({ db, now, record: recordSelf, signer, isNamed });
   return new CheckpointJob({
     db,
     sha,

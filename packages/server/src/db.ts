@@ -10,6 +10,8 @@ export interface Database {
   readonly writer: pg.Pool;
   /** The writer role once more, for recording alone: nobody who waits can take its connections. */
   readonly recorder: pg.Pool;
+  /** The writer role for the job queue's own statements, which expect values as `pg` reads them. */
+  readonly jobs: pg.Pool;
   close(): Promise<void>;
 }
 
@@ -37,7 +39,13 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
-function openPool(url: string, role: string, size: number, onIdleError: (e: Error) => void) {
+function openPool(
+  url: string,
+  role: string,
+  size: number,
+  onIdleError: (e: Error) => void,
+  changes: pg.PoolConfig = {},
+) {
   const pool = new pg.Pool({
     connectionString: withSettings(url, [
       `role=${role}`,
@@ -58,6 +66,7 @@ function openPool(url: string, role: string, size: number, onIdleError: (e: Erro
     // Later than the server's own limit: for a server that is stopped or cut off without a word.
     query_timeout: 12_000,
     keepAlive: true,
+    ...changes,
   });
   pool.on('error', onIdleError); // a lost idle connection is replaced on the next use
   // One that is lost in use fails its query; without a listener it would end the process as well.
@@ -87,12 +96,15 @@ export function openDatabase(
   const writer = openPool(url, 'indelible_writer', poolSize, onIdleError);
   const places = flushes + waiters + partitions;
   const recorder = openPool(url, 'indelible_writer', places, onIdleError);
+  const asUsual = { types: pg.types, pipeline: false };
+  const jobs = openPool(url, 'indelible_writer', 2, onIdleError, asUsual);
   return {
     reader,
     writer,
     recorder,
+    jobs,
     close: async () => {
-      await Promise.all([reader.end(), writer.end(), recorder.end()]);
+      await Promise.all([reader.end(), writer.end(), recorder.end(), jobs.end()]);
     },
   };
 }
@@ -134,13 +146,61 @@ export async function asOwner<T>(ownerUrl: string, work: (tx: WriterTx) => Promi
   return transaction(pool, 'BEGIN', work).finally(() => pool.end());
 }
 
+/** One connection of the owner's, for work of which some steps cannot stand in a transaction. */
+export interface OwnerSession {
+  /** A statement on its own. */
+  query: pg.PoolClient['query'];
+  transaction<T>(work: (tx: WriterTx) => Promise<T>): Promise<T>;
+}
+
+const ownerStatementMs = 300_000;
+
+/**
+ * Runs `work` on one connection of the owner's, whose locks and settings end with it: maintenance,
+ * never the service. A statement may take minutes, the wait for a lock 5 s.
+ */
+export async function withOwnerSession<T>(
+  ownerUrl: string,
+  work: (session: OwnerSession) => Promise<T>,
+): Promise<T> {
+  const changes = { pipeline: false, query_timeout: ownerStatementMs + 10_000 };
+  const pool = openPool(ownerUrl, 'indelible_owner', 1, () => {}, changes);
+  const client = await pool.connect().catch(async (error: unknown) => {
+    await pool.end();
+    throw error;
+  });
+  try {
+    // A plan made for the values at hand leaves the other partitions alone.
+    await client.query(
+      `SET statement_timeout = ${ownerStatementMs}; SET plan_cache_mode = force_custom_plan`,
+    );
+    return await work({
+      query: client.query.bind(client) as pg.PoolClient['query'],
+      transaction: (work) => transactionOn(client, 'BEGIN', work, {}),
+    });
+  } finally {
+    client.release(true);
+    await pool.end();
+  }
+}
+
 async function transaction<T>(
   pool: pg.Pool,
   begin: string,
   work: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
-  let broken: Error | undefined;
+  const state: { broken?: Error | undefined } = {};
+  return transactionOn(client, begin, work, state).finally(() => client.release(state.broken));
+}
+
+/** `state.broken` tells afterwards why the connection cannot be used any more, if so. */
+async function transactionOn<T>(
+  client: pg.PoolClient,
+  begin: string,
+  work: (client: pg.PoolClient) => Promise<T>,
+  state: { broken?: Error | undefined },
+): Promise<T> {
   try {
     // Not awaited yet: its answer comes with that of the first query. Nothing is believed before it.
     const begun = client.query(begin);
@@ -152,10 +212,8 @@ async function transaction<T>(
     if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
     return result;
   } catch (error) {
-    broken = await rollBack(client, error);
+    state.broken = await rollBack(client, error);
     throw error;
-  } finally {
-    client.release(broken);
   }
 }
 

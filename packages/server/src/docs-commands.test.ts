@@ -66,7 +66,10 @@ test.each([
   'docs/recording.md',
   'docs/reading.md',
   'docs/access.md',
+  'docs/panel.md',
   'docs/verification.md',
+  'docs/restore.md',
+  'docs/evidence.md',
 ])('every command of %s works as it stands, and answers the status it states', async (document) => {
   const commands = commandsOf(document);
   const stated = [...commands.matchAll(/^# (\d{3}): (.+)$/gm)].map(([, status, says]) => ({

@@ -9,6 +9,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgre
 import { openLogger } from './logger.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 import { openObjectStore } from './objects.ts';
+import { scheduleRetention } from './run-retention.ts';
 import { openSigner, type Signer } from './signer.ts';
 
 /** A running service. `stop` drains what was accepted, then closes the database it opened. */
@@ -60,6 +61,9 @@ async function start(
   await app.checkpoints.tick();
   const url = await listen(app, config);
   const endCheckpoints = runCheckpoints(app);
+  const endRestores = runRestores(app);
+  const ownerUrl = embedded?.ownerUrl ?? config.databaseOwnerUrl;
+  const endRetention = ownerUrl ? scheduleRetention(ownerUrl, config, logger) : async () => {};
   return {
     url,
     dataDir: config.dataDir,
@@ -67,8 +71,10 @@ async function start(
     takenOver: embedded?.takenOver ?? false,
     stop: once(async () => {
       // The order matters: no new requests, then what was accepted, then its database.
+      endRestores();
       await app.http.close();
       await endCheckpoints();
+      await endRetention();
       await db.close();
       await embedded?.stop();
     }),
@@ -97,6 +103,14 @@ function runCheckpoints({ checkpoints }: App): () => Promise<void> {
     clearInterval(timer);
     return checkpoints.tick();
   };
+}
+
+const restoresEveryMs = 1_000;
+
+/** Takes up restores whose next attempt is due; what is under way ends with the server. */
+function runRestores({ restores }: App): () => void {
+  const timer = setInterval(() => void restores.tick(), restoresEveryMs);
+  return () => clearInterval(timer);
 }
 
 async function makeDataDir(dataDir: string): Promise<void> {

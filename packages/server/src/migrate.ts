@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { connectionProblem } from './db.ts';
+import { jobsSchema, migrateJobs } from './jobs.ts';
 
 const folder = new URL('../migrations/', import.meta.url);
 
@@ -28,6 +29,8 @@ export async function migrate(
     });
     await client.query('SET ROLE indelible_owner');
     await client.query('SET search_path = indelible');
+    // First: a database that has every migration has the queues too.
+    await migrateJobs(client);
     const applied = await applyPending(client);
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
     await client.query('SELECT make_partitions_ahead($1)', [new Date(now)]);
@@ -70,7 +73,9 @@ async function makeRoles(client: pg.Client, servingLogin: string | undefined): P
     await grantMembership(client, 'indelible_writer', servingLogin);
     await grantMembership(client, 'indelible_reader', servingLogin);
   }
-  await client.query('CREATE SCHEMA IF NOT EXISTS indelible AUTHORIZATION indelible_owner');
+  for (const schema of ['indelible', jobsSchema]) {
+    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema} AUTHORIZATION indelible_owner`);
+  }
 }
 
 // A login that was given its memberships beforehand needs no right to hand them out.

@@ -202,11 +202,24 @@ test('no serving role holds a right on any table beyond those that are named her
      WHERE relnamespace = 'indelible'::regnamespace AND grantee <> relowner AND privilege_type <> 'SELECT' ORDER BY 1`,
   );
   expect(rows.map(({ right }) => right)).toEqual([
+    'writer DELETE sessions',
+    'writer DELETE viewer_links',
     'writer INSERT api_keys',
     'writer INSERT audit_events',
+    'writer INSERT restores',
+    'writer INSERT searches',
+    'writer INSERT sessions',
     'writer INSERT tenants',
+    'writer INSERT viewer_links',
     'writer UPDATE tenants',
+    'writer UPDATE(attempts) restores',
+    'writer UPDATE(body) restores',
+    'writer UPDATE(due_at) restores',
+    'writer UPDATE(finished_at) restores',
+    'writer UPDATE(idle_expires_at) sessions',
+    'writer UPDATE(reason) restores',
     'writer UPDATE(revoked_at) api_keys',
+    'writer UPDATE(status) restores',
   ]);
   const { rows: open } = await service.owner.query(
     `SELECT relname FROM pg_class WHERE relnamespace = 'indelible'::regnamespace

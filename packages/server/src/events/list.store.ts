@@ -66,6 +66,24 @@ function orderBy(sort: ListQuery['sort'], descending: boolean): string {
   return sort === 'user' ? `actor_email_key ${way}, id ${way}` : `id ${way}`;
 }
 
+/**
+ * What matches, newest first, as the source of another statement: one ordered branch a class and value,
+ * as for a page. `conditions` come on top; `limit` is the placeholder of how many are wanted.
+ */
+export function newestFirst(
+  tx: TenantTx,
+  filter: EventFilter,
+  visible: Visibility,
+  conditions: readonly string[],
+  limit: string,
+  params: Params,
+): string {
+  const all = [...matching(tx, filter, visible, params, leadFacet(filter)), ...conditions];
+  const branch = (where: readonly string[]) =>
+    `(SELECT * FROM audit_events WHERE ${where.join(' AND ')} ORDER BY id DESC LIMIT ${limit})`;
+  return branches(filter, visible, all, branch, params);
+}
+
 /** Conditions on everything but the retention class; `except` is left to the caller. */
 export function matching(
   { tenantId }: TenantTx,

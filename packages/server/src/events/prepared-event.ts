@@ -58,7 +58,11 @@ const quote = JSON.stringify;
  * The event as the API shows it. Diff and states are spliced in as the very texts that were hashed, so
  * nothing is parsed and written again on the way out.
  */
-export function eventJson(e: StoredEvent, withStates: boolean, hasState: boolean): string {
+export function eventJson(
+  e: Omit<StoredEvent, 'salts'>,
+  withStates: boolean,
+  hasState: boolean,
+): string {
   const states = withStates ? `"before":${e.before ?? 'null'},"after":${e.after ?? 'null'},` : '';
   return (
     `{"id":"${eventIdFromUuid(e.uuid)}","timestamp":"${formatTimestamp(uuidTimeMs(e.uuid))}",` +

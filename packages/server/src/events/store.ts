@@ -14,6 +14,8 @@ import {
 import type { Visibility } from './filter-sql.store.ts';
 import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';
 
+export { eventJson } from './prepared-event.ts';
+
 /** The columns of a `StoredEvent`, for every statement that reads whole events. */
 export const storedColumns = `tenant_id AS "tenantId", id AS uuid, sequence, received_at AS "receivedAtMs",
   actor_id AS "actorId", actor_email AS "actorEmail", actor_role AS "actorRole", actor_ip AS "actorIp",

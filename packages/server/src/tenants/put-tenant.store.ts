@@ -3,6 +3,7 @@ import type { WriterTx } from '../db.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import { AppError } from '../problem.ts';
 import type { Sealer } from '../sealed.ts';
+import { grantGrace } from './grace.store.ts';
 import {
   insertTenant,
   lockTenant,
@@ -85,6 +86,7 @@ async function changeTenant(
   }
   const tenant = { ...before, ...settings, updatedAtMs: deps.now() };
   await updateTenant(tx, tenant);
+  await grantGrace(tx, tenant.id, before, tenant, tenant.updatedAtMs);
   const restoreSecret = await renewRestoreSecret(tx, deps.sealer, before.restoreUrl, tenant);
   await deps.openLog(tx, tenant.id, retentionClassOf(tenant));
   await deps.recordOwn(tx, tenant.id, tenantEvent('update', put, before, tenant));

@@ -1,0 +1,145 @@
+import { setTimeout as nextTurn } from 'node:timers/promises';
+import type { Sha256 } from '@indelible/protocol';
+import type { WriterTx } from '../db.ts';
+import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
+import { hasRoot } from '../log/guard.store.ts';
+import { treeReader } from '../log/tree.store.ts';
+import type { ObjectStore } from '../objects.ts';
+import type { RecordOwn } from '../own-event.ts';
+import { adoptSegment } from './adopt-segment.ts';
+import { isArchiveRecord } from './archive-event.ts';
+import { makeSegment } from './make-segment.ts';
+import { ArchiveConflict } from './objects-once.ts';
+import { type ArchivedTenant, archivedTenants, lastSegment, readLogPage } from './store.ts';
+
+export interface ArchiveDeps {
+  /** Runs one transaction as the owner. */
+  owner: <T>(work: (tx: WriterTx) => Promise<T>) => Promise<T>;
+  sha: Sha256;
+  now: () => number;
+  objects: ObjectStore;
+  recordOwn: RecordOwn;
+  /** An existing folder for the files that are being written. */
+  tmpDir: string;
+  limits: SegmentLimits;
+}
+
+/** Where a segment ends at the latest; a month of receipt ends it earlier. */
+export interface SegmentLimits {
+  entries: number;
+  /** Characters of diffs and states, by which memory and temporary files are bounded. */
+  characters: number;
+}
+
+export const segmentLimits: SegmentLimits = { entries: 100_000, characters: 64 * 2 ** 20 };
+
+/** A segment that is in the archive and bookmarked. */
+export interface ArchivedSegment {
+  first: number;
+  last: number;
+  stem: string;
+  events: number;
+  bytes: number;
+  /** Entries whose event contradicts them: damage, archived as it was found. */
+  contradicted: number;
+}
+
+export interface TenantArchive {
+  tenantId: string;
+  /** Those that this run added. */
+  segments: ArchivedSegment[];
+  /** Entries in the archive, from the first of the log. */
+  size: number;
+  /** Why the archive of this tenant did not go on, or null. */
+  problem: string | null;
+}
+
+/**
+ * Puts what is closed of the logs, everything below a published checkpoint, into the archive: of every
+ * tenant of the plan, or of one. Each segment takes four steps: its two files, its manifest, then its
+ * bookmark together with its record in the log. Wherever a run is cut off, the next one goes on: files
+ * without a manifest are made again, a manifest without a bookmark is taken up. What goes wrong for one
+ * tenant does not keep the others from being archived.
+ */
+export async function archiveTenants(
+  deps: ArchiveDeps,
+  tenantId: string | null,
+): Promise<TenantArchive[]> {
+  const outcomes: TenantArchive[] = [];
+  for (const tenant of await deps.owner((tx) => archivedTenants(tx, tenantId))) {
+    const outcome: TenantArchive = { tenantId: tenant.id, segments: [], size: 0, problem: null };
+    outcomes.push(outcome);
+    await archiveTenant(deps, tenant, outcome).catch((error: unknown) => {
+      outcome.problem = error instanceof Error ? error.message : String(error);
+    });
+  }
+  return outcomes;
+}
+
+async function archiveTenant(
+  deps: ArchiveDeps,
+  tenant: ArchivedTenant,
+  outcome: TenantArchive,
+): Promise<void> {
+  const checkpoint = await deps.owner((tx) => closedPart(tx, deps.sha, tenant.id));
+  const last = await deps.owner((tx) => lastSegment(tx, tenant.id));
+  outcome.size = last === null ? 0 : last.last + 1;
+  if (checkpoint === null) return;
+  if (last !== null) await requireContinuation(deps, tenant.id, last);
+  const take = (segment: ArchivedSegment) => {
+    outcome.segments.push(segment);
+    outcome.size = segment.last + 1;
+  };
+  while (outcome.size < checkpoint.size) {
+    const next = outcome.size;
+    const adopted = await adoptSegment(deps, tenant.id, next, checkpoint.size);
+    if (adopted === null && (await isOnlyRecords(deps, tenant.id, next, checkpoint.size))) return;
+    take(adopted ?? (await makeSegment(deps, tenant, next, checkpoint)));
+    await nextTurn(0); // whoever records in this process goes first
+  }
+}
+
+/** The last published checkpoint; null before the first, or when the log is not what it was signed over. */
+async function closedPart(
+  tx: WriterTx,
+  sha: Sha256,
+  tenantId: string,
+): Promise<PublishedCheckpoint | null> {
+  const log = await publishedCheckpoint({ tenantId, query: (query) => tx.query(query) });
+  const checkpoint = log?.checkpoint ?? null;
+  if (checkpoint === null) return null;
+  const { size, root } = checkpoint;
+  if (await hasRoot(treeReader(tx, sha)(tenantId), sha, size, root)) return checkpoint;
+  throw new ArchiveConflict('the log is not what its last checkpoint was signed over');
+}
+
+/** After a restore from a backup the log may lack what is archived, or hold something else instead. */
+async function requireContinuation(
+  { owner, sha }: ArchiveDeps,
+  tenantId: string,
+  { last, root }: { last: number; root: Buffer },
+): Promise<void> {
+  const holds = await owner((tx) => hasRoot(treeReader(tx, sha)(tenantId), sha, last + 1, root));
+  if (holds) return;
+  throw new ArchiveConflict(
+    `the log does not continue the ${last + 1} entries that are archived of it: a database was restored ` +
+      'from an older backup; docs/archive.md says how to begin another archive beside the one there is',
+  );
+}
+
+const recordsMax = 512;
+
+/** Whether nothing is new but the records of archiving: they alone are not worth another segment. */
+async function isOnlyRecords(
+  { owner, now }: ArchiveDeps,
+  tenantId: string,
+  start: number,
+  end: number,
+): Promise<boolean> {
+  if (end - start > recordsMax) return false;
+  const page = await owner((tx) => readLogPage(tx, tenantId, { start, end }, now()));
+  return (
+    page.bodies.size === end - start &&
+    [...page.bodies.values()].every(({ event }) => isArchiveRecord(event))
+  );
+}

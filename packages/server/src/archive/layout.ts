@@ -1,0 +1,73 @@
+/* Where the archive lies in the object store; docs/archive.md describes it. */
+
+/** Folder of the whole archive: beside it the store holds checkpoints and exports. */
+export const archiveFolder = 'archive';
+
+/** A segment by its names in the store; `stem` ends in the sequences. */
+export interface SegmentNames {
+  stem: string;
+  events: string;
+  identity: string;
+  manifest: string;
+}
+
+export interface SegmentRange {
+  first: number;
+  last: number;
+}
+
+export function tenantFolder(tenantId: string): string {
+  return `${archiveFolder}/tenant=${tenantId}`;
+}
+
+/** The folder of what a tenant's log received in the month of this moment (UTC). */
+export function monthFolder(tenantId: string, receivedAtUs: number): string {
+  const [year = '', month = ''] = monthOf(receivedAtUs).split('-');
+  return `${tenantFolder(tenantId)}/year=${year}/month=${month}`;
+}
+
+/** `YYYY-MM` of a moment, UTC. */
+export function monthOf(receivedAtUs: number): string {
+  return new Date(Math.floor(receivedAtUs / 1_000)).toISOString().slice(0, 7);
+}
+
+export function segmentNames(folder: string, range: SegmentRange): SegmentNames {
+  return namesOfStem(`${folder}/${digits(range.first)}-${digits(range.last)}`);
+}
+
+/**
+ * A leading underscore hides the manifest from Athena and its like, which take every other file of a
+ * folder for a part of the table.
+ */
+export function namesOfStem(stem: string): SegmentNames {
+  const events = `${stem}.parquet`;
+  return { stem, events, identity: `${stem}-identity.parquet`, manifest: manifestName(stem) };
+}
+
+function manifestName(stem: string): string {
+  const slash = stem.lastIndexOf('/') + 1;
+  return `${stem.slice(0, slash)}_${stem.slice(slash)}.json`;
+}
+
+const pattern =
+  /^(?<folder>(?:.*\/)?tenant=(?<tenant>[0-9a-f-]{36})\/year=\d{4}\/month=\d{2})\/(?<mark>_?)(?<first>\d{12,16})-(?<last>\d{12,16})(?<rest>[^/]*)$/;
+
+/** What an object's name says; null for one that is not of the archive. */
+export interface ArchiveName extends SegmentRange {
+  tenantId: string;
+  stem: string;
+  isManifest: boolean;
+}
+
+export function parseArchiveName(name: string): ArchiveName | null {
+  const { folder = '', tenant = '', mark, first, last, rest } = pattern.exec(name)?.groups ?? {};
+  if (tenant === '') return null;
+  const isManifest = mark === '_' && rest === '.json';
+  if (!isManifest && !(mark === '' && rest?.endsWith('.parquet'))) return null;
+  const range = { first: Number(first), last: Number(last) };
+  return { ...range, tenantId: tenant, stem: `${folder}/${first}-${last}`, isManifest };
+}
+
+function digits(sequence: number): string {
+  return String(sequence).padStart(12, '0');
+}

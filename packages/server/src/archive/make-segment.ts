@@ -1,0 +1,201 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import {
+  consistencyProof,
+  formatBase64,
+  formatTimestamp,
+  formatVerifierKey,
+  parseCheckpoint,
+  parseNote,
+  rootAtSize,
+  uuidTimeMs,
+} from '@indelible/protocol';
+import { type PublishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
+import { treeReader } from '../log/tree.store.ts';
+import type { ArchiveDeps, ArchivedSegment } from './archive.job.ts';
+import { archiveEvent } from './archive-event.ts';
+import { type ArchivedRow, rowOf } from './archived-row.ts';
+import { monthFolder, monthOf, parseArchiveName, segmentNames } from './layout.ts';
+import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
+import { putOnce, sha256Hex } from './objects-once.ts';
+import { type ArchivedTenant, insertSegment, readLogPage } from './store.ts';
+import { writeSegment } from './write-segment.ts';
+
+// Rows of a page may be 600 KiB each, and all of them are in memory.
+const pageEntries = 256;
+
+/** A segment as far as it has been read. */
+interface Draft {
+  first: number;
+  last: number;
+  firstReceivedUs: number;
+  events: number;
+  contradicted: number;
+  /** The first moment the plan showed while the first page was read. */
+  oldestMs: number;
+}
+
+/** Archives the segment that begins at `first`; returns it when it is bookmarked. */
+export async function makeSegment(
+  deps: ArchiveDeps,
+  tenant: ArchivedTenant,
+  first: number,
+  checkpoint: PublishedCheckpoint,
+): Promise<ArchivedSegment> {
+  const folder = await mkdtemp(join(deps.tmpDir, 'archive-'));
+  try {
+    const draft: Draft = { ...emptyDraft, first, last: first - 1 };
+    const paths = await writeSegment(folder, pagesOf(deps, tenant.id, draft, checkpoint.size));
+    const events = await readFile(paths.events);
+    const identity = await readFile(paths.identity);
+    return await store(deps, tenant, { draft, checkpoint, events, identity });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const emptyDraft = { firstReceivedUs: 0, events: 0, contradicted: 0, oldestMs: 0 };
+
+/** The rows from the draft's first on, until the segment is full; keeps the draft up to date. */
+async function* pagesOf(
+  { owner, sha, now, limits }: ArchiveDeps,
+  tenantId: string,
+  draft: Draft,
+  end: number,
+): AsyncGenerator<ArchivedRow[]> {
+  let characters = 0;
+  for (let start = draft.first; start < end; start += pageEntries) {
+    const range = { start, end: Math.min(start + pageEntries, end) };
+    const page = await owner((tx) => readLogPage(tx, tenantId, range, now()));
+    const rows: ArchivedRow[] = [];
+    let isFull = false;
+    for (const [offset, entry] of page.entries.entries()) {
+      const row = rowOf(sha, start + offset, entry, (uuid) => page.bodies.get(uuid) ?? null);
+      if (start + offset === draft.first) {
+        draft.firstReceivedUs = row.receivedAtUs;
+        draft.oldestMs = uuidTimeMs(page.oldest);
+      }
+      const isOther = monthOf(row.receivedAtUs) !== monthOf(draft.firstReceivedUs);
+      isFull =
+        isOther ||
+        characters >= limits.characters ||
+        draft.last - draft.first + 1 >= limits.entries;
+      if (isFull) break;
+      rows.push(row);
+      characters += charactersOf(row);
+      count(draft, row);
+    }
+    yield rows;
+    if (isFull) return;
+  }
+}
+
+function charactersOf({ body }: ArchivedRow): number {
+  if (body === null) return 0;
+  const { diff, before, after } = body.event;
+  return diff.length + (before?.length ?? 0) + (after?.length ?? 0);
+}
+
+function count(draft: Draft, { sequence, body, commitment }: ArchivedRow): void {
+  draft.last = sequence;
+  if (body !== null) draft.events += 1;
+  if (body !== null && commitment !== null) draft.contradicted += 1;
+}
+
+interface Made {
+  draft: Draft;
+  checkpoint: PublishedCheckpoint;
+  events: Uint8Array;
+  identity: Uint8Array;
+}
+
+/** The order makes a segment complete or absent: its files, then the manifest, then the bookmark. */
+async function store(
+  deps: ArchiveDeps,
+  tenant: ArchivedTenant,
+  made: Made,
+): Promise<ArchivedSegment> {
+  const { owner, objects, recordOwn, now } = deps;
+  const { draft, events, identity } = made;
+  const { first, last } = draft;
+  const folder = monthFolder(tenant.id, draft.firstReceivedUs);
+  const names = segmentNames(folder, draft);
+  await putOnce(objects, names.events, events);
+  await putOnce(objects, names.identity, identity);
+  const manifest = await manifestOf(deps, tenant, made, names.stem);
+  const bytes = formatManifest(manifest);
+  await putOnce(objects, names.manifest, bytes);
+  await removeLeftovers(deps, folder, draft);
+  const segment = {
+    ...{ first, last, stem: names.stem, events: draft.events },
+    bytes: events.length + identity.length,
+    contradicted: draft.contradicted,
+  };
+  const root = Buffer.from(manifest.root, 'base64');
+  await owner(async (tx) => {
+    await insertSegment(tx, { ...segment, tenantId: tenant.id, root, archivedAtMs: now() });
+    const record = { ...segment, manifestSha256: sha256Hex(bytes) };
+    await recordOwn(tx, tenant.id, archiveEvent(tenant.id, record));
+  });
+  return segment;
+}
+
+/** Files that an earlier, interrupted run left for this first sequence: now nothing can refer to them. */
+async function removeLeftovers({ objects }: ArchiveDeps, folder: string, { first, last }: Draft) {
+  for (const object of await objects.list(folder)) {
+    const name = parseArchiveName(object);
+    if (name?.first === first && name.last !== last && !name.isManifest)
+      await objects.remove(object);
+  }
+}
+
+async function manifestOf(
+  { owner, sha, now }: ArchiveDeps,
+  { id, name, plan, locale, timeZone, legalHold }: ArchivedTenant,
+  { draft, checkpoint, events, identity }: Made,
+  stem: string,
+): Promise<ArchiveManifest> {
+  const { first, last } = draft;
+  const entries = last - first + 1;
+  const { note } = checkpoint;
+  const { origin } = parseCheckpoint(parseNote(note).text);
+  const { root, consistency, keys } = await owner(async (tx) => {
+    const nodes = treeReader(tx, sha)(id);
+    const path =
+      last + 1 === checkpoint.size ? [] : consistencyProof(sha, nodes, last + 1, checkpoint.size);
+    return {
+      root: await rootAtSize(sha, nodes, last + 1),
+      consistency: await path,
+      keys: await signingKeys(tx),
+    };
+  });
+  const file = (suffix: string, bytes: Uint8Array) => ({
+    name: `${basename(stem)}${suffix}.parquet`,
+    bytes: bytes.length,
+    sha256: sha256Hex(bytes),
+  });
+  return {
+    format: archiveFormat,
+    tenantId: id,
+    tenant: { name, plan, locale, timeZone, legalHold },
+    first,
+    last,
+    counts: {
+      entries,
+      events: draft.events,
+      absent: entries - draft.events,
+      contradicted: draft.contradicted,
+    },
+    madeAt: formatTimestamp(now()),
+    cutoff: legalHold ? null : formatTimestamp(draft.oldestMs),
+    files: { events: file('', events), identity: file('-identity', identity) },
+    root: formatBase64(root),
+    checkpoint: note,
+    consistency: consistency.map(formatBase64),
+    keys: keys.map(({ publicKey, notBeforeMs, notAfterMs }) => ({
+      vkey: formatVerifierKey(sha, origin, publicKey),
+      notBefore: formatTimestamp(notBeforeMs),
+      notAfter: notAfterMs === null ? null : formatTimestamp(notAfterMs),
+    })),
+  };
+}

@@ -1,0 +1,118 @@
+import {
+  FormatError,
+  isPlan,
+  isUuid,
+  type Plan,
+  parseBase64,
+  parseTimestamp,
+} from '@indelible/protocol';
+
+export const archiveFormat = 'indelible-archive/v1';
+
+/** One of a segment's files; `name` is without its folder. */
+export interface ArchivedFile {
+  name: string;
+  bytes: number;
+  /** SHA-256 in hexadecimal. */
+  sha256: string;
+}
+
+/** What a segment says about itself. Written last: what has no manifest is not in the archive. */
+export interface ArchiveManifest {
+  format: typeof archiveFormat;
+  tenantId: string;
+  /** As it was then, so that a service can be made of the archive alone. */
+  tenant: { name: string; plan: Plan; locale: string; timeZone: string; legalHold: boolean };
+  first: number;
+  last: number;
+  counts: {
+    entries: number;
+    /** Entries with their event. */
+    events: number;
+    /** Entries whose event retention had removed, or the plan no longer showed. */
+    absent: number;
+    /** Entries that did not commit to what was stored: damage, archived as it was found. */
+    contradicted: number;
+  };
+  madeAt: string;
+  /** The plan showed nothing older; null while a legal hold stood. */
+  cutoff: string | null;
+  files: { events: ArchivedFile; identity: ArchivedFile };
+  /** Root of the log up to and with `last`, Base64. */
+  root: string;
+  /** A signed checkpoint of this size or a greater one. */
+  checkpoint: string;
+  /** That the checkpoint continues `root` (RFC 6962), Base64; empty where it is of the same size. */
+  consistency: string[];
+  /** Keys of the log as the service knew them. */
+  keys: { vkey: string; notBefore: string; notAfter: string | null }[];
+}
+
+export function formatManifest(manifest: ArchiveManifest): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** Reads a manifest; FormatError for what is none of this format. */
+export function parseManifest(bytes: Uint8Array): ArchiveManifest {
+  const json = readJson(bytes);
+  const { tenant, counts, files, consistency, keys } = json;
+  const need = (fine: boolean, name: string) => {
+    if (!fine) throw new FormatError(`the manifest has no valid ${name}`);
+  };
+  need(json.format === archiveFormat, `format: this program reads ${archiveFormat}`);
+  need(typeof json.tenantId === 'string' && isUuid(json.tenantId), 'tenantId');
+  need(isRecord(tenant) && isTenant(tenant), 'tenant');
+  need(isCount(json.first) && isCount(json.last) && json.first <= json.last, 'first and last');
+  need(isRecord(counts) && Object.values(counts).every(isCount), 'counts');
+  need(isMoment(json.madeAt), 'madeAt');
+  need(json.cutoff === null || isMoment(json.cutoff), 'cutoff');
+  need(isRecord(files) && isFile(files.events) && isFile(files.identity), 'files');
+  need(isHash(json.root), 'root');
+  need(typeof json.checkpoint === 'string', 'checkpoint');
+  need(Array.isArray(consistency) && consistency.every(isHash), 'consistency');
+  need(Array.isArray(keys) && keys.every(isKey), 'keys');
+  return json as unknown as ArchiveManifest;
+}
+
+function readJson(bytes: Uint8Array): Record<string, unknown> {
+  try {
+    const json: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    if (isRecord(json)) return json;
+  } catch {
+    // Said below, without repeating what the file holds.
+  }
+  throw new FormatError('the manifest is no JSON object');
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isMoment(value: unknown): boolean {
+  return typeof value === 'string' && parseTimestamp(value) !== null;
+}
+
+function isHash(value: unknown): boolean {
+  return typeof value === 'string' && parseBase64(value)?.length === 32;
+}
+
+function isTenant({ name, plan, locale, timeZone, legalHold }: Record<string, unknown>): boolean {
+  const texts = [name, plan, locale, timeZone].every((text) => typeof text === 'string');
+  return texts && isPlan(plan as string) && typeof legalHold === 'boolean';
+}
+
+// A name leads to a file: it must not lead out of the segment's own folder.
+function isFile(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { name, bytes, sha256 } = value;
+  const isName = typeof name === 'string' && /^[0-9][\w.-]*\.parquet$/.test(name);
+  return isName && isCount(bytes) && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256);
+}
+
+function isKey(value: unknown): boolean {
+  return isRecord(value) && typeof value.vkey === 'string';
+}

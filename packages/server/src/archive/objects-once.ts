@@ -1,0 +1,28 @@
+import { hash } from 'node:crypto';
+import type { ObjectStore } from '../objects.ts';
+
+/** The archive cannot go on by itself; the message is a sentence for the operator. */
+export class ArchiveConflict extends Error {}
+
+export function sha256Hex(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'hex');
+}
+
+/**
+ * Writes an object that must never be overwritten. One of this name that holds the same bytes is ours:
+ * its upload arrived, though its answer did not. Throws ArchiveConflict when it holds others.
+ */
+export async function putOnce(
+  objects: ObjectStore,
+  name: string,
+  bytes: Uint8Array,
+): Promise<void> {
+  if (await objects.putIfAbsent(name, bytes)) return;
+  const stored = await objects.get(name);
+  if (stored !== null && sha256Hex(stored) === sha256Hex(bytes)) return;
+  throw new ArchiveConflict(
+    `${name} is in the object store with other content and is not overwritten: an earlier run was cut ` +
+      'off there before something of it was erased, or another service writes to the same archive; ' +
+      'in the first case remove the object',
+  );
+}

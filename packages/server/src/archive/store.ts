@@ -1,0 +1,134 @@
+import { type CommittedEvent, saltBytes, segmentNames, uuidFromBytes } from '@indelible/protocol';
+import type { TenantTx, WriterTx } from '../db.ts';
+import { storedColumns, visibility } from '../events/store.ts';
+import { readEntries } from '../log/store.ts';
+import { uuidArray } from '../pg-arrays.ts';
+import type { ArchivedBody } from './archived-row.ts';
+
+/* Statements of the owner role: no serving role may run them. */
+
+/** A tenant whose plan has its log archived. */
+export interface ArchivedTenant {
+  id: string;
+  name: string;
+  plan: 'Enterprise';
+  locale: string;
+  timeZone: string;
+  legalHold: boolean;
+}
+
+/** Tenants of the plan that has an archive, or the one of them that is named. */
+export async function archivedTenants(
+  tx: WriterTx,
+  tenantId: string | null,
+): Promise<ArchivedTenant[]> {
+  const { rows } = await tx.query<ArchivedTenant>(
+    `SELECT id, name, plan, locale, time_zone AS "timeZone", legal_hold AS "legalHold" FROM tenants
+     WHERE plan = 'Enterprise' AND ($1::uuid IS NULL OR id = $1) ORDER BY id`,
+    [tenantId],
+  );
+  return rows;
+}
+
+/** The segment that was archived last: its last sequence, and the log's root there. */
+export async function lastSegment(
+  tx: WriterTx,
+  tenantId: string,
+): Promise<{ last: number; root: Buffer } | null> {
+  const { rows } = await tx.query<{ last: number; root: Buffer }>(
+    `SELECT last_sequence AS last, root FROM archive_segments WHERE tenant_id = $1
+     ORDER BY first_sequence DESC LIMIT 1`,
+    [tenantId],
+  );
+  return rows[0] ?? null;
+}
+
+export interface SegmentRow {
+  tenantId: string;
+  first: number;
+  last: number;
+  stem: string;
+  events: number;
+  bytes: number;
+  archivedAtMs: number;
+}
+
+export async function listSegments(tx: WriterTx, tenantId: string | null): Promise<SegmentRow[]> {
+  const { rows } = await tx.query<SegmentRow>(
+    `SELECT tenant_id AS "tenantId", first_sequence AS first, last_sequence AS last, stem, events, bytes,
+       archived_at AS "archivedAtMs" FROM archive_segments
+     WHERE $1::uuid IS NULL OR tenant_id = $1 ORDER BY tenant_id, first_sequence`,
+    [tenantId],
+  );
+  return rows;
+}
+
+/** Bookmarks a segment whose manifest is in the object store. */
+export async function insertSegment(
+  tx: WriterTx,
+  segment: SegmentRow & { root: Uint8Array },
+): Promise<void> {
+  const { tenantId, first, last, stem, root, events, bytes, archivedAtMs } = segment;
+  await tx.query('INSERT INTO archive_segments VALUES ($1, $2, $3, $4, $5, $6, $7, $8)', [
+    ...[tenantId, first, last, stem, Buffer.from(root), events, bytes],
+    new Date(archivedAtMs),
+  ]);
+}
+
+/** True when the last run began at least so long ago; then this one counts as begun. */
+export async function beginDueRun(
+  tx: WriterTx,
+  nowMs: number,
+  intervalMs: number,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'UPDATE archive_runs SET started_at = $1 WHERE started_at <= $2',
+    [new Date(nowMs), new Date(nowMs - intervalMs)],
+  );
+  return rowCount === 1;
+}
+
+/** A part of a log: each entry from `start` on, with its event where there is one to be shown. */
+export interface LogPage {
+  start: number;
+  entries: Uint8Array[];
+  /** By event id. What the tenant's plan no longer shows is not among them. */
+  bodies: Map<string, ArchivedBody>;
+  /** The first id that the plan shows. */
+  oldest: string;
+}
+
+/** Entries `[start, end)` with their events, as they are at this moment. */
+export async function readLogPage(
+  tx: WriterTx,
+  tenantId: string,
+  range: { start: number; end: number },
+  nowMs: number,
+): Promise<LogPage> {
+  const tenantTx: TenantTx = { tenantId, query: (query) => tx.query(query) };
+  const visible = await visibility(tenantTx, nowMs);
+  if (visible === null) throw new Error('the tenant has no log');
+  const entries = await readEntries(tenantTx, range.start, range.end);
+  const uuids = entries.map((entry) => uuidFromBytes(entry, 12));
+  const { rows } = await tx.query<CommittedEvent & { salts: Buffer }>({
+    name: 'archive-events',
+    // Every class: while a plan changes, events move from one to another.
+    text: `SELECT ${storedColumns}, before, after
+      FROM unnest($2::uuid[]) AS wanted (i) CROSS JOIN unnest('{0,1,2,3}'::int2[]) AS class (c)
+      JOIN audit_events ON tenant_id = $1 AND retention_class = c AND id = i
+      WHERE id >= $3`,
+    values: [tenantId, uuidArray(uuids), visible.oldest],
+  });
+  const bodies = new Map(rows.map((row) => [row.uuid, bodyOf(row)]));
+  return { start: range.start, entries, bodies, oldest: visible.oldest };
+}
+
+function bodyOf({ salts, ...event }: CommittedEvent & { salts: Buffer }): ArchivedBody {
+  const of = (index: number) => {
+    const salt = salts.subarray(index * saltBytes, (index + 1) * saltBytes);
+    return salt.length === saltBytes ? salt : null;
+  };
+  return { event, salts: segmentNames.map((_, index) => of(index)), hashes: noHashes };
+}
+
+const noHashes = [null, null, null, null];

@@ -1,0 +1,21 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { administrator } from './cluster.ts';
+import { connectionUrl } from './postmaster.ts';
+import { isPostmaster, readPostmasterPid } from './postmaster-pid.ts';
+import { readSecretFile } from './secret-file.ts';
+
+/**
+ * The owner's URL of the embedded PostgreSQL that a service on this data folder is running, for
+ * maintenance beside it; null when none runs. Starts nothing, and holds nothing.
+ */
+export function runningServerUrl(dataDir: string): string | null {
+  const home = join(dataDir, 'postgresql');
+  if (!existsSync(home)) return null;
+  const data = join(realpathSync(home), 'data');
+  const claim = readPostmasterPid(data);
+  if (claim === undefined || claim.status !== 'ready' || !isPostmaster(claim.pid, data))
+    return null;
+  const password = readSecretFile(join(dataDir, 'postgresql-admin.password'));
+  return connectionUrl(claim.socketFolder, administrator, password, 'indelible');
+}

@@ -1,0 +1,111 @@
+import { uuidFromTypeId } from '@indelible/protocol';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readTenant, write } from '../db.ts';
+import { judgedByHandler } from '../http.ts';
+import type { ObjectStore } from '../objects.ts';
+import { AppError, unavailable } from '../problem.ts';
+import { readAsTenant } from '../tenant-access.ts';
+import { readRange } from './byte-range.ts';
+import type { DownloadLinks } from './download-link.ts';
+import { objectName } from './export.job.ts';
+import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
+import { mediaTypes } from './export-file.ts';
+import { type ExportDeps, exportsPath, fileNameOf, requireExport, whoOf } from './routes.ts';
+import { downloadSchema, fileSchema } from './schemas.ts';
+import { statusAt } from './shown-export.ts';
+import { type ExportRow, getExport } from './store.ts';
+
+export interface DownloadDeps extends ExportDeps {
+  objects: ObjectStore;
+  links: DownloadLinks;
+  publicUrl: () => string;
+}
+
+const linkLivesMs = 5 * 60_000;
+
+/** The file of an export: asked for with a credential, which is recorded, and taken by a link. */
+export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
+  const { db, now, links, recordOwn } = deps;
+  const config = { scope: 'exports:write' as const };
+
+  app.get(`${exportsPath}/:id/download`, { config, schema: downloadSchema }, (request, reply) =>
+    readAsTenant(request, deps.recordAccess, async (access) => {
+      const row = requireFile(await requireExport(request, deps, access.tenantId), now());
+      const event = byAnotherEvent('download', row, whoOf(request, access));
+      await write(db, (tx) => recordOwn(tx, row.tenantId, event));
+      const { tenantId, id: exportId } = row;
+      const query = links.sign({ tenantId, exportId, untilMs: now() + linkLivesMs });
+      const { id } = request.params as { id: string };
+      return `${deps.publicUrl()}${exportsPath}/${id}/file?${query}`;
+    }).then((url) => reply.code(302).header('location', url).send()),
+  );
+
+  app.get(
+    `${exportsPath}/:id/file`,
+    { ...judgedByHandler, config: { scope: 'public' }, schema: fileSchema },
+    async (request, reply) => sendFile(request, reply, deps, await linkedFile(request, deps)),
+  );
+}
+
+/** Throws `gone` for a file that is no longer kept, or never was, and `conflict` for one not made yet. */
+function requireFile(row: ExportRow, nowMs: number): ExportRow {
+  const status = statusAt(row, nowMs);
+  if (row.mode === 'stream') {
+    throw new AppError('gone', 'this export was sent when it was asked for, and not kept');
+  }
+  if (status === 'ready') return row;
+  if (status === 'expired') throw new AppError('gone', 'the file was kept for 7 days');
+  throw new AppError('conflict', `there is no file: the export is ${status}`);
+}
+
+async function linkedFile(request: FastifyRequest, { db, now, links }: DownloadDeps) {
+  const id = uuidFromTypeId(exportIdPrefix, (request.params as { id: string }).id);
+  const [, query = ''] = request.url.split(/\?(.*)/s, 2);
+  const file = id && links.read(id, new URLSearchParams(query));
+  if (!file) throw new AppError('not_found', 'there is no such file');
+  if (file.untilMs <= now()) {
+    throw new AppError('forbidden', 'the link has had its 5 minutes; ask for the download again');
+  }
+  const row = await readTenant(db, file.tenantId, (tx) => getExport(tx, id));
+  if (!row) throw new AppError('not_found', 'there is no such file');
+  return requireFile(row, now());
+}
+
+async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: DownloadDeps,
+  row: ExportRow,
+) {
+  const size = row.bytes ?? 0;
+  const etag = `"${Buffer.from(row.sha256 ?? []).toString('hex')}"`;
+  const range = rangeOf(request, size, etag);
+  const opened = await deps.objects.getStream(objectName(row), range).catch((error: unknown) => {
+    request.log.error({ err: error }, 'the file of an export cannot be read');
+    throw unavailable('the file cannot be read at the moment');
+  });
+  if (!opened) throw new AppError('gone', 'the file is not there any more');
+  if (range) {
+    reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${size}`);
+  }
+  return reply
+    .type(mediaTypes[row.format])
+    .header('content-disposition', `attachment; filename="${await fileNameOf(deps, row)}"`)
+    .header('content-length', range ? range.end - range.start + 1 : size)
+    .header('accept-ranges', 'bytes')
+    .header('etag', etag)
+    .header('cache-control', 'no-store')
+    .header('referrer-policy', 'no-referrer')
+    .send(opened.body);
+}
+
+/** Throws `range_not_satisfiable`. A part of another file than the one begun with would fit nowhere. */
+function rangeOf({ headers }: FastifyRequest, size: number, etag: string) {
+  const condition = headers['if-range'];
+  if (condition !== undefined && condition !== etag) return undefined;
+  const range = readRange(headers.range, size);
+  if (range !== 'unsatisfiable') return range ?? undefined;
+  throw new AppError('range_not_satisfiable', `the file has ${size} bytes`, {
+    headers: { 'content-range': `bytes */${size}` },
+  });
+}

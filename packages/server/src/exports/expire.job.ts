@@ -1,0 +1,34 @@
+import { write } from '../db.ts';
+import type { ObjectStore } from '../objects.ts';
+import { objectName } from './export.job.ts';
+import { expireExports, lostStreams, objectRemoved } from './store.ts';
+import { failExport, type StreamDeps } from './stream-export.ts';
+
+export interface ExpireDeps extends StreamDeps {
+  objects: ObjectStore;
+}
+
+const atOnce = 100;
+/** After this long no worker writes to what has failed or was cancelled, and no stream is being sent. */
+const settledMs = 3_600_000;
+
+/**
+ * Removes files that have had their time, and whatever failed exports left; ends streams that were cut off
+ * by a crash. Any number of processes may do so at once. A removal that fails is tried at the next turn.
+ */
+export async function expireFiles(deps: ExpireDeps): Promise<void> {
+  const { db, now, objects, onError } = deps;
+  const settledBefore = now() - settledMs;
+  const lost = await write(db, (tx) => lostStreams(tx, settledBefore, atOnce));
+  for (const key of lost) await failExport(deps, key, 'interrupted').catch(onError);
+  // First nobody is shown the file any more, then it goes, then that is written down.
+  const due = await write(db, (tx) => expireExports(tx, now(), settledBefore, atOnce));
+  for (const row of due) {
+    try {
+      await objects.remove(objectName(row));
+      await write(db, (tx) => objectRemoved(tx, row));
+    } catch (error) {
+      onError(error);
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { typeId } from '@indelible/protocol';
+import type { OwnEvent } from '../own-event.ts';
+import type { ExportRequest, ExportRow } from './store.ts';
+
+export const exportIdPrefix = 'exp_';
+
+/** Where somebody is; what a worker records has no address. */
+export type Origin = Pick<OwnEvent['actor'], 'ip' | 'userAgent'>;
+const nowhere: Origin = { ip: null, userAgent: null };
+
+/** The export as what it is: access to sensitive data. Comes before the first byte. */
+export function requestedEvent(request: ExportRequest, origin: Origin): OwnEvent {
+  const { mode, format, columns, rowsTotal } = request;
+  return {
+    ...basis(request, origin),
+    action: 'access',
+    after: {
+      exportId: typeId(exportIdPrefix, request.id),
+      filters: JSON.parse(request.filters),
+      mode,
+      format,
+      columns,
+      // Null when there are more than are counted; the outcome tells how many.
+      rows: rowsTotal,
+    },
+  };
+}
+
+/** How it ended: what came out, or why nothing did. */
+export function outcomeEvent(row: ExportRow, origin = nowhere): OwnEvent {
+  const { status, bytes, sha256, failure, rowsDone } = row;
+  return {
+    ...basis(row, origin),
+    action: 'export',
+    after: {
+      exportId: typeId(exportIdPrefix, row.id),
+      outcome: status,
+      rows: rowsDone,
+      bytes,
+      sha256: sha256 && Buffer.from(sha256).toString('hex'),
+      failure,
+    },
+  };
+}
+
+/** In the name of who asked for it, as they were then. */
+function basis(request: ExportRequest, origin: Origin) {
+  const { id, requestedById, requestedByEmail, requestedByRole, accessReason } = request;
+  return {
+    actor: { id: requestedById, email: requestedByEmail, role: requestedByRole, ...origin },
+    resource: { type: 'export', id, name: null },
+    diff: {},
+    reason: accessReason,
+  };
+}
+
+/** Somebody takes the file, or takes the job back: a person of their own, not who asked for it. */
+export function byAnotherEvent(
+  action: 'download' | 'cancel',
+  row: ExportRow,
+  who: Pick<OwnEvent, 'actor' | 'reason'>,
+): OwnEvent {
+  const { id, rowsDone, bytes, sha256 } = row;
+  const file = { rows: rowsDone, bytes, sha256: sha256 && Buffer.from(sha256).toString('hex') };
+  return {
+    ...who,
+    action,
+    resource: { type: 'export', id, name: null },
+    diff: {},
+    after: { exportId: typeId(exportIdPrefix, id), ...(action === 'download' ? file : {}) },
+  };
+}

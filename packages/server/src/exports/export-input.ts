@@ -1,0 +1,131 @@
+import {
+  csvColumns,
+  csvFurtherColumns,
+  type EventFilter,
+  type FieldProblem,
+  facetNames,
+  fieldProblemsMax,
+  formatTimestamp,
+  isCsvColumn,
+  parseFilterBody,
+  pointerOf,
+} from '@indelible/protocol';
+import { AppError } from '../problem.ts';
+import { type ExportFormat, exportFormats } from './export-file.ts';
+
+/** What a caller wants exported. */
+export interface ExportInput {
+  filter: EventFilter;
+  format: ExportFormat;
+  /** Null = the standard ones. */
+  columns: string[] | null;
+}
+
+type Refuse = (path: string, code: string, message: string) => void;
+
+const members = ['filters', 'format', 'columns'];
+
+/**
+ * The body of a new export. Throws `validation_failed` with every problem: an export that silently left
+ * out a filter, or a column, would be taken for the whole truth.
+ */
+export function readExportInput(body: unknown): ExportInput {
+  const problems: FieldProblem[] = [];
+  const refuse: Refuse = (path, code, message) => {
+    if (problems.length < fieldProblemsMax) problems.push({ path, code, message });
+  };
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    refuse('', 'invalid_type', 'must be an object');
+    throw refused(problems);
+  }
+  const { filters, format, columns } = body as Record<string, unknown>;
+  for (const name of Object.keys(body).slice(0, fieldProblemsMax)) {
+    if (!members.includes(name)) refuse(pointerOf(name), 'unknown_field', unknownMember);
+  }
+  const input = {
+    filter: readFilters(filters, refuse),
+    format: readFormat(format, refuse),
+    columns: readColumns(columns, format, refuse),
+  };
+  if (problems.length > 0) throw refused(problems);
+  return input;
+}
+
+const unknownMember = `is unknown here; known are ${members.join(', ')}`;
+
+function refused(problems: FieldProblem[]): AppError {
+  const detail = `the export has ${problems.length} problem(s); see errors`;
+  return new AppError('validation_failed', detail, { errors: problems });
+}
+
+function readFilters(json: unknown, refuse: Refuse): EventFilter {
+  if (json === undefined) refuse('/filters', 'required', 'is required; {} is every event');
+  const parsed = parseFilterBody(json ?? {}, '/filters');
+  if (json === null) refuse('/filters', 'invalid_type', 'must be an object');
+  if ('filter' in parsed) return parsed.filter;
+  for (const { path, code, message } of parsed.problems) refuse(path, code, message);
+  return {};
+}
+
+function readFormat(value: unknown, refuse: Refuse): ExportFormat {
+  const format = exportFormats.find((each) => each === value);
+  if (format === undefined) refuse('/format', 'invalid_value', 'must be csv or ndjson');
+  return format ?? 'csv';
+}
+
+const knownColumns = [...csvColumns, ...csvFurtherColumns].join(', ');
+
+function readColumns(value: unknown, format: unknown, refuse: Refuse): string[] | null {
+  if (value === undefined || value === null) return null;
+  if (format === 'ndjson')
+    refuse('/columns', 'invalid_value', 'is for csv: ndjson has every field');
+  if (!Array.isArray(value) || value.length === 0) {
+    refuse('/columns', 'invalid_type', 'must be a list of column names, or be left out');
+    return null;
+  }
+  for (const [index, name] of value.entries()) {
+    if (problemOf(value, index, name)) refuse(`/columns/${index}`, ...unknownOrRepeated(name));
+  }
+  return value;
+}
+
+function problemOf(all: readonly unknown[], index: number, name: unknown): boolean {
+  return typeof name !== 'string' || !isCsvColumn(name) || all.indexOf(name) !== index;
+}
+
+function unknownOrRepeated(name: unknown): [code: string, message: string] {
+  if (typeof name === 'string' && isCsvColumn(name)) return ['duplicate', 'is named twice'];
+  return ['unknown_column', `is no column; known are ${knownColumns}`];
+}
+
+/** The filter as `parseFilterBody` takes it: every facet an array, `!` before what is excluded. */
+export function filterJson(filter: EventFilter): Record<string, string | string[]> {
+  const { from, to } = filter;
+  return Object.fromEntries([
+    ...(from === undefined ? [] : [['from', formatTimestamp(from)] as const]),
+    ...(to === undefined ? [] : [['to', formatTimestamp(to)] as const]),
+    ...facetNames.flatMap((name) => {
+      const values = filter[name];
+      if (!values) return [];
+      return [[name, [...values.any, ...values.none.map((value) => `!${value}`)]] as const];
+    }),
+  ]);
+}
+
+/** The filter behind a stored text of `filterJson`. */
+export function storedFilter(text: string): EventFilter {
+  const parsed = parseFilterBody(JSON.parse(text));
+  if ('filter' in parsed) return parsed.filter;
+  throw new Error('the stored filter of an export cannot be read');
+}
+
+/** The filter for people: `action: update, not delete · user: ana@example.com`; empty for none. */
+export function filterWords(filter: EventFilter): string {
+  return Object.entries(filterJson(filter))
+    .map(([name, values]) => `${name}: ${[values].flat().map(word).join(', ')}`)
+    .join(' · ');
+}
+
+function word(value: string): string {
+  return value.startsWith('!') ? `≠ ${value.slice(1)}` : value;
+}

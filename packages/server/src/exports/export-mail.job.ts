@@ -1,0 +1,66 @@
+import { formatTimestamp, typeId } from '@indelible/protocol';
+import { type Database, readTenant, write } from '../db.ts';
+import type { Jobs, RunningJob } from '../jobs.ts';
+import type { Mailer } from '../mail.ts';
+import { getTenant, type TenantRow } from '../tenants/store.ts';
+import { exportIdPrefix } from './export-event.ts';
+import { filterWords, storedFilter } from './export-input.ts';
+import { exportMail } from './export-mail.ts';
+import { type ExportKey, type ExportRow, getExport, setNotified } from './store.ts';
+
+export interface ExportMailDeps {
+  db: Database;
+  jobs: Jobs;
+  mailer: Mailer;
+  publicUrl: () => string;
+}
+
+const nobody =
+  'nobody could be told by e-mail: who asked for the export has no address, and the tenant has no notifyEmails';
+const notDelivered = 'the e-mail could not be sent: the mail server did not take it';
+
+/** Mail on exports. Jobs of their own: a mail server that is away fails no export, and is tried again. */
+export function handleExportMail(deps: ExportMailDeps): void {
+  deps.jobs.handle<ExportKey>('export-mail', { atOnce: 1 }, (job) => mailOutcome(deps, job));
+}
+
+async function mailOutcome(deps: ExportMailDeps, { data, isLast }: RunningJob<ExportKey>) {
+  const { db, mailer } = deps;
+  const found = await readTenant(db, data.tenantId, async (tx) => {
+    return { row: await getExport(tx, data.id), tenant: await getTenant(tx) };
+  });
+  const { row, tenant } = found;
+  if (!row || !tenant || row.notified !== null) return;
+  const told = (to: readonly string[], notice: string | null) =>
+    write(db, (tx) => setNotified(tx, data, to, notice));
+  const to = row.mailTo === null ? tenant.notifyEmails : [row.mailTo];
+  if (to.length === 0) return told([], nobody);
+  try {
+    await mailer.send({ to, ...mailOf(row, tenant, deps.publicUrl()) });
+  } catch (error) {
+    if (isLast) await told([], notDelivered);
+    throw error;
+  }
+  // A crash in between sends it twice, which is better than never.
+  await told(to, null);
+}
+
+function mailOf(row: ExportRow, tenant: TenantRow, publicUrl: string) {
+  const { failure, bytes, sha256, expiresAtMs, format, rowsDone } = row;
+  const failed = row.status === 'failed';
+  return exportMail({
+    locale: tenant.locale,
+    outcome: failed ? 'failed' : 'ready',
+    ...(failed && failure && failure !== 'aborted' ? { failure } : {}),
+    tenantName: tenant.name,
+    format,
+    rows: failed ? null : rowsDone,
+    bytes,
+    sha256: sha256 && Buffer.from(sha256).toString('hex'),
+    createdAt: formatTimestamp(row.createdAtMs),
+    expiresAt: expiresAtMs === null ? null : formatTimestamp(expiresAtMs),
+    filtersText: filterWords(storedFilter(row.filters)),
+    url: `${publicUrl}/settings/audit/exports#${typeId(exportIdPrefix, row.id)}`,
+    timeZone: tenant.timeZone,
+  });
+}

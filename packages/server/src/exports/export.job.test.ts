@@ -1,0 +1,319 @@
+import { createHash } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { uuidFromTypeId } from '@indelible/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { write } from '../db.ts';
+import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
+import {
+  askForJob,
+  download,
+  exportsUrl,
+  exportUntil,
+  hasEnded,
+  letHeartbeatsStop,
+} from '../testing/exports.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { callOn, eventOf, serviceOn, type TestService, testService } from '../testing/service.ts';
+import { progressExport, requeueExport } from './store.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await testService();
+  await service.app.jobs.start();
+});
+afterAll(() => service.close());
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** What the tenant's log says of an export, oldest first. */
+async function recordsOf(key: string, exportId: string) {
+  const resource = uuidFromTypeId('exp_', exportId);
+  const url = `/api/audit-logs?resource_id=${resource}&include=state&sort=sequence&limit=500`;
+  return (await service.call({ url, key })).body.data;
+}
+
+test('a job makes the file that would have been sent at once', async () => {
+  const { id, key } = await tenantWithPool(service, 600);
+  const filters = { resource: ['!export', '!tenant'] };
+  for (const format of ['csv', 'ndjson']) {
+    const job = await askForJob(service, key, { filters, format });
+    const ready = await exportUntil(service, key, job.id, hasEnded);
+    const atOnce = await service.call({
+      method: 'POST',
+      url: exportsUrl,
+      key,
+      body: { filters, format },
+    });
+    const file = await download(service, key, job.id);
+    expect(file.text).toBe(atOnce.text);
+    expect(ready).toMatchObject({
+      status: 'ready',
+      rowsTotal: ready.rowsDone,
+      bytes: Buffer.byteLength(file.text),
+      sha256: sha256(file.text),
+      expiresAt: new Date(service.clock.now + 7 * 86_400_000).toISOString(),
+    });
+    const [requested, ended] = await recordsOf(key, job.id);
+    expect(requested).toMatchObject({ action: 'access', after: { mode: 'job', filters } });
+    expect(ended).toMatchObject({
+      action: 'export',
+      after: { outcome: 'ready', rows: ready.rowsDone, bytes: ready.bytes, sha256: ready.sha256 },
+    });
+  }
+  await expectLogIntact(service, id);
+});
+
+test('a file holds nothing that was recorded after its request, however old it says it is', async () => {
+  const waiting = await testService();
+  try {
+    const { id, key } = await waiting.tenant();
+    await recordAll(waiting, key, poolEvents(500, waiting.clock.now, 20, 7));
+    const { text: before } = await waiting.call({ url: '/api/audit-logs?limit=500', key });
+    const job = await askForJob(waiting, key);
+    await recordAll(waiting, key, poolEvents(500, waiting.clock.now, 20, 8));
+    await waiting.app.jobs.start();
+    await exportUntil(waiting, key, job.id, hasEnded);
+    const file = await download(waiting, key, job.id);
+    const rows = file.text.trimEnd().split('\r\n').slice(1);
+    expect(rows).toHaveLength(502);
+    const newest = JSON.parse(before).data.map((event: { id: string }) => event.id);
+    expect(rows.slice(0, 500).map((row) => row.split(',')[0])).toEqual(newest);
+    await expectLogIntact(waiting, id);
+  } finally {
+    await waiting.close();
+  }
+});
+
+test('what the plan hides meanwhile is still in the file, and in every attempt at it', async () => {
+  const waiting = await testService();
+  try {
+    const { key } = await waiting.tenant('Starter');
+    const day = 86_400_000;
+    const old = waiting.clock.now - 29 * day;
+    const timestamp = new Date(old).toISOString();
+    await recordAll(waiting, key, [eventOf({ timestamp })]);
+    const job = await askForJob(waiting, key, { filters: { action: 'update' } });
+    waiting.clock.now += 5 * day;
+    const list = await waiting.call({ url: '/api/audit-logs?action=update', key });
+    expect(list.body.data).toEqual([]);
+    await waiting.app.jobs.start();
+    const ready = await exportUntil(waiting, key, job.id, hasEnded);
+    expect(ready).toMatchObject({ status: 'ready', rowsDone: 1 });
+  } finally {
+    await waiting.close();
+  }
+});
+
+test('a cancelled export ends, queued or not, and leaves no file', async () => {
+  const waiting = await testService();
+  try {
+    const { id, key } = await waiting.tenant();
+    const job = await askForJob(waiting, key);
+    const cancel = () => waiting.call({ method: 'DELETE', url: `${exportsUrl}/${job.id}`, key });
+    expect((await cancel()).body.status).toBe('cancelled');
+    expect((await cancel()).body.status).toBe('cancelled');
+    await waiting.app.jobs.start();
+    const other = await askForJob(waiting, key);
+    await exportUntil(waiting, key, other.id, hasEnded);
+    const { body } = await waiting.call({ url: `${exportsUrl}/${job.id}`, key });
+    expect(body).toMatchObject({ status: 'cancelled', bytes: null });
+    const refused = await waiting.call({ url: `${exportsUrl}/${job.id}/download`, key });
+    expect(refused.body.code).toBe('conflict');
+    const late = await waiting.call({ method: 'DELETE', url: `${exportsUrl}/${other.id}`, key });
+    expect(late.body.code).toBe('conflict');
+    const list = `/api/audit-logs?resource=export&action=cancel`;
+    expect((await waiting.call({ url: list, key })).body.data).toHaveLength(1);
+    await expectLogIntact(waiting, id);
+  } finally {
+    await waiting.close();
+  }
+});
+
+test('a store that cannot be written to is tried again, and then the export fails and says so', async () => {
+  const { id, key } = await service.tenant();
+  await mkdir(join(service.dataDir, 'objects/exports'), { recursive: true });
+  const folder = join(service.dataDir, 'objects/exports', id);
+  writeFileSync(folder, 'a file where a folder should be');
+  const job = await askForJob(service, key);
+  const tried = await exportUntil(service, key, job.id, ({ status }) => status === 'queued');
+  expect(tried.error).toBeNull();
+  await waitForAttempts(job.id, 1);
+  await lastAttempt(job.id);
+  const failed = await exportUntil(service, key, job.id, hasEnded);
+  expect(failed).toMatchObject({
+    status: 'failed',
+    bytes: null,
+    error: 'the file could not be written to the object store, also when it was tried again',
+  });
+  const [, ended] = await recordsOf(key, job.id);
+  expect(ended.after).toMatchObject({ outcome: 'failed', failure: 'storage' });
+  rmSync(folder);
+  const again = await askForJob(service, key);
+  expect((await exportUntil(service, key, again.id, hasEnded)).status).toBe('ready');
+  await expectLogIntact(service, id);
+}, 60_000);
+
+const jobTable = 'indelible_jobs.job';
+
+/** Waits until an attempt at the job has failed. */
+async function waitForAttempts(exportId: string, count: number): Promise<void> {
+  const job = uuidFromTypeId('exp_', exportId);
+  for (;;) {
+    const { rows } = await service.owner.query(
+      `SELECT FROM ${jobTable} WHERE id = $1 AND state = 'retry' AND retry_count >= $2 - 1`,
+      [job, count],
+    );
+    if (rows.length > 0) return;
+  }
+}
+
+/** Makes the attempt that waits for its time the last one, and due. */
+async function lastAttempt(exportId: string): Promise<void> {
+  await service.owner.query(
+    `UPDATE ${jobTable} SET retry_limit = retry_count + 1, start_after = now() WHERE id = $1`,
+    [uuidFromTypeId('exp_', exportId)],
+  );
+}
+
+test('of many exports of one tenant two run at a time, and others do not wait behind them', async () => {
+  const busy = await testService();
+  try {
+    const greedy = await busy.tenant();
+    const modest = await busy.tenant();
+    const many: string[] = [];
+    for (let n = 0; n < 8; n++) many.push((await askForJob(busy, greedy.key)).id);
+    const one = await askForJob(busy, modest.key);
+    await busy.app.jobs.start();
+    await exportUntil(busy, modest.key, one.id, hasEnded);
+    for (const id of many) await exportUntil(busy, greedy.key, id, hasEnded);
+    const atOnce = await busy.owner.query(
+      `SELECT max((SELECT count(*)::int FROM ${jobTable} o WHERE o.group_id = j.group_id
+          AND o.name = 'export' AND o.started_on <= j.started_on AND o.completed_on > j.started_on)) AS most
+        FROM ${jobTable} j WHERE j.name = 'export'`,
+    );
+    expect(atOnce.rows[0].most).toBeLessThanOrEqual(2);
+    const { rows } = await busy.owner.query<{ tenant_id: string }>(
+      'SELECT tenant_id FROM exports ORDER BY (SELECT started_on FROM indelible_jobs.job j WHERE j.id = exports.id)',
+    );
+    const order = rows.map(({ tenant_id }) => tenant_id);
+    expect(order.indexOf(modest.id)).toBeLessThanOrEqual(3);
+  } finally {
+    await busy.close();
+  }
+}, 60_000);
+
+test('a request whose transaction fails leaves neither record nor export nor job', async () => {
+  const { id, key } = await service.tenant();
+  const counted = async () =>
+    (
+      await service.owner.query(
+        `SELECT (SELECT count(*) FROM exports WHERE tenant_id = $1) AS exports,
+          (SELECT size FROM log_heads WHERE tenant_id = $1) AS size,
+          (SELECT count(*) FROM ${jobTable} WHERE group_id = $1::text) AS jobs`,
+        [id],
+      )
+    ).rows;
+  const before = await counted();
+  await service.owner.query(
+    'REVOKE INSERT ON indelible_jobs.job_common, indelible_jobs.job FROM indelible_writer',
+  );
+  const headers = { prefer: 'respond-async' };
+  const body = { filters: {}, format: 'csv' };
+  const answer = await service.call({ method: 'POST', url: exportsUrl, key, headers, body });
+  await service.owner.query(
+    'GRANT INSERT ON indelible_jobs.job_common, indelible_jobs.job TO indelible_writer',
+  );
+  expect(answer.status).toBe(500);
+  expect(await counted()).toEqual(before);
+});
+
+test('a file is kept for seven days and then gone, at once and for good', async () => {
+  const { key } = await service.tenant();
+  const job = await askForJob(service, key);
+  await exportUntil(service, key, job.id, hasEnded);
+  const { headers } = await service.call({ url: `${exportsUrl}/${job.id}/download`, key });
+  service.clock.now += 7 * 86_400_000;
+  const gone = await service.call({ url: `${exportsUrl}/${job.id}/download`, key });
+  expect([gone.status, gone.body.code]).toEqual([410, 'gone']);
+  const { body } = await service.call({ url: `${exportsUrl}/${job.id}`, key });
+  expect(body.status).toBe('expired');
+  const { pathname, search } = new URL(String(headers.location));
+  expect((await service.call({ url: `${pathname}${search}`, key: null })).status).toBe(403);
+  await service.app.expireExports();
+  const uuid = uuidFromTypeId('exp_', job.id);
+  const { rows } = await service.owner.query('SELECT status, stored FROM exports WHERE id = $1', [
+    uuid,
+  ]);
+  expect(rows).toEqual([{ status: 'expired', stored: false }]);
+});
+
+test('a worker that falls silent is replaced, and may come back without doing harm', async () => {
+  const first = await testService();
+  const other = await serviceOn(first.servingUrl, first.clock);
+  try {
+    const { id, key } = await first.tenant();
+    await recordAll(first, key, poolEvents(1_000, first.clock.now, 20));
+    const filters = { resource: '!export' };
+    const job = await askForJob(first, key, { filters });
+    const uuid = uuidFromTypeId('exp_', job.id);
+    // Took the job, began, and is not heard of again.
+    await first.owner.query(
+      `UPDATE ${jobTable} SET state = 'active', started_on = now() WHERE id = $1`,
+      [uuid],
+    );
+    await first.owner.query(
+      `UPDATE exports SET status = 'running', attempt = 1, rows_done = 77, stored = true WHERE id = $1`,
+      [uuid],
+    );
+    await other.app.jobs.start();
+    await letHeartbeatsStop(first, job.id);
+    const call: TestService['call'] = (options) => callOn(other.app, options);
+    const ready = await exportUntil({ call }, key, job.id, hasEnded);
+    expect(ready).toMatchObject({ status: 'ready', rowsDone: 1_002 });
+    const late = { tenantId: id, id: uuid ?? '', attempt: 1 };
+    expect(await write(first.db, (tx) => progressExport(tx, late, 78, null))).toBe(false);
+    await write(first.db, (tx) => requeueExport(tx, late, 'storage'));
+    expect((await exportUntil(first, key, job.id, hasEnded)).status).toBe('ready');
+    await expectLogIntact(first, id);
+  } finally {
+    await other.app.http.close();
+    await other.db.close();
+    await first.close();
+  }
+}, 60_000);
+
+/** Wherever a crash comes between two steps that last, the next attempt makes the same of it. */
+test.each([
+  ['before the object', 'DELETE FROM exports WHERE false'],
+  [
+    'between object and row',
+    "UPDATE exports SET status = 'running', rows_done = 5, bytes = NULL, sha256 = NULL, finished_at = NULL, expires_at = NULL WHERE id = $1",
+  ],
+])('an attempt that was lost %s is made again with the same bytes', async (_where, damage) => {
+  const { id, key } = await service.tenant();
+  await recordAll(service, key, poolEvents(300, service.clock.now, 20));
+  const job = await askForJob(service, key);
+  const ready = await exportUntil(service, key, job.id, hasEnded);
+  const { text } = await download(service, key, job.id);
+  const uuid = uuidFromTypeId('exp_', job.id);
+  await recordAll(service, key, poolEvents(100, service.clock.now, 20, 3));
+  await service.owner.query(damage, damage.includes('$1') ? [uuid] : []);
+  await service.owner.query(
+    `UPDATE exports SET status = 'queued', finished_at = NULL, expires_at = NULL WHERE id = $1`,
+    [uuid],
+  );
+  await service.owner.query(
+    `UPDATE ${jobTable} SET state = 'retry', start_after = now() WHERE id = $1`,
+    [uuid],
+  );
+  const again = await exportUntil(service, key, job.id, hasEnded);
+  expect([again.sha256, again.bytes, again.rowsDone]).toEqual([
+    ready.sha256,
+    ready.bytes,
+    ready.rowsDone,
+  ]);
+  expect((await download(service, key, job.id)).text).toBe(text);
+  await expectLogIntact(service, id);
+});

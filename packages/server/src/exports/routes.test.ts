@@ -1,0 +1,254 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { uuidFromTypeId } from '@indelible/protocol';
+import { parse } from 'csv-parse/sync';
+import { afterAll, expect, test } from 'vitest';
+import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { type Answer, eventOf, testService } from '../testing/service.ts';
+
+const service = await testService();
+afterAll(() => service.close());
+
+const url = '/api/audit-logs/exports';
+const csv = { filters: {}, format: 'csv' };
+const post = (key: string, body: unknown, headers: Record<string, string> = {}) =>
+  service.call({ method: 'POST', url, key, body, headers });
+const idsOf = (answer: Answer): string[] =>
+  parse<{ id: string }>(answer.text, { columns: true }).map((row) => row.id);
+
+/** Ids of the whole list, page by page. */
+async function listed(key: string, query = ''): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = `/api/audit-logs?limit=500${query}${cursor && `&cursor=${cursor}`}`;
+    const { body } = await service.call({ url: page, key });
+    ids.push(...body.data.map((event: { id: string }) => event.id));
+    cursor = body.pagination.nextCursor;
+  }
+  return ids;
+}
+
+/** What the tenant's log says of its exports, oldest first. */
+async function records(key: string) {
+  const list = `/api/audit-logs?resource=export&sort=sequence&limit=500`;
+  const { body } = await service.call({ url: list, key });
+  return Promise.all(
+    body.data.map(async ({ id }: { id: string }) => {
+      return (await service.call({ url: `/api/audit-logs/${id}`, key })).body;
+    }),
+  );
+}
+
+test('an export holds the rows of the list, in its order, under the same filters', async () => {
+  const { id, key } = await tenantWithPool(service, 900);
+  const asked: [filters: object, query: string][] = [
+    [{}, ''],
+    [{ action: ['create', 'login'] }, '&action=create&action=login'],
+    [{ resource: '!queue', crossTenant: false }, '&resource=!queue&cross_tenant=false'],
+    [
+      { user: ['ana@example.com', '10000000-0000-4000-8000-000000000002'] },
+      '&user=ana@example.com&user=10000000-0000-4000-8000-000000000002',
+    ],
+  ];
+  for (const [filters, query] of asked) {
+    const before = await listed(key, query);
+    const answer = await post(key, { ...csv, filters });
+    expect(answer.status).toBe(200);
+    expect(idsOf(answer), query).toEqual(before);
+  }
+  await expectLogIntact(service, id);
+});
+
+test('up to 10,000 rows come at once, one more makes a job', async () => {
+  const { id, key } = await service.tenant();
+  const { body } = await service.call({ url: '/api/audit-logs?include=total', key });
+  const fill = 10_000 - body.pagination.total.value;
+  await recordAll(service, key, poolEvents(fill, service.clock.now, 30));
+  const atOnce = await post(key, csv);
+  expect(atOnce.status).toBe(200);
+  expect(idsOf(atOnce)).toHaveLength(10_000);
+  // Request and outcome of that export are rows themselves, so the next one has 10,002.
+  const filters = { resource: '!export' };
+  expect(idsOf(await post(key, { ...csv, filters }))).toHaveLength(10_000);
+  await recordAll(service, key, [eventOf()]);
+  const job = await post(key, { ...csv, filters });
+  expect(job.status).toBe(202);
+  expect(job.headers.location).toBe(`${url}/${job.body.id}`);
+  expect(job.body).toMatchObject({ mode: 'job', status: 'queued', rowsDone: 0, rowsTotal: null });
+  await expectLogIntact(service, id);
+}, 60_000);
+
+test('who prefers a job gets one at any size', async () => {
+  const { key } = await service.tenant();
+  const answer = await post(key, csv, { prefer: 'wait=5, respond-async' });
+  expect(answer.status).toBe(202);
+  expect(answer.headers['preference-applied']).toBe('respond-async');
+  expect(answer.body).toMatchObject({ status: 'queued', filters: {}, format: 'csv', rowsTotal: 2 });
+});
+
+test('an export is recorded with who, what and how much, and again with what came out', async () => {
+  const { id, key } = await service.tenant();
+  await recordAll(service, key, [eventOf(), eventOf({ action: 'delete' })]);
+  const filters = { action: ['delete', '!create'] };
+  const answer = await post(key, { ...csv, filters, columns: ['id', 'sequence'] });
+  const [requested, ended, ...more] = await records(key);
+  expect(more).toEqual([]);
+  expect(requested).toMatchObject({
+    action: 'access',
+    category: 'data_access',
+    actor: { role: 'api_key', email: null },
+    recordedBy: { kind: 'service' },
+    after: { filters, mode: 'stream', format: 'csv', columns: ['id', 'sequence'], rows: 1 },
+  });
+  expect(uuidFromTypeId('exp_', requested.after.exportId)).toBe(requested.resource.id);
+  expect(ended).toMatchObject({ action: 'export', actor: { id: requested.actor.id } });
+  expect(ended.resource.id).toBe(requested.resource.id);
+  expect(ended.after).toMatchObject({
+    outcome: 'ready',
+    rows: 1,
+    bytes: Buffer.byteLength(answer.text),
+    sha256: createHash('sha256').update(answer.text).digest('hex'),
+  });
+  await expectLogIntact(service, id);
+});
+
+test('the file has the standard columns, or those asked for in their order', async () => {
+  const { key } = await service.tenant();
+  await recordAll(service, key, [eventOf({ reason: '=1+1; "x",\r\n😀 שלום' })]);
+  const standard = await post(key, { ...csv, filters: { action: 'update' } });
+  const [header = [], row = []] = parse(standard.text);
+  expect(header.join()).toBe(
+    'id,timestamp,tenantId,actor.id,actor.email,actor.role,actor.ip,actor.userAgent,action,resource.type,' +
+      'resource.id,resource.name,diff,crossTenant,reason,category,sequence',
+  );
+  expect(row[14]).toBe('\'=1+1; "x",\r\n😀 שלום');
+  expect(String(standard.headers['content-type'])).toMatch(/^text\/csv; charset=utf-8/);
+  const columns = ['sequence', 'recordedBy', 'after', 'id'];
+  const own = await post(key, { ...csv, columns, filters: { action: 'update' } });
+  expect(own.text.split('\r\n')[0]).toBe(columns.join());
+});
+
+test('the name of the file tells tenant, range and time', async () => {
+  const { id, key } = await service.tenant();
+  const name = 'Äcme / Corp';
+  await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body: { name } });
+  const filters = { from: '2026-01-01', to: '2026-02-01T10:30:00Z' };
+  const answer = await post(key, { ...csv, filters });
+  const time = new Date(service.clock.now).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  expect(answer.headers['content-disposition']).toBe(
+    `attachment; filename="acme-corp_audit-log_2026-01-01_20260201T103000Z_exported-${time}.csv"`,
+  );
+  expect(answer.text.split('\r\n')).toHaveLength(2); // nothing but the header
+});
+
+test('ndjson holds every event as the single read shows it, states included', async () => {
+  const { key } = await service.tenant();
+  const states = { before: { a: 1, b: { c: [1, 'x'] } }, after: { a: 2, b: { c: [] } } };
+  await recordAll(service, key, [eventOf({ ...states, diff: undefined }), eventOf()]);
+  const answer = await post(key, { filters: { action: 'update' }, format: 'ndjson' });
+  expect(String(answer.headers['content-type'])).toMatch(/^application\/x-ndjson/);
+  const lines = answer.text.trimEnd().split('\n');
+  expect(lines).toHaveLength(2);
+  for (const line of lines) {
+    const { id } = JSON.parse(line);
+    expect(line).toBe((await service.call({ url: `/api/audit-logs/${id}`, key })).text);
+  }
+});
+
+test('everything wrong with an export is said at once, and nothing is begun', async () => {
+  const { key } = await service.tenant();
+  const answer = await post(key, {
+    filters: { acton: 'create', user: [], from: '2026-02-01', to: '2026-01-01' },
+    format: 'xlsx',
+    columns: ['id', 'nothing', 'id'],
+    rows: 3,
+  });
+  expect(answer.status).toBe(422);
+  const problems = answer.body.errors.map(({ path, code }: { path: string; code: string }) => [
+    path,
+    code,
+  ]);
+  expect(problems).toEqual(
+    expect.arrayContaining([
+      ['/rows', 'unknown_field'],
+      ['/filters/acton', 'unknown_field'],
+      ['/filters/user', 'too_few'],
+      ['/filters/to', 'invalid_value'],
+      ['/format', 'invalid_value'],
+      ['/columns/1', 'unknown_column'],
+      ['/columns/2', 'duplicate'],
+    ]),
+  );
+  const others = [{}, [], null, { format: 'csv' }, { filters: null, format: 'csv' }, 'csv'];
+  for (const body of others) expect((await post(key, body)).body.code).toBe('validation_failed');
+  const columns = { filters: {}, format: 'ndjson', columns: ['id'] };
+  expect((await post(key, columns)).body.errors[0].path).toBe('/columns');
+  expect(await records(key)).toEqual([]);
+  expect((await service.call({ url, key })).body.data).toEqual([]);
+});
+
+test('exports need their scope, and show nothing of other tenants', async () => {
+  const mine = await service.tenant();
+  const theirs = await service.tenant();
+  const { body } = await post(theirs.key, csv, { prefer: 'respond-async' });
+  const scopes = ['events:read', 'events:write'];
+  const keys = `/api/tenants/${mine.id}/api-keys`;
+  const reader = await service.call({ method: 'POST', url: keys, body: { name: 'r', scopes } });
+  for (const path of [`${url}/${body.id}`, `${url}/${body.id}/download`, url]) {
+    expect((await service.call({ url: path, key: null })).status).toBe(401);
+    expect((await service.call({ url: path, key: reader.body.key })).status).toBe(403);
+  }
+  expect((await post(reader.body.key, csv)).status).toBe(403);
+  for (const method of ['GET', 'DELETE'] as const) {
+    const answer = await service.call({ method, url: `${url}/${body.id}`, key: mine.key });
+    const missing = await service.call({
+      method,
+      url: `${url}/exp_${'0'.repeat(26)}`,
+      key: mine.key,
+    });
+    expect([answer.status, answer.body.detail]).toEqual([404, missing.body.detail]);
+  }
+  const download = await service.call({ url: `${url}/${body.id}/download`, key: mine.key });
+  expect(download.status).toBe(404);
+  expect((await service.call({ url, key: mine.key })).body.data).toEqual([]);
+  const { body: still } = await service.call({ url: `${url}/${body.id}`, key: theirs.key });
+  expect(still.status).toBe('queued');
+});
+
+test('an operator exports with a reason, which the tenant reads', async () => {
+  const { id, key } = await service.tenant();
+  const create = (headers: Record<string, string>) =>
+    service.call({ method: 'POST', url, body: csv, headers });
+  expect((await create({})).status).toBe(400);
+  expect((await create({ 'x-tenant-id': id })).status).toBe(403);
+  const who = { 'x-access-reason': 'Ticket%2042', 'x-operator-email': 'ops@example.com' };
+  expect((await create({ 'x-tenant-id': randomUUID(), ...who })).status).toBe(404);
+  expect((await create({ 'x-tenant-id': id, ...who })).status).toBe(200);
+  const [requested, ended] = await records(key);
+  for (const record of [requested, ended]) {
+    expect(record).toMatchObject({
+      actor: { role: 'superadmin', email: 'ops@example.com' },
+      crossTenant: true,
+      reason: 'Ticket 42',
+    });
+  }
+  await expectLogIntact(service, id);
+});
+
+test('exports are listed newest first, page by page', async () => {
+  const { key } = await service.tenant();
+  const made: string[] = [];
+  for (let n = 0; n < 5; n++) {
+    service.clock.now += 1_000;
+    made.unshift((await post(key, csv, { prefer: 'respond-async' })).body.id);
+  }
+  const first = await service.call({ url: `${url}?limit=3`, key });
+  const rest = await service.call({
+    url: `${url}?limit=3&cursor=${first.body.pagination.nextCursor}`,
+    key,
+  });
+  const seen = [...first.body.data, ...rest.body.data].map(({ id }: { id: string }) => id);
+  expect(seen).toEqual(made);
+  expect(rest.body.pagination.hasMore).toBe(false);
+  expect((await service.call({ url: `${url}?limt=3`, key })).body.code).toBe('unknown_parameter');
+});

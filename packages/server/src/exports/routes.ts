@@ -1,0 +1,138 @@
+import { Readable } from 'node:stream';
+import { typeId, uuidFromTypeId } from '@indelible/protocol';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readTenant, write } from '../db.ts';
+import { judgedByHandler } from '../http.ts';
+import type { Jobs } from '../jobs.ts';
+import { pageOf, readPage } from '../keyset-page.ts';
+import { newestFirst } from '../newest-first.ts';
+import { actorOf } from '../own-event.ts';
+import { AppError } from '../problem.ts';
+import { type RecordAccess, readAsTenant, type TenantAccess } from '../tenant-access.ts';
+import { getTenant } from '../tenants/store.ts';
+import { createExport } from './create-export.ts';
+import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
+import { fileName, mediaTypes } from './export-file.ts';
+import { readExportInput, storedFilter } from './export-input.ts';
+import { cancelSchema, createSchema, getSchema, listSchema } from './schemas.ts';
+import { shownExport } from './shown-export.ts';
+import { type ExportRow, endExport, getExport, listExports } from './store.ts';
+import { type StreamDeps, streamExport, withFirst } from './stream-export.ts';
+
+export interface ExportDeps extends StreamDeps {
+  jobs: Jobs;
+  recordAccess: RecordAccess;
+}
+
+const config = { scope: 'exports:write' as const };
+export const exportsPath = '/api/audit-logs/exports';
+const chunkBytes = 256 * 1024;
+
+/** Exports: made at once or by workers, looked at, cancelled. */
+export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
+  const { now } = deps;
+  const judged = { ...judgedByHandler, config };
+
+  app.post(exportsPath, { ...judged, schema: createSchema }, async (request, reply) => {
+    const input = readExportInput(request.body);
+    const wantsJob = prefersAsync(request.headers.prefer);
+    const row = await readAsTenant(request, deps.recordAccess, (access) =>
+      createExport(request, deps, access, input, wantsJob),
+    );
+    if (row.mode === 'stream') return sendFile(request, reply, deps, row);
+    deps.jobs.wake('export');
+    if (wantsJob) reply.header('preference-applied', 'respond-async');
+    const location = `${exportsPath}/${typeId(exportIdPrefix, row.id)}`;
+    return reply.code(202).header('location', location).send(shownExport(row, now()));
+  });
+
+  app.get(exportsPath, { ...judged, schema: listSchema }, async (request) => {
+    const { limit, from } = newestFirst(readPage(request.url));
+    return readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
+      const found = await readTenant(deps.db, tenantId, (tx) => listExports(tx, from, limit + 1));
+      const { rows, pagination } = pageOf(found, limit);
+      return { data: rows.map((row) => shownExport(row, now())), pagination };
+    });
+  });
+
+  app.get(`${exportsPath}/:id`, { config, schema: getSchema }, (request) =>
+    readAsTenant(request, deps.recordAccess, async ({ tenantId }) =>
+      shownExport(await requireExport(request, deps, tenantId), now()),
+    ),
+  );
+
+  app.delete(`${exportsPath}/:id`, { config, schema: cancelSchema }, (request) =>
+    readAsTenant(request, deps.recordAccess, async (access) =>
+      shownExport(await cancel(request, deps, access), now()),
+    ),
+  );
+}
+
+/** RFC 7240: preferences are separated by commas, and may carry parameters. */
+function prefersAsync(header: string | string[] | undefined): boolean {
+  const preferences = [header ?? []].flat().join(',').split(',');
+  return preferences.some((each) => /^respond-async\s*(;.*)?$/i.test(each.trim()));
+}
+
+async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ExportDeps,
+  row: ExportRow,
+) {
+  const { ip, userAgent } = actorOf(request);
+  const chunks = await withFirst(streamExport(deps, row, { ip, userAgent }));
+  const name = await fileNameOf(deps, row);
+  return reply
+    .type(mediaTypes[row.format])
+    .header('content-disposition', `attachment; filename="${name}"`)
+    .send(Readable.from(chunks, { objectMode: false, highWaterMark: chunkBytes }));
+}
+
+/** What the file is called where it is saved. */
+export async function fileNameOf({ db }: Pick<ExportDeps, 'db'>, row: ExportRow): Promise<string> {
+  const tenant = await readTenant(db, row.tenantId, getTenant);
+  return fileName(tenant?.name ?? '', storedFilter(row.filters), row.format, row.createdAtMs);
+}
+
+/** The export a request names; throws `not_found`, for another tenant's too. */
+export async function requireExport(
+  request: FastifyRequest,
+  { db }: Pick<ExportDeps, 'db'>,
+  tenantId: string,
+): Promise<ExportRow> {
+  const id = uuidFromTypeId(exportIdPrefix, (request.params as { id: string }).id);
+  const row = id && (await readTenant(db, tenantId, (tx) => getExport(tx, id)));
+  if (row) return row;
+  throw new AppError('not_found', 'there is no such export');
+}
+
+/** Who does something with an export, as its record names them. */
+export function whoOf(request: FastifyRequest, { operator }: TenantAccess) {
+  const actor = actorOf(request);
+  if (!operator) return { actor, reason: null };
+  const { email, reason } = operator;
+  return { actor: { ...actor, email, role: 'superadmin' }, reason };
+}
+
+/** Cancelled twice is cancelled; throws `conflict` for what has ended otherwise. */
+async function cancel(
+  request: FastifyRequest,
+  deps: ExportDeps,
+  access: TenantAccess,
+): Promise<ExportRow> {
+  const row = await requireExport(request, deps, access.tenantId);
+  if (row.status === 'cancelled') return row;
+  const { db, now, jobs, recordOwn } = deps;
+  return write(db, async (tx) => {
+    const end = { status: 'cancelled', failure: null } as const;
+    const cancelled = row.mode === 'job' ? await endExport(tx, row, end, now()) : null;
+    if (!cancelled) {
+      throw new AppError('conflict', 'the export has ended, or is being sent: nothing to cancel');
+    }
+    await jobs.cancel(tx, 'export', row.id);
+    const event = byAnotherEvent('cancel', cancelled, whoOf(request, access));
+    await recordOwn(tx, row.tenantId, event);
+    return cancelled;
+  });
+}

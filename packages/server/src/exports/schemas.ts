@@ -1,0 +1,147 @@
+import { csvColumns, csvFurtherColumns } from '@indelible/protocol';
+import { Type } from 'typebox';
+import { nullable, strict, time, uuid } from '../field-schemas.ts';
+import { PageQuery, Pagination } from '../keyset-page.ts';
+import { operatorHeaders } from '../operator-headers.ts';
+
+const member = (description: string) => ({ description });
+
+/* The body is judged by `readExportInput`, which names every problem at once. */
+const ExportInput = Type.Unsafe<object>({
+  type: 'object',
+  title: 'ExportInput',
+  required: ['filters', 'format'],
+  additionalProperties: false,
+  properties: {
+    filters: {
+      type: 'object',
+      description:
+        "The list's filters in camelCase, each a value or an array of up to 20; a leading `!` excludes. `{}` is every event.",
+      properties: {
+        from: member('First moment, ISO 8601.'),
+        to: member('First moment that is out again.'),
+        user: member('Actor ids, or e-mail addresses in any case.'),
+        action: member('Actions.'),
+        resource: member('Resource types.'),
+        resourceId: member('Resource ids.'),
+        crossTenant: member('`true` or `false`.'),
+        category: member('Categories.'),
+      },
+    },
+    format: { type: 'string', enum: ['csv', 'ndjson'] },
+    columns: {
+      type: 'array',
+      items: { type: 'string', enum: [...csvColumns, ...csvFurtherColumns] },
+      description: `Of CSV, in this order; the first ${csvColumns.length} unless told otherwise.`,
+    },
+  },
+});
+
+const count = (description: string) =>
+  Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, description });
+const moment = (description: string) => nullable({ format: 'date-time', description });
+
+const ExportJob = Type.Object(
+  {
+    id: Type.String({ pattern: '^exp_[0-9a-z]{26}$' }),
+    mode: Type.Enum(['stream', 'job'], {
+      description: '`stream`: sent with the answer, and not kept.',
+    }),
+    status: Type.Enum(['queued', 'running', 'ready', 'failed', 'expired', 'cancelled']),
+    format: Type.Enum(['csv', 'ndjson']),
+    columns: Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: { type: 'string' } }),
+    filters: Type.Record(
+      Type.String(),
+      Type.Unsafe<string | string[]>({ type: ['string', 'array'], items: { type: 'string' } }),
+    ),
+    rowsDone: Type.Integer({ minimum: 0 }),
+    rowsTotal: count('Null until it is known.'),
+    bytes: count('Size of the file.'),
+    sha256: nullable({ pattern: '^[0-9a-f]{64}$', description: 'Of the whole file.' }),
+    createdAt: time('When it was asked for.'),
+    finishedAt: moment('When it came to its end, whichever.'),
+    expiresAt: moment('Until when the file is kept.'),
+    requestedBy: Type.Object({ id: uuid('Who asked for it.'), email: nullable({}) }, strict),
+    error: nullable({ description: 'Why it failed, for people.' }),
+    notified: Type.Array(Type.String(), { description: 'Who was told by e-mail.' }),
+    notice: nullable({ description: 'Why nobody was told, if so.' }),
+  },
+  { ...strict, title: 'ExportJob' },
+);
+
+const tags = ['Exports'];
+const file = (description: string) => ({
+  description,
+  content: {
+    'text/csv': { schema: Type.String() },
+    'application/x-ndjson': { schema: Type.String() },
+  },
+});
+const params = Type.Object({ id: Type.String() });
+
+export const createSchema = {
+  tags,
+  summary: 'Export events',
+  description:
+    'The events that match, in the order of the list, complete, as recorded before the export itself, which ' +
+    'is recorded first. Up to 10,000 rows are sent with the answer. More of them, or `Prefer: respond-async`, ' +
+    'make a job: poll `Location`, or wait for the e-mail.',
+  headers: Type.Object({
+    ...operatorHeaders.properties,
+    prefer: Type.Optional(Type.String({ description: '`respond-async` makes a job in any case.' })),
+  }),
+  body: ExportInput,
+  response: { 200: file('The file.'), 202: ExportJob },
+};
+
+export const getSchema = {
+  tags,
+  summary: 'An export and how far it has come',
+  params,
+  headers: operatorHeaders,
+  response: { 200: ExportJob },
+};
+
+export const cancelSchema = {
+  tags,
+  summary: 'Cancel an export that has not ended',
+  params,
+  headers: operatorHeaders,
+  response: { 200: ExportJob },
+};
+
+export const listSchema = {
+  tags,
+  summary: 'Exports, newest first',
+  querystring: PageQuery,
+  headers: operatorHeaders,
+  response: { 200: Type.Object({ data: Type.Array(ExportJob), pagination: Pagination }, strict) },
+};
+
+export const downloadSchema = {
+  tags,
+  summary: 'Download the file of an export',
+  description:
+    'Records the download and redirects to a link that opens the file without a credential for 5 minutes, ' +
+    'also in ranges. The file is kept for 7 days, then the answer is `410`.',
+  params,
+  headers: operatorHeaders,
+  response: { 302: { description: 'The link, in `Location`.' } },
+};
+
+export const fileSchema = {
+  tags,
+  summary: 'The file behind a download link',
+  params,
+  querystring: Type.Object({
+    tenant: Type.String(),
+    until: Type.String(),
+    signature: Type.String(),
+  }),
+  headers: Type.Object({
+    range: Type.Optional(Type.String({ description: 'One range of bytes.' })),
+    'if-range': Type.Optional(Type.String({ description: 'The `ETag` a part was taken of.' })),
+  }),
+  security: [],
+  response: { 200: file('The file.'), 206: file('A part of the file.') },
+};

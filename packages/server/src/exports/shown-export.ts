@@ -1,0 +1,41 @@
+import { formatTimestamp, typeId } from '@indelible/protocol';
+import { exportIdPrefix } from './export-event.ts';
+import type { ExportRow, ExportStatus, Failure } from './store.ts';
+
+const errors: Record<Failure, string> = {
+  storage: 'the file could not be written to the object store, also when it was tried again',
+  interrupted: 'it was interrupted each time it was tried',
+  unexpected: 'an unexpected fault stopped it',
+  aborted: 'the connection was closed before the file was complete',
+};
+
+/** An export as the API shows it at this moment. */
+export function shownExport(row: ExportRow, nowMs: number) {
+  const { requestedById, requestedByEmail, sha256, finishedAtMs, expiresAtMs } = row;
+  const status = statusAt(row, nowMs);
+  const time = (ms: number | null) => (ms === null ? null : formatTimestamp(ms));
+  return {
+    id: typeId(exportIdPrefix, row.id),
+    mode: row.mode,
+    status,
+    format: row.format,
+    columns: row.columns,
+    filters: JSON.parse(row.filters),
+    rowsDone: row.rowsDone,
+    rowsTotal: row.rowsTotal,
+    bytes: row.bytes,
+    sha256: sha256 && Buffer.from(sha256).toString('hex'),
+    createdAt: formatTimestamp(row.createdAtMs),
+    finishedAt: time(finishedAtMs),
+    expiresAt: time(expiresAtMs),
+    requestedBy: { id: requestedById, email: requestedByEmail },
+    error: status === 'failed' && row.failure ? errors[row.failure] : null,
+    notified: row.notified ?? [],
+    notice: row.notice,
+  };
+}
+
+/** A file whose time has passed is gone at once, whether it was removed yet or not. */
+export function statusAt({ status, expiresAtMs }: ExportRow, nowMs: number): ExportStatus {
+  return status === 'ready' && expiresAtMs !== null && expiresAtMs <= nowMs ? 'expired' : status;
+}

@@ -1,0 +1,260 @@
+import type { TenantTx, WriterTx } from '../db.ts';
+
+export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
+
+/** What kept an export from its end; `aborted`: whoever it was sent to hung up. */
+export type Failure = 'storage' | 'interrupted' | 'unexpected' | 'aborted';
+
+/** What is exported, for whom, and how; never changes. */
+export interface ExportRequest {
+  tenantId: string;
+  id: string;
+  /** Sent with the answer, or made by a worker and kept. */
+  mode: 'stream' | 'job';
+  format: 'csv' | 'ndjson';
+  /** Of CSV; null = the standard ones. */
+  columns: string[] | null;
+  /** JSON text, see `filterText`. */
+  filters: string;
+  /** The oldest id the plan showed when it was asked for. */
+  oldestId: string;
+  /** Matches when it was asked for; null = more than are counted. */
+  rowsTotal: number | null;
+  createdAtMs: number;
+  requestedById: string;
+  requestedByEmail: string | null;
+  requestedByRole: string;
+  /** An operator's declared one. */
+  accessReason: string | null;
+  /** Who is told how it ended; null = the tenant's addresses. */
+  mailTo: string | null;
+}
+
+export interface ExportRow extends ExportRequest {
+  /** Sequence of the export's own record: only what was recorded before it is in the file. */
+  beforeSequence: number;
+  status: ExportStatus;
+  /** Counts those who made, or make, the file. */
+  attempt: number;
+  rowsDone: number;
+  bytes: number | null;
+  sha256: Uint8Array | null;
+  failure: Failure | null;
+  finishedAtMs: number | null;
+  expiresAtMs: number | null;
+  /** Who was told by mail; null = nobody was tried to be told yet. */
+  notified: string[] | null;
+  notice: string | null;
+}
+
+export type ExportKey = Pick<ExportRow, 'tenantId' | 'id'>;
+export type ExportAttempt = ExportKey & Pick<ExportRow, 'attempt'>;
+
+const columns = `tenant_id AS "tenantId", id, mode, status, format, columns, filters,
+  before_sequence AS "beforeSequence", oldest_id AS "oldestId", created_at AS "createdAtMs",
+  requested_by_id AS "requestedById", requested_by_email AS "requestedByEmail",
+  requested_by_role AS "requestedByRole", access_reason AS "accessReason", mail_to AS "mailTo", attempt, rows_done AS "rowsDone",
+  rows_total AS "rowsTotal", bytes, sha256, failure, finished_at AS "finishedAtMs",
+  expires_at AS "expiresAtMs", notified, notice`;
+
+/**
+ * Begins an export behind its own record, which must be the last event of this transaction: its
+ * sequence becomes the bound, and is returned with the row.
+ */
+export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<ExportRow> {
+  const { rows } = await tx.query<ExportRow>({
+    name: 'insert-export',
+    text: `INSERT INTO exports (tenant_id, id, mode, status, format, columns, filters, oldest_id, rows_total,
+        created_at, requested_by_id, requested_by_email, requested_by_role, access_reason, mail_to,
+        before_sequence)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+        (SELECT size - 1 FROM log_heads WHERE tenant_id = $1))
+      RETURNING ${columns}`,
+    values: [
+      ...[e.tenantId, e.id, e.mode, e.mode === 'job' ? 'queued' : 'running', e.format, e.columns],
+      ...[e.filters, e.oldestId, e.rowsTotal, new Date(e.createdAtMs)],
+      ...[e.requestedById, e.requestedByEmail, e.requestedByRole, e.accessReason],
+      e.mailTo,
+    ],
+  });
+  const [row] = rows;
+  if (!row) throw new Error('an export was not inserted');
+  return row;
+}
+
+/** How many jobs of the tenant have not ended: the next one queues behind as many of others. */
+export async function countUnfinished(tx: WriterTx, tenantId: string): Promise<number> {
+  const { rows } = await tx.query<{ count: number }>({
+    name: 'count-unfinished-exports',
+    text: `SELECT count(*) AS count FROM exports
+      WHERE tenant_id = $1 AND status IN ('queued', 'running') AND mode = 'job'`,
+    values: [tenantId],
+  });
+  return rows[0]?.count ?? 0;
+}
+
+export async function getExport(tx: TenantTx, id: string): Promise<ExportRow | null> {
+  const { rows } = await tx.query<ExportRow>({
+    name: 'get-export',
+    text: `SELECT ${columns} FROM exports WHERE tenant_id = $1 AND id = $2`,
+    values: [tx.tenantId, id],
+  });
+  return rows[0] ?? null;
+}
+
+/** Newest first, from this id on. */
+export async function listExports(tx: TenantTx, from: string, count: number): Promise<ExportRow[]> {
+  const { rows } = await tx.query<ExportRow>({
+    name: 'list-exports',
+    text: `SELECT ${columns} FROM exports WHERE tenant_id = $1 AND id <= $2 ORDER BY id DESC LIMIT $3`,
+    values: [tx.tenantId, from, count],
+  });
+  return rows;
+}
+
+/** An attempt begins; null when there is nothing left to do, as when it was cancelled. */
+export async function beginExport(tx: WriterTx, key: ExportKey): Promise<ExportRow | null> {
+  const { rows } = await tx.query<ExportRow>({
+    name: 'begin-export',
+    // Stored from now on, because the object is written before this row hears of it.
+    text: `UPDATE exports SET status = 'running', attempt = attempt + 1, rows_done = 0, failure = NULL,
+        stored = true
+      WHERE tenant_id = $1 AND id = $2 AND mode = 'job' AND status IN ('queued', 'running')
+      RETURNING ${columns}`,
+    values: [key.tenantId, key.id],
+  });
+  return rows[0] ?? null;
+}
+
+/** How far this attempt has come; false when it is not to go on: cancelled, or another one has begun. */
+export async function progressExport(
+  tx: WriterTx,
+  key: ExportAttempt,
+  rowsDone: number,
+  rowsTotal: number | null,
+): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'progress-export',
+    text: `UPDATE exports SET rows_done = $3, rows_total = coalesce(rows_total, $4)
+      WHERE tenant_id = $1 AND id = $2 AND attempt = $5 AND status = 'running'`,
+    values: [key.tenantId, key.id, rowsDone, rowsTotal, key.attempt],
+  });
+  return rowCount === 1;
+}
+
+/** This attempt has failed and there will be another one. */
+export async function requeueExport(
+  tx: WriterTx,
+  key: ExportAttempt,
+  failure: Failure,
+): Promise<void> {
+  await tx.query({
+    name: 'requeue-export',
+    text: `UPDATE exports SET status = 'queued', failure = $3
+      WHERE tenant_id = $1 AND id = $2 AND attempt = $4 AND status = 'running'`,
+    values: [key.tenantId, key.id, failure, key.attempt],
+  });
+}
+
+export interface FinishedFile {
+  rows: number;
+  bytes: number;
+  sha256: Uint8Array;
+}
+
+/** The file is whole; null when the export has ended otherwise meanwhile. */
+export async function finishExport(
+  tx: WriterTx,
+  key: ExportKey,
+  file: FinishedFile,
+  finishedAtMs: number,
+  expiresAtMs: number | null,
+): Promise<ExportRow | null> {
+  const { rows } = await tx.query<ExportRow>({
+    name: 'finish-export',
+    text: `UPDATE exports SET status = 'ready', rows_done = $3, rows_total = $3, bytes = $4, sha256 = $5,
+        finished_at = $6, expires_at = $7, failure = NULL
+      WHERE tenant_id = $1 AND id = $2 AND status = 'running' RETURNING ${columns}`,
+    values: [
+      ...[key.tenantId, key.id, file.rows, file.bytes, file.sha256, new Date(finishedAtMs)],
+      expiresAtMs === null ? null : new Date(expiresAtMs),
+    ],
+  });
+  return rows[0] ?? null;
+}
+
+/** Ends an export without a file; null when it has ended already. A failure known before stays. */
+export async function endExport(
+  tx: WriterTx,
+  key: ExportKey,
+  end: { status: 'failed'; failure: Failure } | { status: 'cancelled'; failure: null },
+  finishedAtMs: number,
+): Promise<ExportRow | null> {
+  const { rows } = await tx.query<ExportRow>({
+    name: 'end-export',
+    text: `UPDATE exports SET status = $3, failure = coalesce(failure, $4), finished_at = $5
+      WHERE tenant_id = $1 AND id = $2 AND status IN ('queued', 'running') RETURNING ${columns}`,
+    values: [key.tenantId, key.id, end.status, end.failure, new Date(finishedAtMs)],
+  });
+  return rows[0] ?? null;
+}
+
+export async function setNotified(
+  tx: WriterTx,
+  key: ExportKey,
+  notified: readonly string[],
+  notice: string | null,
+): Promise<void> {
+  await tx.query({
+    name: 'set-export-notified',
+    text: 'UPDATE exports SET notified = $3, notice = $4 WHERE tenant_id = $1 AND id = $2',
+    values: [key.tenantId, key.id, notified, notice],
+  });
+}
+
+/**
+ * Ends the time of files that have had theirs, and names every object that is to go: theirs, and what
+ * failed and cancelled exports may have left. Spans tenants.
+ */
+export async function expireExports(
+  tx: WriterTx,
+  nowMs: number,
+  leftBeforeMs: number,
+  max: number,
+): Promise<(ExportKey & Pick<ExportRow, 'format'>)[]> {
+  const { rows } = await tx.query<ExportKey & Pick<ExportRow, 'format'>>({
+    name: 'expire-exports',
+    text: `UPDATE exports e SET status = CASE e.status WHEN 'ready' THEN 'expired' ELSE e.status END
+      FROM (SELECT tenant_id, id FROM exports
+        WHERE stored AND finished_at IS NOT NULL
+          AND CASE WHEN status IN ('failed', 'cancelled') THEN finished_at <= $2 ELSE expires_at <= $1 END
+        ORDER BY finished_at LIMIT $3 FOR UPDATE SKIP LOCKED) due
+      WHERE e.tenant_id = due.tenant_id AND e.id = due.id
+      RETURNING e.tenant_id AS "tenantId", e.id, e.format`,
+    values: [new Date(nowMs), new Date(leftBeforeMs), max],
+  });
+  return rows;
+}
+
+export async function objectRemoved(tx: WriterTx, key: ExportKey): Promise<void> {
+  await tx.query({
+    name: 'export-object-removed',
+    text: 'UPDATE exports SET stored = false WHERE tenant_id = $1 AND id = $2',
+    values: [key.tenantId, key.id],
+  });
+}
+
+/** Exports that were being sent when their process ended. Spans tenants. */
+export async function lostStreams(
+  tx: WriterTx,
+  beforeMs: number,
+  max: number,
+): Promise<ExportKey[]> {
+  const { rows } = await tx.query<ExportKey>({
+    name: 'lost-export-streams',
+    text: `SELECT tenant_id AS "tenantId", id FROM exports
+      WHERE status = 'running' AND mode = 'stream' AND created_at <= $1 LIMIT $2`,
+    values: [new Date(beforeMs), max],
+  });
+  return rows;
+}

@@ -1,0 +1,71 @@
+import { listPartitions, type StoredPartition, tenantsIn } from './partitions.store.ts';
+import type { Piece } from './rows.store.ts';
+import { isDue, type RetentionTerms, removalCutoff } from './schedule.ts';
+import { type Owner, readTerms, type TenantTerms, unsettledTenants } from './terms.store.ts';
+
+/** A partition that is old enough, and those to whom something in it is still owed. */
+export interface KeptPartition {
+  partition: StoredPartition;
+  tenantIds: string[];
+}
+
+/** What may be removed at a moment. */
+export interface Due {
+  /** Partitions in which nothing is owed to anybody. */
+  whole: StoredPartition[];
+  kept: KeptPartition[];
+  /** Events to be removed one by one: of kept partitions, and of classes their tenant has left. */
+  pieces: Piece[];
+}
+
+/** Whether events from before `beforeMs` must be kept; those of a tenant nobody knows always. */
+export function isOwed(terms: RetentionTerms | undefined, beforeMs: number, atMs: number): boolean {
+  const cutoffMs = terms ? removalCutoff(terms, atMs) : null;
+  return cutoffMs === null || cutoffMs < beforeMs;
+}
+
+/** Looks through every partition old enough at `atMs`, and every class that tenants have left. */
+export async function findDue(owner: Owner, atMs: number): Promise<Due> {
+  const due: Due = { whole: [], kept: [], pieces: [] };
+  const pieces = new Map<string, Piece>();
+  const add = (piece: Piece) => {
+    const key = `${piece.tenantId}/${piece.retentionClass}`;
+    if (piece.beforeMs > (pieces.get(key)?.beforeMs ?? 0)) pieces.set(key, piece);
+  };
+  for (const partition of await listPartitions(owner)) {
+    // What is no longer attached is settled either way, however old it is.
+    if (partition.state === 'attached' && !isDue(partition, atMs)) continue;
+    const { owed, free } = await lookInto(owner, partition, atMs);
+    if (owed.length === 0) {
+      due.whole.push(partition);
+      continue;
+    }
+    due.kept.push({ partition, tenantIds: owed });
+    const { retentionClass, toMs } = partition;
+    for (const tenantId of free) add({ tenantId, retentionClass, beforeMs: toMs });
+  }
+  for (const piece of await leftPieces(owner, atMs)) add(piece);
+  return { ...due, pieces: [...pieces.values()] };
+}
+
+async function lookInto(owner: Owner, partition: StoredPartition, atMs: number) {
+  const tenantIds = await tenantsIn(owner, partition);
+  const terms = await readTerms(owner, tenantIds);
+  const isKept = (id: string) => isOwed(terms.get(id), partition.toMs, atMs);
+  return { owed: tenantIds.filter(isKept), free: tenantIds.filter((id) => !isKept(id)) };
+}
+
+/** What a downgrade or a lifted hold has left behind, once the grace is over. */
+async function leftPieces(owner: Owner, atMs: number): Promise<Piece[]> {
+  const tenants = await unsettledTenants(owner);
+  const terms: Map<string, TenantTerms> = await readTerms(
+    owner,
+    tenants.map(({ tenantId }) => tenantId),
+  );
+  return tenants.flatMap(({ tenantId, otherClasses }) => {
+    const own = terms.get(tenantId);
+    const beforeMs = own ? removalCutoff(own, atMs) : null;
+    if (beforeMs === null) return [];
+    return otherClasses.map((retentionClass) => ({ tenantId, retentionClass, beforeMs }));
+  });
+}

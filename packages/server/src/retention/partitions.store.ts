@@ -1,0 +1,94 @@
+import type { WriterTx } from '../db.ts';
+import { type Partition, partitionOf } from './schedule.ts';
+import type { Owner } from './terms.store.ts';
+
+/* Statements of the owner role on whole partitions. Names come from the catalogue and have one form. */
+
+/**
+ * Where a partition is on its way out. `leaving`: a detachment that was interrupted, new statements no
+ * longer see it. `detached`: a table of its own, whose rows nobody sees and nothing adds to.
+ */
+export type PartitionState = 'attached' | 'leaving' | 'detached';
+
+export interface StoredPartition extends Partition {
+  state: PartitionState;
+}
+
+export async function makePartitionsAhead(owner: Owner, nowMs: number): Promise<void> {
+  await owner.query('SELECT make_partitions_ahead($1)', [new Date(nowMs)]);
+}
+
+/** Makes or attaches the partition that holds this moment. */
+export async function placePartition(
+  owner: Owner,
+  retentionClass: number,
+  timeMs: number,
+): Promise<void> {
+  await owner.query('SELECT place_partition($1::smallint, $2)', [retentionClass, new Date(timeMs)]);
+}
+
+/** Every partition there is, and what was one. */
+export async function listPartitions(owner: Owner): Promise<StoredPartition[]> {
+  const { rows } = await owner.query<{ name: string; state: PartitionState }>(
+    `SELECT relname AS name, CASE WHEN inhrelid IS NULL THEN 'detached'
+        WHEN inhdetachpending THEN 'leaving' ELSE 'attached' END AS state
+     FROM pg_class LEFT JOIN pg_inherits ON inhrelid = pg_class.oid
+     WHERE relnamespace = 'indelible'::regnamespace AND relkind = 'r'
+       AND relname LIKE 'audit\\_events\\_%' ORDER BY relname`,
+  );
+  return rows.flatMap(({ name, state }) => {
+    const partition = partitionOf(name);
+    return partition ? [{ ...partition, state }] : [];
+  });
+}
+
+/** Whose events lie in it: one step in the primary key for each tenant. */
+export async function tenantsIn(owner: Owner, { name }: Partition): Promise<string[]> {
+  const { rows } = await owner.query<{ id: string }>(
+    `WITH RECURSIVE found AS (
+       (SELECT tenant_id AS id FROM ${name} ORDER BY tenant_id LIMIT 1)
+       UNION ALL
+       SELECT (SELECT tenant_id FROM ${name} WHERE tenant_id > found.id ORDER BY tenant_id LIMIT 1)
+       FROM found WHERE found.id IS NOT NULL
+     ) SELECT id FROM found WHERE id IS NOT NULL`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** How many events of each tenant lie in it. */
+export async function countByTenant(
+  owner: Owner,
+  { name }: Partition,
+): Promise<Map<string, number>> {
+  const { rows } = await owner.query<{ id: string; count: number }>(
+    `SELECT tenant_id AS id, count(*) AS count FROM ${name} GROUP BY tenant_id`,
+  );
+  return new Map(rows.map(({ id, count }) => [id, count]));
+}
+
+/**
+ * Takes the partition out of sight of new statements, then waits for those that can still see it. When
+ * that takes longer than a lock may (55P03), it stays `leaving`. Not possible in a transaction.
+ */
+export async function detachPartition(owner: Owner, { name }: Partition): Promise<void> {
+  await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
+}
+
+/** Completes a detachment that was interrupted. */
+export async function finishDetachment(owner: Owner, { name }: Partition): Promise<void> {
+  await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} FINALIZE`);
+}
+
+/** Whether it is still detached, and stays so until the transaction ends: nobody attaches it now. */
+export async function holdDetached(tx: WriterTx, { name }: Partition): Promise<boolean> {
+  await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.make_partition'))`);
+  const { rows } = await tx.query<{ detached: boolean }>(
+    `SELECT to_regclass($1) IS NOT NULL AND NOT partition_exists($1) AS detached`,
+    [name],
+  );
+  return rows[0]?.detached === true;
+}
+
+export async function dropPartition(tx: WriterTx, { name }: Partition): Promise<void> {
+  await tx.query(`DROP TABLE ${name}`);
+}

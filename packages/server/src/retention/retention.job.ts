@@ -1,0 +1,84 @@
+import type { OwnerSession } from '../db.ts';
+import { findDue, type KeptPartition } from './due.job.ts';
+import { makePartitionsAhead } from './partitions.store.ts';
+import { planRemovals, type RemovalDeps, type Removed, removeExpired } from './removal.job.ts';
+import { countPiece } from './rows.store.ts';
+import { lookAtClock } from './schedule.ts';
+import { closeClasses, countUnsettled, settleTenants } from './settle.job.ts';
+import { keepSeenTime, readSeenTime, readTerms, takeTurn } from './terms.store.ts';
+
+export interface RetentionDeps extends RemovalDeps {
+  now: () => number;
+}
+
+export interface RetentionRun extends Removed {
+  /** The moment it went by; null while no earlier run has seen the clock. */
+  believedMs: number | null;
+  /** Events moved to the class of their tenant's plan. */
+  moved: number;
+}
+
+/**
+ * One run of the retention job: partitions ahead, tenants settled in one class, and what is owed to
+ * nobody removed. Whatever ends it, the next run goes on from there. Null when another process is at it.
+ */
+export async function runRetention(
+  owner: OwnerSession,
+  deps: RetentionDeps,
+): Promise<RetentionRun | null> {
+  if (!(await takeTurn(owner))) return null;
+  const nowMs = deps.now();
+  await makePartitionsAhead(owner, nowMs);
+  const time = lookAtClock(await readSeenTime(owner), nowMs);
+  await keepSeenTime(owner, time);
+  const moved = await settleTenants(owner, nowMs, deps.stopping);
+  const { believedMs } = time;
+  const removed = believedMs === null ? nothing : await removeExpired(owner, deps, believedMs);
+  await closeClasses(owner);
+  return { believedMs, moved, ...removed };
+}
+
+const nothing: Removed = { tenants: [], dropped: [], waiting: [], kept: [] };
+
+export interface PlannedTenant {
+  tenantId: string;
+  name: string;
+  plan: string;
+  cutoffMs: number;
+  count: number;
+}
+
+/** What a run would do now. */
+export interface RetentionPlan {
+  believedMs: number | null;
+  moving: number;
+  tenants: PlannedTenant[];
+  dropping: string[];
+  kept: KeptPartition[];
+}
+
+/** Changes nothing, and may run beside a run. */
+export async function planRetention(owner: OwnerSession, nowMs: number): Promise<RetentionPlan> {
+  const { believedMs } = lookAtClock(await readSeenTime(owner), nowMs);
+  const moving = await countUnsettled(owner, nowMs);
+  if (believedMs === null) return { believedMs, moving, tenants: [], dropping: [], kept: [] };
+  const { whole, kept, pieces } = await findDue(owner, believedMs);
+  const dropping = whole.map(({ name }) => name);
+  const removals = [...(await planRemovals(owner, whole, pieces)).values()];
+  const terms = await readTerms(
+    owner,
+    removals.map(({ tenantId }) => tenantId),
+  );
+  const tenants: PlannedTenant[] = [];
+  for (const { tenantId, pieces, ...planned } of removals) {
+    let { cutoffMs, count } = planned;
+    for (const piece of pieces) {
+      const found = await countPiece(owner, piece, dropping);
+      count += found;
+      if (found > 0) cutoffMs = Math.max(cutoffMs, piece.beforeMs);
+    }
+    const { name = '', plan = '' } = terms.get(tenantId) ?? {};
+    if (count > 0) tenants.push({ tenantId, name, plan, cutoffMs, count });
+  }
+  return { believedMs, moving, tenants, dropping, kept };
+}

@@ -1,0 +1,90 @@
+import { firstUuidAt } from '@indelible/protocol';
+import type { WriterTx } from '../db.ts';
+import { textArray } from '../pg-arrays.ts';
+import type { Owner } from './terms.store.ts';
+
+/* Statements of the owner role on single tenants' events, a bounded number at a time. */
+
+/** Events of a tenant in one class, from before a moment. */
+export interface Piece {
+  tenantId: string;
+  retentionClass: number;
+  beforeMs: number;
+}
+
+/** Rows that one transaction moves or removes: half a second, in which a plan change may have to wait. */
+export const batchRows = 20_000;
+
+/** How many there are, without those in these partitions. */
+export async function countPiece(
+  owner: Owner,
+  { tenantId, retentionClass, beforeMs }: Piece,
+  except: readonly string[] = [],
+): Promise<number> {
+  const { rows } = await owner.query<{ count: number }>(
+    `SELECT count(*) AS count FROM audit_events WHERE tenant_id = $1 AND retention_class = $2
+       AND id < $3 AND tableoid <> ALL ($4::text[]::regclass[]::oid[])`,
+    [tenantId, retentionClass, firstUuidAt(beforeMs), textArray(except)],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Removes the oldest of them that the log had below `size`; returns how many. */
+export async function removeBatch(
+  tx: WriterTx,
+  { tenantId, retentionClass, beforeMs }: Piece,
+  size: number,
+): Promise<number> {
+  const { rowCount } = await tx.query(
+    `DELETE FROM audit_events WHERE tenant_id = $1 AND retention_class = $2 AND sequence < $4
+       AND id < coalesce((SELECT id FROM audit_events WHERE tenant_id = $1 AND retention_class = $2
+         AND id < $3 AND sequence < $4 ORDER BY id OFFSET ${batchRows} LIMIT 1), $3)`,
+    [tenantId, retentionClass, firstUuidAt(beforeMs), size],
+  );
+  return rowCount ?? 0;
+}
+
+/** Id of the tenant's oldest event of the class at or after `from`, or null. */
+export async function oldestFrom(
+  owner: Owner,
+  tenantId: string,
+  retentionClass: number,
+  from: string,
+): Promise<string | null> {
+  const { rows } = await owner.query<{ id: string }>(
+    `SELECT id FROM audit_events WHERE tenant_id = $1 AND retention_class = $2 AND id >= $3
+     ORDER BY id LIMIT 1`,
+    [tenantId, retentionClass, from],
+  );
+  return rows[0]?.id ?? null;
+}
+
+/** Moves a batch of the tenant's events in `[from, to)` to another class; returns how many. */
+export async function moveBatch(
+  tx: WriterTx,
+  move: { tenantId: string; retentionClass: number; from: string; to: string; target: number },
+): Promise<number> {
+  const { tenantId, retentionClass, from, to, target } = move;
+  const { rowCount } = await tx.query(
+    `UPDATE audit_events SET retention_class = $5 WHERE tenant_id = $1 AND retention_class = $2
+       AND id >= $3 AND id < coalesce((SELECT id FROM audit_events WHERE tenant_id = $1
+         AND retention_class = $2 AND id >= $3 AND id < $4 ORDER BY id OFFSET ${batchRows} LIMIT 1), $4)`,
+    [tenantId, retentionClass, from, to, target],
+  );
+  return rowCount ?? 0;
+}
+
+/** How many events of the tenant the class has at or after `from`. */
+export async function countFrom(
+  owner: Owner,
+  tenantId: string,
+  retentionClass: number,
+  from: string,
+): Promise<number> {
+  const { rows } = await owner.query<{ count: number }>(
+    `SELECT count(*) AS count FROM audit_events
+     WHERE tenant_id = $1 AND retention_class = $2 AND id >= $3`,
+    [tenantId, retentionClass, from],
+  );
+  return rows[0]?.count ?? 0;
+}

@@ -1,0 +1,105 @@
+import { firstUuidAt, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
+import type { OwnerSession } from '../db.ts';
+import { listPartitions, placePartition } from './partitions.store.ts';
+import { countFrom, moveBatch, oldestFrom } from './rows.store.ts';
+import { endOfPartition, heldClass } from './schedule.ts';
+import {
+  leaveClasses,
+  lockTerms,
+  type Owner,
+  type UnsettledTenant,
+  unsettledTenants,
+} from './terms.store.ts';
+
+const anyUuid = firstUuidAt(0);
+
+/**
+ * Moves the events of every tenant whose plan or hold has changed into the class of its new events,
+ * batch by batch: each is in one class or the other, so that no reader misses one or sees it twice.
+ * What the plan hides stays where it is until it may be removed. Returns how many events were moved.
+ */
+export async function settleTenants(
+  owner: OwnerSession,
+  nowMs: number,
+  stopping?: AbortSignal,
+): Promise<number> {
+  let moved = 0;
+  for (const tenant of await unsettledTenants(owner)) {
+    for (const retentionClass of tenant.otherClasses) {
+      moved += await moveClass(owner, tenant, retentionClass, nowMs, stopping);
+    }
+  }
+  return moved;
+}
+
+async function moveClass(
+  owner: OwnerSession,
+  tenant: UnsettledTenant,
+  retentionClass: number,
+  nowMs: number,
+  stopping?: AbortSignal,
+): Promise<number> {
+  const { tenantId, retentionClass: target } = tenant;
+  let from = firstToMove(tenant, nowMs);
+  for (let moved = 0; ; ) {
+    stopping?.throwIfAborted();
+    const oldest = await oldestFrom(owner, tenantId, retentionClass, from);
+    if (oldest === null) return moved;
+    const timeMs = uuidTimeMs(oldest);
+    // On its own: recording makes partitions too, and must not wait for the batch.
+    await placePartition(owner, target, timeMs);
+    const to = firstUuidAt(endOfPartition(target, timeMs));
+    const move = { tenantId, retentionClass, from: oldest, to, target };
+    const count = await owner.transaction(async (tx) => {
+      // The plan stays as it is while they move: nothing may be moved to a class the tenant has left.
+      await lockTerms(tx, tenantId);
+      const [current] = await unsettledTenants(tx, tenantId);
+      return current?.retentionClass === target ? moveBatch(tx, move) : 0;
+    });
+    if (count === 0) return moved; // the plan has changed again: the next run goes on
+    moved += count;
+    from = oldest;
+  }
+}
+
+/** Older ones are hidden by the plan; a hold hides nothing. */
+function firstToMove({ retentionClass, plan }: UnsettledTenant, nowMs: number): string {
+  return retentionClass === heldClass ? anyUuid : firstUuidAt(retentionCutoff(plan, nowMs));
+}
+
+/** Forgets classes that no event of a tenant lies in any more: its lists then read one class alone. */
+export async function closeClasses(owner: OwnerSession): Promise<void> {
+  const partitions = await listPartitions(owner);
+  // What is not attached may come back, with events of any tenant.
+  const unsure = new Set(
+    partitions.filter(({ state }) => state !== 'attached').map((each) => each.retentionClass),
+  );
+  for (const { tenantId } of await unsettledTenants(owner)) {
+    await owner.transaction(async (tx) => {
+      await lockTerms(tx, tenantId);
+      const [tenant] = await unsettledTenants(tx, tenantId);
+      const sure = tenant?.otherClasses.filter((each) => !unsure.has(each)) ?? [];
+      const empty = await withoutEvents(tx, tenantId, sure);
+      if (empty.length > 0) await leaveClasses(tx, tenantId, empty);
+    });
+  }
+}
+
+async function withoutEvents(owner: Owner, tenantId: string, classes: readonly number[]) {
+  const empty: number[] = [];
+  for (const each of classes) {
+    if ((await oldestFrom(owner, tenantId, each, anyUuid)) === null) empty.push(each);
+  }
+  return empty;
+}
+
+/** How many events wait to be moved. */
+export async function countUnsettled(owner: Owner, nowMs: number): Promise<number> {
+  let count = 0;
+  for (const tenant of await unsettledTenants(owner)) {
+    for (const retentionClass of tenant.otherClasses) {
+      count += await countFrom(owner, tenant.tenantId, retentionClass, firstToMove(tenant, nowMs));
+    }
+  }
+  return count;
+}

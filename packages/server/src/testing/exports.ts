@@ -1,0 +1,90 @@
+import { uuidFromTypeId } from '@indelible/protocol';
+import { PgBoss } from 'pg-boss';
+import { jobsSchema } from '../jobs.ts';
+import type { Answer, TestService } from './service.ts';
+
+/* What tests of exports have in common. */
+
+export const exportsUrl = '/api/audit-logs/exports';
+
+export interface ShownExport {
+  id: string;
+  status: string;
+  rowsDone: number;
+  bytes: number | null;
+  sha256: string | null;
+  error: string | null;
+  expiresAt: string | null;
+  notified: string[];
+  notice: string | null;
+}
+
+/** Asks for an export as a job. */
+export async function askForJob(
+  service: Pick<TestService, 'call'>,
+  key: string,
+  body: object = {},
+): Promise<ShownExport> {
+  const answer = await service.call({
+    method: 'POST',
+    url: exportsUrl,
+    key,
+    headers: { prefer: 'respond-async' },
+    body: { filters: {}, format: 'csv', ...body },
+  });
+  if (answer.status !== 202) throw new Error(`no job: ${answer.text}`);
+  return answer.body;
+}
+
+/** Asks again and again until the export is as wanted; throws when that takes too long. */
+export async function exportUntil(
+  service: Pick<TestService, 'call'>,
+  key: string,
+  id: string,
+  wanted: (job: ShownExport) => boolean,
+): Promise<ShownExport> {
+  for (const end = Date.now() + 30_000; ; await turn()) {
+    const { body } = await service.call({ url: `${exportsUrl}/${id}`, key });
+    if (wanted(body)) return body;
+    if (Date.now() > end)
+      throw new Error(`the export did not come so far: ${JSON.stringify(body)}`);
+  }
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+export const hasEnded = ({ status }: ShownExport) => !['queued', 'running'].includes(status);
+
+/** Follows the download to its file. */
+export async function download(
+  service: Pick<TestService, 'call'>,
+  key: string,
+  id: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const { headers: answered, status } = await service.call({
+    url: `${exportsUrl}/${id}/download`,
+    key,
+  });
+  if (status !== 302) throw new Error(`no download: ${status}`);
+  const { pathname, search } = new URL(String(answered.location));
+  return service.call({ url: `${pathname}${search}`, key: null, headers });
+}
+
+/** Makes time pass for a job: its worker has been silent for an hour, its pause before a retry is over. */
+export async function letHeartbeatsStop(
+  { owner }: Pick<TestService, 'owner'>,
+  exportId: string,
+): Promise<void> {
+  const job = uuidFromTypeId('exp_', exportId);
+  const set = (change: string) =>
+    owner.query(`UPDATE ${jobsSchema}.job SET ${change} WHERE id = $1`, [job]);
+  await set("heartbeat_on = now() - interval '1 hour'");
+  await owner.query(`UPDATE ${jobsSchema}.queue SET monitor_on = NULL, monitor_claim_on = NULL`);
+  const boss = new PgBoss({
+    db: { executeSql: (text, values) => owner.query(text, values) },
+    ...{ schema: jobsSchema, migrate: false, supervise: false, schedule: false },
+  });
+  await boss.supervise('export');
+  await set('start_after = now()');
+}
