@@ -1,0 +1,116 @@
+import { deepStrictEqual, ok } from 'node:assert';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import * as spreadsheet from '@e965/xlsx';
+import { type CsvEvent, csvColumns, csvHeader, csvRow } from '../packages/protocol/src/csv-row.ts';
+
+/*
+ * `npm run test:libreoffice`: what LibreOffice's own CSV import makes of an export, cell by cell, in
+ * a language whose separator is the comma and in one where it is the semicolon. Needs `soffice`
+ * (Debian: libreoffice-calc-nogui), which is why it is not part of `npm test`.
+ */
+
+const names = [
+  ...['plain', 'comma, quote " and ; semicolon', 'two\nlines', 'two\r\nlines', '  spaces  '],
+  ...[
+    '=1+1',
+    '+49 30 123',
+    '-5',
+    '@SUM(A1)',
+    "'quoted",
+    '＝1+1',
+    '＋1',
+    '－1',
+    '＠x',
+    '\t=1',
+    '\u200b=1',
+  ],
+  ...[
+    'a;=1+1',
+    'a\t=1',
+    'emoji 😀👩‍👩‍👧',
+    'عربي "مقتبس", نص',
+    'שלום, עולם',
+    '\u202eevil',
+    'Ünïcödé ÇÃO',
+  ],
+  ...['SEP=;', '"', ',', ';', 'null'],
+];
+
+const events = names.map((resourceName, sequence): CsvEvent => {
+  const id = '018f3a6e-5d1b-7c42-9a10-3f6e2b8d4c01';
+  return {
+    ...{ tenantId: id, uuid: id, actorId: id, actorEmail: 'ana@example.com', actorRole: 'admin' },
+    ...{ actorIp: '203.0.113.9', actorUserAgent: resourceName, action: 'update' },
+    ...{ resourceType: 'queue', resourceId: id, resourceName, crossTenant: false },
+    ...{ diff: JSON.stringify({ name: { from: resourceName, to: null } }), reason: resourceName },
+    ...{ category: 'configuration', recordedByKind: 'api_key', recordedById: id },
+    ...{ before: null, after: null, sequence, receivedAtMs: 1_715_000_000_000 },
+  };
+});
+
+/** The text that a reader of the file gets back, once one leading apostrophe is taken off. */
+const shown = (text: string) => text.replace(/^'/, '').replaceAll('\r\n', '\n');
+
+function imported(language: string): spreadsheet.WorkSheet {
+  const folder = mkdtempSync(join(tmpdir(), 'indelible-libreoffice-'));
+  try {
+    const file = join(folder, 'export.csv');
+    writeFileSync(file, csvHeader() + events.map((event) => csvRow(event)).join(''));
+    // 44: comma; 34: quotes; 76: UTF-8; every column as it comes, as a person's double click has it.
+    const filter = 'Text - txt - csv (StarCalc):44,34,76,1';
+    const profile = `-env:UserInstallation=${pathToFileURL(join(folder, 'profile')).href}`;
+    execFileSync(
+      'soffice',
+      [
+        profile,
+        '--headless',
+        '--convert-to',
+        'xlsx',
+        `--infilter=${filter}`,
+        '--outdir',
+        folder,
+        file,
+      ],
+      {
+        env: { ...process.env, LC_ALL: language, LANG: language },
+        stdio: 'ignore',
+        timeout: 120_000,
+      },
+    );
+    const book = spreadsheet.read(readFileSync(join(folder, 'export.xlsx')));
+    const [sheet] = Object.values(book.Sheets);
+    ok(sheet, 'LibreOffice made no sheet');
+    return sheet;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+for (const language of ['en_US.UTF-8', 'de_DE.UTF-8', 'pt_BR.UTF-8']) {
+  const sheet = imported(language);
+  const formulas = Object.entries(sheet).filter(([, cell]) => cell?.f !== undefined);
+  deepStrictEqual(formulas, [], `${language}: no cell is a formula`);
+  const rows = spreadsheet.utils.sheet_to_json<string[]>(sheet, {
+    header: 1,
+    raw: false,
+    defval: '',
+  });
+  deepStrictEqual(rows[0], [...csvColumns], `${language}: the header`);
+  deepStrictEqual(rows.length, names.length + 1, `${language}: the rows`);
+  const at = (name: (typeof csvColumns)[number]) => csvColumns.indexOf(name);
+  for (const [index, event] of events.entries()) {
+    const row = rows[index + 1] ?? [];
+    deepStrictEqual(
+      shown(String(row[at('resource.name')])),
+      (event.resourceName ?? '').replaceAll('\r\n', '\n'),
+      language,
+    );
+    deepStrictEqual(String(row[at('diff')]).replaceAll('\r\n', '\n'), event.diff, language);
+    deepStrictEqual(String(row[at('id')]).startsWith('evt_audit_'), true, language);
+  }
+  console.log(`${language}: ${names.length} rows as they were written, no formula`);
+}
