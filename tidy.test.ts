@@ -116,6 +116,7 @@ const features = [
   'restores',
   'exports',
   'retention',
+  'erasure',
   'archive',
   'webhooks',
 ];
@@ -188,9 +189,9 @@ test('every source file is used by another, started by a command, or a test', ()
     .map(text)
     .join();
   const dead = code.filter((file) => {
-    if (isTest(file) || used.has(file) || file.endsWith('vitest.config.ts')) return false;
+    if (isTest(file) || used.has(file) || /vite(st)?\.config\.ts$/.test(file)) return false;
     return (
-      !/\/src\/(index|main)\.ts$/.test(file) &&
+      !/\/src\/(index|main)\.tsx?$/.test(file) &&
       !named.includes(file.replace(/^e2e\//, '')) &&
       !text(file).startsWith('#!') &&
       !/^bench\//.test(file)

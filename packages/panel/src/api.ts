@@ -57,6 +57,10 @@ export interface EvidenceNow extends Evidence {
     matched: { value: number };
     digest: string;
     agrees: boolean;
+    /** Whether the answer is the same among what the kept checkpoint covers. */
+    earlierAgrees: boolean;
+    /** Matches that were recorded after it. */
+    recordedSince: { value: number };
     /** Whether events of its range have passed their retention since. */
     bodiesExpired: boolean;
     checkpoint: EvidenceCheckpoint | null;
@@ -77,8 +81,10 @@ export type ExportFormat = 'csv' | 'ndjson';
 
 export interface ExportJob {
   id: string;
+  /** `stream`: sent at once, and not kept. */
+  mode: 'stream' | 'job';
   status: 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
-  format?: ExportFormat;
+  format: ExportFormat;
   rowsDone: number | null;
   rowsTotal: number | null;
   bytes: number | null;
@@ -86,6 +92,9 @@ export interface ExportJob {
   createdAt: string;
   expiresAt: string | null;
   filters: EventCriteria;
+  requestedBy: { id: string; email: string | null };
+  /** Why it failed. */
+  error: string | null;
 }
 
 const fetchHere: typeof fetch = (input, init) =>
@@ -117,6 +126,8 @@ const remove = async (path: string) =>
 const events = '/api/audit-logs';
 
 export const api = {
+  /** What is to be known before anybody is signed in. */
+  config: () => read<{ frameAncestors: string[] }>('/api/panel-config'),
   session: {
     get: () => read<Session>('/api/session'),
     open: (credential: SignIn) => post<Session>('/api/session', credential),

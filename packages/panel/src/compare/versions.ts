@@ -14,7 +14,9 @@ export interface Version {
 
 /** The versions behind a resource's events (newest first, with states), newest first. */
 export function versionsOf(events: readonly AuditEvent[]): Version[] {
-  const changes = events.filter(({ before, after }) => before != null || after != null);
+  const changes = events.filter((event) => {
+    return (event.before != null || event.after != null) && !isRestoreRecord(event);
+  });
   const versions = changes.map((event, index): Version => {
     const { id, after = null } = event;
     return { key: id, event, of: 'after', state: after, isCurrent: index === 0 };
@@ -25,6 +27,11 @@ export function versionsOf(events: readonly AuditEvent[]): Version[] {
     versions.push({ key, event: first, of: 'before', state: first.before, isCurrent: false });
   }
   return versions;
+}
+
+/** What the service itself says of a restore: its states are those of the request, not the resource. */
+function isRestoreRecord({ action, recordedBy }: AuditEvent): boolean {
+  return action === 'restore' && recordedBy.kind === 'service';
 }
 
 /**

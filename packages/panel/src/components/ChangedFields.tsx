@@ -14,7 +14,7 @@ export function ChangedFields({ diff }: { diff: Diff }) {
       {fields.map(({ field, from, to }) => (
         <div key={field} className="keep px-3 py-2">
           <dt className="font-mono text-xs break-all text-faint">{field}</dt>
-          <dd className="mt-1 grid grid-cols-[minmax(0,1fr)_auto_minmax(0,1fr)] items-start gap-2">
+          <dd className="mt-1 grid grid-cols-[minmax(0,1fr)_auto_minmax(0,1fr)] items-start gap-2 text-[0.8125rem]">
             <span>
               <span className="sr-only">{t.detail.before}: </span>
               <ChangedText from={from} to={to} side="from" />

@@ -29,7 +29,8 @@ export function ChangedText(props: { from: Scalar; to: Scalar; side: 'from' | 't
     <span dir="auto" className="break-words whitespace-pre-wrap">
       {parts.map(({ text, changed }, index) =>
         changed ? (
-          <mark key={`${index}${text}`} className={`rounded-sm box-decoration-clone ${tone}`}>
+          // biome-ignore lint/suspicious/noArrayIndexKey: words have no other identity
+          <mark key={index} className={`rounded-sm box-decoration-clone ${tone}`}>
             {text}
           </mark>
         ) : (

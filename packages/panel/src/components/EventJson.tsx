@@ -2,6 +2,7 @@ import type { AuditEvent } from '@indelible/client';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
 import { CopyButton } from './CopyButton.tsx';
+import { ScrollRegion } from './ScrollRegion.tsx';
 
 /** The event as JSON, and the ways to take it elsewhere. */
 export function EventJson({ event }: { event: AuditEvent }) {
@@ -27,13 +28,9 @@ export function EventJson({ event }: { event: AuditEvent }) {
       </div>
       <details className="rounded-lg border border-line">
         <summary className="px-3 py-2 text-xs font-semibold text-muted">{t.detail.raw}</summary>
-        <pre
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable
-          tabIndex={0}
-          className="max-h-96 overflow-auto border-t border-line p-3 font-mono text-xs leading-5 break-all whitespace-pre-wrap"
-        >
-          {json}
-        </pre>
+        <ScrollRegion label={t.detail.raw} className="max-h-96 border-t border-line p-3">
+          <pre className="font-mono text-xs leading-5 break-all whitespace-pre-wrap">{json}</pre>
+        </ScrollRegion>
       </details>
     </>
   );

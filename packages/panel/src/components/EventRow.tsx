@@ -22,8 +22,7 @@ interface EventRowProps {
 
 export function EventRow({ event, href, isOpen, isActive, activate, withDate }: EventRowProps) {
   const t = useTexts();
-  const { action, resource } = event;
-  const name = resource.name ?? t.events.unnamed;
+  const { action } = event;
   return (
     <tr className="row group" aria-current={isOpen || undefined} onFocus={activate}>
       <td className="corner tabular-nums">
@@ -38,28 +37,7 @@ export function EventRow({ event, href, isOpen, isActive, activate, withDate }: 
         </Value>
       </td>
       <td className="min-w-0 leading-snug">
-        <Value
-          facet="resourceId"
-          value={resource.id}
-          label={name}
-          resourceId={resource.id}
-          tabbable={isActive}
-        >
-          <span dir="auto" title={resource.name ?? resource.id}>
-            {resource.name ?? <span className="text-muted italic">{t.events.unnamed}</span>}
-          </span>
-        </Value>
-        <div className="text-xs">
-          <Value
-            facet="resource"
-            value={resource.type}
-            label={wordOf(t.resources, resource.type)}
-            tabbable={isActive}
-            className="text-faint"
-          >
-            {wordOf(t.resources, resource.type)}
-          </Value>
-        </div>
+        <ResourceName event={event} tabbable={isActive} />
       </td>
       <td className="wide min-w-0">
         {Object.keys(event.diff).length > 0 && <DiffPreview diff={event.diff} />}
@@ -69,6 +47,44 @@ export function EventRow({ event, href, isOpen, isActive, activate, withDate }: 
         {event.actor.ip}
       </td>
     </tr>
+  );
+}
+
+/** What it happened to: its name and type, or for what has no name its type and id. */
+function ResourceName({ event, tabbable }: { event: AuditEvent; tabbable: boolean }) {
+  const t = useTexts();
+  const { id, name, type } = event.resource;
+  const typeName = wordOf(t.resources, type);
+  const named = (
+    <Value
+      facet="resourceId"
+      value={id}
+      label={name ?? id}
+      resourceId={id}
+      tabbable={tabbable}
+      className={name === null ? 'font-mono text-2xs text-faint' : ''}
+    >
+      <span dir="auto" title={name ?? id}>
+        {name ?? id.slice(0, 8)}
+      </span>
+    </Value>
+  );
+  const typed = (
+    <Value
+      facet="resource"
+      value={type}
+      label={typeName}
+      tabbable={tabbable}
+      className={name === null ? '' : 'text-xs text-faint'}
+    >
+      {typeName}
+    </Value>
+  );
+  return (
+    <>
+      <div>{name === null ? typed : named}</div>
+      <div>{name === null ? named : typed}</div>
+    </>
   );
 }
 

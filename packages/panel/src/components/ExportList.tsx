@@ -37,14 +37,17 @@ function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
     <li className="flex flex-wrap items-start gap-x-6 gap-y-2 px-4 py-3 text-[0.8125rem]">
       <div className="min-w-56 flex-1">
         <p className="font-medium tabular-nums">{created}</p>
-        <p className="text-xs text-muted">{criteria.map(({ text }) => text).join(' · ')}</p>
+        <p className="text-xs text-muted">
+          {job.requestedBy.email ?? job.requestedBy.id} · {job.format.toUpperCase()} ·{' '}
+          {criteria.map(({ text }) => text).join(' · ')}
+        </p>
         {job.sha256 !== null && <Digest sha256={job.sha256} />}
       </div>
       <div className="w-56">
         <ExportState job={job} />
       </div>
       <div className="flex min-w-28 justify-end">
-        {job.status === 'ready' && (
+        {job.status === 'ready' && job.mode === 'job' && (
           <a href={api.exports.downloadPath(job.id)} className="btn" download>
             <Download aria-hidden />
             {t.exports.download}
@@ -108,6 +111,7 @@ function ExportState({ job }: { job: ExportJob }) {
         </div>
       )}
       <p className="text-xs text-muted tabular-nums">{facts.join(' · ')}</p>
+      {job.error !== null && <p className="text-xs text-del">{job.error}</p>}
       {status === 'ready' && expiresAt !== null && (
         <p className="text-2xs text-faint">
           {t.exports.expires} {formats.relative(parseTimestamp(expiresAt) ?? 0, Date.now())}

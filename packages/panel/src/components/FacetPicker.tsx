@@ -19,6 +19,7 @@ import { changed, type EventSearch } from '../search/event-search.ts';
 import { finds } from '../search/folding.ts';
 import { type Choice, useChoices } from '../state/use-choices.ts';
 import { useFormats } from '../state/use-formats.ts';
+import { ScrollRegion } from './ScrollRegion.tsx';
 
 interface FacetPickerProps {
   anchor: RefObject<HTMLElement | null>;
@@ -63,7 +64,7 @@ export default function FacetPicker(props: FacetPickerProps) {
     >
       <Dialog aria-label={t.filters[facet]} className="flex max-h-96 flex-col outline-none">
         <Modes mode={mode} setMode={setMode} />
-        <Autocomplete inputValue={text} onInputChange={setText} disableVirtualFocus>
+        <Autocomplete inputValue={text} onInputChange={setText}>
           <SearchField
             autoFocus
             aria-label={t.filters.find(t.filters[facet])}
@@ -71,25 +72,27 @@ export default function FacetPicker(props: FacetPickerProps) {
           >
             <Search aria-hidden className="absolute top-2.5 left-2.5 size-3.5 text-faint" />
             <Input
+              onKeyDown={({ key }) => key === 'Escape' && close()}
               className="field h-8 pl-8"
               placeholder={facet === 'resourceId' ? t.filters.idHint : t.events.search}
             />
           </SearchField>
-          <ListBox
-            aria-label={t.filters[facet]}
-            items={shown}
-            selectionMode="multiple"
-            selectedKeys={values[mode]}
-            onSelectionChange={select}
-            className="min-h-0 flex-1 overflow-auto"
-            renderEmptyState={() => (
-              <p className="px-2 py-4 text-center text-faint">
-                {facet === 'resourceId' ? t.filters.idHint : t.filters.none}
-              </p>
-            )}
-          >
-            {(choice) => <ChoiceItem choice={choice} />}
-          </ListBox>
+          <ScrollRegion label={t.filters[facet]} className="min-h-0 flex-1">
+            <ListBox
+              aria-label={t.filters[facet]}
+              items={shown.map((choice) => ({ ...choice, id: choice.value }))}
+              selectionMode="multiple"
+              selectedKeys={values[mode]}
+              onSelectionChange={select}
+              renderEmptyState={() => (
+                <p className="px-2 py-4 text-center text-faint">
+                  {facet === 'resourceId' ? t.filters.idHint : t.filters.none}
+                </p>
+              )}
+            >
+              {(choice) => <ChoiceItem choice={choice} />}
+            </ListBox>
+          </ScrollRegion>
         </Autocomplete>
       </Dialog>
     </Popover>
@@ -159,7 +162,7 @@ function shownChoices(
     .map((value) => ({ value, label: value, count: null }));
   const found = [...own, ...choices].filter(({ label, value }) => finds(text, `${label} ${value}`));
   const typed = text.trim().toLowerCase();
-  const usable = isValue(facet, typed) && !found.some(({ value }) => value === typed);
+  const usable = isValue(facet, typed) && found.length === 0;
   const extra = usable ? [{ value: typed, label: typed, count: null }] : [];
   return [...found.slice(0, shownMax), ...extra];
 }

@@ -35,7 +35,7 @@ export function FilterBar({ search, nowMs, change, facets = allFacets }: FilterB
     );
   };
   return (
-    <div role="group" aria-label={t.filters.label} className="no-print flex flex-wrap gap-1.5">
+    <fieldset aria-label={t.filters.label} className="no-print flex min-w-0 flex-wrap gap-1.5">
       <RangeChip search={search} change={change} />
       {facets.map((facet) => (
         <FacetChip key={facet} facet={facet} search={search} nowMs={nowMs} change={change} />
@@ -60,7 +60,7 @@ export function FilterBar({ search, nowMs, change, facets = allFacets }: FilterB
           {t.filters.clear}
         </button>
       )}
-    </div>
+    </fieldset>
   );
 }
 

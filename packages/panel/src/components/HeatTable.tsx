@@ -5,6 +5,7 @@ import { heatStep, isUnusual, type PersonDays } from '../search/access-days.ts';
 import { changed, type EventSearch, onlyValue } from '../search/event-search.ts';
 import { useFormats } from '../state/use-formats.ts';
 import { AppLink } from './AppLink.tsx';
+import { ScrollRegion } from './ScrollRegion.tsx';
 import { Value } from './Value.tsx';
 
 interface HeatTableProps {
@@ -25,7 +26,7 @@ export function HeatTable({ people, days, to, search }: HeatTableProps) {
   return (
     <div className="px-4 pb-8 lg:px-6">
       <Legend />
-      <div className="overflow-x-auto" role="region" aria-label={t.recordings.title} tabIndex={0}>
+      <ScrollRegion label={t.recordings.title}>
         <table className="w-full min-w-3xl table-fixed border-separate border-spacing-0.5 text-[0.8125rem]">
           <thead>
             <tr className="text-2xs text-faint">
@@ -70,7 +71,7 @@ export function HeatTable({ people, days, to, search }: HeatTableProps) {
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollRegion>
       {people.length > peopleMax && (
         <p className="mt-3 text-muted">
           {t.recordings.others(formats.number(people.length - peopleMax))}

@@ -77,8 +77,6 @@ interface BarsProps {
 const height = 56;
 
 function Bars({ bars, highest, zoom }: BarsProps) {
-  const t = useTexts();
-  const formats = useFormats();
   const [drag, setDrag] = useState<{ start: number; end: number } | null>(null);
   const indexAt = ({ currentTarget, clientX }: PointerEvent<SVGSVGElement>) => {
     const { left, width } = currentTarget.getBoundingClientRect();
@@ -92,7 +90,6 @@ function Bars({ bars, highest, zoom }: BarsProps) {
     const last = bars[Math.max(drag.start, drag.end)];
     if (first && last) zoom(first.from, last.to);
   };
-  const heightOf = (count: number) => (count === 0 ? 0 : Math.max(1.5, (count / highest) * height));
   return (
     <svg
       viewBox={`0 0 ${Math.max(1, bars.length) * 10} ${height}`}
@@ -108,40 +105,9 @@ function Bars({ bars, highest, zoom }: BarsProps) {
       onPointerUp={finish}
       onPointerCancel={() => setDrag(null)}
     >
-      {bars.map((bar, index) => {
-        const total = heightOf(bar.count);
-        const operator = Math.min(total, heightOf(bar.operator));
-        return (
-          <g key={bar.from} className="group">
-            <title>
-              {t.histogram.bar(formats.range(bar.from, bar.to), formats.number(bar.count))}
-            </title>
-            <rect
-              x={index * 10}
-              y={0}
-              width={10}
-              height={height}
-              className="fill-transparent group-hover:fill-line"
-            />
-            <rect
-              x={index * 10 + 1}
-              y={height - total}
-              width={8}
-              height={total - operator}
-              rx={1}
-              className="fill-accent-bar"
-            />
-            <rect
-              x={index * 10 + 1}
-              y={height - operator}
-              width={8}
-              height={operator}
-              rx={1}
-              className="fill-warn-bar"
-            />
-          </g>
-        );
-      })}
+      {bars.map((bar, index) => (
+        <OneBar key={bar.from} bar={bar} index={index} highest={highest} />
+      ))}
       {drag && (
         <rect
           x={Math.min(drag.start, drag.end) * 10}
@@ -155,31 +121,56 @@ function Bars({ bars, highest, zoom }: BarsProps) {
   );
 }
 
+function OneBar({ bar, index, highest }: { bar: Bar; index: number; highest: number }) {
+  const t = useTexts();
+  const formats = useFormats();
+  // What is there at all can be seen, however small beside the highest bar.
+  const heightOf = (count: number) => (count === 0 ? 0 : Math.max(2, (count / highest) * height));
+  const total = heightOf(bar.count);
+  const operator = Math.min(total, heightOf(bar.operator));
+  const column = { x: index * 10 + 1, width: 8 };
+  return (
+    <g className="group">
+      <title>{t.histogram.bar(formats.range(bar.from, bar.to), formats.number(bar.count))}</title>
+      <rect
+        x={index * 10}
+        width={10}
+        height={height}
+        className="fill-transparent group-hover:fill-line"
+      />
+      <rect {...column} y={height - total} height={total - operator} className="fill-accent-bar" />
+      <rect {...column} y={height - operator} height={operator} className="fill-warn-bar" />
+    </g>
+  );
+}
+
 /** The same counts for those who do not see the bars. */
 function HiddenTable({ bars }: { bars: readonly Bar[] }) {
   const t = useTexts();
   const formats = useFormats();
   return (
-    <table className="sr-only">
-      <caption>{t.histogram.label}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{t.events.time}</th>
-          <th scope="col">{t.events.title}</th>
-          <th scope="col">{t.histogram.operators}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {bars
-          .filter(({ count }) => count > 0)
-          .map(({ from, to, count, operator }) => (
-            <tr key={from}>
-              <th scope="row">{formats.range(from, to)}</th>
-              <td>{formats.number(count)}</td>
-              <td>{formats.number(operator)}</td>
-            </tr>
-          ))}
-      </tbody>
-    </table>
+    <div className="sr-only">
+      <table>
+        <caption>{t.histogram.label}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{t.events.time}</th>
+            <th scope="col">{t.events.title}</th>
+            <th scope="col">{t.histogram.operators}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {bars
+            .filter(({ count }) => count > 0)
+            .map(({ from, to, count, operator }) => (
+              <tr key={from}>
+                <th scope="row">{formats.range(from, to)}</th>
+                <td>{formats.number(count)}</td>
+                <td>{formats.number(operator)}</td>
+              </tr>
+            ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -22,6 +22,7 @@ import { presets } from '../search/time-range.ts';
 import { languages, prefer } from '../state/preferences.ts';
 import { type Choice, useChoices } from '../state/use-choices.ts';
 import { useEventSearch, useGo } from '../state/use-location.ts';
+import { ScrollRegion } from './ScrollRegion.tsx';
 
 interface Command {
   id: string;
@@ -79,14 +80,14 @@ export default function Palette({ close }: { close: () => void }) {
             >
               <Search aria-hidden className="absolute top-4 left-4 size-4 text-faint" />
               <Input
+                onKeyDown={({ key }) => key === 'Escape' && close()}
                 className="h-12 w-full bg-transparent pr-4 pl-11 text-base outline-none placeholder:text-faint"
                 placeholder={t.palette.placeholder}
               />
             </SearchField>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable */}
-            <div className="min-h-0 overflow-auto" tabIndex={0}>
+            <ScrollRegion label={t.palette.title} className="min-h-0">
               <Results found={found} run={run} />
-            </div>
+            </ScrollRegion>
           </Autocomplete>
         </Dialog>
       </Modal>

@@ -1,14 +1,14 @@
 import { useTexts } from '../i18n/texts.tsx';
-import type { EventSearch } from '../search/event-search.ts';
+import { type EventSearch, frozen } from '../search/event-search.ts';
 import { useCriteriaTexts } from '../state/use-criteria-texts.ts';
 
-/** On paper: which search this is a page of. */
-export function PrintCriteria({ search }: { search: EventSearch }) {
+/** On paper: which search this is a page of, with the moments a relative range stood for. */
+export function PrintCriteria({ search, nowMs }: { search: EventSearch; nowMs: number }) {
   const t = useTexts();
   const { all } = useCriteriaTexts();
   return (
     <dl className="print-only mb-3">
-      {all(search.facets, search.range).map(({ name, text }) => (
+      {all(search.facets, frozen(search, nowMs).range).map(({ name, text }) => (
         <div key={name} className="flex gap-2">
           <dt className="font-semibold">{name}:</dt>
           <dd>{text}</dd>

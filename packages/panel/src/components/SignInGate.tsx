@@ -6,6 +6,7 @@ import { api, isSignedOut, type Session } from '../api.ts';
 import { SpeakingProvider, useTexts } from '../i18n/texts.tsx';
 import { handOver, isEmbedded } from '../state/hand-over.ts';
 import { languageFor, usePreferences } from '../state/preferences.ts';
+import { keepReturnPath } from '../state/return-path.ts';
 import { SessionProvider } from '../state/session-context.tsx';
 import { ReasonForm } from './ReasonForm.tsx';
 import { LoadError, Notice } from './States.tsx';
@@ -28,7 +29,7 @@ export function SignInGate({ children }: { children: ReactNode }) {
   return (
     <Speaking session={null}>
       {session.isPending && <Opening />}
-      {isSignedOut(session.error) && <SignedOut />}
+      {isSignedOut(session.error) && <SignedOut last={session.data} />}
       {session.isError && !isSignedOut(session.error) && (
         <LoadError error={session.error} retry={session.refetch} />
       )}
@@ -71,20 +72,40 @@ function useSignedOutElsewhere(): void {
   );
 }
 
-function SignedOut() {
+/** Remembers this address for a new link, and looks again when this tab is turned to again. */
+function useReturning(last: Session | undefined): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    const { pathname, search } = location;
+    if (last) keepReturnPath(`${pathname}${search}`, last, Date.now());
+    const look = () => {
+      if (document.visibilityState === 'visible') {
+        void queries.invalidateQueries({ queryKey: ['session'] });
+      }
+    };
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, [queries, last]);
+}
+
+const allowedHosts = () => api.config().then(({ frameAncestors }) => frameAncestors);
+
+function SignedOut({ last }: { last: Session | undefined }) {
   const t = useTexts();
   const embedded = useMemo(isEmbedded, []);
   const [pending, setPending] = useState<{ jwt: string; tenantId?: string } | null>(null);
   const [refused, setRefused] = useState(false);
   const queries = useQueryClient();
+  useReturning(last);
   const enter = (session: Session) => {
-    queries.clear();
+    // The session's own query stays: the gate, which waits for it, would never hear of another one.
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
     queries.setQueryData(['session'], session);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: listens once for as long as it is shown
   useEffect(
     () =>
-      handOver((token) =>
+      handOver(allowedHosts, (token) =>
         api.session.open(token).then(enter, (error: unknown) => {
           const code = error instanceof IndelibleError ? error.code : '';
           if (code === 'reason_required') setPending(token);
@@ -103,6 +124,7 @@ function SignedOut() {
   return (
     <main className="grid min-h-dvh place-items-center">
       <Notice
+        alone
         title={refused ? t.signIn.forbidden : t.signIn.expiredTitle}
         icon={<KeyRound className="mb-1 size-6 text-accent" aria-hidden />}
       >

@@ -4,12 +4,21 @@ import type { ReactNode } from 'react';
 import type { Texts } from '../i18n/en.ts';
 import { useTexts } from '../i18n/texts.tsx';
 
+interface NoticeProps {
+  title: string;
+  icon?: ReactNode;
+  /** Whether it is all there is on the page. */
+  alone?: boolean;
+  children?: ReactNode;
+}
+
 /** A sentence or two where there is nothing else to show. */
-export function Notice(props: { title: string; icon?: ReactNode; children?: ReactNode }) {
+export function Notice(props: NoticeProps) {
+  const Heading = props.alone ? 'h1' : 'h2';
   return (
     <div className="mx-auto flex max-w-lg flex-col items-center gap-2 px-4 py-16 text-center">
       {props.icon}
-      <h2 className="text-base font-semibold text-balance">{props.title}</h2>
+      <Heading className="text-base font-semibold text-balance">{props.title}</Heading>
       <div className="text-muted text-pretty">{props.children}</div>
     </div>
   );
@@ -51,8 +60,8 @@ export function Skeleton({ lines = 8, label }: { lines?: number; label: string }
   return (
     <div className="space-y-4 p-4" role="status">
       <span className="sr-only">{label}</span>
-      {Array.from({ length: lines }, (_, line) => (
-        <div key={line} className={`skeleton h-4 ${widths[line % widths.length]}`} />
+      {[...Array(lines).keys()].map((line) => (
+        <div key={`line ${line}`} className={`skeleton h-4 ${widths[line % widths.length]}`} />
       ))}
     </div>
   );
@@ -60,7 +69,7 @@ export function Skeleton({ lines = 8, label }: { lines?: number; label: string }
 
 export function Missing() {
   const t = useTexts();
-  return <Notice title={t.error.notFound} />;
+  return <Notice alone title={t.error.notFound} />;
 }
 
 export function Crash({ error }: { error: unknown }) {

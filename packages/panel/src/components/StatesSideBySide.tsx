@@ -2,6 +2,7 @@ import type { State } from '@indelible/client';
 import { useMemo } from 'react';
 import { type LinePair, sideBySide } from '../compare/side-by-side.ts';
 import { useTexts } from '../i18n/texts.tsx';
+import { ScrollRegion } from './ScrollRegion.tsx';
 
 interface StatesProps {
   before: State | null;
@@ -13,13 +14,8 @@ export function StatesSideBySide({ before, after }: StatesProps) {
   const t = useTexts();
   const pairs = useMemo(() => sideBySide(before, after), [before, after]);
   return (
-    <div
-      className="overflow-x-auto rounded-lg border border-line"
-      tabIndex={0}
-      role="region"
-      aria-label={t.detail.sideBySide}
-    >
-      <table className="w-full min-w-md table-fixed border-collapse font-mono text-xs leading-5">
+    <ScrollRegion label={t.detail.sideBySide} className="rounded-lg border border-line">
+      <table className="w-full min-w-80 table-fixed border-collapse font-mono text-xs leading-5">
         <thead>
           <tr className="border-b border-line font-sans text-faint">
             <th scope="col" className="px-3 py-1.5 text-left font-medium">
@@ -40,7 +36,7 @@ export function StatesSideBySide({ before, after }: StatesProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollRegion>
   );
 }
 

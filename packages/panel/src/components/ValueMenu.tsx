@@ -3,7 +3,7 @@ import type { RefObject } from 'react';
 import { Menu, MenuItem, Popover } from 'react-aria-components';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
-import { changed, onlyValue, withValue } from '../search/event-search.ts';
+import { changed, type EventSearch, onlyValue, withValue } from '../search/event-search.ts';
 import { useEventSearch, useGo, usePath } from '../state/use-location.ts';
 import type { FacetValue } from './ValueMenuProvider.tsx';
 
@@ -11,6 +11,12 @@ interface ValueMenuProps {
   anchor: RefObject<HTMLElement | null>;
   value: FacetValue;
   close: () => void;
+}
+
+/** Pages with filters of their own stay; anywhere else a filter leads to the list of events. */
+function pageOf(path: string, target: EventSearch): string {
+  const own = [paths.operatorAccess, paths.recordingAccess].find((page) => page() === path);
+  return (own ?? paths.events)(target);
 }
 
 /** What can be done with a value: look for it alone, leave it out, copy it. */
@@ -27,13 +33,8 @@ export default function ValueMenu({ anchor, value: chosen, close }: ValueMenuPro
     if (key !== 'only' && key !== 'not') return;
     const next =
       key === 'only' ? onlyValue(facets, facet, value) : withValue(facets, facet, value, 'none');
-    const isOwnPage = [paths.operatorAccess(), paths.recordingAccess()].includes(path);
     const target = changed(search, { facets: next });
-    go(
-      isOwnPage && facet === 'user'
-        ? `${path}${paths.events(target).slice(paths.events().length)}`
-        : paths.events(target),
-    );
+    go(pageOf(path, target));
   };
   return (
     <Popover
@@ -42,6 +43,7 @@ export default function ValueMenu({ anchor, value: chosen, close }: ValueMenuPro
       onOpenChange={(isOpen) => !isOpen && close()}
       placement="bottom start"
       className="pop min-w-48"
+      aria-label={label}
     >
       <p className="truncate px-2 pt-1 pb-1.5 text-xs text-faint">{label}</p>
       <Menu

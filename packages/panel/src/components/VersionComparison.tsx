@@ -6,6 +6,7 @@ import { useTexts } from '../i18n/texts.tsx';
 import { useMay } from '../state/session-context.tsx';
 import { useVersionText } from '../state/use-version-text.ts';
 import { ChangedText } from './ChangedText.tsx';
+import { ScrollRegion } from './ScrollRegion.tsx';
 
 const RestoreDialog = lazy(() => import('./RestoreDialog.tsx'));
 
@@ -23,7 +24,7 @@ export function VersionComparison({ left, right, current }: VersionComparisonPro
   const differing = pairs.filter(({ same }) => !same).length;
   const shown = onlyDifferences ? pairs.filter(({ same }) => !same) : pairs;
   return (
-    <section aria-label={t.versions.title} className="min-w-0">
+    <div className="min-w-0">
       <div className="mb-2 flex min-h-8 flex-wrap items-center gap-x-4">
         <p role="status" className="font-medium">
           {differing === 0 ? t.versions.same : t.versions.differing(differing)}
@@ -38,8 +39,7 @@ export function VersionComparison({ left, right, current }: VersionComparisonPro
           {t.versions.onlyDifferences}
         </label>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable */}
-      <div className="overflow-x-auto rounded-xl border border-line" tabIndex={0}>
+      <ScrollRegion label={t.versions.title} className="rounded-xl border border-line">
         <table className="w-full min-w-xl table-fixed border-collapse text-left text-[0.8125rem]">
           <thead>
             <tr className="border-b border-line align-top">
@@ -56,8 +56,8 @@ export function VersionComparison({ left, right, current }: VersionComparisonPro
             ))}
           </tbody>
         </table>
-      </div>
-    </section>
+      </ScrollRegion>
+    </div>
   );
 }
 

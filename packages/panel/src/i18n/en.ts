@@ -239,6 +239,7 @@ export const en = {
     note: 'Letters work when no text field is being edited.',
   },
   print: {
+    checkpoint: (size: string, root: string) => `Log of ${size} entries, root ${root}`,
     printed: 'Printed',
     zone: 'Time zone',
   },

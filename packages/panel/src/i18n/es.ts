@@ -240,6 +240,7 @@ export const es: typeof en = {
     note: 'Las letras funcionan mientras no se edita un campo de texto.',
   },
   print: {
+    checkpoint: (size, root) => `Registro de ${size} entradas, raíz ${root}`,
     printed: 'Impreso',
     zone: 'Zona horaria',
   },

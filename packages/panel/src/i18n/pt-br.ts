@@ -3,7 +3,7 @@ import { trustPtBr } from './trust-pt-br.ts';
 import { actionsPtBr, categoriesPtBr, resourcesPtBr } from './words-pt-br.ts';
 
 /** The panel's words in Brazilian Portuguese. */
-export const ptBr: typeof en = {
+export const ptBR: typeof en = {
   actions: actionsPtBr,
   resources: resourcesPtBr,
   categories: categoriesPtBr,
@@ -240,6 +240,7 @@ export const ptBr: typeof en = {
     note: 'As letras funcionam enquanto nenhum campo de texto está em edição.',
   },
   print: {
+    checkpoint: (size, root) => `Registro de ${size} entradas, raiz ${root}`,
     printed: 'Impresso',
     zone: 'Fuso horário',
   },

@@ -11,7 +11,7 @@ const TextsContext = createContext<{ texts: Texts; language: Language }>({
 const load: Record<Language, () => Promise<Texts>> = {
   en: async () => en,
   es: async () => (await import('./es.ts')).es,
-  'pt-BR': async () => (await import('./pt-br.ts')).ptBr,
+  'pt-BR': async () => (await import('./pt-br.ts')).ptBR,
 };
 
 /** Speaks `language`; while its words are on their way, what was spoken before. */

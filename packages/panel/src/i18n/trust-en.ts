@@ -138,10 +138,13 @@ export const trustEn = {
     save: 'Keep',
     agrees: 'The answer is still the same',
     agreesText: 'The search was run again just now and matches the same events.',
+    grown: 'The answer is the same, with more since',
+    grownText: (n: number, text: string) =>
+      `What matched when this was kept still matches. ${n === 1 ? '1 matching event has' : `${text} matching events have`} been recorded since.`,
     differs: 'The answer has changed',
     differsText: 'The search was run again just now and does not match the same events.',
     expired: 'Some of the events are past their retention since, and can no longer be shown.',
-    then: 'When kept',
+    whenKept: 'When kept',
     now: 'Now',
     matched: 'Matching events',
     digest: 'Digest of the matching ids',
@@ -154,7 +157,7 @@ export const trustEn = {
     provesNone: (range: string) =>
       `In this log, no event recorded for ${range} matches these criteria.`,
     provesSome: (count: string, range: string) =>
-      `In this log, exactly ${count} recorded for ${range} match these criteria.`,
+      `In this log, these criteria match exactly ${count} recorded for ${range}.`,
     provesLog:
       'The log had the size and root hash of the checkpoint, which the service has signed: it cannot later show another log of that size.',
     notRecorded: 'That nothing happened which no system reported to this log.',

@@ -141,10 +141,13 @@ export const trustEs: typeof trustEn = {
     save: 'Guardar',
     agrees: 'La respuesta sigue siendo la misma',
     agreesText: 'La búsqueda se acaba de repetir y coincide con los mismos eventos.',
+    grown: 'La respuesta es la misma, y hay más desde entonces',
+    grownText: (n, text) =>
+      `Lo que coincidía al guardarla sigue coincidiendo. Desde entonces se ${n === 1 ? 'ha registrado 1 evento' : `han registrado ${text} eventos`} más que coinciden.`,
     differs: 'La respuesta ha cambiado',
     differsText: 'La búsqueda se acaba de repetir y no coincide con los mismos eventos.',
     expired: 'Algunos de los eventos han superado su retención y ya no se pueden mostrar.',
-    then: 'Al guardar',
+    whenKept: 'Al guardar',
     now: 'Ahora',
     matched: 'Eventos que coinciden',
     digest: 'Resumen de los identificadores',
@@ -157,7 +160,7 @@ export const trustEs: typeof trustEn = {
     provesNone: (range) =>
       `En este registro, ningún evento registrado para ${range} cumple estos criterios.`,
     provesSome: (count, range) =>
-      `En este registro, exactamente ${count} de ${range} cumplen estos criterios.`,
+      `En este registro, a estos criterios corresponde exactamente: ${count}, de ${range}.`,
     provesLog:
       'El registro tenía el tamaño y el hash raíz del punto de control, que el servicio ha firmado: no puede mostrar después otro registro de ese tamaño.',
     notRecorded: 'Que no ocurriera nada que ningún sistema comunicó a este registro.',

@@ -140,10 +140,13 @@ export const trustPtBr: typeof trustEn = {
     save: 'Guardar',
     agrees: 'A resposta ainda é a mesma',
     agreesText: 'A pesquisa foi refeita agora e corresponde aos mesmos eventos.',
+    grown: 'A resposta é a mesma, com mais desde então',
+    grownText: (n, text) =>
+      `O que correspondia ao guardar ainda corresponde. Desde então ${n === 1 ? 'foi registrado mais 1 evento correspondente' : `foram registrados mais ${text} eventos correspondentes`}.`,
     differs: 'A resposta mudou',
     differsText: 'A pesquisa foi refeita agora e não corresponde aos mesmos eventos.',
     expired: 'Alguns dos eventos passaram da retenção desde então e não podem mais ser mostrados.',
-    then: 'Ao guardar',
+    whenKept: 'Ao guardar',
     now: 'Agora',
     matched: 'Eventos correspondentes',
     digest: 'Resumo dos identificadores',
@@ -156,7 +159,7 @@ export const trustPtBr: typeof trustEn = {
     provesNone: (range) =>
       `Neste registro, nenhum evento registrado para ${range} atende a estes critérios.`,
     provesSome: (count, range) =>
-      `Neste registro, exatamente ${count} de ${range} atendem a estes critérios.`,
+      `Neste registro, a estes critérios corresponde exatamente: ${count}, de ${range}.`,
     provesLog:
       'O registro tinha o tamanho e o hash raiz do ponto de controle, que o serviço assinou: não pode mostrar depois outro registro desse tamanho.',
     notRecorded: 'Que não aconteceu nada que nenhum sistema informou a este registro.',

@@ -47,7 +47,7 @@ function EventList() {
       <div className="min-w-0">
         <Head search={search} nowMs={nowMs} page={page} refresh={refresh} change={change} />
         <Histogram search={search} nowMs={nowMs} change={change} />
-        <PrintCriteria search={search} />
+        <PrintCriteria search={search} nowMs={nowMs} />
         <div
           className={`records-box mt-2 transition-opacity lg:px-3 ${page.isPlaceholderData ? 'opacity-50' : ''}`}
           aria-busy={page.isFetching}
@@ -203,6 +203,7 @@ function BadSearch({ problems }: { problems: { path: string; message: string }[]
   const shown = useMemo(() => problems.slice(0, 8), [problems]);
   return (
     <Notice
+      alone
       title={t.filters.badTitle}
       icon={<LinkIcon className="mb-1 size-6 text-warn" aria-hidden />}
     >

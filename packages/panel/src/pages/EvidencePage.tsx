@@ -2,7 +2,7 @@ import { IndelibleError } from '@indelible/client';
 import { parseTimestamp } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { CircleCheck, CircleX, Printer } from 'lucide-react';
+import { CircleAlert, CircleCheck, CircleX, Printer } from 'lucide-react';
 import { api, type EvidenceNow } from '../api.ts';
 import { AppLink } from '../components/AppLink.tsx';
 import { CopyButton } from '../components/CopyButton.tsx';
@@ -25,7 +25,14 @@ export function EvidencePage() {
     queryFn: () => api.evidence.get(searchId),
     staleTime: 0,
   });
-  if (evidence.isPending) return <Skeleton label={t.events.loading} />;
+  if (evidence.isPending) {
+    return (
+      <>
+        <PageHead title={t.evidence.single} />
+        <Skeleton label={t.events.loading} />
+      </>
+    );
+  }
   if (evidence.isError) {
     const { error } = evidence;
     const missing = error instanceof IndelibleError && error.code === 'not_found';
@@ -78,27 +85,42 @@ function EvidenceSheet({ evidence }: { evidence: EvidenceNow }) {
   );
 }
 
+/** Three answers: the same, the same and more since, or another one. */
 function Agreement({ evidence }: { evidence: EvidenceNow }) {
   const t = useTexts();
-  const { agrees, bodiesExpired } = evidence.now;
+  const formats = useFormats();
+  const { agrees, earlierAgrees, recordedSince, bodiesExpired } = evidence.now;
+  const since = recordedSince.value;
+  const kind = agrees ? 'same' : earlierAgrees ? 'grown' : bodiesExpired ? 'expired' : 'other';
+  const { title, text, tone, Icon } = {
+    same: { title: t.evidence.agrees, text: t.evidence.agreesText, ...tones.good },
+    grown: {
+      title: t.evidence.grown,
+      text: t.evidence.grownText(since, formats.number(since)),
+      ...tones.warn,
+    },
+    expired: { title: t.evidence.differs, text: t.evidence.expired, ...tones.warn },
+    other: { title: t.evidence.differs, text: t.evidence.differsText, ...tones.bad },
+  }[kind];
   return (
-    <div
-      role="status"
-      className={`rounded-xl px-5 py-4 ${agrees ? 'bg-add-soft text-add' : 'bg-del-soft text-del'}`}
-    >
+    <div role="status" className={`rounded-xl px-5 py-4 ${tone}`}>
       <p className="flex items-center gap-2.5 text-base font-semibold">
-        {agrees ? (
-          <CircleCheck aria-hidden className="size-5" />
-        ) : (
-          <CircleX aria-hidden className="size-5" />
-        )}
-        {agrees ? t.evidence.agrees : t.evidence.differs}
+        <Icon aria-hidden className="size-5 shrink-0" />
+        {title}
       </p>
-      <p className="mt-1 pl-7.5">{agrees ? t.evidence.agreesText : t.evidence.differsText}</p>
-      {bodiesExpired && <p className="mt-1 pl-7.5 font-medium">{t.evidence.expired}</p>}
+      <p className="mt-1 pl-7.5 text-pretty">{text}</p>
+      {bodiesExpired && kind !== 'expired' && (
+        <p className="mt-1 pl-7.5 font-medium">{t.evidence.expired}</p>
+      )}
     </div>
   );
 }
+
+const tones = {
+  good: { tone: 'bg-add-soft text-add', Icon: CircleCheck },
+  warn: { tone: 'bg-warn-soft text-warn', Icon: CircleAlert },
+  bad: { tone: 'bg-del-soft text-del', Icon: CircleX },
+};
 
 function ThenAndNow({ evidence }: { evidence: EvidenceNow }) {
   const t = useTexts();
@@ -127,7 +149,7 @@ function ThenAndNow({ evidence }: { evidence: EvidenceNow }) {
         <tr className="border-b border-line text-xs text-faint">
           <td className="w-1/4" />
           <th scope="col" className="px-3 py-2 font-medium">
-            {t.evidence.then}
+            {t.evidence.whenKept}
           </th>
           <th scope="col" className="px-3 py-2 font-medium">
             {t.evidence.now}

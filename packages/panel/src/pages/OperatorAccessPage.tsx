@@ -49,7 +49,7 @@ export function OperatorAccessPage() {
       >
         <FilterBar search={asked} nowMs={nowMs} change={change} facets={ownFacets} />
       </PageHead>
-      <PrintCriteria search={search} />
+      <PrintCriteria search={search} nowMs={nowMs} />
       {page.isError && <LoadError error={page.error} retry={page.refetch} />}
       {page.isPending && <Skeleton label={t.events.loading} />}
       {page.data && page.data.data.length === 0 && (

@@ -49,7 +49,7 @@ export function RecordingAccessPage() {
       >
         <FilterBar search={asked} nowMs={nowMs} change={change} facets={ownFacets} />
       </PageHead>
-      <PrintCriteria search={search} />
+      <PrintCriteria search={search} nowMs={nowMs} />
       {access.isError && <LoadError error={access.error} retry={access.refetch} />}
       {access.isPending && <Skeleton label={t.events.loading} />}
       {access.data?.people.length === 0 && (

@@ -23,7 +23,14 @@ export function VersionsPage() {
     queryKey: ['versions', resourceId],
     queryFn: () => client.page({ resourceId, includeState: true, limit: versionsMax }),
   });
-  if (events.isPending) return <Skeleton label={t.events.loading} />;
+  if (events.isPending) {
+    return (
+      <>
+        <PageHead title={t.versions.title} />
+        <Skeleton label={t.events.loading} />
+      </>
+    );
+  }
   if (events.isError) return <LoadError error={events.error} retry={events.refetch} />;
   const versions = versionsOf(events.data.data);
   const named = versions.find(({ event }) => event.resource.name !== null)?.event;

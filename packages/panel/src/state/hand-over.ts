@@ -1,6 +1,7 @@
 /**
  * How a page that embeds the panel signs its reader in: the panel says `{type: 'indelible:ready'}`,
- * the host answers `{type: 'indelible:token', jwt, tenantId?}`.
+ * the host answers `{type: 'indelible:token', jwt, tenantId?}`. Both only between this origin and
+ * those that the service's FRAME_ANCESTORS names.
  */
 
 export interface HandedToken {
@@ -12,27 +13,39 @@ export function isEmbedded(): boolean {
   return window.parent !== window;
 }
 
-/** Tells the host that a token is wanted and listens for it; returns how to stop listening. */
-export function handOver(receive: (token: HandedToken) => void): () => void {
+/**
+ * Tells the host that a token is wanted and listens for it; returns how to stop listening.
+ * `allowedHosts` are the origins that may hand one over.
+ */
+export function handOver(
+  allowedHosts: () => Promise<readonly string[]>,
+  receive: (token: HandedToken) => void,
+): () => void {
   if (!isEmbedded()) return () => {};
-  const hear = (event: MessageEvent<unknown>) => {
-    const token = isFromHost(event) ? tokenOf(event.data) : null;
+  let hosts: readonly string[] = [];
+  const hear = ({ source, origin, data }: MessageEvent<unknown>) => {
+    if (source !== window.parent || !hosts.includes(origin)) return;
+    const token = tokenOf(data);
     if (token !== null) receive(token);
   };
   window.addEventListener('message', hear);
-  // To whoever embeds: it holds nothing, and the policy's frame-ancestors has chosen who that is.
-  window.parent.postMessage({ type: 'indelible:ready' }, '*');
+  // Without an answer nobody is trusted: the page then says how to sign in otherwise.
+  allowedHosts().then(
+    (allowed) => {
+      hosts = allowed;
+      for (const host of hostsToTell(hosts)) {
+        window.parent.postMessage({ type: 'indelible:ready' }, host);
+      }
+    },
+    () => {},
+  );
   return () => window.removeEventListener('message', hear);
 }
 
-/**
- * Only the window around this one counts. It is one of the allowed ancestors, or the browser would
- * not have shown this page in it; where the browser names the ancestors, that is checked again.
- */
-function isFromHost({ source, origin }: MessageEvent<unknown>): boolean {
-  if (source !== window.parent) return false;
-  const ancestors = window.location.ancestorOrigins;
-  return ancestors === undefined || ancestors.length === 0 || ancestors[0] === origin;
+/** The one that embeds this page where the browser says so, else all that may. */
+function hostsToTell(hosts: readonly string[]): readonly string[] {
+  const parent = window.location.ancestorOrigins?.[0];
+  return parent === undefined ? hosts : hosts.filter((host) => host === parent);
 }
 
 /** The token in a message, or null for any other message. */

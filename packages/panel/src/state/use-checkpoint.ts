@@ -32,7 +32,7 @@ interface Seen {
 }
 
 export function useCheckpoint() {
-  return useQuery({ queryKey: ['checkpoint'], queryFn: checkpointNow });
+  return useQuery({ queryKey: ['checkpoint'], queryFn: checkpointNow, staleTime: 60_000 });
 }
 
 async function checkpointNow(): Promise<CheckedCheckpoint> {

@@ -34,15 +34,12 @@ export function useChoices(facet: FacetName, search: EventSearch, nowMs: number)
     enabled: group !== null,
     queryFn: async () => {
       const { data } = await client.stats({ ...criteria, groupBy: [group ?? 'user'] });
-      return data
-        .map((row): { value: string; email: string | null; count: number } => ({
-          value: String(
-            (group === 'user' ? row.email : null) ?? row[group ?? 'user'],
-          ).toLowerCase(),
-          email: typeof row.email === 'string' ? row.email : null,
-          count: row.count,
-        }))
-        .sort((a, b) => b.count - a.count);
+      const rows = data.map((row) => ({
+        value: String((group === 'user' ? row.email : null) ?? row[group ?? 'user']).toLowerCase(),
+        email: typeof row.email === 'string' ? row.email : null,
+        count: row.count,
+      }));
+      return summed(rows).sort((a, b) => b.count - a.count);
     },
     select: (rows): Choice[] =>
       rows.map(({ value, email, count }) => ({
@@ -51,4 +48,20 @@ export function useChoices(facet: FacetName, search: EventSearch, nowMs: number)
         count,
       })),
   });
+}
+
+interface CountedValue {
+  value: string;
+  email: string | null;
+  count: number;
+}
+
+/** One row a value: people who share an address, or one who had several ids, are one choice. */
+function summed(rows: readonly CountedValue[]): CountedValue[] {
+  const byValue = new Map<string, CountedValue>();
+  for (const row of rows) {
+    const known = byValue.get(row.value);
+    byValue.set(row.value, { ...row, count: row.count + (known?.count ?? 0) });
+  }
+  return [...byValue.values()];
 }

@@ -1,0 +1,228 @@
+import { uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { demoHistory } from '../packages/cli/src/demo/history.ts';
+import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
+import { restoringHost } from '../packages/server/src/testing/restoring-host.ts';
+import { type OpenPanel, openPanel } from './open-panel.ts';
+import { choose, detail, filters, listedIds, rows, see } from './panel-page.ts';
+
+/* A tenant's admin at work, in half a year of a contact centre's history. */
+
+const nowMs = Date.now();
+const [{ cast, seed, settings }] = demoTenants;
+const { tenantId } = cast;
+const history = demoHistory(cast, seed, nowMs).map((event) => ({
+  ...event,
+  id: event.id ?? '',
+  ms: uuidTimeMs(uuidFromEventId(event.id ?? '') ?? ''),
+}));
+const dayMs = 86_400_000;
+const lastMonth = history.filter(({ ms }) => ms >= nowMs - 30 * dayMs);
+
+let panel: OpenPanel;
+beforeAll(async () => {
+  panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+  await loadDemo(panel.client, nowMs);
+}, 180_000);
+afterAll(() => panel?.close());
+afterEach(() => expect(panel.troubles()).toEqual([]));
+
+const enter = (path?: string): Promise<Page> =>
+  panel.enter({ tenantId, ...(path === undefined ? {} : { path }) });
+
+test('who deleted a queue, when, and what it held is found by choosing two filters', async () => {
+  const page = await enter();
+  await choose(page, 'Action', 'Delete');
+  await choose(page, 'Resource', 'Queue');
+  const deleted = lastMonth.filter((e) => e.action === 'delete' && e.resource.type === 'queue');
+  const [only] = deleted;
+  if (!only || deleted.length > 1) throw new Error('the history is another one');
+  expect(await listedIds(page)).toEqual([only.id]);
+  await rows(page).getByRole('link').click();
+  await see(detail(page).getByRole('heading', { level: 2 })).toHaveText(only.resource.name ?? '');
+  await see(detail(page)).toContainText(only.actor.email ?? '');
+  await see(detail(page)).toContainText('maxWaitSeconds');
+  await see(detail(page)).toContainText('Proven by your browser');
+  await page.context().close();
+});
+
+test('a calendar month of policy changes lists exactly its changes, oldest first, with what changed', async () => {
+  const page = await enter('/settings/audit/events?resource=recording_policy');
+  const zone = settings.timeZone ?? '';
+  const monthOf = (ms: number) =>
+    new Date(ms).toLocaleDateString('en-US', { timeZone: zone, month: 'long', year: 'numeric' });
+  const [today = 1] = [
+    Number(new Date(nowMs).toLocaleDateString('en-US', { timeZone: zone, day: 'numeric' })),
+  ];
+  const lastDayMs = nowMs - today * dayMs;
+  const [month = '', year = ''] = monthOf(lastDayMs).split(' ');
+  const lastDay = new Date(lastDayMs).toLocaleDateString('en-US', {
+    timeZone: zone,
+    day: 'numeric',
+  });
+  await filters(page)
+    .getByRole('button', { name: /^Time range/ })
+    .click();
+  const calendar = page.getByRole('application');
+  await calendar.getByRole('button', { name: 'Previous' }).click();
+  for (const day of ['1', lastDay]) {
+    await calendar.getByRole('button', { name: new RegExp(`\\b${month} ${day}, ${year}`) }).click();
+  }
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('combobox', { name: 'Sort' }).selectOption('Oldest first');
+  const changes = history.filter(
+    ({ ms, resource }) =>
+      resource.type === 'recording_policy' && monthOf(ms) === `${month} ${year}`,
+  );
+  expect(changes.length).toBeGreaterThan(2);
+  expect(changes.length).toBeLessThan(50);
+  expect(await listedIds(page)).toEqual(changes.map(({ id }) => id));
+  await see(page.getByText(`${changes.length} events`)).toBeVisible();
+  for (const row of await rows(page).all()) {
+    await see(row).toContainText(/percent|retentionDays|pauseOnCardEntry/);
+  }
+  await page.context().close();
+});
+
+test('two versions of a menu are compared, one is put back by the host product, another is refused', async () => {
+  const host = await restoringHost(Date.now);
+  const { restoreSecret } = await panel.client.tenants.put(tenantId, { restoreUrl: host.url });
+  host.secret = restoreSecret ?? '';
+  host.answers = [{ status: 'applied' }, { status: 'refused', reason: 'Frozen until Monday' }];
+  const menus = history.filter(({ resource }) => resource.name === 'Main menu').reverse();
+
+  const page = await enter('/settings/audit/events?resource=ivr&last=all');
+  await page.getByRole('button', { name: 'Main menu' }).first().click();
+  await page.getByRole('menuitem', { name: 'Versions of this resource' }).click();
+  await see(page.getByRole('heading', { name: 'Main menu' })).toBeVisible();
+  await see(page.getByText(`${menus.length} versions`)).toBeVisible();
+  await page
+    .getByRole('radio', { name: /on the left$/ })
+    .nth(4)
+    .check();
+  await page
+    .getByRole('radio', { name: /on the right$/ })
+    .nth(2)
+    .check();
+  await see(page.getByText(/^\d+ differences?$/)).toBeVisible();
+  await page.getByRole('checkbox', { name: 'Only differences' }).check();
+
+  await page.getByRole('button', { name: 'Restore this version' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'Restore Main menu' });
+  await see(dialog.getByRole('columnheader')).toHaveText(['Field', 'Current', 'Will become']);
+  await dialog.getByRole('button', { name: 'Restore', exact: true }).click();
+  await see(dialog.getByRole('status')).toContainText('Restored');
+  expect([...host.applied.values()]).toEqual([menus[4]?.after]);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+
+  // What was asked and answered is no version of the menu.
+  await see(page.getByText(`${menus.length} versions`)).toBeVisible();
+  await page.getByRole('button', { name: 'Restore this version' }).first().click();
+  await dialog.getByRole('button', { name: 'Restore', exact: true }).click();
+  await see(dialog.getByRole('status')).toContainText('Frozen until Monday');
+  expect([host.applied.size, host.forged]).toEqual([1, 0]);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await page.context().close();
+  await host.close();
+});
+
+test('reload, Back, a copied link and paper keep the search', async () => {
+  const page = await enter();
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await choose(page, 'Action', 'Update');
+  await choose(page, 'Resource', 'Agent');
+  await page.getByRole('button', { name: 'Older' }).click();
+  await see(page.getByText(/^Page 2 of/)).toBeVisible();
+  const second = await listedIds(page);
+  const address = page.url();
+  await page.reload();
+  expect([page.url(), await listedIds(page)]).toEqual([address, second]);
+
+  await rows(page).nth(2).getByRole('link').click();
+  await see(detail(page)).toBeVisible();
+  expect(page.url()).toContain(second[2]);
+  await page.goBack();
+  await see(detail(page)).toHaveCount(0);
+  expect([page.url(), await listedIds(page)]).toEqual([address, second]);
+  await page.goBack();
+  await see(page.getByText(/^Page 1 of/)).toBeVisible();
+  const first = await listedIds(page);
+  expect(first.filter((id) => second.includes(id))).toEqual([]);
+
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  const copied = new URL(await page.evaluate<string>('navigator.clipboard.readText()'));
+  expect(copied.searchParams.has('from') && copied.searchParams.has('to')).toBe(true);
+  const colleague = await enter(copied.pathname + copied.search);
+  expect(await listedIds(colleague)).toEqual(first);
+
+  await colleague.emulateMedia({ media: 'print' });
+  await see(colleague.getByRole('navigation').first()).toBeHidden();
+  await see(colleague.getByText('Aurora Travel · Audit')).toBeVisible();
+  await see(colleague.getByText('Time zone America/New_York')).toBeVisible();
+  await see(colleague.locator('dl.print-only')).toContainText('Action:Update');
+  await see(colleague.locator('dl.print-only')).toContainText('Resource:Agent');
+  await Promise.all([page.context().close(), colleague.context().close()]);
+});
+
+test('who listened to recordings is two clicks away, counted per person and day, with the odd night marked', async () => {
+  const page = await enter();
+  await page.getByRole('link', { name: 'Recording access' }).click();
+  const listened = lastMonth.filter(
+    ({ resource, action }) => resource.type === 'recording' && /access|download/.test(action),
+  );
+  const people = Map.groupBy(listened, ({ actor }) => actor.email ?? '');
+  expect(people.size).toBe(3);
+  for (const [email, events] of people) {
+    const row = page.getByRole('row').filter({ hasText: email });
+    await see(row.getByRole('cell').first()).toHaveText(String(events.length));
+  }
+  await see(
+    page.getByRole('link', { name: /rhea\.kapoor.*: \d+\. Unusually many/ }),
+  ).not.toHaveCount(0);
+
+  await page.getByRole('link', { name: 'See them as a list, by person' }).click();
+  await see(page.getByText(`${listened.length} events`)).toBeVisible();
+  const order = await page.locator('tr.row td:nth-child(2) .value').allTextContents();
+  expect(order).toEqual([...order].sort());
+  await page.context().close();
+});
+
+test('everything is reached by keyboard: rows, events, help, and commands found without their accents', async () => {
+  const page = await enter();
+  const ids = await listedIds(page);
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.keyboard.press('k');
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  await see(detail(page)).toBeVisible();
+  expect(page.url()).toContain(ids[1]);
+  await page.keyboard.press('j');
+  await see(detail(page)).toContainText(ids[2] ?? '');
+  await page.keyboard.press('Escape');
+  await see(detail(page)).toHaveCount(0);
+
+  await page.keyboard.press('?');
+  await see(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await see(page.getByRole('dialog')).toHaveCount(0);
+
+  await command(page, 'language portugues');
+  await see(page.getByRole('heading', { name: 'Eventos' })).toBeVisible();
+  await command(page, 'acao exclu');
+  await see(page).toHaveURL(/action=delete/);
+  await command(page, 'integridade');
+  await see(page).toHaveURL(/\/integrity$/);
+  await page.context().close();
+});
+
+/** Types into the palette and takes the first thing found. */
+async function command(page: Page, text: string): Promise<void> {
+  await page.keyboard.press('/');
+  await page.getByRole('searchbox').pressSequentially(text);
+  await see(page.getByRole('option')).not.toHaveCount(0);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await see(page.getByRole('dialog')).toHaveCount(0);
+}

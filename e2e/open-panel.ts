@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { createClient, type IndelibleClient } from '@indelible/client';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import {
+  platformKey,
+  type TestService,
+  testService,
+} from '../packages/server/src/testing/service.ts';
+import { builtPanel } from './built-panel.ts';
+import { openChromium } from './chromium.ts';
+
+export interface Person {
+  id: string;
+  email: string;
+  role: 'admin' | 'superadmin';
+}
+
+export const admin: Person = { id: randomUUID(), email: 'ana@example.com', role: 'admin' };
+export const operator: Person = {
+  id: randomUUID(),
+  email: 'olga@operator.example',
+  role: 'superadmin',
+};
+
+export interface Visit {
+  tenantId: string;
+  /** `admin` unless told otherwise. */
+  person?: Person;
+  reason?: string;
+  /** Which page the link opens. */
+  path?: string;
+  /** Where the visitor is signed in already; a browser of their own unless told otherwise. */
+  context?: BrowserContext;
+  settings?: BrowserContextOptions;
+}
+
+/** The real service with the built panel on a port of its own, and a browser in front of it. */
+export interface OpenPanel {
+  url: string;
+  service: TestService;
+  browser: Browser;
+  /** With the platform's key. */
+  client: IndelibleClient;
+  /** A link that opens the panel once. */
+  link(visit: Visit): Promise<string>;
+  /** A new browser profile: English, New York, nothing remembered. Its pages are watched. */
+  context(settings?: BrowserContextOptions): Promise<BrowserContext>;
+  /** Follows a new viewer link; the page is signed in. */
+  enter(visit: Visit): Promise<Page>;
+  /** From here on the service's clock is ahead by so much more. */
+  later(ms: number): void;
+  /** Nobody listens any more, and connections are cut; the function returned listens again. */
+  goAway(): Promise<() => Promise<void>>;
+  /** Until the end of the test these answers and console messages are right. */
+  allow(expected: RegExp): void;
+  /** Errors that pages met since the last time, and were not allowed. */
+  troubles(): string[];
+  close(): Promise<void>;
+}
+
+/** `env` as in production; the panel is built first if it has to be. */
+export async function openPanel(env: Record<string, string> = {}): Promise<OpenPanel> {
+  await builtPanel();
+  const [service, browser] = await Promise.all([testService(env), openChromium()]);
+  let aheadMs = 0;
+  Object.defineProperty(service.clock, 'now', { get: () => Date.now() + aheadMs });
+  const { http } = service.app;
+  const url = await http.listen({ host: '127.0.0.1', port: 0 });
+  const client = createClient({ url, key: platformKey });
+  const watch = watcher();
+  const context: OpenPanel['context'] = async (settings) => {
+    const opened = await browser.newContext({ ...profile, ...settings });
+    opened.setDefaultTimeout(10_000);
+    opened.on('page', watch.page);
+    return opened;
+  };
+  const link: OpenPanel['link'] = async ({ tenantId, person = admin, reason, path }) => {
+    const asked = { ...(reason && { reason }), ...(path && { path }) };
+    return (await client.viewerLinks.create({ tenantId, actor: person, ...asked })).url;
+  };
+  return {
+    url,
+    service,
+    browser,
+    client,
+    link,
+    context,
+    enter: async (visit) => {
+      const page = await (visit.context ?? (await context(visit.settings))).newPage();
+      await page.goto(await link(visit));
+      await page.locator('main#content').waitFor();
+      return page;
+    },
+    later: (ms) => {
+      aheadMs += ms;
+    },
+    goAway: () => goAway(http.server, Number(new URL(url).port)),
+    allow: watch.allow,
+    troubles: watch.troubles,
+    close: async () => {
+      await browser.close();
+      await service.close();
+    },
+  };
+}
+
+const profile: BrowserContextOptions = {
+  locale: 'en-US',
+  timezoneId: 'America/New_York',
+  viewport: { width: 1440, height: 900 },
+  reducedMotion: 'reduce',
+};
+
+/** Hears everything that a page must not meet: refused answers, errors, broken policies, dialogs. */
+function watcher() {
+  let seen: string[] = [];
+  let allowed: RegExp[] = [];
+  return {
+    page(page: Page) {
+      page.on('console', (message) => {
+        // What the network refused is heard of as an answer, with its address.
+        const isAnswer = /^Failed to load resource: the server responded/.test(message.text());
+        if (message.type() === 'error' && !isAnswer) seen.push(`console: ${message.text()}`);
+      });
+      page.on('pageerror', (error) => seen.push(`error: ${error.message}`));
+      page.on('dialog', (dialog) => {
+        seen.push(`dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
+      page.on('response', (answer) => {
+        if (answer.status() < 400) return;
+        seen.push(`${answer.status()} ${new URL(answer.url()).pathname}`);
+      });
+    },
+    allow: (expected: RegExp) => void allowed.push(expected),
+    troubles() {
+      const found = seen.filter((text) => !allowed.some((expected) => expected.test(text)));
+      [seen, allowed] = [[], []];
+      return found;
+    },
+  };
+}
+
+async function goAway(server: TestService['app']['http']['server'], port: number) {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+  return () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+}

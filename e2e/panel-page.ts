@@ -1,0 +1,31 @@
+import { expect } from '@playwright/test';
+import type { Locator, Page } from 'playwright-core';
+
+/* What people see and touch on the panel's pages, by the names that screen readers say. */
+
+/** Expectations that wait; for a machine that does much else at the same time. */
+export const see = expect.configure({ timeout: 15_000 });
+
+export const rows = (page: Page): Locator => page.locator('tr.row');
+
+export const detail = (page: Page): Locator =>
+  page.getByRole('region', { name: 'Event', exact: true });
+
+export const filters = (page: Page, name = 'Filters'): Locator =>
+  page.getByRole('group', { name, exact: true });
+
+/** The ids of the listed events, in order, once the list has settled. */
+export async function listedIds(page: Page): Promise<string[]> {
+  await see(page.locator('.records-box')).toHaveAttribute('aria-busy', 'false');
+  const links = await page.locator('a.row-link').all();
+  const addresses = await Promise.all(links.map((link) => link.getAttribute('href')));
+  return addresses.map((href) => /evt_audit_\w+/.exec(href ?? '')?.[0] ?? '');
+}
+
+/** Picks one value of a filter and closes its choices. */
+export async function choose(page: Page, filter: string, value: string): Promise<void> {
+  await filters(page).getByRole('button', { name: filter, exact: true }).click();
+  await page.getByRole('option', { name: new RegExp(`^${value}`) }).click();
+  await page.keyboard.press('Escape');
+  await see(filters(page).getByRole('button', { name: `${filter} ${value}` })).toBeVisible();
+}

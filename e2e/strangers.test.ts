@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { EventInput } from '@indelible/client';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { eventOf } from '../packages/server/src/testing/service.ts';
+import { type OpenPanel, openPanel, operator } from './open-panel.ts';
+import { detail, rows, see } from './panel-page.ts';
+
+/* Who must not get in: other tenants, other sites, those who found a link; and what events may hold. */
+
+const stranger = createServer();
+let panel: OpenPanel;
+let ours: string;
+let theirs: string;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+  panel = await openPanel();
+  [ours, theirs] = await Promise.all([newTenant('Aurora Travel'), newTenant('Secret Clinic')]);
+}, 180_000);
+afterAll(async () => {
+  stranger.close().closeAllConnections();
+  await panel?.close();
+});
+afterEach(() => expect(panel.troubles()).toEqual([]));
+
+async function newTenant(name: string): Promise<string> {
+  const id = randomUUID();
+  await panel.client.tenants.put(id, { name, plan: 'Enterprise' });
+  return id;
+}
+
+async function record(tenantId: string, changes: Record<string, unknown>): Promise<string> {
+  const [result] = await panel.client.recordBatch([
+    { tenantId, ...eventOf(changes) } as EventInput,
+  ]);
+  expect(result?.status, JSON.stringify(result)).toBe('created');
+  return result?.id ?? '';
+}
+
+test('another tenant’s event, versions, kept search and export are not found, and nothing of them is shown', async () => {
+  panel.allow(/^404 \/api\/audit-logs\//);
+  const resource = { type: 'queue', id: randomUUID(), name: 'Oncology' };
+  const states = { diff: undefined, before: { music: 'a' }, after: { music: 'b' } };
+  const eventId = await record(theirs, { resource, ...states });
+  const owner = await panel.enter({ tenantId: theirs });
+  const made = await owner.evaluate<{ searchId: string; exportId: string }>(`(async () => {
+    const post = async (path, body, headers) => (await fetch('/api/audit-logs' + path, {
+      method: 'POST', body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    })).json();
+    const { id: searchId } = await post('/searches', { filters: {}, note: 'Oncology' });
+    const wanted = { filters: {}, format: 'csv' };
+    const { id: exportId } = await post('/exports', wanted, { prefer: 'respond-async' });
+    return { searchId, exportId };
+  })()`);
+  expect(made).toEqual({ searchId: expect.stringMatching(/^srch_/), exportId: expect.any(String) });
+
+  const page = await panel.enter({ tenantId: ours });
+  const shown: string[] = [];
+  const look = async (path: string, sentence: string) => {
+    await page.goto(`${panel.url}${path}`);
+    await see(page.getByText(sentence).first()).toBeVisible();
+    shown.push(await page.content());
+  };
+  await look(`/settings/audit/events/${eventId}`, 'There is no such event');
+  await look(`/settings/audit/resources/${resource.id}`, 'No complete states were recorded');
+  await look(`/settings/audit/searches/${made.searchId}`, 'There is no such page');
+  await look(`/settings/audit/searches`, 'No search has been kept yet');
+  await look(`/settings/audit/exports`, 'No exports yet');
+  await look(`/settings/audit/events?resource_id=${resource.id}&last=all`, 'No events match');
+  const download = `/api/audit-logs/exports/${made.exportId}/download`;
+  const answers = [
+    await page.context().request.get(panel.url + download),
+    await page.context().request.get(`${panel.url}/api/audit-logs/${eventId}/proof`),
+  ];
+  expect(answers.map((answer) => answer.status())).toEqual([404, 404]);
+  shown.push(...(await Promise.all(answers.map((answer) => answer.text()))));
+  expect(shown.filter((text) => /Oncology|Secret Clinic/.test(text))).toEqual([]);
+  await Promise.all([owner.context().close(), page.context().close()]);
+});
+
+test('of fifty who redeem one link at once exactly one gets in', async () => {
+  panel.allow(/^4(01|29) \/api\/session$/);
+  const page = await (await panel.context()).newPage();
+  const link = await panel.link({ tenantId: ours });
+  // A page of the panel that has no token of its own.
+  await page.goto(`${panel.url}/enter`);
+  const statuses = await page.evaluate<number[]>(`Promise.all(Array.from({ length: 50 }, () =>
+    fetch('/api/session', {
+      method: 'POST', headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token: '${new URL(link).hash.slice(1)}' }),
+    }).then(({ status }) => status)))`);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+  expect(statuses.filter((status) => ![200, 401, 429].includes(status))).toEqual([]);
+  await page.goto(`${panel.url}/settings/audit/events`);
+  await see(rows(page).first()).toBeVisible();
+  await page.context().close();
+  panel.later(60_000); // the losers are forgiven
+});
+
+test('a link that mail scanners and previews have fetched still opens the panel, and leaves the address', async () => {
+  const link = await panel.link({ tenantId: ours, path: '/settings/audit/events?action=create' });
+  const { request } = await panel.context();
+  for (const method of ['GET', 'HEAD', 'GET']) {
+    expect((await request.fetch(link, { method })).status()).toBe(200);
+  }
+  const page = await (await panel.context()).newPage();
+  await page.goto(link);
+  await see(rows(page).first()).toBeVisible();
+  expect(page.url()).toBe(`${panel.url}/settings/audit/events?action=create`);
+  await page.goBack();
+  expect(page.url()).not.toContain('#');
+
+  panel.allow(/^401 \/api\/session$/);
+  const late = await (await panel.context()).newPage();
+  await late.goto(link);
+  await see(late.getByText('This link does not open the audit log')).toBeVisible();
+  await Promise.all([page.context().close(), late.context().close()]);
+});
+
+test('a page of another origin can neither post with the session, nor show the panel, nor read it', async () => {
+  const page = await panel.enter({ tenantId: ours });
+  const around = `<!doctype html><title>Stranger</title><link rel="icon" href="data:,">
+    <iframe src="${panel.url}/settings/audit/events"></iframe>
+    <form method="post" action="${panel.url}/api/session" enctype="text/plain"><input name="a"></form>`;
+  stranger.on('request', (_, response) =>
+    response.setHeader('content-type', 'text/html').end(around),
+  );
+  // What the browser itself says of each refusal.
+  panel.allow(/^console: |^415 /);
+  const foreign = await page.context().newPage();
+  await foreign.goto(`http://127.0.0.1:${(stranger.address() as AddressInfo).port}/`);
+  await expect.poll(() => foreign.frames()[1]?.url()).toBe('chrome-error://chromewebdata/');
+  const api = `${panel.url}/api`;
+  const tries = await foreign.evaluate<string[]>(`(async () => {
+    const attempt = (path, init) => fetch('${api}' + path, { credentials: 'include', ...init })
+      .then(({ type, status }) => type + ' ' + status, () => 'refused');
+    const headers = { 'content-type': 'application/json' };
+    return [
+      await attempt('/audit-logs'),
+      await attempt('/session', { method: 'DELETE' }),
+      await attempt('/audit-logs/searches', { method: 'POST', headers, body: '{"filters":{}}' }),
+    ];
+  })()`);
+  expect(tries).toEqual(['refused', 'refused', 'refused']);
+  // Without asking first: sent, and refused by the service.
+  const answer = foreign.waitForResponse(`${api}/session`);
+  await foreign.evaluate('document.forms[0].submit()');
+  expect((await answer).status()).toBeGreaterThanOrEqual(400);
+  await page.reload();
+  await see(rows(page).first()).toBeVisible();
+  await page.goto(`${panel.url}/settings/audit/searches`);
+  await see(page.getByText('No search has been kept yet')).toBeVisible();
+  await page.context().close();
+});
+
+const nasty = {
+  script: '<script>window.pwned = 1</script><img src=x onerror="window.pwned = 2">',
+  template: '{{7*7}} javascript:alert(1) "\'><svg/onload=alert(3)>',
+  rightToLeft: 'مرحبا \u202Etxt.exe\u202C עברית',
+  emoji: '👩🏽‍🚒👨‍👩‍👧‍👦🏴󠁧󠁢󠁳󠁣󠁴󠁿 e\u0301',
+  long: 'long'.repeat(5_000),
+};
+
+test('script-looking, right-to-left, emoji and very long values are shown as the text they are', async () => {
+  const tenantId = await newTenant(nasty.script);
+  const resource = { type: 'ivr', id: randomUUID(), name: nasty.script };
+  const spoken = { actor: { ...(eventOf().actor as object), userAgent: nasty.template } };
+  await record(tenantId, { ...spoken, resource, diff: undefined, before: {}, after: nasty });
+  const id = await record(tenantId, {
+    ...spoken,
+    resource: { ...resource, name: nasty.rightToLeft },
+    diff: undefined,
+    before: nasty,
+    after: { ...nasty, long: nasty.script, [nasty.script]: nasty.emoji },
+  });
+  const page = await panel.enter({ tenantId, person: operator, reason: nasty.script });
+  const path = '/settings/audit';
+  for (const [address, text] of [
+    [`${path}/events`, nasty.script],
+    [`${path}/events/${id}`, nasty.emoji],
+    [`${path}/resources/${resource.id}`, nasty.rightToLeft],
+    [`${path}/operator-access`, nasty.script],
+    [`${path}/integrity`, nasty.script],
+  ] as const) {
+    await page.goto(panel.url + address);
+    await see(page.locator('#content, header, section').getByText(text).first()).toBeAttached();
+    await settled(page);
+    expect(await injected(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+  }
+  await page.goto(`${panel.url}${path}/events/${id}`);
+  await see(detail(page).getByRole('heading', { level: 2 })).toHaveText(nasty.rightToLeft);
+  await page.context().close();
+});
+
+const settled = (page: Page) => page.waitForLoadState('networkidle');
+
+/** What markup in a value would have become. */
+function injected(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`[
+    ...(window.pwned === undefined ? [] : ['a script ran']),
+    ...[...document.querySelectorAll('img[src="x"], body script:not([src]), b, [onload], [onerror]')]
+      .map(({ outerHTML }) => outerHTML),
+  ]`);
+}

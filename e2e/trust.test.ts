@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { EventInput } from '@indelible/client';
+import { uuidFromEventId } from '@indelible/protocol';
+import { SignJWT } from 'jose';
+import type { FrameLocator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { eventOf } from '../packages/server/src/testing/service.ts';
+import { type OpenPanel, openPanel, operator, type Visit } from './open-panel.ts';
+import { detail, listedIds, rows, see } from './panel-page.ts';
+
+/* What a tenant's admin is to believe: visits of operators, kept searches, proofs, and the session. */
+
+const jwtSecret = 'a shared secret of at least thirty-two bytes';
+const host = createServer();
+let panel: OpenPanel;
+let tenantId: string;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  const hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+  panel = await openPanel({ AUTH_JWT_SECRET: jwtSecret, FRAME_ANCESTORS: hostUrl });
+  tenantId = await newTenant('Aurora Travel');
+}, 180_000);
+afterAll(async () => {
+  host.close().closeAllConnections();
+  await panel?.close();
+});
+afterEach(() => expect(panel.troubles()).toEqual([]));
+
+async function newTenant(name: string): Promise<string> {
+  const id = randomUUID();
+  await panel.client.tenants.put(id, { name, plan: 'Enterprise' });
+  return id;
+}
+
+async function recordInto(id: string, changes: Record<string, unknown>[]): Promise<string[]> {
+  const events = changes.map((change) => ({ tenantId: id, ...eventOf(change) }) as EventInput);
+  const results = await panel.client.recordBatch(events);
+  expect(results.map(({ status }) => status)).toEqual(changes.map(() => 'created'));
+  return results.map((result) => result.id ?? '');
+}
+
+const enter = (visit: Partial<Visit> = {}): Promise<Page> => panel.enter({ tenantId, ...visit });
+
+test('an operator’s visit shows its reason to the operator all along, and to the tenant afterwards', async () => {
+  const reason = 'Ticket 4711: bookings were dropped';
+  const visit = await enter({ person: operator, reason });
+  const banner = visit.getByRole('region', { name: 'Operator' });
+  await see(banner).toContainText('You are looking at Aurora Travel as an operator.');
+  await see(banner).toContainText(reason);
+  await visit.getByRole('link', { name: 'Integrity' }).click();
+  await see(visit.getByRole('heading', { name: 'Latest checkpoint' })).toBeVisible();
+  await see(banner).toContainText(reason);
+  // Refused for want of a reason, which the tenant sees as well.
+  const refused = panel.client.viewerLinks.create({ tenantId, actor: operator });
+  await expect(refused).rejects.toThrow(/reason/);
+  await recordInto(tenantId, [{ actor: { ...(eventOf().actor as object), role: 'superadmin' } }]);
+
+  const page = await enter();
+  await page.getByRole('link', { name: 'Operator access' }).click();
+  const declared = rows(page).filter({ hasText: reason });
+  await see(declared.first()).toContainText(operator.email);
+  await see(declared.first()).toContainText('The service itself');
+  const silent = rows(page).filter({ hasText: 'No reason declared' });
+  await see(silent.filter({ hasText: 'API key' })).toHaveCount(1);
+  await see(page.getByText('on this page without a reason')).toBeVisible();
+  await Promise.all([visit.context().close(), page.context().close()]);
+});
+
+test('an operator whom the host page hands over says why first, and without a reason sees nothing', async () => {
+  panel.allow(/^40[13] \/api\/session$/);
+  const page = await (await panel.context()).newPage();
+  const frame = await embed(page, await token('superadmin'));
+  await see(frame.getByRole('heading', { name: /^Why do you need/ })).toBeVisible();
+  await see(frame.getByRole('button', { name: 'Record and continue' })).toBeDisabled();
+  await see(frame.getByRole('table')).toHaveCount(0);
+  await frame.getByLabel('Reason').fill('Ticket 4712: asked to look');
+  await frame.getByRole('button', { name: 'Record and continue' }).click();
+  await see(frame.getByRole('region', { name: 'Operator' })).toContainText('Ticket 4712');
+  await see(frame.locator('tr.row').first()).toBeVisible();
+  await page.context().close();
+});
+
+function token(role: string): Promise<string> {
+  const exp = Math.floor(Date.now() / 1_000) + 300;
+  const claims = { sub: operator.id, email: operator.email, role, exp };
+  const secret = new TextEncoder().encode(jwtSecret);
+  return new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret);
+}
+
+/** A page of the host product with the panel in a frame; it answers as docs/panel.md says. */
+async function embed(page: Page, jwt: string): Promise<FrameLocator> {
+  const script = `addEventListener('message', ({ origin, source, data }) => {
+    const frame = document.querySelector('iframe').contentWindow;
+    if (origin !== '${panel.url}' || source !== frame || data?.type !== 'indelible:ready') return;
+    frame.postMessage({ type: 'indelible:token', jwt: '${jwt}', tenantId: '${tenantId}' }, origin);
+  });`;
+  const html = `<!doctype html><title>Host</title><script>${script}</script>
+    <iframe src="${panel.url}/settings/audit/events" width="1200" height="800"></iframe>`;
+  host.removeAllListeners('request');
+  host.on('request', (request, response) => {
+    if (request.url !== '/') return response.writeHead(204).end();
+    return response.setHeader('content-type', 'text/html').end(html);
+  });
+  await page.goto(`http://127.0.0.1:${(host.address() as AddressInfo).port}/`);
+  return page.frameLocator('iframe');
+}
+
+test('a kept search tells whether its answer is the same, has grown since, or is another one', async () => {
+  const suspect = { ...(eventOf().actor as object), email: 'prado@example.com' };
+  const recording = { type: 'recording', id: randomUUID(), name: 'Call 1' };
+  const access = { actor: suspect, action: 'access', resource: recording, diff: {} };
+  const [first = ''] = await recordInto(tenantId, [access]);
+  const search = '/settings/audit/events?user=prado%40example.com&resource=recording';
+  const page = await enter({ path: search });
+  expect(await listedIds(page)).toEqual([first]);
+  await page.getByRole('button', { name: 'Save as evidence' }).click();
+  await page.getByLabel('What is it for?').fill('Case 4711');
+  await page.getByRole('button', { name: 'Keep', exact: true }).click();
+  await see(page.getByRole('heading', { name: 'Case 4711' })).toBeVisible();
+  const verdict = page.getByRole('status').filter({ hasText: 'The answer' });
+  await see(verdict).toContainText('The answer is still the same');
+  await see(page.getByRole('heading', { name: 'What this does not show' })).toBeVisible();
+  const address = page.url();
+
+  // Reported late, about a moment that the kept range holds.
+  const timestamp = new Date(Date.now() - 3_600_000).toISOString();
+  await recordInto(tenantId, [{ ...access, timestamp }]);
+  await page.goto(`${panel.url}/settings/audit/searches`);
+  await page.getByRole('link', { name: 'Case 4711' }).click();
+  await see(verdict).toContainText('1 matching event has been recorded since');
+  const counts = page.getByRole('row', { name: /^Matching events/ }).getByRole('cell');
+  await see(counts).toHaveText(['1', '2']);
+  expect(page.url()).toBe(address);
+
+  await panel.service.owner.query(
+    "UPDATE audit_events SET actor_email = 'nobody@example.com' WHERE tenant_id = $1 AND id = $2",
+    [tenantId, uuidFromEventId(first)],
+  );
+  await page.reload();
+  await see(verdict).toContainText('The answer has changed');
+  await page.context().close();
+});
+
+test('a page of events verifies in the browser, and no longer once somebody changed one in the database', async () => {
+  const id = await newTenant('Verified');
+  const ids = await recordInto(id, [{}, {}, {}]);
+  const page = await panel.enter({ tenantId: id, path: '/settings/audit/integrity' });
+  await page.getByRole('button', { name: /^Verify the latest/ }).click();
+  await see(page.getByText(/^All \d+ events are in the signed log$/)).toBeVisible();
+  await see(page.getByText('Valid, checked by your browser')).toBeVisible();
+
+  const { rowCount } = await panel.service.owner.query(
+    "UPDATE audit_events SET actor_email = 'somebody.else@example.com' WHERE tenant_id = $1 AND sequence = 3",
+    [id],
+  );
+  expect(rowCount).toBe(1);
+  await page.reload();
+  await page.getByRole('button', { name: /^Verify the latest/ }).click();
+  await see(page.getByText('1 of them do not agree with the signed log')).toBeVisible();
+  await page.goto(`${panel.url}/settings/audit/events/${ids[2]}`);
+  await see(detail(page).getByRole('alert')).toContainText('The proof does not hold');
+  await page.context().close();
+});
+
+test('a session that has ended keeps the address, and a new link leads back to the same search', async () => {
+  panel.allow(/^401 /);
+  const page = await enter({ path: '/settings/audit/events?action=update&last=90d' });
+  const before = await listedIds(page);
+  const address = page.url();
+  panel.later(31 * 60_000);
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await see(page.getByRole('heading', { name: 'Your session has ended' })).toBeVisible();
+  await see(page.locator('tr.row')).toHaveCount(0);
+  expect(page.url()).toBe(address);
+
+  const again = await enter({ context: page.context() });
+  await page.getByRole('button', { name: 'I have signed in again' }).click();
+  expect(await listedIds(page)).toEqual(before);
+  expect(page.url()).toBe(address);
+  await again.context().close();
+});
+
+test('while the service is away the page says so and keeps the filters; once it is back, so are the events', async () => {
+  panel.allow(
+    /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_SOCKET_NOT_CONNECTED/,
+  );
+  const page = await enter({ path: '/settings/audit/events?action=update' });
+  expect(await listedIds(page)).not.toEqual([]);
+  const back = await panel.goAway();
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await see(page.getByRole('alert')).toContainText(
+    'The service did not answer. Your search is kept.',
+    {
+      timeout: 10_000,
+    },
+  );
+  await see(page.getByRole('button', { name: 'Action Update' })).toBeVisible();
+  await back();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  expect(await listedIds(page)).not.toEqual([]);
+  expect(page.url()).toContain('action=update');
+  await page.context().close();
+});

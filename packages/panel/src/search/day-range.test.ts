@@ -1,0 +1,21 @@
+import { CalendarDate } from '@internationalized/date';
+import { expect, test } from 'vitest';
+import { dayRange } from './day-range.ts';
+
+test('the last day is included to its end, in the zone that is shown', () => {
+  const days = { start: new CalendarDate(2025, 11, 3), end: new CalendarDate(2025, 11, 4) };
+  expect(dayRange(days, 'UTC')).toEqual({
+    from: Date.UTC(2025, 10, 3),
+    to: Date.UTC(2025, 10, 5),
+  });
+  expect(dayRange(days, 'America/Sao_Paulo')).toEqual({
+    from: Date.UTC(2025, 10, 3, 3),
+    to: Date.UTC(2025, 10, 5, 3),
+  });
+});
+
+test('a day on which the clocks change is as long as it was', () => {
+  const day = new CalendarDate(2025, 10, 26);
+  const { from, to } = dayRange({ start: day, end: day }, 'Europe/Madrid');
+  expect(to - from).toBe(25 * 3_600_000);
+});

@@ -1,0 +1,9 @@
+import { expect, test } from 'vitest';
+import { languageFor } from './preferences.ts';
+
+test('a chosen language wins, then the first wish that the panel speaks, then English', () => {
+  expect(languageFor('es', ['pt-BR'])).toBe('es');
+  expect(languageFor(null, ['de-DE', 'pt-PT', 'es'])).toBe('pt-BR');
+  expect(languageFor(null, ['ES-mx'])).toBe('es');
+  expect(languageFor(null, ['ja'])).toBe('en');
+});

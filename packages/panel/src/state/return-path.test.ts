@@ -1,0 +1,39 @@
+import { beforeEach, expect, test, vi } from 'vitest';
+import { keepReturnPath, takeReturnPath } from './return-path.ts';
+
+const ana = { actor: { id: 'ana' }, tenant: { id: 'aurora' } };
+const kept = new Map<string, string>();
+
+beforeEach(() => {
+  kept.clear();
+  vi.stubGlobal('localStorage', {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => kept.set(key, value),
+    removeItem: (key: string) => kept.delete(key),
+  });
+});
+
+test('who signs in again comes back to where they were, once', () => {
+  keepReturnPath('/settings/audit/events?action=delete', ana, 0);
+  expect(takeReturnPath(ana, 60_000)).toBe('/settings/audit/events?action=delete');
+  expect(takeReturnPath(ana, 60_000)).toBeNull();
+});
+
+test('nobody else is led there, in no other tenant, and not the day after', () => {
+  const others = [
+    { ...ana, actor: { id: 'bo' } },
+    { ...ana, tenant: { id: 'brisa' } },
+  ];
+  for (const other of others) {
+    keepReturnPath('/settings/audit/events', ana, 0);
+    expect(takeReturnPath(other, 60_000)).toBeNull();
+  }
+  keepReturnPath('/settings/audit/events', ana, 0);
+  expect(takeReturnPath(ana, 86_400_000)).toBeNull();
+});
+
+test('a browser without storage simply does not remember', () => {
+  vi.stubGlobal('localStorage', undefined);
+  keepReturnPath('/settings/audit/events', ana, 0);
+  expect(takeReturnPath(ana, 0)).toBeNull();
+});

@@ -1,0 +1,32 @@
+/**
+ * Where somebody was when their session ended, so that signing in again leads back there. Kept for
+ * half an hour, and only for the person and tenant it was: it is an address, and so a search.
+ */
+
+const key = 'indelible.return';
+const keptMs = 30 * 60_000;
+
+interface Whose {
+  actor: { id: string };
+  tenant: { id: string };
+}
+
+const ownerOf = ({ actor, tenant }: Whose) => `${actor.id} ${tenant.id}`;
+
+export function keepReturnPath(href: string, session: Whose, nowMs: number): void {
+  try {
+    localStorage.setItem(key, JSON.stringify({ href, owner: ownerOf(session), atMs: nowMs }));
+  } catch {}
+}
+
+/** The kept address, once, or null. */
+export function takeReturnPath(session: Whose, nowMs: number): string | null {
+  try {
+    const kept = JSON.parse(localStorage.getItem(key) ?? 'null');
+    localStorage.removeItem(key);
+    const fits = kept?.owner === ownerOf(session) && nowMs - kept.atMs < keptMs;
+    return fits && typeof kept.href === 'string' ? kept.href : null;
+  } catch {
+    return null;
+  }
+}
