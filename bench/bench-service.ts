@@ -15,6 +15,7 @@ export interface BenchService {
   url: string;
   key: string;
   servingUrl: string;
+  ownerUrl: string;
   /** The owner's connection to the embedded PostgreSQL, for raw limits and seeding. */
   owner: pg.Client;
   connect(): Promise<pg.Client>;
@@ -52,6 +53,7 @@ export async function startBenchService(): Promise<BenchService> {
     url,
     key,
     servingUrl: postgres.servingUrl,
+    ownerUrl: postgres.ownerUrl,
     owner,
     connect,
     memory: () => memoryOf(child.pid ?? 0),

@@ -1,17 +1,21 @@
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startBenchService } from './bench-service.ts';
+import { benchExport } from './export.ts';
 import { benchList } from './list.ts';
 import { benchProof } from './proof.ts';
 import { benchRecord } from './record.ts';
 import { Report } from './report.ts';
+import { benchRetention } from './retention.ts';
 import { benchVerify } from './verify.ts';
 
 /*
  * `npm run bench` measures everything in one run, on one machine, each figure beside its limit:
  *   npm run bench -- --only record --seconds 10
  *   npm run bench -- --only list --events 10000000
+ *   npm run bench -- --only export --rows 1000000     (needs psql)
  *   npm run bench -- --only proof --proven 1000000
+ *   npm run bench -- --only retention --expired 5000000
  *   npm run bench -- --only verify --verified 200000
  */
 const { values } = parseArgs({
@@ -19,7 +23,9 @@ const { values } = parseArgs({
     only: { type: 'string' },
     seconds: { type: 'string', default: '15' },
     events: { type: 'string', default: '5000000' },
+    rows: { type: 'string', default: '1000000' },
     proven: { type: 'string', default: '1000000' },
+    expired: { type: 'string', default: '5000000' },
     verified: { type: 'string', default: '200000' },
   },
 });
@@ -41,6 +47,8 @@ async function benchService(): Promise<void> {
     console.log(rows[0]?.version);
     if (wants('record')) await benchRecord(service, report, Number(values.seconds));
     if (wants('list')) await benchList(service, report, Number(values.events));
+    if (wants('retention')) await benchRetention(service, report, Number(values.expired));
+    if (wants('export')) await benchExport(service, report, Number(values.rows));
     if (wants('proof')) await benchProof(service, report, Number(values.proven));
   } finally {
     await service.stop();

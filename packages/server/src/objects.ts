@@ -10,7 +10,8 @@ export interface ObjectStore {
   /**
    * Writes an object of any size in bounded memory, in place of an earlier one of this name. Durable when
    * it resolves; before that nothing of it can be seen. When it throws, also because `body` threw or
-   * `signal` was aborted (with its reason), nothing of it stays. Chunks must not be changed once given.
+   * `signal` was aborted (with its reason), nothing of it stays. A chunk is done with when the next
+   * one is asked for, so a source may use one buffer for all of them.
    */
   putStream(
     name: string,

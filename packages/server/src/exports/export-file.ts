@@ -1,13 +1,14 @@
 import {
   type CsvColumn,
-  type CsvEvent,
   csvColumns,
+  csvFurtherColumns,
   csvHeader,
-  csvRow,
+  csvLines,
   type EventFilter,
   formatTimestamp,
 } from '@indelible/protocol';
-import { eventJson } from '../events/store.ts';
+import { eventJson, hasState } from '../events/store.ts';
+import type { ExportedEvent } from './packed-event.ts';
 
 export const exportFormats = ['csv', 'ndjson'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
@@ -17,24 +18,24 @@ export const mediaTypes: Record<ExportFormat, string> = {
   ndjson: 'application/x-ndjson; charset=utf-8',
 };
 
-/** How events become a file. */
+/** How events become a file, and what of them is needed for that. */
 export interface FileShape {
-  /** Whether the lines hold the states before and after. */
-  states: boolean;
+  /** Whether the lines hold the states, or when and by whom an event was recorded. */
+  whole: boolean;
   header: string;
-  line(event: CsvEvent): string;
+  line(event: ExportedEvent): string;
 }
 
 /** CSV as contract and `indelible verify` know it, or every event whole, as `indelible import` takes it. */
 export function fileShape(format: ExportFormat, names: readonly string[] | null): FileShape {
-  if (format === 'ndjson') return { states: true, header: '', line: eventLine };
+  if (format === 'ndjson') return { whole: true, header: '', line: eventLine };
   const columns = (names ?? csvColumns) as readonly CsvColumn[];
-  const states = columns.includes('before') || columns.includes('after');
-  return { states, header: csvHeader(columns), line: (event) => csvRow(event, columns) };
+  const whole = csvFurtherColumns.some((column) => columns.includes(column));
+  return { whole, header: csvHeader(columns), line: csvLines(columns) };
 }
 
-function eventLine(event: CsvEvent): string {
-  return `${eventJson(event, true, event.before !== null || event.after !== null)}\n`;
+function eventLine(event: ExportedEvent): string {
+  return `${eventJson(event, true, hasState(event))}\n`;
 }
 
 /**

@@ -285,35 +285,30 @@ test('a worker that falls silent is replaced, and may come back without doing ha
 }, 60_000);
 
 /** Wherever a crash comes between two steps that last, the next attempt makes the same of it. */
-test.each([
-  ['before the object', 'DELETE FROM exports WHERE false'],
-  [
-    'between object and row',
-    "UPDATE exports SET status = 'running', rows_done = 5, bytes = NULL, sha256 = NULL, finished_at = NULL, expires_at = NULL WHERE id = $1",
-  ],
-])('an attempt that was lost %s is made again with the same bytes', async (_where, damage) => {
-  const { id, key } = await service.tenant();
-  await recordAll(service, key, poolEvents(300, service.clock.now, 20));
-  const job = await askForJob(service, key);
-  const ready = await exportUntil(service, key, job.id, hasEnded);
-  const { text } = await download(service, key, job.id);
-  const uuid = uuidFromTypeId('exp_', job.id);
-  await recordAll(service, key, poolEvents(100, service.clock.now, 20, 3));
-  await service.owner.query(damage, damage.includes('$1') ? [uuid] : []);
-  await service.owner.query(
-    `UPDATE exports SET status = 'queued', finished_at = NULL, expires_at = NULL WHERE id = $1`,
-    [uuid],
-  );
-  await service.owner.query(
-    `UPDATE ${jobTable} SET state = 'retry', start_after = now() WHERE id = $1`,
-    [uuid],
-  );
-  const again = await exportUntil(service, key, job.id, hasEnded);
-  expect([again.sha256, again.bytes, again.rowsDone]).toEqual([
-    ready.sha256,
-    ready.bytes,
-    ready.rowsDone,
-  ]);
-  expect((await download(service, key, job.id)).text).toBe(text);
-  await expectLogIntact(service, id);
-});
+test.each(['before', 'after'])(
+  'an attempt lost %s its object is made again with the same bytes',
+  async (crash) => {
+    const { id, key } = await service.tenant();
+    await recordAll(service, key, poolEvents(300, service.clock.now, 20));
+    const job = await askForJob(service, key);
+    const ready = await exportUntil(service, key, job.id, hasEnded);
+    const { text } = await download(service, key, job.id);
+    const uuid = uuidFromTypeId('exp_', job.id);
+    await recordAll(service, key, poolEvents(100, service.clock.now, 20, 3));
+    if (crash === 'before') rmSync(join(service.dataDir, `objects/exports/${id}/${uuid}.csv`));
+    await service.owner.query(
+      `UPDATE exports SET status = 'running', rows_done = 5, bytes = NULL, sha256 = NULL,
+       finished_at = NULL, expires_at = NULL WHERE id = $1`,
+      [uuid],
+    );
+    await service.owner.query(
+      `UPDATE ${jobTable} SET state = 'retry', start_after = now() WHERE id = $1`,
+      [uuid],
+    );
+    const again = await exportUntil(service, key, job.id, hasEnded);
+    const { sha256, bytes, rowsDone } = ready;
+    expect(again).toMatchObject({ status: 'ready', sha256, bytes, rowsDone });
+    expect((await download(service, key, job.id)).text).toBe(text);
+    await expectLogIntact(service, id);
+  },
+);

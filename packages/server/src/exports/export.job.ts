@@ -52,7 +52,7 @@ export function handleExports(deps: ExportJobDeps): void {
 async function runExport(deps: ExportJobDeps, job: RunningJob<ExportKey>): Promise<void> {
   const row = await write(deps.db, (tx) => beginExport(tx, job.data));
   if (!row) return;
-  const tally = new FileTally();
+  const tally = new FileTally({ reuse: true });
   const watch = watchProgress(deps, row, tally);
   const made = await makeObject(deps, row, tally, AbortSignal.any([job.signal, watch.signal]));
   await watch.end();

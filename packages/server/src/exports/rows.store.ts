@@ -1,10 +1,8 @@
-import type { CsvEvent, EventFilter } from '@indelible/protocol';
+import type { EventFilter } from '@indelible/protocol';
 import type { TenantTx } from '../db.ts';
 import { inClasses, Params, type Visibility } from '../events/filter-sql.store.ts';
 import { matching, newestFirst, prepared } from '../events/list.store.ts';
-
-/** A row of a file; what the file does not show is null. */
-export type ExportedEvent = CsvEvent;
+import { type ExportedEvent, packedFields, separator, unpackEvent } from './packed-event.ts';
 
 /** Which rows are in a file, and what of them. */
 export interface FileRows {
@@ -13,56 +11,61 @@ export interface FileRows {
   beforeSequence: number;
   /** Only from this id on, whatever the plan shows today. */
   oldestId: string;
-  states: boolean;
+  /** Whether the states are needed, and when and by whom events were recorded. */
+  whole: boolean;
 }
 
-/** Where a page ends for its size: two of them and a few slices are in memory. */
-const pageBytes = 2 * 2 ** 20;
-
-// Nothing but what is written: at a million rows each column that is read costs.
-const columns = `id AS uuid, tenant_id AS "tenantId", actor_id AS "actorId", actor_email AS "actorEmail",
-  actor_role AS "actorRole", actor_ip AS "actorIp", actor_user_agent AS "actorUserAgent", action,
-  resource_type AS "resourceType", resource_id AS "resourceId", resource_name AS "resourceName", diff,
-  cross_tenant AS "crossTenant", reason, category, sequence, received_at AS "receivedAtMs",
-  recorded_by_kind AS "recordedByKind", recorded_by_id AS "recordedById"`;
+/** An event of a page; null when it is to be read alone, because it is large or odd. */
+export interface PageRow {
+  uuid: string;
+  event: ExportedEvent | null;
+}
 
 export interface RowsPage {
-  rows: ExportedEvent[];
+  rows: PageRow[];
   /** Whether there may be more. */
   more: boolean;
 }
 
 /**
- * The next rows in list order, newest first, older than `before` (null: from the newest): `max`, or as
- * many as fit, but at least one if there is any. A page ends behind the row that fills it.
+ * Events larger than these do not come in pages: two pages of them would not fit into memory. A page is
+ * long, because looking into a hundred partitions costs as much as reading hundreds of rows.
  */
+const pageOf = {
+  whole: { rows: 500, eventBytesMax: 32 * 1024 },
+  changes: { rows: 2_000, eventBytesMax: 8 * 1024 },
+};
+
+/** The next rows in list order, newest first, older than `before` (null: from the newest). */
 export async function nextRows(
   tx: TenantTx,
-  wanted: FileRows,
+  { filter, beforeSequence, oldestId, whole }: FileRows,
   { classes, size }: Visibility,
   before: string | null,
-  max: number,
 ): Promise<RowsPage> {
   const params = new Params();
-  const conditions = [`sequence < ${params.add(wanted.beforeSequence)}`];
+  const conditions = [`sequence < ${params.add(beforeSequence)}`];
   if (before !== null) conditions.push(`id < ${params.add(before)}`);
-  const visible = { classes, size, oldest: wanted.oldestId };
-  const limit = params.add(max);
-  const source = newestFirst(tx, wanted.filter, visible, conditions, limit, params);
-  const bytesMax = params.add(pageBytes);
-  const texts = ['diff::text', 'reason', ...(wanted.states ? ['before::text', 'after::text'] : [])];
-  const own = texts.map((text) => `coalesce(octet_length(${text}), 0)`).join(' + ');
-  const states = wanted.states ? 'before, after' : 'NULL AS before, NULL AS after';
-  const { rows } = await tx.query<ExportedEvent & { fills: boolean }>(
+  const page = whole ? pageOf.whole : pageOf.changes;
+  const limit = params.add(page.rows);
+  const visible = { classes, size, oldest: oldestId };
+  const source = newestFirst(tx, filter, visible, conditions, limit, params);
+  const states = `+ coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`;
+  const bytes = `octet_length(diff::text) ${whole ? states : ''}`;
+  // One text a row: at a million rows, what is read is paid for by the column.
+  const packed = `concat_ws('${separator}', ${packedFields(whole).join(', ')})`;
+  const { rows } = await tx.query<{ uuid: string; line: string | null }>(
     prepared(
-      `SELECT ${columns}, ${states}, upto >= ${bytesMax} AS fills
-       FROM (SELECT *, sum(own) OVER (ORDER BY id DESC ROWS UNBOUNDED PRECEDING) AS upto
-         FROM (SELECT *, ${own} AS own FROM (${source}) s ORDER BY id DESC LIMIT ${limit}) p) w
-       WHERE upto - own < ${bytesMax} ORDER BY id DESC`,
+      `SELECT id AS uuid, CASE WHEN ${bytes} <= ${page.eventBytesMax} THEN ${packed} END AS line
+       FROM (${source}) s ORDER BY id DESC LIMIT ${limit}`,
       params,
     ),
   );
-  return { rows, more: rows.length === max || rows.at(-1)?.fills === true };
+  const unpacked = rows.map(({ uuid, line }) => ({
+    uuid,
+    event: line === null ? null : unpackEvent(uuid, line, whole),
+  }));
+  return { rows: unpacked, more: rows.length === page.rows };
 }
 
 /** How many rows the file will have. Costs a look at each of them, so it may take too long. */

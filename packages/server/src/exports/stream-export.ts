@@ -22,7 +22,7 @@ export async function* streamExport(
   origin: Origin,
 ): AsyncGenerator<Buffer, void, undefined> {
   const { db, now } = deps;
-  const tally = new FileTally();
+  const tally = new FileTally({ reuse: false });
   let failure: Failure | null = 'aborted';
   try {
     yield* fileChunks(db, now, row, tally);

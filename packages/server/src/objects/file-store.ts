@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { link, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { codeOf } from '../embedded-postgres/error-code.ts';
 import type { ByteRange, ObjectStore } from '../objects.ts';
 import { draftSuffix, requireName, requireRange } from './object-name.ts';
@@ -44,13 +42,22 @@ async function putIfAbsent(path: string, body: Uint8Array): Promise<boolean> {
 
 async function putStream(path: string, body: AsyncIterable<Uint8Array>, signal?: AbortSignal) {
   return withDraft(path, async (draft) => {
-    // `flush` syncs before the file is closed; a full disk shows there at the latest.
-    const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
-    await pipeline(untilAborted(body, signal), file);
+    let bytes = 0;
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      for await (const chunk of untilAborted(body, signal)) {
+        await file.writeFile(chunk); // where the last one ended, and whole
+        bytes += chunk.byteLength;
+      }
+      // A full disk shows here at the latest.
+      await file.sync();
+    } finally {
+      await file.close();
+    }
     signal?.throwIfAborted();
     await rename(draft, path);
     await syncFolder(dirname(path));
-    return { bytes: file.bytesWritten };
+    return { bytes };
   });
 }
 

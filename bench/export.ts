@@ -1,0 +1,186 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { BenchService } from './bench-service.ts';
+import { benchEvent } from './events.ts';
+import { load, percentile } from './load.ts';
+import type { Report } from './report.ts';
+
+const yearMs = 365 * 86_400_000;
+const loadSeconds = 8;
+
+/** A CSV of every event of a large log, beside `psql \copy` of the same rows; then beside other work. */
+export async function benchExport(
+  service: BenchService,
+  report: Report,
+  rows: number,
+): Promise<void> {
+  const tenantId = randomUUID();
+  const key = await makeTenant(service, tenantId);
+  await recordMany(service, tenantId, rows);
+  await service.owner.query('VACUUM (ANALYZE) audit_events');
+  await delay(12_000); // the checkpoint of all this, and the collector, are not the export's
+  const idle = service.memory().now;
+  report.memory('idle, before an export', idle);
+  const raw = rows / (await copySeconds(service, tenantId));
+  report.add(`psql \\copy of ${rows} rows, 12 columns as text`, `${Math.round(raw)} rows/s`);
+  const alone = await exportSeconds(service, key);
+  report.add(
+    `export of ${rows} rows as CSV, 17 columns`,
+    `${Math.round(rows / alone.seconds)} rows/s`,
+  );
+  report.ratio('export / psql \\copy', rows / alone.seconds / raw, 0.5);
+  const extra = alone.peak - idle;
+  report.add(
+    'memory over idle during an export, peak',
+    `${Math.round(extra / 2 ** 20)} MiB`,
+    '≤ 64 MiB',
+    extra <= 64 * 2 ** 20 ? 'yes' : 'no',
+  );
+  await besideOthers(service, report, key, tenantId);
+}
+
+async function besideOthers(service: BenchService, report: Report, key: string, tenantId: string) {
+  const quiet = await postLoad(service, tenantId);
+  const running = exportSeconds(service, key);
+  await delay(1_000);
+  const busy = await postLoad(service, tenantId);
+  const lists = await listLoad(service, key);
+  await running;
+  report.ratio(
+    'single POSTs during an export / without one, 16 connections',
+    busy.requests / busy.seconds / (quiet.requests / quiet.seconds),
+    0.7,
+  );
+  report.latency(
+    'first page of a list during an export, 2 connections',
+    percentile(lists.latencies, 0.5),
+    percentile(lists.latencies, 0.99),
+    50,
+  );
+}
+
+async function call(
+  service: BenchService,
+  method: string,
+  path: string,
+  key: string,
+  body?: object,
+) {
+  const answer = await fetch(service.url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      prefer: 'respond-async',
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return answer.json();
+}
+
+async function makeTenant(service: BenchService, tenantId: string): Promise<string> {
+  const settings = { name: 'Large', plan: 'Enterprise' };
+  await call(service, 'PUT', `/api/tenants/${tenantId}`, service.key, settings);
+  const scopes = ['events:read', 'events:write', 'exports:write'];
+  const made = (await call(service, 'POST', `/api/tenants/${tenantId}/api-keys`, service.key, {
+    name: 'bench',
+    scopes,
+  })) as { key: string };
+  return made.key;
+}
+
+/** Through the service, because an export is bounded by the log; times spread over two years. */
+async function recordMany(service: BenchService, tenantId: string, rows: number): Promise<void> {
+  const batch = 1_000;
+  let sent = 0;
+  const now = Date.now();
+  const sendAll = async () => {
+    while (sent < rows) {
+      const count = Math.min(batch, rows - sent);
+      sent += count;
+      const events = Array.from({ length: count }, () => ({
+        ...benchEvent(tenantId),
+        timestamp: new Date(now - Math.floor(Math.random() * 2 * yearMs)).toISOString(),
+      }));
+      await call(service, 'POST', '/api/audit-logs/batch', service.key, { events });
+      process.stderr.write(`\rrecording: ${Math.round((100 * sent) / rows)} %`);
+    }
+  };
+  await Promise.all([sendAll(), sendAll(), sendAll()]);
+  process.stderr.write('\n');
+}
+
+async function copySeconds(service: BenchService, tenantId: string): Promise<number> {
+  const file = join(tmpdir(), `indelible-bench-${randomUUID()}.csv`);
+  const columns =
+    'id, tenant_id, actor_id, actor_email, actor_role, actor_ip, actor_user_agent, action, ' +
+    'resource_type, resource_id, resource_name, diff, cross_tenant, reason, category, sequence';
+  const query = `SELECT ${columns} FROM indelible.audit_events WHERE tenant_id = '${tenantId}' ORDER BY id DESC`;
+  const started = performance.now();
+  try {
+    const copy = `\\copy (${query}) TO '${file}' WITH (FORMAT csv, HEADER)`;
+    await promisify(execFile)('psql', [service.ownerUrl, '-qc', copy]);
+    return (performance.now() - started) / 1_000;
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+async function exportSeconds(service: BenchService, key: string) {
+  const started = performance.now();
+  const body = { filters: {}, format: 'csv' };
+  let job = (await call(service, 'POST', '/api/audit-logs/exports', key, body)) as Job;
+  let peak = 0;
+  while (job.status === 'queued' || job.status === 'running') {
+    await delay(100);
+    peak = Math.max(peak, service.memory().now);
+    job = (await call(service, 'GET', `/api/audit-logs/exports/${job.id}`, key)) as Job;
+  }
+  if (job.status !== 'ready') throw new Error(`the export is ${job.status}: ${job.error}`);
+  return { seconds: (performance.now() - started) / 1_000, peak };
+}
+
+interface Job {
+  id: string;
+  status: string;
+  error: string | null;
+}
+
+function postLoad(service: BenchService, tenantId: string) {
+  const bodies = Array.from({ length: 500 }, () =>
+    Buffer.from(JSON.stringify(benchEvent(tenantId))),
+  );
+  let turn = 0;
+  return load({
+    url: service.url,
+    connections: 16,
+    seconds: loadSeconds,
+    next: () => ({
+      method: 'POST',
+      path: '/api/audit-logs',
+      headers: `authorization: Bearer ${service.key}\r\ncontent-type: application/json\r\n`,
+      body: bodies[turn++ % bodies.length] ?? null,
+    }),
+  });
+}
+
+function listLoad(service: BenchService, key: string) {
+  return load({
+    url: service.url,
+    connections: 2,
+    seconds: loadSeconds,
+    next: () => ({
+      method: 'GET',
+      path: '/api/audit-logs?limit=50',
+      headers: `authorization: Bearer ${key}\r\n`,
+      body: null,
+    }),
+  });
+}

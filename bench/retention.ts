@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { withOwnerSession } from '../packages/server/src/db.ts';
+import { detachAll } from '../packages/server/src/retention/detach.job.ts';
+import {
+  countByTenant,
+  dropPartition,
+  listPartitions,
+} from '../packages/server/src/retention/partitions.store.ts';
+import type { BenchService } from './bench-service.ts';
+import { benchEvent } from './events.ts';
+import { load, percentile } from './load.ts';
+import type { Report } from './report.ts';
+
+const readerSeconds = 3;
+
+/**
+ * Retention: a partition of so many rows is removed while events are recorded; then one more, while
+ * somebody has it open. What is held against the limit is what keeps locks: detaching and dropping.
+ */
+export async function benchRetention(
+  service: BenchService,
+  report: Report,
+  rows: number,
+): Promise<void> {
+  const tenantId = await newTenant(service);
+  const inMillions = `${rows / 1_000_000} M events`;
+  const free = await partitionOf(service, tenantId, rows, 14);
+  const calm = recording(service, tenantId, 5);
+  const { countMs, detachMs, removeMs } = await remove(service, free);
+  report.add(`retention: counting ${inMillions} that go`, `${Math.round(countMs)} ms`);
+  atMost(report, `retention: removing a partition of ${inMillions}`, removeMs, 1_000);
+  report.add('of this, detaching it', `${Math.round(detachMs)} ms`);
+  atMost(report, 'slowest single POST meanwhile', (await calm).slowestMs, 1_000);
+  const read = await partitionOf(service, tenantId, rows, 15);
+  const busy = recording(service, tenantId, readerSeconds + 4);
+  const reader = await openReader(service, read);
+  const ends = new Promise((resolve) => setTimeout(resolve, readerSeconds * 1_000)).then(reader);
+  const { removeMs: withReaderMs } = await remove(service, read);
+  await ends;
+  const limit = (readerSeconds + 1) * 1_000;
+  atMost(report, `the same, open for reading for ${readerSeconds} s`, withReaderMs, limit);
+  const { slowestMs, failures } = await busy;
+  atMost(report, `slowest single POST meanwhile, ${failures} failed`, slowestMs, 1_000);
+}
+
+function atMost(report: Report, what: string, ms: number, limitMs: number): void {
+  report.add(what, `${Math.round(ms)} ms`, `≤ ${limitMs} ms`, ms <= limitMs ? 'yes' : 'no');
+}
+
+async function newTenant({ url, key }: BenchService): Promise<string> {
+  const tenantId = randomUUID();
+  const answer = await fetch(`${url}/api/tenants/${tenantId}`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Retention', plan: 'Pro' }),
+  });
+  if (answer.status !== 201) throw new Error(`a tenant could not be made: ${await answer.text()}`);
+  return tenantId;
+}
+
+/** Fills the month so long ago; returns the name of its partition. */
+async function partitionOf(
+  { owner }: BenchService,
+  tenantId: string,
+  rows: number,
+  monthsAgo: number,
+): Promise<string> {
+  const made = await owner.query<{ name: string; first: string }>(
+    `SELECT partition_name(1::smallint, month) AS name, month::text AS first
+     FROM (SELECT date_trunc('month', now() - make_interval(months => $1)) AS month) m`,
+    [monthsAgo],
+  );
+  const { name = '', first = '' } = made.rows[0] ?? {};
+  // As its owner: a superuser's table would be out of the job's reach. Indexes come with attaching it.
+  await owner.query('SET ROLE indelible_owner');
+  await owner.query(`CREATE TABLE ${name} (LIKE audit_events)`);
+  const chunk = 250_000;
+  for (let from = 0; from < rows; from += chunk) {
+    await owner.query(insert(name), [tenantId, from, Math.min(from + chunk, rows), rows, first]);
+    process.stderr.write(`\rmaking events: ${Math.round((100 * (from + chunk)) / rows)} %`);
+  }
+  process.stderr.write('\n');
+  await owner.query('SELECT place_partition(1::smallint, $1::timestamptz)', [first]);
+  await owner.query(`VACUUM (ANALYZE) ${name}`);
+  await owner.query('RESET ROLE');
+  await owner.query('CHECKPOINT'); // what is due has long been on the disk
+  return name;
+}
+
+const insert = (name: string) => `
+  INSERT INTO ${name} (tenant_id, id, sequence, received_at, actor_id, resource_id, recorded_by_id,
+    retention_class, cross_tenant, recorded_by_kind, actor_email, actor_email_key, actor_role, actor_ip,
+    actor_user_agent, action, resource_type, resource_name, category, reason, diff, salts)
+  SELECT $1::uuid, (lpad(to_hex(ms), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0') || '8' || lpad(to_hex(n), 15, '0'))::uuid,
+    n, now(), $1::uuid, $1::uuid, $1::uuid, 1, false, 'api_key', 'agent' || n % 300 || '@example.com',
+    'agent' || n % 300 || '@example.com', 'admin', '203.0.113.7',
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0', 'update', 'queue',
+    'Queue ' || (n % 2000), 'configuration', null,
+    json_build_object('maxWaitSeconds', json_build_object('from', 30, 'to', n % 600)), decode(repeat('00', 48), 'hex')
+  FROM generate_series($2::bigint, $3::bigint - 1) n,
+    LATERAL (SELECT (extract(epoch FROM $5::timestamptz + interval '27 days' * (n::float8 / $4)) * 1000)::bigint AS ms) t`;
+
+async function remove({ ownerUrl }: BenchService, name: string) {
+  return withOwnerSession(ownerUrl, async (owner) => {
+    const partition = (await listPartitions(owner)).find((each) => each.name === name);
+    if (!partition) throw new Error(`there is no partition ${name}`);
+    const started = performance.now();
+    await countByTenant(owner, partition);
+    const counted = performance.now();
+    const { waiting } = await detachAll(owner, [partition]);
+    const detached = performance.now();
+    if (waiting.length > 0) throw new Error(`${name} could not be detached`);
+    await owner.transaction((tx) => dropPartition(tx, partition));
+    const removeMs = performance.now() - counted;
+    return { countMs: counted - started, detachMs: detached - counted, removeMs };
+  });
+}
+
+/** Somebody in the middle of reading; the function returned ends that. */
+async function openReader(service: BenchService, name: string): Promise<() => Promise<void>> {
+  const client = await service.connect();
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  await client.query(`SELECT id FROM audit_events WHERE retention_class = 1 LIMIT 1`);
+  await client.query(`SELECT id FROM ${name} LIMIT 1`);
+  return async () => {
+    await client.query('COMMIT');
+    await client.end();
+  };
+}
+
+async function recording({ url, key }: BenchService, tenantId: string, seconds: number) {
+  const bodies = Array.from({ length: 500 }, () =>
+    Buffer.from(JSON.stringify(benchEvent(tenantId))),
+  );
+  const headers = `authorization: Bearer ${key}\r\ncontent-type: application/json\r\n`;
+  let turn = 0;
+  const next = () => {
+    const body = bodies[turn++ % bodies.length] ?? null;
+    return { method: 'POST', path: '/api/audit-logs', headers, body };
+  };
+  const { latencies, failures } = await load({ url, connections: 8, seconds, next });
+  return { slowestMs: percentile(latencies, 1), failures };
+}

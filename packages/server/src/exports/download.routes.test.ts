@@ -1,0 +1,185 @@
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { uuidFromTypeId } from '@indelible/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { poolEvents, recordAll } from '../testing/event-pool.ts';
+import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { type TestService, testService } from '../testing/service.ts';
+
+let service: TestService;
+let tenant: { id: string; key: string };
+let job: { id: string; sha256: string | null; bytes: number | null };
+let file: string;
+beforeAll(async () => {
+  service = await testService();
+  await service.app.jobs.start();
+  tenant = await service.tenant();
+  await recordAll(service, tenant.key, poolEvents(200, service.clock.now, 20));
+  const asked = await askForJob(service, tenant.key);
+  job = await exportUntil(service, tenant.key, asked.id, hasEnded);
+  file = (await download(service, tenant.key, job.id)).text;
+});
+afterAll(() => service.close());
+
+const link = async () => {
+  const url = `${exportsUrl}/${job.id}/download`;
+  const { headers } = await service.call({ url, key: tenant.key });
+  return new URL(String(headers.location));
+};
+const open = ({ pathname, search }: URL, headers: Record<string, string> = {}) =>
+  service.call({ url: `${pathname}${search}`, key: null, headers });
+
+test('a download is recorded before there is a link, which opens the file without a credential', async () => {
+  const list = '/api/audit-logs?action=download&sort=sequence';
+  const before = (await service.call({ url: list, key: tenant.key })).body.data.length;
+  const answer = await open(await link());
+  expect(answer.status).toBe(200);
+  expect(answer.headers).toMatchObject({
+    'content-length': String(job.bytes),
+    'content-type': 'text/csv; charset=utf-8; header=present',
+    'accept-ranges': 'bytes',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    etag: `"${job.sha256}"`,
+  });
+  expect(String(answer.headers['content-disposition'])).toMatch(/^attachment; filename="tenant-/);
+  const { data } = (await service.call({ url: list, key: tenant.key })).body;
+  expect(data).toHaveLength(before + 1);
+  expect(data.at(-1)).toMatchObject({
+    category: 'data_access',
+    resource: { type: 'export', id: uuidFromTypeId('exp_', job.id) },
+  });
+  await expectLogIntact(service, tenant.id);
+});
+
+test('a download that cannot be recorded does not happen', async () => {
+  await service.owner.query("UPDATE log_rounds SET halted = 'for a test'");
+  const url = `${exportsUrl}/${job.id}/download`;
+  const refused = await service.call({ url, key: tenant.key });
+  await service.owner.query('UPDATE log_rounds SET halted = NULL');
+  expect([refused.status, refused.headers.location]).toEqual([503, undefined]);
+});
+
+test('a link lives five minutes, for its file alone', async () => {
+  const url = await link();
+  const changed = (name: string, value: string) => {
+    const other = new URL(url);
+    other.searchParams.set(name, value);
+    return open(other);
+  };
+  const stranger = await service.tenant();
+  const signature = url.searchParams.get('signature') ?? '';
+  expect((await changed('tenant', stranger.id)).status).toBe(404);
+  expect((await changed('until', String(service.clock.now + 86_400_000))).status).toBe(404);
+  expect((await changed('signature', `${signature.slice(0, -2)}AA`)).status).toBe(404);
+  expect((await changed('signature', '')).status).toBe(404);
+  const other = await askForJob(service, tenant.key);
+  const elsewhere = new URL(url);
+  elsewhere.pathname = elsewhere.pathname.replace(job.id, other.id);
+  expect((await open(elsewhere)).status).toBe(404);
+  service.clock.now += 299_999;
+  expect((await open(url)).status).toBe(200);
+  service.clock.now += 1;
+  expect((await open(url)).status).toBe(403);
+});
+
+test('a file comes in ranges, and never parts of two files', async () => {
+  const url = await link();
+  const bytes = Buffer.from(file);
+  const size = bytes.length;
+  const ranges: [range: string, start: number, end: number][] = [
+    ['bytes=0-9', 0, 9],
+    [`bytes=${size - 5}-`, size - 5, size - 1],
+    ['bytes=-7', size - 7, size - 1],
+    [`bytes=10-${size + 100}`, 10, size - 1],
+  ];
+  for (const [range, start, end] of ranges) {
+    const part = await open(url, { range });
+    expect(part.status, range).toBe(206);
+    expect(part.headers['content-range']).toBe(`bytes ${start}-${end}/${size}`);
+    expect(part.text).toBe(bytes.subarray(start, end + 1).toString());
+  }
+  for (const range of [`bytes=${size}-`, 'bytes=-0']) {
+    const refused = await open(url, { range });
+    expect([refused.status, refused.headers['content-range']]).toEqual([416, `bytes */${size}`]);
+  }
+  for (const range of ['bytes=5-2', 'bytes=0-1,4-5', 'lines=1-2', 'bytes=-']) {
+    expect((await open(url, { range })).text, range).toBe(file);
+  }
+  const same = { range: 'bytes=0-9', 'if-range': `"${job.sha256}"` };
+  expect((await open(url, same)).status).toBe(206);
+  expect((await open(url, { ...same, 'if-range': '"another"' })).status).toBe(200);
+});
+
+test('a store that cannot be read answers 503, one without the file 410', async () => {
+  const url = await link();
+  const folder = join(service.dataDir, 'objects/exports', tenant.id);
+  const path = join(folder, `${uuidFromTypeId('exp_', job.id)}.csv`);
+  rmSync(path);
+  expect((await open(url)).body.code).toBe('gone');
+  writeFileSync(path, file);
+  expect((await open(url)).text).toBe(file);
+});
+
+/** Sends a request over a socket and hangs up after the first bytes of its answer. */
+async function hangUpEarly(body: object): Promise<void> {
+  const { port } = service.app.http.server.address() as { port: number };
+  const socket = connect(port, '127.0.0.1');
+  const text = JSON.stringify(body);
+  socket.write(
+    `POST ${exportsUrl} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${tenant.key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
+  );
+  await once(socket, 'data');
+  socket.destroy();
+}
+
+test('an export whose reader hangs up has failed, and that is recorded', async () => {
+  await service.app.http.listen({ port: 0, host: '127.0.0.1' });
+  const state = 'x'.repeat(20_000);
+  const large = Array.from({ length: 300 }, (_, n) => ({
+    ...(poolEvents(1, service.clock.now, 1, n)[0] as object),
+    after: { state, n },
+  }));
+  for (let at = 0; at < large.length; at += 100) {
+    await recordAll(service, tenant.key, large.slice(at, at + 100));
+  }
+  await hangUpEarly({ filters: {}, format: 'ndjson' });
+  const { body } = await service.call({ url: exportsUrl, key: tenant.key });
+  const { id } = body.data[0];
+  const failed = await exportUntil(service, tenant.key, id, hasEnded);
+  expect(failed).toMatchObject({
+    status: 'failed',
+    bytes: null,
+    sha256: null,
+    error: 'the connection was closed before the file was complete',
+  });
+  const resource = uuidFromTypeId('exp_', id);
+  const url = `/api/audit-logs?resource_id=${resource}&include=state&sort=sequence`;
+  const { data } = (await service.call({ url, key: tenant.key })).body;
+  expect(data.at(-1).after).toMatchObject({ outcome: 'failed', failure: 'aborted' });
+  await expectLogIntact(service, tenant.id);
+}, 30_000);
+
+test('an export that breaks on its way ends in a broken connection, not in a shorter file', async () => {
+  const { port } = service.app.http.server.address() as { port: number };
+  // The oldest event, and so the last line of the file, was received at no moment that can be written.
+  await service.owner.query(
+    `UPDATE audit_events SET received_at = 'infinity' WHERE tenant_id = $1
+      AND id = (SELECT min(id::text)::uuid FROM audit_events WHERE tenant_id = $1)`,
+    [tenant.id],
+  );
+  const answer = await fetch(`http://127.0.0.1:${port}${exportsUrl}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tenant.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ filters: {}, format: 'ndjson' }),
+  });
+  expect(answer.status).toBe(200);
+  await expect(answer.text()).rejects.toThrow(/terminated/);
+  const { body } = await service.call({ url: exportsUrl, key: tenant.key });
+  const failed = await exportUntil(service, tenant.key, body.data[0].id, hasEnded);
+  expect(failed).toMatchObject({ status: 'failed', error: 'an unexpected fault stopped it' });
+}, 30_000);

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { askForJob, exportUntil, hasEnded } from '../testing/exports.ts';
+import { type TestService, testService } from '../testing/service.ts';
+import { startSmtpServer } from '../testing/smtp-server.ts';
+
+const jwtSecret = 'a shared secret of at least thirty-two bytes';
+let smtp: Awaited<ReturnType<typeof startSmtpServer>>;
+let service: TestService;
+beforeAll(async () => {
+  smtp = await startSmtpServer();
+  const env = { AUTH_JWT_SECRET: jwtSecret, SMTP_URL: smtp.url };
+  service = await testService({ ...env, PUBLIC_URL: 'https://audit.example.com' });
+  await service.app.jobs.start();
+});
+afterAll(async () => {
+  await service.close();
+  await smtp.close();
+});
+
+function jwtOf(tenantId: string, email: string): Promise<string> {
+  const claims = { sub: randomUUID(), email, role: 'admin', tenantId };
+  const exp = Math.floor(service.clock.now / 1_000) + 3_600;
+  return new SignJWT({ ...claims, exp })
+    .setProtectedHeader({ alg: 'HS256' })
+    .sign(new TextEncoder().encode(jwtSecret));
+}
+
+const mailsTo = (address: string) => smtp.received.filter(({ to }) => to.includes(address));
+
+test('who asked is told when the file is ready, in the language of the tenant, with a link to sign in', async () => {
+  const { id } = await service.tenant();
+  const body = { locale: 'pt-BR', timeZone: 'America/Sao_Paulo' };
+  await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body });
+  const key = await jwtOf(id, 'ana@example.com');
+  const job = await askForJob(service, key, { filters: { action: '!delete' } });
+  const told = await exportUntil(service, key, job.id, ({ notified }) => notified.length > 0);
+  expect(told.notified).toEqual(['ana@example.com']);
+  const [mail, ...more] = mailsTo('ana@example.com');
+  expect(more).toEqual([]);
+  expect(mail?.parsed.subject).toBe('A exportação do log de auditoria está pronta');
+  expect(mail?.parsed.text).toContain(`https://audit.example.com/settings/audit/exports#${job.id}`);
+  expect(mail?.parsed.text).toContain(told.sha256);
+  expect(mail?.parsed.text).toContain('action: ≠ delete');
+  expect(mail?.raw).not.toMatch(/signature=/);
+});
+
+test('without an address of the requester the tenant is told, and without any the export says so', async () => {
+  const { id, key } = await service.tenant();
+  const lonely = await askForJob(service, key);
+  const untold = await exportUntil(service, key, lonely.id, ({ notice }) => notice !== null);
+  expect(untold).toMatchObject({ status: 'ready', notified: [] });
+  expect(untold.notice).toMatch(/^nobody could be told/);
+  const notifyEmails = ['audit@example.com', 'it@example.com'];
+  await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body: { notifyEmails } });
+  const job = await askForJob(service, key);
+  await exportUntil(service, key, job.id, ({ notified }) => notified.length === 2);
+  expect(mailsTo('it@example.com')).toHaveLength(1);
+});
+
+test('a mail server that is down fails no export, and is tried again', async () => {
+  const { id } = await service.tenant();
+  const key = await jwtOf(id, 'eva@example.com');
+  await smtp.close();
+  const job = await askForJob(service, key);
+  const ready = await exportUntil(service, key, job.id, hasEnded);
+  expect(ready).toMatchObject({ status: 'ready', notified: [], notice: null });
+  await attemptsAtMail(id);
+  smtp = await startSmtpServer({}, smtp.port);
+  await service.owner.query(
+    `UPDATE indelible_jobs.job SET start_after = now() WHERE name = 'export-mail' AND group_id = $1`,
+    [id],
+  );
+  await exportUntil(service, key, job.id, ({ notified }) => notified.length > 0);
+  expect(mailsTo('eva@example.com')).toHaveLength(1);
+}, 60_000);
+
+/** Waits until a mail of this tenant was tried in vain. */
+async function attemptsAtMail(tenantId: string): Promise<void> {
+  for (;;) {
+    const { rows } = await service.owner.query(
+      `SELECT FROM indelible_jobs.job WHERE name = 'export-mail' AND group_id = $1 AND state = 'retry'`,
+      [tenantId],
+    );
+    if (rows.length > 0) return;
+  }
+}
