@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { IndelibleError, UnreachableError } from '@indelible/client';
 import { Command, CommanderError } from 'commander';
+import { archiveCommand } from './commands/archive.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { eraseCommand } from './commands/erase.ts';
 import { exportCommand } from './commands/export.ts';
 import { importCommand } from './commands/import.ts';
 import { keyCommand } from './commands/key.ts';
@@ -43,6 +45,8 @@ function buildProgram(): Command {
   keygenCommand(program);
   logCommand(program, env);
   retentionCommand(program, env);
+  eraseCommand(program, env);
+  archiveCommand(program, env);
   doctorCommand(program, env);
   tenantCommand(program, env);
   keyCommand(program, env);

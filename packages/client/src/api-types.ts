@@ -51,6 +51,7 @@ export interface AuditEvent {
   /** Position in the tenant's log, from 0. */
   sequence: number;
   receivedAt: string;
+  erased?: ('change' | 'identity' | 'state')[];
   recordedBy: { kind: 'api_key' | 'service'; id: string };
   before?: State | null;
   after?: State | null;

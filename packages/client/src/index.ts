@@ -20,6 +20,7 @@ export type { BodyPage, ConsistencyProof, LogCalls, LogKeys } from './log-calls.
 export {
   type Call,
   createTransport,
+  isLogDamaged,
   type Params,
   type Retry,
   type Transport,

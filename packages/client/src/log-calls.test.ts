@@ -79,3 +79,12 @@ test('bodies can be read from where another call has stopped', async () => {
     expect(bytes).toHaveLength(0);
   expect(received[0]?.line).toBe(`GET /l/${logId}/events?after=evt_audit_7`);
 });
+
+test('an answer that is longer than such an answer can be is refused, and not asked for again', async () => {
+  const long = { headers: type('text/plain'), body: 'x'.repeat(70_000) };
+  const { log, received } = await answering(long, long);
+  await expect(log.checkpoint()).rejects.toMatchObject({ code: 'unexpected_answer' });
+  expect(received).toHaveLength(1);
+  const tile = await answering({ headers: type('application/octet-stream'), body: long.body });
+  await expect(tile.log.tile(logId, 'tile/0/000')).rejects.toThrow(/longer than 65536 bytes/);
+});

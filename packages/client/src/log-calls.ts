@@ -1,6 +1,6 @@
 import { parseTimestamp } from '@indelible/protocol';
 import { IndelibleError } from './errors.ts';
-import type { Params, RawAnswer, Transport } from './transport.ts';
+import type { Call, Params, RawAnswer, Transport } from './transport.ts';
 
 /** The keys that sign for a log, as the service states them. */
 export interface LogKeys {
@@ -38,41 +38,50 @@ export interface LogCalls {
   tile(logId: string, path: string): Promise<Uint8Array | null>;
   /** Null when the log does not hold `second` entries. */
   consistency(first: number, second: number): Promise<ConsistencyProof | null>;
-  /** JSON text of the proof that an event is in the log, or null without one. */
-  proof(id: string): Promise<Uint8Array | null>;
+  /**
+   * JSON text of the proof that an event is in the log, or null without one. Where it needs a newer
+   * checkpoint the service signs one.
+   */
+  proof(id: string, options?: { attempts?: number }): Promise<Uint8Array | null>;
   /** Every body that the plan shows, page after page as they are needed; from `next` on, if given. */
   bodies(logId: string, next?: string): AsyncGenerator<BodyPage, void, undefined>;
 }
 
 export function logCalls(send: Transport, headers: Record<string, string>): LogCalls {
+  const common = { method: 'GET', headers, idempotent: true } as const;
   const get = (path: string, params: Params = []) =>
-    send({ method: 'GET', path, params, headers, idempotent: true });
-  const raw = async (path: string, mediaType: string, params: Params = []) => {
-    const call = { method: 'GET', path, params, headers, idempotent: true, mediaType } as const;
-    return (await send(call)) as RawAnswer;
-  };
+    send({ ...common, path, params, answerBytesMax: jsonBytesMax });
+  const raw = async (path: string, mediaType: string, more: Partial<Call> = {}) =>
+    (await send({ ...common, path, mediaType, ...more })) as RawAnswer;
+  const small = { answerBytesMax: smallBytesMax };
   return {
     keys: async (origin) =>
       (await get('/.well-known/indelible-log.json', [['origin', origin]])) as LogKeys,
-    checkpoint: async () => (await raw('/api/audit-logs/checkpoint', 'text/plain')).bytes,
+    checkpoint: async () => (await raw('/api/audit-logs/checkpoint', 'text/plain', small)).bytes,
     tile: (logId, path) =>
-      raw(`/l/${logId}/${path}`, 'application/octet-stream').then(bytesOf, nullWhenMissing),
+      raw(`/l/${logId}/${path}`, 'application/octet-stream', small).then(bytesOf, nullWhenMissing),
     consistency: async (first, second) => {
       const sizes: Params = Object.entries({ first, second }).map(([k, v]) => [k, String(v)]);
       const answer = get('/api/audit-logs/consistency', sizes).catch(nullWhenMissing);
       return (await answer) as ConsistencyProof | null;
     },
-    proof: (id) =>
-      raw(`/api/audit-logs/${encodeURIComponent(id)}/proof`, 'application/json').then(
-        bytesOf,
-        nullWhenMissing,
-      ),
+    proof: (id, options = {}) => {
+      const path = `/api/audit-logs/${encodeURIComponent(id)}/proof`;
+      const more = { ...options, answerBytesMax: bodyBytesMax };
+      return raw(path, 'application/json', more).then(bytesOf, nullWhenMissing);
+    },
     bodies: (logId, next = '') => {
-      const page = (params: Params) => raw(`/l/${logId}/events`, ndjson, params);
+      const page = (params: Params) => raw(`/l/${logId}/events`, ndjson, { params });
       return bodyPages(page, next);
     },
   };
 }
+
+// A note has three lines and a few signatures; a tile 256 entries of 62 bytes at most.
+const smallBytesMax = 64 * 1024;
+const jsonBytesMax = 2 ** 20;
+// An event with both its states, and whatever escaping makes of them.
+const bodyBytesMax = 16 * 2 ** 20;
 
 const ndjson = 'application/x-ndjson';
 

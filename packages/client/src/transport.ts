@@ -1,5 +1,5 @@
 import { backoffMs, retryAfterMaxMs, retryAfterMs } from './backoff.ts';
-import { errorOfAnswer, type IndelibleError, UnreachableError } from './errors.ts';
+import { errorOfAnswer, IndelibleError, UnreachableError } from './errors.ts';
 
 /** Told before each pause, for progress displays and logs. */
 export interface Retry {
@@ -35,6 +35,10 @@ export interface Call {
   headers?: Record<string, string>;
   /** Whether it may be sent again when its outcome is unknown. */
   idempotent: boolean;
+  /** Fewer attempts than every call has. */
+  attempts?: number;
+  /** A longer answer is refused while it is read; 64 MiB without it. */
+  answerBytesMax?: number;
   /** Media type of an answer that is wanted as it is, a `RawAnswer`, in place of JSON. */
   mediaType?: string;
 }
@@ -44,6 +48,8 @@ export interface RawAnswer {
   bytes: Uint8Array;
   headers: Headers;
 }
+
+const answerBytesMax = 64 * 2 ** 20;
 
 /** Makes calls and returns their JSON (null for an empty answer), or a `RawAnswer`. */
 export type Transport = (call: Call) => Promise<unknown>;
@@ -68,7 +74,8 @@ export function createTransport(options: TransportOptions): Transport {
       const outcome = await attemptOnce(call, options);
       if ('answer' in outcome) return outcome.answer;
       const { failure } = outcome;
-      const again = call.idempotent && failure.retryable && attempt < options.attempts;
+      const attempts = Math.min(options.attempts, call.attempts ?? options.attempts);
+      const again = call.idempotent && failure.retryable && attempt < attempts;
       if (!again || failure.retryAfterMs > retryAfterMaxMs) throw failure.error;
       const delayMs = backoffMs(attempt, Math.random(), failure.retryAfterMs);
       options.onRetry({ attempt, delayMs, error: failure.error });
@@ -83,25 +90,62 @@ async function attemptOnce(
 ): Promise<{ answer: unknown } | { failure: Failure }> {
   const request = requestOf(call, options);
   let response: Response;
-  let bytes: Uint8Array;
+  let bytes: Uint8Array | null;
   try {
     response = await options.fetch(addressOf(call, options.baseUrl), request);
-    bytes = new Uint8Array(await response.arrayBuffer());
+    bytes = await readBounded(response, call.answerBytesMax ?? answerBytesMax);
   } catch (cause) {
     options.signal?.throwIfAborted();
     return { failure: { error: unreachable(cause, options), retryable: true, retryAfterMs: 0 } };
   }
   const { status, headers } = response;
+  if (bytes === null) return { failure: tooLong(response, call) };
   if (response.ok && isRaw(call, headers)) return { answer: { bytes, headers } };
   const body = jsonOrUndefined(bytes);
   if (response.ok && call.mediaType === undefined && body !== undefined) return { answer: body };
+  const error = errorOfAnswer(status, body, headers.get('x-request-id'));
   return {
     failure: {
-      error: errorOfAnswer(status, body, headers.get('x-request-id')),
-      retryable: retryableStatus.includes(status),
+      error,
+      retryable: retryableStatus.includes(status) && !isLogDamaged(error),
       retryAfterMs: retryAfterMs(headers.get('retry-after'), Date.now()),
     },
   };
+}
+
+/** The body, or null when it is longer: the rest is not read, however long it goes on. */
+async function readBounded({ body }: Response, bytesMax: number): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  // Leaving the loop cancels the stream.
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > bytesMax) return null;
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(length);
+  for (let at = 0, next = 0; next < chunks.length; next += 1) {
+    const chunk = chunks[next] ?? new Uint8Array();
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+function tooLong({ status, headers }: Response, call: Call): Failure {
+  const bytesMax = call.answerBytesMax ?? answerBytesMax;
+  const detail = `the answer to ${call.method} ${call.path} is longer than ${bytesMax} bytes`;
+  const requestId = headers.get('x-request-id');
+  const error = new IndelibleError({ status, code: 'unexpected_answer', detail, requestId });
+  return { error, retryable: false, retryAfterMs: 0 };
+}
+
+/**
+ * Whether the service says that it cannot read a log, because what it keeps of it is damaged. It answers
+ * with 503 like one that is busy; but waiting mends nothing.
+ */
+export function isLogDamaged({ status, message }: IndelibleError): boolean {
+  return status === 503 && message.startsWith('the log is damaged');
 }
 
 /** Whether the answer is what the call wants as it is; a web page in its place is not. */

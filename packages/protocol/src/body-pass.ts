@@ -20,8 +20,10 @@ import {
 } from './event-id.ts';
 import type { Finding, FindingCode, Findings } from './findings.ts';
 import { FormatError } from './format-error.ts';
+import type { ErasedSegment } from './hidden-segments.ts';
 import type { Sha256 } from './merkle.ts';
 import { readPlainBody } from './plain-body.ts';
+import { clockSlackMs } from './proven-cover.ts';
 import type { BodyCover } from './retention-cover.ts';
 
 export interface BodyPassOptions {
@@ -52,10 +54,13 @@ export interface BodyCounts {
   newer: number;
   /** Entries without a body, by what explains it. */
   expired: number;
+  stated: number;
   outside: number;
   unjudged: number;
   /** Intact bodies that keep this segment back. */
   withheld: Record<WithholdableSegment, number>;
+  /** Of these, not counted there: bodies of which it was erased, on record of the log. */
+  erased?: Partial<Record<WithholdableSegment, ErasedSegment>>;
 }
 
 type Problem = [FindingCode, string];
@@ -75,6 +80,7 @@ export class BodyPass {
     intact: 0,
     newer: 0,
     expired: 0,
+    stated: 0,
     outside: 0,
     unjudged: 0,
     withheld: { change: 0, identity: 0, state: 0 },
@@ -146,6 +152,20 @@ export class BodyPass {
     this.#counts.intact += 1;
     for (const name of withheldSegments(body)) this.#counts.withheld[name] += 1;
     this.#options.onIntact?.(body);
+  }
+
+  /**
+   * The last entry without a body that may be an event of the service's own, which it records at the
+   * very time of the event; -1 when there is none. Whatever it said, nobody knows.
+   */
+  lastAbsentOwn(): number {
+    for (let sequence = this.#options.checkpoint.size - 1; sequence >= 0; sequence -= 1) {
+      if (this.#places.isClaimed(sequence)) continue;
+      const entry = this.#options.entryAt(sequence);
+      const delayMs = receivedAtUs(entry) / 1000 - uuidTimeMs(uuidFromBytes(entry, 12));
+      if (Math.abs(delayMs) <= clockSlackMs) return sequence;
+    }
+    return -1;
   }
 
   /** Looks for entries without a body; once, after the last line. Reads those entries in order. */

@@ -108,6 +108,26 @@ export function commitmentOfHashes(sha: Sha256, hashes: readonly Uint8Array[]): 
   return sha(scratch.subarray(0, offset));
 }
 
+/**
+ * The commitment of these texts, all in the order of `segmentNames`: of each segment the salt, or the
+ * hash alone where it is withheld or erased; neither for a state that is not there.
+ */
+export function commitmentOfSegments(
+  sha: Sha256,
+  texts: readonly string[],
+  salts: readonly (Uint8Array | null)[],
+  hashes: readonly (Uint8Array | null)[],
+): Uint8Array {
+  const segments: Uint8Array[] = [];
+  for (let index = 0; index < segmentNames.length; index += 1) {
+    const salt = salts[index];
+    const text = texts[index];
+    const hash = salt && text !== undefined ? segmentHash(sha, index, salt, text) : hashes[index];
+    if (hash) segments.push(hash);
+  }
+  return commitmentOfHashes(sha, segments);
+}
+
 /** The commitment of an event whose salts are one run of 16 bytes a segment. */
 export function commitmentOf(sha: Sha256, texts: readonly string[], salts: Uint8Array): Uint8Array {
   const hashes = texts.map((text, index) =>

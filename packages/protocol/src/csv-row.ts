@@ -64,6 +64,17 @@ export function csvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColum
   return `${columns.map((column) => cells[column](event)).join(',')}\r\n`;
 }
 
+/** `csvRow` for many events with the same columns, of which there is at least one. */
+export function csvLines([first = 'id', ...rest]: readonly CsvColumn[]): (e: CsvEvent) => string {
+  const begin = cells[first];
+  const others = rest.map((column) => cells[column]);
+  return (event) => {
+    let line = begin(event);
+    for (const cell of others) line += `,${cell(event)}`;
+    return `${line}\r\n`;
+  };
+}
+
 const cells: Record<CsvColumn, (e: CsvEvent) => string> = {
   id: (e) => eventIdFromUuid(e.uuid),
   timestamp: (e) => formatTimestamp(uuidTimeMs(e.uuid)),
@@ -93,11 +104,16 @@ const cells: Record<CsvColumn, (e: CsvEvent) => string> = {
 const formulaStart =
   /^(?:[\t\r\n]|[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@'＝＋－＠＇])/u;
 
+/** Neither a formula nor in need of quotes, as nearly every cell is: one look instead of two. */
+const plain = /^[0-9A-Za-z][^",\r\n]*$/;
+
 function textCell(text: string | null): string {
   if (text === null) return '';
+  if (plain.test(text)) return text;
   return quoted(formulaStart.test(text) ? `'${text}` : text);
 }
 
 function quoted(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  if (text.includes('"')) return `"${text.replaceAll('"', '""')}"`;
+  return /[,\r\n]/.test(text) ? `"${text}"` : text;
 }

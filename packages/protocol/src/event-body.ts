@@ -1,9 +1,8 @@
 import { parseHex } from './bytes.ts';
 import {
-  commitmentOfHashes,
+  commitmentOfSegments,
   type SegmentName,
   saltBytes,
-  segmentHash,
   segmentNames,
   segmentTexts,
 } from './commitment.ts';
@@ -130,15 +129,7 @@ export function withheldSegments({ hashes }: EventBody): WithholdableSegment[] {
 
 /** The commitment that the log's entry must hold for this body to be what was recorded. */
 export function commitmentOfBody(sha: Sha256, { event, salts, hashes }: EventBody): Uint8Array {
-  const texts = segmentTexts(event, event.id, event.timestamp);
-  const segments: Uint8Array[] = [];
-  for (let index = 0; index < segmentNames.length; index += 1) {
-    const salt = salts[index];
-    const text = texts[index];
-    const hash = salt && text !== undefined ? segmentHash(sha, index, salt, text) : hashes[index];
-    if (hash) segments.push(hash);
-  }
-  return commitmentOfHashes(sha, segments);
+  return commitmentOfSegments(sha, segmentTexts(event, event.id, event.timestamp), salts, hashes);
 }
 
 /** Reads a body line: `{"event":…,"salts":{…},"hashes":{…}}`. Throws FormatError and nothing else. */

@@ -14,6 +14,8 @@
  * - `other_tenant`: a body names another tenant
  * - `repeated_body`: a second body of one entry
  * - `missing_body`: an entry has no body, and no retention explains it
+ * - `retention_exceeded`: bodies are said to be gone, or were removed, that the plan still keeps
+ * - `plan_mismatch`: another plan is stated than the one that the log's own records say is in force
  */
 export type FindingCode =
   | 'malformed_entry'
@@ -30,7 +32,9 @@ export type FindingCode =
   | 'derived_field_mismatch'
   | 'other_tenant'
   | 'repeated_body'
-  | 'missing_body';
+  | 'missing_body'
+  | 'retention_exceeded'
+  | 'plan_mismatch';
 
 export interface Finding {
   code: FindingCode;

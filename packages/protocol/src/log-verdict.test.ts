@@ -10,6 +10,7 @@ const allIntact: BodyCounts = {
   intact: 300,
   newer: 0,
   expired: 0,
+  stated: 0,
   outside: 0,
   unjudged: 0,
   withheld: { change: 0, identity: 0, state: 0 },
@@ -58,9 +59,17 @@ test('with bodies absent it is not said that every entry has its event', () => {
     expect(verdictOf(counts).follows.join(' ')).not.toContain('Every entry has its event');
   }
   expect(verdictOf({ expired: 3 }).follows.join(' ')).toContain(
-    '3 entries have no event any more: each is older than a cutoff that the service states, the ' +
-      'latest being 2025-01-01T00:00:00.000Z.',
+    '3 entries have no event any more: each is older than what the plan kept, by the records of the ' +
+      'log itself; the latest cutoff is 2025-01-01T00:00:00.000Z.',
   );
+});
+
+test('absences that somebody merely states keep a log from being called intact', () => {
+  const { code, unproven, follows } = verdictOf({ intact: 297, stated: 3 });
+  expect(code).toBe('unproven');
+  expect(unproven.join()).toMatch(/^3 events are absent, explained only by the statement/);
+  expect(follows.join(' ')).not.toContain('Every entry has its event');
+  expect(verdictOf({}).unproven).toEqual([]);
 });
 
 test('a damaged log is called so, with the first place that is known, and nothing follows', () => {

@@ -20,7 +20,7 @@ const untilDiff = new RegExp(
 const untilBefore = new RegExp(`,"crossTenant":${truth},"reason":${textOrNull},"before":`, 'y');
 const untilAfter = /,"after":/y;
 const untilEnd = new RegExp(
-  String.raw`,"category":${text},"hasState":${truth},"sequence":(\d+),"receivedAt":${text},` +
+  String.raw`,"category":${text},"hasState":${truth},"sequence":(0|[1-9]\d*),"receivedAt":${text},` +
     String.raw`"recordedBy":\{"kind":${text},"id":${uuid}\}\},"salts":\{"change":${salt},` +
     String.raw`"event":${salt},"identity":${salt}(?:,"state":${salt})?\}\}$`,
   'y',
@@ -101,7 +101,8 @@ function eventOf({ first, diff, second, before, after, last }: Parts): ShownEven
   const [recordedByKind = '', recordedById = ''] = last.slice(5);
   const uuid = shownUuidOf(id);
   const sequence = Number(digits);
-  if (uuid === null || !isSequence(sequence) || String(sequence) !== digits) return null;
+  // Not compared with String(sequence): the engine keeps those, and every one outlives its event.
+  if (uuid === null || !isSequence(sequence)) return null;
   return {
     id,
     uuid,

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FormatError } from './format-error.ts';
-import { createBodyCover, type RetentionRecord, retentionRecordsOf } from './retention-cover.ts';
-import { parsedOrRefused } from './testing/tampering.ts';
+import { createBodyCover, type RetentionRecord } from './retention-cover.ts';
 
 const small = fc.nat(12);
 const records = fc.array(fc.record({ cutoffMs: small, size: small }), { maxLength: 6 });
@@ -49,31 +47,10 @@ test('what lies outside the range was not asked for; a filter leaves the rest un
   ]);
 });
 
-test('records are read from their JSON, and anything else is refused', () => {
-  const cutoff = '2025-09-03T10:16:00.000Z';
-  expect(retentionRecordsOf([{ cutoff, size: 5 }])).toEqual([
-    { cutoffMs: Date.UTC(2025, 8, 3, 10, 16), size: 5 },
-  ]);
-  expect(retentionRecordsOf([])).toEqual([]);
-  for (const wrong of [
-    null,
-    {},
-    [null],
-    [[]],
-    [{ cutoff }],
-    [{ size: 5 }],
-    [{ cutoff, size: -1 }],
-    [{ cutoff, size: 1.5 }],
-    [{ cutoff: 'then', size: 5 }],
-    [{ cutoff, size: 5, more: 1 }],
-    [7],
-    'x',
-  ]) {
-    expect(() => retentionRecordsOf(wrong), JSON.stringify(wrong)).toThrow(FormatError);
-  }
-  fc.assert(
-    fc.property(fc.jsonValue(), (value) => {
-      parsedOrRefused(() => retentionRecordsOf(value));
-    }),
-  );
+test('what is merely stated is told apart from what is proven', () => {
+  const cover = createBodyCover({ records: [{ cutoffMs: 20, size: 3 }], statedCutoffMs: 30 });
+  expect([2, 3].map((sequence) => cover.absenceOf(sequence, 19))).toEqual(['expired', 'stated']);
+  expect(cover.absenceOf(2, 20)).toBe('stated');
+  expect(cover.absenceOf(2, 30)).toBe('missing');
+  expect(cover.latestCutoffMs).toBe(30);
 });

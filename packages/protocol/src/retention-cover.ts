@@ -1,35 +1,17 @@
-import { isSequence } from './committed-event.ts';
-import { FormatError } from './format-error.ts';
-import { parseTimestamp } from './timestamp.ts';
-
 /**
- * The service's statement that bodies are gone: those of the first `size` entries whose id's time is
- * before `cutoffMs`. An entry itself never goes.
+ * That bodies are gone: those of the first `size` entries whose id's time is before `cutoffMs`. An entry
+ * itself never goes.
  */
 export interface RetentionRecord {
   cutoffMs: number;
   size: number;
 }
 
-const recordsMax = 100_000;
-
-/** Reads `[{"cutoff":"…Z","size":n},…]`; throws FormatError for anything else. */
-export function retentionRecordsOf(json: unknown): RetentionRecord[] {
-  if (!Array.isArray(json) || json.length > recordsMax) {
-    throw new FormatError('retention records are a list');
-  }
-  return json.map((record: unknown) => {
-    const { cutoff, size, ...others } = (record ?? {}) as Record<string, unknown>;
-    const cutoffMs = typeof cutoff === 'string' ? parseTimestamp(cutoff) : null;
-    if (cutoffMs === null || !isSequence(size) || Object.keys(others).length > 0) {
-      throw new FormatError('a retention record is {cutoff, size}');
-    }
-    return { cutoffMs, size };
-  });
-}
-
-/** `expired`: stated to be gone. `outside`: not asked for. `unjudged`: perhaps not asked for. */
-export type Absence = 'expired' | 'outside' | 'unjudged' | 'missing';
+/**
+ * `expired`: retention explains it. `stated`: only somebody's word does. `outside`: not asked for.
+ * `unjudged`: perhaps not asked for.
+ */
+export type Absence = 'expired' | 'stated' | 'outside' | 'unjudged' | 'missing';
 
 export interface BodyCover {
   /** Why the entry at `sequence`, of an event with this time, has no body. */
@@ -40,8 +22,10 @@ export interface BodyCover {
 
 export interface CoverOptions {
   records?: readonly RetentionRecord[];
-  /** Cutoff of the tenant's plan as stated; older bodies may be hidden, at any size. */
+  /** Cutoff of the plan in force; older bodies may be hidden, at any size. */
   planCutoffMs?: number | null;
+  /** A cutoff that somebody states, and nothing proves. */
+  statedCutoffMs?: number | null;
   /** The bodies asked for: `[fromMs, toMs)` by the time within the id. */
   fromMs?: number | null;
   toMs?: number | null;
@@ -51,11 +35,11 @@ export interface CoverOptions {
 
 /** Which entries may lack a body, for the end of a `BodyPass`. */
 export function createBodyCover(options: CoverOptions): BodyCover {
-  const { planCutoffMs = null, fromMs = null, toMs = null, isFiltered = false } = options;
+  const { planCutoffMs = null, statedCutoffMs = null, fromMs = null, toMs = null } = options;
   const planRecord = planCutoffMs === null ? [] : [{ cutoffMs: planCutoffMs, size: 2 ** 53 }];
   const records = usefulRecords([...(options.records ?? []), ...planRecord]);
   return {
-    latestCutoffMs: records[0]?.cutoffMs ?? null,
+    latestCutoffMs: latest(records[0]?.cutoffMs ?? null, statedCutoffMs),
     absenceOf(sequence, timeMs) {
       if (fromMs !== null && timeMs < fromMs) return 'outside';
       if (toMs !== null && timeMs >= toMs) return 'outside';
@@ -63,9 +47,14 @@ export function createBodyCover(options: CoverOptions): BodyCover {
         if (timeMs >= cutoffMs) break; // no later record has a later cutoff
         if (sequence < size) return 'expired';
       }
-      return isFiltered ? 'unjudged' : 'missing';
+      if (statedCutoffMs !== null && timeMs < statedCutoffMs) return 'stated';
+      return options.isFiltered ? 'unjudged' : 'missing';
     },
   };
+}
+
+function latest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
 /** By falling cutoff, without those that cover nothing more than one before them. */

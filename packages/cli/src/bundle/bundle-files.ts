@@ -1,71 +1,141 @@
 import type { Hash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { FormatError, type RetentionRecord, retentionRecordsOf } from '@indelible/protocol';
+import { closeSync } from 'node:fs';
+import { FormatError, parseTimestamp, type RemovalRecord } from '@indelible/protocol';
 import { UsageError } from '../exit-codes.ts';
+import { type KeyWindow, keyWindowsOf } from '../verify/key-windows.ts';
 import { type BodyChunk, bodyLineBytesMax } from '../verify/log-bodies.ts';
 import type { TileSource } from '../verify/log-source.ts';
+import { openDigest } from './checksums.ts';
+import { InsideFolder } from './inside-folder.ts';
 import { lineBlocks } from './line-blocks.ts';
 import { bundleFiles } from './manifest.ts';
+
+/** More than any bundle needs: whoever made the folder must not fill the memory of who verifies it. */
+const bytesMax = {
+  manifest: 2 ** 20,
+  note: 64 * 1024,
+  json: 16 * 2 ** 20,
+  tile: 64 * 1024,
+  sums: 2 ** 30,
+  sumLine: 1_024,
+};
+
+/** What the index of retention says of one removal; the log's own record must say the same. */
+export type StatedRemoval = Pick<RemovalRecord, 'sequence' | 'cutoffMs' | 'size'>;
 
 /** The files of a bundle, for whoever verifies it. Nothing outside the folder is ever read. */
 export class BundleFiles implements TileSource {
   readonly folder: string;
   readonly tilesAtOnce = 1;
   readonly lowestKeptLevel = 0;
+  readonly #inside: InsideFolder;
 
   /** Throws UsageError when the folder is no bundle at all. */
   constructor(folder: string) {
     this.folder = folder;
-    if (existsSync(join(folder, bundleFiles.manifest))) return;
+    this.#inside = new InsideFolder(folder);
+    if (this.has(bundleFiles.manifest)) return;
     throw new UsageError(`${folder} is no bundle: it has no ${bundleFiles.manifest}`);
   }
 
+  /** Whether something of this name is there. */
   has(name: string): boolean {
-    return existsSync(join(this.folder, name));
+    return this.#inside.has(name);
   }
 
-  /** The bytes of a file, or null where there is none. */
-  read(name: string): Buffer | null {
+  /** The manifest's text. FormatError when it cannot be read. */
+  manifest(): string {
+    return this.#inside.read(bundleFiles.manifest, bytesMax.manifest)?.toString() ?? '';
+  }
+
+  /** The signed note, or null where there is none. FormatError when it cannot be read. */
+  checkpoint(): Buffer | null {
+    return this.#inside.read(bundleFiles.checkpoint, bytesMax.note);
+  }
+
+  /** What cannot be read is as good as absent here: `check-files` has said why. */
+  async tile(path: string): Promise<Uint8Array | null> {
     try {
-      return readFileSync(join(this.folder, name));
+      return this.#inside.read(path, bytesMax.tile);
     } catch (error) {
-      if (error instanceof Error && 'code' in error && isAbsence(error.code)) return null;
+      if (error instanceof FormatError) return null;
       throw error;
     }
   }
 
-  async tile(path: string): Promise<Uint8Array | null> {
-    return this.read(path);
+  /**
+   * SHA-256 in hexadecimal of a file, '' for the events, which are hashed when they are read; null where
+   * there is none. FormatError for what is no regular file, or longer than a bundle has it.
+   */
+  digest(name: string): string | null {
+    const { events, sums } = bundleFiles;
+    const limit = name === sums ? bytesMax.sums : bytesMax.json;
+    const fd = this.#inside.open(name, name === events ? Number.POSITIVE_INFINITY : limit);
+    if (fd === null) return null;
+    if (name !== events) return openDigest(fd);
+    closeSync(fd);
+    return '';
   }
 
-  /** The body lines, hashed as they are read; nothing when the file is not there. */
+  /** Lines of SHA256SUMS; one that is much too long ends them, and is given cut. */
+  *sums(): Generator<string, void, undefined> {
+    const fd = this.#inside.open(bundleFiles.sums, bytesMax.sums);
+    if (fd === null) return;
+    for (const block of lineBlocks(fd, bytesMax.sumLine)) {
+      const lines = block.toString('latin1').split('\n');
+      if (lines.at(-1) === '') lines.pop();
+      for (const line of lines) {
+        yield line.slice(0, bytesMax.sumLine);
+        if (line.length > bytesMax.sumLine) return;
+      }
+    }
+  }
+
+  /** The body lines, hashed as they are read; nothing when the file cannot be had. */
   async *bodies(digest: Hash): AsyncGenerator<BodyChunk, void, undefined> {
-    if (!this.has(bundleFiles.events)) return;
-    const path = join(this.folder, bundleFiles.events);
-    for (const bytes of lineBlocks(path, bodyLineBytesMax)) {
+    const fd = this.#events();
+    if (fd === null) return;
+    for (const bytes of lineBlocks(fd, bodyLineBytesMax)) {
       digest.update(bytes);
       yield { bytes, cutoffMs: null };
     }
   }
 
+  #events(): number | null {
+    try {
+      return this.#inside.open(bundleFiles.events);
+    } catch (error) {
+      if (error instanceof FormatError) return null;
+      throw error;
+    }
+  }
+
   /** The vkey lines that come with the bundle. FormatError when the file is not of that form. */
-  vkeys(): string[] {
-    const { keys } = this.#json(bundleFiles.keys) as { keys?: unknown };
+  vkeys(): { vkeys: string[]; windows: KeyWindow[] } {
+    const { keys } = (this.#json(bundleFiles.keys) ?? {}) as { keys?: unknown };
     if (!Array.isArray(keys)) throw new FormatError(`${bundleFiles.keys} lists no keys`);
-    return keys.map((key: { vkey?: unknown } | null) => {
+    const vkeys = keys.map((key: { vkey?: unknown } | null) => {
       if (typeof key?.vkey === 'string') return key.vkey;
       throw new FormatError(`${bundleFiles.keys} has a key without vkey`);
     });
+    return { vkeys, windows: keyWindowsOf(keys) };
   }
 
-  /** FormatError when the file is not of that form. */
-  retention(): RetentionRecord[] {
-    return retentionRecordsOf(this.#json(bundleFiles.retention));
+  /** FormatError when the file is not `[{sequence, cutoff, size}, …]`. */
+  retention(): StatedRemoval[] {
+    const json = this.#json(bundleFiles.retention);
+    if (!Array.isArray(json)) throw new FormatError(`${bundleFiles.retention} is no list`);
+    return json.map((record: unknown) => {
+      const { sequence, cutoff, size } = (record ?? {}) as Record<string, unknown>;
+      const cutoffMs = typeof cutoff === 'string' ? parseTimestamp(cutoff) : null;
+      const isFine = typeof sequence === 'number' && typeof size === 'number' && cutoffMs !== null;
+      if (isFine) return { sequence, cutoffMs, size };
+      throw new FormatError(`a record of ${bundleFiles.retention} is {sequence, cutoff, size}`);
+    });
   }
 
   #json(name: string): unknown {
-    const bytes = this.read(name);
+    const bytes = this.#inside.read(name, bytesMax.json);
     if (bytes === null) throw new FormatError(`${name} is not there`);
     try {
       return JSON.parse(bytes.toString());
@@ -73,8 +143,4 @@ export class BundleFiles implements TileSource {
       throw new FormatError(`${name} is no JSON`);
     }
   }
-}
-
-function isAbsence(code: unknown): boolean {
-  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR';
 }

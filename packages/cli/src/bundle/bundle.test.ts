@@ -118,19 +118,53 @@ test('an event that was removed, added, altered or repeated is found, and named'
   expect(beyond.findings.byCode).toEqual({ beyond_checkpoint: 1 });
 });
 
-test('events cannot be explained away by a cutoff that the plan does not have', async () => {
-  const cutoff = new Date(log.service.clock.now - 86_400_000).toISOString();
-  const forged = forgedBundle(bundle, 'events.ndjson', (content) =>
-    joined(lines(content).slice(50)),
+/** A copy without some events, of which the manifest says these things. */
+const without = (count: number, more: Record<string, unknown>) =>
+  forgedBundle(
+    bundle,
+    'events.ndjson',
+    (content) => {
+      const rest = lines(content).slice(count);
+      return rest.length === 0 ? '' : joined(rest);
+    },
+    more,
   );
-  const manifest = JSON.parse(readFileSync(join(forged, 'manifest.json'), 'utf8'));
-  writeFileSync(join(forged, 'manifest.json'), JSON.stringify({ ...manifest, cutoff }));
-  const report = await verifiedBundle(forged, { plan: 'Enterprise' });
-  expect(report.findings.byCode).toEqual({ retention_exceeded: 1 });
-  // Without knowing the plan nobody can tell; but it is said from when on events are there.
-  const unknown = await verifiedBundle(forged);
-  expect(unknown).toMatchObject({ result: 'intact', cutoff, checked: { bodies: { expired: 50 } } });
-  expect(unknown.follows.join()).toContain(cutoff);
+
+const daysAgo = (days: number) => new Date(log.service.clock.now - days * 86_400_000).toISOString();
+
+test('events cannot be explained away by a cutoff, a plan or a date that the manifest states', async () => {
+  // The tenant's own record that its plan is Enterprise is among the events that are left.
+  const cutoff = daysAgo(30);
+  const exceeded = await verifiedBundle(without(50, { cutoff }));
+  expect(exceeded.findings.byCode).toEqual({ missing_body: 50, retention_exceeded: 1 });
+  const planned = await verifiedBundle(without(50, { cutoff, plan: 'Starter' }));
+  expect(planned.findings.byCode).toMatchObject({ missing_body: 50, plan_mismatch: 1 });
+  const tomorrow = { madeAt: daysAgo(-365 * 8), cutoff: daysAgo(-365) };
+  const dated = await verifiedBundle(without(567, tomorrow));
+  expect(dated.findings.byCode).toMatchObject({ malformed_file: 1, retention_exceeded: 1 });
+  const index = forgedBundle(bundle, 'retention.json', () =>
+    JSON.stringify([{ sequence: 9, cutoff, size: 567 }]),
+  );
+  expect((await verifiedBundle(index)).findings.byCode).toEqual({ malformed_file: 1 });
+});
+
+test('a bundle without any event is never intact, whatever it says of itself', async () => {
+  const empty = await verifiedBundle(without(567, { cutoff: daysAgo(30) }));
+  expect(empty.result).toBe('damaged');
+  const all = await verifiedBundle(without(567, { cutoff: daysAgo(-1), plan: null }));
+  expect(all.findings.byCode).toMatchObject({ missing_body: expect.any(Number) });
+  // Only what the shortest plan would hide is left open; the command then does not end with 0.
+  const old = await verifiedBundle(without(50, { cutoff: daysAgo(30) }));
+  expect(old.result).toBe('damaged');
+});
+
+test('what the manifest says of itself is held against what is there', async () => {
+  const counts = { entries: 567, events: 566 };
+  const counted = forgedBundle(bundle, 'checkpoint', (content) => content, { counts });
+  expect((await verifiedBundle(counted)).findings.byCode).toEqual({ malformed_file: 1 });
+  const withheld = await bundleOf(log, ['identity']);
+  const denied = forgedBundle(withheld, 'checkpoint', (content) => content, { withheld: [] });
+  expect((await verifiedBundle(denied)).findings.byCode).toEqual({ undeclared_withholding: 1 });
 });
 
 test('a bundle signed by another key is only believed when that key is', async () => {

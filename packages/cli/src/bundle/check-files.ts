@@ -1,11 +1,10 @@
-import { createReadStream, existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Findings } from '@indelible/protocol';
+import { readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { type Findings, FormatError } from '@indelible/protocol';
 import { addDamage } from '../verify/damage.ts';
 import type { Progress } from '../verify/log-source.ts';
 import type { BundleFiles } from './bundle-files.ts';
-import { fileDigest, parseSumLine } from './checksums.ts';
+import { parseSumLine } from './checksums.ts';
 import { bundleFiles, type Manifest } from './manifest.ts';
 
 /** Names a bundle cannot do without. */
@@ -17,39 +16,78 @@ const needed = [
   bundleFiles.sums,
 ];
 
+/** A list that names more files that are not there is no list of this folder. */
+const missingMax = 1_000;
+
+export interface FilesChecked {
+  count: number;
+  /** Files in the folder that no list of the bundle names. */
+  unlisted: string[];
+}
+
 /**
  * Compares every file with the checksum that was written with it, but for the events, which are hashed
  * when they are read. A checksum proves nothing about the log: it tells what was damaged on the way.
  */
-export async function checkFiles(
-  { folder }: BundleFiles,
+export function checkFiles(
+  bundle: BundleFiles,
   manifest: Manifest,
   findings: Findings,
   progress: Progress,
-): Promise<number> {
+): FilesChecked {
   progress.stage('files', null);
-  let count = 0;
+  const listed = new Set<string>([bundleFiles.manifest]);
+  let missing = 0;
   const check = (path: string, digest: string) => {
-    count += 1;
+    listed.add(path);
     progress.advance(1);
-    if (!existsSync(join(folder, path))) {
-      addDamage(findings, 'missing_file', `The file ${path} is not there.`);
-    } else if (path !== bundleFiles.events) {
-      compareDigest(path, fileDigest(join(folder, path)), digest, findings);
-    }
+    if (!compareFile(bundle, path, digest, findings)) missing += 1;
   };
   for (const name of needed) {
     const digest = manifest.sha256[name];
     if (digest !== undefined) check(name, digest);
     else addDamage(findings, 'malformed_file', `The manifest has no checksum of ${name}.`);
   }
-  const listed = new Set<string>(needed);
-  for await (const line of sumLines(join(folder, bundleFiles.sums))) {
+  const malformed = () => addDamage(findings, 'malformed_file', 'SHA256SUMS is no list of files.');
+  for (const line of sumsOf(bundle)) {
     const sum = parseSumLine(line);
-    if (sum === null) addDamage(findings, 'malformed_file', 'SHA256SUMS has a malformed line.');
-    else if (!listed.has(sum.path)) check(sum.path, sum.digest);
+    const isNeeded = sum !== null && (needed as readonly string[]).includes(sum.path);
+    if (isNeeded) continue;
+    if (sum === null || listed.has(sum.path) || missing > missingMax) {
+      malformed();
+      break;
+    }
+    check(sum.path, sum.digest);
   }
-  return count;
+  return { count: listed.size - 1, unlisted: unlistedFiles(bundle.folder, listed) };
+}
+
+/** That it cannot be read was found when its own checksum was compared. */
+function* sumsOf(bundle: BundleFiles): Generator<string, void, undefined> {
+  try {
+    yield* bundle.sums();
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+  }
+}
+
+/** False for a file that is not there. */
+function compareFile(
+  bundle: BundleFiles,
+  path: string,
+  written: string,
+  findings: Findings,
+): boolean {
+  try {
+    const digest = bundle.digest(path);
+    if (digest === null) addDamage(findings, 'missing_file', `The file ${path} is not there.`);
+    else if (digest !== '') compareDigest(path, digest, written, findings);
+    return digest !== null;
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    addDamage(findings, 'malformed_file', `A file of the bundle cannot be read: ${error.message}.`);
+    return true;
+  }
 }
 
 /** Adds a finding when a file has another digest than the one that was written. */
@@ -63,7 +101,11 @@ export function compareDigest(
   addDamage(findings, 'file_mismatch', `The file ${path} is not the one that was written.`);
 }
 
-async function* sumLines(path: string) {
-  if (!existsSync(path)) return;
-  yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+/** Links are not followed, and are named like files. */
+function unlistedFiles(folder: string, listed: ReadonlySet<string>): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .filter((name) => !listed.has(name))
+    .sort();
 }

@@ -1,16 +1,20 @@
 import { createHash, hash } from 'node:crypto';
-import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 
 const chunkBytes = 1 << 20;
 
 /** SHA-256 of a file in hexadecimal; of any size, in little memory. */
 export function fileDigest(path: string): string {
-  // Of tiles there are thousands, each of a few KiB: a stream would cost more than the hashing.
-  if (statSync(path).size <= chunkBytes) return hash('sha256', readFileSync(path), 'hex');
-  const digest = createHash('sha256');
-  const buffer = Buffer.alloc(chunkBytes);
-  const fd = openSync(path, 'r');
+  return openDigest(openSync(path, 'r'));
+}
+
+/** As `fileDigest`, of an open file, which is closed. */
+export function openDigest(fd: number): string {
   try {
+    // Of tiles there are thousands, each of a few KiB: a stream would cost more than the hashing.
+    if (fstatSync(fd).size <= chunkBytes) return hash('sha256', readFileSync(fd), 'hex');
+    const digest = createHash('sha256');
+    const buffer = Buffer.alloc(chunkBytes);
     for (let read = readSync(fd, buffer); read > 0; read = readSync(fd, buffer)) {
       digest.update(buffer.subarray(0, read));
     }

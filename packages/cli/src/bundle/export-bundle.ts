@@ -4,6 +4,8 @@ import {
   type Findings,
   formatTimestamp,
   type Plan,
+  parseCheckpoint,
+  parseNote,
   tilePath,
   type WithholdableSegment,
 } from '@indelible/protocol';
@@ -11,7 +13,7 @@ import { FindingError } from '../exit-codes.ts';
 import { EntryFile } from '../verify/entry-file.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress, TileSource } from '../verify/log-source.ts';
-import { keysFor, serviceTiles } from '../verify/service-log.ts';
+import { askForCheckpoint, keysFor, serviceTiles } from '../verify/service-log.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import { writeEvents } from './export-events.ts';
 import { bundleFiles, bundleFormat, type Manifest } from './manifest.ts';
@@ -24,6 +26,8 @@ export interface ExportOptions {
   /** The folder to make; it must not exist. */
   folder: string;
   withhold: readonly WithholdableSegment[];
+  /** The clock that the bundle is dated by; the machine's own without it. */
+  now?: () => number;
   progress: Progress;
 }
 
@@ -52,7 +56,8 @@ export async function exportBundle(
     await writeEntries(client, part, { signed, findings, progress });
     await writeEvents(client, part, { checkpoint: signed.checkpoint, withheld, progress });
     const plan = await planOf(client, tenantId);
-    const manifest = writeRest(part, { tenantId, withheld, signed, plan });
+    const madeAt = new Date(options.now?.() ?? Date.now()).toISOString();
+    const manifest = writeRest(part, { tenantId, withheld, signed, plan, madeAt });
     part.finish();
     return { manifest, findings };
   } finally {
@@ -63,13 +68,20 @@ export async function exportBundle(
 /** The checkpoint this export began with, or else the latest one. */
 async function signedCheckpoint(client: IndelibleClient, part: PartFolder, findings: Findings) {
   const { checkpoint, keys } = bundleFiles;
-  const note = part.has(checkpoint) ? part.read(checkpoint) : await client.log.checkpoint();
+  const note = part.has(checkpoint) ? part.read(checkpoint) : await newestCheckpoint(client);
   const signed = await trustedCheckpoint(note, await keysFor(client, note, []), findings);
   if (signed === null) throw new FindingError(findings.kept()[0]?.message ?? 'no checkpoint');
   const stated = await client.log.keys(signed.checkpoint.origin);
   part.write(keys, `${JSON.stringify(stated, null, 1)}\n`);
   part.write(checkpoint, note);
   return signed;
+}
+
+/** Of everything recorded so far, where the service can sign one now. */
+async function newestCheckpoint(client: IndelibleClient): Promise<Uint8Array> {
+  const note = await client.log.checkpoint();
+  await askForCheckpoint(client, parseCheckpoint(parseNote(note).text).size);
+  return client.log.checkpoint();
 }
 
 interface EntriesToWrite {
@@ -123,7 +135,9 @@ async function planOf(client: IndelibleClient, tenantId: string): Promise<Plan |
   }
 }
 
-type Told = Pick<Manifest, 'tenantId' | 'withheld' | 'plan'> & { signed: SignedCheckpoint };
+type Told = Pick<Manifest, 'tenantId' | 'withheld' | 'plan' | 'madeAt'> & {
+  signed: SignedCheckpoint;
+};
 
 function writeRest(part: PartFolder, { signed, ...told }: Told): Manifest {
   const { origin, size } = signed.checkpoint;
@@ -132,7 +146,6 @@ function writeRest(part: PartFolder, { signed, ...told }: Told): Manifest {
     format: bundleFormat,
     origin,
     size,
-    madeAt: new Date().toISOString(),
     filter: {},
     range: { from: null, to: null },
     ...told,
@@ -140,7 +153,7 @@ function writeRest(part: PartFolder, { signed, ...told }: Told): Manifest {
     counts: { entries: size, events },
   } as const;
   part.write(bundleFiles.readme, readmeText(manifest));
-  part.write(bundleFiles.retention, '[]\n');
+  part.write(bundleFiles.retention, `${JSON.stringify(part.done.removals, null, 1)}\n`);
   const whole = { ...manifest, sha256: writeSums(part, size) };
   part.write(bundleFiles.manifest, `${JSON.stringify(whole, null, 1)}\n`);
   return whole;

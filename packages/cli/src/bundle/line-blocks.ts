@@ -1,17 +1,17 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 
 const lineFeed = 0x0a;
 
 /**
- * The bytes of a file in blocks that end with a line, but for the last. One buffer serves for all of
- * them: a block is good until the next. A line longer than `lineBytesMax` is cut.
+ * The bytes of an open file, which is closed in the end, in blocks that end with a line, but for the
+ * last. One buffer serves for all of them: a block is good until the next. A line longer than
+ * `lineBytesMax` is cut.
  */
 export function* lineBlocks(
-  path: string,
+  fd: number,
   lineBytesMax: number,
   blockBytes = 1 << 18,
 ): Generator<Buffer, void, undefined> {
-  const fd = openSync(path, 'r');
   try {
     let buffer = Buffer.alloc(blockBytes);
     let kept = 0;

@@ -25,6 +25,7 @@ test('a manifest is read back, and one with any other value in a field is refuse
     tenantId: '../x',
     origin: null,
     size: -1,
+    madeAt: 'soon',
     filter: { user: ['x'] },
     range: { from: '2026-01-01', to: null },
     withheld: ['event'],

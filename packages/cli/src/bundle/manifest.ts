@@ -23,7 +23,7 @@ export const bundleFiles = {
   sums: 'SHA256SUMS',
 } as const;
 
-/** What a bundle says about itself. Nothing in it is proven: reports say which of it they rest on. */
+/** What a bundle says about itself. Nothing in it is proven: what contradicts the log is a finding. */
 export interface Manifest {
   format: typeof bundleFormat;
   tenantId: string;
@@ -35,7 +35,7 @@ export interface Manifest {
   filter: Record<string, never>;
   range: { from: null; to: null };
   withheld: WithholdableSegment[];
-  /** Null when the key that made the bundle could not ask for it. */
+  /** Null when the key that made the bundle could not ask for it; the log itself tells more. */
   plan: Plan | null;
   /** The service shows nothing older: such bodies may be absent. */
   cutoff: string | null;
@@ -55,6 +55,7 @@ export function parseManifest(text: string): Manifest {
   need(typeof tenantId === 'string' && isUuid(tenantId), 'tenantId');
   need(typeof json.origin === 'string', 'origin');
   need(isCount(size), 'size');
+  need(isMoment(json.madeAt), 'madeAt');
   need(isRecord(filter) && Object.keys(filter).length === 0, 'filter (only all events are known)');
   need(isRecord(range) && range.from === null && range.to === null, 'range (only the whole)');
   need(Array.isArray(json.withheld) && json.withheld.every(isWithholdable), 'withheld');

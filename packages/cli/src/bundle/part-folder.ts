@@ -29,6 +29,8 @@ export interface EventsDone {
   bytes: number;
   events: number;
   cutoffMs: number | null;
+  /** The removals that the log records, for the bundle's index of them. */
+  removals: { sequence: number; cutoff: string; size: number }[];
 }
 
 const stateName = '.export.json';
@@ -50,7 +52,7 @@ export class PartFolder {
     this.#path = `${target}.part`;
     this.#terms = terms;
     if (existsSync(target)) throw new UsageError(`${target} exists already; name another folder`);
-    this.done = this.#begun() ?? { next: '', bytes: 0, events: 0, cutoffMs: null };
+    this.done = this.#begun() ?? { next: '', bytes: 0, events: 0, cutoffMs: null, removals: [] };
     this.#saveState();
   }
 
@@ -75,12 +77,13 @@ export class PartFolder {
   }
 
   /** Adds a page of body lines; once it returns, a crash continues behind them. */
-  addEvents(lines: Uint8Array, page: { events: number } & Pick<EventsDone, 'next' | 'cutoffMs'>) {
+  addEvents(lines: Uint8Array, page: Omit<EventsDone, 'bytes'>) {
     this.#events ??= this.#openEvents();
     writeSync(this.#events, lines, 0, lines.length, this.done.bytes);
     this.done.bytes += lines.length;
     this.done.events += page.events;
     this.done.next = page.next;
+    this.done.removals.push(...page.removals);
     const cutoffs = [this.done.cutoffMs, page.cutoffMs].filter((ms) => ms !== null);
     this.done.cutoffMs = cutoffs.length === 0 ? null : Math.max(...cutoffs);
     fsyncSync(this.#events);

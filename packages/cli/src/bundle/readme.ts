@@ -36,14 +36,15 @@ WHAT IS IN IT
   tile/                the log: entries of 60 bytes and the hashes above them
                        (the layout of c2sp.org/tlog-tiles)
   events.ndjson        the events, one a line, with the salts that open their entries
-  retention.json       what the service states about events that are gone
+  retention.json       where the log records that expired events were removed: an index alone
   manifest.json        what this folder holds, in a form for programs
   SHA256SUMS           checksums of all files but the manifest, which holds that of SHA256SUMS
 
 
 HOW TO VERIFY IT
 
-With the program that made it, on a machine that needs no network:
+With the program that made it, had from elsewhere than from whom you audit (it is open source and
+needs Node 24, no service and no network):
 
   indelible verify .
 
@@ -51,6 +52,9 @@ It recomputes every entry from its event, every hash from the entries, and the r
 the signature of the checkpoint; and it names the first event that is not as it was logged.
 The keys in this folder are only as good as where you had the folder from. Ask the operator for
 the key by another way, and give it: indelible verify . --vkey '<key>'
+
+Events that the tenant's plan no longer shows are absent. The log's own records tell which plan that
+is; where those have expired too, name the plan you know: indelible verify . --plan <plan>
 
 A table that the service has exported (CSV) can be held against this folder:
 

@@ -1,11 +1,19 @@
 import { createHash } from 'node:crypto';
-import { type Findings, FormatError, type Plan, parseTimestamp } from '@indelible/protocol';
+import {
+  type BodyCounts,
+  clockSlackMs,
+  type Findings,
+  FormatError,
+  type Plan,
+  parseTimestamp,
+  ServiceRecords,
+} from '@indelible/protocol';
 import { type AllFindings, addDamage, createAllFindings } from '../verify/damage.ts';
 import { EntryFile } from '../verify/entry-file.ts';
+import { compareWithWindows } from '../verify/key-windows.ts';
 import { readBodies } from '../verify/log-bodies.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
-import { compareWithPlan } from '../verify/plan-comparison.ts';
 import { eventIdAt, type Outcome, type Report, reportOf } from '../verify/report.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import { BundleFiles } from './bundle-files.ts';
@@ -16,10 +24,14 @@ import { bundleFiles, type Manifest, parseManifest } from './manifest.ts';
 export interface BundleCheck {
   what: Report['what'];
   subject: string;
+  /** Called first; throws UsageError when the two have nothing to do with each other. */
+  begin?: (manifest: Manifest) => void;
   /** Sees each body line. */
   onLine?: (line: Uint8Array) => void;
   /** Called when the bundle has been verified, with all its entries. */
-  finish(verified: VerifiedBundle): Promise<Pick<Outcome, 'checked' | 'follows' | 'doesNotFollow'>>;
+  finish(
+    verified: VerifiedBundle,
+  ): Promise<Pick<Outcome, 'checked' | 'unproven' | 'follows' | 'doesNotFollow'>>;
   close(): void;
 }
 
@@ -28,13 +40,17 @@ export interface VerifiedBundle {
   file: EntryFile;
   findings: Findings;
   progress: Progress;
+  /** Of the bodies, as they are and not as the manifest says. */
+  counts: BodyCounts;
 }
 
 export interface BundleOptions {
   /** vkey lines known from elsewhere; empty: those that come with the bundle. */
   vkeys: readonly string[];
-  /** The plan the caller knows the tenant to have; null: the one that the bundle states. */
+  /** The plan the caller knows the tenant to have; null: the one that the log itself tells. */
   plan: Plan | null;
+  /** The clock that the bundle's age is held against; the machine's own without it. */
+  now?: () => number;
   progress: Progress;
   check?: BundleCheck;
 }
@@ -56,7 +72,8 @@ async function verifyFolder(folder: string, options: BundleOptions): Promise<Rep
   const about = { what, subject, findings, startedAt } as const;
   const manifest = readManifest(bundle, findings);
   if (manifest === null) return reportOf({ ...about, signed: null, checked: {} });
-  const files = await checkFiles(bundle, manifest, findings, options.progress);
+  options.check?.begin?.(manifest);
+  const { count: files, unlisted } = checkFiles(bundle, manifest, findings, options.progress);
   const signed = await checkpointOf(bundle, options.vkeys, findings);
   if (signed === null) return reportOf({ ...about, signed, checked: { files } });
   compareWithManifest(signed, manifest, findings);
@@ -65,7 +82,8 @@ async function verifyFolder(folder: string, options: BundleOptions): Promise<Rep
     const run = { bundle, manifest, findings, signed, file, options };
     const outcome = await verifyFiles(run);
     const checked = { files, ...outcome.checked };
-    return reportOf({ ...about, ...outcome, signed, checked });
+    const doesNotFollow = [...(outcome.doesNotFollow ?? []), ...unlistedSentence(unlisted)];
+    return reportOf({ ...about, ...outcome, doesNotFollow, signed, checked });
   } finally {
     file.close();
   }
@@ -80,22 +98,20 @@ interface Run {
   options: BundleOptions;
 }
 
-type Verified = Pick<
-  Outcome,
-  'checked' | 'latestCutoffMs' | 'differs' | 'eventIdAt' | 'follows' | 'doesNotFollow'
->;
+type Verified = Omit<Outcome, 'what' | 'subject' | 'signed' | 'findings' | 'startedAt'>;
 
 async function verifyFiles(run: Run): Promise<Verified> {
   const { bundle, manifest, findings, signed, file, options } = run;
   const { progress, check } = options;
+  const records = new ServiceRecords();
   const log = { checkpoint: signed.checkpoint, findings, file, progress };
   const { tiles, differs } = await readEntries({ ...log, source: bundle, earlier: [] });
+  if (file.size === signed.checkpoint.size) compareWithWindows(signed, file, findings);
   const digest = createHash('sha256');
-  const bodies = await readBodies({
-    ...log,
+  const read = await readBodies({
+    ...{ ...log, records },
     chunks: bundle.bodies(digest),
     tenantId: manifest.tenantId.toLowerCase(),
-    records: retentionOf(bundle, manifest, findings),
     beyondCheckpoint: 'finding',
     ...(check?.onLine ? { onLine: check.onLine } : {}),
   });
@@ -103,22 +119,67 @@ async function verifyFiles(run: Run): Promise<Verified> {
   if (bundle.has(events)) {
     compareDigest(events, digest.digest('hex'), manifest.sha256[events], findings);
   }
-  compareWithPlan(options.plan ?? manifest.plan, bodies.latestCutoffMs, findings);
-  const more = await check?.finish({ manifest, file, findings, progress });
+  const { counts, ...bodies } = read.finish({
+    nowMs: madeAtOf(manifest, options.now ?? Date.now, findings),
+    statedPlan: manifest.plan,
+    knownPlan: options.plan,
+    withheld: manifest.withheld,
+    statedCutoffMs: manifest.cutoff === null ? null : parseTimestamp(manifest.cutoff),
+  });
+  compareIndex(bundle, records, findings);
+  compareCounts(manifest, counts, findings);
+  const more = await check?.finish({ manifest, file, findings, progress, counts });
   return {
-    checked: { entries: file.size, tiles, bodies: bodies.counts, ...more?.checked },
-    latestCutoffMs: bodies.latestCutoffMs,
+    ...bodies,
+    ...more,
+    checked: { entries: file.size, tiles, bodies: counts, ...more?.checked },
     differs,
     eventIdAt: (sequence) => eventIdAt(file, sequence),
-    follows: more?.follows ?? [],
-    doesNotFollow: more?.doesNotFollow ?? [],
   };
 }
 
+/** When the bundle was made, as it says; it cannot come from the future, where more would have expired. */
+function madeAtOf({ madeAt }: Manifest, now: () => number, findings: Findings): number {
+  const [madeAtMs, nowMs] = [parseTimestamp(madeAt) ?? Number.NaN, now()];
+  if (madeAtMs <= nowMs + clockSlackMs) return madeAtMs;
+  const message = 'The manifest says that the bundle was made at a moment that is still to come.';
+  addDamage(findings, 'malformed_file', message);
+  return nowMs;
+}
+
+/** The index is for people: what it lists must stand in the log, which alone explains an absence. */
+function compareIndex(bundle: BundleFiles, { removals }: ServiceRecords, findings: Findings): void {
+  const proven = new Map(removals.map((each) => [each.sequence, each]));
+  for (const stated of orFinding(findings, () => bundle.retention()) ?? []) {
+    const { sequence, cutoffMs, size } = stated;
+    const record = proven.get(sequence);
+    if (record?.cutoffMs === cutoffMs && record.size === size) continue;
+    const message = `${bundleFiles.retention} states a removal, sequence ${sequence}, that the log does not hold.`;
+    addDamage(findings, 'malformed_file', message);
+  }
+}
+
+function compareCounts(manifest: Manifest, counts: BodyCounts, findings: Findings): void {
+  const { events, entries } = manifest.counts;
+  if (events !== counts.bodies || entries !== manifest.size) {
+    const message =
+      `The manifest speaks of ${events} events and ${entries} entries; there are ${counts.bodies} ` +
+      `events, and ${manifest.size} entries.`;
+    addDamage(findings, 'malformed_file', message);
+  }
+}
+
+function unlistedSentence(names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const shown = names.slice(0, 3).join(', ');
+  const more = names.length > 3 ? ', …' : '';
+  return [
+    `Anything about ${names.length} file(s) that are not part of the bundle: ${shown}${more}.`,
+  ];
+}
+
 function readManifest(bundle: BundleFiles, findings: Findings): Manifest | null {
-  return orFinding(findings, () =>
-    parseManifest(bundle.read(bundleFiles.manifest)?.toString() ?? ''),
-  );
+  return orFinding(findings, () => parseManifest(bundle.manifest()));
 }
 
 async function checkpointOf(
@@ -126,13 +187,14 @@ async function checkpointOf(
   pinned: readonly string[],
   findings: Findings,
 ): Promise<SignedCheckpoint | null> {
-  const note = bundle.read(bundleFiles.checkpoint);
-  if (note === null) return null; // its absence is a finding already
+  const note = orNull(() => bundle.checkpoint());
+  if (note === null) return null; // a finding already
+  const keys = orFinding(findings, () => bundle.vkeys());
   if (pinned.length > 0) {
-    return trustedCheckpoint(note, { source: 'pinned', vkeys: [...pinned] }, findings);
+    const { windows = [] } = keys ?? {};
+    return trustedCheckpoint(note, { source: 'pinned', vkeys: [...pinned], windows }, findings);
   }
-  const vkeys = orFinding(findings, () => bundle.vkeys());
-  return vkeys && trustedCheckpoint(note, { source: 'bundle', vkeys }, findings);
+  return keys && trustedCheckpoint(note, { source: 'bundle', ...keys }, findings);
 }
 
 function compareWithManifest(signed: SignedCheckpoint, manifest: Manifest, findings: Findings) {
@@ -142,13 +204,6 @@ function compareWithManifest(signed: SignedCheckpoint, manifest: Manifest, findi
   addDamage(findings, 'malformed_file', message);
 }
 
-/** The bundle's statements about bodies that are gone; none where they cannot be read. */
-function retentionOf(bundle: BundleFiles, { cutoff }: Manifest, findings: Findings) {
-  const records = orFinding(findings, () => bundle.retention()) ?? [];
-  const cutoffMs = cutoff === null ? null : parseTimestamp(cutoff);
-  return cutoffMs === null ? records : [...records, { cutoffMs, size: Number.MAX_SAFE_INTEGER }];
-}
-
 function orFinding<T>(findings: Findings, read: () => T): T | null {
   try {
     return read();
@@ -156,5 +211,14 @@ function orFinding<T>(findings: Findings, read: () => T): T | null {
     if (!(error instanceof FormatError)) throw error;
     addDamage(findings, 'malformed_file', `A file of the bundle cannot be read: ${error.message}.`);
     return null;
+  }
+}
+
+function orNull<T>(read: () => T | null): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FormatError) return null;
+    throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { createClient } from '@indelible/client';
-import type { Service } from '@indelible/server';
+import type { Role, Service } from '@indelible/server';
 import { type Command, InvalidArgumentError } from 'commander';
 import { banner } from '../banner.ts';
 import type { Environment } from '../connection.ts';
@@ -13,6 +13,7 @@ import { showProgress } from '../verify/progress.ts';
 const drainSecondsMax = 30;
 
 interface ServeOptions {
+  role: Role[];
   demo?: boolean;
   json?: boolean;
 }
@@ -28,7 +29,7 @@ export function serveCommand(program: Command, env: Environment): void {
     .action((options: ServeOptions) => serve(options, env));
 }
 
-function rolesArgument(text: string): string[] {
+function rolesArgument(text: string): Role[] {
   const roles = text.split(',').map((role) => role.trim());
   if (!roles.every((role) => role === 'api' || role === 'worker')) {
     throw new InvalidArgumentError('Allowed are api, worker and api,worker.');
@@ -37,13 +38,13 @@ function rolesArgument(text: string): string[] {
   throw new InvalidArgumentError('There is no work yet that could run without the API.');
 }
 
-async function serve({ demo, json }: ServeOptions, env: Environment): Promise<void> {
+async function serve({ role, demo, json }: ServeOptions, env: Environment): Promise<void> {
   if (demo && !isLocal(env)) {
     throw new UsageError('--demo is for a service on its own embedded database, for this machine');
   }
   // Heard from the first moment: a start that is cut off would leave its database running.
   const stopped = stopSignal();
-  const service = await start(env);
+  const service = await start(env, role);
   const { url, dataDir, platformKeyFile, takenOver } = service;
   if (demo) await loadDemoInto(service, env);
   const panelLink = isLocal(env) ? await firstPanelLink(service, env) : null;
@@ -79,14 +80,14 @@ function isLocal(env: Environment): boolean {
   return !env.DATABASE_URL?.trim() && !env.PUBLIC_URL?.trim();
 }
 
-async function start(env: Environment): Promise<Service> {
+async function start(env: Environment, roles: Role[]): Promise<Service> {
   const { readConfig, startService } = await import('@indelible/server');
   try {
     readConfig(env);
   } catch (error) {
     throw new UsageError(sentenceOf(error));
   }
-  return startService(env).catch((error: unknown) => {
+  return startService(env, roles).catch((error: unknown) => {
     throw new FindingError(sentenceOf(error), { cause: error });
   });
 }

@@ -46,6 +46,14 @@ test('after a sequence everything that follows is shown, page after page', async
   expect(sequences(stdout)).toEqual(Array.from({ length: 698 }, (_, index) => index + 4));
 });
 
+test('from the start means from the first event on, and not after a sequence as well', async () => {
+  const { id, env } = await tenantWith(1);
+  const { stdout } = await runCli(['tail', '--tenant', id, '--from-start'], { env });
+  expect(sequences(stdout)).toEqual([0, 1, 2]);
+  const both = await runCli(['tail', '--tenant', id, '--from-start', '--after', '1'], { env });
+  expect(both.status).toBe(2);
+});
+
 test('as JSON each event is one line, complete', async () => {
   const { id, env } = await tenantWith(3);
   const { stdout } = await runCli(['tail', '--tenant', id, '-n', '2', '--json'], { env });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditEvent, IndelibleClient } from '@indelible/client';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   type ConnectionOptions,
   connect,
@@ -15,6 +15,7 @@ import { jsonLine } from '../text.ts';
 
 interface TailOptions extends ConnectionOptions {
   after?: number;
+  fromStart?: boolean;
   lines: number;
   follow?: boolean;
   interval: number;
@@ -29,7 +30,12 @@ export function tailCommand(program: Command, env: Environment): void {
     .description("a tenant's latest events, in the order they were recorded")
     .requiredOption('--tenant <id>', 'whose events', tenantIdArgument)
     .option('-n, --lines <count>', 'how many to begin with', whole(0, linesMax), 10)
-    .option('--after <sequence>', 'instead: all that follow this one', whole(0))
+    .addOption(
+      new Option('--after <sequence>', 'instead: all that follow this one')
+        .argParser(whole(0))
+        .conflicts('fromStart'),
+    )
+    .option('--from-start', 'instead: all, from sequence 0 on')
     .option('-f, --follow', 'go on with what is recorded from now on')
     .option('--interval <seconds>', 'how often to look, with --follow', whole(1, 3_600), 2);
   withOperator(withConnection(command)).action((options: TailOptions) => tail(options, env));
@@ -45,9 +51,9 @@ function whole(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => nu
 }
 
 async function tail(options: TailOptions, env: Environment): Promise<void> {
-  const { follow = false, after, lines, interval, json = false, reason } = options;
+  const { follow = false, after, fromStart = false, lines, interval, json = false } = options;
   const client = connect(options, env, follow ? { attempts: 10 } : {});
-  if (follow && reason !== undefined) {
+  if (follow && options.reason !== undefined) {
     process.stderr.write(
       'each look is recorded in the log of the tenant, and is shown with it: ' +
         'follow with a key of the tenant itself to avoid that\n',
@@ -58,7 +64,8 @@ async function tail(options: TailOptions, env: Environment): Promise<void> {
     await print(json ? jsonLine(event) : `${eventLine(event)}\n`);
     last = event.sequence;
   };
-  if (after === undefined) for (const event of await newest(client, lines)) await show(event);
+  if (after === undefined && !fromStart)
+    for (const event of await newest(client, lines)) await show(event);
   else for await (const event of following(client, last)) await show(event);
   while (follow) {
     await delay(interval * 1_000);

@@ -2,6 +2,8 @@ import { statSync } from 'node:fs';
 import { IndelibleError } from '@indelible/client';
 import { FormatError, isUuid, type Plan, parseVerifierKey, plans } from '@indelible/protocol';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { isArchive } from '../archive/archive-subject.ts';
+import { verifyArchive } from '../archive/verify-archive.ts';
 import { type BundleCheck, verifyBundle } from '../bundle/verify-bundle.ts';
 import {
   type ConnectionOptions,
@@ -9,6 +11,7 @@ import {
   type Environment,
   requireReachable,
   tenantIdArgument,
+  urlOf,
   withConnection,
   withOperator,
 } from '../connection.ts';
@@ -16,13 +19,13 @@ import { csvCheck } from '../csv/csv-check.ts';
 import { type FilterOptions, filterOf, withFilter } from '../csv/filter-options.ts';
 import { exitCodes, UsageError } from '../exit-codes.ts';
 import { print } from '../output.ts';
-import { jsonLine } from '../text.ts';
+import { jsonLine, visible } from '../text.ts';
 import { sha } from '../verify/hashing.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { showProgress } from '../verify/progress.ts';
 import type { Report } from '../verify/report.ts';
 import { reportText } from '../verify/report-text.ts';
-import { SeenCheckpoints, stateFolder } from '../verify/seen-checkpoints.ts';
+import { SeenCheckpoints, serviceAt, stateFolder } from '../verify/seen-checkpoints.ts';
 import { receiptCheck, verifyReceipt } from '../verify/verify-receipt.ts';
 import { verifyTenant } from '../verify/verify-tenant.ts';
 
@@ -39,6 +42,7 @@ const help = `
 What is verified:
   indelible verify <tenant>                     a tenant's whole log, through the service
   indelible verify <bundle>                     a bundle, with no network
+  indelible verify <archive>                    an Enterprise archive: a folder, or an s3:// URL
   indelible verify --bundle <bundle> <file.csv> a table of the service, against a bundle
   indelible verify --receipt <file.json>        a saved answer of a recording call, against a
                                                 proof of the service, or with --bundle
@@ -55,8 +59,12 @@ A table must hold what the list shows under the same --from, --to, --user, --act
 first. --recorded-before takes the sequence of the export's own event, where the bundle
 is newer than the table.
 
-Exit status: 0 everything is as it was logged, 1 something is not, 2 wrong usage, 3 the
-service cannot be reached.`;
+Events that the plan no longer shows are absent. That is in order as far as the log's own
+records tell which plan is in force; where they do not, it is unproven until you name the
+--plan you know.
+
+Exit status: 0 everything is as it was logged, 1 something is not, or is not proven, 2 wrong
+usage, 3 the service cannot be reached.`;
 
 /** `indelible verify`: whether a log, a bundle, a table or a receipt is what was logged. */
 export function verifyCommand(program: Command, env: Environment): void {
@@ -70,18 +78,28 @@ export function verifyCommand(program: Command, env: Environment): void {
     .option('--state <folder>', 'where the checkpoints seen are kept')
     .addOption(new Option('--plan <plan>', 'the plan you know the tenant to have').choices(plans))
     .option('--reopened', 'accept that the log was opened anew under another name')
-    .option('--tenant <id>', 'whose log a receipt is of, with a platform key', tenantIdArgument);
+    .option('--tenant <id>', 'whose log a receipt is of, or which of an archive', tenantIdArgument);
   withOperator(withConnection(withFilter(command)))
     .addHelpText('after', help)
     .action(async (subject: string | undefined, options: VerifyOptions) => {
       const progress = await showProgress(process.stderr);
-      const report = await verify(subject, options, env, progress).finally(() => progress.stop());
+      const report = await verify(subject, options, env, progress)
+        .catch(namingReason)
+        .finally(() => progress.stop());
       await print(options.json ? jsonLine(report) : reportText(report));
       process.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
     });
 }
 
-function vkeyArgument(text: string, before: string[] = []): string[] {
+/** What the service asks for in a header is an option here. */
+function namingReason(error: unknown): never {
+  if (!(error instanceof IndelibleError) || error.code !== 'reason_required') throw error;
+  throw new UsageError(
+    `${visible(error.message)} (${error.code}): add --reason, which the tenant sees`,
+  );
+}
+
+export function vkeyArgument(text: string, before: string[] = []): string[] {
   try {
     parseVerifierKey(sha, text);
   } catch (error) {
@@ -111,6 +129,9 @@ async function verify(
     return verifyReceipt(connect(options, env, { attempts: 10 }), { path: receipt, vkeys });
   }
   if (subject === undefined) throw new UsageError('say what to verify: a tenant or a bundle');
+  if (isArchive(subject)) {
+    return verifyArchive(subject, { tenantId: options.tenant ?? null, vkeys, progress });
+  }
   if (isFolder(subject)) return verifyBundle(subject, { vkeys, plan, progress });
   if (isUuid(subject)) return verifyLog(subject.toLowerCase(), options, env, progress);
   throw new UsageError(
@@ -153,9 +174,14 @@ async function verifyLog(
     tenantId,
     vkeys: options.vkey ?? [],
     plan: options.plan ?? null,
-    seen: new SeenCheckpoints(stateFolder(options.state, env), tenantId),
+    seen: new SeenCheckpoints(
+      stateFolder(options.state, env),
+      tenantId,
+      serviceAt(urlOf(options, env)),
+    ),
     reopened: options.reopened ?? false,
     refusal,
+    isRecorded: options.reason !== undefined,
     progress,
   });
 }

@@ -69,13 +69,17 @@ function bodyOrNull(line: Uint8Array): EventBody | null {
   }
 }
 
-function requireProvableFilter({ user }: EventFilter, { manifest }: VerifiedBundle): void {
-  const values = [...(user?.any ?? []), ...(user?.none ?? [])];
-  if (!manifest.withheld.includes('identity') || !values.some((value) => value.includes('@')))
-    return;
+/** Whether an e-mail address matches an event cannot be told where its identity is kept back. */
+function requireProvableFilter(filter: EventFilter, { manifest, counts }: VerifiedBundle): void {
+  if (!namesAddress(filter) || counts.withheld.identity === 0) return;
+  if (!manifest.withheld.includes('identity')) return; // a finding already
   throw new UsageError(
     'the bundle withholds identity: which events an e-mail address matches cannot be told from it',
   );
+}
+
+function namesAddress({ user }: EventFilter): boolean {
+  return [...(user?.any ?? []), ...(user?.none ?? [])].some((value) => value.includes('@'));
 }
 
 /** What the segments that can be withheld show in a table. */

@@ -80,7 +80,7 @@ const outputMembers = ['category', 'hasState', 'sequence', 'receivedAt', 'record
 function withoutOutput(members: Members): Members {
   if (!outputMembers.every((name) => Object.hasOwn(members, name))) return members;
   return Object.fromEntries(
-    Object.entries(members).filter(([name]) => !outputMembers.includes(name)),
+    Object.entries(members).filter(([name]) => !outputMembers.includes(name) && name !== 'erased'),
   ) as Members;
 }
 

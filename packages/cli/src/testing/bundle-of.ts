@@ -10,14 +10,16 @@ import type { VerifiedService } from './verified-service.ts';
 
 /** Exports a bundle of a service's log into a new folder, and returns the folder. */
 export async function bundleOf(
-  { client, folder, tenant }: VerifiedService,
+  { clientOf, folder, tenant, service }: VerifiedService,
   withhold: WithholdableSegment[] = [],
+  of = tenant,
 ): Promise<string> {
   const bundle = join(mkdtempSync(join(folder, 'bundle-')), 'bundle');
-  const { findings } = await exportBundle(client, {
-    tenantId: tenant.id,
+  const { findings } = await exportBundle(clientOf(of), {
+    tenantId: of.id,
     folder: bundle,
     withhold,
+    now: () => service.clock.now,
     progress: noProgress,
   });
   if (findings.count() > 0) throw new Error('the log is not intact');
@@ -37,6 +39,7 @@ export function forgedBundle(
   bundle: string,
   name: string,
   change: (content: Buffer) => Buffer | string,
+  more: Record<string, unknown> = {},
 ): string {
   const copy = `${bundle}-forged-${Math.random().toString(36).slice(2)}`;
   cpSync(bundle, copy, { recursive: true });
@@ -53,6 +56,8 @@ export function forgedBundle(
   writeFileSync(join(copy, 'SHA256SUMS'), sums);
   const manifest = JSON.parse(readFileSync(join(copy, 'manifest.json'), 'utf8'));
   for (const file of Object.keys(manifest.sha256)) manifest.sha256[file] = digest(file);
-  writeFileSync(join(copy, 'manifest.json'), JSON.stringify(manifest));
+  const events = readFileSync(join(copy, 'events.ndjson'), 'utf8');
+  manifest.counts.events = events.split('\n').filter((line) => line !== '').length;
+  writeFileSync(join(copy, 'manifest.json'), JSON.stringify({ ...manifest, ...more }));
   return copy;
 }

@@ -19,16 +19,23 @@ interface Tenant {
   key: string;
 }
 
+interface VerifyOptions extends Partial<TenantOptions> {
+  of?: Tenant;
+  /** What stands between the verifier and the service. */
+  fetch?: typeof globalThis.fetch;
+}
+
 /** A service with one tenant whose log has something of everything, and somebody who verifies it. */
 export interface VerifiedService {
   service: TestService;
   url: string;
   tenant: Tenant;
   client: IndelibleClient;
+  clientOf(tenant: Tenant): IndelibleClient;
   /** A folder of this test alone; what the verifying machine keeps is in `state`. */
   folder: string;
   /** As `indelible verify <tenant>`; another `machine` has seen nothing before. */
-  verify(options?: Partial<TenantOptions> & { of?: Tenant }, machine?: string): Promise<Report>;
+  verify(options?: VerifyOptions, machine?: string): Promise<Report>;
   close(): Promise<void>;
 }
 
@@ -37,7 +44,8 @@ export async function verifiedService(): Promise<VerifiedService> {
   const url = await service.app.http.listen({ port: 0 });
   const tenant = await service.tenant();
   const folder = mkdtempSync(join(tmpdir(), 'indelible-verified-'));
-  const clientOf = ({ id, key }: Tenant) => createClient({ url, key, tenantId: id, attempts: 1 });
+  const clientOf = ({ id, key }: Tenant, fetch = globalThis.fetch) =>
+    createClient({ url, key, tenantId: id, attempts: 1, fetch });
   await recordVariety(service, tenant);
   await service.app.checkpoints.tick();
   return {
@@ -45,14 +53,16 @@ export async function verifiedService(): Promise<VerifiedService> {
     url,
     tenant,
     client: clientOf(tenant),
+    clientOf,
     folder,
-    verify: ({ of = tenant, ...options } = {}, machine = 'state') =>
-      verifyTenant(clientOf(of), {
+    verify: ({ of = tenant, fetch, ...options } = {}, machine = 'state') =>
+      verifyTenant(clientOf(of, fetch), {
         tenantId: of.id,
         vkeys: [],
         plan: null,
         seen: new SeenCheckpoints(join(folder, machine), of.id),
         reopened: false,
+        now: () => service.clock.now,
         progress: noProgress,
         ...options,
       }),

@@ -6,6 +6,7 @@ import { type Damage, damageOf } from '../testing/damage.ts';
 import { signedAgain } from '../testing/signed-again.ts';
 import { stateEvent, type VerifiedService, verifiedService } from '../testing/verified-service.ts';
 import { sha } from './hashing.ts';
+import { SeenCheckpoints } from './seen-checkpoints.ts';
 
 /* Logs that agree with themselves, and not with what this machine has seen: nothing else tells. */
 
@@ -19,15 +20,34 @@ beforeEach(async () => {
 });
 afterEach(() => log.close());
 
-/** Records one event and publishes a checkpoint that covers it. */
-async function grow(index: number): Promise<string> {
+/** Records one event. */
+async function record(index: number): Promise<string> {
   const { service, tenant } = log;
   const body = stateEvent(index, service.clock.now - index);
-  const { id } = (
-    await service.call({ method: 'POST', url: '/api/audit-logs', key: tenant.key, body })
-  ).body;
-  await service.app.checkpoints.tick();
+  const call = { method: 'POST', url: '/api/audit-logs', key: tenant.key, body } as const;
+  return (await service.call(call)).body.id;
+}
+
+/** Records one event and publishes a checkpoint that covers it. */
+async function grow(index: number): Promise<string> {
+  const id = await record(index);
+  await log.service.app.checkpoints.tick();
   return id;
+}
+
+/** Signs the first entries as they are now, as somebody with the key who avoids the service's own rounds. */
+async function publishByHand(size: number): Promise<void> {
+  const { rows } = await log.service.owner.query<{ origin: string }>(
+    `SELECT replace(log_id::text, '-', '') AS origin FROM log_heads WHERE ${own}`,
+  );
+  const origin = `localhost/l/${rows[0]?.origin}`;
+  const { root } = treeOf(await entriesOf(size));
+  const note = signedAgain(log, { origin, size, root });
+  await log.service.owner.query(
+    `UPDATE log_checkpoints SET size = $1, root = $2, note = $3, log_id =
+      (SELECT log_id FROM log_heads h WHERE h.${own}) WHERE ${own}`,
+    [size, Buffer.from(root), note],
+  );
 }
 
 /** The first entries of the log as they are stored. */
@@ -52,12 +72,7 @@ function treeOf(entries: Buffer) {
 async function truncate(size: number): Promise<void> {
   const { owner } = log.service;
   const entries = await entriesOf(size);
-  const { root, frontier } = treeOf(entries);
-  const { rows } = await owner.query<{ note: string }>(
-    `SELECT note FROM log_checkpoints WHERE ${own}`,
-  );
-  const origin = rows[0]?.note.split('\n')[0] ?? '';
-  const note = signedAgain(log, { origin, size, root });
+  const { frontier } = treeOf(entries);
   const tiled = Math.floor(size / 256);
   await owner.query(`DELETE FROM audit_events WHERE ${own} AND sequence >= ${size}`);
   await owner.query(`DELETE FROM log_tail WHERE ${own}`);
@@ -67,18 +82,43 @@ async function truncate(size: number): Promise<void> {
     await owner.query('INSERT INTO log_tail VALUES ($1, $2, $3)', [log.tenant.id, sequence, entry]);
   }
   await owner.query(`UPDATE log_heads SET size = $1, frontier = $2 WHERE ${own}`, [size, frontier]);
-  const values = [size, Buffer.from(root), note];
-  await owner.query(
-    `UPDATE log_checkpoints SET size = $1, root = $2, note = $3 WHERE ${own}`,
-    values,
-  );
+  await publishByHand(size);
 }
 
+const seenBy = (machine: string) => new SeenCheckpoints(join(log.folder, machine), log.tenant.id);
+
+/** A checkpoint of the log's first entries, as they are. */
+async function noteOf(size: number): Promise<string> {
+  const origin = seenBy('state').load()[0]?.checkpoint.origin ?? '';
+  return signedAgain(log, { origin, size, root: treeOf(await entriesOf(size)).root });
+}
+
+test('a log that was cut off and grew again is not said to be the same up to where it is signed', async () => {
+  for (const index of [1, 2, 3]) await grow(index);
+  expect((await log.verify()).checkpoint?.size).toBe(570);
+  const lastSeen = seenBy('state').load().at(-1)?.note ?? '';
+  await damage.restore();
+  await record(4);
+  await publishByHand(568);
+  seenBy('grown').add(await noteOf(567), new Date());
+  seenBy('grown').add(lastSeen, new Date());
+  const report = await log.verify({}, 'grown');
+  expect(report.findings.byCode).toEqual({ rolled_back: 1 });
+  expect(report.firstDamage).toMatchObject({ sequence: 567, lastSequence: 568 });
+});
+
 test('a log that was cut off and signed again is found by whoever has seen it longer', async () => {
+  const lastSeen = seenBy('state').load().at(-1)?.note ?? '';
   await truncate(300);
   const report = await log.verify();
   expect(report.findings.byCode).toEqual({ rolled_back: 1 });
-  expect(report.firstDamage).toMatchObject({ sequence: 300, lastSequence: 300 });
+  // Whether the 300 that are left are the same, a root of 567 does not tell; one of 200 tells more.
+  expect(report.firstDamage).toMatchObject({ sequence: 0, lastSequence: 300 });
+  const note = await noteOf(200);
+  seenBy('two').add(note, new Date());
+  seenBy('two').add(lastSeen, new Date());
+  const narrower = await log.verify({}, 'two');
+  expect(narrower.firstDamage).toMatchObject({ sequence: 200, lastSequence: 300 });
   // Somebody who has seen nothing before cannot tell: that is what checkpoints are kept for.
   expect((await log.verify({}, 'another machine')).result).toBe('intact');
   expect((await log.verify()).result).toBe('damaged');
@@ -89,7 +129,8 @@ test('a log that was forked for one reader is found by that reader, with the ent
   expect((await log.verify()).result).toBe('intact');
   // A second state of the database under the same name and key: without what this reader has seen.
   await damage.restore();
-  const other = await grow(2);
+  const other = await record(2);
+  await publishByHand(568);
   const report = await log.verify();
   expect(report.findings.byCode).toEqual({ forked: 1, earlier_root_mismatch: 1 });
   expect(report.firstDamage).toMatchObject({ sequence: 567, lastSequence: 567, eventId: other });
@@ -100,7 +141,8 @@ test('a log that goes on differently from where it was seen is found, however lo
   for (const index of [1, 2, 3]) await grow(index);
   expect((await log.verify()).seenBefore).toMatchObject({ size: 567 });
   await damage.restore();
-  for (const index of [4, 5, 6, 7, 8]) await grow(index);
+  for (const index of [4, 5, 6, 7, 8]) await record(index);
+  await publishByHand(572);
   const report = await log.verify();
   expect(report.findings.byCode).toEqual({ inconsistent: 1, earlier_root_mismatch: 1 });
   expect(report.firstDamage).toMatchObject({ sequence: 567, lastSequence: 569, eventId: null });
@@ -108,8 +150,7 @@ test('a log that goes on differently from where it was seen is found, however lo
 
 test('a log that suddenly has another name is not taken for a new one, even if that is said', async () => {
   await log.service.owner.query(`UPDATE log_heads SET log_id = gen_random_uuid() WHERE ${own}`);
-  await log.service.owner.query(`DELETE FROM log_checkpoints WHERE ${own}`);
-  await log.service.app.checkpoints.tick();
+  await publishByHand(567);
   const report = await log.verify();
   expect(report.findings.byCode).toEqual({ other_log: 1 });
   // Nor is it enough to say so: a log that was opened anew holds a record of it.

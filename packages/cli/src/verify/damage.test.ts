@@ -47,6 +47,8 @@ const changes: Record<string, [string, string[]]> = {
   diff: [json('diff'), content],
   before: [json('before'), content],
   after: [json('after'), content],
+  // What is said to be erased is still there.
+  erased: [`erased = json_build_object('identity', repeat('0', 64))`, ['malformed_body']],
   salts: ['salts = set_byte(salts, 40, get_byte(salts, 40) # 1)', content],
 };
 

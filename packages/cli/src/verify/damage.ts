@@ -3,12 +3,14 @@ import { createFindings, type Finding, type FindingCode, type Findings } from '@
 /**
  * What can be wrong outside of entries and bodies, beside the codes of `FindingCode`. Stable:
  * - `malformed_checkpoint`, `unknown_key`, `bad_signature`: there is no trustworthy checkpoint
+ * - `retired_key`: it covers what was recorded when its key was no longer in use
+ * - `missing_log`: the service has no log where this machine has seen one
  * - `other_log`, `rolled_back`, `forked`, `inconsistent`: it contradicts one that was seen before
  * - `missing_tile`, `malformed_tile`: a tile that the checkpoint's size promises cannot be had
  * - `head_behind`: the service itself says that its log is shorter than its checkpoint
  * - `service_halted`: the service has found itself that its database contradicts what it published
- * - `retention_exceeded`: bodies are said to be gone that the stated plan still keeps
  * - `file_mismatch`, `missing_file`, `malformed_file`: a bundle is not what was written
+ * - `undeclared_withholding`: parts of events are kept back, and the bundle does not say so
  * - `receipt_mismatch`, `receipt_unproven`: the log does not hold what a receipt promises
  * - `csv_header`, `csv_row_altered`, `csv_row_unknown`, `csv_row_repeated`, `csv_row_unwanted`,
  *   `csv_row_order`, `csv_row_missing`, `csv_row_malformed`: a CSV is not what was logged
@@ -17,6 +19,8 @@ export type DamageCode =
   | 'malformed_checkpoint'
   | 'unknown_key'
   | 'bad_signature'
+  | 'retired_key'
+  | 'missing_log'
   | 'other_log'
   | 'rolled_back'
   | 'forked'
@@ -25,10 +29,10 @@ export type DamageCode =
   | 'malformed_tile'
   | 'head_behind'
   | 'service_halted'
-  | 'retention_exceeded'
   | 'file_mismatch'
   | 'missing_file'
   | 'malformed_file'
+  | 'undeclared_withholding'
   | 'receipt_mismatch'
   | 'receipt_unproven'
   | 'csv_header'

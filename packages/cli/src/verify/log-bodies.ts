@@ -5,10 +5,16 @@ import {
   type Checkpoint,
   createBodyCover,
   type Findings,
-  type RetentionRecord,
+  HiddenSegments,
+  type Plan,
+  type ProvenCover,
+  provenCover,
+  type ServiceRecords,
+  type WithholdableSegment,
+  withholdableSegments,
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
-import { changing } from './damage.ts';
+import { addDamage, changing } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import { sha } from './hashing.ts';
 import type { Progress } from './log-source.ts';
@@ -25,42 +31,66 @@ export interface BodiesWanted {
   file: EntryFile;
   findings: Findings;
   tenantId: string | null;
-  /** Statements that bodies are gone, beside the plan's. */
-  records: readonly RetentionRecord[];
+  /** Takes what the log says about itself. */
+  records: ServiceRecords;
+  /** Of `readEntries`: then the first events without an entry are not the first that are damaged. */
+  isGap?: boolean;
   beyondCheckpoint: NonNullable<BodyPassOptions['beyondCheckpoint']>;
   /** Sees each line before it is judged. */
   onLine?: (line: Uint8Array) => void;
   progress: Progress;
 }
 
+/** What is stated and known about retention, at the moment the bodies are of. */
+export interface RetentionClaims {
+  nowMs: number;
+  statedPlan: Plan | null;
+  /** The plan the caller knows the tenant to have. */
+  knownPlan: Plan | null;
+  /** Segments that are said to be kept back in every event. */
+  withheld?: readonly WithholdableSegment[];
+  /** A cutoff stated for all bodies, beside those stated with each chunk. */
+  statedCutoffMs?: number | null;
+}
+
+/** Bodies that were held against their entries; which are missing is still to be judged. */
 export interface BodiesRead {
+  /** Once, when all records of the log have been taken, of the events since the checkpoint as well. */
+  finish(claims: RetentionClaims): BodiesJudged;
+}
+
+export interface BodiesJudged {
   counts: BodyCounts;
-  /** The latest cutoff of the plan that was stated. */
-  planCutoffMs: number | null;
   /** The latest moment before which bodies may be gone, for any reason. */
   latestCutoffMs: number | null;
+  plan: ProvenCover['plan'];
 }
 
 /** No event the service takes makes a longer line, whatever is computed out of its states. */
 export const bodyLineBytesMax = 8 * 2 ** 20;
 
-/** Holds every body against its entry, and looks for entries that lack one. */
+/** Holds every body against its entry; `finish` of what it returns looks for entries that lack one. */
 export async function readBodies(wanted: BodiesWanted): Promise<BodiesRead> {
   const { chunks, file, checkpoint, findings, tenantId, beyondCheckpoint, onLine } = wanted;
-  let planCutoffMs: number | null = null;
-  const stated = { cover: createBodyCover({ records: wanted.records }) };
+  let pageCutoffMs: number | null = null;
+  const hidden = new HiddenSegments();
+  const judged = { cover: createBodyCover({}) };
   // An end of the entries has been found already: bodies behind it have nothing to fit.
   const size = Math.min(checkpoint.size, file.size);
   const isShort = size < checkpoint.size;
   const pass = new BodyPass({
     sha,
-    findings: isShort ? endingAt(size, findings) : findings,
+    findings: isShort ? endingAt(size, findings, wanted.isGap ?? false) : findings,
     checkpoint: { ...checkpoint, size },
     entryAt: (sequence) => file.at(sequence),
     // Asked in the end alone, when all cutoffs are known.
-    cover: { latestCutoffMs: null, absenceOf: (...entry) => stated.cover.absenceOf(...entry) },
+    cover: { latestCutoffMs: null, absenceOf: (...entry) => judged.cover.absenceOf(...entry) },
     tenantId,
     beyondCheckpoint: isShort ? 'finding' : beyondCheckpoint,
+    onIntact: (body) => {
+      wanted.records.take(body.event);
+      hidden.take(body);
+    },
   });
   wanted.progress.stage('events', size);
   const lines = new LineSplitter(bodyLineBytesMax);
@@ -70,7 +100,7 @@ export async function readBodies(wanted: BodiesWanted): Promise<BodiesRead> {
   };
   for await (const { bytes, cutoffMs } of chunks) {
     // Time goes on while pages are read, and with it the cutoff.
-    if (cutoffMs !== null) planCutoffMs = Math.max(cutoffMs, planCutoffMs ?? cutoffMs);
+    pageCutoffMs = later(pageCutoffMs, cutoffMs);
     let count = 0;
     for (const line of lines.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))) {
       take(line);
@@ -79,16 +109,67 @@ export async function readBodies(wanted: BodiesWanted): Promise<BodiesRead> {
     wanted.progress.advance(count);
   }
   for (const line of lines.end()) take(line);
-  stated.cover = createBodyCover({ records: wanted.records, planCutoffMs });
-  const counts = pass.finish();
-  return { counts, planCutoffMs, latestCutoffMs: stated.cover.latestCutoffMs };
+  return {
+    finish({ statedCutoffMs = null, withheld = [], ...claims }) {
+      requireExplained(hidden, withheld, wanted);
+      const { cover, plan } = provenCover(
+        {
+          ...claims,
+          records: wanted.records,
+          lastAbsentOwn: pass.lastAbsentOwn(),
+          statedCutoffMs: later(statedCutoffMs, pageCutoffMs),
+        },
+        findings,
+      );
+      judged.cover = cover;
+      return {
+        counts: countErased(pass.finish(), hidden, withheld, wanted.records),
+        latestCutoffMs: cover.latestCutoffMs,
+        plan,
+      };
+    },
+  };
 }
 
-function endingAt(size: number, findings: Findings): Findings {
+/** What is kept back must be said to be, or have been erased: else anybody could hide what was said. */
+function requireExplained(
+  hidden: HiddenSegments,
+  withheld: readonly WithholdableSegment[],
+  { records, findings }: BodiesWanted,
+): void {
+  for (const name of withholdableSegments) {
+    const count = withheld.includes(name) ? 0 : hidden.unexplained(name, records.erasures);
+    if (count === 0) continue;
+    const message = `${count} events keep back their ${name}, and neither a statement nor a record of the log says so.`;
+    addDamage(findings, 'undeclared_withholding', message);
+  }
+}
+
+/** What is not stated to be withheld was erased. */
+function countErased(
+  counts: BodyCounts,
+  hidden: HiddenSegments,
+  withheld: readonly WithholdableSegment[],
+  { erasures }: ServiceRecords,
+): BodyCounts {
+  for (const name of withholdableSegments) {
+    const erased = withheld.includes(name) ? null : hidden.erased(name, erasures);
+    if (erased === null || erased.events === 0) continue;
+    counts.withheld[name] -= erased.events;
+    counts.erased = { ...counts.erased, [name]: erased };
+  }
+  return counts;
+}
+
+function later(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
+function endingAt(size: number, findings: Findings, isGap: boolean): Findings {
   return changing(findings, (finding) => {
     if (finding.code !== 'beyond_checkpoint') return finding;
     const { eventId, sequence } = finding;
     const message = `Event ${eventId}, sequence ${sequence}, has no entry: they end at ${size}.`;
-    return { ...finding, message };
+    return { ...finding, message, ...(isGap && { sequence: null }) };
   });
 }

@@ -2,6 +2,7 @@ import {
   type Checkpoint,
   createTileMaker,
   EntryPass,
+  type Finding,
   type Findings,
   FormatError,
   type OnTile,
@@ -34,6 +35,8 @@ export interface EntriesRead {
   tiles: number;
   /** Where the first entry is that is not the one that was signed over; null when all are. */
   differs: Span | null;
+  /** Whether entries are missing, and which of the last tile nobody can tell. */
+  isGap: boolean;
 }
 
 interface Tile {
@@ -79,7 +82,8 @@ export async function readEntries(wanted: EntriesWanted): Promise<EntriesRead> {
   // What lies behind a gap cannot be judged, and would only repeat it.
   if (pass.size === checkpoint.size) await compare();
   pass.finish();
-  return { tiles, differs: below ?? found.differs };
+  found.finish();
+  return { tiles, differs: found.between ?? below ?? found.differs, isGap: found.isGap };
 }
 
 /** Entries `from` to `to` inclusive. */
@@ -90,16 +94,22 @@ export interface Span {
 
 /** What goes to the findings of a pass over entries, with where its roots part from those signed. */
 class EntryFindings {
+  readonly #add: Findings['add'];
   readonly #earlier: readonly Checkpoint[];
   readonly #checkpoint: Checkpoint;
   readonly findings: Findings;
   /** Where the first entry is that is not the one that was signed over, if there is one. */
   differs: Span | null = null;
+  /** The two entries of which one was changed, where that shows in their order alone. */
+  between: Span | null = null;
+  isGap = false;
   #backAt = -1;
+  #firstBack: Finding | null = null;
 
-  constructor({ earlier, checkpoint, findings }: EntriesWanted, size: () => number) {
+  constructor({ earlier, checkpoint, findings, source }: EntriesWanted, size: () => number) {
     this.#earlier = earlier;
     this.#checkpoint = checkpoint;
+    this.#add = (finding) => findings.add(finding);
     this.findings = {
       ...findings,
       add: (finding) => {
@@ -109,9 +119,28 @@ class EntryFindings {
         // One entry that is said to be received too late makes all that follow look too early.
         const isEcho = code === 'receipt_goes_back' && sequence === this.#backAt + 1;
         if (code === 'receipt_goes_back') this.#backAt = sequence ?? -1;
-        if (!isEcho) findings.add(finding);
+        if (isEcho) return;
+        if (code === 'receipt_goes_back' && this.#firstBack === null) this.#firstBack = finding;
+        else if (code === 'missing_entries' && source.isTailWhole) this.#addEnd(finding, size());
+        else findings.add(finding);
       },
     };
+  }
+
+  /** Of two entries in the wrong order either may be the changed one, unless they were signed so. */
+  finish(): void {
+    const back = this.#firstBack;
+    if (back === null) return;
+    const at = back.sequence ?? 0;
+    if (this.differs) this.between = { from: Math.max(0, at - 1), to: at };
+    this.#add(this.differs ? { ...back, sequence: null } : back);
+  }
+
+  #addEnd(finding: Finding, size: number): void {
+    const { size: signed } = this.#checkpoint;
+    this.isGap = size % tileWidth === 0 && signed - size > 1 && signed - size < tileWidth;
+    if (this.isGap) this.differs ??= { from: size, to: signed - 1 };
+    this.#add(this.isGap ? { ...finding, sequence: null } : finding);
   }
 
   /** At the first size whose root is another one: at all smaller ones seen before it was right. */

@@ -6,6 +6,8 @@ export interface TileSource {
   readonly tilesAtOnce: number;
   /** The lowest level of hash tiles that is kept, and not made of the entries when it is asked for. */
   readonly lowestKeptLevel: 0 | 1;
+  /** Whether one entry that is missing keeps the others of the last, incomplete tile from being served. */
+  readonly isTailWhole?: boolean;
 }
 
 /** Is told what has been done of what. */

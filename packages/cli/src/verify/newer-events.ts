@@ -5,6 +5,7 @@ import {
   createBodyCover,
   type Findings,
   parseEntryTile,
+  type ServiceRecords,
   sizedCheckpoint,
   tilePath,
   tileWidth,
@@ -17,6 +18,7 @@ import { inOrder } from './in-order.ts';
 import { LineFile } from './line-file.ts';
 import { bodyLineBytesMax } from './log-bodies.ts';
 import type { TileSource } from './log-source.ts';
+import { nullWhenFailed } from './service-log.ts';
 
 const member = Buffer.from('"sequence":');
 
@@ -71,6 +73,8 @@ export interface NewerWanted {
   lines: NewerLines;
   findings: Findings;
   tenantId: string;
+  /** Takes what these events say about the log. */
+  records: ServiceRecords;
 }
 
 /**
@@ -94,6 +98,7 @@ export async function judgeNewer(wanted: NewerWanted): Promise<number> {
     entryAt: (sequence) => file.at(sequence),
     cover: createBodyCover({}),
     tenantId,
+    onIntact: ({ event }) => wanted.records.take(event),
     findings: changing(findings, (finding) => {
       const message = finding.message.replace(prefix, 'Recorded since the checkpoint: ');
       return { ...finding, message };
@@ -123,7 +128,8 @@ async function addEntries({ source, file }: NewerWanted, size: number): Promise<
  * equal sizes, which need no hashes, until there are none.
  */
 async function headSize(client: IndelibleClient, from: number): Promise<number> {
-  const holds = async (size: number) => (await client.log.consistency(size, size)) !== null;
+  const holds = async (size: number) =>
+    (await client.log.consistency(size, size).catch(nullWhenFailed)) !== null;
   let [has, lacks] = [from, from + 1];
   for (let step = 1; await holds(lacks); step *= 2) [has, lacks] = [lacks, lacks + 2 * step];
   return lastThatHolds(holds, has, lacks);
@@ -131,7 +137,8 @@ async function headSize(client: IndelibleClient, from: number): Promise<number> 
 
 /** The largest size below `from` that the service says its log holds. */
 export async function headBelow(client: IndelibleClient, from: number): Promise<number> {
-  const holds = async (size: number) => (await client.log.consistency(size, size)) !== null;
+  const holds = async (size: number) =>
+    (await client.log.consistency(size, size).catch(nullWhenFailed)) !== null;
   return lastThatHolds(holds, 0, from);
 }
 

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { uuidFromEventId } from '@indelible/protocol';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { isUuid, uuidFromEventId } from '@indelible/protocol';
 import { UsageError } from '../exit-codes.ts';
 
 /** What the answer to a recording call promises: this leaf at this place of the log. */
@@ -8,24 +8,57 @@ export interface Receipt {
   sequence: number;
   /** Lower-case hexadecimal. */
   leafHash: string;
+  /** Whose log it is; null in one that was cut down to what must be there. */
+  tenantId: string | null;
 }
 
 /** Reads a saved answer of `POST /api/audit-logs`. Throws UsageError for anything else. */
 export function readReceipt(path: string): Receipt {
   let json: Partial<Record<string, unknown>> | null = null;
   try {
-    json = JSON.parse(readFileSync(path, 'utf8'));
+    json = JSON.parse(readAtMost(path, receiptBytesMax));
   } catch (error) {
     throw new UsageError(
       `${path} cannot be read as JSON: ${error instanceof Error ? error.message : error}`,
     );
   }
-  const { id, sequence, leafHash } = json ?? {};
+  const { id, sequence, leafHash, tenantId } = json ?? {};
   const isId = typeof id === 'string' && uuidFromEventId(id) !== null;
   const isPlace = Number.isSafeInteger(sequence) && (sequence as number) >= 0;
   const isHash = typeof leafHash === 'string' && /^[0-9a-f]{64}$/.test(leafHash);
-  if (isId && isPlace && isHash) return { id, sequence: sequence as number, leafHash };
+  const owner = typeof tenantId === 'string' && isUuid(tenantId) ? tenantId.toLowerCase() : null;
+  if (isId && isPlace && isHash)
+    return { id, sequence: sequence as number, leafHash, tenantId: owner };
   throw new UsageError(
     `${path} is no answer to a recording call: it needs id, sequence and leafHash`,
   );
+}
+
+/** Throws UsageError for a receipt that names another tenant: it says nothing about this log. */
+export function requireSameTenant(receipt: Receipt, tenantId: string | null): void {
+  if (receipt.tenantId === null || tenantId === null || receipt.tenantId === tenantId) return;
+  throw new UsageError(
+    `the receipt is of tenant ${receipt.tenantId}, and what it is held against of ${tenantId}`,
+  );
+}
+
+// An event with both its states; what the service answers is no longer.
+const receiptBytesMax = 16 * 2 ** 20;
+
+/** The text of a file, or of a pipe; an endless one is not read to its end. */
+function readAtMost(path: string, bytesMax: number): string {
+  const fd = openSync(path, 'r');
+  try {
+    const chunks: Buffer[] = [];
+    for (let length = 0; length <= bytesMax; ) {
+      const chunk = Buffer.alloc(1 << 16);
+      const read = readSync(fd, chunk);
+      if (read === 0) return Buffer.concat(chunks).toString();
+      chunks.push(chunk.subarray(0, read));
+      length += read;
+    }
+    throw new Error(`it is longer than ${bytesMax} bytes`);
+  } finally {
+    closeSync(fd);
+  }
 }

@@ -45,6 +45,7 @@ async function rewindTo(backup: string): Promise<void> {
     DATABASE_URL: servingUrl,
     DATABASE_OWNER_URL: ownerUrl,
     PLATFORM_API_KEY: platformKey,
+    DATA_DIR: dataDir,
     OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
   });
   expect(reopened).toHaveLength(1);
@@ -78,7 +79,8 @@ test('a reopened log is held against what was seen and is left, and what is lost
   const args = ['verify', log.tenant.id, '--state', join(log.folder, 'state')];
   const { status, stdout } = await runCli([...args, '--reopened'], { env });
   expect([status, stdout]).toEqual([0, expect.stringContaining('they are lost')]);
-  expect(stdout).toContain('What 2 entries said that this machine has seen');
+  expect(stdout).toContain('What 3 entries said that were published');
+  expect(stdout).toContain('2 of them were there when this machine verified that log');
   expect(stdout).toContain('the checkpoint seen at 567 stood for');
   await record(4);
   await tick();
@@ -111,4 +113,28 @@ test('a record that names less, or something else, than this machine has seen is
   const byOther = await log.verify({ reopened: true }, machineThatSaw(568));
   expect(byOther.findings.byCode).toEqual({ forked: 1 });
   expect((await log.verify({ reopened: true })).result).toBe('intact');
+});
+
+test('a record that only the list shows, or that no log has signed, reopens nothing', async () => {
+  await log.verify();
+  const backup = await backups.take();
+  await record(1);
+  await tick();
+  await rewindTo(backup);
+  const listed = (change: (event: { after: Record<string, unknown> }) => void): typeof fetch => {
+    return async (url, init) => {
+      const answer = await fetch(url, init);
+      if (!String(url).includes('action=reopen')) return answer;
+      const page = (await answer.json()) as { data: { after: Record<string, unknown> }[] };
+      for (const event of page.data) change(event);
+      return Response.json(page);
+    };
+  };
+  const note = (text: unknown) => String(text);
+  const forged = listed((event) => {
+    const { lastPublishedCheckpoint: published } = event.after;
+    event.after.lastPublishedCheckpoint = note(published).replace('\n568\n', '\n567\n');
+  });
+  const report = await log.verify({ reopened: true, fetch: forged });
+  expect(report.findings.byCode).toMatchObject({ bad_signature: 1, other_log: 1 });
 });

@@ -5,9 +5,13 @@ import {
   FormatError,
   parseCheckpoint,
   parseNote,
+  type ReopenRecord,
+  type ServiceRecords,
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 import type { SeenCheckpoint } from './seen-checkpoints.ts';
+import { keysFor } from './service-log.ts';
+import { trustedCheckpoint } from './trusted-checkpoint.ts';
 
 /** What is left of a log that this machine knows by another name. */
 export interface Reopened {
@@ -15,6 +19,8 @@ export interface Reopened {
   kept: SeenCheckpoint[];
   /** What was seen and is lost, a sentence each. */
   lost: string[];
+  /** What the list shows as the log's record of it; null without one. */
+  record: ReopenRecord | null;
 }
 
 export interface ReopenedWanted {
@@ -22,6 +28,8 @@ export interface ReopenedWanted {
   tenantId: string;
   /** What this machine has seen, the last of it under another name than the log has now. */
   seen: readonly SeenCheckpoint[];
+  /** Keys that the caller trusts alone; empty: those that the service states. */
+  vkeys: readonly string[];
   findings: Findings;
 }
 
@@ -32,30 +40,58 @@ export interface ReopenedWanted {
 export async function readReopened(wanted: ReopenedWanted): Promise<Reopened> {
   const { seen, findings } = wanted;
   const last = seen.at(-1)?.checkpoint;
-  if (last === undefined) return { kept: [], lost: [] };
-  const record = await recordOf(wanted, last.origin);
-  if (record === null) {
+  if (last === undefined) return { kept: [], lost: [], record: null };
+  const found = await recordOf(wanted, last.origin);
+  if (found === null) {
     const message =
       `The log holds no record that it goes on from ${last.origin}, of which this machine has seen ` +
       `${last.size} entries. If that record has expired, begin anew with another --state.`;
     addDamage(findings, 'other_log', message);
-    return { kept: [], lost: [] };
+    return { kept: [], lost: [], record: null };
   }
-  compareWithRecord(last, record, findings);
+  const { published, record } = found;
+  await compareWithRecord(wanted, last, found);
   const { sequence } = record;
   const kept = seen.filter(
     ({ checkpoint: { origin, size } }) => origin === last.origin && size <= sequence,
   );
-  if (last.size <= sequence) return { kept, lost: [] };
-  const sentence =
-    `What ${last.size - sequence} entries said that this machine has seen in ${last.origin}, from ` +
-    `${sequence} on: they are lost, and the log went on without them.`;
-  return { kept, lost: [sentence] };
+  return { kept, lost: lostSentences(last, published, sequence), record };
 }
 
-interface ReopeningRecord {
-  /** Its place: as many entries as were left. */
-  sequence: number;
+function lostSentences(last: Checkpoint, published: Checkpoint, sequence: number): string[] {
+  const lost: string[] = [];
+  if (published.size > sequence) {
+    lost.push(
+      `What ${published.size - sequence} entries said that were published in ${last.origin}, from ` +
+        `${sequence} on: they are lost, and the log went on without them.`,
+    );
+  }
+  if (last.size > sequence) {
+    lost.push(`${last.size - sequence} of them were there when this machine verified that log.`);
+  }
+  return lost;
+}
+
+/**
+ * What the list shows proves nothing yet: the log itself, held against its checkpoint, must have that
+ * very record at that very place.
+ */
+export function requireProven(
+  { record }: Reopened,
+  { reopenings }: ServiceRecords,
+  findings: Findings,
+): void {
+  if (record === null) return; // said already
+  const { sequence, note } = record;
+  if (reopenings.some((each) => each.sequence === sequence && each.note === note)) return;
+  const message =
+    'The record that the log was opened anew is shown in the list, but not in the log.';
+  addDamage(findings, 'other_log', message, { sequence });
+}
+
+interface FoundRecord {
+  /** With its place: as many entries as were left. */
+  record: ReopenRecord;
   published: Checkpoint;
 }
 
@@ -63,14 +99,20 @@ interface ReopeningRecord {
 async function recordOf(
   { client, tenantId }: ReopenedWanted,
   origin: string,
-): Promise<ReopeningRecord | null> {
+): Promise<FoundRecord | null> {
   const query = { action: ['reopen'], resource: ['audit_log'], resourceId: [tenantId] };
   for await (const event of client.list({ ...query, includeState: true })) {
-    const published = checkpointIn(event.after?.lastPublishedCheckpoint);
+    const note = event.after?.lastPublishedCheckpoint;
+    const published = checkpointIn(note);
     if (event.recordedBy.kind !== 'service' || published?.origin !== origin) continue;
-    return { sequence: event.sequence, published };
+    return { record: { sequence: event.sequence, note: String(note) }, published };
   }
   return null;
+}
+
+// A pinned key has the name of one log: that of another name is the service's to state.
+function vkeysOf(origin: string, vkeys: readonly string[]): string[] {
+  return vkeys.filter((vkey) => vkey.startsWith(`${origin}+`));
 }
 
 function checkpointIn(note: unknown): Checkpoint | null {
@@ -84,11 +126,14 @@ function checkpointIn(note: unknown): Checkpoint | null {
 }
 
 // Nothing that was shown to this machine can be newer than the last that was published.
-function compareWithRecord(
+async function compareWithRecord(
+  { client, vkeys, findings }: ReopenedWanted,
   last: Checkpoint,
-  { published }: ReopeningRecord,
-  findings: Findings,
-): void {
+  { published, record }: FoundRecord,
+): Promise<void> {
+  const note = new TextEncoder().encode(record.note);
+  // Signed by the log it names, or nobody knows what was published.
+  await trustedCheckpoint(note, await keysFor(client, note, vkeysOf(last.origin, vkeys)), findings);
   if (published.size < last.size) {
     const message =
       `The log says that ${published.size} entries of ${last.origin} were published last, but this ` +

@@ -14,6 +14,7 @@ function reportWith(changes: Partial<Report>): Report {
     seenBefore: null,
     checked: {},
     cutoff: null,
+    unproven: [],
     follows: [],
     doesNotFollow: [],
     firstDamage: null,
@@ -61,7 +62,7 @@ test('of a damage whose place is not known, as much is said as is known', () => 
   const place = { sequence: 256, lastSequence: 511, eventId: null, timestamp: null };
   const between = { ...place, loggedEventId: null };
   expect(reportText(reportWith({ firstDamage: between }))).toContain(
-    'The first damage: an entry between sequence 256 and 511\n',
+    'The first damage: an entry from sequence 256 to 511; which, cannot be told\n',
   );
   expect(reportText(reportWith({}))).toContain('Where it begins cannot be told.');
 });

@@ -9,6 +9,7 @@ const keysText = {
   service:
     'a key that the service itself states: pin it with --vkey once you know it from elsewhere',
   bundle: 'a key that comes with the bundle: it is as good as its source; pin it with --vkey',
+  archive: 'a key that comes with the archive: it is as good as its source; pin it with --vkey',
 };
 
 /** The report for people: against what, what was checked, what was found, what follows. */
@@ -17,6 +18,7 @@ export function reportText(report: Report): string {
     checkpointText(report),
     section('Checked', checkedLines(report)),
     `${report.result.toUpperCase()}: ${visible(report.summary)}\n`,
+    section('Not proven', report.unproven),
     report.result === 'damaged' ? findingsText(report) : section('It follows', report.follows),
     report.checkpoint === null ? '' : section('It does not follow', report.doesNotFollow),
   ];
@@ -49,7 +51,7 @@ function checkedLines({ checked, cutoff }: Report): string[] {
   const add = (count: number | undefined, text: string) => {
     if (count !== undefined && count > 0) lines.push(`${grouped(count)} ${text}`);
   };
-  add(checked.files, 'files of the bundle: their checksums');
+  add(checked.files, 'files: their checksums');
   add(checked.entries, 'entries: format, order of receipt, hashes, root');
   add(checked.tiles, 'hash tiles, as they are kept');
   lines.push(...bodyLines(checked, cutoff));
@@ -59,16 +61,22 @@ function checkedLines({ checked, cutoff }: Report): string[] {
 
 function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] {
   if (bodies === undefined) return [];
-  const { intact, withheld, expired, outside, unjudged } = bodies;
+  const { intact, withheld, erased = {}, expired, stated, outside, unjudged } = bodies;
   const lines = [
     `${grouped(intact)} events that are what was logged: content, id, time of receipt, derived fields`,
   ];
   for (const [name, count] of Object.entries(withheld)) {
     if (count > 0) lines.push(`${grouped(count)} of them with their ${name} withheld`);
   }
+  for (const [name, { events, records }] of Object.entries(erased)) {
+    lines.push(
+      `${grouped(events)} of them with their ${name} erased, as recorded at sequence ${records.join(', ')}`,
+    );
+  }
   if (expired > 0) {
     lines.push(`${grouped(expired)} entries without event: all from before the cutoff ${cutoff}`);
   }
+  if (stated > 0) lines.push(`${grouped(stated)} entries without event: nothing proves why`);
   const elsewhere = outside + unjudged;
   if (elsewhere > 0) lines.push(`${grouped(elsewhere)} entries without event: not asked for`);
   if (newer !== undefined) {
@@ -95,7 +103,7 @@ function findingsText({ checkpoint, firstDamage, findings }: Report): string {
 function placeText(place: FirstDamage): string {
   const { sequence, lastSequence, eventId, timestamp, loggedEventId } = place;
   if (lastSequence > sequence) {
-    return `The first damage: an entry between sequence ${sequence} and ${lastSequence}`;
+    return `The first damage: an entry from sequence ${sequence} to ${lastSequence}; which, cannot be told`;
   }
   const event = eventId ?? 'an event whose id is not known';
   const of = timestamp === null ? '' : `, of ${timestamp}`;

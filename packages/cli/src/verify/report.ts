@@ -5,6 +5,7 @@ import {
   formatBase64,
   formatTimestamp,
   logVerdict,
+  type ProvenCover,
   sizedCheckpoint,
   uuidFromBytes,
   uuidFromEventId,
@@ -29,11 +30,14 @@ export interface FirstDamage {
 
 /** What a verification came to; `--json` prints it as it is. */
 export interface Report {
-  what: 'log' | 'bundle' | 'csv' | 'receipt';
+  what: 'log' | 'bundle' | 'archive' | 'csv' | 'receipt';
   /** A tenant's id, or the path of a file or folder. */
   subject: string;
-  result: 'intact' | 'damaged';
+  /** `unproven`: nothing is damaged, but something rests on somebody's word alone. */
+  result: 'intact' | 'unproven' | 'damaged';
   summary: string;
+  /** What is unproven, a sentence each. */
+  unproven: string[];
   /** What everything was held against; null when there is nothing trustworthy. */
   checkpoint: {
     origin: string;
@@ -76,12 +80,15 @@ export interface Outcome {
   earlierSizes?: readonly number[];
   checked: Checked;
   latestCutoffMs?: number | null;
+  /** The plan that absent events are explained by, and who says so. */
+  plan?: ProvenCover['plan'];
   findings: AllFindings;
   /** Where entries part from those that were signed, if that is all that is known. */
   differs?: Span | null;
   /** The id of the event at a sequence, where its entry is known. */
   eventIdAt?: (sequence: number) => string | null;
-  /** What else follows, and does not, beside what the passes over the log say. */
+  /** What else follows, does not, and is not proven, beside what the passes over the log say. */
+  unproven?: readonly string[];
   follows?: readonly string[];
   doesNotFollow?: readonly string[];
   startedAt: number;
@@ -90,12 +97,15 @@ export interface Outcome {
 export function reportOf(outcome: Outcome): Report {
   const { what, subject, signed, checked, findings, latestCutoffMs = null } = outcome;
   const isDamaged = findings.count() > 0;
-  const { summary, follows, doesNotFollow } = verdictOf(outcome);
+  const verdict = verdictOf(outcome);
+  const { summary, follows, doesNotFollow } = verdict;
+  const unproven = [...verdict.unproven, ...(outcome.unproven ?? [])];
   return {
     what,
     subject,
-    result: isDamaged ? 'damaged' : 'intact',
+    result: isDamaged ? 'damaged' : unproven.length > 0 ? 'unproven' : 'intact',
     summary,
+    unproven,
     checkpoint: signed && checkpointOf(signed),
     seenBefore: outcome.seen
       ? { size: outcome.seen.checkpoint.size, seenAt: outcome.seen.seenAt }
@@ -116,7 +126,7 @@ export function reportOf(outcome: Outcome): Report {
 
 /** What the passes over the log have shown, and not; nothing where they were not made. */
 function verdictOf({ signed, findings, checked, ...outcome }: Outcome) {
-  const none = { follows: [], doesNotFollow: [] };
+  const none = { unproven: [], follows: [], doesNotFollow: [] };
   if (signed === null) {
     const summary = 'There is no trustworthy checkpoint: nothing can be verified.';
     return { summary, ...none };
@@ -124,16 +134,17 @@ function verdictOf({ signed, findings, checked, ...outcome }: Outcome) {
   const { checkpoint } = signed;
   const against = `Against ${sizedCheckpoint(checkpoint)}`;
   const count = findings.count();
-  const summary = `${against}: ${count === 0 ? 'what was checked is intact' : `${count} finding(s)`}.`;
+  const summary = `${against}: ${count === 0 ? 'no damage in what was checked' : `${count} finding(s)`}.`;
   if (checked.entries === undefined) return { summary, ...none };
-  const { follows, doesNotFollow } = logVerdict({
+  const { unproven, follows, doesNotFollow } = logVerdict({
     checkpoint,
     findings,
     counts: checked.bodies ?? null,
     latestCutoffMs: outcome.latestCutoffMs ?? null,
+    plan: outcome.plan ?? null,
     earlierSizes: outcome.earlierSizes ?? [],
   });
-  return { summary, follows, doesNotFollow };
+  return { summary, unproven, follows, doesNotFollow };
 }
 
 /** What concerns the whole log comes first. */
@@ -148,7 +159,11 @@ function checkpointOf({ checkpoint, signedBy, keys, note }: SignedCheckpoint) {
 
 function firstDamageOf({ findings, differs, eventIdAt = () => null }: Outcome): FirstDamage | null {
   const place = findings.place();
-  if (place === null) return differs ? placeOf(differs, null, eventIdAt) : null;
+  // A span that ends before the first exact place begins with something earlier.
+  if (differs && (place === null || place.sequence > differs.to)) {
+    return placeOf(differs, null, eventIdAt);
+  }
+  if (place === null) return null;
   return placeOf({ from: place.sequence, to: place.sequence }, place.eventId, eventIdAt);
 }
 

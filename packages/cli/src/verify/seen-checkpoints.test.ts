@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { SeenCheckpoints, stateFolder } from './seen-checkpoints.ts';
+import { SeenCheckpoints, serviceAt, stateFolder } from './seen-checkpoints.ts';
 
 const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
 const root = Buffer.alloc(32, 1).toString('base64');
@@ -55,4 +55,29 @@ test('the folder is the one named, else that of the desktop standard', () => {
     '/s/indelible/checkpoints',
   );
   expect(stateFolder(undefined, { HOME: '/h' })).toBe('/h/.local/state/indelible/checkpoints');
+});
+
+test('two services with a tenant of the same UUID are kept apart, one by two addresses is not', () => {
+  const { folder } = seenIn();
+  const at = (service: string) => new SeenCheckpoints(folder, tenantId, service);
+  const [production, staging] = [at('audit.example.com'), at('staging.example.com')];
+  production.add(note(9), new Date(1));
+  const [seen] = staging.load();
+  if (seen === undefined) throw new Error('nothing was kept');
+  expect(seen.service).toBe('audit.example.com');
+  expect(production.isOfService(seen, null)).toBe(true);
+  expect(production.isOfService(seen, 'renamed.example.com/l/y')).toBe(true);
+  expect(staging.isOfService(seen, null)).toBe(false);
+  expect(staging.isOfService(seen, 'staging.example.com/l/y')).toBe(false);
+  expect(staging.isOfService(seen, 'audit.example.com/l/z')).toBe(true);
+  // One that is verified every night does not push out the other's memory.
+  const other = (size: number) => note(size).replaceAll('audit.', 'staging.');
+  for (let size = 1; size <= 60; size += 1) staging.add(other(size), new Date(size));
+  expect(production.load()).toHaveLength(51);
+  expect(production.load()[0]).toEqual(seen);
+});
+
+test('the service is named by its address, without scheme, key or trailing slash', () => {
+  expect(serviceAt('https://Audit.example.com/base/')).toBe('audit.example.com/base');
+  expect(serviceAt('http://127.0.0.1:3000')).toBe('127.0.0.1:3000');
 });

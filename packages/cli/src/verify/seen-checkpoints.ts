@@ -12,10 +12,12 @@ export interface SeenCheckpoint {
   note: string;
   /** ISO 8601. */
   seenAt: string;
+  /** Where the service was asked for it (`host[:port]/path`); null where that was not kept. */
+  service: string | null;
 }
 
 interface Kept {
-  checkpoints: { note: string; seenAt: string }[];
+  checkpoints: { note: string; seenAt: string; service?: string }[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -30,24 +32,42 @@ export function stateFolder(option: string | undefined, env: Environment): strin
   return join(home, 'indelible', 'checkpoints');
 }
 
+/** How the service at a URL is named in what is kept. */
+export function serviceAt(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname.replace(/\/+$/, '')}`;
+}
+
 /**
  * The checkpoints of one tenant's log that were seen before, oldest first. They are kept by tenant (a
- * UUID), not by origin: a log under another name must not look like one that was never seen.
+ * UUID), not by origin: a log under another name must not look like one that was never seen. Two
+ * services may have a tenant of the same UUID: those at another address *and* under another host in the
+ * origin are another service's.
  */
 export class SeenCheckpoints {
   readonly #folder: string;
   readonly #path: string;
+  readonly #service: string | null;
 
-  constructor(folder: string, tenantId: string) {
+  constructor(folder: string, tenantId: string, service: string | null = null) {
     this.#folder = folder;
     this.#path = join(folder, `${tenantId}.json`);
+    this.#service = service;
+  }
+
+  /** Whether it was seen of the service that now shows a log of this origin, or of none (null). */
+  isOfService({ service, checkpoint }: SeenCheckpoint, origin: string | null): boolean {
+    if (service === null || this.#service === null || service === this.#service) return true;
+    return origin !== null && hostOf(checkpoint.origin) === hostOf(origin);
   }
 
   /** Throws FindingError for a file that cannot be read: forgetting would hide a rollback. */
   load(): SeenCheckpoint[] {
     try {
       const { checkpoints } = JSON.parse(readFileSync(this.#path, 'utf8')) as Kept;
-      return checkpoints.map(({ note, seenAt }) => ({ note, seenAt, checkpoint: textOf(note) }));
+      return checkpoints.map(({ note, seenAt, service = null }) => {
+        return { note, seenAt, service, checkpoint: textOf(note) };
+      });
     } catch (error) {
       if (isAbsent(error)) return [];
       throw new FindingError(
@@ -59,9 +79,15 @@ export class SeenCheckpoints {
 
   /** Adds a verified checkpoint; whole or not at all. Throws UsageError when it cannot be kept. */
   add(note: string, now: Date): void {
-    const others = this.load().filter((each) => each.note !== note);
-    const kept = [...others, { note, seenAt: now.toISOString() }].slice(-keptMax);
-    const checkpoints = kept.map(({ note, seenAt }) => ({ note, seenAt }));
+    const { origin } = textOf(note);
+    const seen = this.load();
+    const others = seen.filter((each) => !this.isOfService(each, origin));
+    const own = seen.filter((each) => this.isOfService(each, origin) && each.note !== note);
+    const kept = [...others, ...own.slice(1 - keptMax)].map(({ checkpoint: _, ...each }) => each);
+    const added = { note, seenAt: now.toISOString(), service: this.#service };
+    const checkpoints = [...kept, added].map(({ service, ...each }) => {
+      return service === null ? each : { ...each, service };
+    });
     const draft = `${this.#path}.${randomBytes(6).toString('hex')}.tmp`;
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
@@ -77,6 +103,10 @@ export class SeenCheckpoints {
 
 function textOf(note: string): Checkpoint {
   return parseCheckpoint(parseNote(note).text);
+}
+
+function hostOf(origin: string): string {
+  return origin.replace(/\/l\/[^/]*$/, '');
 }
 
 function isAbsent(error: unknown): boolean {

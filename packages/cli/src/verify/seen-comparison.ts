@@ -3,7 +3,7 @@ import { type Checkpoint, compareCheckpoints, type Findings, parseHex } from '@i
 import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 import { headBelow } from './newer-events.ts';
-import { readReopened } from './reopened-log.ts';
+import { type Reopened, readReopened } from './reopened-log.ts';
 import type { SeenCheckpoint } from './seen-checkpoints.ts';
 import { nullWhenFailed } from './service-log.ts';
 
@@ -16,6 +16,7 @@ export interface SeenWanted {
   seen: readonly SeenCheckpoint[];
   /** Another origin than before is expected. */
   reopened: boolean;
+  vkeys: readonly string[];
   findings: Findings;
 }
 
@@ -23,6 +24,10 @@ export interface SeenComparison {
   /** Those seen before that the entries can still be held against, oldest first. */
   earlier: readonly SeenCheckpoint[];
   doesNotFollow: readonly string[];
+  /** Less was signed now than before: what of it is still the same, only earlier checkpoints tell. */
+  isRolledBack: boolean;
+  /** Why the log is taken for the one that was seen under another name; its record must prove that. */
+  reopened: Reopened | null;
 }
 
 /** Judges a checkpoint by those that were seen before, and by what the service says its log holds. */
@@ -30,16 +35,19 @@ export async function compareWithSeen(wanted: SeenWanted): Promise<SeenCompariso
   const { client, shown, seen, findings, reopened } = wanted;
   await compareWithHead(client, shown, findings);
   const last = seen.at(-1)?.checkpoint;
-  if (last === undefined) return { earlier: [], doesNotFollow: [] };
+  const nothing = { earlier: [], doesNotFollow: [], isRolledBack: false, reopened: null };
+  if (last === undefined) return nothing;
   const isSameLog = last.origin === shown.origin;
   if (!isSameLog && reopened) {
-    const { kept, lost } = await readReopened(wanted);
-    return { earlier: notBeyond(shown, kept), doesNotFollow: lost };
+    const reopened = await readReopened(wanted);
+    const { kept, lost } = reopened;
+    return { ...nothing, earlier: notBeyond(shown, kept), doesNotFollow: lost, reopened };
   }
   if (isSameLog) await compareWithLast(wanted, last);
   else addOtherLog(findings, last, shown);
   const ofThisLog = seen.filter(({ checkpoint }) => checkpoint.origin === shown.origin);
-  return { earlier: notBeyond(shown, ofThisLog), doesNotFollow: [] };
+  const isRolledBack = isSameLog && last.size > shown.size;
+  return { ...nothing, earlier: notBeyond(shown, ofThisLog), isRolledBack };
 }
 
 const notBeyond = ({ size }: Checkpoint, seen: readonly SeenCheckpoint[]) =>
@@ -50,7 +58,7 @@ async function compareWithLast({ client, shown, findings }: SeenWanted, last: Ch
   const path = isLonger ? await consistencyPath(client, last.size, shown.size) : [];
   const { code, message } = compareCheckpoints(sha, last, shown, path);
   if (code === 'same' || code === 'extends') return;
-  addDamage(findings, code, message, { sequence: code === 'rolled_back' ? shown.size : null });
+  addDamage(findings, code, message);
 }
 
 /** Without a path nothing is shown to be consistent. */
@@ -71,6 +79,7 @@ async function compareWithHead(client: IndelibleClient, shown: Checkpoint, findi
 function addOtherLog(findings: Findings, last: Checkpoint, shown: Checkpoint): void {
   const message =
     `This machine has seen the log ${last.origin} with ${last.size} entries; now the tenant's log is ` +
-    `${shown.origin}. If the operator has announced that it was opened anew, accept it with --reopened.`;
+    `${shown.origin}. If the operator has announced that it was opened anew, accept it with ` +
+    '--reopened; if this is another service than the one seen before, use another --state.';
   addDamage(findings, 'other_log', message);
 }

@@ -1,5 +1,11 @@
-import { type IndelibleClient, IndelibleError } from '@indelible/client';
+import {
+  type IndelibleClient,
+  IndelibleError,
+  isLogDamaged,
+  type LogKeys,
+} from '@indelible/client';
 import type { Checkpoint, Findings } from '@indelible/protocol';
+import { keyWindowsOf } from './key-windows.ts';
 import type { TileSource } from './log-source.ts';
 import {
   claimedOrigin,
@@ -7,6 +13,24 @@ import {
   type SignedCheckpoint,
   trustedCheckpoint,
 } from './trusted-checkpoint.ts';
+
+/**
+ * Has the service sign a checkpoint of everything recorded so far, which it does when the proof of an
+ * event needs one. Where it cannot, or nothing is newer, the latest one stays what it is.
+ */
+export async function askForCheckpoint(client: IndelibleClient, size: number): Promise<void> {
+  try {
+    if ((await client.log.consistency(size + 1, size + 1)) === null) return;
+    const newest = { sort: 'sequence', order: 'desc', limit: 1 } as const;
+    for await (const { id } of client.list(newest)) {
+      await client.log.proof(id, { attempts: 1 });
+      return;
+    }
+  } catch (error) {
+    // Busy, without its object store, or with something damaged: what is signed already is verified.
+    if (!(error instanceof IndelibleError) || error.status === 403) throw error;
+  }
+}
 
 /** The latest checkpoint, once its signature is found good; otherwise null, and a finding. */
 export async function latestCheckpoint(
@@ -24,15 +48,24 @@ export async function keysFor(
   note: Uint8Array,
   pinned: readonly string[],
 ): Promise<Keys> {
-  if (pinned.length > 0) return { source: 'pinned', vkeys: [...pinned] };
   const origin = claimedOrigin(note);
-  if (origin === null) return { source: 'service', vkeys: [] };
+  const keys = origin === null ? [] : await statedKeys(client, origin);
+  const windows = keyWindowsOf(keys);
+  if (pinned.length > 0) return { source: 'pinned', vkeys: [...pinned], windows };
+  return { source: 'service', vkeys: keys.map(({ vkey }) => vkey), windows };
+}
+
+async function statedKeys(client: IndelibleClient, origin: string) {
   const stated = await client.log.keys(origin).catch((error: unknown) => {
     // An origin that is none of the service's has no keys.
     if (error instanceof IndelibleError && error.code === 'invalid_parameter') return { keys: [] };
     throw error;
   });
-  return { source: 'service', vkeys: stated.keys.map(({ vkey }) => vkey) };
+  // Whatever stands there, only what a key looks like is taken for one.
+  const { keys } = stated as { keys?: unknown };
+  const isKey = (key: unknown): key is LogKeys['keys'][number] =>
+    typeof (key as { vkey?: unknown } | null)?.vkey === 'string';
+  return Array.isArray(keys) ? keys.filter(isKey) : [];
 }
 
 /** The log id within an origin, `<host>/l/<32 hex>`. */
@@ -47,7 +80,8 @@ export function serviceTiles(
 ): TileSource {
   const logId = logIdOf(checkpoint);
   // The lowest hash tiles are made of the entries when they are asked for: they could not differ.
-  return { tile: (path) => client.log.tile(logId, path), tilesAtOnce: 8, lowestKeptLevel: 1 };
+  const tile = (path: string) => client.log.tile(logId, path).catch(nullWhenFailed);
+  return { tile, tilesAtOnce: 8, lowestKeptLevel: 1, isTailWhole: true };
 }
 
 /**
@@ -55,6 +89,6 @@ export function serviceTiles(
  * damaged. Anything else is thrown, as when it is busy or away.
  */
 export function nullWhenFailed(error: unknown): null {
-  if (error instanceof IndelibleError && error.status === 500) return null;
+  if (error instanceof IndelibleError && (error.status === 500 || isLogDamaged(error))) return null;
   throw error;
 }

@@ -9,14 +9,17 @@ import {
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
+import type { KeyWindow } from './key-windows.ts';
 
 /** Where the verifier keys come from, and so what a signature is worth. */
-export type KeySource = 'pinned' | 'service' | 'bundle';
+export type KeySource = 'pinned' | 'service' | 'bundle' | 'archive';
 
 export interface Keys {
   source: KeySource;
   /** C2SP vkey lines. */
   vkeys: string[];
+  /** Until when they were in use, where that is stated. */
+  windows?: readonly KeyWindow[];
 }
 
 /** A checkpoint whose signature was checked. */

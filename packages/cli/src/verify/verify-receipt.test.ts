@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { UsageError } from '../exit-codes.ts';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { stateEvent, type VerifiedService, verifiedService } from '../testing/verified-service.ts';
@@ -88,6 +89,16 @@ test('a receipt for what the log never came to hold is found', async () => {
   expect((await verify()).findings.byCode).toEqual({ receipt_unproven: 1 });
   writeFileSync(path, JSON.stringify({ ...receipt, id, sequence: 3 }));
   expect((await verify()).findings.byCode).toEqual({ receipt_unproven: 1 });
+});
+
+test("another tenant's receipt is wrong usage, not damage", async () => {
+  await recorded(7);
+  const other = await log.service.tenant();
+  await log.service.app.checkpoints.onDemand();
+  const foreign = verifyReceipt(log.clientOf(other), { path, vkeys: [] });
+  await expect(foreign).rejects.toThrow(/the receipt is of tenant/);
+  const theirs = await bundleOf(log, [], other);
+  await expect(verifiedBundle(theirs, { check: receiptCheck(path) })).rejects.toThrow(UsageError);
 });
 
 test('a receipt is not taken for kept by a service that can prove nothing any more', async () => {

@@ -17,7 +17,7 @@ import type { BundleCheck } from '../bundle/verify-bundle.ts';
 import { addDamage, createAllFindings } from './damage.ts';
 import { sha } from './hashing.ts';
 import type { TileSource } from './log-source.ts';
-import { type Receipt, readReceipt } from './receipt.ts';
+import { type Receipt, readReceipt, requireSameTenant } from './receipt.ts';
 import { type Report, reportOf } from './report.ts';
 import { keysFor, latestCheckpoint, logIdOf, nullWhenFailed, serviceTiles } from './service-log.ts';
 import { tileNodes } from './tile-nodes.ts';
@@ -31,6 +31,7 @@ interface ReceiptOptions {
 interface Judged {
   signed: SignedCheckpoint | null;
   follows: string[];
+  doesNotFollow?: string[];
 }
 
 const kept = (receipt: Receipt) =>
@@ -44,6 +45,7 @@ export async function verifyReceipt(
   const startedAt = performance.now();
   const receipt = readReceipt(path);
   const findings = createAllFindings();
+  if (receipt.tenantId !== null) requireSameTenant(receipt, await tenantOf(client));
   const proof = await client.log.proof(receipt.id).catch(nullWhenFailed);
   const run = { client, receipt, vkeys, findings };
   const judged = proof === null ? await judgeByEntry(run) : await judgeByProof(run, proof);
@@ -56,6 +58,12 @@ export async function verifyReceipt(
     doesNotFollow: [proofLimits],
     ...judged,
   });
+}
+
+/** Whose log the key reads, as any of its events shows; null for one without events. */
+async function tenantOf(client: IndelibleClient): Promise<string | null> {
+  for await (const { tenantId } of client.list({ limit: 1 })) return tenantId;
+  return null;
 }
 
 interface Run {
@@ -125,8 +133,10 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
     findings.add({ code: 'missing_body', message, ...place });
     return { signed, follows: [] };
   }
-  const expired = `The event itself is from before the cutoff ${formatTimestamp(cutoffMs)}: it has expired.`;
-  return { signed, follows: [kept(receipt), expired] };
+  const hidden =
+    `Whether the event itself is rightly gone: it is from before the cutoff ${formatTimestamp(cutoffMs)} ` +
+    'that the service states. Verify the whole log for that.';
+  return { signed, follows: [kept(receipt)], doesNotFollow: [hidden, proofLimits] };
 }
 
 /** The hashes from the entry to the root, or null where the tiles do not have them. */
@@ -151,6 +161,7 @@ export function receiptCheck(path: string): BundleCheck {
   return {
     what: 'receipt',
     subject: path,
+    begin: ({ tenantId }) => requireSameTenant(receipt, tenantId.toLowerCase()),
     async finish({ file, findings }) {
       const { sequence, id: eventId } = receipt;
       if (sequence < file.size) {

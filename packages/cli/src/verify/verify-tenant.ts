@@ -1,16 +1,18 @@
-import type { IndelibleClient } from '@indelible/client';
-import type { Plan } from '@indelible/protocol';
+import { type IndelibleClient, IndelibleError, isLogDamaged } from '@indelible/client';
+import { type Plan, ServiceRecords } from '@indelible/protocol';
 import { type AllFindings, addDamage, createAllFindings } from './damage.ts';
 import { EntryFile } from './entry-file.ts';
+import { compareWithWindows } from './key-windows.ts';
 import { readBodies } from './log-bodies.ts';
-import { readEntries } from './log-entries.ts';
+import { readEntries, type Span } from './log-entries.ts';
 import type { Progress } from './log-source.ts';
+import { narrowed } from './narrow-damage.ts';
 import { judgeNewer, NewerLines } from './newer-events.ts';
-import { compareWithPlan } from './plan-comparison.ts';
+import { requireProven } from './reopened-log.ts';
 import { eventIdAt, type Outcome, type Report, reportOf } from './report.ts';
-import type { SeenCheckpoints } from './seen-checkpoints.ts';
-import { compareWithSeen } from './seen-comparison.ts';
-import { latestCheckpoint, logIdOf, serviceTiles } from './service-log.ts';
+import type { SeenCheckpoint, SeenCheckpoints } from './seen-checkpoints.ts';
+import { compareWithSeen, type SeenComparison } from './seen-comparison.ts';
+import { askForCheckpoint, latestCheckpoint, logIdOf, serviceTiles } from './service-log.ts';
 import type { SignedCheckpoint } from './trusted-checkpoint.ts';
 
 export interface TenantOptions {
@@ -24,6 +26,10 @@ export interface TenantOptions {
   reopened: boolean;
   /** What the service says when it is asked whether it can record; null when it can. */
   refusal?: string | null;
+  /** The clock that cutoffs are held against; the machine's own without it. */
+  now?: () => number;
+  /** Whether each call leaves a record in the log, as an operator's do. */
+  isRecorded?: boolean;
   progress: Progress;
 }
 
@@ -39,18 +45,47 @@ export async function verifyTenant(
   const startedAt = performance.now();
   const findings = createAllFindings();
   const about = { what: 'log', subject: options.tenantId, findings, startedAt } as const;
-  const signed = await latestCheckpoint(client, options.vkeys, findings);
+  const signed = await checkpointToVerify(client, options, findings);
   if (signed === null) return reportOf({ ...about, signed, checked: {} });
   const file = new EntryFile();
   const newer = new NewerLines(signed.checkpoint.size);
   try {
     const outcome = await verifyAgainst({ client, options, findings, signed, file, newer });
     const report = reportOf({ ...about, ...outcome, signed });
-    if (report.result === 'intact') options.seen.add(signed.note, new Date());
+    // An absence that is not proven takes nothing from the entries: they must go on from here.
+    if (report.result !== 'damaged') options.seen.add(signed.note, new Date());
     return report;
   } finally {
     file.close();
     newer.close();
+  }
+}
+
+/** The latest checkpoint, of everything recorded so far where the service can sign one. */
+async function checkpointToVerify(
+  client: IndelibleClient,
+  { vkeys, seen, refusal = null }: TenantOptions,
+  findings: AllFindings,
+): Promise<SignedCheckpoint | null> {
+  try {
+    const first = await latestCheckpoint(client, vkeys, findings);
+    if (first === null || refusal !== null) return first;
+    await askForCheckpoint(client, first.checkpoint.size);
+    return await latestCheckpoint(client, vkeys, findings);
+  } catch (error) {
+    if (error instanceof IndelibleError && isLogDamaged(error)) {
+      addDamage(findings, 'service_halted', `The service says: ${error.message}.`);
+      return null;
+    }
+    const last = seen.load().findLast((each) => seen.isOfService(each, null));
+    const isMissing = error instanceof IndelibleError && error.code === 'not_found';
+    if (!isMissing || last === undefined) throw error;
+    const { origin, size } = last.checkpoint;
+    const message =
+      `The service says that ${error.message}, but this machine has seen ${origin} with ${size} ` +
+      `entries, at ${last.seenAt}.`;
+    addDamage(findings, 'missing_log', message, { sequence: 0 });
+    return null;
   }
 }
 
@@ -63,56 +98,74 @@ interface Run {
   newer: NewerLines;
 }
 
-type Verified = Pick<
-  Outcome,
-  'checked' | 'earlierSizes' | 'seen' | 'latestCutoffMs' | 'differs' | 'doesNotFollow' | 'eventIdAt'
->;
+type Verified = Omit<Outcome, 'what' | 'subject' | 'signed' | 'findings' | 'startedAt'>;
 
-async function verifyAgainst({
-  client,
-  options,
-  findings,
-  signed,
-  file,
-  newer,
-}: Run): Promise<Verified> {
+async function verifyAgainst(run: Run): Promise<Verified> {
+  const { client, options, findings, signed, file, newer } = run;
   const { checkpoint } = signed;
-  const { tenantId, progress, reopened, refusal = null } = options;
+  const { tenantId, progress, reopened, vkeys, refusal = null, now = Date.now } = options;
   if (refusal !== null) {
     addDamage(findings, 'service_halted', `The service says: ${refusal}.`);
   }
-  const seen = options.seen.load();
-  const wanted = { client, tenantId, shown: checkpoint, seen, reopened, findings };
-  const { earlier, doesNotFollow } = await compareWithSeen(wanted);
+  const all = options.seen.load();
+  const seen = all.filter((each) => options.seen.isOfService(each, checkpoint.origin));
+  const wanted = { client, tenantId, shown: checkpoint, seen, reopened, vkeys, findings };
+  const known = await compareWithSeen(wanted);
+  const earlier = known.earlier.map((each) => each.checkpoint);
+  const records = new ServiceRecords();
   const log = { source: serviceTiles(client, signed), checkpoint, findings, file, progress };
-  const { tiles, differs } = await readEntries({
-    ...log,
-    earlier: earlier.map((each) => each.checkpoint),
-  });
+  const { tiles, differs, isGap } = await readEntries({ ...log, earlier });
   const entries = file.size;
-  const bodies = await readBodies({
-    ...log,
+  if (entries === checkpoint.size) compareWithWindows(signed, file, findings);
+  const read = await readBodies({
+    ...{ ...log, isGap, tenantId, records },
     chunks: client.log.bodies(logIdOf(checkpoint)),
-    tenantId,
-    records: [],
     onLine: (line) => newer.look(line),
     beyondCheckpoint: 'newer',
   });
-  compareWithPlan(options.plan, bodies.planCutoffMs, findings);
   const isWhole = entries === checkpoint.size;
-  const size = isWhole ? await judgeNewer({ ...log, client, lines: newer, tenantId }) : entries;
+  const newerLog = { ...log, client, lines: newer, tenantId, records };
+  const size = isWhole ? await judgeNewer(newerLog) : entries;
+  // Only now: a plan may have changed since the checkpoint.
+  const claims = { nowMs: now(), statedPlan: null, knownPlan: options.plan };
+  const { counts, ...bodies } = read.finish(claims);
+  if (known.reopened !== null) requireProven(known.reopened, records, findings);
+  const span = differs ?? rolledBackSpan(known, checkpoint.size);
   return {
     checked: {
-      entries,
-      tiles,
-      bodies: bodies.counts,
+      ...{ entries, tiles, bodies: counts },
       ...(newer.count > 0 ? { newer: { events: newer.count, size } } : {}),
     },
+    ...bodies,
     seen: seen.at(-1) ?? null,
-    earlierSizes: earlier.map((each) => each.checkpoint.size),
-    latestCutoffMs: bodies.latestCutoffMs,
-    differs,
-    doesNotFollow,
+    earlierSizes: earlier.map((each) => each.size),
+    differs: await exactly(run, span),
+    doesNotFollow: [...known.doesNotFollow, ...elsewhere(all, seen)],
     eventIdAt: (sequence) => eventIdAt(file, sequence),
   };
+}
+
+/** Entries were taken back from here on, or from anywhere behind the last that are known to be the same. */
+function rolledBackSpan({ isRolledBack, earlier }: SeenComparison, size: number): Span | null {
+  return isRolledBack ? { from: earlier.at(-1)?.checkpoint.size ?? 0, to: size } : null;
+}
+
+/** As precisely as proofs of the events can tell, where nothing else has told exactly. */
+async function exactly(run: Run, span: Span | null): Promise<Span | null> {
+  const { client, findings, file, signed, options } = run;
+  const isKnown = span === null || span.from === span.to || findings.place() !== null;
+  // Nobody wants a record in the log for each of these.
+  const isDone = isKnown || file.size < signed.checkpoint.size || options.isRecorded;
+  return isDone ? span : narrowed(client, span, file, signed.checkpoint);
+}
+
+/** What was seen under this tenant's UUID and is not of this service. */
+function elsewhere(all: readonly SeenCheckpoint[], own: readonly SeenCheckpoint[]): string[] {
+  const last = all.findLast((each) => !own.includes(each));
+  if (last === undefined) return [];
+  const { origin, size } = last.checkpoint;
+  return [
+    `Anything about the log ${origin}, of which this machine has seen ${size} entries at ` +
+      `${last.service}: it is another service's, and was not compared.`,
+  ];
 }

@@ -1,0 +1,18 @@
+import { readdirSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+/**
+ * Whether somebody who names this means an archive: an s3 URL, or a folder of tenants or months as the
+ * service lays them out.
+ */
+export function isArchive(subject: string): boolean {
+  if (subject.startsWith('s3://')) return true;
+  if (!statSync(subject, { throwIfNoEntry: false })?.isDirectory()) return false;
+  if (basename(subject).startsWith('tenant=')) return true;
+  return [subject, join(subject, 'archive')].some(hasTenants);
+}
+
+function hasTenants(folder: string): boolean {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return false;
+  return readdirSync(folder).some((name) => name.startsWith('tenant='));
+}

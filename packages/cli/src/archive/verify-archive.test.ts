@@ -1,0 +1,223 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventIdFromUuid } from '@indelible/protocol';
+import { afterAll, expect, test } from 'vitest';
+import { archiveNow, archiveOf, duckDb, envOf } from '../../../server/src/testing/archived.ts';
+import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
+import { startS3Server } from '../../../server/src/testing/s3-server.ts';
+import { eventOf, testService } from '../../../server/src/testing/service.ts';
+import { runCli } from '../testing/run-cli.ts';
+import { noProgress } from '../verify/log-source.ts';
+import type { Report } from '../verify/report.ts';
+import { verifyArchive } from './verify-archive.ts';
+
+const service = await testService();
+const s3 = await startS3Server();
+const folder = mkdtempSync(join(tmpdir(), 'indelible-verified-archive-'));
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await s3.close();
+  await service.close();
+});
+
+const tenant = await service.tenant();
+await recordAll(service, tenant.key, poolEvents(400, service.clock.now, 150));
+await archiveOf(service, tenant.id, { limits: { entries: 150, characters: 1e6 } });
+await recordAll(service, tenant.key, [
+  eventOf({ before: { a: 1 }, after: { a: 2 }, diff: {}, reason: '"ñandú" 𝒳' }),
+]);
+await archiveOf(service, tenant.id);
+const whole = join(service.dataDir, 'objects/archive', `tenant=${tenant.id}`);
+
+const verify = (where: string, vkeys: string[] = []) =>
+  verifyArchive(where, { tenantId: tenant.id, vkeys, progress: noProgress });
+
+/** A copy of the archive, with the names in it. */
+function copy(): { root: string; names: string[] } {
+  const root = mkdtempSync(join(folder, 'copy-'));
+  cpSync(whole, join(root, `tenant=${tenant.id}`), { recursive: true });
+  return { root, names: readdirSync(root, { recursive: true, encoding: 'utf8' }).sort() };
+}
+
+const pathOf = ({ root, names }: ReturnType<typeof copy>, part: string) =>
+  join(root, names.find((name) => name.includes(part)) ?? 'none');
+
+/** Writes a Parquet file again with other rows, as somebody with DuckDB would. */
+async function rewrite(path: string, select: string): Promise<void> {
+  await duckDb(
+    `COPY (SELECT ${select} FROM '${path}' ORDER BY sequence) TO '${path}.new' (FORMAT parquet)`,
+  );
+  cpSync(`${path}.new`, path);
+  rmSync(`${path}.new`);
+}
+
+/** Makes a manifest agree with what its files have become. */
+function adjust(copied: ReturnType<typeof copy>, part: string, change: (json: never) => void) {
+  const path = pathOf(copied, part);
+  const json = JSON.parse(readFileSync(path, 'utf8'));
+  change(json as never);
+  writeFileSync(path, JSON.stringify(json));
+}
+
+function expectDamage(report: Report, codes: string[], sequence: number | null) {
+  expect(report.result).toBe('damaged');
+  expect(Object.keys(report.findings.byCode).sort()).toEqual(codes.sort());
+  expect(report.firstDamage?.sequence ?? null).toBe(sequence);
+}
+
+test('an archive verifies from its files alone: entries, root, signature, every event', async () => {
+  const report = await verify(whole);
+  expect(report.findings).toEqual({ count: 0, byCode: {}, kept: [] });
+  expect(report).toMatchObject({
+    what: 'archive',
+    result: 'intact',
+    checked: { files: 8, entries: 406, bodies: { bodies: 406, intact: 406 } },
+    checkpoint: { size: 406, keysFrom: 'archive' },
+  });
+});
+
+test('an archive on S3 verifies the same way', async () => {
+  const url = await s3.newUrl();
+  const own = await service.tenant();
+  await archiveOf(service, own.id, {}, url);
+  const where = url.replace('?', '/archive?');
+  const report = await verifyArchive(where, { tenantId: null, vkeys: [], progress: noProgress });
+  expect(report).toMatchObject({ result: 'intact', checked: { entries: 2 } });
+});
+
+test('an archive whose last segment the checkpoint goes beyond is held against it all the same', async () => {
+  const copied = copy();
+  for (const name of copied.names.filter((each) => /0{9}(300|402)-/.test(each))) {
+    rmSync(join(copied.root, name));
+  }
+  const report = await verify(copied.root);
+  expect(report).toMatchObject({ result: 'intact', checked: { entries: 300 } });
+  expect(report.follows.join()).toContain('the signed checkpoint of 402 continues them');
+});
+
+test('a changed event is found, also by somebody who adjusts the checksums', async () => {
+  const copied = copy();
+  await rewrite(pathOf(copied, '150-000000000299.parquet'), "* REPLACE ('erased' AS action)");
+  expectDamage(
+    await verify(copied.root),
+    ['file_mismatch', 'earlier_root_mismatch', 'root_mismatch'],
+    150,
+  );
+});
+
+test('a segment that is missing is named by the entries that it held', async () => {
+  const copied = copy();
+  for (const name of copied.names.filter((each) => each.includes('000000000150-'))) {
+    rmSync(join(copied.root, name));
+  }
+  const report = await verify(copied.root);
+  expectDamage(report, ['missing_file'], 150);
+  expect(report.findings.kept[0]?.message).toContain('The entries 150 to 299 are in no segment');
+});
+
+test('an event that is left out, though its entry is kept, is missing', async () => {
+  const own = await service.tenant();
+  await recordAll(service, own.key, [eventOf(), eventOf()]);
+  await archiveOf(service, own.id);
+  const place = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
+  const name = readdirSync(place, { recursive: true, encoding: 'utf8' }).find((each) =>
+    each.endsWith('000000000003.parquet'),
+  );
+  const { rows } = await service.owner.query<{ entry: Buffer }>(
+    'SELECT entry FROM log_tail WHERE tenant_id = $1 AND sequence = 2',
+    [own.id],
+  );
+  const commitment = rows[0]?.entry.subarray(28).toString('hex') ?? '';
+  await rewrite(
+    join(place, name ?? ''),
+    `* REPLACE (CASE WHEN sequence = 2 THEN NULL ELSE action END AS action,
+       CASE WHEN sequence = 2 THEN unhex('${commitment}') ELSE commitment END AS commitment)`,
+  );
+  const report = await verifyArchive(place, {
+    ...{ tenantId: null, vkeys: [], progress: noProgress },
+  });
+  expectDamage(report, ['file_mismatch', 'missing_body'], 2);
+});
+
+test('a signature of another key, and a key that is not the pinned one, convince nobody', async () => {
+  const copied = copy();
+  adjust(copied, '_000000000402', (json: { checkpoint: string }) => {
+    json.checkpoint = json.checkpoint.replace(
+      /(— \S+ \S{20})./,
+      (all, kept) => `${kept}${all.endsWith('A') ? 'B' : 'A'}`,
+    );
+  });
+  const forged = await verify(copied.root);
+  expect(forged.checkpoint).toBe(null);
+  expect(forged.result).toBe('damaged');
+  const { checkpoint } = await verify(whole);
+  const pinned = checkpoint?.signedBy ?? [];
+  expect((await verify(whole, pinned)).result).toBe('intact');
+});
+
+test('what was changed in the database is archived as it was found, and verification names it', async () => {
+  const own = await service.tenant();
+  await recordAll(service, own.key, [eventOf(), eventOf(), eventOf()]);
+  await service.app.checkpoints.tick();
+  const { rows } = await service.owner.query<{ id: string }>(
+    `UPDATE audit_events SET reason = 'nobody said so' WHERE tenant_id = $1 AND sequence = 3 RETURNING id`,
+    [own.id],
+  );
+  await service.owner.query('DELETE FROM audit_events WHERE tenant_id = $1 AND sequence = 4', [
+    own.id,
+  ]);
+  const { segments } = await archiveOf(service, own.id);
+  expect(segments).toMatchObject([{ events: 4, contradicted: 1 }]);
+  const where = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
+  const report = await verifyArchive(where, { tenantId: null, vkeys: [], progress: noProgress });
+  expectDamage(report, ['content_mismatch', 'missing_body'], 3);
+  expect(report.firstDamage?.eventId).toBe(eventIdFromUuid(rows[0]?.id ?? ''));
+});
+
+const patient = { timeout: 120_000 };
+
+test('the commands run, list and verify an archive', patient, async () => {
+  const own = await service.tenant();
+  await service.app.checkpoints.tick();
+  const env = envOf(service);
+  const run = await runCli(['archive', 'run', '--tenant', own.id], { env });
+  expect(run.stderr).toBe('');
+  expect(run.stdout).toContain('1 segment(s) added');
+  const list = await runCli(['archive', 'list', '--tenant', own.id, '--json'], { env });
+  expect(JSON.parse(list.stdout).segments).toMatchObject([{ first: 0, last: 1, events: 2 }]);
+  const verified = await runCli(['archive', 'verify', '--tenant', own.id], { env });
+  expect(verified).toMatchObject({ status: 0 });
+  expect(verified.stdout).toContain('INTACT');
+});
+
+test(
+  'verify takes the folder of an archive, and says whose it needs to know',
+  patient,
+  async () => {
+    const offline = await runCli(['verify', whole]);
+    expect(offline.status).toBe(0);
+    expect(offline.stdout).toContain('The archive');
+    await service.tenant();
+    await archiveNow(service);
+    const all = await runCli(['verify', join(service.dataDir, 'objects')]);
+    expect(all.status).toBe(2);
+    expect(all.stderr).toContain(tenant.id);
+  },
+);
+
+test('restore asks first, fills an empty service, and no other', patient, async () => {
+  const fresh = await testService();
+  try {
+    const env = envOf(fresh);
+    expect((await runCli(['archive', 'restore', whole], { env })).status).toBe(2);
+    const done = await runCli(['archive', 'restore', whole, '--yes'], { env });
+    expect(done.stderr).toBe('');
+    expect(done.stdout).toContain(`tenant ${tenant.id}`);
+    const again = await runCli(['archive', 'restore', whole, '--yes'], { env });
+    expect(again).toMatchObject({ status: 1 });
+    expect(again.stderr).toContain('the service has tenants');
+  } finally {
+    await fresh.close();
+  }
+});

@@ -1,0 +1,254 @@
+import {
+  BodyPass,
+  type Checkpoint,
+  createBodyCover,
+  createFrontier,
+  EntryPass,
+  emptyLogState,
+  equalBytes,
+  FormatError,
+  leafHash,
+  parseBase64,
+  parseTimestamp,
+  provenCover,
+  ServiceRecords,
+} from '@indelible/protocol';
+import type { Archive, FoundSegment } from '@indelible/server';
+import { UsageError } from '../exit-codes.ts';
+import { type AllFindings, addDamage, createAllFindings } from '../verify/damage.ts';
+import { EntryFile } from '../verify/entry-file.ts';
+import { sha } from '../verify/hashing.ts';
+import { compareWithWindows } from '../verify/key-windows.ts';
+import type { Span } from '../verify/log-entries.ts';
+import type { Progress } from '../verify/log-source.ts';
+import { eventIdAt, type Outcome, type Report, reportOf } from '../verify/report.ts';
+import type { SignedCheckpoint } from '../verify/trusted-checkpoint.ts';
+import { continuedBy, earlierCheckpoints, lastCheckpoint } from './archive-checkpoints.ts';
+import { type NamedSegment, readManifests } from './segments.ts';
+
+export interface ArchiveOptions {
+  /** Whose, where the archive has several tenants. */
+  tenantId: string | null;
+  /** vkey lines known from elsewhere; empty: those that the archive states. */
+  vkeys: readonly string[];
+  progress: Progress;
+}
+
+/**
+ * Verifies a tenant's archive, in a folder or at an s3 URL, from its files alone: checksums, the sequence
+ * of segments, signatures, entries recomputed from the columns, root, bodies. Throws UsageError when there
+ * is no archive, or it is not said whose; whatever else is wrong is in the report.
+ */
+export async function verifyArchive(where: string, options: ArchiveOptions): Promise<Report> {
+  options.progress.stage('files', null);
+  const { openArchive } = await import('@indelible/server');
+  const archive = await openArchive(where).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${where} cannot be read as an archive: ${why}`);
+  });
+  try {
+    return await verifyTenantArchive(where, archive, options);
+  } finally {
+    await archive.close();
+  }
+}
+
+async function verifyTenantArchive(
+  subject: string,
+  archive: Archive,
+  options: ArchiveOptions,
+): Promise<Report> {
+  const startedAt = performance.now();
+  const findings = createAllFindings();
+  const [tenantId, found] = tenantOf(subject, archive, options.tenantId);
+  const about = { what: 'archive', subject, findings, startedAt } as const;
+  const segments = await readManifests(archive, tenantId, found, findings);
+  const manifests = segments.map(({ manifest }) => manifest);
+  const signed = await lastCheckpoint(manifests, options.vkeys, findings);
+  if (signed === null) return reportOf({ ...about, signed, checked: {} });
+  const file = new EntryFile();
+  try {
+    const earlier = await earlierCheckpoints(manifests, options.vkeys, signed.end, findings);
+    const { progress } = options;
+    const run = { archive, tenantId, segments, findings, signed, earlier, file, progress };
+    const outcome = await verifySegments(run);
+    const left = archive.leftovers.get(tenantId)?.length ?? 0;
+    const doesNotFollow = left === 0 ? [] : [leftoverSentence(left)];
+    return reportOf({ ...about, ...outcome, doesNotFollow, signed: atEnd(signed) });
+  } finally {
+    file.close();
+  }
+}
+
+function leftoverSentence(count: number): string {
+  return `Anything about ${count} file(s) of which no manifest speaks: an interrupted run left them.`;
+}
+
+/** What the entries were held against, with the note that proves it. */
+function atEnd({ end, ...signed }: SignedCheckpoint & { end: Checkpoint }): SignedCheckpoint {
+  return { ...signed, checkpoint: end };
+}
+
+function tenantOf(
+  where: string,
+  archive: Archive,
+  tenantId: string | null,
+): [string, readonly FoundSegment[]] {
+  const ids = [...archive.tenants.keys()];
+  const id = tenantId ?? ids[0];
+  const segments = id === undefined ? undefined : archive.tenants.get(id);
+  if (id === undefined || segments === undefined) {
+    throw new UsageError(`${where} holds no archive${tenantId === null ? '' : ' of that tenant'}`);
+  }
+  if (tenantId !== null || ids.length === 1) return [id, segments];
+  throw new UsageError(
+    `${where} holds ${ids.length} tenants; choose by --tenant: ${ids.join(', ')}`,
+  );
+}
+
+interface Run {
+  archive: Archive;
+  tenantId: string;
+  segments: readonly NamedSegment[];
+  findings: AllFindings;
+  signed: SignedCheckpoint & { end: Checkpoint };
+  earlier: readonly Checkpoint[];
+  file: EntryFile;
+  progress: Progress;
+}
+
+type Verified = Pick<
+  Outcome,
+  'checked' | 'latestCutoffMs' | 'plan' | 'differs' | 'eventIdAt' | 'follows'
+>;
+
+async function verifySegments(run: Run): Promise<Verified> {
+  const { segments, findings, signed, earlier, file, tenantId, progress } = run;
+  const { end: checkpoint } = signed;
+  const records = new ServiceRecords();
+  const judged = { cover: createBodyCover({}) };
+  const entries = new EntryPass({ sha, findings, checkpoint, earlier });
+  const bodies = new BodyPass({
+    ...{ sha, findings, checkpoint, tenantId },
+    // What cannot be read has been found already, and has no entry to be asked about.
+    entryAt: (sequence) => (sequence < file.size ? file.at(sequence) : noEntry),
+    cover: {
+      latestCutoffMs: null,
+      absenceOf: (sequence, timeMs) =>
+        sequence < file.size ? judged.cover.absenceOf(sequence, timeMs) : 'unjudged',
+    },
+    onIntact: ({ event }) => records.take(event),
+  });
+  progress.stage('events', checkpoint.size);
+  let files = 0;
+  for (const segment of segments) {
+    files += await checkFiles(run, segment);
+    if (!(await readRows(run, segment, entries, bodies))) break;
+  }
+  entries.finish();
+  const differs = isRootWrong(findings) ? firstWrong(segments, file) : null;
+  compareWithWindows(signed, file, findings);
+  const claims = { records, lastAbsentOwn: bodies.lastAbsentOwn(), ...statedBy(segments) };
+  const { cover, plan } = provenCover(claims, findings);
+  judged.cover = cover;
+  const counts = bodies.finish();
+  const { size } = signed.checkpoint;
+  const follows = size > checkpoint.size ? [continuedBy(checkpoint.size, size)] : [];
+  return {
+    checked: { files, entries: file.size, bodies: counts },
+    latestCutoffMs: cover.latestCutoffMs,
+    plan,
+    differs,
+    eventIdAt: (sequence) => eventIdAt(file, sequence),
+    follows,
+  };
+}
+
+/** What the manifests say was hidden; the log's own records must allow it. */
+function statedBy(segments: readonly NamedSegment[]) {
+  const times = segments.map(({ manifest }) => parseTimestamp(manifest.madeAt) ?? 0);
+  const cutoffs = segments.flatMap(({ manifest: { cutoff } }) =>
+    cutoff === null ? [] : [parseTimestamp(cutoff) ?? 0],
+  );
+  return {
+    nowMs: Math.min(Date.now(), Math.max(...times)),
+    statedCutoffMs: cutoffs.length === 0 ? null : Math.max(...cutoffs),
+    // A plan may have changed behind the last checkpoint: then the log does not say so yet.
+    statedPlan: null,
+    knownPlan: null,
+  };
+}
+
+const rootCodes = ['root_mismatch', 'earlier_root_mismatch'] as const;
+
+function isRootWrong(findings: AllFindings): boolean {
+  const counts = findings.countByCode();
+  return rootCodes.some((code) => counts[code] !== undefined);
+}
+
+/** The first segment whose entries do not give the root that its manifest names: where to look. */
+function firstWrong(segments: readonly NamedSegment[], file: EntryFile): Span | null {
+  const tree = createFrontier(emptyLogState, sha);
+  for (const { segment, manifest } of segments) {
+    const { first, last } = segment;
+    if (last >= file.size) return null;
+    for (let at = first; at <= last; at += 1) tree.append(leafHash(sha, file.at(at)));
+    const root = parseBase64(manifest.root);
+    if (root === null || !equalBytes(tree.root(), root)) return { from: first, to: last };
+  }
+  return null;
+}
+
+const noEntry = new Uint8Array(60);
+
+async function checkFiles(
+  { archive, findings }: Run,
+  { segment, manifest }: NamedSegment,
+): Promise<number> {
+  const { events, identity } = manifest.files;
+  for (const file of [events, identity]) {
+    const state = await archive.check(segment, file);
+    const place = { sequence: segment.first };
+    if (state === 'missing') {
+      addDamage(findings, 'missing_file', `The file ${file.name} is not there.`, place);
+    } else if (state === 'other') {
+      // Which of its rows it is, the entries may tell.
+      addDamage(
+        findings,
+        'file_mismatch',
+        `The file ${file.name} is not the one that was written.`,
+      );
+    }
+  }
+  return 2;
+}
+
+/** False when the segment could not be read to its end: nothing behind it has a place in the log. */
+async function readRows(
+  { archive, findings, file, progress }: Run,
+  { segment, manifest }: NamedSegment,
+  entries: EntryPass,
+  bodies: BodyPass,
+): Promise<boolean> {
+  const { archivedBodyLine, archivedEntryOf } = await import('@indelible/server');
+  try {
+    for await (const rows of archive.read(manifest)) {
+      for (const row of rows) {
+        if (row.sequence !== file.size) throw new FormatError(`${file.size} should follow`);
+        const entry = archivedEntryOf(sha, row);
+        entries.add(entry);
+        file.append(entry);
+        const line = archivedBodyLine(row);
+        if (line !== null) bodies.add(line);
+      }
+      progress.advance(rows.length);
+    }
+    if (file.size === segment.last + 1) return true;
+    throw new FormatError(`it ends before sequence ${file.size}`);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    const message = `The segment from sequence ${segment.first} on cannot be read: ${error.message}.`;
+    addDamage(findings, 'malformed_file', message, { sequence: file.size });
+    return false;
+  }
+}

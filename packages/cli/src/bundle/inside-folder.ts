@@ -1,0 +1,70 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { FormatError } from '@indelible/protocol';
+
+/**
+ * The files of a folder that somebody else has made: only regular files, through no link, so that
+ * nothing outside is read and nothing (a pipe, a device) is waited for without end.
+ */
+export class InsideFolder {
+  readonly #path: string;
+  /** Folders below it that are none by way of a link. */
+  readonly #folders = new Set<string>(['.']);
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Whether something of this name is there, of whatever kind. */
+  has(name: string): boolean {
+    return lstatSync(join(this.#path, name), { throwIfNoEntry: false }) !== undefined;
+  }
+
+  /**
+   * Opens a file below the folder for reading; null when there is none. FormatError for anything but
+   * a regular file of at most `bytesMax` bytes.
+   */
+  open(name: string, bytesMax = Number.POSITIVE_INFINITY): number | null {
+    const fd = this.#opened(name);
+    if (fd === null) return null;
+    const stats = fstatSync(fd);
+    if (stats.isFile() && stats.size <= bytesMax) return fd;
+    closeSync(fd);
+    throw new FormatError(stats.isFile() ? `${name} is too long` : `${name} is no regular file`);
+  }
+
+  /** The bytes of a file, or null where there is none. Throws as `open` does. */
+  read(name: string, bytesMax: number): Buffer | null {
+    const fd = this.open(name, bytesMax);
+    if (fd === null) return null;
+    try {
+      return readFileSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  #opened(name: string): number | null {
+    try {
+      this.#requireFolder(dirname(name));
+      const path = join(this.#path, name);
+      // A pipe would be waited for as soon as it is opened, and some devices act on it.
+      if (!lstatSync(path).isFile()) throw new FormatError(`${name} is no regular file`);
+      return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : null;
+      if (code === null) throw error;
+      if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return null;
+      throw new FormatError(`${name} cannot be read (${code})`);
+    }
+  }
+
+  #requireFolder(name: string): void {
+    if (this.#folders.has(name)) return;
+    this.#requireFolder(dirname(name));
+    if (!lstatSync(join(this.#path, name)).isDirectory()) {
+      throw new FormatError(`${name} is no folder`);
+    }
+    this.#folders.add(name);
+  }
+}

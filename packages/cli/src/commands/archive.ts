@@ -1,0 +1,187 @@
+import type { RestoredArchive, SegmentRow, TenantArchive } from '@indelible/server';
+import type { Command } from 'commander';
+import { verifyArchive } from '../archive/verify-archive.ts';
+import { type Environment, tenantIdArgument } from '../connection.ts';
+import { exitCodes, FindingError, UsageError } from '../exit-codes.ts';
+import { print } from '../output.ts';
+import { grouped, jsonLine, visible } from '../text.ts';
+import { showProgress } from '../verify/progress.ts';
+import { reportText } from '../verify/report-text.ts';
+import { vkeyArgument } from './verify.ts';
+
+const help = `
+Enterprise tenants' logs go to the object store as Parquet, month by month of receipt:
+the service does it every ARCHIVE_INTERVAL where it may act as the owner
+(DATABASE_OWNER_URL, or its embedded PostgreSQL); elsewhere cron runs "archive run".
+docs/archive.md says how DuckDB, Athena and ClickHouse read it.`;
+
+interface ArchiveOptions {
+  tenant?: string;
+  vkey?: string[];
+  json?: boolean;
+  yes?: boolean;
+}
+
+/** `indelible archive`: the Enterprise archive on the object store. */
+export function archiveCommand(program: Command, env: Environment): void {
+  const archive = program
+    .command('archive')
+    .description("the archive of Enterprise tenants' logs")
+    .addHelpText('after', help);
+  const add = (name: string, description: string) =>
+    archive
+      .command(name)
+      .description(description)
+      .option('--tenant <id>', 'this tenant alone', tenantIdArgument)
+      .option('--json', 'print JSON');
+  add('run', 'archive what is closed of the logs and not archived yet').action(
+    (options: ArchiveOptions) => run(env, options),
+  );
+  add('list', 'the segments in the archive').action(async (options: ArchiveOptions) => {
+    const { listArchive } = await server(env);
+    const segments = await listArchive(env, options.tenant ?? null).catch(asFinding);
+    await print(options.json ? jsonLine({ segments }) : segmentsText(segments));
+  });
+  archive
+    .command('forget')
+    .description('archive a log from its first entry again, after its archive was moved away')
+    .requiredOption('--tenant <id>', 'this tenant', tenantIdArgument)
+    .option('--json', 'print JSON')
+    .action(async ({ tenant = '', json = false }: ArchiveOptions) => {
+      const { forgetArchive } = await server(env);
+      await forgetArchive(env, tenant).catch(asFinding);
+      const text = 'the next run archives this log from its first entry on\n';
+      await print(json ? jsonLine({ forgotten: tenant }) : text);
+    });
+  add('verify', 'verify an archive from its files alone')
+    .argument('[archive]', 'a folder or an s3:// URL; else the archive of OBJECT_STORE_URL')
+    .option('--vkey <key>', 'trust this verifier key alone; may be repeated', vkeyArgument)
+    .action((where: string | undefined, options: ArchiveOptions) => verify(env, where, options));
+  add('restore', 'make the tenants of an archive anew in a service that has none')
+    .argument('[archive]', 'a folder or an s3:// URL; else the archive of OBJECT_STORE_URL')
+    .option('--vkey <key>', 'trust this verifier key alone; may be repeated', vkeyArgument)
+    .option('--yes', 'do it')
+    .action((where: string | undefined, options: ArchiveOptions) => restore(env, where, options));
+}
+
+/** The server's part, and a configuration that it takes; it is loaded for whoever needs it alone. */
+async function server(env: Environment) {
+  const module = await import('@indelible/server');
+  try {
+    module.readConfig(env);
+  } catch (error) {
+    throw new UsageError(messageOf(error));
+  }
+  return module;
+}
+
+async function run(env: Environment, { tenant = null, json }: RunOptions): Promise<void> {
+  const { archiveLog } = await server(env);
+  const archived = await archiveLog(env, tenant).catch(asFinding);
+  if (archived === null) throw new FindingError('another process is archiving at this moment');
+  await print(json ? jsonLine({ tenants: archived }) : archivedText(archived));
+  const isFine = archived.every(
+    ({ problem, segments }) => problem === null && segments.every((one) => one.contradicted === 0),
+  );
+  process.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
+}
+
+interface RunOptions {
+  tenant?: string | null;
+  json?: boolean;
+}
+
+async function verify(
+  env: Environment,
+  where: string | undefined,
+  { tenant = null, vkey = [], json = false }: RunOptions & { vkey?: string[] },
+): Promise<void> {
+  const place = where ?? (await ownArchive(env));
+  const progress = await showProgress(process.stderr);
+  const report = await verifyArchive(place, { tenantId: tenant, vkeys: vkey, progress }).finally(
+    () => progress.stop(),
+  );
+  await print(json ? jsonLine(report) : reportText(report));
+  process.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
+}
+
+async function restore(
+  env: Environment,
+  where: string | undefined,
+  { tenant, vkey = [], json = false, yes = false }: ArchiveOptions,
+): Promise<void> {
+  if (!yes) {
+    throw new UsageError(
+      'this fills an empty service with the tenants of an archive, under new log names; stop the ' +
+        'service and repeat it with --yes',
+    );
+  }
+  const { restoreArchive } = await server(env);
+  const place = where ?? (await ownArchive(env));
+  const options = { tenantId: tenant ?? null, vkeys: vkey };
+  const restored = await restoreArchive(env, place, options).catch(asFinding);
+  await print(json ? jsonLine(restored) : restoredText(restored));
+}
+
+/** Where the service's own archive is. */
+async function ownArchive(env: Environment): Promise<string> {
+  const { readConfig } = await server(env);
+  const url = new URL(readConfig(env).objectStoreUrl);
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/archive`;
+  return url.href;
+}
+
+function asFinding(error: unknown): never {
+  throw new FindingError(messageOf(error));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function archivedText(tenants: readonly TenantArchive[]): string {
+  if (tenants.length === 0) return 'no tenant has a plan with an archive\n';
+  return tenants.map(tenantText).join('');
+}
+
+function tenantText({ tenantId, segments, size, problem }: TenantArchive): string {
+  const added =
+    segments.length === 0 ? 'nothing new' : `${grouped(segments.length)} segment(s) added`;
+  const lines = [`tenant ${tenantId}: ${added}; ${grouped(size)} entries are archived\n`];
+  for (const { first, last, events, bytes, contradicted } of segments) {
+    const each = events === 0 ? '' : `, ${grouped(Math.round(bytes / events))} bytes an event`;
+    lines.push(
+      `  ${first} to ${last}: ${grouped(events)} events, ${grouped(bytes)} bytes${each}\n`,
+    );
+    if (contradicted > 0) {
+      lines.push(`  ${grouped(contradicted)} of them are not what was logged: verify the log\n`);
+    }
+  }
+  if (problem !== null) lines.push(`  stopped: ${visible(problem)}\n`);
+  return lines.join('');
+}
+
+function segmentsText(segments: readonly SegmentRow[]): string {
+  if (segments.length === 0) return 'nothing is archived\n';
+  return segments
+    .map(({ stem, events, bytes, archivedAtMs }) => {
+      const at = new Date(archivedAtMs).toISOString();
+      return `${stem}  ${grouped(events)} events  ${grouped(bytes)} bytes  ${at}\n`;
+    })
+    .join('');
+}
+
+function restoredText({ tenants, missing }: RestoredArchive): string {
+  const lines = tenants.map(
+    ({ tenantId, name, size, events, logId }) =>
+      `tenant ${tenantId} (${visible(name)}): ${grouped(events)} events of ${grouped(size)} entries; its ` +
+      `log goes on as ${logId.replaceAll('-', '')}\n`,
+  );
+  for (const { previousLogId, publishedSize } of missing) {
+    const id = previousLogId.replaceAll('-', '');
+    lines.push(
+      `log ${id}, of ${grouped(publishedSize)} published entries, is not in the archive\n`,
+    );
+  }
+  return lines.join('');
+}

@@ -1,0 +1,155 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { canonicalize, formatHex, segmentHash } from '@indelible/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectLogIntact } from '../../../server/src/testing/intact.ts';
+import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
+import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
+import { runCli } from '../testing/run-cli.ts';
+import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { sha } from '../verify/hashing.ts';
+import { reportText } from '../verify/report-text.ts';
+
+let verified: VerifiedService;
+beforeAll(async () => {
+  verified = await verifiedService();
+});
+afterAll(() => verified.close());
+
+const email = 'person@example.com';
+const actor = { id: '11111111-2222-4333-8444-555555555555', email, role: 'admin' };
+const by = ['--reason', 'ticket 4711', '--operator-email', 'olga@operators.example', '--yes'];
+
+function erase(...args: string[]) {
+  const { servingUrl, ownerUrl, dataDir } = verified.service;
+  const env = {
+    ...{ DATABASE_URL: servingUrl, DATABASE_OWNER_URL: ownerUrl, DATA_DIR: dataDir },
+    PLATFORM_API_KEY: platformKey,
+  };
+  return runCli(['erase', '--tenant', verified.tenant.id, ...args], { env });
+}
+
+async function record(changes: Record<string, unknown>): Promise<string> {
+  const { service, tenant } = verified;
+  const { body } = await service.call({
+    ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key },
+    body: eventOf({ actor, ...changes }),
+  });
+  await service.app.checkpoints.tick();
+  return body.id;
+}
+
+test('without --yes it is shown what would go and what would stay, and nothing goes', async () => {
+  const { service, tenant } = verified;
+  await record({});
+  await record({ reason: `asked by ${email}` });
+  const { status, stdout } = await erase('--actor', 'Person@example.com');
+  expect(status).toBe(0);
+  expect(stdout).toContain(`actor ${actor.id}: identity of 2 event(s)`);
+  expect(stdout).toContain('stay: 1 event(s) with an address in diff, reason or states');
+  expect(stdout).toContain('Nothing was erased');
+  const { body } = await service.call({ url: `/api/audit-logs?user=${email}`, key: tenant.key });
+  expect(body.data).toHaveLength(2);
+});
+
+test('a log and a bundle with erased segments verify', async () => {
+  const id = await record({ before: { pin: '1234' }, after: { pin: '5678' } });
+  expect(await erase('--actor', email, ...by)).toMatchObject({ status: 0 });
+  const secret = await erase('--event', id, '--segment', 'state', '--json', ...by);
+  expect(JSON.parse(secret.stdout)).toMatchObject({
+    ...{ done: true, erasures: [{ segment: 'state', events: 1 }] },
+  });
+  // Also before a checkpoint covers the record of the erasure.
+  expect(await verified.verify({}, 'early')).toMatchObject({ result: 'intact' });
+  await verified.service.app.checkpoints.tick();
+  const report = await verified.verify();
+  expect(report.findings.kept).toEqual([]);
+  expect(report.checked.bodies).toMatchObject({
+    withheld: { identity: 0, state: 0 },
+    erased: { identity: { events: 3, records: [expect.any(Number)] }, state: { events: 1 } },
+  });
+  expect(reportText(report)).toMatch(
+    /3 of them with their identity erased, as recorded at sequence \d+/,
+  );
+  expect(report).toMatchObject({ result: 'intact' });
+  const bundle = await bundleOf(verified);
+  expect(await verifiedBundle(bundle)).toMatchObject({ result: 'intact', findings: { count: 0 } });
+  await expectLogIntact(verified.service, verified.tenant.id);
+});
+
+test('a segment that is emptied without a record of the log is found', async () => {
+  const { service, tenant } = verified;
+  const id = '99999999-2222-4333-8444-555555555555';
+  await record({ actor: { ...actor, id } });
+  // Whoever can change the table knows the salt, and gives the right hash.
+  const { rows } = await service.owner.query(
+    'SELECT actor_email, actor_ip, actor_user_agent, resource_name, salts FROM audit_events WHERE actor_id = $1',
+    [id],
+  );
+  const { actor_email: email, actor_ip: ip, actor_user_agent: userAgent } = rows[0];
+  const text = canonicalize({
+    actor: { email, ip, userAgent },
+    resource: { name: rows[0].resource_name },
+  });
+  const hash = segmentHash(sha, 2, rows[0].salts.subarray(32, 48), text);
+  await service.owner.query(
+    `UPDATE audit_events SET actor_email = NULL, actor_email_key = '', actor_ip = NULL,
+       actor_user_agent = NULL, resource_name = NULL, erased = json_build_object('identity', $2::text)
+     WHERE tenant_id = $1 AND actor_id = $3`,
+    [tenant.id, formatHex(hash), id],
+  );
+  const report = await verified.verify({}, 'hidden');
+  expect(report.result).toBe('damaged');
+  expect(report.findings.byCode).toEqual({ undeclared_withholding: 1 });
+  const { rowCount } = await service.owner.query(
+    `UPDATE audit_events SET actor_email = $2, actor_email_key = $2, actor_ip = $3, actor_user_agent = $4,
+       resource_name = $5, erased = NULL WHERE actor_id = $1`,
+    [id, email, ip, userAgent, rows[0].resource_name],
+  );
+  expect(rowCount).toBe(1);
+});
+
+test('what cannot be done is said in a sentence', async () => {
+  const usage = [
+    ['--actor', email, '--bundle', 'x'],
+    ['--actor', email, '--yes', '--reason', 'x', '--operator-email', 'nobody'],
+    ['--bundle', '/nonexistent'],
+  ];
+  for (const args of usage) expect([args, (await erase(...args)).status]).toEqual([args, 2]);
+  const unknown = await erase('--actor', 'unknown@example.com');
+  expect(unknown.status).toBe(1);
+  expect(unknown.stderr).toContain('no event of the tenant has an identity');
+}, 60_000);
+
+test('a tenant leaves with its bundle, and is given a certificate', async () => {
+  const { service, tenant } = verified;
+  await service.app.checkpoints.tick();
+  const bundle = await bundleOf(verified);
+  expect(await erase('--bundle', bundle)).toMatchObject({
+    ...{ status: 0, stdout: expect.stringContaining('Nothing was erased') },
+  });
+  const checkpoints = setInterval(() => void service.app.checkpoints.tick(), 500);
+  const { status, stdout, stderr } = await erase('--bundle', bundle, ...by).finally(() =>
+    clearInterval(checkpoints),
+  );
+  expect([status, stderr.includes('indelible:')]).toEqual([0, false]);
+  expect(stdout).toContain('Certificate of offboarding');
+  const certificate = JSON.parse(readFileSync(`${bundle}-certificate.json`, 'utf8'));
+  expect(certificate).toMatchObject({ tenantId: tenant.id, reason: 'ticket 4711' });
+  expect(existsSync(`${bundle}-certificate.txt`)).toBe(true);
+  expect(await verifiedBundle(bundle)).toMatchObject({ result: 'intact' });
+  // What is left is explained by the record alone: an operator still can verify it.
+  const url = ['--url', verified.url, '--key', platformKey];
+  const args = [
+    'verify',
+    tenant.id,
+    ...url,
+    '--reason',
+    'after',
+    '--json',
+    '--state',
+    verified.folder,
+  ];
+  const after = await runCli(args);
+  const report = JSON.parse(after.stdout);
+  expect([report.result, report.findings.kept]).toEqual(['intact', []]);
+}, 120_000);

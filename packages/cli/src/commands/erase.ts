@@ -1,0 +1,239 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventIdFromUuid } from '@indelible/protocol';
+import type { Erased, ErasurePlan, ErasureTarget, Offboarded } from '@indelible/server';
+import { type Command, Option } from 'commander';
+import { fileDigest } from '../bundle/checksums.ts';
+import { bundleFiles, parseManifest } from '../bundle/manifest.ts';
+import { verifyBundle } from '../bundle/verify-bundle.ts';
+import { type Environment, tenantIdArgument } from '../connection.ts';
+import { FindingError, UsageError } from '../exit-codes.ts';
+import { print } from '../output.ts';
+import { aligned, grouped, jsonLine, visible } from '../text.ts';
+import { showProgress } from '../verify/progress.ts';
+
+const help = `
+Three things can be erased, and none of them can be undone:
+  --actor <uuid|e-mail>   who a person was: e-mail, address, user agent and the name of what they
+                          acted on, in every event they acted in
+  --event <id> --segment change|state
+                          a secret that got into one event: diff and reason, or both states
+  --bundle <folder>       everything of a tenant that leaves, once it was given this bundle
+
+The log still verifies: of what is erased the hash stays, and the log itself records who erased
+what, and why. Nothing is erased under legal hold, and never who an operator was. Without --yes
+the command only shows what it would do.
+
+Runs as the owner of the database: DATABASE_OWNER_URL, or the embedded PostgreSQL, also while a
+service is using it. A run that was cut off goes on when the command is repeated.`;
+
+interface Options {
+  tenant: string;
+  actor?: string;
+  event?: string;
+  segment?: 'change' | 'state';
+  bundle?: string;
+  reason?: string;
+  operatorEmail?: string;
+  yes?: boolean;
+  json?: boolean;
+}
+
+/** `indelible erase`: a person, a secret, or a tenant that leaves. */
+export function eraseCommand(program: Command, env: Environment): void {
+  program
+    .command('erase')
+    .description('erase a person, a leaked secret, or a tenant that leaves')
+    .requiredOption('--tenant <id>', 'whose log', tenantIdArgument)
+    .option('--actor <uuid|e-mail>', 'erase who this person was')
+    .option('--event <id>', 'erase something of this event')
+    .addOption(new Option('--segment <name>', 'what of the event').choices(['change', 'state']))
+    .option('--bundle <folder>', 'erase the tenant, which has been given this bundle')
+    .option('--reason <text>', 'why; the log keeps it')
+    .option('--operator-email <address>', 'who has it erased; the log keeps it')
+    .option('--yes', 'do it')
+    .option('--json', 'print JSON')
+    .addHelpText('after', help)
+    .action(async (options: Options) => {
+      const target = targetOf(options);
+      if (target === null) await leave(options, env);
+      else await erase(target, options, env);
+    });
+}
+
+/** Null for a tenant that leaves. */
+function targetOf({ tenant, actor, event, segment, bundle }: Options): ErasureTarget | null {
+  const given = [actor, event, bundle].filter((each) => each !== undefined);
+  if (given.length !== 1) throw new UsageError('name one of --actor, --event and --bundle');
+  if ((event === undefined) !== (segment === undefined)) {
+    throw new UsageError('--event and --segment go together');
+  }
+  if (actor !== undefined) return { tenantId: tenant, actor };
+  if (event === undefined || segment === undefined) return null;
+  return { tenantId: tenant, eventId: event, segment };
+}
+
+async function erase(target: ErasureTarget, options: Options, env: Environment): Promise<void> {
+  const { erasurePlan, eraseNow } = await server(env);
+  const { yes = false, json = false } = options;
+  if (yes) {
+    const erased = await eraseNow(env, target, requesterOf(options)).catch(asFinding);
+    return print(json ? jsonLine({ done: true, ...erased }) : erasedText(erased));
+  }
+  const plan = await erasurePlan(env, target).catch(asFinding);
+  const events = plan.events.map(eventIdFromUuid);
+  await print(json ? jsonLine({ done: false, ...plan, events }) : planText(plan));
+}
+
+function requesterOf({ reason, operatorEmail }: Options) {
+  if (!reason || !operatorEmail) {
+    throw new UsageError('--yes needs --reason and --operator-email: the log records why, and who');
+  }
+  if (!reason.isWellFormed() || reason.length > 1_000) {
+    throw new UsageError('the reason is not a text of at most 1,000 characters');
+  }
+  if (!/^[^\s@]+@[^\s@]+$/.test(operatorEmail) || operatorEmail.length > 320) {
+    throw new UsageError('--operator-email is not an e-mail address');
+  }
+  return { reason, operatorEmail };
+}
+
+function planText(plan: ErasurePlan): string {
+  const { tenantId, segment, actors, addresses, events, files, elsewhere, mentions } = plan;
+  const lines = actors.map(({ id, count, asOperator }) => {
+    const stays = asOperator > 0 ? `; ${grouped(asOperator)} as an operator stay` : '';
+    return `actor ${id}: identity of ${grouped(count)} event(s)${stays}`;
+  });
+  if (addresses.length > 0) lines.push(`addresses: ${addresses.map(visible).join(', ')}`);
+  if (events.length > 0)
+    lines.push(`${segment} of ${grouped(events.length)} event(s) by themselves`);
+  for (const [what, count] of Object.entries(elsewhere ?? {})) {
+    if (count > 0) lines.push(`${placeNames[what] ?? what}: ${grouped(count)}`);
+  }
+  if (files > 0) lines.push(`files of exports that expire at once: ${grouped(files)}`);
+  if (plan.unfinished > 0) lines.push(`erasures that were cut off and go on: ${plan.unfinished}`);
+  if (mentions !== null) lines.push(...mentionLines(mentions));
+  if (plan.isNotified) lines.push('stays: the tenant is still told by mail at this address');
+  if (plan.legalHold) lines.push('not now: the tenant is under legal hold');
+  const list = lines.map((line) => `  ${line}\n`).join('');
+  return `tenant ${tenantId}, would be erased:\n${list}Nothing was erased. --yes does it, for good.\n`;
+}
+
+const placeNames: Record<string, string> = {
+  searches: 'saved searches that name the person',
+  restores: 'restores that name the person',
+  exports: 'exports that name the person',
+  sessions: 'sessions',
+  viewerLinks: 'links to the panel',
+};
+
+function mentionLines({ asResource, inText, newestInText }: NonNullable<ErasurePlan['mentions']>) {
+  const lines: string[] = [];
+  if (asResource > 0) {
+    lines.push(
+      `stay: ${grouped(asResource)} event(s) of others about the person, as their resource`,
+    );
+  }
+  if (inText > 0) {
+    lines.push(
+      `stay: ${grouped(inText)} event(s) with an address in diff, reason or states; --event erases ` +
+        `each: ${newestInText.map(eventIdFromUuid).join(', ')}${inText > newestInText.length ? ', …' : ''}`,
+    );
+  }
+  return lines;
+}
+
+function erasedText({ tenantId, erasures, files }: Erased): string {
+  const lines = erasures.map(
+    ({ id, segment, events }) => `erasure ${id}: ${segment} of ${grouped(events)} event(s)\n`,
+  );
+  const gone = files > 0 ? `${grouped(files)} file(s) of exports are gone\n` : '';
+  return `tenant ${tenantId}\n${lines.join('')}${gone}`;
+}
+
+async function leave(options: Options, env: Environment): Promise<void> {
+  const { tenant: tenantId, bundle: folder = '', yes = false, json = false } = options;
+  const { offboardTenant, offboardingOf, certificateText } = await server(env);
+  // What has begun goes on with the bundle it began with.
+  const begun = await offboardingOf(env, tenantId).catch(asFinding);
+  const bundle = begun?.bundle ?? (await verifiedBundle(folder, tenantId));
+  if (!yes) {
+    const shown = { done: false, tenantId, begun: begun !== null, bundle };
+    return print(json ? jsonLine(shown) : leavingText(tenantId, bundle, begun !== null));
+  }
+  const requester = requesterOf(options);
+  const left = await offboardTenant(env, { tenantId, bundle, ...requester }).catch(asFinding);
+  const { certificate } = requireCertificate(left);
+  const path = `${folder.replace(/\/+$/, '')}-certificate`;
+  const text = certificateText(certificate);
+  writeFileSync(`${path}.json`, `${JSON.stringify(certificate, null, 2)}\n`);
+  writeFileSync(`${path}.txt`, text);
+  await print(json ? jsonLine({ done: true, ...certificate }) : `${visibleLines(text)}\n`);
+}
+
+function requireCertificate({ certificate, ...left }: Offboarded) {
+  if (certificate !== null) return { ...left, certificate };
+  throw new FindingError(
+    'the tenant has left, but no checkpoint covers that yet: repeat the command for the certificate ' +
+      'when a service has run for ten seconds',
+  );
+}
+
+const visibleLines = (text: string) => text.split('\n').map(visible).join('\n');
+
+function leavingText(
+  tenantId: string,
+  bundle: { size: number; events: number },
+  begun: boolean,
+): string {
+  const rows = aligned([
+    ['events', 'every one, and what the archive has of them'],
+    ['and', 'API keys, sessions, links, saved searches, restores, exports'],
+    ['stays', 'the log itself: hashes, times and ids; what the service records from then on'],
+    [
+      'bundle',
+      `${grouped(bundle.events)} event(s), the first ${grouped(bundle.size)} entries: whole`,
+    ],
+  ]);
+  const title = begun ? 'has begun to leave; would go on being erased' : 'would be erased';
+  return `tenant ${tenantId}, ${title}:\n${rows}Nothing was erased. --yes does it, for good.\n`;
+}
+
+/** What is told of a bundle that is whole, and the tenant's. */
+async function verifiedBundle(folder: string, tenantId: string) {
+  if (!existsSync(join(folder, bundleFiles.manifest))) {
+    throw new UsageError(
+      `${folder} holds no bundle: make it first: indelible export --tenant ${tenantId} --bundle ${folder}`,
+    );
+  }
+  const progress = await showProgress(process.stderr);
+  const report = await verifyBundle(folder, { vkeys: [], plan: null, progress }).finally(() =>
+    progress.stop(),
+  );
+  if (report.result !== 'intact')
+    throw new FindingError(`the bundle is not whole. ${report.summary}`);
+  const manifest = parseManifest(readFileSync(join(folder, bundleFiles.manifest), 'utf8'));
+  const { origin, size, counts, withheld } = manifest;
+  if (manifest.tenantId.toLowerCase() !== tenantId) {
+    throw new UsageError('the bundle is of another tenant');
+  }
+  if (withheld.length > 0) {
+    throw new UsageError(`the bundle lacks ${withheld.join(', ')}: make one with everything`);
+  }
+  const sha256 = fileDigest(join(folder, bundleFiles.sums));
+  return { origin, size, events: counts.events, sha256 };
+}
+
+async function server(env: Environment) {
+  const server = await import('@indelible/server');
+  try {
+    server.readConfig(env);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+  return server;
+}
+
+function asFinding(error: unknown): never {
+  throw new FindingError(error instanceof Error ? error.message : String(error));
+}

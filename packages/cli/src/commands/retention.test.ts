@@ -1,0 +1,95 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { day, recordAt, records, stored } from '../../../server/src/testing/retention-setup.ts';
+import { RunningService } from '../../../server/src/testing/running-service.ts';
+import { platformKey, testService } from '../../../server/src/testing/service.ts';
+import { runCli } from '../testing/run-cli.ts';
+
+const service = await testService();
+afterAll(() => service.close());
+
+const env = {
+  DATABASE_URL: service.servingUrl,
+  DATABASE_OWNER_URL: service.ownerUrl,
+  DATA_DIR: service.dataDir,
+  PLATFORM_API_KEY: platformKey,
+};
+const retention = (...args: string[]) => runCli(['retention', ...args], { env });
+
+test('the plan shows what goes before it goes, and the run removes exactly that', async () => {
+  const now = Date.now();
+  service.clock.now = now - 45 * day;
+  const tenant = await service.tenant('Starter');
+  const ids = [
+    await recordAt(service, tenant, service.clock.now),
+    await recordAt(service, tenant, service.clock.now - 20 * day),
+  ];
+  service.clock.now = now;
+  const recent = await recordAt(service, tenant, now);
+  // Nothing that a run has not seen a day before goes.
+  const early = await retention('plan');
+  expect([early.status, early.stdout]).toEqual([0, expect.stringContaining('waits a day')]);
+  await service.owner.query("UPDATE retention_clock SET seen_at = now() - interval '1 day'");
+
+  const shown = await retention('run', '--dry-run', '--json');
+  expect(shown.status).toBe(0);
+  const planned = JSON.parse(shown.stdout).tenants;
+  expect(planned).toMatchObject([{ tenantId: tenant.id, plan: 'Starter', count: 4 }]);
+  const text = await retention('plan');
+  expect(text.stdout).toContain(`tenant ${tenant.id} `);
+  expect(text.stdout).toContain('4 event(s) from before');
+  expect(await stored(service, ids)).toEqual(ids);
+
+  const done = await retention('run', '--json');
+  expect(done.status).toBe(0);
+  const { tenants, dropped } = JSON.parse(done.stdout);
+  expect(tenants).toMatchObject([{ tenantId: tenant.id, plan: 'Starter', count: 4 }]);
+  expect(dropped.length).toBeGreaterThanOrEqual(2);
+  expect(await stored(service, [...ids, recent])).toEqual([recent]);
+  const [record] = await records(service, tenant);
+  expect(record).toMatchObject({ cutoff: tenants[0].cutoff, count: 4 });
+}, 90_000);
+
+test('while another process is at it, a run does nothing and says so', async () => {
+  await service.owner.query("SELECT pg_advisory_lock(hashtext('indelible.retention'))");
+  const busy = await retention('run', '--json');
+  await service.owner.query("SELECT pg_advisory_unlock(hashtext('indelible.retention'))");
+  expect([busy.status, JSON.parse(busy.stdout)]).toEqual([0, { busy: true }]);
+});
+
+test('a wrong environment is wrong usage, and a database that is away a finding', async () => {
+  const wrong = await runCli(['retention', 'run'], { env: { ...env, PORT: 'x' } });
+  expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('PORT')]);
+  const url = 'postgres://nobody@127.0.0.1:1/x';
+  const away = { ...env, DATABASE_URL: url, DATABASE_OWNER_URL: url };
+  const { status, stderr } = await runCli(['retention', 'plan'], { env: away });
+  expect([status, stderr]).toEqual([1, expect.stringContaining('retention cannot run')]);
+  const serving = { ...env, DATABASE_OWNER_URL: service.servingUrl };
+  const refused = await runCli(['retention', 'run'], { env: serving });
+  expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('permission')]);
+});
+
+test('the embedded database is maintained beside the service that uses it, and without one', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'indelible-retention-'));
+  chmodSync(place, 0o711); // as root PostgreSQL runs under another account
+  const embedded = {
+    DATA_DIR: join(place, 'data'),
+    PLATFORM_API_KEY: platformKey,
+    LOG_LEVEL: 'fatal',
+  };
+  const running = new RunningService(embedded);
+  try {
+    await running.started();
+    const beside = await runCli(['retention', 'run', '--json'], { env: embedded });
+    expect([beside.status, beside.stderr]).toEqual([0, '']);
+    expect(JSON.parse(beside.stdout)).toMatchObject({ busy: false, tenants: [] });
+    expect((await running.call({ path: '/readyz', key: null })).status).toBe(200);
+  } finally {
+    await running.end('SIGTERM');
+  }
+  const alone = await runCli(['retention', 'plan', '--json'], { env: embedded });
+  expect([alone.status, JSON.parse(alone.stdout).tenants]).toEqual([0, []]);
+  rmSync(place, { recursive: true, maxRetries: 10 });
+}, 60_000);

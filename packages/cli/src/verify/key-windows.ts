@@ -1,0 +1,46 @@
+import { clockSlackMs, type Findings, formatTimestamp, parseTimestamp } from '@indelible/protocol';
+import { addDamage } from './damage.ts';
+import type { EntryFile } from './entry-file.ts';
+import type { SignedCheckpoint } from './trusted-checkpoint.ts';
+
+/** Until when a verifier key was in use, as those say who state it; null for the one in use. */
+export interface KeyWindow {
+  vkey: string;
+  notAfterMs: number | null;
+}
+
+/** The windows in a list of keys as the service states them; what has none is left out. */
+export function keyWindowsOf(keys: readonly unknown[]): KeyWindow[] {
+  return keys.flatMap((key) => {
+    const { vkey, notAfter } = (key ?? {}) as { vkey?: unknown; notAfter?: unknown };
+    const notAfterMs = typeof notAfter === 'string' ? parseTimestamp(notAfter) : null;
+    const isKnown = typeof vkey === 'string' && (notAfter === null || notAfterMs !== null);
+    return isKnown ? [{ vkey, notAfterMs }] : [];
+  });
+}
+
+/**
+ * A checkpoint does not say when it was signed, but it was after the last entry that it covers: a key
+ * that was no longer in use then may be in somebody else's hands.
+ */
+export function compareWithWindows(
+  { keys, signedBy }: SignedCheckpoint,
+  file: EntryFile,
+  findings: Findings,
+): void {
+  if (file.size === 0) return;
+  const entry = file.at(file.size - 1);
+  const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
+  const lastMs = (view.getUint32(4) * 2 ** 32 + view.getUint32(8)) / 1_000;
+  // A key that was taken up again has a window for each time.
+  const windows = (keys.windows ?? []).filter(({ vkey }) => signedBy.includes(vkey));
+  const isOpen = windows.some(
+    ({ notAfterMs }) => notAfterMs === null || lastMs <= notAfterMs + clockSlackMs,
+  );
+  if (isOpen || windows.length === 0) return;
+  const endMs = Math.max(...windows.map(({ notAfterMs }) => notAfterMs ?? 0));
+  const message =
+    `The checkpoint covers entries up to ${formatTimestamp(Math.floor(lastMs))}, but the key that ` +
+    `signed it was in use until ${formatTimestamp(endMs)}.`;
+  addDamage(findings, 'retired_key', message);
+}
