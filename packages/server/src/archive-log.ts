@@ -1,33 +1,36 @@
-import { hash } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createCatalogue, type Sha256 } from '@indelible/protocol';
+import { parseVerifierKey } from '@indelible/protocol';
+import type { Logger } from 'pino';
 import {
   type ArchiveDeps,
   archiveTenants,
   segmentLimits,
   type TenantArchive,
 } from './archive/archive.job.ts';
-import { withArchiveLock } from './archive/lock.store.ts';
-import { beginDueRun, listSegments, type SegmentRow } from './archive/store.ts';
+import { tenantFolder } from './archive/layout.ts';
+import { openArchive } from './archive/open-archive.ts';
+import { beginRestored, type RestoredTenant, restoreTenants } from './archive/restore.job.ts';
+import { beginDueRun, forgetSegments, listSegments, type SegmentRow } from './archive/store.ts';
+import { takeTurn } from './archive/turn.store.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
-import { asOwner, connectionProblem, type WriterTx } from './db.ts';
+import { connectionProblem, type OwnerSession, withOwnerSession } from './db.ts';
+import { runningServerUrl } from './embedded-postgres/running-server.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
-import { recordOwnWith } from './events/own-events.store.ts';
-import { createPartitionKeeper } from './events/partitions.ts';
-import { makePartitions, readServiceId } from './events/store.ts';
-import { createUuidSource } from './events/uuid-source.ts';
+import { type ReopenedLog, reopenLogs } from './log/reopen.job.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
-import { type ObjectStore, openObjectStore } from './objects.ts';
-import type { OwnEvent, RecordOwn } from './own-event.ts';
-import { createRandom } from './random.ts';
+import { openObjectStore } from './objects.ts';
+import { reopeningSigner } from './reopen-log.ts';
+import { recordOwnIn } from './run-retention.ts';
+import { sha } from './sha256.ts';
 
 export type { ArchivedSegment, TenantArchive } from './archive/archive.job.ts';
+export type { RestoredTenant } from './archive/restore.job.ts';
 export type { SegmentRow } from './archive/store.ts';
 
 /**
  * `indelible archive run`: archives what is closed of the logs, of one tenant or of all whose plan has
- * it, see `archiveTenants`. As the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which no
+ * it, see `archiveTenants`. As the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a
  * service may be using. Null when another process is archiving. Throws an Error whose message is one
  * sentence for the operator.
  */
@@ -35,17 +38,139 @@ export function archiveLog(
   env: Environment,
   tenantId: string | null,
 ): Promise<TenantArchive[] | null> {
-  return withOwner(env, (config, ownerUrl) => runArchive(config, ownerUrl, tenantId));
+  const config = readConfig(env);
+  return withOwner(config, (ownerUrl) => runArchive(config, ownerUrl, tenantId));
 }
 
 /** `indelible archive list`: the segments that are bookmarked, by tenant and sequence. */
 export function listArchive(env: Environment, tenantId: string | null): Promise<SegmentRow[]> {
-  return withOwner(env, (_, ownerUrl) => asOwner(ownerUrl, (tx) => listSegments(tx, tenantId)));
+  return withOwner(readConfig(env), (ownerUrl) =>
+    withOwnerSession(ownerUrl, (owner) => owner.transaction((tx) => listSegments(tx, tenantId))),
+  );
+}
+
+/**
+ * `indelible archive forget`: the next run archives the tenant's log from its first entry, for when its
+ * archive was moved away. Throws an Error while anything of it is in the object store.
+ */
+export function forgetArchive(env: Environment, tenantId: string): Promise<void> {
+  const config = readConfig(env);
+  return withOwner(config, async (ownerUrl) => {
+    const left = await openObjectStore(config.objectStoreUrl).list(tenantFolder(tenantId));
+    if (left.length > 0) {
+      throw new Error(
+        `${tenantFolder(tenantId)} holds ${left.length} objects; move them away first`,
+      );
+    }
+    await withOwnerSession(ownerUrl, (owner) =>
+      owner.transaction((tx) => forgetSegments(tx, tenantId)),
+    );
+  });
+}
+
+/** What came of a restore. */
+export interface RestoredArchive {
+  tenants: RestoredTenant[];
+  /** Logs that were published and are not in the archive, by their former id. */
+  missing: ReopenedLog[];
+}
+
+/**
+ * `indelible archive restore`: makes the tenants of an archive, in a folder or at an s3 URL, anew in this
+ * service, which must have none. All of it happens or nothing does. Throws an Error whose message is one
+ * sentence for the operator.
+ */
+export function restoreArchive(
+  env: Environment,
+  where: string,
+  { tenantId = null, vkeys = [] }: { tenantId?: string | null; vkeys?: readonly string[] },
+): Promise<RestoredArchive> {
+  const config = readConfig(env);
+  return withOwner(config, async (ownerUrl) => {
+    const archive = await openArchive(where);
+    const objects = openObjectStore(config.objectStoreUrl);
+    const now = Date.now;
+    try {
+      return await withOwnerSession(ownerUrl, async (owner) => {
+        const recordOwn = await recordOwnIn(owner, config.sensitiveTypes, now);
+        const deps = { sha, now, recordOwn, vkeys, objects };
+        return owner.transaction(async (tx) => {
+          const restored = await restoreTenants(tx, deps, archive, tenantId);
+          const tenants: RestoredTenant[] = [];
+          const beforeSigning = async (reopened: readonly ReopenedLog[]) => {
+            for (const each of restored) {
+              const { tenantId, name, size, events } = each;
+              const known = reopened.find((log) => log.tenantId === tenantId)?.logId;
+              const logId = known ?? (await beginRestored(tx, deps, each));
+              tenants.push({ tenantId, name, size, events, logId });
+            }
+          };
+          const publicKeys = vkeys.map((vkey) => parseVerifierKey(sha, vkey).publicKey);
+          const openSigner = reopeningSigner(config);
+          // What the object store knows of these logs counts more than what the archive does.
+          const reopened = await reopenLogs(tx, { ...deps, publicKeys, openSigner, beforeSigning });
+          return { tenants, missing: reopened.filter((log) => log.tenantId === null) };
+        });
+      });
+    } finally {
+      await archive.close();
+    }
+  });
+}
+
+const lookEveryMs = 60_000;
+
+/**
+ * Archives every ARCHIVE_INTERVAL for as long as a service lives; whoever restarts it does not put that
+ * off. The function returned ends that: it waits for the segment a run is at, and the next run goes on
+ * from there.
+ */
+export function scheduleArchive(
+  ownerUrl: string,
+  config: Config,
+  logger: Logger,
+): () => Promise<void> {
+  const { archiveIntervalMs } = config;
+  if (archiveIntervalMs === null) return async () => {};
+  const ending = new AbortController();
+  const stopping = ending.signal;
+  let running: Promise<void> = Promise.resolve();
+  const tick = async () => {
+    if (stopping.aborted) return;
+    const outcomes = await archiveWhenDue(config, ownerUrl, archiveIntervalMs, { stopping });
+    if (outcomes !== null) tell(logger, outcomes);
+  };
+  const timer = setInterval(() => {
+    running = running.then(tick).catch((err: unknown) => {
+      if (!stopping.aborted) logger.error({ err }, 'the archive has to wait for its next run');
+    });
+  }, lookEveryMs);
+  return () => {
+    ending.abort(new Error('the service is stopping'));
+    clearInterval(timer);
+    return running;
+  };
+}
+
+/** Counts and sentences about objects: a tenant's id is no personal data, its name never stands there. */
+function tell(logger: Logger, outcomes: readonly TenantArchive[]): void {
+  const segments = outcomes.flatMap((outcome) => outcome.segments);
+  const events = segments.reduce((sum, each) => sum + each.events, 0);
+  logger.info(
+    { tenants: outcomes.length, segments: segments.length, events },
+    'the archive has run',
+  );
+  for (const { tenantId, problem } of outcomes) {
+    if (problem !== null)
+      logger.error({ tenantId, problem }, 'the archive of a tenant does not go on');
+  }
+  const contradicted = segments.reduce((sum, each) => sum + each.contradicted, 0);
+  if (contradicted > 0) logger.error({ contradicted }, 'archived events are not what was logged');
 }
 
 /**
  * A run of the service itself, when the interval since the last one is over; null when it is not, or
- * another process has it. `changes` is for tests.
+ * another process has it.
  */
 export async function archiveWhenDue(
   config: Config,
@@ -53,8 +178,10 @@ export async function archiveWhenDue(
   intervalMs: number,
   changes: Partial<ArchiveDeps> = {},
 ): Promise<TenantArchive[] | null> {
-  const now = changes.now ?? Date.now;
-  const isDue = await asOwner(ownerUrl, (tx) => beginDueRun(tx, now(), intervalMs));
+  const nowMs = (changes.now ?? Date.now)();
+  const isDue = await withOwnerSession(ownerUrl, (owner) =>
+    owner.transaction((tx) => beginDueRun(tx, nowMs, intervalMs)),
+  );
   return isDue ? runArchive(config, ownerUrl, null, changes) : null;
 }
 
@@ -65,26 +192,25 @@ export function runArchive(
   tenantId: string | null,
   changes: Partial<ArchiveDeps> = {},
 ): Promise<TenantArchive[] | null> {
-  return withArchiveLock(ownerUrl, async () => {
-    const objects = openObjectStore(config.objectStoreUrl);
-    const deps = await archiveDeps(config, ownerUrl, objects);
+  return withOwnerSession(ownerUrl, async (owner) => {
+    await requireMigrated(owner);
+    if (!(await takeTurn(owner))) return null;
+    const { now = Date.now } = changes;
+    const deps: ArchiveDeps = {
+      owner: (work) => owner.transaction(work),
+      sha,
+      now,
+      objects: openObjectStore(config.objectStoreUrl),
+      recordOwn: await recordOwnIn(owner, config.sensitiveTypes, now),
+      tmpDir: await archiveTmpDir(config.dataDir),
+      limits: segmentLimits,
+    };
     return archiveTenants({ ...deps, ...changes }, tenantId);
   });
 }
 
-async function archiveDeps(
-  config: Config,
-  ownerUrl: string,
-  objects: ObjectStore,
-): Promise<ArchiveDeps> {
-  const tmpDir = await emptyTmpDir(config.dataDir);
-  const recordOwn = await asOwner(ownerUrl, (tx) => ownerRecords(tx, config));
-  const owner: ArchiveDeps['owner'] = (work) => asOwner(ownerUrl, work);
-  return { owner, sha, now: Date.now, objects, recordOwn, tmpDir, limits: segmentLimits };
-}
-
-/** What killed runs left is removed: only one runs at a time. */
-async function emptyTmpDir(dataDir: string): Promise<string> {
+/** The folder for files that are being written; what killed runs left is removed: only one runs at a time. */
+export async function archiveTmpDir(dataDir: string): Promise<string> {
   const folder = join(dataDir, 'tmp');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const left = (await readdir(folder)).filter((name) => name.startsWith('archive-'));
@@ -92,52 +218,25 @@ async function emptyTmpDir(dataDir: string): Promise<string> {
   return folder;
 }
 
-export const sha: Sha256 = (data) => hash('sha256', data, 'buffer');
-
-/** Records as the service would, within transactions of the owner. */
-async function ownerRecords(tx: WriterTx, { sensitiveTypes }: Config): Promise<RecordOwn> {
-  const random = createRandom();
-  const deps = {
-    sha,
-    random,
-    newUuid: createUuidSource(random),
-    catalogue: createCatalogue({ sensitiveTypes }),
-    now: Date.now,
-    serviceId: await readServiceId(tx),
-  };
-  return (own: WriterTx, tenantId: string, event: OwnEvent) => {
-    const partitions = createPartitionKeeper((wanted) => makePartitions(own, [wanted]));
-    return recordOwnWith({ ...deps, partitions })(own, tenantId, event);
-  };
-}
-
-/** Runs `work` with the URL of a migrated database's owner. */
-async function withOwner<T>(
-  env: Environment,
-  work: (config: Config, ownerUrl: string) => Promise<T>,
-): Promise<T> {
-  const config = readConfig(env);
+/** Runs `work` with the owner's URL of a migrated database. */
+async function withOwner<T>(config: Config, work: (ownerUrl: string) => Promise<T>): Promise<T> {
   const { databaseUrl, databaseOwnerUrl, dataDir } = config;
-  if (databaseUrl !== null) return migrated(config, databaseOwnerUrl ?? databaseUrl, work);
+  const url = databaseUrl === null ? runningServerUrl(dataDir) : (databaseOwnerUrl ?? databaseUrl);
+  if (url !== null) return work(url).catch(explained);
   const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });
   try {
     await migrate(embedded.ownerUrl, embedded.servingUrl, Date.now());
-    return await migrated(config, embedded.ownerUrl, work);
+    return await work(embedded.ownerUrl).catch(explained);
   } finally {
     await embedded.stop();
   }
 }
 
-async function migrated<T>(
-  config: Config,
-  ownerUrl: string,
-  work: (config: Config, ownerUrl: string) => Promise<T>,
-): Promise<T> {
-  try {
-    const pending = await asOwner(ownerUrl, (tx) => pendingMigrations(tx));
-    if (pending.length > 0) throw new Error(`it lacks ${pending.join(', ')}; migrate it first`);
-    return await work(config, ownerUrl);
-  } catch (cause) {
-    throw new Error(`the archive cannot be used: ${connectionProblem(cause)}`, { cause });
-  }
+function explained(cause: unknown): never {
+  throw new Error(`the archive cannot be used: ${connectionProblem(cause)}`, { cause });
+}
+
+async function requireMigrated(owner: OwnerSession): Promise<void> {
+  const pending = await pendingMigrations(owner);
+  if (pending.length > 0) throw new Error(`it lacks ${pending.join(', ')}; migrate it first`);
 }

@@ -22,6 +22,8 @@ export interface ArchiveDeps {
   /** An existing folder for the files that are being written. */
   tmpDir: string;
   limits: SegmentLimits;
+  /** When it is aborted, the run ends with the segment it is at. */
+  stopping?: AbortSignal;
 }
 
 /** Where a segment ends at the latest; a month of receipt ends it earlier. */
@@ -67,6 +69,7 @@ export async function archiveTenants(
 ): Promise<TenantArchive[]> {
   const outcomes: TenantArchive[] = [];
   for (const tenant of await deps.owner((tx) => archivedTenants(tx, tenantId))) {
+    if (deps.stopping?.aborted) break;
     const outcome: TenantArchive = { tenantId: tenant.id, segments: [], size: 0, problem: null };
     outcomes.push(outcome);
     await archiveTenant(deps, tenant, outcome).catch((error: unknown) => {
@@ -86,15 +89,15 @@ async function archiveTenant(
   outcome.size = last === null ? 0 : last.last + 1;
   if (checkpoint === null) return;
   if (last !== null) await requireContinuation(deps, tenant.id, last);
-  const take = (segment: ArchivedSegment) => {
-    outcome.segments.push(segment);
-    outcome.size = segment.last + 1;
-  };
   while (outcome.size < checkpoint.size) {
     const next = outcome.size;
+    if (deps.stopping?.aborted) return;
     const adopted = await adoptSegment(deps, tenant.id, next, checkpoint.size);
     if (adopted === null && (await isOnlyRecords(deps, tenant.id, next, checkpoint.size))) return;
-    take(adopted ?? (await makeSegment(deps, tenant, next, checkpoint)));
+    const segment = adopted ?? (await makeSegment(deps, tenant, next, checkpoint));
+    if (segment === null) return;
+    outcome.segments.push(segment);
+    outcome.size = segment.last + 1;
     await nextTurn(0); // whoever records in this process goes first
   }
 }

@@ -1,30 +1,247 @@
-import { readFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { archiveNow, duckDb } from '../testing/archived.ts';
-import { eventOf, testService } from '../testing/service.ts';
+import { demoHistory } from '../../../cli/src/demo/history.ts';
+import { demoTenants } from '../../../cli/src/demo/load-demo.ts';
+import { archiveWhenDue } from '../archive-log.ts';
+import { withOwnerSession } from '../db.ts';
+import { type ObjectStore, openObjectStore } from '../objects.ts';
+import { removalEvent } from '../retention/removal-event.ts';
+import { recordOwnIn } from '../run-retention.ts';
+import { archiveNow, archiveOf, configOf, duckDb } from '../testing/archived.ts';
+import { recordAll } from '../testing/event-pool.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { eventOf, platformKey, testService } from '../testing/service.ts';
+import { parseManifest } from './manifest.ts';
+import { takeTurn } from './turn.store.ts';
 
 const service = await testService();
 afterAll(() => service.close());
 
+const folder = join(service.dataDir, 'objects');
+
 const recordMany = async (key: string, count: number, changes: Record<string, unknown> = {}) => {
-  const events = Array.from({ length: count }, () => eventOf(changes));
-  const url = '/api/audit-logs/batch';
-  const { status, body } = await service.call({ method: 'POST', url, key, body: { events } });
-  expect(status).toBe(200);
-  return body.results as { id: string; sequence: number }[];
+  await recordAll(
+    service,
+    key,
+    Array.from({ length: count }, () => eventOf(changes)),
+  );
 };
+
+const manifestsOf = (tenantId: string) =>
+  readdirSync(join(folder, 'archive', `tenant=${tenantId}`), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .map((name) =>
+      parseManifest(readFileSync(join(folder, 'archive', `tenant=${tenantId}`, name))),
+    );
 
 test('a run puts every event of an Enterprise tenant into Parquet that DuckDB reads', async () => {
   const { id, key } = await service.tenant();
-  await recordMany(key, 20);
-  const [outcome] = (await archiveNow(service)).filter(({ tenantId }) => tenantId === id);
-  expect(outcome?.problem).toBe(null);
-  expect(outcome?.segments).toHaveLength(1);
-  const folder = join(service.dataDir, 'objects/archive');
+  await recordMany(key, 20, { before: { n: 1 }, after: { n: 2 }, diff: undefined });
+  const { problem, segments } = await archiveOf(service, id);
+  expect(problem).toBe(null);
+  expect(segments.map(({ first, last, events }) => [first, last, events])).toEqual([[0, 21, 22]]);
   const rows = await duckDb(
-    `SELECT count(*) AS n, min(sequence) AS first, max(sequence) AS last FROM '${folder}/tenant=${id}/*/*/*[0-9].parquet'`,
+    `SELECT e.*, i.* EXCLUDE (sequence) FROM '${folder}/archive/tenant=${id}/*/*/*[0-9].parquet' e
+     JOIN '${folder}/archive/tenant=${id}/*/*/*-identity.parquet' i USING (sequence) ORDER BY sequence`,
   );
-  expect(rows).toEqual([{ n: '22', first: '0', last: '21' }]);
-  console.log(readFileSync(join(service.dataDir, 'objects', outcome?.segments[0]?.stem.replace(/\/(?=\d+-)/, '/_') + '.json'), 'utf8'));
+  expect(rows).toHaveLength(22);
+  expect(rows.map(({ sequence }) => Number(sequence))).toEqual(
+    Array.from({ length: 22 }, (_, n) => n),
+  );
+  const single = await service.call({ url: `/api/audit-logs/${rows[21]?.id}`, key });
+  expect(rows[21]).toMatchObject({
+    id: single.body.id,
+    timestamp: single.body.timestamp
+      .replace('T', ' ')
+      .replace('Z', '')
+      .replace(/\.?0+$/, ''),
+    actor_id: single.body.actor.id,
+    actor_email: single.body.actor.email,
+    actor_user_agent: single.body.actor.userAgent,
+    action: single.body.action,
+    resource_type: single.body.resource.type,
+    resource_name: single.body.resource.name,
+    diff: JSON.stringify(single.body.diff),
+    before: JSON.stringify(single.body.before),
+    after: JSON.stringify(single.body.after),
+    cross_tenant: false,
+    commitment: null,
+  });
+  await expectLogIntact(service, id);
+});
+
+test('only Enterprise tenants are archived, held ones too, and one that leaves keeps what there is', async () => {
+  const [starter, pro, held] = [
+    await service.tenant('Starter'),
+    await service.tenant('Pro'),
+    await service.tenant(),
+  ];
+  const put = (id: string, body: object) =>
+    service.call({
+      method: 'PUT',
+      url: `/api/tenants/${id}`,
+      body,
+      headers: { 'x-access-reason': 'agreed' },
+    });
+  await put(held.id, { legalHold: true });
+  const archived = (await archiveNow(service)).map(({ tenantId }) => tenantId);
+  expect(archived).toContain(held.id);
+  expect(archived).not.toContain(starter.id);
+  expect(archived).not.toContain(pro.id);
+  expect(manifestsOf(held.id)[0]?.cutoff).toBe(null);
+  await put(held.id, { plan: 'Pro' });
+  expect((await archiveNow(service)).map(({ tenantId }) => tenantId)).not.toContain(held.id);
+  expect(manifestsOf(held.id)).toHaveLength(1);
+});
+
+test('a run is recorded in the log, and what is recorded of it alone makes no further segment', async () => {
+  const { id, key } = await service.tenant();
+  const first = await archiveOf(service, id);
+  expect(first.segments).toHaveLength(1);
+  const { body } = await service.call({ url: '/api/audit-logs?resource=archive', key });
+  expect(body.data[0]).toMatchObject({
+    action: 'export',
+    category: 'data_access',
+    resource: { type: 'archive', id },
+    recordedBy: { kind: 'service' },
+  });
+  const single = await service.call({ url: `/api/audit-logs/${body.data[0].id}`, key });
+  const [segment] = first.segments;
+  const manifest = readFileSync(
+    join(folder, `${segment?.stem.replace(/\/(?=[^/]*$)/, '/_')}.json`),
+  );
+  expect(single.body.after).toEqual({
+    firstSequence: 0,
+    lastSequence: segment?.last,
+    events: segment?.events,
+    bytes: segment?.bytes,
+    manifestSha256: hash('sha256', manifest, 'hex'),
+  });
+  for (let run = 0; run < 2; run += 1) {
+    expect(await archiveOf(service, id)).toMatchObject({ segments: [], problem: null });
+  }
+  await recordMany(key, 1);
+  const next = await archiveOf(service, id);
+  expect(next.segments).toMatchObject([{ first: (segment?.last ?? 0) + 1, events: 2 }]);
+  await expectLogIntact(service, id);
+});
+
+test('segments end at their limit and with the month of receipt, without a gap', async () => {
+  const { now } = service.clock;
+  service.clock.now = Date.UTC(2027, 0, 31, 23, 0);
+  const { id, key } = await service.tenant();
+  await recordMany(key, 28);
+  service.clock.now = Date.UTC(2027, 1, 1, 1, 0);
+  await recordMany(key, 3);
+  const { segments, problem } = await archiveOf(service, id, {
+    limits: { entries: 20, characters: 1e6 },
+  });
+  expect(problem).toBe(null);
+  const month = (text: string) => `archive/tenant=${id}/year=2027/month=${text}`;
+  expect(segments.map(({ stem }) => stem)).toEqual([
+    `${month('01')}/000000000000-000000000019`,
+    `${month('01')}/000000000020-000000000029`,
+    `${month('02')}/000000000030-000000000032`,
+  ]);
+  const manifests = manifestsOf(id);
+  expect(manifests.map(({ consistency }) => consistency.length > 0)).toEqual([true, true, false]);
+  service.clock.now = now;
+});
+
+test('a segment ends when its texts are as long as memory allows, and still holds one event at least', async () => {
+  const { id, key } = await service.tenant();
+  await recordMany(key, 4, { diff: { note: { from: null, to: 'x'.repeat(1_000) } } });
+  const { segments } = await archiveOf(service, id, { limits: { entries: 100, characters: 900 } });
+  expect(segments.map(({ first, last }) => [first, last])).toEqual([
+    [0, 2],
+    [3, 3],
+    [4, 4],
+    [5, 5],
+  ]);
+});
+
+test('what the plan no longer shows is not archived, though it is not removed yet', async () => {
+  const { now } = service.clock;
+  const { id, key } = await service.tenant();
+  const timestamp = new Date(Date.UTC(new Date(now).getUTCFullYear() - 7, 11, 31)).toISOString();
+  await recordMany(key, 2, { timestamp });
+  service.clock.now = Date.UTC(new Date(now).getUTCFullYear() + 1, 0, 2);
+  const { segments } = await archiveOf(service, id);
+  expect(segments).toMatchObject([{ first: 0, last: 3, events: 2 }]);
+  expect(manifestsOf(id)[0]?.counts).toMatchObject({ entries: 4, events: 2, absent: 2 });
+  service.clock.now = now;
+});
+
+test('events whose removal no checkpoint covers yet wait for the next run', async () => {
+  const { id, key } = await service.tenant();
+  await recordMany(key, 3);
+  await service.app.checkpoints.tick();
+  const remove = (objects: ObjectStore): ObjectStore => ({
+    ...objects,
+    // Between the look at the checkpoint and the first page, as a run of retention would.
+    async list(prefix) {
+      await service.owner.query('DELETE FROM audit_events WHERE tenant_id = $1 AND sequence = 2', [
+        id,
+      ]);
+      await recordRemoval(id);
+      return objects.list(prefix);
+    },
+  });
+  const store = openObjectStore(configOf(service).objectStoreUrl);
+  expect(await archiveOf(service, id, { objects: remove(store) })).toMatchObject({
+    segments: [],
+    problem: null,
+  });
+  const { segments } = await archiveOf(service, id);
+  expect(segments).toMatchObject([{ first: 0, last: 5, events: 5 }]);
+});
+
+/** What retention records, by the code that records it. */
+async function recordRemoval(tenantId: string): Promise<void> {
+  const { now } = service.clock;
+  await withOwnerSession(service.ownerUrl, async (owner) => {
+    const recordOwn = await recordOwnIn(owner, [], () => now);
+    const removed = { tenantId, plan: 'Enterprise', cutoffMs: now, size: 3, count: 1 } as const;
+    await owner.transaction((tx) => recordOwn(tx, tenantId, removalEvent(removed)));
+  });
+}
+
+test('the demonstration takes at most 120 bytes an event, both files counted', async () => {
+  const [{ cast, seed }] = demoTenants;
+  const url = `/api/tenants/${cast.tenantId}`;
+  await service.call({ method: 'PUT', url, body: { name: 'Demo', plan: 'Enterprise' } });
+  const history = demoHistory(cast, seed, service.clock.now);
+  await recordAll(service, platformKey, history);
+  const { segments } = await archiveOf(service, cast.tenantId);
+  const [segment] = segments;
+  expect(segment?.events).toBeGreaterThan(5_000);
+  const perEvent = (segment?.bytes ?? 0) / (segment?.events ?? 1);
+  expect(perEvent).toBeGreaterThan(64);
+  expect(perEvent).toBeLessThan(120);
+});
+
+test('while one process archives, another one does not', async () => {
+  const { key } = await service.tenant();
+  await recordMany(key, 1);
+  await withOwnerSession(service.ownerUrl, async (owner) => {
+    expect(await takeTurn(owner)).toBe(true);
+    await expect(archiveNow(service)).rejects.toThrow('another process is archiving');
+  });
+  expect((await archiveNow(service)).every(({ problem }) => problem === null)).toBe(true);
+});
+
+test('the service archives when its interval is over, and a restart does not put that off', async () => {
+  const { key } = await service.tenant();
+  const config = configOf(service);
+  const hour = 3_600_000;
+  const due = (atMs: number) => archiveWhenDue(config, service.ownerUrl, hour, { now: () => atMs });
+  const { now } = service.clock;
+  await due(now);
+  await recordMany(key, 1);
+  expect(await due(now + hour - 1)).toBe(null);
+  expect(await due(now + hour)).not.toBe(null);
+  expect(await due(now + hour + 1)).toBe(null);
 });

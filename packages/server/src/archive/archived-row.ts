@@ -1,13 +1,11 @@
 import {
   type CommittedEvent,
-  commitmentOfHashes,
+  commitmentOfSegments,
   decodeEntry,
   encodeEntry,
   equalBytes,
   type LogEntry,
   type Sha256,
-  segmentHash,
-  segmentNames,
   segmentTexts,
 } from '@indelible/protocol';
 
@@ -66,12 +64,5 @@ export function decodedEntryOf(sha: Sha256, row: ArchivedRow): LogEntry {
 }
 
 function bodyCommitment(sha: Sha256, { event, salts, hashes }: ArchivedBody): Uint8Array {
-  const texts = segmentTexts(event);
-  const segments: Uint8Array[] = [];
-  for (let index = 0; index < segmentNames.length; index += 1) {
-    const [salt, text] = [salts[index], texts[index]];
-    const hash = salt && text !== undefined ? segmentHash(sha, index, salt, text) : hashes[index];
-    if (hash) segments.push(hash);
-  }
-  return commitmentOfHashes(sha, segments);
+  return commitmentOfSegments(sha, segmentTexts(event), salts, hashes);
 }

@@ -11,26 +11,28 @@ const settings = {
   autoload_known_extensions: 'false',
 };
 
+export interface DuckDb {
+  db: DuckDBConnection;
+  library: Library;
+  close(): void;
+}
+
 /**
- * Runs `work` on a DuckDB of its own, which spills into `folder` what memory does not hold. The library
- * takes 70 MiB to load, so only who archives does.
+ * A DuckDB of its own, which spills into `folder` what memory does not hold. The library takes 70 MiB to
+ * load, so only who archives does.
  */
-export async function withDuckDb<T>(
-  folder: string,
-  work: (db: DuckDBConnection, library: Library) => Promise<T>,
-): Promise<T> {
+export async function openDuckDb(folder: string): Promise<DuckDb> {
   const library = await import('@duckdb/node-api');
   const instance = await library.DuckDBInstance.create(':memory:', {
     ...settings,
     temp_directory: folder,
   });
-  const connection = await instance.connect();
-  try {
-    return await work(connection, library);
-  } finally {
-    connection.closeSync();
+  const db = await instance.connect();
+  const close = () => {
+    db.closeSync();
     instance.closeSync();
-  }
+  };
+  return { db, library, close };
 }
 
 /** A text within a statement: file names take no parameters in COPY. */

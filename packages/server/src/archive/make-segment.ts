@@ -18,7 +18,7 @@ import { type ArchivedRow, rowOf } from './archived-row.ts';
 import { monthFolder, monthOf, parseArchiveName, segmentNames } from './layout.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
 import { putOnce, sha256Hex } from './objects-once.ts';
-import { type ArchivedTenant, insertSegment, readLogPage } from './store.ts';
+import { type ArchivedTenant, hasNewerRemoval, insertSegment, readLogPage } from './store.ts';
 import { writeSegment } from './write-segment.ts';
 
 // Rows of a page may be 600 KiB each, and all of them are in memory.
@@ -35,17 +35,23 @@ interface Draft {
   oldestMs: number;
 }
 
-/** Archives the segment that begins at `first`; returns it when it is bookmarked. */
+/**
+ * Archives the segment that begins at `first`; returns it when it is bookmarked. Null when it has to wait:
+ * events are gone whose removal is recorded where the checkpoint does not reach yet.
+ */
 export async function makeSegment(
   deps: ArchiveDeps,
   tenant: ArchivedTenant,
   first: number,
   checkpoint: PublishedCheckpoint,
-): Promise<ArchivedSegment> {
+): Promise<ArchivedSegment | null> {
   const folder = await mkdtemp(join(deps.tmpDir, 'archive-'));
   try {
     const draft: Draft = { ...emptyDraft, first, last: first - 1 };
     const paths = await writeSegment(folder, pagesOf(deps, tenant.id, draft, checkpoint.size));
+    const isWhole = draft.events === draft.last - first + 1;
+    const { size } = checkpoint;
+    if (!isWhole && (await deps.owner((tx) => hasNewerRemoval(tx, tenant.id, size)))) return null;
     const events = await readFile(paths.events);
     const identity = await readFile(paths.identity);
     return await store(deps, tenant, { draft, checkpoint, events, identity });

@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { codeOf } from '../embedded-postgres/error-code.ts';
 import { openObjectStore } from '../objects.ts';
@@ -8,7 +8,7 @@ import type { ArchivedRow } from './archived-row.ts';
 import { archiveFolder, namesOfStem, parseArchiveName } from './layout.ts';
 import type { ArchivedFile, ArchiveManifest } from './manifest.ts';
 import { sha256Hex } from './objects-once.ts';
-import { readSegment } from './read-segment.ts';
+import { readSegment } from './read-segment.store.ts';
 
 /** A segment as its names promise it. */
 export interface FoundSegment {
@@ -27,14 +27,10 @@ export interface Archive {
   /** How one of the segment's files stands to what the manifest says of it. */
   check(segment: FoundSegment, file: ArchivedFile): Promise<'intact' | 'missing' | 'other'>;
   /**
-   * Hands over a segment's rows in order, after both files were checked. FormatError for files that are
-   * not those of a segment.
+   * The rows, in order and in pages, of the two files that were checked last. FormatError for files that
+   * are not those of a segment.
    */
-  read(
-    segment: FoundSegment,
-    manifest: ArchiveManifest,
-    onPage: (rows: ArchivedRow[]) => void | Promise<void>,
-  ): Promise<void>;
+  read(manifest: ArchiveManifest): AsyncIterable<ArchivedRow[]>;
   /** Removes what was copied here. */
   close(): Promise<void>;
 }
@@ -67,7 +63,7 @@ export async function openArchive(where: string): Promise<Archive> {
     // A copy, so that what was hashed is what is read.
     check: (segment, file) =>
       fetched(segment, file, file.name.includes('-identity') ? paths.identity : paths.events),
-    read: (_, { tenantId }, onPage) => readSegment(folder, paths, tenantId, onPage),
+    read: ({ tenantId }) => readSegment(folder, paths, tenantId),
     close: () => rm(folder, { recursive: true, force: true }),
   };
 }
@@ -79,10 +75,12 @@ function pathOf(where: string): string {
 async function folderSource(root: string): Promise<Source> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
+  // Names begin with the tenant, also where its own folder is what was named.
+  const base = basename(resolve(root)).startsWith('tenant=') ? dirname(resolve(root)) : root;
   return {
-    names: files.map(({ parentPath, name }) => relative(root, join(parentPath, name))),
+    names: files.map(({ parentPath, name }) => relative(base, join(parentPath, name))),
     get: (name) =>
-      readFile(join(root, name)).catch((error: unknown) => {
+      readFile(join(base, name)).catch((error: unknown) => {
         if (codeOf(error) === 'ENOENT') return null;
         throw error;
       }),
@@ -108,7 +106,8 @@ function foundIn(names: readonly string[]): Pick<Archive, 'tenants' | 'leftovers
     if (isManifest) listOf(tenants, tenantId).push({ stem, first, last });
     else if (!stems.has(stem)) listOf(leftovers, tenantId).push(name);
   }
-  for (const segments of tenants.values()) segments.sort((a, b) => a.first - b.first || a.last - b.last);
+  for (const segments of tenants.values())
+    segments.sort((a, b) => a.first - b.first || a.last - b.last);
   return { tenants, leftovers };
 }
 

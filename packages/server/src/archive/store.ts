@@ -1,6 +1,6 @@
-import { type CommittedEvent, saltBytes, segmentNames, uuidFromBytes } from '@indelible/protocol';
+import { uuidFromBytes } from '@indelible/protocol';
 import type { TenantTx, WriterTx } from '../db.ts';
-import { storedColumns, visibility } from '../events/store.ts';
+import { openersOf, type StoredEvent, storedColumns, visibility } from '../events/store.ts';
 import { readEntries } from '../log/store.ts';
 import { uuidArray } from '../pg-arrays.ts';
 import type { ArchivedBody } from './archived-row.ts';
@@ -17,14 +17,15 @@ export interface ArchivedTenant {
   legalHold: boolean;
 }
 
-/** Tenants of the plan that has an archive, or the one of them that is named. */
+/** Tenants of the plan that has an archive, or the one of them that is named; none that has left. */
 export async function archivedTenants(
   tx: WriterTx,
   tenantId: string | null,
 ): Promise<ArchivedTenant[]> {
   const { rows } = await tx.query<ArchivedTenant>(
     `SELECT id, name, plan, locale, time_zone AS "timeZone", legal_hold AS "legalHold" FROM tenants
-     WHERE plan = 'Enterprise' AND ($1::uuid IS NULL OR id = $1) ORDER BY id`,
+     WHERE plan = 'Enterprise' AND ($1::uuid IS NULL OR id = $1)
+       AND NOT EXISTS (SELECT FROM log_heads WHERE tenant_id = id AND closed_at IS NOT NULL) ORDER BY id`,
     [tenantId],
   );
   return rows;
@@ -75,6 +76,11 @@ export async function insertSegment(
   ]);
 }
 
+/** The next run begins with the first entry again. */
+export async function forgetSegments(tx: WriterTx, tenantId: string): Promise<void> {
+  await tx.query('DELETE FROM archive_segments WHERE tenant_id = $1', [tenantId]);
+}
+
 /** True when the last run began at least so long ago; then this one counts as begun. */
 export async function beginDueRun(
   tx: WriterTx,
@@ -86,6 +92,20 @@ export async function beginDueRun(
     [new Date(nowMs), new Date(nowMs - intervalMs)],
   );
   return rowCount === 1;
+}
+
+/** Whether retention has recorded a removal that the log's first `size` entries do not show. */
+export async function hasNewerRemoval(
+  tx: WriterTx,
+  tenantId: string,
+  size: number,
+): Promise<boolean> {
+  const { rows } = await tx.query<{ newer: boolean }>(
+    `SELECT EXISTS (SELECT FROM audit_events WHERE tenant_id = $1 AND action = 'delete'
+       AND resource_type = 'retention' AND recorded_by_kind = 'service' AND sequence >= $2) AS newer`,
+    [tenantId, size],
+  );
+  return rows[0]?.newer === true;
 }
 
 /** A part of a log: each entry from `start` on, with its event where there is one to be shown. */
@@ -110,7 +130,7 @@ export async function readLogPage(
   if (visible === null) throw new Error('the tenant has no log');
   const entries = await readEntries(tenantTx, range.start, range.end);
   const uuids = entries.map((entry) => uuidFromBytes(entry, 12));
-  const { rows } = await tx.query<CommittedEvent & { salts: Buffer }>({
+  const { rows } = await tx.query<StoredEvent>({
     name: 'archive-events',
     // Every class: while a plan changes, events move from one to another.
     text: `SELECT ${storedColumns}, before, after
@@ -123,12 +143,6 @@ export async function readLogPage(
   return { start: range.start, entries, bodies, oldest: visible.oldest };
 }
 
-function bodyOf({ salts, ...event }: CommittedEvent & { salts: Buffer }): ArchivedBody {
-  const of = (index: number) => {
-    const salt = salts.subarray(index * saltBytes, (index + 1) * saltBytes);
-    return salt.length === saltBytes ? salt : null;
-  };
-  return { event, salts: segmentNames.map((_, index) => of(index)), hashes: noHashes };
+function bodyOf({ salts, erased = null, ...event }: StoredEvent): ArchivedBody {
+  return { event, ...openersOf({ salts, erased }) };
 }
-
-const noHashes = [null, null, null, null];

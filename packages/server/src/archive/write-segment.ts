@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DuckDBAppender, DuckDBConnection, DuckDBTimestampValue } from '@duckdb/node-api';
 import type { ArchivedRow } from './archived-row.ts';
 import { type Column, eventColumns, identityColumns } from './columns.ts';
-import { quoted, withDuckDb } from './duckdb.ts';
+import { openDuckDb, quoted } from './duckdb.ts';
 
 /** Paths of a segment's two files. */
 export interface SegmentPaths {
@@ -18,8 +18,9 @@ export async function writeSegment(
   folder: string,
   pages: AsyncIterable<readonly ArchivedRow[]>,
 ): Promise<SegmentPaths> {
-  return withDuckDb(folder, async (db, { DuckDBTimestampValue }) => {
-    const time = (us: number) => new DuckDBTimestampValue(BigInt(us));
+  const { db, library, close } = await openDuckDb(folder);
+  const time = (us: number) => new library.DuckDBTimestampValue(BigInt(us));
+  try {
     await create(db, 'events', eventColumns);
     await create(db, 'identity', identityColumns);
     const events = await db.createAppender('events');
@@ -36,7 +37,9 @@ export async function writeSegment(
       events: await copy(db, 'events', folder),
       identity: await copy(db, 'identity', folder),
     };
-  });
+  } finally {
+    close();
+  }
 }
 
 function create(db: DuckDBConnection, table: string, columns: readonly Column[]) {

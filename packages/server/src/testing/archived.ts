@@ -1,28 +1,35 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { ArchiveDeps, TenantArchive } from '../archive/archive.job.ts';
 import { runArchive } from '../archive-log.ts';
-import { readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import type { TestService } from './service.ts';
 import { platformKey } from './service.ts';
+
+/** The environment of a test's service, for commands that read it. */
+export function envOf({ servingUrl, ownerUrl, dataDir }: TestService): Record<string, string> {
+  return {
+    PLATFORM_API_KEY: platformKey,
+    DATABASE_URL: servingUrl,
+    DATABASE_OWNER_URL: ownerUrl,
+    DATA_DIR: dataDir,
+  };
+}
+
+export function configOf(service: TestService, objectStoreUrl?: string): Config {
+  const store = objectStoreUrl === undefined ? {} : { OBJECT_STORE_URL: objectStoreUrl };
+  return readConfig({ ...envOf(service), ...store });
+}
 
 /** Publishes what is recorded, and archives it as the service's own job does. */
 export async function archiveNow(
   service: TestService,
   changes: Partial<ArchiveDeps> = {},
-  objectStoreUrl?: string,
+  { tenantId = null, objectStoreUrl }: { tenantId?: string | null; objectStoreUrl?: string } = {},
 ): Promise<TenantArchive[]> {
   await service.app.checkpoints.tick();
-  const config = readConfig({
-    PLATFORM_API_KEY: platformKey,
-    DATABASE_URL: service.servingUrl,
-    DATA_DIR: service.dataDir,
-    ...(objectStoreUrl === undefined ? {} : { OBJECT_STORE_URL: objectStoreUrl }),
-  });
-  await mkdir(join(service.dataDir, 'tmp'), { recursive: true });
+  const config = configOf(service, objectStoreUrl);
   const now = () => service.clock.now;
-  const outcomes = await runArchive(config, service.ownerUrl, null, { now, ...changes });
+  const outcomes = await runArchive(config, service.ownerUrl, tenantId, { now, ...changes });
   if (outcomes === null) throw new Error('another process is archiving');
   return outcomes;
 }
@@ -38,4 +45,17 @@ export async function duckDb(sql: string): Promise<Record<string, unknown>[]> {
     connection.closeSync();
     instance.closeSync();
   }
+}
+
+/** The same, of one tenant's outcome. */
+export async function archiveOf(
+  service: TestService,
+  tenantId: string,
+  changes: Partial<ArchiveDeps> = {},
+  objectStoreUrl?: string,
+): Promise<TenantArchive> {
+  const at = { tenantId, ...(objectStoreUrl === undefined ? {} : { objectStoreUrl }) };
+  const [outcome] = await archiveNow(service, changes, at);
+  if (outcome === undefined) throw new Error('the tenant is not archived');
+  return outcome;
 }

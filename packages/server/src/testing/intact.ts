@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import {
   type CommittedEvent,
-  commitmentOf,
+  commitmentOfHashes,
   decodeEntry,
   entryBytes,
+  eventIdFromUuid,
   saltBytes,
+  segmentHash,
+  segmentNames,
   segmentTexts,
+  uuidTimeMs,
 } from '@indelible/protocol';
 import { expect } from 'vitest';
 import type { TestService } from './service.ts';
@@ -59,6 +63,8 @@ interface EventRow extends CommittedEvent {
   retentionClass: number;
   actorEmailKey: string;
   salts: Buffer;
+  /** Hashes of erased segments by name. */
+  erased: Record<string, string> | null;
 }
 
 /**
@@ -73,6 +79,38 @@ export async function expectLogIntact(
   await inSnapshot(service.owner, async (owner) => {
     const head = await readHead(owner, tenantId);
     expectEvents(head, await treeEntries(owner, tenantId, head), await readEvents(owner, tenantId));
+  });
+}
+
+/**
+ * The same for a log of which retention has removed events: what is there is what was logged, and what
+ * is not there is covered by a record in the log itself. Returns the sequences that have no event.
+ */
+export async function expectRetainedIntact(
+  service: Pick<TestService, 'owner'>,
+  tenantId: string,
+): Promise<number[]> {
+  const absent: number[] = [];
+  await inSnapshot(service.owner, async (owner) => {
+    const head = await readHead(owner, tenantId);
+    const entries = await treeEntries(owner, tenantId, head);
+    const events = await readEvents(owner, tenantId);
+    expectCommitted(head, entries, events);
+    const there = new Set(events.map(({ sequence }) => sequence));
+    absent.push(...[...entries.keys()].filter((sequence) => !there.has(sequence)));
+    const uncovered = absent.filter((at) => !isCovered(at, entries[at], events));
+    expect(uncovered, 'sequences without an event or a record').toEqual([]);
+  });
+  return absent;
+}
+
+function isCovered(at: number, entry: Buffer | undefined, events: readonly EventRow[]): boolean {
+  const { eventUuid } = decodeEntry(entry ?? Buffer.of());
+  return events.some((event) => {
+    if (event.recordedByKind !== 'service' || event.resourceType !== 'retention') return false;
+    const { cutoff, size } = JSON.parse(event.after ?? '{}');
+    expect(size, 'a record reaches no further than itself').toBeLessThanOrEqual(event.sequence);
+    return at < size && uuidTimeMs(eventUuid) < Date.parse(cutoff);
   });
 }
 
@@ -196,7 +234,7 @@ async function readEvents(owner: Owner, tenantId: string): Promise<EventRow[]> {
        action, resource_type AS "resourceType", resource_id AS "resourceId",
        resource_name AS "resourceName", diff::text, cross_tenant AS "crossTenant", reason, category,
        recorded_by_kind AS "recordedByKind", recorded_by_id AS "recordedById",
-       before::text, after::text, salts
+       before::text, after::text, salts, erased
      FROM audit_events WHERE tenant_id = $1 ORDER BY sequence`,
     [tenantId],
   );
@@ -208,20 +246,65 @@ function expectEvents(head: Head, entries: readonly Buffer[], events: readonly E
     events.map(({ sequence }) => sequence),
     'sequences of the events',
   ).toEqual([...entries.keys()]);
+  expectCommitted(head, entries, events);
+}
+
+function expectCommitted(
+  head: Head,
+  entries: readonly Buffer[],
+  events: readonly EventRow[],
+): void {
   let lastUs = 0;
-  for (const [position, event] of events.entries()) {
+  for (const event of events) {
+    const position = event.sequence;
     const { receivedAtUs, eventUuid, commitment } = decodeEntry(entries[position] ?? Buffer.of());
     const texts = segmentTexts(event);
     expect(eventUuid, `event at ${position}`).toBe(event.uuid);
     expect(receivedAtUs, `receive time at ${position}`).toBe(event.receivedAtUs);
     expect(receivedAtUs, `receive time at ${position}`).toBeGreaterThanOrEqual(lastUs);
-    expect(event.salts.length, `salts at ${position}`).toBe(saltBytes * texts.length);
+    expectErased(event, events);
+    const segments = event.erased?.state === undefined ? texts.length : segmentNames.length;
+    expect(event.salts.length, `salts at ${position}`).toBe(saltBytes * segments);
     expect(Buffer.from(commitment), `commitment at ${position}`).toEqual(
-      commitmentOf(sha, texts, event.salts),
+      committedTo(event, texts, segments),
     );
     expect(head.classes, `retention class at ${position}`).toContain(event.retentionClass);
     expect(event.actorEmailKey).toBe((event.actorEmail ?? '').toLowerCase());
     lastUs = receivedAtUs;
   }
-  expect(head.lastReceivedUs, 'last receive time of the head').toBe(lastUs);
+  const last = entries.at(-1);
+  const newestUs = last ? decodeEntry(last).receivedAtUs : 0;
+  expect(head.lastReceivedUs, 'last receive time of the head').toBe(newestUs);
+}
+
+function committedTo(event: EventRow, texts: readonly string[], segments: number): Uint8Array {
+  const hashes = segmentNames.slice(0, segments).map((name, index) => {
+    const salt = event.salts.subarray(index * saltBytes, (index + 1) * saltBytes);
+    const erased = event.erased?.[name];
+    if (erased === undefined) return segmentHash(sha, index, salt, texts[index] ?? '');
+    expect(salt, `salt of the erased ${name}`).toEqual(Buffer.alloc(saltBytes));
+    return Buffer.from(erased, 'hex');
+  });
+  return commitmentOfHashes(sha, hashes);
+}
+
+/** What is erased of an event is empty, and the log says so in a record that comes later. */
+function expectErased(event: EventRow, events: readonly EventRow[]): void {
+  for (const name of Object.keys(event.erased ?? {})) {
+    const left = {
+      change: [event.diff === '{}' ? null : event.diff, event.reason],
+      identity: [event.actorEmail, event.actorIp, event.actorUserAgent, event.resourceName],
+      state: [event.before, event.after],
+    }[name];
+    expect(new Set(left), `the erased ${name} at ${event.sequence}`).toEqual(new Set([null]));
+    const isRecorded = events.some((record) => {
+      if (record.recordedByKind !== 'service' || record.action !== 'erase') return false;
+      const { segment, actors, events: ids, size } = JSON.parse(record.after ?? '{}');
+      expect(size, 'a record reaches no further than itself').toBeLessThanOrEqual(record.sequence);
+      const isNamed = actors.includes(event.actorId) && event.actorRole !== 'superadmin';
+      const isMeant = isNamed || ids.includes(eventIdFromUuid(event.uuid));
+      return segment === name && event.sequence < size && isMeant;
+    });
+    expect(isRecorded, `a record of the erasure at ${event.sequence}`).toBe(true);
+  }
 }

@@ -11,7 +11,7 @@ export interface ReceivedMail {
 }
 
 /** A real SMTP server on loopback that keeps what it is sent. */
-export async function startSmtpServer(options: SMTPServerOptions = {}) {
+export async function startSmtpServer(options: SMTPServerOptions = {}, at = 0) {
   const received: ReceivedMail[] = [];
   const server = new SMTPServer({
     authOptional: true,
@@ -30,7 +30,7 @@ export async function startSmtpServer(options: SMTPServerOptions = {}) {
   });
   // Clients that go away in the middle are part of the tests.
   server.on('error', () => {});
-  const listening = server.listen(0, '127.0.0.1');
+  const listening = server.listen(at, '127.0.0.1');
   await once(listening, 'listening');
   const { port } = listening.address() as AddressInfo;
   return {

@@ -6,7 +6,7 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
-import { quoted, withDuckDb } from './duckdb.ts';
+import { openDuckDb, quoted } from './duckdb.ts';
 import type { SegmentPaths } from './write-segment.ts';
 
 // Casts, so that whatever stands in the file, what is read has the types that are read.
@@ -51,20 +51,21 @@ type Name = keyof typeof columns;
  * Reads the rows of a segment's two files in order, in pages of at most 2,048. Throws FormatError for
  * files that are not those of a segment; whether they say the truth is for the caller to find out.
  */
-export async function readSegment(
+export async function* readSegment(
   folder: string,
   { events, identity }: SegmentPaths,
   tenantId: string,
-  onPage: (rows: ArchivedRow[]) => void | Promise<void>,
-): Promise<void> {
+): AsyncGenerator<ArchivedRow[], void, undefined> {
   const list = Object.entries(columns).map(([name, sql]) => `${sql} AS "${name}"`);
   // Both files have a row for every sequence, in order: a join without a table in memory.
   const sql = `SELECT ${list.join(', ')} FROM read_parquet(${quoted(events)}, hive_partitioning = false) e
     POSITIONAL JOIN read_parquet(${quoted(identity)}, hive_partitioning = false) i`;
-  await withDuckDb(folder, async (db) => {
-    for await (const page of rowsOf(db, sql))
-      await onPage(page.map((row) => readRow(row, tenantId)));
-  });
+  const { db, close } = await openDuckDb(folder);
+  try {
+    for await (const page of rowsOf(db, sql)) yield page.map((row) => readRow(row, tenantId));
+  } finally {
+    close();
+  }
 }
 
 async function* rowsOf(db: DuckDBConnection, sql: string) {

@@ -1,0 +1,222 @@
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, expect, test } from 'vitest';
+import { asOwner } from '../db.ts';
+import { type ObjectStore, openObjectStore } from '../objects.ts';
+import { reopenLog } from '../reopen-log.ts';
+import { archiveNow, archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
+import { Backups } from '../testing/backup.ts';
+import { checkpointOf } from '../testing/checkpoints.ts';
+import { recordAll } from '../testing/event-pool.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { startS3Server } from '../testing/s3-server.ts';
+import { eventOf, testService } from '../testing/service.ts';
+import type { ArchiveDeps } from './archive.job.ts';
+import { openArchive } from './open-archive.ts';
+
+const service = await testService();
+const s3 = await startS3Server();
+afterAll(async () => {
+  await s3.close();
+  await service.close();
+});
+
+const folder = join(service.dataDir, 'objects');
+const objects = openObjectStore(configOf(service).objectStoreUrl);
+
+async function tenantWith(count: number) {
+  const tenant = await service.tenant();
+  await recordMore(tenant.key, count);
+  return tenant;
+}
+
+function recordMore(key: string, count: number) {
+  return recordAll(
+    service,
+    key,
+    Array.from({ length: count }, () => eventOf()),
+  );
+}
+
+/** Every sequence once, in files that manifests name, and as many records as segments. */
+async function expectWhole(tenantId: string, key: string, segments: number): Promise<void> {
+  const root = `${folder}/archive/tenant=${tenantId}`;
+  const [all] = await duckDb(
+    `SELECT count(*)::INT AS rows, count(DISTINCT sequence)::INT AS distinct_rows, max(sequence)::INT AS last
+     FROM '${root}/*/*/*[0-9].parquet'`,
+  );
+  expect(all).toMatchObject({ rows: Number(all?.last) + 1, distinct_rows: Number(all?.last) + 1 });
+  const names = await objects.list(`archive/tenant=${tenantId}`);
+  expect(names.filter((name) => name.endsWith('.json'))).toHaveLength(segments);
+  expect(names).toHaveLength(3 * segments);
+  const { body } = await service.call({ url: '/api/audit-logs?resource=archive', key });
+  expect(body.data).toHaveLength(segments);
+  await expectLogIntact(service, tenantId);
+}
+
+function overwrite(name: string) {
+  const body = Readable.from([Buffer.from('something else')]);
+  return objects.putStream(name, body);
+}
+
+const broken = new Error('the store is away');
+
+/** The real store, which fails once, at the n-th object it should write; `persisted`: after it has. */
+function failingAt(n: number, persisted: boolean): ObjectStore {
+  let calls = 0;
+  return {
+    ...objects,
+    async putIfAbsent(name, body) {
+      calls += 1;
+      if (calls !== n) return objects.putIfAbsent(name, body);
+      if (persisted) await objects.putIfAbsent(name, body);
+      throw broken;
+    },
+  };
+}
+
+const steps = ['events', 'identity', 'manifest'].flatMap((step, index) => [
+  { step, n: index + 1, persisted: false },
+  { step, n: index + 1, persisted: true },
+]);
+
+test.each(steps)(
+  'after an upload of $step that failed (persisted: $persisted) the next run completes the segment',
+  async ({ n, persisted }) => {
+    const { id, key } = await tenantWith(5);
+    const failed = await archiveOf(service, id, { objects: failingAt(n, persisted) });
+    expect(failed).toMatchObject({ problem: broken.message, segments: [] });
+    const next = await archiveOf(service, id);
+    expect(next).toMatchObject({ problem: null, segments: [{ first: 0, last: 6 }] });
+    await expectWhole(id, key, 1);
+  },
+);
+
+test.each([1, 2, 3])(
+  'what a run left behind at object %i is not in the way when the log has grown',
+  async (n) => {
+    const { id, key } = await tenantWith(5);
+    await archiveOf(service, id, { objects: failingAt(n, true) });
+    await recordMore(key, 4);
+    const next = await archiveOf(service, id);
+    expect(next.problem).toBe(null);
+    await expectWhole(id, key, n === 3 ? 2 : 1);
+  },
+);
+
+/** Fails the transaction of the bookmark, before or after it is committed. */
+function failingBookmark(persisted: boolean): Partial<ArchiveDeps> {
+  let records = 0;
+  const owner: ArchiveDeps['owner'] = async (work) => {
+    const before = records;
+    const result = await asOwner(service.ownerUrl, async (tx) => {
+      const done = await work({
+        ...tx,
+        query: (...args: unknown[]) => {
+          const [query] = args as [string | { text: string }];
+          const text = typeof query === 'string' ? query : query.text;
+          if (text.includes('INSERT INTO archive_segments')) records += 1;
+          return Reflect.apply(tx.query, tx, args);
+        },
+      } as typeof tx);
+      if (records > before && !persisted) throw broken;
+      return done;
+    });
+    if (records > before) throw broken;
+    return result;
+  };
+  return { owner };
+}
+
+test.each([false, true])(
+  'after a bookmark that failed (persisted: %s) the next run goes on behind the segment',
+  async (persisted) => {
+    const { id, key } = await tenantWith(5);
+    const failed = await archiveOf(service, id, failingBookmark(persisted));
+    expect(failed).toMatchObject({ problem: broken.message, segments: [] });
+    const next = await archiveOf(service, id);
+    expect(next).toMatchObject({ problem: null, size: 7 });
+    expect(next.segments).toHaveLength(persisted ? 0 : 1);
+    await expectWhole(id, key, 1);
+  },
+);
+
+test('an object of the same name with other content is never overwritten, and the run says so', async () => {
+  const { id } = await tenantWith(5);
+  await archiveOf(service, id, { objects: failingAt(2, false) });
+  const [name = ''] = await objects.list(`archive/tenant=${id}`);
+  await overwrite(name);
+  const stopped = await archiveOf(service, id);
+  expect(stopped.problem).toContain(`${name} is in the object store with other content`);
+  expect(Buffer.from((await objects.get(name)) ?? []).toString()).toBe('something else');
+  await objects.remove(name);
+  expect(await archiveOf(service, id)).toMatchObject({ problem: null, size: 7 });
+});
+
+test('one tenant that cannot be archived keeps no other from it', async () => {
+  const [one, other] = [await tenantWith(2), await tenantWith(2)];
+  await archiveOf(service, one.id, { objects: failingAt(2, false) });
+  const [name = ''] = await objects.list(`archive/tenant=${one.id}`);
+  await overwrite(name);
+  const outcomes = new Map(
+    (await archiveNow(service)).map(({ tenantId, problem }) => [tenantId, problem]),
+  );
+  expect(outcomes.get(one.id)).toContain(name);
+  expect(outcomes.get(other.id)).toBe(null);
+});
+
+test('a damaged file of a segment that is being taken up stops the archive of its tenant', async () => {
+  const { id } = await tenantWith(2);
+  await archiveOf(service, id, failingBookmark(false));
+  const names = await objects.list(`archive/tenant=${id}`);
+  await overwrite(names.find((name) => name.includes('identity')) ?? '');
+  expect((await archiveOf(service, id)).problem).toContain('the archive is damaged');
+});
+
+test('over S3, whose answers are lost, nothing is archived twice and nothing is left out', async () => {
+  const { id } = await tenantWith(5);
+  const url = await s3.newUrl();
+  for (const file of ['0006.parquet', 'identity.parquet', '0006.json']) {
+    s3.fault((request) => {
+      return request.startsWith('PUT') && request.includes(file) ? 'lost' : undefined;
+    });
+    await archiveOf(service, id, {}, url);
+  }
+  s3.fault(null);
+  expect(await archiveOf(service, id, {}, url)).toMatchObject({ problem: null, size: 7 });
+  const store = openObjectStore(url);
+  expect(await store.list('archive')).toHaveLength(3);
+  const archive = await openArchive(url.replace('?', '/archive?'));
+  const [segment] = archive.tenants.get(id) ?? [];
+  expect(segment).toMatchObject({ first: 0, last: 6 });
+  await archive.close();
+});
+
+test('a run on a database from before the archive takes up what is archived, if it is the same log', async () => {
+  const own = await testService();
+  const backups = new Backups(own);
+  try {
+    const { id, key } = await own.tenant();
+    await recordAll(own, key, [eventOf(), eventOf()]);
+    await own.app.checkpoints.tick();
+    const before = await backups.take();
+    await archiveOf(own, id);
+    await backups.restore(before);
+    await own.app.checkpoints.tick(); // finds its connections ended
+    const again = await archiveOf(own, id);
+    expect(again).toMatchObject({ problem: null, size: 4, segments: [{ first: 0, last: 3 }] });
+    const after = await backups.take();
+    await recordAll(own, key, [eventOf(), eventOf(), eventOf()]);
+    await archiveOf(own, id);
+    await backups.restore(after);
+    await reopenLog({ ...envOf(own) });
+    await own.app.checkpoints.tick();
+    await checkpointOf(own.app, key);
+    const { problem, segments } = await archiveOf(own, id);
+    expect(segments).toEqual([]);
+    expect(problem).toContain('is not what the log holds there');
+  } finally {
+    await own.close();
+    await backups.drop();
+  }
+});

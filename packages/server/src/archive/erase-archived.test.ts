@@ -1,0 +1,160 @@
+import { readdirSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { uuidFromEventId } from '@indelible/protocol';
+import { afterAll, expect, test } from 'vitest';
+import { restoreArchive } from '../archive-log.ts';
+import { type ObjectStore, openObjectStore } from '../objects.ts';
+import { sha } from '../sha256.ts';
+import { archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
+import { recordAll } from '../testing/event-pool.ts';
+import { eventOf, testService } from '../testing/service.ts';
+import { type ArchiveErasure, eraseArchived } from './erase-archived.ts';
+
+const service = await testService();
+afterAll(() => service.close());
+
+const objects = openObjectStore(configOf(service).objectStoreUrl);
+const tmpDir = join(service.dataDir, 'tmp');
+await mkdir(tmpDir, { recursive: true });
+const person = '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a';
+const colleague = '11111111-2222-4333-8444-555555555555';
+
+const actor = (id: string, role = 'admin') => ({
+  ...{
+    id,
+    email: `${id.slice(0, 4)}@example.com`,
+    role,
+    ip: '203.0.113.7',
+    userAgent: 'Mozilla/5.0',
+  },
+});
+
+/** A tenant whose archive has two segments with events of two people and an operator. */
+async function archived() {
+  const tenant = await service.tenant();
+  await recordAll(service, tenant.key, [
+    eventOf({ actor: actor(person), before: { n: 1 }, after: { n: 2 }, diff: {} }),
+    eventOf({ actor: actor(colleague) }),
+    eventOf({ actor: actor(person, 'superadmin'), reason: 'ticket 1' }),
+    eventOf({ actor: actor(person) }),
+  ]);
+  await archiveOf(service, tenant.id, { limits: { entries: 3, characters: 1e6 } });
+  const erasure: ArchiveErasure = {
+    ...{ tenantId: tenant.id, segment: 'identity', actors: [person], events: [], size: 6 },
+  };
+  return { ...tenant, erasure };
+}
+
+const filesOf = (id: string) =>
+  readdirSync(join(service.dataDir, 'objects/archive', `tenant=${id}`), {
+    recursive: true,
+    encoding: 'utf8',
+  })
+    .filter((name) => /\.(parquet|json)$/.test(name))
+    .map((name) => name.slice(name.lastIndexOf('/') + 1))
+    .sort();
+
+const emails = async (id: string) => {
+  const path = `${service.dataDir}/objects/archive/tenant=${id}/*/*/*-identity.parquet`;
+  const rows = await duckDb(`SELECT actor_email AS email FROM '${path}' ORDER BY sequence`);
+  return rows.map(({ email }) => email).slice(2);
+};
+
+const colleagueEmail = '1111@example.com';
+const operatorEmail = '7f9c@example.com';
+
+/** The erased archive still gives the roots that were signed, or it would not be restored. */
+async function expectRestorable(id: string, events: number): Promise<void> {
+  const fresh = await testService();
+  try {
+    const place = join(service.dataDir, 'objects/archive');
+    await restoreArchive(envOf(fresh), place, { tenantId: id });
+    const { rows } = await fresh.owner.query(
+      'SELECT count(*)::int AS count FROM audit_events WHERE erased IS NOT NULL',
+    );
+    expect(rows).toEqual([{ count: events }]);
+  } finally {
+    await fresh.close();
+  }
+}
+
+test('an identity leaves the file of identities alone, and the archive still gives the same log', async () => {
+  const { id, erasure } = await archived();
+  expect(await emails(id)).toEqual([operatorEmail, colleagueEmail, operatorEmail, operatorEmail]);
+  expect(await eraseArchived({ sha, objects, tmpDir }, erasure)).toBe(2);
+  expect(await emails(id)).toEqual([null, colleagueEmail, operatorEmail, null]);
+  expect(filesOf(id)).toEqual([
+    '000000000000-000000000002-r2-identity.parquet',
+    '000000000000-000000000002.parquet',
+    '000000000003-000000000005-r2-identity.parquet',
+    '000000000003-000000000005.parquet',
+    '_000000000000-000000000002.json',
+    '_000000000003-000000000005.json',
+  ]);
+  expect(await eraseArchived({ sha, objects, tmpDir }, erasure)).toBe(0);
+  await expectRestorable(id, 2);
+});
+
+test('a leaked state leaves the file of events, and nothing else of the event does', async () => {
+  const { id, erasure } = await archived();
+  const path = `${service.dataDir}/objects/archive/tenant=${id}/*/*/*[0-9].parquet`;
+  const [row] = await duckDb(`SELECT id, before FROM '${path}' WHERE before IS NOT NULL`);
+  expect(row?.before).toBe('{"n":1}');
+  const events = [uuidFromEventId(String(row?.id)) ?? ''];
+  const named = { ...erasure, segment: 'state', actors: [], events } as const;
+  expect(await eraseArchived({ sha, objects, tmpDir }, named)).toBe(1);
+  const left = await duckDb(
+    `SELECT action, diff, before, after, salt_state, octet_length(hash_state)::INT AS hash FROM '${path}' WHERE id = '${row?.id}'`,
+  );
+  expect(left).toMatchObject([
+    { action: 'update', before: null, after: null, salt_state: null, hash: 32 },
+  ]);
+  expect(await emails(id)).toContain(operatorEmail);
+  await expectRestorable(id, 1);
+});
+
+const broken = new Error('the store is away');
+
+/** The real store, of which the n-th change fails once; `persisted`: after it was made. */
+function failingAt(n: number, persisted: boolean): ObjectStore {
+  let calls = 0;
+  const faulty =
+    <A extends unknown[], T>(work: (...args: A) => Promise<T>) =>
+    async (...args: A): Promise<T> => {
+      calls += 1;
+      if (calls !== n) return work(...args);
+      if (persisted) await work(...args);
+      throw broken;
+    };
+  return {
+    ...objects,
+    putIfAbsent: faulty(objects.putIfAbsent),
+    putStream: faulty(objects.putStream),
+    remove: faulty(objects.remove),
+  };
+}
+
+const steps = [1, 2, 3].flatMap((n) => [false, true].map((persisted) => ({ n, persisted })));
+
+test.each(steps)(
+  'cut off at change $n (made: $persisted), the same call finishes it',
+  async (step) => {
+    const { id, erasure } = await archived();
+    const store = failingAt(step.n, step.persisted);
+    await expect(eraseArchived({ sha, objects: store, tmpDir }, erasure)).rejects.toThrow(broken);
+    await eraseArchived({ sha, objects, tmpDir }, erasure);
+    expect(await emails(id)).toEqual([null, colleagueEmail, operatorEmail, null]);
+    expect(filesOf(id)).toHaveLength(6);
+    await expectRestorable(id, 2);
+  },
+);
+
+test('what an interrupted run left in the archive goes with an erasure', async () => {
+  const { id, key, erasure } = await archived();
+  await recordAll(service, key, [eventOf({ actor: actor(person) })]);
+  await archiveOf(service, id, { objects: failingAt(3, false) });
+  expect(filesOf(id).length).toBe(8);
+  await eraseArchived({ sha, objects, tmpDir }, erasure);
+  expect(filesOf(id)).toHaveLength(6);
+});

@@ -1,0 +1,193 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import {
+  FormatError,
+  type Sha256,
+  segmentHash,
+  segmentNames,
+  segmentTexts,
+  type WithholdableSegment,
+} from '@indelible/protocol';
+import type { ObjectStore } from '../objects.ts';
+import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
+import { parseArchiveName, tenantFolder } from './layout.ts';
+import { type ArchiveManifest, formatManifest, parseManifest } from './manifest.ts';
+import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
+import { readSegment } from './read-segment.store.ts';
+import { writeSegment } from './write-segment.ts';
+
+/** What is to leave the archive: the segment of these events, and of each event by one of the actors. */
+export interface ArchiveErasure {
+  tenantId: string;
+  segment: WithholdableSegment;
+  actors: readonly string[];
+  events: readonly string[];
+  /** Entries from here on were recorded after the erasure. */
+  size: number;
+}
+
+export interface EraseArchivedDeps {
+  sha: Sha256;
+  objects: ObjectStore;
+  /** An existing folder for the files that are being written. */
+  tmpDir: string;
+}
+
+/**
+ * Takes a segment of events out of a tenant's archive: the one thing that ever replaces what is in it.
+ * The file that holds the segment is written anew beside the former one, the manifest is replaced by one
+ * that names it, the former file is removed. Cut off anywhere, it is finished by the same call again.
+ * Only whoever has the turn to archive may call it. Throws ArchiveConflict for an archive that cannot be
+ * read. Returns in how many archived events something was erased.
+ */
+export async function eraseArchived(
+  deps: EraseArchivedDeps,
+  erasure: ArchiveErasure,
+): Promise<number> {
+  const { objects } = deps;
+  const names = await objects.list(tenantFolder(erasure.tenantId));
+  const manifests = new Map<string, ArchiveManifest>();
+  for (const name of names.filter((each) => parseArchiveName(each)?.isManifest)) {
+    manifests.set(name, await readManifest(objects, name));
+  }
+  await removeUnnamed(objects, names, manifests);
+  let count = 0;
+  for (const [name, manifest] of manifests) {
+    if (manifest.first < erasure.size) count += await eraseInSegment(deps, erasure, name, manifest);
+  }
+  return count;
+}
+
+async function readManifest(objects: ObjectStore, name: string): Promise<ArchiveManifest> {
+  try {
+    return parseManifest((await objects.get(name)) ?? new Uint8Array());
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    throw new ArchiveConflict(`${name} cannot be read: ${error.message}`);
+  }
+}
+
+/** What no manifest names is left over from a run that was cut off, and may hold what is to be erased. */
+async function removeUnnamed(
+  objects: ObjectStore,
+  names: readonly string[],
+  manifests: ReadonlyMap<string, ArchiveManifest>,
+): Promise<void> {
+  const named = new Set(
+    [...manifests].flatMap(([name, { files }]) =>
+      [files.events, files.identity].map((file) => `${dirname(name)}/${file.name}`),
+    ),
+  );
+  for (const name of names) {
+    if (name.endsWith('.parquet') && !named.has(name)) await objects.remove(name);
+  }
+}
+
+async function eraseInSegment(
+  deps: EraseArchivedDeps,
+  erasure: ArchiveErasure,
+  manifestName: string,
+  manifest: ArchiveManifest,
+): Promise<number> {
+  const { objects, tmpDir } = deps;
+  const folder = await mkdtemp(join(tmpDir, 'archive-'));
+  try {
+    const paths = await fetchFiles(objects, folder, manifestName, manifest);
+    let count = 0;
+    for await (const rows of readSegment(folder, paths, erasure.tenantId)) {
+      count += rows.filter((row) => isMeant(row, erasure)).length;
+    }
+    if (count === 0) return 0;
+    const written = await writeSegment(folder, erased(deps, erasure, folder, paths));
+    const kind = erasure.segment === 'identity' ? 'identity' : 'events';
+    const bytes = await readFile(written[kind]);
+    const file = { name: nextName(manifest.files[kind].name), bytes: bytes.length };
+    const files = { ...manifest.files, [kind]: { ...file, sha256: sha256Hex(bytes) } };
+    await putOnce(objects, `${dirname(manifestName)}/${file.name}`, bytes);
+    const replaced = formatManifest({ ...manifest, files });
+    await objects.putStream(manifestName, one(replaced));
+    await objects.remove(`${dirname(manifestName)}/${manifest.files[kind].name}`);
+    return count;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function* one(bytes: Uint8Array) {
+  yield bytes;
+}
+
+async function fetchFiles(
+  objects: ObjectStore,
+  folder: string,
+  manifestName: string,
+  { files }: ArchiveManifest,
+) {
+  const paths = {
+    events: join(folder, 'former-events'),
+    identity: join(folder, 'former-identity'),
+  };
+  for (const kind of ['events', 'identity'] as const) {
+    const name = `${dirname(manifestName)}/${files[kind].name}`;
+    const bytes = await objects.get(name);
+    if (bytes === null || sha256Hex(bytes) !== files[kind].sha256) {
+      throw new ArchiveConflict(`${name} is not the file that ${basename(manifestName)} names`);
+    }
+    await writeFile(paths[kind], bytes, { mode: 0o600 });
+  }
+  return paths;
+}
+
+async function* erased(
+  { sha }: EraseArchivedDeps,
+  erasure: ArchiveErasure,
+  folder: string,
+  paths: { events: string; identity: string },
+): AsyncGenerator<ArchivedRow[]> {
+  for await (const rows of readSegment(folder, paths, erasure.tenantId)) {
+    yield rows.map((row) =>
+      row.body !== null && isMeant(row, erasure)
+        ? { ...row, body: withoutSegment(sha, row.body, erasure.segment) }
+        : row,
+    );
+  }
+}
+
+/** Operators act in the open: who they were stays, unless one of their events is named. */
+function isMeant(
+  { sequence, uuid, body }: ArchivedRow,
+  { size, actors, events, segment }: ArchiveErasure,
+): boolean {
+  if (body === null || sequence >= size || !body.salts[segmentNames.indexOf(segment)]) return false;
+  const { actorId, actorRole } = body.event;
+  return events.includes(uuid) || (actors.includes(actorId) && actorRole !== 'superadmin');
+}
+
+const emptied = {
+  change: { diff: '{}', reason: null },
+  identity: { actorEmail: null, actorIp: null, actorUserAgent: null, resourceName: null },
+  state: { before: null, after: null },
+} as const;
+
+function withoutSegment(
+  sha: Sha256,
+  { event, salts, hashes }: ArchivedBody,
+  segment: WithholdableSegment,
+): ArchivedBody {
+  const index = segmentNames.indexOf(segment);
+  const [salt, text] = [salts[index], segmentTexts(event)[index]];
+  if (!salt || text === undefined) return { event, salts, hashes };
+  return {
+    event: { ...event, ...emptied[segment] },
+    salts: salts.with(index, null),
+    hashes: hashes.with(index, segmentHash(sha, index, salt, text)),
+  };
+}
+
+/** `…-identity.parquet`, then `…-r2-identity.parquet`, and so on: names that readers' patterns match. */
+function nextName(name: string): string {
+  const [, range = '', revision = '1', rest = ''] =
+    /^(\d+-\d+)(?:-r(\d+))?(-identity)?\.parquet$/.exec(name) ?? [];
+  if (range === '') throw new ArchiveConflict(`${name} is no name of the archive's`);
+  return `${range}-r${Number(revision) + 1}${rest}.parquet`;
+}

@@ -1,0 +1,230 @@
+import {
+  type Checkpoint,
+  createFrontier,
+  encodeEntry,
+  equalBytes,
+  FormatError,
+  openCheckpoint,
+  parseBase64,
+  plans,
+  type Sha256,
+  verifyConsistency,
+} from '@indelible/protocol';
+import type { WriterTx } from '../db.ts';
+import { beginAnew } from '../log/reopen.store.ts';
+import { appendLogs, type LogHead, openLog, planEntries } from '../log/store.ts';
+import type { OwnEvent, RecordOwn } from '../own-event.ts';
+import { type ArchivedRow, decodedEntryOf } from './archived-row.ts';
+import { type ArchiveManifest, parseManifest } from './manifest.ts';
+import { ArchiveConflict } from './objects-once.ts';
+import type { Archive, FoundSegment } from './open-archive.ts';
+import { holdEmpty, insertRestored, insertRestoredTenant, setLogId } from './restore.store.ts';
+
+export interface RestoreDeps {
+  sha: Sha256;
+  now: () => number;
+  recordOwn: RecordOwn;
+  /** Verifier keys known from elsewhere; empty: those that the archive states. */
+  vkeys: readonly string[];
+}
+
+/** A tenant as it was restored. */
+export interface RestoredTenant {
+  tenantId: string;
+  name: string;
+  /** Entries, and those of them with their event. */
+  size: number;
+  events: number;
+  /** The log's new id, by its origin. */
+  logId: string;
+}
+
+interface Restored {
+  tenantId: string;
+  name: string;
+  size: number;
+  events: number;
+  checkpoint: Checkpoint;
+  note: string;
+}
+
+/**
+ * Makes the tenants of an archive anew in a service that has none, within the owner's transaction: the
+ * same events, sequences, times of receipt and salts, so the same entries and the same roots. What is
+ * damaged, or not what a checkpoint was signed over, is not restored at all. Logs have the id they were
+ * published under when this returns; `beginRestored` gives them their own.
+ */
+export async function restoreTenants(
+  tx: WriterTx,
+  deps: RestoreDeps,
+  archive: Archive,
+  tenantId: string | null,
+): Promise<Restored[]> {
+  if (!(await holdEmpty(tx))) {
+    throw new ArchiveConflict('the service has tenants; an archive is restored into an empty one');
+  }
+  const wanted = [...archive.tenants].filter(([id]) => tenantId === null || id === tenantId);
+  if (wanted.length === 0) throw new ArchiveConflict('the archive has no such tenant');
+  const restored: Restored[] = [];
+  for (const [id, segments] of wanted) {
+    restored.push(await restoreTenant(tx, deps, archive, id, segments));
+  }
+  return restored;
+}
+
+async function restoreTenant(
+  tx: WriterTx,
+  deps: RestoreDeps,
+  archive: Archive,
+  tenantId: string,
+  segments: readonly FoundSegment[],
+): Promise<Restored> {
+  const manifests: ArchiveManifest[] = [];
+  for (const segment of segments) manifests.push(await manifestOf(archive, segment, tenantId));
+  const last = manifests.at(-1);
+  if (last === undefined) throw new ArchiveConflict(`the archive of ${tenantId} has no segment`);
+  // As the tenant was in the end; its class is the one that all its events take.
+  const retentionClass = last.tenant.legalHold ? 3 : plans.indexOf(last.tenant.plan);
+  await insertRestoredTenant(tx, last, deps.now());
+  await openLog(tx, tenantId, retentionClass);
+  let head: LogHead = { ...emptyHead, tenantId, retentionClass };
+  let events = 0;
+  for (const [index, manifest] of manifests.entries()) {
+    const segment = segments[index];
+    if (segment === undefined) break;
+    await requireNext(archive, segment, manifest, head.size);
+    for await (const rows of archive.read(manifest)) {
+      head = await appendRows(tx, deps.sha, head, rows);
+      events += rows.filter(({ body }) => body !== null).length;
+    }
+    requireRoot(deps.sha, head, segment, manifest);
+  }
+  const checkpoint = await signedOver(deps, last);
+  await setLogId(tx, tenantId, checkpoint.origin.slice(-32));
+  const { name } = last.tenant;
+  return { tenantId, name, size: head.size, events, checkpoint, note: last.checkpoint };
+}
+
+const emptyHead = { size: 0, frontier: new Uint8Array(), lastReceivedUs: 0, otherClasses: [] };
+
+async function manifestOf(
+  archive: Archive,
+  segment: FoundSegment,
+  tenantId: string,
+): Promise<ArchiveManifest> {
+  const bytes = await archive.manifest(segment);
+  try {
+    const manifest = parseManifest(bytes ?? new Uint8Array());
+    const { first, last } = manifest;
+    const isNamed =
+      manifest.tenantId === tenantId && first === segment.first && last === segment.last;
+    if (isNamed) return manifest;
+    throw new FormatError('it is of another segment than its name says');
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    throw new ArchiveConflict(`the manifest of ${segment.stem} cannot be used: ${error.message}`);
+  }
+}
+
+async function requireNext(
+  archive: Archive,
+  segment: FoundSegment,
+  { files }: ArchiveManifest,
+  size: number,
+): Promise<void> {
+  if (segment.first !== size) {
+    throw new ArchiveConflict(
+      `the archive has a gap or a repetition: ${segment.stem} where ${size} should follow`,
+    );
+  }
+  for (const file of [files.events, files.identity]) {
+    const state = await archive.check(segment, file);
+    if (state === 'intact') continue;
+    const what = state === 'missing' ? 'is not there' : 'is not the file that was written';
+    throw new ArchiveConflict(`${file.name} of ${segment.stem} ${what}`);
+  }
+}
+
+// Events may be 600 KiB each.
+const rowsAtOnce = 256;
+
+async function appendRows(
+  tx: WriterTx,
+  sha: Sha256,
+  head: LogHead,
+  rows: readonly ArchivedRow[],
+): Promise<LogHead> {
+  let next = head;
+  for (let at = 0; at < rows.length; at += rowsAtOnce) {
+    const part = rows.slice(at, at + rowsAtOnce);
+    const decoded = part.map((row) => decodedEntryOf(sha, row));
+    const isInOrder = part.every(({ sequence }, index) => sequence === next.size + index);
+    if (!isInOrder)
+      throw new ArchiveConflict(`the rows from sequence ${next.size} on are not in order`);
+    const receivedUs = decoded.at(-1)?.receivedAtUs ?? next.lastReceivedUs;
+    const append = planEntries(sha, next, decoded.map(encodeEntry), receivedUs);
+    await appendLogs(tx, [append]);
+    await insertRestored(tx, part, head.retentionClass);
+    const { newSize: size, frontier } = append;
+    next = { ...next, size, frontier, lastReceivedUs: receivedUs };
+  }
+  return next;
+}
+
+function requireRoot(
+  sha: Sha256,
+  head: LogHead,
+  segment: FoundSegment,
+  { last, root }: ArchiveManifest,
+): void {
+  const isSame = equalBytes(createFrontier(head, sha).root(), parseBase64(root) ?? noHash);
+  if (head.size === last + 1 && isSame) return;
+  throw new ArchiveConflict(`the rows of ${segment.stem} do not give the root its manifest names`);
+}
+
+const noHash = new Uint8Array();
+
+/** The signed checkpoint that the archive ends in, which must continue the last root. */
+async function signedOver(
+  { sha, vkeys }: RestoreDeps,
+  { checkpoint, keys, root, consistency, last, tenantId }: ArchiveManifest,
+): Promise<Checkpoint> {
+  const stated = keys.map(({ vkey }) => vkey);
+  const opened = await openCheckpoint(sha, checkpoint, vkeys.length > 0 ? vkeys : stated);
+  if (opened.code !== 'valid') throw new ArchiveConflict(`tenant ${tenantId}: ${opened.message}`);
+  const { size, root: signed } = opened.checkpoint;
+  const firstRoot = parseBase64(root) ?? noHash;
+  const path = consistency.map((hash) => parseBase64(hash) ?? noHash);
+  const claim = { first: last + 1, second: size, firstRoot, secondRoot: signed, path };
+  const isSame = size === last + 1 && equalBytes(firstRoot, signed);
+  if (isSame || (size > last + 1 && verifyConsistency(sha, claim))) return opened.checkpoint;
+  throw new ArchiveConflict(`tenant ${tenantId}: its checkpoint was signed over other entries`);
+}
+
+/**
+ * Gives a restored log an id of its own, and so a new origin: nobody here knows what else was published
+ * under the old one. Its first new record is the checkpoint that the archive ends in.
+ */
+export async function beginRestored(
+  tx: WriterTx,
+  { recordOwn }: Pick<RestoreDeps, 'recordOwn'>,
+  { tenantId, size, checkpoint, note }: Restored,
+): Promise<string> {
+  const logId = await beginAnew(tx, tenantId);
+  await recordOwn(tx, tenantId, restoring(tenantId, note, checkpoint.size, size));
+  return logId;
+}
+
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+// As after a rewound database: verifiers look for this record, and hold it against what they have seen.
+function restoring(tenantId: string, note: string, publishedSize: number, size: number): OwnEvent {
+  return {
+    actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
+    action: 'reopen',
+    resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
+    diff: { entries: { from: publishedSize, to: size } },
+    after: { lastPublishedCheckpoint: note },
+    reason: 'The log was restored from its archive. It goes on under a new origin.',
+  };
+}

@@ -1,0 +1,74 @@
+import { expect } from 'vitest';
+import { type ErasureTarget, eraseAs, offboardAs } from '../erase-log.ts';
+import type { ErasureDeps } from '../erasure/erase.job.ts';
+import { configOf } from './archived.ts';
+import { eventOf, type TestService } from './service.ts';
+
+export const requester = { operatorEmail: 'olga@operators.example', reason: 'ticket 4711' };
+
+export const ana = '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a';
+export const ben = '11111111-2222-4333-8444-555555555555';
+export const nobody = '00000000-0000-0000-0000-000000000000';
+
+/** An actor as a host product sends one. */
+export const actorOf = (id: string, email: string | null, role = 'admin') => ({
+  ...{ id, email, role },
+  ...{ ip: '203.0.113.7', userAgent: 'Mozilla/5.0' },
+});
+
+/** Records events of these changes; returns them as they were answered. */
+export async function recordEach(
+  service: TestService,
+  key: string,
+  changes: readonly Record<string, unknown>[],
+) {
+  const recorded = [];
+  for (const change of changes) {
+    const answer = await service.call({
+      ...{ method: 'POST', url: '/api/audit-logs', key },
+      body: eventOf(change),
+    });
+    expect([answer.status, answer.body.code]).toEqual([201, undefined]);
+    recorded.push(answer.body);
+  }
+  return recorded;
+}
+
+/** As `indelible erase --actor|--event … --yes`, by the service's clock. */
+export function eraseNow(
+  service: TestService,
+  target: ErasureTarget,
+  changes: Partial<ErasureDeps> = {},
+) {
+  const now = () => service.clock.now;
+  return eraseAs(service.ownerUrl, configOf(service), target, requester, { now, ...changes });
+}
+
+/** What is known of a bundle, as if it had been made and found whole. */
+export const bundleOf = (logId: string, size: number, events: number) => ({
+  origin: `localhost/l/${logId.replaceAll('-', '')}`,
+  ...{ size, events },
+  sha256: 'ab'.repeat(32),
+});
+
+/** As `indelible erase --tenant … --bundle … --yes`, when the bundle was found whole. */
+export function offboardNow(
+  service: TestService,
+  tenantId: string,
+  bundle: ReturnType<typeof bundleOf>,
+  changes: Parameters<typeof offboardAs>[3] = {},
+) {
+  const now = () => service.clock.now;
+  const leaving = { tenantId, bundle, ...requester };
+  return offboardAs(service.ownerUrl, configOf(service), leaving, {
+    ...{ now, checkpointWaitMs: 0 },
+    ...changes,
+  });
+}
+
+/** The single read of an event. */
+export async function readEvent(service: TestService, key: string, id: string) {
+  const { status, body } = await service.call({ url: `/api/audit-logs/${id}`, key });
+  expect(status).toBe(200);
+  return body;
+}

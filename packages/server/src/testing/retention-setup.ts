@@ -1,0 +1,129 @@
+import {
+  eventIdFromUuid,
+  importedEventUuid,
+  type Plan,
+  uuidFromEventId,
+} from '@indelible/protocol';
+import { expect } from 'vitest';
+import type { OwnerSession } from '../db.ts';
+import type { RetentionDeps } from '../retention/retention.job.ts';
+import { recordOwnIn, runRetentionAs } from '../run-retention.ts';
+import { eventOf, type TestService } from './service.ts';
+
+export const hour = 3_600_000;
+export const day = 24 * hour;
+
+export interface Tenant {
+  id: string;
+  key: string;
+}
+
+let number = 0;
+
+/** Records an event of that moment; returns its id. */
+export async function recordAt(
+  service: TestService,
+  { key }: Tenant,
+  timeMs: number,
+): Promise<string> {
+  number += 1;
+  const random = Buffer.from(number.toString(16).padStart(16, '0'), 'hex');
+  const id = eventIdFromUuid(importedEventUuid(timeMs, 0, random));
+  const body = eventOf({ id, action: 'publish' });
+  const answer = await service.call({ method: 'POST', url: '/api/audit-logs', key, body });
+  expect([answer.status, answer.body.code]).toEqual([201, undefined]);
+  return id;
+}
+
+/**
+ * Makes the partition such an event needs. Only for moments long after those that the database server's
+ * own clock allows recording to make one for.
+ */
+export async function placeFor(service: TestService, { id }: Tenant, timeMs: number) {
+  await service.owner.query('SET ROLE indelible_owner');
+  const text = 'SELECT place_partition(retention_class, $2) FROM log_heads WHERE tenant_id = $1';
+  await service.owner.query(text, [id, new Date(timeMs)]);
+  await service.owner.query('RESET ROLE');
+}
+
+/** Changes the tenant's plan or hold, with a reason. */
+export async function change(service: TestService, { id }: Tenant, body: Record<string, unknown>) {
+  const headers = { 'x-access-reason': 'contract changed' };
+  const answer = await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body, headers });
+  expect(answer.status).toBe(200);
+}
+
+/** One run by the service's clock. */
+export function run(service: TestService) {
+  return runRetentionAs(service.ownerUrl, { sensitiveTypes: [] }, { now: () => service.clock.now });
+}
+
+/** What a run needs on a session of the caller's own. */
+export async function deps({ clock }: TestService, owner: OwnerSession): Promise<RetentionDeps> {
+  const now = () => clock.now;
+  return { now, recordOwn: await recordOwnIn(owner, [], now) };
+}
+
+/** Two runs, a day apart: the second one goes by the time of the first. */
+export async function runTwice(service: TestService) {
+  await run(service);
+  service.clock.now += day;
+  return run(service);
+}
+
+/** Ids of the tenant's published events, as its list shows them, oldest first. */
+export async function listed(service: TestService, { key }: Tenant): Promise<string[]> {
+  const url = '/api/audit-logs?action=publish&limit=500&order=asc';
+  const { status, body } = await service.call({ url, key });
+  expect(status).toBe(200);
+  expect(body.pagination.hasMore).toBe(false);
+  return body.data.map((event: { id: string }) => event.id);
+}
+
+/** Which of these events are stored, and in which class, whoever may see them. */
+export async function stored(service: TestService, ids: readonly string[]) {
+  const { rows } = await service.owner.query<{ id: string; class: number }>(
+    'SELECT id, retention_class AS class FROM audit_events WHERE id = ANY ($1) ORDER BY id',
+    [ids.map((id) => uuidFromEventId(id))],
+  );
+  const classes = new Map(rows.map((row) => [row.id, row.class]));
+  expect(classes.size, 'events stored twice').toBe(rows.length);
+  return ids.filter((id) => classes.has(uuidFromEventId(id) ?? ''));
+}
+
+/** Names of all partitions, attached or not. */
+export async function partitions(service: TestService): Promise<string[]> {
+  const { rows } = await service.owner.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname LIKE 'audit\\_events\\_%' ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** What the tenant's log says about removals, oldest first. */
+export async function records(service: TestService, { id }: Tenant) {
+  const { rows } = await service.owner.query<{
+    sequence: number;
+    after: { cutoff: string; size: number; count: number; policy: Plan };
+  }>(
+    `SELECT sequence::int, after FROM audit_events
+     WHERE tenant_id = $1 AND resource_type = 'retention' AND action = 'delete'
+       AND recorded_by_kind = 'service' ORDER BY sequence`,
+    [id],
+  );
+  return rows.map(({ sequence, after }) => ({ sequence, ...after }));
+}
+
+/** The classes of the tenant's log, and those that its events lie in. */
+export async function classesOf(service: TestService, { id }: Tenant) {
+  const { rows } = await service.owner.query<{
+    current: number;
+    others: number[];
+    lying: number[];
+  }>(
+    `SELECT retention_class AS current, other_classes AS others,
+       ARRAY(SELECT DISTINCT retention_class FROM audit_events e WHERE e.tenant_id = h.tenant_id ORDER BY 1) AS lying
+     FROM log_heads h WHERE tenant_id = $1`,
+    [id],
+  );
+  return rows[0];
+}
