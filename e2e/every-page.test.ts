@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import { en, type Texts } from '../packages/panel/src/i18n/en.ts';
 import { es } from '../packages/panel/src/i18n/es.ts';
@@ -19,6 +19,9 @@ const tenantId = cast?.tenantId ?? '';
 let panel: OpenPanel;
 let pages: Record<string, string>;
 
+// A browser shares its machine with whatever else is tested.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+
 beforeAll(async () => {
   panel = await openPanel();
   await loadDemo(panel.client, Date.now());
@@ -26,7 +29,7 @@ beforeAll(async () => {
   const page = await panel.enter({ tenantId });
   pages = everyPage(await prepare(page));
   await page.context().close();
-}, 180_000);
+});
 afterAll(() => panel?.close());
 afterEach(() => expect(panel.troubles()).toEqual([]));
 
@@ -90,7 +93,7 @@ test('no page breaks a rule of accessibility, in light or in dark', async () => 
   broken.push(...(await violations(page, 'spent link')));
   expect(broken).toEqual([]);
   await page.context().close();
-}, 90_000);
+});
 
 test('nothing that opens over a page breaks one either', async () => {
   const page = await enter();
@@ -123,7 +126,7 @@ test('nothing that opens over a page breaks one either', async () => {
   await look('restore');
   expect(broken).toEqual([]);
   await page.context().close();
-}, 60_000);
+});
 
 /** What axe finds in `within`: everything in light; in dark, where only colours differ, contrast. */
 async function violations(page: Page, name: string, within = 'html'): Promise<string[]> {
@@ -173,7 +176,7 @@ test('in Spanish and in Portuguese no text of any page is left in English', asyn
   }
   expect(left).toEqual([]);
   await page.context().close();
-}, 60_000);
+});
 
 async function englishOn(page: Page, name: string, texts: Texts): Promise<string[]> {
   return untranslated(await textsOf(page), texts).map((text) => `${name}: ${text}`);

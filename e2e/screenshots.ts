@@ -15,7 +15,11 @@ import { everyPage, prepare, settled } from './every-page.ts';
 const folder = join(import.meta.dirname, 'screenshots');
 const [{ cast }] = demoTenants;
 const { tenantId } = cast;
-const person = { id: crypto.randomUUID(), email: 'dana.whitfield@aurora.example', role: 'admin' } as const;
+const person = {
+  id: crypto.randomUUID(),
+  email: 'dana.whitfield@aurora.example',
+  role: 'admin',
+} as const;
 const looks = {
   light: { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
   dark: { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { EventInput } from '@indelible/client';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { eventOf } from '../packages/server/src/testing/service.ts';
 import { type OpenPanel, openPanel, operator } from './open-panel.ts';
 import { detail, rows, see } from './panel-page.ts';
@@ -15,11 +15,14 @@ let panel: OpenPanel;
 let ours: string;
 let theirs: string;
 
+// A browser shares its machine with whatever else is tested.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+
 beforeAll(async () => {
   await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
   panel = await openPanel();
   [ours, theirs] = await Promise.all([newTenant('Aurora Travel'), newTenant('Secret Clinic')]);
-}, 180_000);
+});
 afterAll(async () => {
   stranger.close().closeAllConnections();
   await panel?.close();

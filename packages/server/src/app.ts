@@ -40,7 +40,7 @@ import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts'
 import { openOrigin } from './log/checkpoint.store.ts';
 import { keyAnnouncer, type RecordSelf } from './log/key-rotation.job.ts';
 import { logRoutes } from './log/routes.ts';
-import { haltedSentence, logIsHalted, openLog } from './log/store.ts';
+import { haltedSentence, LogDamaged, logIsHalted, openLog } from './log/store.ts';
 import { createMailer } from './mail.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import type { ObjectStore } from './objects.ts';
@@ -92,7 +92,10 @@ export interface App {
 /** The whole service, ready to listen or to be injected into; it opens nothing and starts nothing. */
 export async function buildApp(deps: AppDeps): Promise<App> {
   const { config, db, now, logger, sessionSecret } = deps;
-  const metrics = createMetrics((err) => logger.warn({ err }, 'a flush failed'));
+  const metrics = createMetrics((err) => {
+    logger.warn({ err }, 'a flush failed');
+    if (err instanceof LogDamaged) checkpoints.suspect(err.tenantIds);
+  });
   const recording = await wireRecording(deps, metrics);
   const { recorder, recordOwn, recordAccess } = recording;
   const checkpoints = await wireCheckpoints(deps, metrics, recording.recordSelf);
@@ -239,6 +242,10 @@ async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordSelf: Reco
     roundFailed(err) {
       metrics.checkpoints.roundFailed(err);
       logger.error({ err }, 'no checkpoint could be published; recording goes on');
+    },
+    foreignObject(sentence) {
+      metrics.checkpoints.foreignObject(sentence);
+      logger.error(sentence);
     },
     halted(reason) {
       metrics.checkpoints.halted(reason);

@@ -89,6 +89,9 @@ const accepted: [env: Environment, expected: Partial<Config>][] = [
   ],
   [{ WEBHOOK_ALLOW_PRIVATE: 'true' }, { webhookAllowPrivate: true }],
   [{ WEBHOOK_ALLOW_PRIVATE: 'false' }, { webhookAllowPrivate: false }],
+  [{}, { archiveIntervalMs: 86_400_000 }],
+  [{ ARCHIVE_INTERVAL: '90m' }, { archiveIntervalMs: 5_400_000 }],
+  [{ ARCHIVE_INTERVAL: 'off' }, { archiveIntervalMs: null }],
 ];
 
 test.each(accepted)('%o is taken as it is meant', (env, expected) => {
@@ -188,6 +191,9 @@ const refused: [env: Environment, named: string][] = [
   [{ FRAME_ANCESTORS: 'https://*.example.com' }, 'FRAME_ANCESTORS'],
   [{ WEBHOOK_ALLOW_PRIVATE: 'yes' }, 'WEBHOOK_ALLOW_PRIVATE'],
   [{ WEBHOOK_ALLOW_PRIVATE: '1' }, 'WEBHOOK_ALLOW_PRIVATE'],
+  [{ ARCHIVE_INTERVAL: '0h' }, 'ARCHIVE_INTERVAL'],
+  [{ ARCHIVE_INTERVAL: 'daily' }, 'ARCHIVE_INTERVAL'],
+  [{ ARCHIVE_INTERVAL: '745h' }, 'ARCHIVE_INTERVAL'],
   [{ ...outside, PUBLIC_URL: undefined }, 'PUBLIC_URL'],
   [{ ...outside, PUBLIC_URL: 'http://audit.example.com' }, 'PUBLIC_URL'],
   [{ ...outside, METRICS_TOKEN: undefined }, 'METRICS_TOKEN'],

@@ -35,6 +35,8 @@ export interface Config {
   readonly frameAncestors: readonly string[];
   /** Whether outbound calls may go to private addresses and over plain http. */
   readonly webhookAllowPrivate: boolean;
+  /** How often the service archives; null = never by itself. */
+  readonly archiveIntervalMs: number | null;
   readonly queueBytesMax: number;
 }
 
@@ -92,6 +94,7 @@ export function readConfig(env: Environment): Config {
     frameAncestors: readFrameAncestors(read.text('FRAME_ANCESTORS') ?? "'none'"),
     webhookAllowPrivate:
       read.choice('WEBHOOK_ALLOW_PRIVATE', 'false', ['true', 'false']) === 'true',
+    archiveIntervalMs: readInterval(read.text('ARCHIVE_INTERVAL') ?? '24h'),
     queueBytesMax: 64 * 2 ** 20,
   };
   requireConsistent(config);
@@ -159,6 +162,18 @@ function readTrustProxy(values: string[]): Config['trustProxy'] {
   if (wrong !== undefined)
     throw new Error('TRUST_PROXY must be a number of hops, or addresses and CIDR ranges');
   return values;
+}
+
+const unitMs: Record<string, number> = { m: 60_000, h: 3_600_000 };
+
+function readInterval(value: string): number | null {
+  if (value === 'off') return null;
+  const [, digits = '', unit = ''] = /^(\d{1,5})([hm])$/.exec(value) ?? [];
+  const ms = Number(digits) * (unitMs[unit] ?? 0);
+  if (ms >= 60_000 && ms <= 31 * 24 * 3_600_000) return ms;
+  throw new Error(
+    'ARCHIVE_INTERVAL must be hours or minutes such as 24h or 90m, 31 days at most, or off',
+  );
 }
 
 // They go into a response header and into checks of message origins, so nothing else may stand there.

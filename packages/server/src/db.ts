@@ -157,7 +157,7 @@ const ownerStatementMs = 300_000;
 
 /**
  * Runs `work` on one connection of the owner's, whose locks and settings end with it: maintenance,
- * never the service. A statement may take minutes, the wait for a lock 5 s.
+ * never the service. A statement may take minutes, the wait for a lock two seconds.
  */
 export async function withOwnerSession<T>(
   ownerUrl: string,
@@ -172,7 +172,7 @@ export async function withOwnerSession<T>(
   try {
     // A plan made for the values at hand leaves the other partitions alone.
     await client.query(
-      `SET statement_timeout = ${ownerStatementMs}; SET plan_cache_mode = force_custom_plan`,
+      `SET statement_timeout = ${ownerStatementMs}; SET lock_timeout = 2000; SET plan_cache_mode = force_custom_plan`,
     );
     return await work({
       query: client.query.bind(client) as pg.PoolClient['query'],

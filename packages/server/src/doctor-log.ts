@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { openDatabase } from './db.ts';
 import type { Finding } from './doctor.ts';
-import { haltReason, signingKeys } from './log/checkpoint.store.ts';
+import { haltReason, signingKeys, storeAlarm } from './log/checkpoint.store.ts';
 import { openSigner } from './signer.ts';
 
 /** The file of the key that signs here; one that nobody named is made by the first start. */
@@ -11,8 +11,8 @@ export interface SigningKeyFile {
 }
 
 /**
- * What the serving login sees of the verifiable logs: whether they stand still, and whether this
- * process may sign them. The schema must be up to date. Never throws for what it finds.
+ * What the serving login sees of the verifiable logs: whether they stand still, what was wrong with the
+ * object store, and whether this process may sign them. The schema must be up to date. Never throws for what it finds.
  */
 export async function diagnoseLog(servingUrl: string, keyFile: SigningKeyFile): Promise<Finding[]> {
   const db = openDatabase(servingUrl, { poolSize: 1, onIdleError: () => {} });
@@ -20,7 +20,8 @@ export async function diagnoseLog(servingUrl: string, keyFile: SigningKeyFile): 
     const halted = await haltReason(db, 5_000);
     const keys = await signingKeys(db.reader);
     const inUse = keys.find(({ notAfterMs }) => notAfterMs === null)?.publicKey ?? null;
-    return [logsFinding(halted), await keyFinding(inUse, keyFile)];
+    const alarm = await storeAlarm(db);
+    return [logsFinding(halted), storeFinding(alarm), await keyFinding(inUse, keyFile)];
   } catch (error) {
     return [{ check: 'logs', level: 'fail', detail: `cannot be read: ${reasonOf(error)}` }];
   } finally {
@@ -32,6 +33,12 @@ function logsFinding(halted: string | null): Finding {
   const check = 'logs';
   if (halted !== null) return { check, level: 'fail', detail: halted };
   return { check, level: 'ok', detail: 'nothing is known that contradicts what was published' };
+}
+
+function storeFinding(alarm: string | null): Finding {
+  const check = 'object store';
+  if (alarm !== null) return { check, level: 'fail', detail: alarm };
+  return { check, level: 'ok', detail: 'nothing is known against its rounds of checkpoints' };
 }
 
 async function keyFinding(inUse: Buffer | null, keyFile: SigningKeyFile): Promise<Finding> {

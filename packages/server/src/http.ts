@@ -140,6 +140,7 @@ export function sendProblem(
   const known = asAppError(error);
   if (!known)
     request.log.error({ err: error, route: request.routeOptions.url }, 'unexpected error');
+  if (known?.finding !== undefined) request.log.error(known.finding);
   const problem = problemOf(known ?? new AppError('internal_error'), request.id);
   return reply
     .code(problem.status)

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { type App, buildApp } from './app.ts';
+import { scheduleArchive } from './archive-log.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { connectionProblem, type Database, isUnavailable, openDatabase } from './db.ts';
 import { randomPassword, readOrCreateSecretFile } from './embedded-postgres/secret-file.ts';
@@ -23,17 +24,23 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** What a process does: answer requests, work in the background, or both. */
+export type Role = 'api' | 'worker';
+
 /**
  * Starts the service from its environment: the embedded PostgreSQL unless DATABASE_URL names another,
  * migrations for the embedded one, then HTTP. Throws an Error whose message is one sentence for the
  * operator; nothing is left running then.
  */
-export async function startService(env: Environment): Promise<Service> {
+export async function startService(
+  env: Environment,
+  roles: readonly Role[] = ['api', 'worker'],
+): Promise<Service> {
   const config = readConfig(env);
   const logger = openLogger(config.logLevel);
   const cleanup: (() => Promise<unknown>)[] = [];
   try {
-    return await start(config, logger, cleanup);
+    return await start(config, roles, logger, cleanup);
   } catch (error) {
     // What cannot be undone either must not hide why the start failed.
     for (const undo of cleanup.reverse()) await undo().catch(() => {});
@@ -43,6 +50,7 @@ export async function startService(env: Environment): Promise<Service> {
 
 async function start(
   given: Config,
+  roles: readonly Role[],
   logger: Logger,
   cleanup: (() => Promise<unknown>)[],
 ): Promise<Service> {
@@ -61,9 +69,10 @@ async function start(
   await app.checkpoints.tick();
   const url = await listen(app, config);
   const endCheckpoints = runCheckpoints(app);
-  const endRestores = runRestores(app);
+  const endWork = roles.includes('worker') ? await runWork(app, logger) : () => {};
   const ownerUrl = embedded?.ownerUrl ?? config.databaseOwnerUrl;
   const endRetention = ownerUrl ? scheduleRetention(ownerUrl, config, logger) : async () => {};
+  const endArchive = ownerUrl ? scheduleArchive(ownerUrl, config, logger) : async () => {};
   return {
     url,
     dataDir: config.dataDir,
@@ -71,10 +80,11 @@ async function start(
     takenOver: embedded?.takenOver ?? false,
     stop: once(async () => {
       // The order matters: no new requests, then what was accepted, then its database.
-      endRestores();
+      endWork();
       await app.http.close();
       await endCheckpoints();
       await endRetention();
+      await endArchive();
       await db.close();
       await embedded?.stop();
     }),
@@ -106,11 +116,21 @@ function runCheckpoints({ checkpoints }: App): () => Promise<void> {
 }
 
 const restoresEveryMs = 1_000;
+const expireEveryMs = 60_000;
 
-/** Takes up restores whose next attempt is due; what is under way ends with the server. */
-function runRestores({ restores }: App): () => void {
-  const timer = setInterval(() => void restores.tick(), restoresEveryMs);
-  return () => clearInterval(timer);
+/**
+ * Begins to work in the background: jobs, restores whose next attempt is due, files that have had their
+ * time. The function returned takes up nothing more; what is under way ends with the server.
+ */
+async function runWork(app: App, logger: Logger): Promise<() => void> {
+  await app.jobs.start();
+  const expire = () =>
+    app.expireExports().catch((err) => logger.error({ err }, 'no export could be expired'));
+  const timers = [
+    setInterval(() => void app.restores.tick(), restoresEveryMs),
+    setInterval(() => void expire(), expireEveryMs),
+  ];
+  return () => timers.forEach((timer) => void clearInterval(timer));
 }
 
 async function makeDataDir(dataDir: string): Promise<void> {

@@ -93,7 +93,13 @@ function checkpointMetrics(registers: Registry[]): CheckpointObserver {
     help: '1 while recording and signing are stopped because the log contradicts what was published',
     registers,
   });
+  const foreign = new Counter({
+    name: 'indelible_foreign_objects_total',
+    help: 'Objects in the place of a round of checkpoints that the service did not sign',
+    registers,
+  });
   return {
+    foreignObject: () => foreign.inc(),
     published: (checkpoints) => published.inc(checkpoints),
     roundFailed: () => failures.inc(),
     halted: (reason) => halted.set(reason === null ? 0 : 1),

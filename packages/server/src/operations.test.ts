@@ -170,6 +170,7 @@ test('requests, flushes, events and the queue show in the metrics as they happen
     'indelible_flush_events',
     'indelible_flush_failures_total',
     'indelible_flush_seconds',
+    'indelible_foreign_objects_total',
     'indelible_http_request_seconds',
     'indelible_log_halted',
     'indelible_queue_bytes',

@@ -6,16 +6,19 @@ export class AppError extends Error {
   readonly errors: FieldProblem[] | undefined;
   /** Response headers, such as `Retry-After` in seconds. */
   readonly headers: Record<string, string>;
+  /** What the operator's log says beside the answer, when somebody must act. */
+  readonly finding: string | undefined;
 
   constructor(
     code: ErrorCode,
     detail?: string,
-    more: { errors?: FieldProblem[]; headers?: Record<string, string> } = {},
+    more: { errors?: FieldProblem[]; headers?: Record<string, string>; finding?: string } = {},
   ) {
     super(detail ?? errorCodes[code].title);
     this.code = code;
     this.errors = more.errors;
     this.headers = more.headers ?? {};
+    this.finding = more.finding;
   }
 }
 

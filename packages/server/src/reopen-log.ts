@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { createCatalogue } from '@indelible/protocol';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { asOwner, connectionProblem, type WriterTx } from './db.ts';
@@ -6,11 +8,12 @@ import { recordOwnWith } from './events/own-events.store.ts';
 import { createPartitionKeeper } from './events/partitions.ts';
 import { makePartitions, readServiceId } from './events/store.ts';
 import { createUuidSource } from './events/uuid-source.ts';
-import { type ReopenedLog, reopenLogs } from './log/reopen.job.ts';
+import { type ReopenDeps, type ReopenedLog, reopenLogs } from './log/reopen.job.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 import { openObjectStore } from './objects.ts';
 import { createRandom } from './random.ts';
 import { sha } from './sha256.ts';
+import { openSigner } from './signer.ts';
 
 export type { ReopenedLog } from './log/reopen.job.ts';
 
@@ -38,11 +41,31 @@ async function reopenAs(ownerUrl: string, config: Config): Promise<ReopenedLog[]
     return await asOwner(ownerUrl, async (tx) => {
       const pending = await pendingMigrations(tx);
       if (pending.length > 0) throw new Error(`it lacks ${pending.join(', ')}; migrate it first`);
-      return reopenLogs(tx, { sha, objects, recordOwn: await recordOwnIn(tx, config) });
+      const recordOwn = await recordOwnIn(tx, config);
+      const openSigner = reopeningSigner(config);
+      return reopenLogs(tx, { sha, now: Date.now, objects, recordOwn, openSigner });
     });
   } catch (cause) {
     throw new Error(`the logs cannot be reopened: ${connectionProblem(cause)}`, { cause });
   }
+}
+
+/**
+ * What is reopened is signed by the key that signs here. As everywhere, one that was made by default does
+ * not replace another; and none is made where the logs are signed already.
+ */
+export function reopeningSigner({ signingKeyFile, dataDir }: Config): ReopenDeps['openSigner'] {
+  return async (keyInUse) => {
+    const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
+    const isNamed = signingKeyFile !== null;
+    if (!isNamed && !existsSync(path)) return null; // the first start makes it
+    const signer = openSigner(path, false);
+    const isOther = keyInUse !== null && Buffer.compare(keyInUse, await signer.publicKey()) !== 0;
+    if (isNamed || !isOther) return signer;
+    throw new Error(
+      `the reopening is signed, but ${path} is not the key in use: name that in SIGNING_KEY_FILE`,
+    );
+  };
 }
 
 /** Records as the service would, but within this transaction and for this installation. */

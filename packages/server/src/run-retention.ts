@@ -50,11 +50,8 @@ export function runRetentionAs(
   const { now = Date.now, ...more } = options;
   return withOwnerSession(ownerUrl, async (owner) => {
     await requireMigrated(owner);
-    return runRetention(owner, {
-      now,
-      recordOwn: await recordOwnIn(owner, sensitiveTypes, now),
-      ...more,
-    });
+    const recordOwn = await recordOwnIn(owner, sensitiveTypes, now);
+    return runRetention(owner, { now, recordOwn, ...more });
   });
 }
 
@@ -123,7 +120,7 @@ async function requireMigrated(owner: OwnerSession): Promise<void> {
 }
 
 /** Records as the service would, in whatever transaction of this session is open. */
-async function recordOwnIn(
+export async function recordOwnIn(
   owner: OwnerSession,
   sensitiveTypes: readonly string[],
   now: () => number,

@@ -82,6 +82,8 @@ export default function FacetPicker(props: FacetPickerProps) {
               aria-label={t.filters[facet]}
               items={shown.map((choice) => ({ ...choice, id: choice.value }))}
               selectionMode="multiple"
+              // Escape closes; it must not take the choice back on its way.
+              escapeKeyBehavior="none"
               selectedKeys={values[mode]}
               onSelectionChange={select}
               renderEmptyState={() => (

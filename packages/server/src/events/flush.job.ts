@@ -8,7 +8,13 @@ import {
 } from '@indelible/protocol';
 import { invalidKeyIds } from '../api-keys/store.ts';
 import { type Database, isUnavailable, record, recordingPlaces, type WriterTx } from '../db.ts';
-import { type LogHead, lockHeads, tenantsWithLog } from '../log/store.ts';
+import {
+  damagedSentence,
+  LogDamaged,
+  type LogHead,
+  lockHeads,
+  tenantsWithLog,
+} from '../log/store.ts';
 import { AppError, unavailable } from '../problem.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
@@ -146,14 +152,15 @@ export class Recorder {
   }
 
   async #append(tx: WriterTx, items: QueuedEvent[], wait: boolean) {
-    const { sha, now, partitions } = this.#deps;
+    const { sha, now, partitions, observer } = this.#deps;
     const groups = byTenant(items);
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
     const heads = await lockHeads(tx, [...groups.keys()], wait);
     // After the wait for the lock: a key that was revoked meanwhile records nothing more.
     const revoked = keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, now()) : new Set<string>();
     const settled = new Map<QueuedEvent, Outcome>();
-    const skipped = await withoutHead(tx, groups, heads, settled);
+    const { skipped, beheaded } = await withoutHead(tx, groups, heads, settled);
+    if (beheaded.length > 0) observer.failed(new LogDamaged('a log has lost its head', beheaded));
     const work = heads.map((head) => {
       const accepted: QueuedEvent[] = [];
       for (const item of groups.get(head.tenantId) ?? []) {
@@ -175,12 +182,13 @@ export class Recorder {
   }
 
   /**
-   * A database that is away, or recording that is stopped, fails all of them with 503. Anything else
-   * may be the fault of one event: the flush is repeated tenant by tenant, then by halves, so that the
+   * A database that is away, or recording that is stopped, fails all of them with 503; a damaged log
+   * those of its tenant. Anything else may be the fault of one event: the flush is repeated tenant by tenant, then by halves, so that the
    * bad one fails alone.
    */
   async #recover(items: QueuedEvent[], wait: boolean, error: unknown): Promise<QueuedEvent[]> {
-    const concernsAll = isUnavailable(error) || error instanceof AppError;
+    const isOneLog = error instanceof LogDamaged && byTenant(items).size > 1;
+    const concernsAll = isUnavailable(error) || (error instanceof AppError && !isOneLog);
     if (concernsAll || items.length === 1) {
       this.#deps.observer.failed(error);
       const outcome = failure(error);
@@ -226,14 +234,24 @@ function failure(error: unknown): Outcome {
 
 const unknownTenant = rejected('unknown_tenant', 'there is no such tenant; create it first');
 
-/** A tenant without a locked head is either unknown (refused) or held by somebody else (skipped). */
+const closedTenant = rejected(
+  'unknown_tenant',
+  'the tenant has left: its log takes no more events',
+);
+
+const damagedLog = rejected('unavailable', damagedSentence);
+
+/**
+ * A tenant without a locked head is either unknown (refused), or held by somebody else (skipped), or its
+ * log has lost its head (503: the tenant is known).
+ */
 async function withoutHead(
   tx: WriterTx,
   groups: Map<string, QueuedEvent[]>,
   heads: readonly LogHead[],
   settled: Map<QueuedEvent, Outcome>,
-): Promise<QueuedEvent[]> {
-  if (heads.length === groups.size) return [];
+): Promise<{ skipped: QueuedEvent[]; beheaded: string[] }> {
+  if (heads.length === groups.size) return { skipped: [], beheaded: [] };
   const locked = new Set(heads.map((head) => head.tenantId));
   const missing = [...groups].filter(([tenantId]) => !locked.has(tenantId));
   const known = await tenantsWithLog(
@@ -241,11 +259,14 @@ async function withoutHead(
     missing.map(([tenantId]) => tenantId),
   );
   const skipped: QueuedEvent[] = [];
+  const beheaded: string[] = [];
   for (const [tenantId, items] of missing) {
-    if (known.has(tenantId)) skipped.push(...items);
-    else for (const item of items) settled.set(item, unknownTenant);
+    const tenant = known.get(tenantId);
+    if (tenant?.hasLog) skipped.push(...items);
+    else for (const item of items) settled.set(item, tenant ? damagedLog : unknownTenant);
+    if (tenant?.hasLog === false) beheaded.push(tenantId);
   }
-  return skipped;
+  return { skipped, beheaded };
 }
 
 function refusalOf(
@@ -257,6 +278,7 @@ function refusalOf(
   if (item.keyId !== null && revoked.has(item.keyId)) {
     return rejected('unauthenticated', 'the API key is revoked or expired');
   }
+  if (head.isClosed && item.event.recordedByKind !== 'service') return closedTenant;
   const plan: Plan | undefined = plans[head.retentionClass]; // none while a legal hold stands
   if (plan && uuidTimeMs(item.event.uuid) < retentionCutoff(plan, nowMs)) {
     const detail = `the event is older than the retention of the plan ${plan}`;

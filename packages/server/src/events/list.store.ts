@@ -194,7 +194,7 @@ export async function cutPage(
 }
 
 const listColumns = (withStates: boolean) =>
-  `actor_email_key AS "emailKey", before IS NOT NULL OR after IS NOT NULL AS "hasState",
+  `actor_email_key AS "emailKey", (before IS NOT NULL OR after IS NOT NULL OR (erased->>'state') IS NOT NULL) AS "hasState",
    ${withStates ? 'before, after' : 'NULL AS before, NULL AS after'}`;
 
 /** Those of the events with these ids that match the filter, by sequence; cut as any page is. */

@@ -5,7 +5,7 @@ import {
   type JsonValue,
   type Sha256,
 } from '@indelible/protocol';
-import { lockHeads } from '../log/store.ts';
+import { LogDamaged, lockHeads } from '../log/store.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import type { PartitionKeeper } from './partitions.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
@@ -71,7 +71,7 @@ function asObject(state: JsonValue | null): { [key: string]: JsonValue } | null 
 export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper }): RecordOwn {
   return async (tx, tenantId, event) => {
     const [head] = await lockHeads(tx, [tenantId], true);
-    if (!head) throw new Error('the tenant has no log');
+    if (!head) throw new LogDamaged('a log has lost its head', [tenantId]);
     const batch = { head, events: [prepareOwn(deps, tenantId, event)] };
     await deps.partitions.ensure([batch]);
     await appendEvents(tx, deps.sha, [batch], deps.now());

@@ -1,10 +1,16 @@
 import {
   type CommittedEvent,
   commitmentOf,
+  commitmentOfSegments,
   eventIdFromUuid,
+  formatHex,
   formatTimestamp,
+  parseHex,
+  type SegmentHex,
+  type SegmentName,
   type Sha256,
   saltBytes,
+  segmentNames,
   segmentTexts,
   uuidTimeMs,
 } from '@indelible/protocol';
@@ -23,7 +29,74 @@ export interface PreparedEvent extends CommittedEvent {
 export interface StoredEvent extends CommittedEvent {
   sequence: number;
   receivedAtMs: number;
+  /** 16 bytes a segment; zeros where it is erased. */
   salts: Uint8Array;
+  /** JSON text of the hashes of erased segments by name; null while nothing is. */
+  erased?: string | null;
+}
+
+type Erasable = Pick<StoredEvent, 'erased'>;
+
+function erasedHashes({ erased }: Erasable): SegmentHex {
+  return erased ? JSON.parse(erased) : {};
+}
+
+/** The segments that were erased, in the order of `segmentNames`. */
+export function erasedSegments(event: Erasable): SegmentName[] {
+  if (!event.erased) return [];
+  const hashes = erasedHashes(event);
+  return segmentNames.filter((name) => hashes[name] !== undefined);
+}
+
+/** Whether the event was recorded with a state, erased since or not. */
+export function hasState(event: Pick<StoredEvent, 'before' | 'after' | 'erased'>): boolean {
+  const { before, after } = event;
+  return before !== null || after !== null || erasedSegments(event).includes('state');
+}
+
+/** What opens a stored event's commitment; lists in the order of `segmentNames`, as in an `EventBody`. */
+export interface EventOpeners {
+  salts: readonly (Uint8Array | null)[];
+  hashes: readonly (Uint8Array | null)[];
+}
+
+export function openersOf(event: Pick<StoredEvent, 'salts' | 'erased'>): EventOpeners {
+  const known = erasedHashes(event);
+  const hashes = segmentNames.map((name) => {
+    const hash = known[name];
+    return hash === undefined ? null : parseHex(hash);
+  });
+  const salts = segmentNames.map((_, index) => {
+    const salt = event.salts.subarray(index * saltBytes, (index + 1) * saltBytes);
+    return salt.length === saltBytes && hashes[index] === null ? salt : null;
+  });
+  return { salts, hashes };
+}
+
+/** The same as it lies in the table. */
+export function storedOpeners({ salts, hashes }: EventOpeners): {
+  salts: Buffer;
+  erased: string | null;
+} {
+  const kept = segmentNames.flatMap((_, index) => {
+    const salt = salts[index] ?? (hashes[index] ? new Uint8Array(saltBytes) : null);
+    return salt === null ? [] : [salt];
+  });
+  const erased = segmentNames.flatMap((name, index) => {
+    const hash = hashes[index];
+    return hash ? [[name, formatHex(hash)]] : [];
+  });
+  const isWhole = erased.length === 0;
+  return {
+    salts: Buffer.concat(kept),
+    erased: isWhole ? null : JSON.stringify(Object.fromEntries(erased)),
+  };
+}
+
+/** The commitment that the log holds of an event that is as it was recorded, erased segments aside. */
+export function storedCommitment(sha: Sha256, event: StoredEvent): Uint8Array {
+  const { salts, hashes } = openersOf(event);
+  return commitmentOfSegments(sha, segmentTexts(event), salts, hashes);
 }
 
 /** Draws `bytes` random bytes. */
@@ -44,12 +117,17 @@ export function prepare(event: CommittedEvent, sha: Sha256, random: Random): Pre
 
 /**
  * Whether a producer sent the same content again. Who recorded it and its category are the service's
- * own words (a rotated key, an extended catalogue), so the stored ones stand in for both.
+ * own words (a rotated key, an extended catalogue), so the stored ones stand in for both. What was erased
+ * cannot be compared any more, and does not come back by being sent again.
  */
-export function sameContent(sent: PreparedEvent, stored: CommittedEvent): boolean {
+export function sameContent(sent: PreparedEvent, stored: CommittedEvent & Erasable): boolean {
   const { category, recordedByKind, recordedById } = stored;
   const again = segmentTexts({ ...sent, category, recordedByKind, recordedById });
-  return segmentTexts(stored).join('\n') === again.join('\n');
+  const texts = segmentTexts(stored);
+  const erased = erasedSegments(stored);
+  return segmentNames.every(
+    (name, index) => erased.includes(name) || texts[index] === again[index],
+  );
 }
 
 const quote = JSON.stringify;
@@ -63,6 +141,8 @@ export function eventJson(
   withStates: boolean,
   hasState: boolean,
 ): string {
+  const gone = erasedSegments(e);
+  const erased = gone.length > 0 ? `,"erased":${JSON.stringify(gone)}` : '';
   const states = withStates ? `"before":${e.before ?? 'null'},"after":${e.after ?? 'null'},` : '';
   return (
     `{"id":"${eventIdFromUuid(e.uuid)}","timestamp":"${formatTimestamp(uuidTimeMs(e.uuid))}",` +
@@ -72,6 +152,6 @@ export function eventJson(
     `"name":${quote(e.resourceName)}},"diff":${e.diff},"crossTenant":${e.crossTenant},` +
     `"reason":${quote(e.reason)},${states}"category":"${e.category}","hasState":${hasState},` +
     `"sequence":${e.sequence},"receivedAt":"${formatTimestamp(e.receivedAtMs)}",` +
-    `"recordedBy":{"kind":"${e.recordedByKind}","id":"${e.recordedById}"}}`
+    `"recordedBy":{"kind":"${e.recordedByKind}","id":"${e.recordedById}"}${erased}}`
   );
 }

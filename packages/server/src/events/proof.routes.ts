@@ -1,5 +1,4 @@
 import {
-  commitmentOf,
   encodeEntry,
   eventIdFromUuid,
   formatTimestamp,
@@ -7,25 +6,33 @@ import {
   inclusionProof,
   type ListQuery,
   leafHash,
+  type SegmentHex,
   type Sha256,
-  saltBytes,
   segmentNames,
-  segmentTexts,
   uuidFromEventId,
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { acceptedType } from '../accepted-type.ts';
 import { type Database, readTenant, type TenantTx } from '../db.ts';
 import { judgedByHandler } from '../http.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
+import { unreadable } from '../log/store.ts';
 import { treeNodes } from '../log/tree.store.ts';
 import { operatorHeaders } from '../operator-headers.ts';
 import { AppError, unavailable } from '../problem.ts';
 import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
+import { readParams } from '../url-parameters.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { type ListedRow, listEvents } from './list.store.ts';
-import { eventJson, type StoredEvent } from './prepared-event.ts';
+import {
+  eventJson,
+  hasState,
+  openersOf,
+  type StoredEvent,
+  storedCommitment,
+} from './prepared-event.ts';
 import { getEvent, visibility } from './store.ts';
 
 export interface ProofDeps {
@@ -48,6 +55,11 @@ const Proof = Type.Object(
     event: Type.Ref('AuditEvent'),
     receivedAt: Type.String({ format: 'date-time' }),
     salts: Type.Record(Type.String(), Type.String({ pattern: '^[0-9a-f]{32}$' })),
+    hashes: Type.Optional(
+      Type.Record(Type.String(), Hash, {
+        description: 'Of erased segments, in place of the salt.',
+      }),
+    ),
     commitment: Hash,
     leafHash: Hash,
     sequence: Type.Integer({ minimum: 0 }),
@@ -81,9 +93,11 @@ export function proofRoutes(app: FastifyInstance, deps: ProofDeps): void {
       },
     },
     async (request, reply) => {
+      readParams(request, []);
       const proof = await readProof(request, deps);
-      const wantsText = /^text\/plain\b/.test(request.headers.accept ?? '');
-      if (!wantsText)
+      const type = acceptedType(request.headers.accept, ['application/json', 'text/plain']);
+      reply.header('vary', 'accept');
+      if (type === 'application/json')
         return reply.type('application/json; charset=utf-8').send(proofJson(proof, deps.sha));
       const { event, checkpoint, path } = proof;
       const text = formatTlogProof({ index: event.sequence, path, checkpoint: checkpoint.note });
@@ -121,18 +135,19 @@ async function prove(
   const event = visible && uuid && (await getEvent(tx, uuid, [...visible.classes], visible.oldest));
   if (!event) throw new AppError('not_found', 'there is no such event');
   const checkpoint = (await publishedCheckpoint(tx))?.checkpoint ?? null;
+  if (event.sequence < 0) throw unreadable('an event stands at no place of its log', tx.tenantId);
   if (checkpoint === null || checkpoint.size <= event.sequence) return null;
   const path = await inclusionProof(sha, treeNodes(tx, sha), event.sequence, checkpoint.size);
   return { event, checkpoint, path };
 }
 
 function proofJson({ event, checkpoint, path }: Proven, sha: Sha256): string {
-  const commitment = commitmentOf(sha, segmentTexts(event), event.salts);
+  const commitment = storedCommitment(sha, event);
   const receivedAtUs = event.receivedAtMs * 1_000;
   const leaf = leafHash(sha, encodeEntry({ receivedAtUs, eventUuid: event.uuid, commitment }));
   const rest = {
     receivedAt: new Date(event.receivedAtMs).toISOString(),
-    salts: saltsOf(event),
+    ...segmentsOf(event),
     commitment: hex(commitment),
     leafHash: hex(leaf),
     sequence: event.sequence,
@@ -142,14 +157,22 @@ function proofJson({ event, checkpoint, path }: Proven, sha: Sha256): string {
   return `{"event":${fullJson(event)},${JSON.stringify(rest).slice(1)}`;
 }
 
+// What is erased, the hashes say: a body has no member that nothing proves.
 const fullJson = (event: StoredEvent) =>
-  eventJson(event, true, event.before !== null || event.after !== null);
+  eventJson({ ...event, erased: null }, true, hasState(event));
 
-/** The salt of each segment by name: whoever has it and the text can recompute the commitment. */
-function saltsOf({ salts }: StoredEvent): Record<string, string> {
-  const count = salts.length / saltBytes;
-  const of = (index: number) => hex(salts.subarray(index * saltBytes, (index + 1) * saltBytes));
-  return Object.fromEntries(segmentNames.slice(0, count).map((name, index) => [name, of(index)]));
+/** By segment the salt, with which the text gives the hash; of erased segments the hash itself. */
+function segmentsOf(event: StoredEvent): { salts: SegmentHex; hashes?: SegmentHex } {
+  const { salts, hashes } = openersOf(event);
+  const byName = (list: readonly (Uint8Array | null)[]): SegmentHex =>
+    Object.fromEntries(
+      segmentNames.flatMap((name, index) => {
+        const bytes = list[index];
+        return bytes ? [[name, hex(bytes)]] : [];
+      }),
+    );
+  const isWhole = hashes.every((hash) => hash === null);
+  return { salts: byName(salts), ...(isWhole ? {} : { hashes: byName(hashes) }) };
 }
 
 const bodiesPerPage = 2_000;
@@ -164,7 +187,7 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
         tags,
         summary: 'The bodies behind the log, with their salts',
         description:
-          'NDJSON lines `{event, salts}` in order of id, at most 2,000 events or 8 MiB; `Link: rel="next"` leads on. ' +
+          'NDJSON lines `{event, salts, hashes?}` in order of id, at most 2,000 events or 8 MiB; `Link: rel="next"` leads on. ' +
           '`Retention-Cutoff` is the first moment that the plan still shows: older bodies may be gone.',
         params: Type.Object({ logId: Type.String({ pattern: '^[0-9a-f]{32}$' }) }),
         querystring: Type.Object({
@@ -201,7 +224,7 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
         reply.header('link', `<${next}>; rel="next"`);
       }
       const lines = rows.map(
-        (row) => `{"event":${fullJson(asFound(row))},"salts":${JSON.stringify(saltsOf(row))}}\n`,
+        (row) => `{"event":${fullJson(asFound(row))},${JSON.stringify(segmentsOf(row)).slice(1)}\n`,
       );
       return reply.type('application/x-ndjson').send(lines.join(''));
     },

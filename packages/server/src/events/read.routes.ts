@@ -16,7 +16,7 @@ import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { countEvents, type ListedRow, listEvents } from './list.store.ts';
 import type { CursorSeal, ListPosition } from './list-cursor.ts';
-import { eventJson } from './prepared-event.ts';
+import { eventJson, hasState } from './prepared-event.ts';
 import { eventSchema, listSchema, statsSchema } from './read-schemas.ts';
 import { listBySequence } from './sequence-list.store.ts';
 import { bucketsMax, countGroups, groupsMax } from './stats.store.ts';
@@ -57,7 +57,7 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
     const body = await visibleTo(request, deps, async (tx, { classes, oldest }) => {
       const event = uuid && (await getEvent(tx, uuid, [...classes], oldest));
       if (!event) throw new AppError('not_found', 'there is no such event');
-      return eventJson(event, true, event.before !== null || event.after !== null);
+      return eventJson(event, true, hasState(event));
     });
     return reply.type(json).send(body);
   });

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import {
   type Catalogue,
-  commitmentOf,
   type ErrorCode,
   encodeEntry,
   eventIdFromUuid,
@@ -11,7 +10,6 @@ import {
   type Masker,
   pointerOf,
   type Sha256,
-  segmentTexts,
   type WarningCode,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -19,7 +17,14 @@ import { Type } from 'typebox';
 import { judgedByHandler } from '../http.ts';
 import { AppError, unavailable } from '../problem.ts';
 import type { Recorder } from './flush.job.ts';
-import { eventJson, type PreparedEvent, type Random, type StoredEvent } from './prepared-event.ts';
+import {
+  eventJson,
+  hasState,
+  type PreparedEvent,
+  type Random,
+  type StoredEvent,
+  storedCommitment,
+} from './prepared-event.ts';
 import type { Outcome } from './record-queue.ts';
 import { BatchInput, BatchResults, limits } from './schemas.ts';
 import { type Refusal, takeEvent } from './take-event.ts';
@@ -129,13 +134,13 @@ function recordedJson(
   hash: Uint8Array,
   warnings: readonly WarningCode[],
 ): string {
-  const json = eventJson(event, true, event.before !== null || event.after !== null);
+  const json = eventJson(event, true, hasState(event));
   return `${json.slice(0, -1)},"leafHash":"${Buffer.from(hash).toString('hex')}","warnings":${JSON.stringify(warnings)}}`;
 }
 
 // The same entry as was appended then: everything it hashes is stored with the event.
 function storedLeafHash(stored: StoredEvent, sha: Sha256): Uint8Array {
-  const commitment = commitmentOf(sha, segmentTexts(stored), stored.salts);
+  const commitment = storedCommitment(sha, stored);
   return leafHash(
     sha,
     encodeEntry({ receivedAtUs: stored.receivedAtMs * 1_000, eventUuid: stored.uuid, commitment }),

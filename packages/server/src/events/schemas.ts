@@ -122,6 +122,13 @@ const eventFields = {
   }),
   receivedAt: time('When the service took it.'),
   recordedBy: Type.Object({ kind: Type.Enum(['api_key', 'service']), id: uuid() }, strict),
+  erased: Type.Optional(
+    Type.Array(Type.Enum(['change', 'identity', 'state']), {
+      description:
+        'Only where something was erased since: `identity` (e-mail, ip, user agent, resource name), ' +
+        '`change` (diff, reason), `state` (before, after). What the log proves of the event still holds.',
+    }),
+  ),
 };
 const states = { before: state('State before.'), after: state('State after.') };
 

@@ -14,14 +14,23 @@ import {
 import type { Visibility } from './filter-sql.store.ts';
 import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';
 
-export { eventJson } from './prepared-event.ts';
+export {
+  erasedSegments,
+  eventJson,
+  hasState,
+  openersOf,
+  type StoredEvent,
+  storedCommitment,
+  storedOpeners,
+} from './prepared-event.ts';
 
 /** The columns of a `StoredEvent`, for every statement that reads whole events. */
 export const storedColumns = `tenant_id AS "tenantId", id AS uuid, sequence, received_at AS "receivedAtMs",
   actor_id AS "actorId", actor_email AS "actorEmail", actor_role AS "actorRole", actor_ip AS "actorIp",
   actor_user_agent AS "actorUserAgent", action, resource_type AS "resourceType",
   resource_id AS "resourceId", resource_name AS "resourceName", diff, cross_tenant AS "crossTenant",
-  reason, category, recorded_by_kind AS "recordedByKind", recorded_by_id AS "recordedById", salts`;
+  reason, category, recorded_by_kind AS "recordedByKind", recorded_by_id AS "recordedById", salts,
+  erased`;
 
 /** What became of one event of a batch, in the order given. */
 export type Appended =

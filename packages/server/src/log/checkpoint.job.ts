@@ -14,14 +14,17 @@ import {
   type DirtyLog,
   dirtyLogs,
   haltLog,
+  noteAlarm,
   publishRound,
+  releasedState,
   type SignedCheckpoint,
   type TakenRound,
   takeRound,
 } from './checkpoint.store.ts';
-import { contradiction, disagreement } from './guard.store.ts';
+import { RoundGuard } from './guard.job.ts';
+import { contradiction, damageOf } from './guard.store.ts';
 import { SigningKeyRefused } from './key-rotation.job.ts';
-import { originOf, readRound, roundName, writeRound } from './round.ts';
+import { originOf, roundName, writeRound } from './round.ts';
 import { logIsHalted } from './store.ts';
 
 export interface CheckpointDeps {
@@ -43,6 +46,8 @@ export interface CheckpointDeps {
 export interface CheckpointObserver {
   published(checkpoints: number): void;
   roundFailed(error: unknown): void;
+  /** Somebody else's object stands where a round belongs; the sentence says which. */
+  foreignObject(sentence: string): void;
   halted(reason: string | null): void;
 }
 
@@ -59,14 +64,16 @@ const demandWaitMsMax = 8_000;
 
 /**
  * Signs what the logs have come to, and guards against a rewound database. The order of a round
- * makes the guard: (1) take the round's number, (2) sign, (3) write `checkpoints/<round>` to the object
- * store unless it exists, (4) release. A crash between 3 and 4 leaves an object that agrees with the
- * logs: the next round goes past it. A database restored from an older backup counts its rounds from
- * the past, meets an object that promises more than its logs hold, and recording stops.
+ * makes the guard: (1) take the round's number and compare the database with the last round, (2) sign,
+ * (3) write `checkpoints/<round>` to the object store unless it exists, (4) release. A crash between 3
+ * and 4 leaves an object that agrees with the logs: the next round goes past it. A database restored
+ * from an older backup counts its rounds from the past, meets an object that promises more than its
+ * logs hold, and recording stops.
  */
 export class CheckpointJob {
   readonly #deps: CheckpointDeps;
   readonly #pause: NonNullable<CheckpointDeps['pause']>;
+  readonly #guard: RoundGuard;
   #running: Promise<void> | null = null;
   #demanded: Promise<void> | null = null;
   #startedMs = Number.NEGATIVE_INFINITY;
@@ -74,14 +81,21 @@ export class CheckpointJob {
   /** Whether this process has compared the database with what was published. */
   #guarded = false;
   #keyAnnounced = false;
+  readonly #suspects = new Set<string>();
 
   constructor(deps: CheckpointDeps) {
     this.#deps = deps;
     this.#pause = deps.pause ?? timer;
+    this.#guard = new RoundGuard(deps);
   }
 
   get originHost(): string {
     return this.#deps.originHost;
+  }
+
+  /** Has the next round look at these logs whole, whether they have grown or not. */
+  suspect(tenantIds: readonly string[]): void {
+    for (const tenantId of tenantIds) this.#suspects.add(tenantId);
   }
 
   /** A round that only reports its failure: for the timer. Signing waits, recording goes on. */
@@ -162,37 +176,30 @@ export class CheckpointJob {
     const result = await write(this.#deps.db, async (tx): Promise<RoundResult | null> => {
       const taken = await takeRound(tx, wait);
       if (!taken || taken.halted !== null) return taken && { published: 0, halted: taken.halted };
-      const round = await this.#firstFree(tx, taken.round + 1);
+      const round = await this.#guard.firstFree(tx, taken.round);
       const done = typeof round === 'string' ? round : await work(tx, round, taken);
       if (typeof done === 'number') return { published: done, halted: null };
       const halted = haltSentence(done);
       await haltLog(tx, halted);
       return { published: 0, halted };
-    });
+    }).finally(() => this.#tellAlarms());
     if (result) this.#look(result.halted);
     return result;
+  }
+
+  /** In a transaction of its own: a round that fails takes back everything else. */
+  async #tellAlarms(): Promise<void> {
+    const { db, observer } = this.#deps;
+    for (const { sentence, isForeign } of this.#guard.takeAlarms()) {
+      if (isForeign) observer.foreignObject(sentence);
+      await write(db, (tx) => noteAlarm(tx, sentence)).catch(observer.roundFailed);
+    }
   }
 
   #look(halted: string | null): void {
     this.#guarded = true;
     if (halted !== this.#halted) this.#deps.observer.halted(halted);
     this.#halted = halted;
-  }
-
-  /**
-   * Goes past rounds that are in the store but not in the database; what they promise is signed again
-   * with the next one, so nothing is ever released that somebody else wrote into the store. Returns
-   * the first free number, or what shows that the database has been rewound.
-   */
-  async #firstFree(tx: WriterTx, first: number): Promise<number | string> {
-    const { objects, sha, now } = this.#deps;
-    for (let round = first; ; round++) {
-      const body = await objects.get(roundName(round));
-      if (body === null) return round;
-      const finding = await disagreement(tx, sha, readRound(round, body));
-      if (finding !== null) return `checkpoint round ${round} is already published, and ${finding}`;
-      await publishRound(tx, round, [], now());
-    }
   }
 
   /** Returns how many checkpoints it released, or what they would contradict. */
@@ -202,6 +209,9 @@ export class CheckpointJob {
     keyInUse: Uint8Array | null,
   ): Promise<number | string> {
     const { objects, sha, now, signer } = this.#deps;
+    const suspected = await damageOf(tx, sha, [...this.#suspects]);
+    if (suspected !== null) return suspected;
+    this.#suspects.clear();
     const logs = await dirtyLogs(tx, logsPerRound);
     if (logs.length === 0) return 0;
     const damage = await contradiction(tx, sha, logs);
@@ -212,11 +222,15 @@ export class CheckpointJob {
     const signed = await this.#signAll(logs);
     const at = new Date(now()).toISOString();
     const notes = signed.map(({ note }) => note);
+    // Within this transaction, so that the object names what it leads to; seen by nobody before COMMIT.
+    await publishRound(tx, round, signed, now());
+    const state = await releasedState(tx);
+    const object = await writeRound(sha, signer, { round, at, notes, state, isReopening: false });
     const name = roundName(round);
-    if (!(await objects.putIfAbsent(name, writeRound({ round, at, notes })))) {
+    if (!(await objects.putIfAbsent(name, object))) {
       throw new Error(`${name} came into the object store meanwhile: the next round judges it`);
     }
-    await publishRound(tx, round, signed, now());
+    this.#guard.wrote(round, state);
     return signed.length;
   }
 
@@ -249,6 +263,7 @@ async function timer(ms: number, signal?: AbortSignal): Promise<void> {
 function haltSentence(finding: string): string {
   return (
     `recording and signing are stopped: ${finding}. The database seems to have been restored from an ` +
-    'older backup, or its log was changed. Restore the newer one, or run `indelible log reopen`'
+    'older backup, or its log was changed, or another installation with the same signing key uses this ' +
+    'object store. Restore the newer one, or run `indelible log reopen`'
   );
 }

@@ -1,6 +1,8 @@
 import { tileWidth } from '@indelible/protocol';
 import type { Database, TenantTx, WriterTx } from '../db.ts';
 import { byteaArray, int8Array, textArray, uuidArray } from '../pg-arrays.ts';
+import { readNote } from './round.ts';
+import { unreadable } from './store.ts';
 
 /** A checkpoint that is in the object store, or about to be. */
 export interface SignedCheckpoint {
@@ -22,6 +24,8 @@ export interface DirtyLog {
   signedRoot: Buffer | null;
   /** False when the newest entry is not stored. */
   isStored: boolean;
+  /** Whether entries are stored behind its end, where the next ones belong. */
+  hasSurplus: boolean;
 }
 
 export interface TakenRound {
@@ -56,8 +60,8 @@ export async function haltReason(db: Database, timeoutMs: number): Promise<strin
 }
 
 /**
- * Logs whose head is not the one last published, or whose newest entry is not stored. What is shorter
- * than was published, or gone, is among them: that is damage.
+ * Logs whose head is not the one last published, or which are not stored exactly up to their end. What
+ * is shorter than was published, or gone, is among them: that is damage.
  */
 export async function dirtyLogs(tx: WriterTx, limit: number): Promise<DirtyLog[]> {
   const { rows } = await tx.query<DirtyLog>({
@@ -71,10 +75,13 @@ export async function dirtyLogs(tx: WriterTx, limit: number): Promise<DirtyLog[]
               WHERE t.tenant_id = h.tenant_id AND t.level = 0 AND t.index = h.size / ${tileWidth} - 1)
             ELSE EXISTS (SELECT FROM log_tail t
               WHERE t.tenant_id = h.tenant_id AND t.sequence = h.size - 1)
-          END AS "isStored"
+          END AS "isStored",
+          EXISTS (SELECT FROM log_tail t WHERE t.tenant_id = h.tenant_id AND t.sequence >= h.size)
+            OR EXISTS (SELECT FROM log_tiles t WHERE t.tenant_id = h.tenant_id AND t.level = 0
+              AND t.index >= h.size / ${tileWidth}) AS "hasSurplus"
         FROM log_heads h FULL JOIN log_checkpoints c USING (tenant_id, log_id)
       ) logs
-      WHERE size <> coalesce("signedSize", 0) OR NOT "isStored" LIMIT $1`,
+      WHERE size <> coalesce("signedSize", 0) OR NOT "isStored" OR "hasSurplus" LIMIT $1`,
     values: [limit],
   });
   return rows;
@@ -87,6 +94,22 @@ export async function headsByLogId(tx: WriterTx, logIds: readonly string[]) {
     values: [uuidArray(logIds)],
   });
   return new Map(rows.map((row) => [row.logId, row]));
+}
+
+/** The heads of these tenants' logs, as far as they have one. */
+export async function headsOf(tx: WriterTx, tenantIds: readonly string[]) {
+  interface Row {
+    tenantId: string;
+    logId: string;
+    size: number;
+    frontier: Buffer;
+  }
+  const { rows } = await tx.query<Row>({
+    text: `SELECT tenant_id AS "tenantId", log_id AS "logId", size, frontier FROM log_heads
+      WHERE tenant_id = ANY ($1)`,
+    values: [uuidArray(tenantIds)],
+  });
+  return rows;
 }
 
 /** Makes a round's checkpoints the released ones. Only after they are in the object store. */
@@ -108,6 +131,28 @@ export async function publishRound(
       new Date(nowMs),
     ],
   });
+}
+
+/** One hash for the released checkpoints of all logs: `stateOf` them, see round.ts. */
+export async function releasedState(tx: WriterTx): Promise<Uint8Array> {
+  const { rows } = await tx.query<{ state: Buffer }>({
+    name: 'released-state',
+    text: `SELECT sha256(coalesce(string_agg(uuid_send(log_id) || int8send(size) || root
+        || sha256(convert_to(note, 'UTF8')), ''::bytea ORDER BY log_id), ''::bytea)) AS state
+      FROM log_checkpoints`,
+  });
+  return rows[0]?.state ?? new Uint8Array();
+}
+
+/** Keeps what is wrong with the object store for `indelible doctor`, unless something is known already. */
+export async function noteAlarm(tx: WriterTx, sentence: string): Promise<void> {
+  await tx.query('SELECT note_alarm($1)', [sentence]);
+}
+
+/** What is known to be wrong with the object store, or null. */
+export async function storeAlarm(db: Database): Promise<string | null> {
+  const { rows } = await db.writer.query<{ alarm: string | null }>('SELECT alarm FROM log_rounds');
+  return rows[0]?.alarm ?? null;
 }
 
 /** Stops recording and signing in every process, until the log is reopened. */
@@ -162,7 +207,10 @@ export interface PublishedCheckpoint {
   signedAtMs: number;
 }
 
-/** The tenant's log id, and its last released checkpoint if there is one. */
+/**
+ * The tenant's log id, and its last released checkpoint if there is one. Throws LogDamaged when that is
+ * not what it was when it was released, as far as it says so itself; a round looks at the rest.
+ */
 export async function publishedCheckpoint(
   tx: TenantTx,
 ): Promise<{ logId: string; size: number; checkpoint: PublishedCheckpoint | null } | null> {
@@ -183,5 +231,18 @@ export async function publishedCheckpoint(
   if (logId === null) return null;
   if (size === null || root === null || note === null || signedAtMs === null)
     return { logId, size: headSize, checkpoint: null };
-  return { logId, size: headSize, checkpoint: { logId, size, root, note, signedAtMs } };
+  const checkpoint = { logId, size, root, note, signedAtMs };
+  if (!saysItself(checkpoint)) throw unreadable('the checkpoint of a log was changed', tx.tenantId);
+  return { logId, size: headSize, checkpoint };
+}
+
+/** Whether the note is one, and of this log, size and root. */
+function saysItself({ logId, size, root, note }: PublishedCheckpoint): boolean {
+  try {
+    const read = readNote(note);
+    const isSame = read.logId === logId && read.checkpoint.size === size;
+    return isSame && root.equals(read.checkpoint.root);
+  } catch {
+    return false;
+  }
 }

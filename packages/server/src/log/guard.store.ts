@@ -7,7 +7,7 @@ import {
   verifyConsistency,
 } from '@indelible/protocol';
 import type { WriterTx } from '../db.ts';
-import { type DirtyLog, headsByLogId } from './checkpoint.store.ts';
+import { type DirtyLog, headsByLogId, headsOf } from './checkpoint.store.ts';
 import type { RoundCheckpoint } from './round.ts';
 import { treeReader } from './tree.store.ts';
 
@@ -33,6 +33,8 @@ export function contradiction(
 
 async function contradictionOf(log: DirtyLog, nodes: GetNode, sha: Sha256): Promise<string | null> {
   const { logId, size, signedSize, signedRoot } = log;
+  if (log.hasSurplus)
+    return `the log ${logId} of ${size} entries has further entries behind its end`;
   if (signedSize !== null && size < signedSize) {
     return `the log ${logId} has ${size} entries, but ${signedSize} were published`;
   }
@@ -46,6 +48,27 @@ async function contradictionOf(log: DirtyLog, nodes: GetNode, sha: Sha256): Prom
   const claim = { first: signedSize, second: size, firstRoot: signedRoot, secondRoot: root };
   if (path !== null && verifyConsistency(sha, { ...claim, path })) return null;
   return `the log ${logId} does not continue the ${signedSize} entries that were published of it`;
+}
+
+/** Whether the logs of these tenants hold every entry that they count; null when they do. */
+export async function damageOf(
+  tx: WriterTx,
+  sha: Sha256,
+  tenantIds: readonly string[],
+): Promise<string | null> {
+  if (tenantIds.length === 0) return null;
+  const heads = await headsOf(tx, tenantIds);
+  if (heads.length < tenantIds.length) return 'the log of a tenant has lost its head';
+  return firstFinding(heads, async (part) => {
+    const reader = treeReader(tx, sha);
+    return Promise.all(
+      part.map(async ({ tenantId, logId, ...head }) => {
+        const root = createFrontier(head, sha).root();
+        const isWhole = await hasRoot(reader(tenantId), sha, head.size, root);
+        return isWhole ? null : `the ${head.size} entries of the log ${logId} are not all stored`;
+      }),
+    );
+  });
 }
 
 /** What these published checkpoints promise and the logs do not hold; null when they hold all. */

@@ -1,5 +1,6 @@
 import { type LogState, tileWidth } from '@indelible/protocol';
 import type { WriterTx } from '../db.ts';
+import type { PublishedLog } from './published-logs.job.ts';
 import { type LogHead, lockHeads } from './store.ts';
 
 /* Statements of the owner role: no serving role may run them. */
@@ -12,45 +13,66 @@ export async function stopLogs(tx: WriterTx): Promise<number> {
   return rows[0]?.round ?? 0;
 }
 
-/** Lets recording and signing go on, with the round that follows this one. */
+/** Lets recording and signing go on, with the round that follows this one; alarms are settled. */
 export async function resumeAfter(tx: WriterTx, round: number): Promise<void> {
-  await tx.query('UPDATE log_rounds SET round = $1, halted = NULL', [round]);
+  await tx.query('UPDATE log_rounds SET round = $1, halted = NULL, alarm = NULL', [round]);
 }
 
-/** A log's head and what was last released of it: either may be missing. */
+/** A tenant's log as far as anything is left of it. */
 export interface LogRecord {
   tenantId: string;
-  /** The one its last checkpoint names, else its head's. */
-  logId: string;
+  /** The ids it goes by: that of its last checkpoint, then that of its head, if it has them. */
+  logIds: string[];
   head: LogState | null;
-  released: { size: number; root: Buffer; note: string } | null;
 }
 
-/** Every log there is or of which a checkpoint was released. */
+/** Of every tenant that there is, has a log or had a checkpoint released. */
 export async function allLogs(tx: WriterTx): Promise<LogRecord[]> {
   interface Row {
     tenantId: string;
-    logId: string;
+    released: string | null;
+    logId: string | null;
     size: number | null;
     frontier: Buffer | null;
-    releasedSize: number | null;
-    root: Buffer | null;
-    note: string | null;
   }
   const { rows } = await tx.query<Row>(
-    `SELECT tenant_id AS "tenantId", coalesce(c.log_id, h.log_id) AS "logId", h.size, frontier,
-       c.size AS "releasedSize", root, note
-     FROM log_heads h FULL JOIN log_checkpoints c USING (tenant_id) ORDER BY tenant_id`,
+    `SELECT tenant_id AS "tenantId", c.log_id AS released, h.log_id AS "logId", h.size, frontier
+     FROM log_heads h FULL JOIN log_checkpoints c USING (tenant_id)
+       FULL JOIN (SELECT id AS tenant_id FROM tenants) t USING (tenant_id) ORDER BY tenant_id`,
   );
-  return rows.map(({ tenantId, logId, size, frontier, releasedSize, root, note }) => ({
+  return rows.map(({ tenantId, released, logId, size, frontier }) => ({
     tenantId,
-    logId,
+    logIds: [released, logId].filter((id) => id !== null),
     head: size === null || frontier === null ? null : { size, frontier },
-    released:
-      releasedSize === null || root === null || note === null
-        ? null
-        : { size: releasedSize, root, note },
   }));
+}
+
+/** The released checkpoints that the database has, by log id. */
+export async function releasedNotes(tx: WriterTx): Promise<Map<string, PublishedLog>> {
+  const { rows } = await tx.query<PublishedLog>(
+    `SELECT log_id AS "logId", size, root, note, round, signed_at AS "atMs"
+     FROM log_checkpoints ORDER BY log_id`,
+  );
+  return new Map(rows.map((row) => [row.logId, row]));
+}
+
+/** Makes this the log's released checkpoint, as it was published; null: none was. */
+export async function keepCheckpoint(
+  tx: WriterTx,
+  tenantId: string,
+  published: PublishedLog | null,
+): Promise<void> {
+  if (published === null) return forgetCheckpoint(tx, tenantId);
+  const { logId, size, root, note, round, atMs } = published;
+  await tx.query(
+    `INSERT INTO log_checkpoints (tenant_id, log_id, size, root, note, round, signed_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)
+     ON CONFLICT (tenant_id) DO UPDATE SET log_id = excluded.log_id, size = excluded.size,
+       root = excluded.root, note = excluded.note, round = excluded.round, signed_at = excluded.signed_at
+     WHERE (log_checkpoints.log_id, log_checkpoints.size, log_checkpoints.root, log_checkpoints.note)
+       IS DISTINCT FROM (excluded.log_id, excluded.size, excluded.root, excluded.note)`,
+    [tenantId, logId, size, Buffer.from(root), note, round, new Date(atMs)],
+  );
 }
 
 /** Gives a log the id back that it was published under: only somebody at the tables can change it. */
@@ -60,23 +82,19 @@ export async function keepLogId(tx: WriterTx, tenantId: string, logId: string): 
 }
 
 /**
- * Gives a tenant whose log lost its head another one, which counts no entries yet. Returns null when
- * the tenant is gone as well. Its events may be of any retention
- * class, received until now (whole milliseconds, as all are).
+ * Gives a tenant whose log lost its head another one, under a new id, which counts no entries yet.
+ * Returns null when the tenant is gone as well. Its events may be of any retention class, received
+ * until now (whole milliseconds, as all are).
  */
-export async function openHead(
-  tx: WriterTx,
-  tenantId: string,
-  logId: string,
-): Promise<LogState | null> {
+export async function openHead(tx: WriterTx, tenantId: string): Promise<LogState | null> {
   const { rows } = await tx.query<LogState>(
-    `INSERT INTO log_heads (tenant_id, log_id, retention_class, other_classes, last_received_us)
-       SELECT id, $2, class, array_remove('{0,1,2,3}'::smallint[], class),
+    `INSERT INTO log_heads (tenant_id, retention_class, other_classes, last_received_us)
+       SELECT id, class, array_remove('{0,1,2,3}'::smallint[], class),
          floor(extract(epoch FROM now()) * 1000) * 1000
        FROM tenants, LATERAL (SELECT (CASE WHEN legal_hold THEN 3
          ELSE array_position('{Starter,Pro,Enterprise}', plan) - 1 END)::smallint AS class) c
        WHERE id = $1 RETURNING size, frontier`,
-    [tenantId, logId],
+    [tenantId],
   );
   return rows[0] ?? null;
 }
@@ -96,6 +114,28 @@ export async function beginAnew(tx: WriterTx, tenantId: string): Promise<string>
 /** What was released stays in the object store; the database no longer answers for it. */
 export async function forgetCheckpoint(tx: WriterTx, tenantId: string): Promise<void> {
   await tx.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [tenantId]);
+}
+
+/**
+ * Removes what somebody put behind the end of a log: entries from `size` on of which there is no event,
+ * and tiles in the place of entries that the tail still holds. What was really recorded there stays.
+ */
+export async function dropForeign(tx: WriterTx, tenantId: string, size: number): Promise<void> {
+  // An entry has the id of its event behind twelve bytes.
+  const hasEvent = (entry: string) =>
+    `EXISTS (SELECT FROM audit_events e WHERE e.tenant_id = $1 AND e.retention_class BETWEEN 0 AND 3
+       AND e.id = encode(substring(${entry} FROM 13 FOR 16), 'hex')::uuid)`;
+  await tx.query(
+    `DELETE FROM log_tiles t WHERE t.tenant_id = $1 AND t.level = 0
+       AND t.index >= $2::bigint / ${tileWidth}
+       AND (NOT ${hasEvent('t.data')} OR EXISTS (SELECT FROM log_tail l WHERE l.tenant_id = $1
+         AND l.sequence >= t.index * ${tileWidth} AND l.sequence < (t.index + 1) * ${tileWidth}))`,
+    [tenantId, size],
+  );
+  await tx.query(
+    `DELETE FROM log_tail l WHERE l.tenant_id = $1 AND l.sequence >= $2 AND NOT ${hasEvent('l.entry')}`,
+    [tenantId, size],
+  );
 }
 
 /** Whether entries are stored behind the end of the log, where the next ones belong. */

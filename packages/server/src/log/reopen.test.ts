@@ -2,9 +2,11 @@ import {
   chmodSync,
   chownSync,
   cpSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -16,6 +18,8 @@ import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { diagnose } from '../doctor.ts';
 import { reopenLog } from '../reopen-log.ts';
+import { sha } from '../sha256.ts';
+import { openSigner } from '../signer.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { endServer } from '../testing/embedded-postgres-service.ts';
@@ -23,6 +27,7 @@ import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact, expectTreeIntact, rootStored } from '../testing/intact.ts';
 import { RunningService } from '../testing/running-service.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
+import { roundName, writeRound } from './round.ts';
 
 const cleanup: (() => unknown)[] = [];
 afterAll(async () => {
@@ -41,6 +46,7 @@ async function installation() {
     DATABASE_URL: servingUrl,
     DATABASE_OWNER_URL: ownerUrl,
     PLATFORM_API_KEY: platformKey,
+    DATA_DIR: dataDir,
     OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
   };
   const record = async (key: string, count: number) => {
@@ -179,8 +185,12 @@ test('a reopening that fails changes nothing: the logs stand still as before', a
   const { owner } = await newOwner();
   const before = await owner.query('SELECT * FROM log_heads, log_rounds');
   expect(before.rows[0].halted).toContain('already published');
-  writeFileSync(join(dataDir, 'objects/checkpoints/000000000002.json'), 'not a round');
-  await expect(reopenLog(env)).rejects.toThrow(/cannot be reopened: checkpoints\/0+2\.json/);
+  renameSync(join(dataDir, 'signing-key.pem'), join(dataDir, 'elsewhere.pem'));
+  await expect(reopenLog(env)).rejects.toThrow(/cannot be reopened: no key .* SIGNING_KEY_FILE/);
+  const SIGNING_KEY_FILE = join(dataDir, 'elsewhere.pem');
+  // What cannot be signed last of all is not done either.
+  mkdirSync(join(dataDir, 'objects/checkpoints/000000000002.json'));
+  await expect(reopenLog({ ...env, SIGNING_KEY_FILE })).rejects.toThrow(/0+2\.json came into/);
   expect((await owner.query('SELECT * FROM log_heads, log_rounds')).rows).toEqual(before.rows);
 });
 
@@ -293,14 +303,18 @@ test('after an object that another installation wrote is put aside, everything g
   const { id, key } = await service.tenant();
   await tick();
   const { origin, note } = await checkpointOf(app, key);
-  // A copy of production that has the same store grew first: the same log, with another future.
-  const next = `objects/checkpoints/${String(publishedRounds(dataDir).length + 1).padStart(12, '0')}.json`;
-  const foreign = note.replace('\n2\n', '\n5\n');
-  const round = publishedRounds(dataDir).length + 1;
-  writeFileSync(join(dataDir, next), JSON.stringify({ round, at: '', notes: [foreign] }));
+  // A copy of production that has the same store and key grew first: the same log, with another future.
+  const other = openSigner(join(dataDir, 'signing-key.pem'), false);
+  const notes = [note.replace('\n2\n', '\n5\n')];
+  const state = new Uint8Array(32);
+  const foreign = { round: 2, at: new Date().toISOString(), notes, state, isReopening: false };
+  const next = join(dataDir, 'objects', roundName(2));
+  writeFileSync(next, await writeRound(sha, other, foreign));
   await tick();
   expect((await call({ url: '/readyz', key: null })).status).toBe(503);
-  rmSync(join(dataDir, next));
+  const { rows } = await owner.query('SELECT halted FROM log_rounds');
+  expect(rows[0].halted).toContain('another installation');
+  rmSync(next);
   expect(await reopenLog(env)).toEqual([]);
   await record(key, 1);
   await tick();

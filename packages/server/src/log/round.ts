@@ -1,20 +1,38 @@
-import { type Checkpoint, parseCheckpoint, parseNote } from '@indelible/protocol';
+import {
+  type Checkpoint,
+  FormatError,
+  formatBase64,
+  formatNote,
+  formatVerifierKey,
+  noteKeyId,
+  parseBase64,
+  parseCheckpoint,
+  parseNote,
+  type Sha256,
+  verifyNote,
+} from '@indelible/protocol';
 
-/** What a round puts into the object store: every checkpoint it is about to release. */
-export interface Round {
+/**
+ * What a round puts into the object store: every checkpoint it is about to release, and a note that
+ * the service's key has signed over all of it. Without that note anybody's file would be a round.
+ */
+interface RoundObject {
   round: number;
   /** When it was signed, ISO 8601. */
   at: string;
   notes: string[];
+  signed: string;
 }
 
-/** Rounds are numbered from 1 without gaps, so the object after the last one must not exist. */
-export function roundName(round: number): string {
-  return `checkpoints/${String(round).padStart(12, '0')}.json`;
-}
-
-export function writeRound(round: Round): Uint8Array {
-  return new TextEncoder().encode(`${JSON.stringify(round)}\n`);
+/** A round to be signed. */
+export interface Round {
+  round: number;
+  at: string;
+  notes: readonly string[];
+  /** `stateOf` all logs, once this round is released. */
+  state: Uint8Array;
+  /** Of `log reopen`: `notes` are the checkpoints of all logs, and what was before counts no more. */
+  isReopening: boolean;
 }
 
 /** A checkpoint of a round, and the id of its log. */
@@ -24,26 +42,115 @@ export interface RoundCheckpoint {
   logId: string;
 }
 
+/** A round that one of the keys given has signed. */
+export interface PublishedRound extends Pick<Round, 'round' | 'at' | 'state' | 'isReopening'> {
+  checkpoints: RoundCheckpoint[];
+}
+
+/** Rounds are numbered from 1 without gaps, so the object after the last one must not exist. */
+export function roundName(round: number): string {
+  return `checkpoints/${String(round).padStart(12, '0')}.json`;
+}
+
+/** The number in the name of an object; null when it is that of no round. */
+export function roundOf(name: string): number | null {
+  const digits = /^checkpoints\/(\d{12})\.json$/.exec(name)?.[1];
+  return digits === undefined ? null : Number(digits);
+}
+
+interface RoundSigner {
+  publicKey(): Promise<Uint8Array>;
+  sign(message: Uint8Array): Promise<Uint8Array>;
+}
+
+const keyName = 'indelible/rounds';
+
+/** The object of a round, signed. */
+export async function writeRound(
+  sha: Sha256,
+  signer: RoundSigner,
+  { round, at, notes, state, isReopening }: Round,
+): Promise<Uint8Array> {
+  const kind = isReopening ? `${round} reopened` : `${round}`;
+  const contents = formatBase64(contentsOf(sha, at, notes));
+  const text = `${keyName}\n${kind}\n${contents}\n${formatBase64(state)}\n`;
+  const keyId = noteKeyId(sha, keyName, await signer.publicKey());
+  const signature = await signer.sign(new TextEncoder().encode(text));
+  const signed = formatNote(text, [{ name: keyName, keyId, signature }]);
+  return new TextEncoder().encode(`${JSON.stringify({ round, at, notes, signed })}\n`);
+}
+
+const signedText = new RegExp(`^${keyName}\\n(\\d+)( reopened)?\\n(.{44})\\n(.{44})\\n$`);
+
 /**
- * The checkpoints of a round object. Throws a sentence that names the object when it is nothing that
- * `writeRound` wrote for this number: what cannot be read must not pass for a round that agrees.
+ * Reads the object of this round. Null when none of these Ed25519 keys has signed it for this number:
+ * nothing follows from such an object, neither that it may be gone past nor what it holds.
  */
-export function readRound(round: number, bytes: Uint8Array): RoundCheckpoint[] {
+export async function readRound(
+  sha: Sha256,
+  round: number,
+  bytes: Uint8Array,
+  publicKeys: readonly Uint8Array[],
+): Promise<PublishedRound | null> {
   try {
-    const read = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Round>;
-    if (read.round !== round || !Array.isArray(read.notes)) throw new Error('another object');
-    return read.notes.map(readNote);
-  } catch (cause) {
-    const name = roundName(round);
-    throw new Error(`${name} in the object store is no round of checkpoints`, { cause });
+    const object = parseObject(bytes);
+    if (object === null) return null;
+    const note = parseNote(object.signed);
+    const [, number, reopened, contents, state = ''] = signedText.exec(note.text) ?? [];
+    if (Number(number) !== round) return null;
+    if (contents !== formatBase64(contentsOf(sha, object.at, object.notes))) return null;
+    const vkeys = publicKeys.map((key) => formatVerifierKey(sha, keyName, key));
+    if ((await verifyNote(sha, note, vkeys)) !== 'valid') return null;
+    const isReopening = reopened !== undefined;
+    const checkpoints = object.notes.map(readNote);
+    const signedState = parseBase64(state) ?? new Uint8Array();
+    return { round, at: object.at, state: signedState, isReopening, checkpoints };
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof FormatError) return null;
+    throw error;
   }
 }
 
-function readNote(note: string): RoundCheckpoint {
+function parseObject(bytes: Uint8Array): RoundObject | null {
+  const read: unknown = JSON.parse(new TextDecoder().decode(bytes));
+  const { round, at, notes, signed } = (read ?? {}) as Partial<Record<string, unknown>>;
+  const areNotes = Array.isArray(notes) && notes.every((note) => typeof note === 'string');
+  if (typeof round !== 'number' || typeof at !== 'string' || !areNotes) return null;
+  return typeof signed === 'string' ? { round, at, notes, signed } : null;
+}
+
+const contentsOf = (sha: Sha256, at: string, notes: readonly string[]) =>
+  sha(new TextEncoder().encode(JSON.stringify([at, notes])));
+
+/** Size and root of a log in a signed checkpoint. Throws FormatError. */
+export function readNote(note: string): RoundCheckpoint {
   const checkpoint = parseCheckpoint(parseNote(note).text);
   const logId = logIdOf(checkpoint.origin);
-  if (logId === null) throw new Error('the origin names no log');
+  if (logId === null) throw new FormatError('the origin names no log');
   return { note, checkpoint, logId };
+}
+
+/** What stands in the database for a log's newest checkpoint. */
+export interface ReleasedCheckpoint {
+  logId: string;
+  size: number;
+  root: Uint8Array;
+  note: string;
+}
+
+/**
+ * One hash for the newest checkpoints of all logs: SHA-256 of `log id (16 bytes) ‖ u64 size ‖ root ‖
+ * SHA-256(note)` of each, in order of log id. `releasedState` is the same of the database's table.
+ */
+export function stateOf(sha: Sha256, checkpoints: Iterable<ReleasedCheckpoint>): Uint8Array {
+  const rows = [...checkpoints].sort((a, b) => (a.logId < b.logId ? -1 : 1));
+  const parts = rows.map(({ logId, size, root, note }) => {
+    const head = Buffer.alloc(24);
+    head.write(logId.replaceAll('-', ''), 'hex');
+    head.writeBigUInt64BE(BigInt(size), 16);
+    return Buffer.concat([head, root, sha(new TextEncoder().encode(note))]);
+  });
+  return sha(Buffer.concat(parts));
 }
 
 /** `<host>/l/<32 hex>`: names no tenant. */

@@ -12,6 +12,7 @@ import { judgedByHandler } from '../http.ts';
 import { operatorHeaders } from '../operator-headers.ts';
 import { AppError, unavailable } from '../problem.ts';
 import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
+import { readParams } from '../url-parameters.ts';
 import type { CheckpointJob } from './checkpoint.job.ts';
 import { publishedCheckpoint, signingKeys } from './checkpoint.store.ts';
 import { hexToLogId } from './round.ts';
@@ -137,6 +138,7 @@ function checkpointRoute(
       },
     },
     async (request, reply) => {
+      readParams(request, []);
       const note = await readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
         const read = logReader(request, deps, tenantId);
         const latest = () => read(async (_tx, { checkpoint }) => checkpoint?.note);
@@ -173,11 +175,14 @@ function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
       },
     },
     async (request, reply) => {
+      readParams(request, []);
       const { '*': rest } = request.params as { '*': string };
       const tile = parseTilePath(`tile/${rest}`);
       const bytes = await readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
         const read = logReader(request, deps, tenantId);
-        const found = await read(async (tx) => tile && tileBytes(tx, deps.sha, tile));
+        const found = await read(
+          async (tx, { size }) => tile && tileBytes(tx, deps.sha, tile, size),
+        );
         if (found === null) throw new AppError('not_found', 'the log has no such tile');
         return found;
       });
@@ -242,15 +247,4 @@ function readSizes(request: FastifyRequest): { first: number; second: number } {
 function wholeNumber(values: string[]): number | undefined {
   const [text = ''] = values;
   return values.length === 1 && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
-/** The query, which may hold these parameters alone. */
-function readParams({ url }: FastifyRequest, names: readonly string[]): URLSearchParams {
-  const params = new URL(url, 'http://local').searchParams;
-  const unknown = [...params.keys()].filter((name) => !names.includes(name));
-  if (unknown.length === 0) return params;
-  const message = 'is not a parameter of this call';
-  throw new AppError('unknown_parameter', `${names.join(' and ')} alone can be named here`, {
-    errors: unknown.map((path) => ({ path, code: 'unknown_parameter', message })),
-  });
 }

@@ -8,6 +8,8 @@ export interface LogHead {
   lastReceivedUs: number;
   retentionClass: number;
   otherClasses: number[];
+  /** Whether its tenant has left: then it takes only what the service records itself. */
+  isClosed?: boolean;
 }
 
 /** A complete tile; `rest` is what the entries kept in the tail do not hold yet (level 0 only). */

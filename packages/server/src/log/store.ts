@@ -1,7 +1,7 @@
 import { entryBytes, tileWidth } from '@indelible/protocol';
 import type { TenantTx, WriterTx } from '../db.ts';
 import { byteaArray, int2Array, int8Array, uuidArray } from '../pg-arrays.ts';
-import { type AppError, unavailable } from '../problem.ts';
+import { AppError, unavailable } from '../problem.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
 
 export { type LogAppend, type LogHead, planAppend, planEntries } from './sequencer.ts';
@@ -11,6 +11,32 @@ export const haltedSentence =
   'recording is stopped, because the log contradicts what was published of it: the operator must act';
 
 export const logIsHalted = (): AppError => unavailable(haltedSentence);
+
+/** What callers hear of one log that is damaged, until the next round stops all of them. */
+export const damagedSentence =
+  'recording in this log is stopped, because it is damaged: the operator must act';
+
+/** The same of a log that cannot be read. */
+export const unreadable = (finding: string, tenantId: string) =>
+  new LogDamaged(
+    finding,
+    [tenantId],
+    'the log is damaged, and this cannot be read: the operator must act',
+  );
+
+/**
+ * A log is not stored as the service left it. Callers hear `unavailable`: their request is not at fault,
+ * and must not be dropped for it. `finding` is for the operator.
+ */
+export class LogDamaged extends AppError {
+  /** Whose logs are concerned, or may be. */
+  readonly tenantIds: readonly string[];
+
+  constructor(finding: string, tenantIds: readonly string[], detail = damagedSentence) {
+    super('unavailable', detail, { headers: { 'retry-after': '10' }, finding });
+    this.tenantIds = tenantIds;
+  }
+}
 
 /**
  * Locks the heads of these tenants until the transaction ends. Without `wait`, heads that another
@@ -25,45 +51,62 @@ export async function lockHeads(
   const query = {
     name: 'lock-heads',
     text: `SELECT tenant_id AS "tenantId", size, frontier, last_received_us AS "lastReceivedUs",
-             retention_class AS "retentionClass", other_classes AS "otherClasses"
+             retention_class AS "retentionClass", other_classes AS "otherClasses",
+             closed_at IS NOT NULL AS "isClosed"
            FROM lock_heads($1, $2)`,
     values: [uuidArray(tenantIds), wait],
   };
   const { rows } = await tx.query<LogHead>(query).catch((error: unknown) => {
-    const isHalted = error instanceof Error && 'code' in error && error.code === 'IND01';
-    throw isHalted ? logIsHalted() : error;
+    throw stateOf(error) === 'IND01' ? logIsHalted() : error;
   });
   return rows;
 }
 
-/** Which of these tenants have a log at all: tells a skipped head from an unknown tenant. */
+/**
+ * Which of these tenants exist, and whether they have a log: tells a skipped head from an unknown tenant,
+ * and both from a log that has lost its head.
+ */
 export async function tenantsWithLog(
   tx: WriterTx,
   tenantIds: readonly string[],
-): Promise<Set<string>> {
-  const { rows } = await tx.query<{ tenantId: string }>({
+): Promise<Map<string, { hasLog: boolean }>> {
+  const { rows } = await tx.query<{ tenantId: string; hasLog: boolean }>({
     name: 'tenants-with-log',
-    text: 'SELECT tenant_id AS "tenantId" FROM log_heads WHERE tenant_id = ANY ($1)',
+    text: `SELECT coalesce(h.tenant_id, t.id) AS "tenantId", h.tenant_id IS NOT NULL AS "hasLog"
+      FROM (SELECT tenant_id FROM log_heads WHERE tenant_id = ANY ($1)) h
+        FULL JOIN (SELECT id FROM tenants WHERE id = ANY ($1)) t ON t.id = h.tenant_id`,
     values: [uuidArray(tenantIds)],
   });
-  return new Set(rows.map((row) => row.tenantId));
+  return new Map(rows.map(({ tenantId, hasLog }) => [tenantId, { hasLog }]));
 }
 
-/** Begins a tenant's log, or moves its new events to another retention class. */
+/**
+ * Begins a tenant's log, or moves its new events to another retention class. Throws LogDamaged for one
+ * that has lost its head: beside its own entries none is begun.
+ */
 export async function openLog(
   tx: WriterTx,
   tenantId: string,
   retentionClass: number,
 ): Promise<void> {
-  await tx.query('SELECT open_log($1, $2::smallint)', [tenantId, retentionClass]);
+  const text = 'SELECT open_log($1, $2::smallint)';
+  await tx.query(text, [tenantId, retentionClass]).catch((error: unknown) => {
+    throw stateOf(error) === 'IND02'
+      ? new LogDamaged('a log has lost its head', [tenantId])
+      : error;
+  });
 }
 
-/** Writes tail, tiles and heads in one round trip; fails as a whole when any head has moved. */
+/**
+ * Writes tail, tiles and heads in one round trip; fails as a whole when any head has moved. Throws
+ * LogDamaged when one of the logs has no place for its next entries: those are made here, so a value or
+ * key that is refused (SQLSTATE 22, 23) is never the event's fault.
+ */
 export async function appendLogs(tx: WriterTx, appends: readonly LogAppend[]): Promise<void> {
   const of = <T>(pick: (append: LogAppend) => T) => appends.map(pick);
   const tail = appends.flatMap((a) => a.tail.map((t) => ({ ...t, tenantId: a.head.tenantId })));
   const tiles = appends.flatMap((a) => a.tiles.map((t) => ({ ...t, tenantId: a.head.tenantId })));
-  await tx.query({
+  const append = {
     name: 'append-logs',
     text: 'SELECT append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
     values: [
@@ -81,7 +124,20 @@ export async function appendLogs(tx: WriterTx, appends: readonly LogAppend[]): P
       byteaArray(tiles.map((t) => t.hash)),
       byteaArray(tiles.map((t) => t.rest)),
     ],
+  };
+  await tx.query(append).catch((error: unknown) => {
+    if (!/^2[23]/.test(stateOf(error))) throw error;
+    const finding = 'a log has entries behind its end, or lacks entries of its tail';
+    throw new LogDamaged(
+      finding,
+      of(({ head }) => head.tenantId),
+    );
   });
+}
+
+/** The SQLSTATE of an error of the database, '' for any other. */
+function stateOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 /** Size of the tenant's log: the sequence the next event will get. */

@@ -5,6 +5,7 @@ import { readTenant, type TenantTx } from '../db.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectTreeIntact, naiveRoot } from '../testing/intact.ts';
 import { testService } from '../testing/service.ts';
+import { LogDamaged } from './store.ts';
 import { storedEntries, tileBytes, treeNodes, treeReader } from './tree.store.ts';
 
 const service = await testService();
@@ -49,7 +50,7 @@ test('every complete subtree has the hash of its leaves, and no other subtree ha
       for (const index of new Set([0, 1, Math.floor(size / width) - 1, Math.floor(size / width)])) {
         const own = leaves.slice(index * width, (index + 1) * width);
         const node = nodes(level, index);
-        if (index < 0 || own.length < width) await expect(node).rejects.toThrow(RangeError);
+        if (index < 0 || own.length < width) await expect(node).rejects.toThrow(LogDamaged);
         else expect(await node, `${level}/${index}`).toEqual(naiveRoot(own));
       }
     }
@@ -98,11 +99,16 @@ test('a reader that failed fails those who asked, and reads again for the next',
 test('an entry that is missing in between is never taken for its neighbour', async () => {
   const id = await logOf(300);
   const tile = { level: 'entries' as const, index: 1, width: 10 };
-  expect(await read(id, (tx) => tileBytes(tx, sha, tile))).toHaveLength(10 * (2 + entryBytes));
+  const bytes = (
+    wanted: typeof tile | { level: number; index: number; width: number },
+    size = 300,
+  ) => read(id, (tx) => tileBytes(tx, sha, wanted, size));
+  expect(await bytes(tile)).toHaveLength(10 * (2 + entryBytes));
+  expect(await bytes(tile, 265)).toBeNull(); // a log of that length has no such tile
   await service.owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 260', [id]);
-  expect(await read(id, (tx) => tileBytes(tx, sha, tile))).toBeNull();
-  expect(await read(id, (tx) => tileBytes(tx, sha, { ...tile, level: 0 }))).toBeNull();
-  await expect(read(id, (tx) => treeNodes(tx, sha)(0, 256))).rejects.toThrow(RangeError);
+  await expect(bytes(tile)).rejects.toThrow(LogDamaged);
+  await expect(bytes({ ...tile, level: 0 })).rejects.toThrow(LogDamaged);
+  await expect(read(id, (tx) => treeNodes(tx, sha)(0, 256))).rejects.toThrow(LogDamaged);
   // The tile before it is whole.
   expect(await read(id, (tx) => treeNodes(tx, sha)(8, 0))).toHaveLength(32);
 });
@@ -110,12 +116,13 @@ test('an entry that is missing in between is never taken for its neighbour', asy
 test('a tile that is missing in between leaves a gap in the level above', async () => {
   const id = await logOf(4 * 256);
   const tile = { level: 1, index: 0, width: 2 };
-  expect(await read(id, (tx) => tileBytes(tx, sha, tile))).toHaveLength(64);
+  const bytes = () => read(id, (tx) => tileBytes(tx, sha, tile, 4 * 256));
+  expect(await bytes()).toHaveLength(64);
   await service.owner.query(
     'DELETE FROM log_tiles WHERE tenant_id = $1 AND level = 0 AND index = 1',
     [id],
   );
-  expect(await read(id, (tx) => tileBytes(tx, sha, tile))).toBeNull();
+  await expect(bytes()).rejects.toThrow(LogDamaged);
 });
 
 test('what is stored is read in order up to the first gap', async () => {

@@ -9,6 +9,7 @@ import {
 } from '@indelible/protocol';
 import type { TenantTx } from '../db.ts';
 import { int2Array, int8Array, uuidArray } from '../pg-arrays.ts';
+import { unreadable } from './store.ts';
 
 /** Levels of the tree that one tile spans. */
 const tileHeight = 8;
@@ -103,9 +104,14 @@ export function treeReader(tx: Query, sha: Sha256): (tenantId: string) => GetNod
   };
 }
 
-/** Nodes of the tenant's tree. */
+/** Nodes of the tenant's tree, of which the log says it has them. Throws LogDamaged when it has not. */
 export function treeNodes(tx: TenantTx, sha: Sha256): GetNode {
-  return treeReader(tx, sha)(tx.tenantId);
+  const nodes = treeReader(tx, sha)(tx.tenantId);
+  return (level, index) =>
+    Promise.resolve(nodes(level, index)).catch((error: unknown) => {
+      if (!(error instanceof RangeError)) throw error;
+      throw unreadable('a log lacks entries or tiles that it counts', tx.tenantId);
+    });
 }
 
 /** Every entry that is stored, from the first to the first gap, in parts of 64 tiles at most. */
@@ -132,17 +138,22 @@ async function readTail(tx: Query, tenantId: string, first: number): Promise<Buf
   return (gap < 0 ? rows : rows.slice(0, gap)).map(({ entry }) => entry);
 }
 
-/** The bytes of a tile as C2SP tlog-tiles serves them, or null when the log is not that long. */
+/**
+ * The bytes of a tile as C2SP tlog-tiles serves them, or null when the log of `size` entries is not that
+ * long. Throws LogDamaged for one that it should have.
+ */
 export async function tileBytes(
   { tenantId, query }: TenantTx,
   sha: Sha256,
   tile: { level: number | 'entries'; index: number; width: number },
+  size: number,
 ): Promise<Buffer | null> {
   const { level, index, width } = tile;
   const place = { tenantId, level: level === 'entries' ? 0 : level, index };
+  if ((index * tileWidth + width) * tileWidth ** place.level > size) return null;
   const [data = Buffer.alloc(0)] = await readTiles({ query }, [place]);
   const pieces = level === 'entries' ? parts(data, entryBytes) : tileHashes(sha, level, data);
-  if (pieces.length < width) return null;
+  if (pieces.length < width) throw unreadable('a log lacks a tile that it counts', tenantId);
   const wanted = pieces.slice(0, width);
   return Buffer.concat(level === 'entries' ? wanted.flatMap(withLength) : wanted);
 }

@@ -123,5 +123,6 @@ function shown(tenant: TenantRow) {
     ...settingsOf(tenant),
     createdAt: formatTimestamp(tenant.createdAtMs),
     updatedAt: formatTimestamp(tenant.updatedAtMs),
+    ...(tenant.closedAtMs ? { closedAt: formatTimestamp(tenant.closedAtMs) } : {}),
   };
 }

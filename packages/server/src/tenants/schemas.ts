@@ -46,6 +46,9 @@ const shown = {
   ...settings,
   createdAt: time('When it was created here.'),
   updatedAt: time('When a setting last changed.'),
+  closedAt: Type.Optional(
+    time('Only of a tenant that has left: when its events were removed. It takes no more of them.'),
+  ),
 };
 
 export const Tenant = Type.Object(shown, {

@@ -6,11 +6,14 @@ export interface TenantRow extends TenantSettings {
   id: string;
   createdAtMs: number;
   updatedAtMs: number;
+  /** Since when its log takes no more events: the tenant has left. */
+  closedAtMs?: number | null;
 }
 
 const columns = `id, name, plan, locale, time_zone AS "timeZone", notify_emails AS "notifyEmails",
   restore_url AS "restoreUrl", legal_hold AS "legalHold",
-  created_at AS "createdAtMs", updated_at AS "updatedAtMs"`;
+  created_at AS "createdAtMs", updated_at AS "updatedAtMs",
+  (SELECT closed_at FROM log_heads WHERE tenant_id = tenants.id) AS "closedAtMs"`;
 
 /** The tenant of this transaction, or null. */
 export async function getTenant(tx: TenantTx): Promise<TenantRow | null> {

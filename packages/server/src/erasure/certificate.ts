@@ -1,0 +1,65 @@
+import { formatTimestamp } from '@indelible/protocol';
+import type { Offboarding } from './offboard.job.ts';
+
+/** What a tenant is given in the end: what is gone, what stays, and what proves it. */
+export interface OffboardingCertificate {
+  format: 'indelible-offboarding/v1';
+  tenantId: string;
+  tenantName: string;
+  reason: string;
+  closedAt: string;
+  finishedAt: string;
+  /** Rows by what they were. */
+  removed: Offboarding['counts'];
+  /** What was handed over before: `sha256` is of its SHA256SUMS. */
+  bundle: Offboarding['bundle'];
+  log: {
+    /** Entries whose events are gone; the entries stay. */
+    entries: number;
+    /** Sequence of the event that records it. */
+    record: number;
+    /** The first signed checkpoint that covers that record. */
+    checkpoint: string;
+  };
+}
+
+/** The certificate of an offboarding that is finished. */
+export function certificateOf(
+  { tenantId, size, record, reason, bundle, counts, closedAtMs, finishedAtMs }: Offboarding,
+  tenantName: string,
+  checkpoint: string,
+): OffboardingCertificate {
+  return {
+    format: 'indelible-offboarding/v1',
+    ...{ tenantId, tenantName, reason },
+    closedAt: formatTimestamp(closedAtMs),
+    finishedAt: formatTimestamp(finishedAtMs ?? closedAtMs),
+    removed: counts,
+    bundle,
+    log: { entries: size, record, checkpoint },
+  };
+}
+
+/** The same for people. */
+export function certificateText(certificate: OffboardingCertificate): string {
+  const { tenantId, tenantName, reason, closedAt, finishedAt, removed, bundle, log } = certificate;
+  const counts = Object.entries(removed).map(([what, count]) => `  ${what.padEnd(12)} ${count}`);
+  return `Certificate of offboarding
+
+Tenant       ${tenantId} (${tenantName})
+Reason       ${reason}
+Closed at    ${closedAt}: from then on its log took no more events
+Finished at  ${finishedAt}: nothing of what follows is stored any more
+
+Removed
+${counts.join('\n')}
+
+Handed over before: a bundle of ${bundle.events} events, which covers the first ${bundle.size} entries
+of the log. SHA-256 of its SHA256SUMS:
+  ${bundle.sha256}
+
+The ${log.entries} entries of the log stay. They hold no personal data: hashes, times and the ids of
+events. Entry ${log.record} records this offboarding; the checkpoint that covers it:
+
+${log.checkpoint}`;
+}

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openObjectStore } from '../objects.ts';
+import { configOf } from '../testing/archived.ts';
+import { actorOf, ana, ben, eraseNow, recordEach } from '../testing/erasure-setup.ts';
+import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { type TestService, testService } from '../testing/service.ts';
+
+let service: TestService;
+let tenant: { id: string; key: string };
+beforeAll(async () => {
+  service = await testService();
+  await service.app.jobs.start();
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  tenant = await service.tenant();
+  await recordEach(service, tenant.key, [
+    { actor: actorOf(ana, 'ana@example.com') },
+    { actor: actorOf(ben, 'ben@example.com') },
+  ]);
+  service.clock.now += 1_000;
+});
+
+const erase = () => eraseNow(service, { tenantId: tenant.id, actor: 'ana@example.com' });
+
+const searchesUrl = '/api/audit-logs/searches';
+async function search(filters: object, note: string) {
+  const { status, body } = await service.call({
+    ...{ method: 'POST', url: searchesUrl, key: tenant.key, body: { filters, note } },
+  });
+  expect(status).toBe(201);
+  return body;
+}
+
+test('a saved search no longer names the person, and still finds what it found', async () => {
+  const saved = await search({ user: ['ana@example.com'] }, 'what did ANA@example.com do?');
+  expect(saved.matched.value).toBe(1);
+  await erase();
+  const { body } = await service.call({ url: `${searchesUrl}/${saved.id}`, key: tenant.key });
+  expect(body).toMatchObject({ filters: { user: [ana] }, note: null });
+  expect(body.now).toMatchObject({ agrees: true, matched: { value: 1 } });
+  expect(JSON.stringify(body)).not.toMatch(/ana@example/i);
+});
+
+test('a saved search about somebody else stays as it is', async () => {
+  const saved = await search({ user: ['ben@example.com'] }, 'what did Ben do?');
+  await erase();
+  const { body } = await service.call({ url: `${searchesUrl}/${saved.id}`, key: tenant.key });
+  expect(body).toMatchObject(saved);
+});
+
+test('files of exports expire at once, and a new one has nothing of the person', async () => {
+  const { id } = await askForJob(service, tenant.key, { format: 'ndjson' });
+  await exportUntil(service, tenant.key, id, hasEnded);
+  expect((await download(service, tenant.key, id)).text).toContain('ana@example.com');
+  const outcome = await erase();
+  expect(outcome.files).toBe(1);
+  const { body } = await service.call({ url: `${exportsUrl}/${id}`, key: tenant.key });
+  expect(body.status).toBe('expired');
+  const gone = await service.call({ url: `${exportsUrl}/${id}/download`, key: tenant.key });
+  expect(gone.status).toBe(410);
+  const objects = openObjectStore(configOf(service).objectStoreUrl);
+  expect(await objects.list(`exports/${tenant.id}`)).toEqual([]);
+  const again = await askForJob(service, tenant.key, { format: 'ndjson' });
+  await exportUntil(service, tenant.key, again.id, hasEnded);
+  const { text } = await download(service, tenant.key, again.id);
+  expect(text).not.toContain('ana@example.com');
+  expect(text).toContain('"erased":["identity"]');
+  await expectLogIntact(service, tenant.id);
+});
+
+test('a file that could not be removed is removed by the next run', async () => {
+  const { id } = await askForJob(service, tenant.key);
+  await exportUntil(service, tenant.key, id, hasEnded);
+  const target = { tenantId: tenant.id, actor: ana };
+  const removeFile = () => Promise.reject(new Error('the object store is away'));
+  await expect(eraseNow(service, target, { removeFile })).rejects.toThrow('away');
+  // Nobody is shown it any more.
+  const gone = await service.call({ url: `${exportsUrl}/${id}/download`, key: tenant.key });
+  expect(gone.status).toBe(410);
+  await eraseNow(service, target);
+  const objects = openObjectStore(configOf(service).objectStoreUrl);
+  expect(await objects.list(`exports/${tenant.id}`)).toEqual([]);
+});
+
+test('sessions and links of the person end, those of others and of operators do not', async () => {
+  const link = (id: string, email: string, role: string) =>
+    service.call({
+      ...{ method: 'POST', url: '/api/viewer-links' },
+      body: {
+        ...{ tenantId: tenant.id, actor: { id, email, role } },
+        ...(role === 'superadmin' ? { reason: 'help' } : {}),
+      },
+    });
+  await link(ana, 'ana@example.com', 'admin');
+  await link(ben, 'Ana@Example.com', 'admin');
+  await link(ana, 'ana@example.com', 'superadmin');
+  await link(ben, 'ben@example.com', 'admin');
+  await erase();
+  const { rows } = await service.owner.query(
+    `SELECT actor_email AS email, actor_role AS role FROM viewer_links WHERE tenant_id = $1 ORDER BY 1`,
+    [tenant.id],
+  );
+  expect(rows).toEqual([
+    { email: 'ana@example.com', role: 'superadmin' },
+    { email: 'ben@example.com', role: 'admin' },
+  ]);
+});

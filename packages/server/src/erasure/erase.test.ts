@@ -1,0 +1,259 @@
+import { hash } from 'node:crypto';
+import { commitmentOfBody, parseBodyLine, parseEventProof } from '@indelible/protocol';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eraseAs } from '../erase-log.ts';
+import { configOf } from '../testing/archived.ts';
+import {
+  actorOf,
+  ana,
+  ben,
+  eraseNow,
+  nobody,
+  readEvent,
+  recordEach,
+  requester,
+} from '../testing/erasure-setup.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { change } from '../testing/retention-setup.ts';
+import { eventOf, platformKey, type TestService, testService } from '../testing/service.ts';
+
+let service: TestService;
+let tenant: { id: string; key: string };
+beforeAll(async () => {
+  service = await testService();
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  tenant = await service.tenant();
+});
+
+const sha = (data: Uint8Array) => hash('sha256', data, 'buffer');
+const states = { before: { pin: '1234' }, after: { pin: '5678' } };
+const erased = { email: null, ip: null, userAgent: null };
+
+async function erasures(tenantId: string) {
+  const { rows } = await service.owner.query(
+    `SELECT sequence::int, actor_email, reason, after, cross_tenant FROM audit_events
+     WHERE tenant_id = $1 AND action = 'erase' ORDER BY sequence`,
+    [tenantId],
+  );
+  return rows;
+}
+
+test('a leaked secret in a state goes for good, and the log still holds', async () => {
+  const [event] = await recordEach(service, tenant.key, [states]);
+  const target = { tenantId: tenant.id, eventId: event.id, segment: 'state' } as const;
+  const outcome = await eraseNow(service, target);
+  expect(outcome.erasures).toMatchObject([{ segment: 'state', events: 1 }]);
+  expect(await readEvent(service, tenant.key, event.id)).toEqual({
+    ...withoutAnswer(event),
+    ...{ before: null, after: null, hasState: true, erased: ['state'] },
+  });
+  const { rows } = await service.owner.query('SELECT audit_events::text AS row FROM audit_events');
+  expect(rows.filter(({ row }) => /1234|5678/.test(row))).toEqual([]);
+  await expectLogIntact(service, tenant.id);
+});
+
+test('of an erased change neither fields nor reason are left', async () => {
+  const [event] = await recordEach(service, tenant.key, [{ reason: 'password is hunter2' }]);
+  await eraseNow(service, { tenantId: tenant.id, eventId: event.id, segment: 'change' });
+  expect(await readEvent(service, tenant.key, event.id)).toMatchObject({
+    ...{ diff: {}, reason: null, erased: ['change'], actor: event.actor },
+  });
+  await expectLogIntact(service, tenant.id);
+});
+
+test('an erased event still has a proof, which opens everything but what is gone', async () => {
+  const [event] = await recordEach(service, tenant.key, [states]);
+  await eraseNow(service, { tenantId: tenant.id, eventId: event.id, segment: 'state' });
+  await eraseNow(service, { tenantId: tenant.id, actor: ana });
+  const { text } = await service.call({
+    url: `/api/audit-logs/${event.id}/proof`,
+    key: tenant.key,
+  });
+  const { body, commitment, leafHash } = parseEventProof(text);
+  expect(Buffer.from(commitmentOfBody(sha, body))).toEqual(Buffer.from(commitment));
+  expect(Buffer.from(leafHash).toString('hex')).toBe(event.leafHash);
+  expect(body.hashes.map((each) => each !== null)).toEqual([false, false, true, true]);
+  expect(body.salts.map((each) => each !== null)).toEqual([true, true, false, false]);
+  const lines = await bodyLines();
+  expect(lines.map((line) => parseBodyLine(line).event.id)).toContain(event.id);
+});
+
+async function bodyLines() {
+  await service.app.checkpoints.tick();
+  const { text: note } = await service.call({ url: '/api/audit-logs/checkpoint', key: tenant.key });
+  const [, logId] = /\/l\/([0-9a-f]{32})\n/.exec(note) ?? [];
+  const { text } = await service.call({ url: `/l/${logId}/events`, key: tenant.key });
+  return text.trim().split('\n');
+}
+
+test('a person is erased in every event they acted in, by id or by address, and nobody else', async () => {
+  const [own, second, other] = await recordEach(service, tenant.key, [
+    { actor: actorOf(ana, 'Ana@Example.com') },
+    { actor: actorOf(ana, 'ana@second.example'), reason: 'kept' },
+    { actor: actorOf(ben, 'ben@example.com') },
+  ]);
+  await eraseNow(service, { tenantId: tenant.id, actor: 'ANA@example.com' });
+  for (const event of [own, second]) {
+    expect(await readEvent(service, tenant.key, event.id)).toEqual({
+      ...withoutAnswer(event),
+      actor: { ...event.actor, ...erased },
+      resource: { ...event.resource, name: null },
+      erased: ['identity'],
+    });
+  }
+  expect(await readEvent(service, tenant.key, other.id)).toEqual(withoutAnswer(other));
+  const { body } = await service.call({
+    ...{ url: '/api/audit-logs?user=ana@example.com&include=total', key: tenant.key },
+  });
+  expect(body.data).toEqual([]);
+  await expectLogIntact(service, tenant.id);
+});
+
+test('the log says who erased what and why, and does not repeat whom', async () => {
+  await recordEach(service, tenant.key, [{}, {}]);
+  await eraseNow(service, { tenantId: tenant.id, actor: 'ana@example.com' });
+  const [record] = await erasures(tenant.id);
+  expect(record).toMatchObject({
+    ...{ actor_email: requester.operatorEmail, reason: requester.reason, cross_tenant: true },
+    after: { segment: 'identity', actors: [ana], events: [], size: record.sequence, count: 2 },
+  });
+  expect(JSON.stringify(record)).not.toContain('ana@example.com');
+});
+
+test('failed sign-ins under an address are erased one by one, those of others stay', async () => {
+  const failed = (email: string) => ({ actor: actorOf(nobody, email), action: 'login_failed' });
+  const [own, other] = await recordEach(service, tenant.key, [
+    failed('ana@example.com'),
+    failed('ben@example.com'),
+  ]);
+  await eraseNow(service, { tenantId: tenant.id, actor: 'ana@example.com' });
+  expect((await readEvent(service, tenant.key, own.id)).actor).toMatchObject(erased);
+  expect((await readEvent(service, tenant.key, other.id)).actor.email).toBe('ben@example.com');
+  expect((await erasures(tenant.id))[0].after).toMatchObject({ actors: [], events: [own.id] });
+  await expectLogIntact(service, tenant.id);
+});
+
+test('the identity of an operator cannot be erased', async () => {
+  const operator = actorOf(ben, 'olga@example.com', 'superadmin');
+  const [asOperator] = await recordEach(service, tenant.key, [{ actor: operator, reason: 'help' }]);
+  for (const actor of [ben, 'olga@example.com']) {
+    await expect(eraseNow(service, { tenantId: tenant.id, actor })).rejects.toThrow(/operator/);
+  }
+  // Who is both is erased only where they acted as anybody else.
+  await recordEach(service, tenant.key, [{ actor: actorOf(ben, 'olga@example.com') }]);
+  await eraseNow(service, { tenantId: tenant.id, actor: ben });
+  expect((await readEvent(service, tenant.key, asOperator.id)).actor.email).toBe(
+    'olga@example.com',
+  );
+  await expectLogIntact(service, tenant.id);
+});
+
+test('what the log records about itself cannot be erased', async () => {
+  const { body } = await service.call({ url: '/api/audit-logs?resource=tenant', key: tenant.key });
+  const target = { tenantId: tenant.id, eventId: body.data[0].id, segment: 'state' } as const;
+  await expect(eraseNow(service, target)).rejects.toThrow(/record of the log itself/);
+});
+
+test('under legal hold nothing is erased, also not the rest of what was begun', async () => {
+  const [event] = await recordEach(service, tenant.key, [{}]);
+  const target = { tenantId: tenant.id, actor: ana };
+  const betweenBatches = () => {
+    throw new Error('cut off');
+  };
+  await expect(eraseNow(service, target, { betweenBatches })).rejects.toThrow('cut off');
+  await change(service, tenant, { legalHold: true });
+  await expect(eraseNow(service, target)).rejects.toThrow(/legal hold/);
+  expect(await readEvent(service, tenant.key, event.id)).toEqual(withoutAnswer(event));
+  expect(await erasures(tenant.id)).toHaveLength(1);
+  await change(service, tenant, { legalHold: false });
+  await eraseNow(service, target);
+  expect((await readEvent(service, tenant.key, event.id)).erased).toEqual(['identity']);
+  await expectLogIntact(service, tenant.id);
+});
+
+test('an erasure that was cut off between two batches goes on with the next run', async () => {
+  const bodies = Array.from({ length: 700 }, () => eventOf());
+  await service.call({
+    ...{ method: 'POST', url: '/api/audit-logs/batch', key: tenant.key, body: { events: bodies } },
+  });
+  let batches = 0;
+  const betweenBatches = () => {
+    batches += 1;
+    if (batches === 2) throw new Error('cut off');
+  };
+  const target = { tenantId: tenant.id, actor: 'ana@example.com' };
+  await expect(eraseNow(service, target, { betweenBatches })).rejects.toThrow('cut off');
+  expect(await countErased()).toBe(500);
+  await expectLogIntact(service, tenant.id);
+  // Whatever is asked for next: what is on record is carried through first.
+  const [later] = await recordEach(service, tenant.key, [{ ...states, actor: actorOf(ben, null) }]);
+  await eraseNow(service, { tenantId: tenant.id, eventId: later.id, segment: 'state' });
+  expect(await countErased()).toBe(701);
+  await expectLogIntact(service, tenant.id);
+});
+
+async function countErased() {
+  const { rows } = await service.owner.query(
+    'SELECT count(*)::int AS count FROM audit_events WHERE tenant_id = $1 AND erased IS NOT NULL',
+    [tenant.id],
+  );
+  return rows[0].count;
+}
+
+test('events of another tenant by the same person stay as they are', async () => {
+  const other = await service.tenant();
+  const [event] = await recordEach(service, other.key, [{}]);
+  await recordEach(service, tenant.key, [{}]);
+  await eraseNow(service, { tenantId: tenant.id, actor: ana });
+  expect(await readEvent(service, other.key, event.id)).toEqual(withoutAnswer(event));
+  const target = { tenantId: tenant.id, eventId: event.id, segment: 'change' } as const;
+  await expect(eraseNow(service, target)).rejects.toThrow(/no such event/);
+});
+
+test('what is erased does not come back by being sent again', async () => {
+  const id = { id: (await recordEach(service, tenant.key, [{ ...states }]))[0].id };
+  await eraseNow(service, { tenantId: tenant.id, actor: ana });
+  await eraseNow(service, { tenantId: tenant.id, eventId: id.id, segment: 'state' });
+  const again = (changes: Record<string, unknown>) =>
+    service.call({
+      ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key },
+      body: eventOf({ ...id, ...changes }),
+    });
+  const same = await again(states);
+  expect([same.status, same.body.actor.email, same.body.erased]).toEqual([
+    ...[200, null],
+    ['identity', 'state'],
+  ]);
+  expect((await again({ ...states, action: 'delete' })).status).toBe(409);
+  await expectLogIntact(service, tenant.id);
+});
+
+test('a login that serves requests can erase nothing', async () => {
+  await recordEach(service, tenant.key, [{}]);
+  const target = { tenantId: tenant.id, actor: ana };
+  const asServing = eraseAs(service.servingUrl, configOf(service), target, requester);
+  await expect(asServing).rejects.toThrow(/permission denied/);
+  for (const table of ['erasures', 'offboardings']) {
+    for (const pool of [service.db.reader, service.db.writer]) {
+      await expect(pool.query(`SELECT FROM ${table}`)).rejects.toThrow(/permission denied/);
+    }
+  }
+  const change = "UPDATE audit_events SET erased = '{}'";
+  await expect(service.db.writer.query(change)).rejects.toThrow(/permission denied/);
+});
+
+test('an operator who reads sees the same', async () => {
+  const [event] = await recordEach(service, tenant.key, [{}]);
+  await eraseNow(service, { tenantId: tenant.id, actor: ana });
+  const headers = { 'x-tenant-id': tenant.id, 'x-access-reason': 'check' };
+  const { body } = await service.call({
+    ...{ url: '/api/audit-logs?resource=queue&sort=user', key: platformKey, headers },
+  });
+  expect(body.data).toMatchObject([{ id: event.id, actor: erased, erased: ['identity'] }]);
+});
+
+function withoutAnswer({ leafHash, warnings, ...event }: Record<string, unknown>) {
+  return event;
+}

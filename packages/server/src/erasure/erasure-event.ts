@@ -1,0 +1,61 @@
+import { eventIdFromUuid, formatTimestamp } from '@indelible/protocol';
+import type { OwnEvent } from '../own-event.ts';
+import { type Erasure, nobody } from './store.ts';
+
+/** Who has something erased, and why: an operator at the command line. */
+export interface Requester {
+  operatorEmail: string;
+  reason: string;
+}
+
+/**
+ * The record of an erasure. `after` is what `indelible verify` holds against erased segments: those of
+ * events below `size` by one of `actors`, operators aside, and of these `events`. Names nobody.
+ */
+export function erasureEvent(erasure: Erasure, count: number, requester: Requester): OwnEvent {
+  const { tenantId, id, segment, actors, events, size } = erasure;
+  return {
+    ...by(requester),
+    action: 'erase',
+    resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
+    diff: {},
+    after: { erasureId: id, segment, actors, events: events.map(eventIdFromUuid), size, count },
+  };
+}
+
+/** What is written down when a tenant leaves. */
+export interface Leaving {
+  tenantId: string;
+  /** Of the log: every event below it is removed. */
+  size: number;
+  count: number;
+  /** Later than the time of every event removed. */
+  cutoffMs: number;
+  bundle: BundleFacts;
+}
+
+/** What was handed over: how far it goes, and the digest of its list of checksums. */
+export interface BundleFacts {
+  /** Of the log, as its checkpoint names it. */
+  origin: string;
+  size: number;
+  events: number;
+  sha256: string;
+}
+
+/** The record that stays of a tenant that has left, and explains why nothing else does. */
+export function leavingEvent(leaving: Leaving, requester: Requester): OwnEvent {
+  const { tenantId, size, count, cutoffMs, bundle } = leaving;
+  return {
+    ...by(requester),
+    action: 'delete',
+    resource: { type: 'tenant', id: tenantId, name: null },
+    diff: {},
+    after: { cutoff: formatTimestamp(cutoffMs), size, count, bundle: { ...bundle } },
+  };
+}
+
+function by({ operatorEmail, reason }: Requester) {
+  const actor = { id: nobody, email: operatorEmail, role: 'superadmin', ip: null, userAgent: null };
+  return { actor, reason };
+}

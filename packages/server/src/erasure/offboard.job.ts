@@ -1,0 +1,114 @@
+import { uuidTimeMs } from '@indelible/protocol';
+import type { OwnerSession, WriterTx } from '../db.ts';
+import { publishedCheckpoint } from '../log/checkpoint.store.ts';
+import { lockHeads } from '../log/store.ts';
+import {
+  type ErasureDeps,
+  ErasureRefused,
+  removeFiles,
+  requireNoHold,
+  takeErasureTurn,
+} from './erase.job.ts';
+import { type BundleFacts, leavingEvent, type Requester } from './erasure-event.ts';
+import {
+  closeLog,
+  eventFacts,
+  finishOffboarding,
+  insertOffboarding,
+  type Offboarding,
+  readOffboarding,
+  removeBelongings,
+  removeEvents,
+  removeRest,
+} from './offboard.store.ts';
+
+export type { Offboarding } from './offboard.store.ts';
+
+export interface OffboardDeps
+  extends Pick<ErasureDeps, 'now' | 'recordOwn' | 'removeFile' | 'betweenBatches'> {
+  /** Removes whatever the object store still has of the tenant's; called until the tenant has left. */
+  removeObjects: (tenantId: string) => Promise<void>;
+}
+
+/**
+ * Lets a tenant leave that has been given its events in a bundle. Order, and what a crash leaves behind:
+ *  1. one transaction: nothing was recorded since the bundle but by the service itself; the log takes no
+ *     more events; keys, sessions, searches and restores go; the log says that the tenant has left
+ *  2. the events go, batch by batch, then files and archive: each run of this command goes on with it
+ * Entries, tiles and checkpoints stay. Throws ErasureRefused under legal hold, while retention is at work,
+ * and for a bundle that lacks something.
+ */
+export async function offboard(
+  owner: OwnerSession,
+  deps: OffboardDeps,
+  { tenantId, bundle, ...requester }: { tenantId: string; bundle: BundleFacts } & Requester,
+): Promise<Offboarding> {
+  await takeErasureTurn(owner);
+  const begun = await readOffboarding(owner, tenantId);
+  if (begun === null) {
+    await owner.transaction((tx) => leave(tx, deps, { tenantId, bundle, requester }));
+  }
+  return finish(owner, deps, tenantId);
+}
+
+interface Leave {
+  tenantId: string;
+  bundle: BundleFacts;
+  requester: Requester;
+}
+
+async function leave(tx: WriterTx, deps: OffboardDeps, { tenantId, bundle, requester }: Leave) {
+  await requireNoHold(tx, tenantId);
+  const belongings = await removeBelongings(tx, tenantId, deps.now());
+  const [head] = await lockHeads(tx, [tenantId], true);
+  if (!head) throw new ErasureRefused('the tenant has no log');
+  const { count, newest, since } = await eventFacts(tx, tenantId, bundle.size);
+  const log = await publishedCheckpoint({ tenantId, query: (query) => tx.query(query) });
+  const isOwn = bundle.origin.endsWith(`/l/${log?.logId.replaceAll('-', '')}`);
+  if (!isOwn || bundle.size > head.size) throw new ErasureRefused('the bundle is of another log');
+  if (since > 0) {
+    throw new ErasureRefused(
+      `${since} event(s) were recorded since the bundle was made: stop recording, and make it anew`,
+    );
+  }
+  const nowMs = deps.now();
+  // Times of events may be minutes ahead.
+  const cutoffMs = Math.max(nowMs, newest === null ? 0 : uuidTimeMs(newest)) + 1;
+  const size = head.size;
+  await deps.recordOwn(
+    tx,
+    tenantId,
+    leavingEvent({ tenantId, size, count, cutoffMs, bundle }, requester),
+  );
+  await closeLog(tx, tenantId, nowMs);
+  await insertOffboarding(tx, {
+    ...{ tenantId, size, record: size, reason: requester.reason, bundle },
+    counts: { events: count, ...belongings },
+    ...{ closedAtMs: nowMs, finishedAtMs: null },
+  });
+}
+
+async function finish(
+  owner: OwnerSession,
+  deps: OffboardDeps,
+  tenantId: string,
+): Promise<Offboarding> {
+  const leaving = await readOffboarding(owner, tenantId);
+  if (leaving === null) throw new Error('an offboarding is gone');
+  if (leaving.finishedAtMs !== null) return leaving;
+  for (let removed = 1; removed > 0; ) {
+    deps.betweenBatches?.();
+    removed = await owner.transaction(async (tx) => {
+      await requireNoHold(tx, tenantId);
+      return removeEvents(tx, tenantId, leaving.size);
+    });
+  }
+  await removeFiles(owner, deps, tenantId);
+  await deps.removeObjects(tenantId);
+  const finishedAtMs = deps.now();
+  await owner.transaction(async (tx) => {
+    await removeRest(tx, tenantId);
+    await finishOffboarding(tx, tenantId, finishedAtMs);
+  });
+  return { ...leaving, finishedAtMs };
+}

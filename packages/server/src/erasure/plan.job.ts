@@ -1,0 +1,119 @@
+import { isUuid, uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
+import { erasedSegments, hasState } from '../events/store.ts';
+import type { Owner } from '../retention/terms.store.ts';
+import { readTerms } from '../retention/terms.store.ts';
+import { countFiles, type Elsewhere, findElsewhere, notifiesAny } from './elsewhere.store.ts';
+import { ErasureRefused } from './erase.job.ts';
+import {
+  addressesOf,
+  eventsOfUnknown,
+  findActors,
+  findEvent,
+  findMentions,
+  type KnownActor,
+  type Mentions,
+  unfinishedErasures,
+} from './store.ts';
+
+/** What an erasure would do, and what it would leave. */
+export interface ErasurePlan {
+  tenantId: string;
+  segment: WithholdableSegment;
+  /** Whose identity goes. */
+  actors: KnownActor[];
+  /** Addresses they have acted under, in lower case. */
+  addresses: string[];
+  /** Events that are named one by one: UUIDs. */
+  events: string[];
+  legalHold: boolean;
+  /** Files of exports that go, as they may hold what is erased. */
+  files: number;
+  /** Of a person: what names them beside the events, and goes. */
+  elsewhere: Elsewhere | null;
+  /** Of a person: events that name them otherwise, and stay as they are. */
+  mentions: Mentions | null;
+  /** Notices of the tenant go to the person; that is for the tenant to change. */
+  isNotified: boolean;
+  /** Erasures that an earlier run was kept from finishing, and this one goes on with. */
+  unfinished: number;
+}
+
+/**
+ * What erasing a person (UUID or e-mail) would do. Throws ErasureRefused when nothing of the tenant's is
+ * known of them, or only what they did as an operator.
+ */
+export async function planActor(
+  owner: Owner,
+  tenantId: string,
+  actor: string,
+): Promise<ErasurePlan> {
+  const { legalHold } = await tenantOf(owner, tenantId);
+  const emailKey = isUuid(actor) ? null : actor.toLowerCase();
+  const by = emailKey === null ? { id: actor.toLowerCase() } : { emailKey };
+  const found = await findActors(owner, tenantId, by);
+  const actors = found.filter(({ count }) => count > 0);
+  const events = emailKey === null ? [] : await eventsOfUnknown(owner, tenantId, emailKey);
+  const unfinished = await unfinishedErasures(owner, tenantId);
+  if (actors.length + events.length === 0 && unfinished.length === 0) throw nothingOf(found);
+  const ids = actors.map(({ id }) => id);
+  const addresses = await addressesOf(owner, tenantId, ids);
+  if (emailKey !== null && !addresses.includes(emailKey)) addresses.push(emailKey);
+  const person = { tenantId, actors: ids, addresses };
+  return {
+    ...{ tenantId, segment: 'identity', actors, addresses, events, legalHold },
+    files: await countFiles(owner, tenantId),
+    elsewhere: await findElsewhere(owner, person),
+    mentions: await findMentions(owner, tenantId, ids, addresses),
+    isNotified: await notifiesAny(owner, person),
+    unfinished: unfinished.length,
+  };
+}
+
+function nothingOf(found: readonly KnownActor[]): ErasureRefused {
+  const asOperator = found.reduce((sum, actor) => sum + actor.asOperator, 0);
+  return new ErasureRefused(
+    asOperator > 0
+      ? 'this is an operator: who looked into or changed a tenant cannot be erased'
+      : 'no event of the tenant has an identity of this actor to erase',
+  );
+}
+
+/**
+ * What erasing a segment of one event would do. Throws ErasureRefused for an event or a segment that is not
+ * there, and for what the service records about the log itself.
+ */
+export async function planEvent(
+  owner: Owner,
+  tenantId: string,
+  eventId: string,
+  segment: WithholdableSegment,
+): Promise<ErasurePlan> {
+  const { legalHold } = await tenantOf(owner, tenantId);
+  const uuid = uuidFromEventId(eventId);
+  const event = uuid === null ? null : await findEvent(owner, tenantId, uuid);
+  if (event === null || uuid === null) throw new ErasureRefused('there is no such event');
+  const { recordedByKind, resourceId } = event;
+  if (recordedByKind === 'service' && resourceId === tenantId) {
+    throw new ErasureRefused(
+      'this is a record of the log itself, which explains what else is gone',
+    );
+  }
+  if (erasedSegments(event).includes(segment)) {
+    throw new ErasureRefused(`the ${segment} of this event is erased already`);
+  }
+  if (segment === 'state' && !hasState(event)) {
+    throw new ErasureRefused('the event was recorded without a state');
+  }
+  return {
+    ...{ tenantId, segment, actors: [], addresses: [], events: [uuid], legalHold },
+    files: await countFiles(owner, tenantId),
+    ...{ elsewhere: null, mentions: null, isNotified: false },
+    unfinished: (await unfinishedErasures(owner, tenantId)).length,
+  };
+}
+
+async function tenantOf(owner: Owner, tenantId: string) {
+  const tenant = (await readTerms(owner, [tenantId])).get(tenantId);
+  if (!tenant) throw new ErasureRefused('there is no such tenant');
+  return tenant;
+}

@@ -1,0 +1,228 @@
+import type { WithholdableSegment } from '@indelible/protocol';
+import type { WriterTx } from '../db.ts';
+import { type StoredEvent, storedColumns } from '../events/store.ts';
+import { byteaArray, int2Array, jsonArray, textArray, uuidArray } from '../pg-arrays.ts';
+import { listPartitions } from '../retention/partitions.store.ts';
+import type { Owner } from '../retention/terms.store.ts';
+
+/* Statements of the owner role: no serving role may run them. */
+
+/** What is erased: the segment of each event below `size` by one of the actors, and of these events. */
+export interface Erasure {
+  tenantId: string;
+  id: string;
+  segment: WithholdableSegment;
+  actors: string[];
+  events: string[];
+  size: number;
+}
+
+const erasureColumns = 'tenant_id AS "tenantId", id, segment, actors, events, size';
+
+export async function insertErasure(tx: WriterTx, erasure: Erasure, atMs: number): Promise<void> {
+  const { tenantId, id, segment, actors, events, size } = erasure;
+  await tx.query(
+    `INSERT INTO erasures (tenant_id, id, segment, actors, events, size, started_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [tenantId, id, segment, uuidArray(actors), uuidArray(events), size, new Date(atMs)],
+  );
+}
+
+/** Erasures of the tenant that are in its log and not carried through yet. */
+export async function unfinishedErasures(owner: Owner, tenantId: string): Promise<Erasure[]> {
+  const { rows } = await owner.query<Erasure>(
+    `SELECT ${erasureColumns} FROM erasures WHERE tenant_id = $1 AND finished_at IS NULL
+     ORDER BY started_at, id`,
+    [tenantId],
+  );
+  return rows;
+}
+
+export async function finishErasure(
+  tx: WriterTx,
+  { tenantId, id }: Erasure,
+  atMs: number,
+): Promise<void> {
+  await tx.query('UPDATE erasures SET finished_at = $3 WHERE tenant_id = $1 AND id = $2', [
+    tenantId,
+    id,
+    new Date(atMs),
+  ]);
+}
+
+/** An event that is to lose a segment. */
+export interface ErasableEvent extends StoredEvent {
+  retentionClass: number;
+}
+
+const batchRows = 500;
+
+/** The next events that still have the segment, behind `after`, by id: of actors, or those named. */
+export async function nextErasable(
+  tx: WriterTx,
+  { tenantId, size, segment, actors, events }: Erasure,
+  after: string,
+): Promise<ErasableEvent[]> {
+  const byActor = actors.length > 0;
+  const { rows } = await tx.query<ErasableEvent>(
+    `SELECT ${storedColumns}, before, after, retention_class AS "retentionClass" FROM audit_events
+     WHERE tenant_id = $1 AND sequence < $2 AND id > $3
+       AND ${byActor ? ofActors('$4') : 'id = ANY ($4)'} AND ${hasSegment('$5')}
+     ORDER BY id LIMIT ${batchRows}`,
+    [tenantId, size, after, uuidArray(byActor ? actors : events), segment],
+  );
+  return rows;
+}
+
+/** An operator acts in the open: who it was stays. */
+const ofActors = (ids: string) => `actor_id = ANY (${ids}) AND actor_role <> 'superadmin'`;
+const hasSegment = (name: string) => `(erased->>${name}::text) IS NULL
+  AND (${name}::text <> 'state' OR before IS NOT NULL OR after IS NOT NULL)`;
+
+/** What stands in the place of a segment. */
+const emptied: Record<WithholdableSegment, string> = {
+  change: "diff = '{}', reason = NULL",
+  identity: `actor_email = NULL, actor_email_key = '', actor_ip = NULL, actor_user_agent = NULL,
+    resource_name = NULL`,
+  state: 'before = NULL, after = NULL',
+};
+
+/** What opens an event from now on, in place of the segment. */
+export interface ErasedEvent {
+  uuid: string;
+  retentionClass: number;
+  salts: Uint8Array;
+  erased: string;
+}
+
+/** Empties the segment of these events, and keeps its hashes; returns how many there still were. */
+export async function eraseSegments(
+  tx: WriterTx,
+  { tenantId, segment }: Erasure,
+  rows: readonly ErasedEvent[],
+): Promise<number> {
+  const { rowCount } = await tx.query(
+    `UPDATE audit_events e SET ${emptied[segment]}, salts = n.salts, erased = n.erased
+     FROM unnest($2::uuid[], $3::int2[], $4::bytea[], $5::json[]) AS n (id, class, salts, erased)
+     WHERE e.tenant_id = $1 AND e.retention_class = n.class AND e.id = n.id`,
+    [
+      tenantId,
+      uuidArray(rows.map(({ uuid }) => uuid)),
+      int2Array(rows.map(({ retentionClass }) => retentionClass)),
+      byteaArray(rows.map(({ salts }) => salts)),
+      jsonArray(rows.map(({ erased }) => erased)),
+    ],
+  );
+  return rowCount ?? 0;
+}
+
+/** What the tenant's events say of a person. */
+export interface KnownActor {
+  id: string;
+  /** Events whose identity would go. */
+  count: number;
+  /** Events as an operator, which stay. */
+  asOperator: number;
+}
+
+/** Actors with this id, or (an e-mail in lower case) with this address. */
+export async function findActors(
+  owner: Owner,
+  tenantId: string,
+  by: { id: string } | { emailKey: string },
+): Promise<KnownActor[]> {
+  const [column, value] = 'id' in by ? ['actor_id', by.id] : ['actor_email_key', by.emailKey];
+  const { rows } = await owner.query<KnownActor>(
+    `SELECT actor_id AS id,
+       count(*) FILTER (WHERE actor_role <> 'superadmin' AND (erased->>'identity') IS NULL) AS count,
+       count(*) FILTER (WHERE actor_role = 'superadmin') AS "asOperator"
+     FROM audit_events WHERE tenant_id = $1 AND actor_id <> '${nobody}' AND actor_id IN
+       (SELECT actor_id FROM audit_events WHERE tenant_id = $1 AND ${column} = $2)
+     GROUP BY actor_id ORDER BY actor_id`,
+    [tenantId, value],
+  );
+  return rows;
+}
+
+/** The id of whoever was not known: it is nobody's, and says nothing about who it was. */
+export const nobody = '00000000-0000-0000-0000-000000000000';
+
+/** Events of unknown callers that state this address, as failed sign-ins do; by id. */
+export async function eventsOfUnknown(
+  owner: Owner,
+  tenantId: string,
+  emailKey: string,
+): Promise<string[]> {
+  const { rows } = await owner.query<{ id: string }>(
+    `SELECT id FROM audit_events WHERE tenant_id = $1 AND actor_email_key = $2 AND actor_id = '${nobody}'
+       AND actor_role <> 'superadmin' ORDER BY id`,
+    [tenantId, emailKey],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Addresses under which these actors have acted, in lower case; operators' are left out. */
+export async function addressesOf(
+  owner: Owner,
+  tenantId: string,
+  actors: readonly string[],
+): Promise<string[]> {
+  const { rows } = await owner.query<{ key: string }>(
+    `SELECT DISTINCT actor_email_key AS key FROM audit_events
+     WHERE tenant_id = $1 AND ${ofActors('$2')} AND actor_email_key <> '' ORDER BY 1`,
+    [tenantId, uuidArray(actors)],
+  );
+  return rows.map(({ key }) => key);
+}
+
+/** Events that name the person otherwise; erasing an actor leaves them as they are. */
+export interface Mentions {
+  /** Of other actors, with the person as their resource. */
+  asResource: number;
+  /** With an address in diff, reason or states; the newest of them by id. */
+  inText: number;
+  newestInText: string[];
+}
+
+const mentionsShown = 20;
+
+export async function findMentions(
+  owner: Owner,
+  tenantId: string,
+  actors: readonly string[],
+  addresses: readonly string[],
+): Promise<Mentions> {
+  const { rows: resources } = await owner.query<{ count: number }>(
+    `SELECT count(*) AS count FROM audit_events
+     WHERE tenant_id = $1 AND resource_id = ANY ($2) AND actor_id <> ALL ($2)`,
+    [tenantId, uuidArray(actors)],
+  );
+  const { rows } = await owner.query<{ id: string; found: number }>(
+    `SELECT id, count(*) OVER () AS found FROM audit_events
+     WHERE tenant_id = $1 AND EXISTS (SELECT FROM unnest($2::text[]) AS a (address)
+       WHERE position(a.address in lower(concat_ws(' ', diff::text, reason, before::text, after::text))) > 0)
+     ORDER BY id DESC LIMIT ${mentionsShown}`,
+    [tenantId, textArray(addresses)],
+  );
+  const newestInText = rows.map(({ id }) => id);
+  return { asResource: resources[0]?.count ?? 0, inText: rows[0]?.found ?? 0, newestInText };
+}
+
+/** An event with all that its erasure depends on, or null. */
+export async function findEvent(
+  owner: Owner,
+  tenantId: string,
+  uuid: string,
+): Promise<StoredEvent | null> {
+  const { rows } = await owner.query<StoredEvent>(
+    `SELECT ${storedColumns}, before, after FROM audit_events WHERE tenant_id = $1
+       AND retention_class = ANY ('{0,1,2,3}') AND id = $2`,
+    [tenantId, uuid],
+  );
+  return rows[0] ?? null;
+}
+
+/** Whether retention has taken partitions out that may come back: then not everything can be reached. */
+export async function hasDetachedPartitions(owner: Owner): Promise<boolean> {
+  return (await listPartitions(owner)).some(({ state }) => state !== 'attached');
+}

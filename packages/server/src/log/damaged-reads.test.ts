@@ -1,0 +1,126 @@
+import { afterAll, expect, test } from 'vitest';
+import { reopenLog } from '../reopen-log.ts';
+import { checkpointOf } from '../testing/checkpoints.ts';
+import { growLog } from '../testing/grow-log.ts';
+import { eventOf, platformKey, testService } from '../testing/service.ts';
+
+/* What the tables of a log do not hold, or hold wrongly, is neither a fault of the call nor of the code. */
+
+const service = await testService();
+afterAll(() => service.close());
+const { call, owner, app } = service;
+
+/** A tenant with a log of this size that is published, and its first recorded event. */
+async function published(size: number) {
+  const tenant = await service.tenant();
+  const { key, id } = tenant;
+  const { body } = await call({ method: 'POST', url: '/api/audit-logs', key, body: eventOf() });
+  await growLog(service, id, size);
+  await app.checkpoints.tick();
+  const { origin } = await checkpointOf(app, key);
+  return { ...tenant, eventId: body.id as string, path: `/l/${origin.slice(-32)}` };
+}
+
+async function expectDamaged(url: string, key: string): Promise<void> {
+  const { status, body, headers } = await call({ url, key });
+  expect({ status, code: body.code }, url).toEqual({ status: 503, code: 'unavailable' });
+  expect(body.detail, url).toMatch(
+    /^the log is damaged, and this cannot be read: the operator must/,
+  );
+  expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+}
+
+test('a tile that is gone is damage wherever it is needed; beyond the log there is none', async () => {
+  const { id, key, eventId, path } = await published(700);
+  await owner.query('DELETE FROM log_tiles WHERE tenant_id = $1 AND index = 0', [id]);
+  await expectDamaged(`/api/audit-logs/${eventId}/proof`, key);
+  await expectDamaged('/api/audit-logs/consistency?first=5&second=700', key);
+  await expectDamaged(`${path}/tile/entries/000`, key);
+  await expectDamaged(`${path}/tile/0/000`, key);
+  await expectDamaged(`${path}/tile/1/000.p/2`, key);
+  for (const beyond of ['tile/0/003', 'tile/0/002.p/200', 'tile/1/000.p/3', 'tile/2/000']) {
+    expect((await call({ url: `${path}/${beyond}`, key })).status, beyond).toBe(404);
+  }
+  expect((await call({ url: `${path}/tile/0/001`, key })).status).toBe(200);
+});
+
+test('an event that stands at no place of the log cannot be proven', async () => {
+  const { id, key, eventId } = await published(10);
+  await owner.query('UPDATE audit_events SET sequence = -1 WHERE tenant_id = $1', [id]);
+  await expectDamaged(`/api/audit-logs/${eventId}/proof`, key);
+});
+
+test.each([
+  ['x', () => 'x'],
+  ['one of another size', (note: string) => note.replace('\n10\n', '\n9\n')],
+  ['one of another log', (note: string) => note.replaceAll(/\/l\/../g, '/l/ff')],
+  ['another root', (note: string) => note.replace(/\n.{44}\n/, `\n${'A'.repeat(43)}=\n`)],
+])('a checkpoint that is %s in the database is not shown', async (_, change) => {
+  const { id, key, eventId, path } = await published(10);
+  const { note } = await checkpointOf(app, key);
+  await owner.query('UPDATE log_checkpoints SET note = $2 WHERE tenant_id = $1', [
+    id,
+    change(note),
+  ]);
+  for (const url of ['/api/audit-logs/checkpoint', `${path}/checkpoint`]) {
+    await expectDamaged(url, key);
+  }
+  await expectDamaged(`/api/audit-logs/${eventId}/proof`, key);
+  await owner.query('UPDATE log_checkpoints SET note = $2 WHERE tenant_id = $1', [id, note]);
+  expect((await checkpointOf(app, key)).note).toBe(note);
+});
+
+test('calls of the log take no parameters that they do not know', async () => {
+  const { key, eventId, path } = await published(10);
+  const calls = [
+    `/api/audit-logs/${eventId}/proof`,
+    '/api/audit-logs/checkpoint',
+    `${path}/checkpoint`,
+    `${path}/tile/0/000.p/10`,
+  ];
+  for (const url of calls) {
+    expect((await call({ url, key })).status, url).toBe(200);
+    const { status, body } = await call({ url: `${url}?size=3`, key });
+    expect({ status, code: body.code }, url).toEqual({ status: 400, code: 'unknown_parameter' });
+  }
+});
+
+test('a proof is sent in the form that the caller weighs highest', async () => {
+  const { key, eventId } = await published(10);
+  const typeFor = async (accept: string) => {
+    const answer = await call({
+      url: `/api/audit-logs/${eventId}/proof`,
+      key,
+      headers: { accept },
+    });
+    return String(answer.headers['content-type']).split(';')[0];
+  };
+  expect(await typeFor('text/plain;q=0, */*')).toBe('application/json');
+  expect(await typeFor('TEXT/PLAIN')).toBe('text/plain');
+});
+
+test('in a log of over 65,536 entries, a changed tile of hashes is found when the log grows', async () => {
+  const { id, key } = await published(65_536 + 300);
+  const { size, origin } = await checkpointOf(app, key);
+  await owner.query(
+    `UPDATE log_tiles SET hash = set_byte(hash, 3, 255 - get_byte(hash, 3))
+     WHERE tenant_id = $1 AND level = 1 AND index = 0`,
+    [id],
+  );
+  const post = { method: 'POST', url: '/api/audit-logs', key, body: eventOf() } as const;
+  expect((await call(post)).status).toBe(201);
+  await app.checkpoints.tick();
+  const { rows } = await owner.query('SELECT halted FROM log_rounds');
+  expect(rows[0].halted).toMatch(/does not continue the 65836 entries/);
+  // From the entries themselves all of it is made again.
+  const { servingUrl, ownerUrl, dataDir } = service;
+  const reopened = await reopenLog({
+    DATABASE_URL: servingUrl,
+    DATABASE_OWNER_URL: ownerUrl,
+    PLATFORM_API_KEY: platformKey,
+    DATA_DIR: dataDir,
+  });
+  expect(reopened.filter(({ tenantId }) => tenantId === id)).toEqual([]);
+  await app.checkpoints.tick();
+  expect(await checkpointOf(app, key)).toMatchObject({ origin, size: size + 1 });
+});

@@ -1,0 +1,183 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import type { Environment } from '../config.ts';
+import { diagnose } from '../doctor.ts';
+import { reopenLog } from '../reopen-log.ts';
+import { Backups } from '../testing/backup.ts';
+import { checkpointOf } from '../testing/checkpoints.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { eventOf, platformKey, testService } from '../testing/service.ts';
+
+/* Somebody can write into the object store, and nowhere else. */
+
+const cleanup: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const undo of cleanup.reverse()) await undo();
+});
+
+async function installation() {
+  const service = await testService();
+  const backups = new Backups(service);
+  cleanup.push(
+    () => service.close(),
+    () => backups.drop(),
+  );
+  const { call, dataDir, servingUrl, ownerUrl, app } = service;
+  const env: Environment = {
+    DATABASE_URL: servingUrl,
+    DATABASE_OWNER_URL: ownerUrl,
+    PLATFORM_API_KEY: platformKey,
+    DATA_DIR: dataDir,
+    OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
+  };
+  const folder = join(dataDir, 'objects/checkpoints');
+  const path = (round: number) => join(folder, `${String(round).padStart(12, '0')}.json`);
+  const metric = async (name: string) => {
+    const { text } = await call({ url: '/metrics', key: null });
+    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+  };
+  const record = async (key: string) => {
+    const body = eventOf();
+    const { status } = await call({ method: 'POST', url: '/api/audit-logs', key, body });
+    return status;
+  };
+  const finding = async (check: string) =>
+    (await diagnose(env)).find((each) => each.check === check);
+  const tick = () => app.checkpoints.tick();
+  return { ...service, backups, env, folder, path, metric, record, finding, tick };
+}
+
+/** A round as somebody without the key would write it: all is right but the signatures. */
+function forged(round: number, origin: string, size: number): string {
+  const rubbish = Buffer.alloc(68, 7).toString('base64');
+  const root = Buffer.alloc(32).toString('base64');
+  const note = `${origin}\n${size}\n${root}\n\n\u2014 ${origin} ${rubbish}\n`;
+  const signed = `indelible/rounds\n${round}\n${root}\n${root}\n\n\u2014 indelible/rounds ${rubbish}\n`;
+  return JSON.stringify({ round, at: '2026-01-01T00:00:00.000Z', notes: [note], signed });
+}
+
+const junk: Record<string, (round: number, origin: string) => string> = {
+  'a forged round': (round, origin) => forged(round, origin, 1_000_000),
+  'a note alone': (round, origin) => {
+    const { signed: _, ...rest } = JSON.parse(forged(round, origin, 1_000_000));
+    return JSON.stringify(rest);
+  },
+  'half an object': () => '{"round":',
+  'an object of null': () => 'null',
+  'nothing at all': () => '',
+};
+
+test.each(Object.entries(junk))(
+  'with %s in the next place recording and signing go on, and the operator is told',
+  async (_, write) => {
+    const { app, path, metric, record, finding, tick, env, owner, ...service } =
+      await installation();
+    const { id, key } = await service.tenant();
+    await tick();
+    const { origin } = await checkpointOf(app, key);
+    expect((await finding('object store'))?.level).toBe('ok');
+    writeFileSync(path(2), write(2, origin));
+    writeFileSync(path(3), write(3, origin));
+    expect(await record(key)).toBe(201);
+    await tick();
+    expect(await metric('indelible_log_halted')).toBe(0);
+    expect(await metric('indelible_foreign_objects_total')).toBe(2);
+    expect((await checkpointOf(app, key)).size).toBe(3);
+    expect(JSON.parse(readFileSync(path(4), 'utf8')).round).toBe(4);
+    const told = await finding('object store');
+    expect(told).toMatchObject({ level: 'fail' });
+    expect(told?.detail).toMatch(/checkpoints\/0+2\.json .*not signed.*another installation/);
+    // Told once; the rounds go on behind.
+    expect(await record(key)).toBe(201);
+    await tick();
+    expect(await metric('indelible_foreign_objects_total')).toBe(2);
+    expect((await checkpointOf(app, key)).size).toBe(4);
+    expect(await reopenLog(env)).toEqual([]);
+    expect((await finding('object store'))?.level).toBe('ok');
+    expect(await record(key)).toBe(201);
+    await tick();
+    expect((await checkpointOf(app, key)).origin).toBe(origin);
+    await expectLogIntact({ owner }, id);
+  },
+);
+
+test('a forged round hides no genuine one behind it, and no reopening believes it', async () => {
+  const { app, backups, path, record, tick, env, metric, ...service } = await installation();
+  const { id, key } = await service.tenant();
+  await tick();
+  const backup = await backups.take();
+  const { origin } = await checkpointOf(app, key);
+  writeFileSync(path(2), forged(2, origin, 1_000_000));
+  await record(key);
+  await tick();
+  const { note } = await checkpointOf(app, key);
+  await backups.restore(backup);
+  await tick();
+  expect(await metric('indelible_log_halted')).toBe(1);
+  writeFileSync(path(4), forged(4, origin, 2_000_000));
+  expect(await reopenLog(env)).toMatchObject([{ tenantId: id, size: 2, publishedSize: 3 }]);
+  const reopening = await service.call({
+    url: `/api/audit-logs?action=reopen&resource_id=${id}&include=state`,
+    key,
+  });
+  expect(reopening.body.data[0].after.lastPublishedCheckpoint).toBe(note);
+  expect(await record(key)).toBe(201);
+  await tick();
+  expect((await checkpointOf(app, key)).size).toBe(4);
+  expect(await metric('indelible_log_halted')).toBe(0);
+});
+
+test.each([
+  ['gone', (path: string) => rmSync(path)],
+  ['replaced', (path: string) => writeFileSync(path, 'something else')],
+])('with the last round %s from the store signing waits, recording goes on', async (_, damage) => {
+  const { app, path, record, tick, env, finding, metric, folder, ...service } =
+    await installation();
+  const { key } = await service.tenant();
+  await tick();
+  await record(key);
+  await tick();
+  const { note } = await checkpointOf(app, key);
+  damage(path(2));
+  // A process that has seen the round itself needs no second look; one that starts does.
+  const { serviceOn } = await import('../testing/service.ts');
+  const started = await serviceOn(service.servingUrl, service.clock);
+  cleanup.push(
+    () => started.db.close(),
+    () => started.app.http.close(),
+  );
+  expect(await record(key)).toBe(201);
+  const objects = readdirSync(folder).length;
+  await started.app.checkpoints.tick();
+  expect(readdirSync(folder)).toHaveLength(objects);
+  expect(await metric('indelible_log_halted')).toBe(0);
+  expect(await record(key)).toBe(201);
+  expect((await checkpointOf(app, key)).note).toBe(note);
+  expect(await finding('object store')).toMatchObject({
+    level: 'fail',
+    detail: expect.stringMatching(/checkpoints\/0+2\.json, the last round/),
+  });
+  // The operator says that what is there is all there will be.
+  expect(await reopenLog(env)).toEqual([]);
+  expect((await finding('object store'))?.level).toBe('ok');
+  await started.app.checkpoints.tick();
+  expect((await checkpointOf(app, key)).size).toBe(5);
+});
+
+test('genuine checkpoints that are put together anew are no round', async () => {
+  const { app, path, record, tick, metric, ...service } = await installation();
+  const { key } = await service.tenant();
+  await tick();
+  await record(key);
+  await tick();
+  const [first, second] = [1, 2].map((n) => JSON.parse(readFileSync(path(n), 'utf8')));
+  writeFileSync(path(3), JSON.stringify({ ...first, round: 3 }));
+  writeFileSync(path(4), JSON.stringify({ ...second, round: 4, notes: first.notes }));
+  expect(await record(key)).toBe(201);
+  await tick();
+  expect(await metric('indelible_foreign_objects_total')).toBe(2);
+  expect(await metric('indelible_log_halted')).toBe(0);
+  expect((await checkpointOf(app, key)).size).toBe(4);
+});

@@ -1,0 +1,125 @@
+import type { Sha256 } from '@indelible/protocol';
+import type { WriterTx } from '../db.ts';
+import type { ObjectStore } from '../objects.ts';
+import type { Signer } from '../signer.ts';
+import { headsByLogId, publishRound, releasedState, signingKeys } from './checkpoint.store.ts';
+import { disagreement } from './guard.store.ts';
+import { type PublishedRound, readRound, roundName, stateOf } from './round.ts';
+
+export interface RoundGuardDeps {
+  sha: Sha256;
+  now: () => number;
+  objects: ObjectStore;
+  signer: Signer;
+}
+
+/** Something is wrong with the object store; a foreign object stands where a round belongs. */
+export interface StoreAlarm {
+  sentence: string;
+  isForeign: boolean;
+}
+
+/**
+ * Holds the database against the rounds in the object store. Each round's object says, under the
+ * service's signature, what all logs had come to with it (`stateOf`). So one comparison with the last
+ * round covers every log, however long it has been quiet, and its cost does not grow with the rounds.
+ * What no key of the service has signed is believed in nothing: it neither stops recording nor counts.
+ */
+export class RoundGuard {
+  readonly #deps: RoundGuardDeps;
+  /** The last round this process has seen itself: objects never change, so it need not look again. */
+  #seen: { round: number; state: Uint8Array } | null = null;
+  readonly #foreign = new Set<number>();
+  #alarms: StoreAlarm[] = [];
+
+  constructor(deps: RoundGuardDeps) {
+    this.#deps = deps;
+  }
+
+  /** What was found wrong with the object store since the last call. */
+  takeAlarms(): StoreAlarm[] {
+    return this.#alarms.splice(0);
+  }
+
+  /** Notes the state that a round of this process has just written. */
+  wrote(round: number, state: Uint8Array): void {
+    this.#seen = { round, state };
+  }
+
+  /**
+   * The first free number behind the database's `last` round, or what shows that the database was
+   * rewound or changed. Rounds that are in the store but not in the database are released on the way,
+   * if they are the service's own and the logs hold what they promise. Throws when the last round is
+   * not in the store: then nothing can be compared, and nothing must be signed.
+   */
+  async firstFree(tx: WriterTx, last: number): Promise<number | string> {
+    const keys = await this.#keys(tx);
+    const state = await this.#stateAt(last, keys);
+    if (Buffer.compare(await releasedState(tx), state) !== 0) {
+      return `the published checkpoints in the database are not those of round ${last}`;
+    }
+    for (let round = last + 1; ; round++) {
+      if (this.#foreign.has(round)) continue;
+      const body = await this.#deps.objects.get(roundName(round));
+      if (body === null) return round;
+      const published = await readRound(this.#deps.sha, round, body, keys);
+      if (published === null) this.#passForeign(round);
+      const finding = published && (await this.#release(tx, published));
+      if (finding) return `checkpoint round ${round} is already published, and ${finding}`;
+    }
+  }
+
+  // Its own key first: whoever changes the database can take keys out of it, but not this one.
+  async #keys(tx: WriterTx): Promise<Uint8Array[]> {
+    const known = await signingKeys(tx);
+    return [await this.#deps.signer.publicKey(), ...known.map(({ publicKey }) => publicKey)];
+  }
+
+  async #stateAt(round: number, keys: readonly Uint8Array[]): Promise<Uint8Array> {
+    const { sha, objects } = this.#deps;
+    if (round === 0) return stateOf(sha, []);
+    if (this.#seen?.round === round) return this.#seen.state;
+    const body = await objects.get(roundName(round));
+    const published = body && (await readRound(sha, round, body, keys));
+    if (!published) {
+      const what = body === null ? 'is missing' : 'is not signed by this service';
+      const sentence =
+        `${roundName(round)}, the last round of checkpoints that the database knows, ${what} in the object ` +
+        'store: nothing is signed. Bring it back, or let `indelible log reopen` begin behind what is there';
+      this.#alarms.push({ sentence, isForeign: false });
+      throw new Error(sentence);
+    }
+    this.#seen = { round, state: published.state };
+    return published.state;
+  }
+
+  #passForeign(round: number): void {
+    this.#foreign.add(round);
+    const sentence =
+      `${roundName(round)} in the object store is not signed by this service, and was gone past: ` +
+      'another installation uses this store, or somebody else writes to it';
+    this.#alarms.push({ sentence, isForeign: true });
+  }
+
+  async #release(tx: WriterTx, published: PublishedRound): Promise<string | null> {
+    const { sha, now } = this.#deps;
+    const { round, state, checkpoints, isReopening } = published;
+    if (isReopening) return 'reopened the logs, of which this database knows nothing';
+    const finding = await disagreement(tx, sha, checkpoints);
+    if (finding !== null) return finding;
+    const heads = await headsByLogId(
+      tx,
+      checkpoints.map(({ logId }) => logId),
+    );
+    const released = checkpoints.flatMap(({ logId, note, checkpoint: { size, root } }) => {
+      const tenantId = heads.get(logId)?.tenantId;
+      return tenantId === undefined ? [] : [{ tenantId, logId, size, root, note }];
+    });
+    await publishRound(tx, round, released, now());
+    if (Buffer.compare(await releasedState(tx), state) !== 0) {
+      return 'names other checkpoints of the logs than the database has';
+    }
+    this.#seen = { round, state };
+    return null;
+  }
+}

@@ -1,0 +1,276 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import type { Environment } from '../config.ts';
+import { reopenLog } from '../reopen-log.ts';
+import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
+import { growLog } from '../testing/grow-log.ts';
+import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
+import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
+
+/* Somebody changes the tables of the log, all they like, and covers it up; the object store stays. */
+
+const cleanup: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const undo of cleanup.reverse()) await undo();
+});
+
+async function installation() {
+  const service = await testService();
+  cleanup.push(() => service.close());
+  const { call, dataDir, servingUrl, ownerUrl, owner, app } = service;
+  const env: Environment = {
+    DATABASE_URL: servingUrl,
+    DATABASE_OWNER_URL: ownerUrl,
+    PLATFORM_API_KEY: platformKey,
+    DATA_DIR: dataDir,
+    OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
+  };
+  const record = (key: string) =>
+    call({ method: 'POST', url: '/api/audit-logs', key, body: eventOf() });
+  const recordMany = async (key: string, count: number) => {
+    const events = Array.from({ length: count }, () => eventOf());
+    const answer = await call({
+      method: 'POST',
+      url: '/api/audit-logs/batch',
+      key,
+      body: { events },
+    });
+    expect(answer.status).toBe(200);
+  };
+  const haltReason = async (): Promise<string | null> =>
+    (await owner.query('SELECT halted FROM log_rounds')).rows[0].halted;
+  /** Cuts the log in place, with the head it then should have; all that a superuser can make right. */
+  const cut = async (tenantId: string, size: number, frontier: Buffer) => {
+    await owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence >= $2', [
+      tenantId,
+      size,
+    ]);
+    await owner.query('DELETE FROM audit_events WHERE tenant_id = $1 AND sequence >= $2', [
+      tenantId,
+      size,
+    ]);
+    await owner.query('UPDATE log_heads SET size = $2, frontier = $3 WHERE tenant_id = $1', [
+      tenantId,
+      size,
+      frontier,
+    ]);
+  };
+  const frontierOf = async (tenantId: string): Promise<Buffer> =>
+    (await owner.query('SELECT frontier FROM log_heads WHERE tenant_id = $1', [tenantId])).rows[0]
+      .frontier;
+  const tick = () => app.checkpoints.tick();
+  return { ...service, env, record, recordMany, haltReason, cut, frontierOf, tick };
+}
+
+type Installation = Awaited<ReturnType<typeof installation>>;
+
+/** A tenant whose log of 23 entries is published, cut back to 20 as if the last three never were. */
+async function cutBack(service: Installation) {
+  const tenant = await service.tenant();
+  await service.recordMany(tenant.key, 18);
+  await service.tick();
+  const frontier = await service.frontierOf(tenant.id);
+  await service.recordMany(tenant.key, 3);
+  await service.tick();
+  const published = await checkpointOf(service.app, tenant.key);
+  expect(published.size).toBe(23);
+  await service.cut(tenant.id, 20, frontier);
+  return { tenant, published };
+}
+
+const coverUps: Record<string, string> = {
+  'the record of its checkpoint is deleted': 'DELETE FROM log_checkpoints WHERE tenant_id = $1',
+  'its checkpoint is made to name what is left':
+    'UPDATE log_checkpoints SET size = 20 WHERE tenant_id = $1',
+  'the root of its checkpoint is changed':
+    'UPDATE log_checkpoints SET root = set_byte(root, 3, 255 - get_byte(root, 3)) WHERE tenant_id = $1',
+  'the note of its checkpoint is changed': `UPDATE log_checkpoints SET note = note || 'x' WHERE tenant_id = $1`,
+  'its log is given another id, and no checkpoint is left':
+    'WITH gone AS (DELETE FROM log_checkpoints WHERE tenant_id = $1) UPDATE log_heads SET log_id = gen_random_uuid() WHERE tenant_id = $1',
+};
+
+test.each(Object.entries(coverUps))(
+  'a log that was cut back is not signed again when %s',
+  async (_, sql) => {
+    const service = await installation();
+    const { tenant } = await cutBack(service);
+    expect((await service.owner.query(sql, [tenant.id])).rowCount).toBe(1);
+    const rounds = publishedRounds(service.dataDir).length;
+    await service.record(tenant.key);
+    await service.tick();
+    expect(publishedRounds(service.dataDir)).toHaveLength(rounds);
+    expect(await service.haltReason()).toMatch(
+      /published checkpoints in the database are not those of round 2/,
+    );
+    expect((await service.record(tenant.key)).status).toBe(503);
+  },
+);
+
+test('a process that starts afterwards finds out before it records anything', async () => {
+  const service = await installation();
+  const { tenant } = await cutBack(service);
+  await service.owner.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [tenant.id]);
+  const { app, db } = await serviceOn(service.servingUrl, service.clock);
+  cleanup.push(
+    () => db.close(),
+    () => app.http.close(),
+  );
+  await app.checkpoints.tick();
+  expect(await service.haltReason()).toContain('not those of round 2');
+});
+
+test('reopened, the log begins anew with what was published of it, though the database forgot', async () => {
+  const service = await installation();
+  const quiet = await service.tenant();
+  const { tenant, published } = await cutBack(service);
+  const kept = await checkpointOf(service.app, quiet.key);
+  await service.owner.query('DELETE FROM log_checkpoints');
+  await service.tick();
+  expect(await service.haltReason()).not.toBeNull();
+  const reopened = await reopenLog(service.env);
+  expect(reopened).toMatchObject([{ tenantId: tenant.id, size: 20, publishedSize: 23 }]);
+  const { text } = await service.call({
+    url: `/api/audit-logs?action=reopen&resource_id=${tenant.id}&include=state`,
+    key: tenant.key,
+  });
+  expect(JSON.parse(text).data[0].after.lastPublishedCheckpoint).toBe(published.note);
+  expect((await service.record(tenant.key)).status).toBe(201);
+  await service.tick();
+  expect(await service.haltReason()).toBeNull();
+  expect((await checkpointOf(service.app, tenant.key)).size).toBe(22);
+  // Who lost nothing keeps its checkpoint, which the store gave back.
+  expect((await checkpointOf(service.app, quiet.key)).note).toBe(kept.note);
+  expect((await service.record(quiet.key)).status).toBe(201);
+  await service.tick();
+  expect(await service.haltReason()).toBeNull();
+  expect((await checkpointOf(service.app, quiet.key)).origin).toBe(kept.origin);
+  await expectLogIntact(service, tenant.id);
+});
+
+const moved: Record<string, string> = {
+  'back, with the checkpoints of then': 'UPDATE log_rounds SET round = 1',
+  'on, past what would contradict': 'UPDATE log_rounds SET round = 9',
+};
+
+test.each(Object.entries(moved))(
+  'when the count of rounds is set %s, nothing that was published is signed otherwise',
+  async (_, sql) => {
+    const service = await installation();
+    const tenant = await service.tenant();
+    await service.recordMany(tenant.key, 18);
+    await service.tick();
+    const { rows: then } = await service.owner.query('SELECT * FROM log_checkpoints');
+    const frontier = await service.frontierOf(tenant.id);
+    await service.recordMany(tenant.key, 3);
+    await service.tick();
+    await service.cut(tenant.id, 20, frontier);
+    const [{ size, root, note, round }] = then;
+    await service.owner.query(
+      'UPDATE log_checkpoints SET size = $1, root = $2, note = $3, round = $4',
+      [size, root, note, round],
+    );
+    await service.owner.query(sql);
+    const app = (await serviceOn(service.servingUrl, service.clock)).app;
+    cleanup.push(() => app.http.close());
+    const rounds = publishedRounds(service.dataDir).length;
+    await service.record(tenant.key);
+    await app.checkpoints.tick();
+    await service.tick();
+    expect(publishedRounds(service.dataDir)).toHaveLength(rounds);
+  },
+);
+
+const surplus: Record<string, [size: number, sql: string]> = {
+  'an entry lies behind its end': [
+    20,
+    `INSERT INTO log_tail SELECT tenant_id, size, decode(repeat('00', 60), 'hex') FROM log_heads WHERE tenant_id = $1`,
+  ],
+  'a tile lies behind its end': [
+    255,
+    `INSERT INTO log_tiles SELECT tenant_id, 0, 0, decode(repeat('00', 32), 'hex'), decode(repeat('00', 15360), 'hex')
+     FROM log_heads WHERE tenant_id = $1`,
+  ],
+  'an entry of its tail is gone, which the next tile needs': [
+    255,
+    'DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 77',
+  ],
+};
+
+test.each(Object.entries(surplus))(
+  'when %s recording in that log answers 503, others record, and a round stops and says so',
+  async (_, [size, sql]) => {
+    const service = await installation();
+    const [damaged, other] = [await service.tenant(), await service.tenant()];
+    await growLog(service, damaged.id, size);
+    await service.tick();
+    expect((await service.owner.query(sql, [damaged.id])).rowCount).toBe(1);
+    const [answer, fine] = await Promise.all([
+      service.record(damaged.key),
+      service.record(other.key),
+    ]);
+    expect({ status: answer.status, code: answer.body.code }).toEqual({
+      status: 503,
+      code: 'unavailable',
+    });
+    expect(answer.body.detail).toMatch(/^recording in this log is stopped, because it is damaged/);
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    expect(fine.status).toBe(201);
+    // Nothing grew in it: the round looks all the same.
+    await service.tick();
+    const isSurplus = sql.startsWith('INSERT');
+    const finding = /20 entries has further entries behind its end|255 entries .* not all stored/;
+    expect(await service.haltReason()).toMatch(finding);
+    // What somebody put there goes; of what somebody took away nothing comes back.
+    const lost = { tenantId: damaged.id, size: 77, publishedSize: 255 };
+    expect(await reopenLog(service.env)).toMatchObject(isSurplus ? [] : [lost]);
+    expect((await service.record(damaged.key)).status).toBe(201);
+    await service.tick();
+    expect((await checkpointOf(service.app, damaged.key)).size).toBe(isSurplus ? size + 1 : 79);
+    await expectTreeIntact(service, damaged.id);
+  },
+);
+
+test('a tenant whose log lost its head is not taken for an unknown one, and can be reopened', async () => {
+  const service = await installation();
+  const tenants = [await service.tenant('Pro'), await service.tenant('Pro')];
+  for (const { key } of tenants) await service.recordMany(key, 300);
+  await service.tick();
+  const [first, second] = tenants;
+  const origins = await Promise.all(
+    tenants.map(async ({ key }) => (await checkpointOf(service.app, key)).origin),
+  );
+  await service.owner.query('DELETE FROM log_heads');
+  // Of the second nothing but its entries says that it had a log.
+  await service.owner.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [second?.id]);
+  const put = (id: string | undefined, body: object) =>
+    service.call({
+      method: 'PUT',
+      url: `/api/tenants/${id}`,
+      body,
+      headers: { 'x-access-reason': 'smaller' },
+    });
+  for (const { id, key } of tenants) {
+    const answers = [
+      await service.record(key),
+      await put(id, { plan: 'Starter' }),
+      await put(id, { name: 'x' }),
+    ];
+    for (const { status, body } of answers) {
+      expect({ status, code: body.code }).toEqual({ status: 503, code: 'unavailable' });
+    }
+  }
+  await service.tick();
+  expect(await service.haltReason()).not.toBeNull();
+  expect(await reopenLog(service.env)).toEqual([]);
+  for (const [n, { id, key }] of tenants.entries()) {
+    expect((await service.record(key)).status).toBe(201);
+    expect((await put(id, { plan: 'Enterprise' })).status).toBe(200);
+    expect((await put(id, { plan: 'Starter' })).status).toBe(200);
+    expect((await service.record(key)).status).toBe(201);
+    await service.tick();
+    expect(await checkpointOf(service.app, key)).toMatchObject({ origin: origins[n], size: 306 });
+    await expectTreeIntact(service, id);
+  }
+  expect(first?.id).toBeDefined();
+});

@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectRetainedIntact } from '../testing/intact.ts';
+import {
+  change,
+  classesOf,
+  day,
+  hour,
+  listed,
+  partitions,
+  recordAt,
+  records,
+  run,
+  runTwice,
+  stored,
+} from '../testing/retention-setup.ts';
+import { type TestService, testService } from '../testing/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await testService();
+});
+afterAll(() => service.close());
+
+const noonOf = (ms: number) => Math.floor(ms / day) * day + day / 2;
+const nameOf = (ms: number) =>
+  `audit_events_starter_${new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')}`;
+
+test('what has expired is recorded in the log of its tenant, and then gone, with its partition', async () => {
+  const tenant = await service.tenant('Starter');
+  const start = noonOf(service.clock.now);
+  service.clock.now = start;
+  const old = await recordAt(service, tenant, start);
+  const partition = nameOf(start);
+  service.clock.now = start + 29 * day;
+  await runTwice(service);
+  expect(await stored(service, [old])).toEqual([old]);
+  const recent = await recordAt(service, tenant, service.clock.now);
+  service.clock.now = start + 31 * day;
+  const done = await runTwice(service);
+  expect(done?.dropped).toContain(partition);
+  expect(await partitions(service)).not.toContain(partition);
+  expect(await stored(service, [old, recent])).toEqual([recent]);
+  expect(await listed(service, tenant)).toEqual([recent]);
+  const cutoff = new Date(start + day / 2).toISOString();
+  // Tenant made, key made, the event, the recent one; then the record.
+  expect(await records(service, tenant)).toEqual([
+    { sequence: 4, cutoff, size: 4, count: 3, policy: 'Starter' },
+  ]);
+  expect(await expectRetainedIntact(service, tenant.id)).toEqual([0, 1, 2]);
+  expect(await run(service)).toMatchObject({ tenants: [], dropped: [] });
+});
+
+test('partitions are there three months ahead, and a run that came late makes up for it', async () => {
+  service.clock.now += 40 * day;
+  await run(service);
+  const names = await partitions(service);
+  const ahead = service.clock.now + 92 * day;
+  expect(names).toContain(nameOf(ahead));
+  const month = new Date(service.clock.now + 89 * day).toISOString().slice(0, 7).replace('-', '');
+  for (const name of ['pro', 'enterprise', 'held']) {
+    expect(names).toContain(`audit_events_${name}_${month}`);
+  }
+  const tenant = await service.tenant('Pro');
+  await recordAt(service, tenant, service.clock.now);
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('a clock that jumps ahead by years and back removes nothing, and moves nothing out of sight', async () => {
+  const tenants = await Promise.all(['Starter', 'Pro', 'Enterprise'].map((p) => service.tenant(p)));
+  await run(service);
+  const { now } = service.clock;
+  const ids = await Promise.all(tenants.map((tenant) => recordAt(service, tenant, now)));
+  const [starter] = tenants;
+  if (!starter) throw new Error('no tenant');
+  for (const jump of [300 * day, 9 * 366 * day]) {
+    for (const wrong of [0, hour, 5 * hour]) {
+      service.clock.now = now + jump + wrong;
+      await run(service);
+    }
+    service.clock.now = now - jump;
+    await run(service);
+    service.clock.now = now + 6 * hour;
+    await run(service);
+  }
+  expect(await stored(service, ids)).toEqual(ids);
+  expect(await listed(service, starter)).toHaveLength(1);
+  for (const { id } of tenants) await expectRetainedIntact(service, id);
+});
+
+test('a job that did not run for a month catches up, with one record a tenant', async () => {
+  const tenant = await service.tenant('Starter');
+  const ids: string[] = [];
+  const { now } = service.clock;
+  for (let n = 0; n < 30; n += 3) ids.push(await recordAt(service, tenant, now - n * day));
+  service.clock.now = now + 62 * day;
+  expect(await run(service)).toMatchObject({ tenants: [] }); // the clock may have jumped
+  expect(await stored(service, ids)).toEqual(ids);
+  service.clock.now += day;
+  await run(service);
+  expect(await stored(service, ids)).toEqual([]);
+  expect(await records(service, tenant)).toMatchObject([{ count: 12 }]);
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('days and months are those of UTC, whatever zone the database is set to', async () => {
+  const name = nameOf(Date.UTC(2031, 4, 5));
+  await service.owner.query("SET ROLE indelible_owner; SET timezone = 'Pacific/Apia'");
+  for (const time of ['2031-05-05T00:00:00Z', '2031-05-05T23:59:59Z']) {
+    await service.owner.query('SELECT place_partition(0::smallint, $1)', [time]);
+  }
+  await service.owner.query('RESET ROLE; RESET timezone');
+  const made = (await partitions(service)).filter((each) => each.includes('starter_2031'));
+  expect(made).toEqual([name]);
+});
+
+test('a downgrade hides at once and removes after 30 days; what is left settles in one class', async () => {
+  const tenant = await service.tenant('Enterprise');
+  const { now } = service.clock;
+  const years = await recordAt(service, tenant, now - 900 * day);
+  const months = await recordAt(service, tenant, now - 100 * day);
+  const days = await recordAt(service, tenant, now - 3 * day);
+  const all = [years, months, days];
+  await change(service, tenant, { plan: 'Starter' });
+  expect(await listed(service, tenant)).toEqual([days]);
+  expect(await run(service)).toMatchObject({ moved: 3 }); // with what the service recorded itself
+  expect(await classesOf(service, tenant)).toEqual({ current: 0, others: [2], lying: [0, 2] });
+  expect(await listed(service, tenant)).toEqual([days]);
+  service.clock.now = now + 28 * day;
+  await runTwice(service);
+  expect(await stored(service, all)).toEqual(all);
+  service.clock.now = now + 31 * day;
+  await runTwice(service);
+  expect(await stored(service, all)).toEqual([]);
+  expect(await classesOf(service, tenant)).toEqual({ current: 0, others: [], lying: [0] });
+  const [record] = await records(service, tenant);
+  expect(record?.policy).toBe('Starter');
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('an upgrade keeps everything that has not been removed, and shows it again', async () => {
+  const tenant = await service.tenant('Starter');
+  const { now } = service.clock;
+  const old = await recordAt(service, tenant, now - 29 * day);
+  const recent = await recordAt(service, tenant, now);
+  service.clock.now = now + 2 * day;
+  expect(await listed(service, tenant)).toEqual([recent]);
+  await change(service, tenant, { plan: 'Pro' });
+  for (const days of [1, 30, 200, 335, 338, 364]) {
+    service.clock.now = now + days * day;
+    await runTwice(service);
+    const visible = [old, recent].slice(days + 1 > 336 ? 1 : 0);
+    expect(await listed(service, tenant)).toEqual(visible);
+  }
+  expect(await classesOf(service, tenant)).toMatchObject({ current: 1, others: [] });
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('an upgrade back within the grace brings back what the downgrade hid', async () => {
+  const tenant = await service.tenant('Enterprise');
+  const { now } = service.clock;
+  const years = await recordAt(service, tenant, now - 900 * day);
+  for (const plan of ['Starter', 'Enterprise', 'Pro', 'Starter']) {
+    await change(service, tenant, { plan });
+    service.clock.now += 14 * day;
+    await runTwice(service);
+    expect(await stored(service, [years])).toEqual([years]);
+  }
+  await change(service, tenant, { plan: 'Enterprise' });
+  expect(await listed(service, tenant)).toEqual([years]);
+  service.clock.now += 60 * day;
+  await runTwice(service);
+  expect(await listed(service, tenant)).toEqual([years]);
+  expect(await classesOf(service, tenant)).toMatchObject({ current: 2, others: [] });
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('while a hold stands nothing is hidden or removed; once lifted it is hidden, and goes after the grace', async () => {
+  const tenant = await service.tenant('Starter');
+  const { now } = service.clock;
+  const old = await recordAt(service, tenant, now - 29 * day);
+  await change(service, tenant, { legalHold: true });
+  const ancient = await recordAt(service, tenant, now - 5_000 * day);
+  const all = [ancient, old];
+  for (const days of [10, 20, 400]) {
+    service.clock.now += days * day;
+    await runTwice(service);
+    expect(await listed(service, tenant)).toEqual(all);
+  }
+  await change(service, tenant, { plan: 'Pro' });
+  expect(await listed(service, tenant)).toEqual(all);
+  await change(service, tenant, { legalHold: false });
+  expect(await listed(service, tenant)).toEqual([]);
+  service.clock.now += 28 * day;
+  await runTwice(service);
+  expect(await stored(service, all)).toEqual(all);
+  service.clock.now += 3 * day;
+  await runTwice(service);
+  expect(await stored(service, all)).toEqual([]);
+  expect(await classesOf(service, tenant)).toMatchObject({ current: 1, others: [] });
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('a partition of which something is owed to one tenant stays, without what the others had in it', async () => {
+  const [one, other] = [await service.tenant('Pro'), await service.tenant('Pro')];
+  service.clock.now = Date.UTC(2032, 0, 20, 12);
+  await run(service);
+  const { now } = service.clock;
+  const ones = await recordAt(service, one, now);
+  const others = await recordAt(service, other, now);
+  // Just before the partition of January is due.
+  service.clock.now = Date.UTC(2033, 0, 25, 12);
+  await run(service);
+  await change(service, one, { plan: 'Enterprise' });
+  await change(service, one, { plan: 'Pro' });
+  service.clock.now = Date.UTC(2033, 1, 2);
+  const done = await runTwice(service);
+  const kept = done?.kept.find(({ partition }) => partition.name === 'audit_events_pro_203201');
+  expect(kept?.tenantIds).toEqual([one.id]);
+  expect(await stored(service, [ones, others])).toEqual([ones]);
+  await change(service, one, { plan: 'Enterprise' });
+  expect(await listed(service, one)).toEqual([ones]);
+  const after = await run(service);
+  expect(after?.dropped).toContain('audit_events_pro_203201');
+  expect(await listed(service, one)).toEqual([ones]);
+  for (const { id } of [one, other]) await expectRetainedIntact(service, id);
+});
