@@ -17,9 +17,8 @@ export const filters = (page: Page, name = 'Filters'): Locator =>
 /** The ids of the listed events, in order, once the list has settled. */
 export async function listedIds(page: Page): Promise<string[]> {
   await see(page.locator('.records-box')).toHaveAttribute('aria-busy', 'false');
-  return page
-    .locator('a.row-link')
-    .evaluateAll<string[]>('rows => rows.map(({ href }) => /evt_audit_\\w+/.exec(href)[0])');
+  return page.evaluate<string[]>(`[...document.querySelectorAll('a.row-link')]
+    .map(({ href }) => /evt_audit_\\w+/.exec(href)[0])`);
 }
 
 /** Picks one value of a filter and closes its choices. */

@@ -4,45 +4,44 @@ import { en, type Texts } from '../packages/panel/src/i18n/en.ts';
 /** Matches whatever a text of the dictionary becomes, and nothing else. */
 type Pattern = RegExp;
 
-/** Every text of a dictionary as patterns; what a text is about may be anything. */
-export function patternsOf(texts: Texts): Map<string, Pattern[]> {
-  const found = new Map<string, Pattern[]>();
-  const walk = (value: unknown, path: string) => {
-    if (typeof value === 'string') found.set(path, [patternOf(value)]);
-    else if (typeof value === 'function') {
-      // As for one and as for many: words differ by number. A text about a text takes no number.
-      const about = (first: unknown) => patternOf(String(value(first, '¤')));
-      found.set(path, [
-        about('¤'),
-        ...(isAboutNumbers(value as (n: number) => string) ? [about(1)] : []),
-      ]);
-    } else {
-      for (const [name, inner] of Object.entries(value as object)) walk(inner, `${path}.${name}`);
-    }
-  };
-  walk(texts, '');
-  return found;
+type About = (first: unknown, second: string) => string;
+
+/** The texts of a dictionary; those about something as functions. */
+function leavesOf(texts: object): (string | About)[] {
+  return Object.values(texts).flatMap((value) =>
+    typeof value === 'object' ? leavesOf(value) : [value],
+  );
 }
 
-function isAboutNumbers(text: (n: number) => string): boolean {
-  try {
-    return text(1) !== '';
-  } catch {
-    return false;
-  }
+/** The texts that are always the same. */
+export function wordsOf(texts: Texts): Set<string> {
+  return new Set(leavesOf(texts).filter((text) => typeof text === 'string'));
+}
+
+/** Every text of a dictionary; what it is about may be anything. */
+function patternsOf(texts: Texts): Pattern[] {
+  return leavesOf(texts).flatMap((text) => {
+    if (typeof text === 'string') return [patternOf(text)];
+    // As for many and as for one: words differ by number. A text about a text takes none.
+    return ['¤', 1].flatMap((about) => {
+      try {
+        return [patternOf(text(about, '¤'))];
+      } catch {
+        return [];
+      }
+    });
+  });
 }
 
 function patternOf(text: string): Pattern {
   const literal = text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${literal.replaceAll('¤', '.+')}$`, 'i');
+  return new RegExp(`^${literal.replaceAll('¤', '.+')}$`);
 }
 
 /** Which of `shown` are English although `spoken` says them in its own words. */
 export function untranslated(shown: readonly string[], spoken: Texts): string[] {
-  const own = [...patternsOf(spoken).values()].flat();
-  const english = [...patternsOf(en).values()]
-    .flat()
-    .filter(({ source }) => /[a-z]{3}/i.test(source));
+  const own = patternsOf(spoken);
+  const english = patternsOf(en).filter(({ source }) => /[a-z]{3}/i.test(source));
   const fits = (patterns: readonly Pattern[], text: string) =>
     patterns.some((each) => each.test(text));
   return shown.filter((text) => fits(english, text) && !fits(own, text));

@@ -35,7 +35,7 @@ function rolesArgument(text: string): Role[] {
     throw new InvalidArgumentError('Allowed are api, worker and api,worker.');
   }
   if (roles.includes('api')) return roles;
-  throw new InvalidArgumentError('There is no work yet that could run without the API.');
+  throw new InvalidArgumentError('A worker answers calls too: give api,worker.');
 }
 
 async function serve({ role, demo, json }: ServeOptions, env: Environment): Promise<void> {

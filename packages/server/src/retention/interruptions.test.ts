@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type OwnerSession, withOwnerSession } from '../db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
@@ -16,6 +16,9 @@ import {
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { runRetention } from './retention.job.ts';
+
+// Each run makes three months of partitions.
+vi.setConfig({ testTimeout: 120_000 });
 
 let service: TestService;
 

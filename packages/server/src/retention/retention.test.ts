@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,
@@ -14,6 +14,9 @@ import {
   stored,
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
+
+// Each run makes three months of partitions.
+vi.setConfig({ testTimeout: 120_000 });
 
 let service: TestService;
 

@@ -126,7 +126,7 @@ function dice(seed: number): (below: number) => number {
 test('over months of changing plans and holds nothing owed goes, nothing expired stays, and lists are whole', async () => {
   const roll = dice(7);
   const all = await Promise.all([...plans, 'Pro' as const].map(simulated));
-  for (let step = 0; step < 28; step++) {
+  for (let step = 0; step < 20; step++) {
     for (const each of all) {
       for (let n = 0; n < 3; n++) await record(each, service.clock.now - roll(n * 200 + 1) * day);
       const { plan, legalHold } = current(each);
@@ -143,7 +143,7 @@ test('over eight years, leap days among them, every plan keeps exactly what it p
   const all = await Promise.all(plans.map(simulated));
   const leapDays = [Date.UTC(2028, 1, 28, 12), Date.UTC(2029, 1, 28, 23), Date.UTC(2035, 1, 28)];
   const from = service.clock.now;
-  const moments = Array.from({ length: 13 }, (_, n) => from + n * 0.66 * 365.25 * day);
+  const moments = Array.from({ length: 9 }, (_, n) => from + n * 365.25 * day);
   for (const moment of [...moments, ...leapDays].sort((a, b) => a - b)) {
     if (moment > service.clock.now) service.clock.now = Math.floor(moment);
     await runAndCheck(all);
