@@ -15,7 +15,8 @@ import { isPanelPath } from './panel-path.ts';
 export const formats: Record<string, (text: string) => boolean> = {
   uuid: isUuid,
   'date-time': (text) => parseTimestamp(text) !== null,
-  email: isEmail,
+  // Its length is `maxLength`'s to judge: one fault is named once.
+  email: (text: string) => text.length > 320 || isEmail(text),
   'time-zone': isTimeZone,
   'outbound-url': isOutboundUrl,
   'panel-path': isPanelPath,
