@@ -21,8 +21,12 @@ export function CopyButton({ text, label, className, children }: CopyButtonProps
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = () => {
-    void navigator.clipboard?.writeText(typeof text === 'string' ? text : text());
-    setCopied(true);
+    // A browser may refuse; then nothing says that it was done.
+    const writing = navigator.clipboard?.writeText(typeof text === 'string' ? text : text());
+    writing?.then(
+      () => setCopied(true),
+      () => setCopied(false),
+    );
   };
   return (
     <button

@@ -1,15 +1,16 @@
 import { Outlet, useParams } from '@tanstack/react-router';
-import { Download, FileCheck2, Link as LinkIcon, RotateCw } from 'lucide-react';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { Download, FileCheck2, RotateCw } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
 import { AppLink } from '../components/AppLink.tsx';
 import { CopyButton } from '../components/CopyButton.tsx';
 import { EmptyResult } from '../components/EmptyResult.tsx';
 import { EventTable } from '../components/EventTable.tsx';
 import { FilterBar } from '../components/FilterBar.tsx';
 import { Histogram } from '../components/Histogram.tsx';
+import { KnownSearch } from '../components/KnownSearch.tsx';
 import { Pager } from '../components/Pager.tsx';
 import { PrintCriteria } from '../components/PrintCriteria.tsx';
-import { LoadError, Notice, Skeleton } from '../components/States.tsx';
+import { LoadError, Skeleton } from '../components/States.tsx';
 import { ValueMenuProvider } from '../components/ValueMenuProvider.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
@@ -18,18 +19,18 @@ import { useListKeys } from '../state/list-keys.ts';
 import { useMay } from '../state/session-context.tsx';
 import { useEventPage, useMoment } from '../state/use-events.ts';
 import { useFormats } from '../state/use-formats.ts';
-import { useEventSearch, useGo, useParsedSearch } from '../state/use-location.ts';
+import { useEventSearch, useGo } from '../state/use-location.ts';
 
 const SaveEvidence = lazy(() => import('../components/SaveEvidence.tsx'));
 
 /** Every event of the tenant, searched by address; one of them may be open beside the list. */
 export function EventsPage() {
-  const parsed = useParsedSearch();
-  if ('problems' in parsed) return <BadSearch problems={parsed.problems} />;
   return (
-    <ValueMenuProvider>
-      <EventList />
-    </ValueMenuProvider>
+    <KnownSearch>
+      <ValueMenuProvider>
+        <EventList />
+      </ValueMenuProvider>
+    </KnownSearch>
   );
 }
 
@@ -195,29 +196,5 @@ function SortPicker({ search, change }: Pick<HeadProps, 'search' | 'change'>) {
         ))}
       </select>
     </label>
-  );
-}
-
-function BadSearch({ problems }: { problems: { path: string; message: string }[] }) {
-  const t = useTexts();
-  const shown = useMemo(() => problems.slice(0, 8), [problems]);
-  return (
-    <Notice
-      alone
-      title={t.filters.badTitle}
-      icon={<LinkIcon className="mb-1 size-6 text-warn" aria-hidden />}
-    >
-      <p>{t.filters.badText}</p>
-      <ul className="my-3 font-mono text-xs">
-        {shown.map(({ path, message }) => (
-          <li key={`${path} ${message}`}>
-            {path}: {message}
-          </li>
-        ))}
-      </ul>
-      <AppLink href={paths.events()} className="btn">
-        {t.filters.reset}
-      </AppLink>
-    </Notice>
   );
 }

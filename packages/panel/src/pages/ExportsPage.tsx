@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api } from '../api.ts';
 import { ExportForm } from '../components/ExportForm.tsx';
 import { ExportList } from '../components/ExportList.tsx';
+import { KnownSearch } from '../components/KnownSearch.tsx';
 import { PageHead } from '../components/PageHead.tsx';
 import { LoadError, Skeleton } from '../components/States.tsx';
 import { useTexts } from '../i18n/texts.tsx';
@@ -27,7 +28,9 @@ export function ExportsPage() {
       <PageHead title={t.exports.title} intro={t.exports.recorded} />
       <div className="space-y-8 px-4 pb-10 lg:px-6">
         {mayExport ? (
-          <ExportForm started={exports.refetch} />
+          <KnownSearch>
+            <ExportForm started={exports.refetch} />
+          </KnownSearch>
         ) : (
           <p className="text-muted">{t.exports.notAllowed}</p>
         )}

@@ -8,6 +8,7 @@ import { ActionLabel } from '../components/ActionLabel.tsx';
 import { AppLink } from '../components/AppLink.tsx';
 import { DownloadButton } from '../components/DownloadButton.tsx';
 import { FilterBar } from '../components/FilterBar.tsx';
+import { KnownSearch } from '../components/KnownSearch.tsx';
 import { PageHead } from '../components/PageHead.tsx';
 import { Pager } from '../components/Pager.tsx';
 import { PrintCriteria } from '../components/PrintCriteria.tsx';
@@ -27,6 +28,14 @@ import { useEventSearch } from '../state/use-location.ts';
 
 /** Every look the operator took at this tenant: when, who, why, and who vouches for it. */
 export function OperatorAccessPage() {
+  return (
+    <KnownSearch>
+      <OperatorVisits />
+    </KnownSearch>
+  );
+}
+
+function OperatorVisits() {
   const t = useTexts();
   const [asked, change] = useEventSearch();
   const search = useMemo(() => operatorSearch(asked), [asked]);
@@ -121,7 +130,7 @@ function Visits({ events, search }: { events: readonly AuditEvent[]; search: Eve
     { label: t.access.operator, className: 'w-[22%]' },
     { label: t.access.reason, className: '' },
     { label: t.access.what, className: 'w-[22%]' },
-    { label: t.access.attested, className: 'col-origin w-52' },
+    { label: t.access.attested, className: 'w-52' },
   ];
   return (
     <table className="records dated table-fixed" aria-label={t.access.title}>
@@ -187,7 +196,7 @@ function Visit({ event, search }: { event: AuditEvent; search: EventSearch }) {
           {resource.name !== null && ` · ${resource.name}`}
         </p>
       </td>
-      <td className="col-origin">
+      <td className="wide">
         <RecordedBy by={event.recordedBy} />
       </td>
     </tr>

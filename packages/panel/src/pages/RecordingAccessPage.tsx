@@ -11,6 +11,7 @@ import { client } from '../api.ts';
 import { AppLink } from '../components/AppLink.tsx';
 import { FilterBar } from '../components/FilterBar.tsx';
 import { HeatTable } from '../components/HeatTable.tsx';
+import { KnownSearch } from '../components/KnownSearch.tsx';
 import { PageHead } from '../components/PageHead.tsx';
 import { PrintCriteria } from '../components/PrintCriteria.tsx';
 import { LoadError, Notice, Skeleton } from '../components/States.tsx';
@@ -29,6 +30,14 @@ const day = 86_400_000;
 
 /** Who accessed recordings, per person and day; each cell leads to its events. */
 export function RecordingAccessPage() {
+  return (
+    <KnownSearch>
+      <RecordingAccess />
+    </KnownSearch>
+  );
+}
+
+function RecordingAccess() {
   const t = useTexts();
   const [asked, change] = useEventSearch();
   const search = useMemo(() => recordingSearch(asked), [asked]);

@@ -1,0 +1,36 @@
+import { Link as LinkIcon } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useTexts } from '../i18n/texts.tsx';
+import { paths } from '../paths.ts';
+import { useParsedSearch } from '../state/use-location.ts';
+import { AppLink } from './AppLink.tsx';
+import { Notice } from './States.tsx';
+
+/** What is below, if the search in the address is one: a misspelt filter must never widen a result. */
+export function KnownSearch({ children }: { children: ReactNode }) {
+  const parsed = useParsedSearch();
+  return 'problems' in parsed ? <BadSearch problems={parsed.problems} /> : children;
+}
+
+function BadSearch({ problems }: { problems: { path: string; message: string }[] }) {
+  const t = useTexts();
+  return (
+    <Notice
+      alone
+      title={t.filters.badTitle}
+      icon={<LinkIcon className="mb-1 size-6 text-warn" aria-hidden />}
+    >
+      <p>{t.filters.badText}</p>
+      <ul className="my-3 font-mono text-xs">
+        {problems.slice(0, 8).map(({ path, message }) => (
+          <li key={`${path} ${message}`}>
+            {path}: {message}
+          </li>
+        ))}
+      </ul>
+      <AppLink href={paths.events()} className="btn">
+        {t.filters.reset}
+      </AppLink>
+    </Notice>
+  );
+}
