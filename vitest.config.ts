@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -5,7 +6,10 @@ export default defineConfig({
     include: ['packages/**/*.test.ts', 'e2e/**/*.test.ts', '*.test.ts'],
     // One PostgreSQL for the whole run; every test file clones its own database from a template.
     globalSetup: './packages/server/src/testing/global-setup.ts',
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Tests wait for the database and for processes of their own; one worker fewer than cores, the
+    // default, leaves half a small machine idle.
+    maxWorkers: Math.max(3, availableParallelism()),
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
   },
 });
