@@ -26,8 +26,9 @@ export interface OwnEvent {
  */
 export type RecordOwn = (tx: WriterTx, tenantId: string, event: OwnEvent) => Promise<void>;
 
-/** The authenticated caller as the actor of an event. */
+/** The authenticated caller as the actor of an event; without an address once the caller has hung up. */
 export function actorOf(request: FastifyRequest): OwnEvent['actor'] {
   const { id, email, role } = request.principal;
-  return { id, email, role, ip: request.ip, userAgent: request.headers['user-agent'] || null };
+  const ip: string | undefined = request.ip;
+  return { id, email, role, ip: ip ?? null, userAgent: request.headers['user-agent'] || null };
 }

@@ -29,7 +29,10 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): voi
     const attempt = {
       credential: request.body,
       former: cookieHash(deps.cookie, request),
-      whence: { ip: request.ip, userAgent: request.headers['user-agent'] || null },
+      whence: {
+        ip: (request.ip as string | undefined) ?? null,
+        userAgent: request.headers['user-agent'] || null,
+      },
     };
     const opened = await signIn(deps, attempt).catch((error: unknown) => {
       throw isUnauthenticated(error) ? failed(failures, request.ip, deps.now()) : error;
