@@ -30,7 +30,7 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): voi
       credential: request.body,
       former: cookieHash(deps.cookie, request),
       whence: {
-        ip: (request.ip as string | undefined) ?? null,
+        ip: request.ip,
         userAgent: request.headers['user-agent'] || null,
       },
     };
