@@ -15,8 +15,9 @@ import { isPanelPath } from './panel-path.ts';
 export const formats: Record<string, (text: string) => boolean> = {
   uuid: isUuid,
   'date-time': (text) => parseTimestamp(text) !== null,
-  // Its length is `maxLength`'s to judge: one fault is named once.
-  email: (text: string) => text.length > 320 || isEmail(text),
+  // Its length is `maxLength`'s to judge: one fault is named once. A leading `!` only keeps it from
+  // being filtered by: whoever tries to sign in under such a name must still be recorded.
+  email: (text: string) => text.length > 320 || isEmail(text.replace(/^!+/, '')),
   'time-zone': isTimeZone,
   'outbound-url': isOutboundUrl,
   'panel-path': isPanelPath,
