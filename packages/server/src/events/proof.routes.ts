@@ -131,10 +131,11 @@ async function prove(
   uuid: string | null,
   { sha, now }: ProofDeps,
 ): Promise<Proven | null> {
-  const visible = await visibility(tx, now());
+  // Together: neither waits for the other's answer.
+  const [visible, log] = await Promise.all([visibility(tx, now()), publishedCheckpoint(tx)]);
   const event = visible && uuid && (await getEvent(tx, uuid, [...visible.classes], visible.oldest));
   if (!event) throw new AppError('not_found', 'there is no such event');
-  const checkpoint = (await publishedCheckpoint(tx))?.checkpoint ?? null;
+  const checkpoint = log?.checkpoint ?? null;
   if (event.sequence < 0) throw unreadable('an event stands at no place of its log', tx.tenantId);
   if (checkpoint === null || checkpoint.size <= event.sequence) return null;
   const path = await inclusionProof(sha, treeNodes(tx, sha), event.sequence, checkpoint.size);
