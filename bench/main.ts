@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { startBenchService } from './bench-service.ts';
 import { benchExport } from './export.ts';
 import { benchList } from './list.ts';
+import { benchPanel } from './panel.ts';
 import { benchProof } from './proof.ts';
 import { benchRecord } from './record.ts';
 import { Report } from './report.ts';
@@ -14,6 +15,7 @@ import { benchVerify } from './verify.ts';
  *   npm run bench -- --only record --seconds 10
  *   npm run bench -- --only list --events 10000000
  *   npm run bench -- --only export --rows 1000000     (needs psql)
+ *   npm run bench -- --only panel --shown 1000000
  *   npm run bench -- --only proof --proven 1000000
  *   npm run bench -- --only retention --expired 5000000
  *   npm run bench -- --only verify --verified 200000
@@ -24,6 +26,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '15' },
     events: { type: 'string', default: '5000000' },
     rows: { type: 'string', default: '1000000' },
+    shown: { type: 'string', default: '1000000' },
     proven: { type: 'string', default: '1000000' },
     expired: { type: 'string', default: '5000000' },
     verified: { type: 'string', default: '200000' },
@@ -49,6 +52,7 @@ async function benchService(): Promise<void> {
     if (wants('list')) await benchList(service, report, Number(values.events));
     if (wants('retention')) await benchRetention(service, report, Number(values.expired));
     if (wants('export')) await benchExport(service, report, Number(values.rows));
+    if (wants('panel')) await benchPanel(service, report, Number(values.shown));
     if (wants('proof')) await benchProof(service, report, Number(values.proven));
   } finally {
     await service.stop();

@@ -2,7 +2,7 @@ import { isCategory } from './catalogue.ts';
 import { actionsByCategory } from './catalogue-data.ts';
 import type { ShownEvent } from './committed-event.ts';
 import { uuidTimeMs } from './event-id.ts';
-import { formatTimestamp } from './timestamp.ts';
+import { formatAnyTimestamp } from './timestamp.ts';
 
 /**
  * The first field of an event that is not what follows from the others, in a sentence, or null:
@@ -14,10 +14,10 @@ export function derivedFieldProblem(
   hasStateSegment: boolean,
   receivedAtUs: number,
 ): string | null {
-  if (event.timestamp !== formatTimestamp(uuidTimeMs(event.uuid))) {
+  if (event.timestamp !== formatAnyTimestamp(uuidTimeMs(event.uuid))) {
     return 'timestamp is not the time within the id';
   }
-  if (event.receivedAt !== formatTimestamp(Math.floor(receivedAtUs / 1000))) {
+  if (event.receivedAt !== formatAnyTimestamp(Math.floor(receivedAtUs / 1000))) {
     return 'receivedAt is not the time of its log entry';
   }
   if (event.crossTenant !== (event.actorRole === 'superadmin')) {

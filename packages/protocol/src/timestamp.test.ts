@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatTimestamp, parseTimestamp } from './timestamp.ts';
+import { formatAnyTimestamp, formatTimestamp, parseTimestamp } from './timestamp.ts';
 
 const anyMoment = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31, 23, 59, 59, 999) });
 
@@ -105,4 +105,11 @@ test('what has no four-digit year is not written at all', () => {
   for (const ms of [Number.NaN, Date.UTC(10_000, 0, 1), -70_000_000_000_000]) {
     expect(() => formatTimestamp(ms)).toThrow(RangeError);
   }
+});
+
+test('a moment that nobody vouches for always has some text', () => {
+  expect(formatAnyTimestamp(Date.UTC(2025, 8, 3, 10, 0, 0, 123))).toBe('2025-09-03T10:00:00.123Z');
+  expect(formatAnyTimestamp(253_402_300_799_999)).toBe('9999-12-31T23:59:59.999Z');
+  expect(formatAnyTimestamp(253_402_300_800_000)).toBe('253402300800000 ms');
+  expect(formatAnyTimestamp(-1)).toBe('-1 ms');
 });

@@ -55,6 +55,13 @@ export function formatTimestamp(ms: number): string {
   return `${lastDate}${hour}:${minute}:${second}.${zeros}${rest}Z`;
 }
 
+const yearTenThousandMs = 253_402_300_800_000;
+
+/** The same of a moment that nobody vouches for: one that has no such text is given as it is. */
+export function formatAnyTimestamp(ms: number): string {
+  return ms >= 0 && ms < yearTenThousandMs ? formatTimestamp(ms) : `${ms} ms`;
+}
+
 function dateMs(year: number, month: number, day: number): number | null {
   // Date.UTC reads the years 0 to 99 as 1900 to 1999; nothing before 1969 can be in range anyway.
   if (year < 1969) return null;

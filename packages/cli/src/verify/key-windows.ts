@@ -1,4 +1,9 @@
-import { clockSlackMs, type Findings, formatTimestamp, parseTimestamp } from '@indelible/protocol';
+import {
+  clockSlackMs,
+  type Findings,
+  formatAnyTimestamp,
+  parseTimestamp,
+} from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import type { SignedCheckpoint } from './trusted-checkpoint.ts';
@@ -40,7 +45,7 @@ export function compareWithWindows(
   if (isOpen || windows.length === 0) return;
   const endMs = Math.max(...windows.map(({ notAfterMs }) => notAfterMs ?? 0));
   const message =
-    `The checkpoint covers entries up to ${formatTimestamp(Math.floor(lastMs))}, but the key that ` +
-    `signed it was in use until ${formatTimestamp(endMs)}.`;
+    `The checkpoint covers entries up to ${formatAnyTimestamp(Math.floor(lastMs))}, but the key that ` +
+    `signed it was in use until ${formatAnyTimestamp(endMs)}.`;
   addDamage(findings, 'retired_key', message);
 }

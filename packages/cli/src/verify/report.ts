@@ -2,8 +2,8 @@ import {
   type BodyCounts,
   type Checkpoint,
   eventIdFromUuid,
+  formatAnyTimestamp,
   formatBase64,
-  formatTimestamp,
   logVerdict,
   type ProvenCover,
   sizedCheckpoint,
@@ -111,7 +111,7 @@ export function reportOf(outcome: Outcome): Report {
       ? { size: outcome.seen.checkpoint.size, seenAt: outcome.seen.seenAt }
       : null,
     checked,
-    cutoff: latestCutoffMs === null ? null : formatTimestamp(latestCutoffMs),
+    cutoff: latestCutoffMs === null ? null : formatAnyTimestamp(latestCutoffMs),
     follows: isDamaged ? [] : [...follows, ...(outcome.follows ?? [])],
     doesNotFollow: [...doesNotFollow, ...(outcome.doesNotFollow ?? [])],
     firstDamage: firstDamageOf(outcome),
@@ -175,7 +175,7 @@ function placeOf(
   const logged = from === to ? eventIdAt(from) : null;
   const eventId = shown ?? logged;
   const uuid = eventId === null ? null : uuidFromEventId(eventId);
-  const timestamp = uuid && formatTimestamp(uuidTimeMs(uuid));
+  const timestamp = uuid && formatAnyTimestamp(uuidTimeMs(uuid));
   const loggedEventId = logged === eventId ? null : logged;
   return { sequence: from, lastSequence: to, eventId, timestamp, loggedEventId };
 }

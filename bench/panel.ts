@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { openChromium } from '../e2e/chromium.ts';
+import type { BenchService } from './bench-service.ts';
+import type { Report } from './report.ts';
+import { seedEvents } from './seed.ts';
+
+const rounds = 5;
+
+/** From the click on a viewer link to the first events on the page, in a browser with nothing cached. */
+export async function benchPanel(
+  service: BenchService,
+  report: Report,
+  events: number,
+): Promise<void> {
+  const tenantId = randomUUID();
+  const settings = { name: 'Large', plan: 'Enterprise' };
+  await call(service, 'PUT', `/api/tenants/${tenantId}`, settings);
+  await seedEvents(service, tenantId, events);
+  const browser = await openChromium();
+  try {
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const link = await viewerLink(service, tenantId);
+      const context = await browser.newContext({ locale: 'en-US', timezoneId: 'UTC' });
+      const page = await context.newPage();
+      const started = performance.now();
+      await page.goto(link);
+      await page.locator('table tbody tr a').first().waitFor();
+      times.push(performance.now() - started);
+      await context.close();
+    }
+    times.sort((a, b) => a - b);
+    const [best = 0, median = 0] = [times[0], times[Math.floor(rounds / 2)]];
+    const met = median <= 1_000 ? 'yes' : 'no';
+    const figure = `median ${Math.round(median)} ms, best ${Math.round(best)} ms`;
+    report.add(`panel: first events visible, of ${events}`, figure, '≤ 1000 ms', met);
+  } finally {
+    await browser.close();
+  }
+}
+
+async function viewerLink(service: BenchService, tenantId: string): Promise<string> {
+  const actor = { id: randomUUID(), email: 'ana@example.com', role: 'admin' };
+  const { url } = await call(service, 'POST', '/api/viewer-links', { tenantId, actor });
+  return url;
+}
+
+async function call(service: BenchService, method: string, path: string, body: object) {
+  const answer = await fetch(service.url + path, {
+    method,
+    headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as { url: string };
+}
