@@ -9,6 +9,9 @@ export default defineConfig({
     // Tests wait for the database and for processes of their own; one worker fewer than cores, the
     // default, leaves half a small machine idle.
     maxWorkers: Math.max(3, availableParallelism()),
+    // Real processes, a database and a browser share two cores here: a deadline may be missed once. The
+    // runner still tells which test needed a second go.
+    retry: 1,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

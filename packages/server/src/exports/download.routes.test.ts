@@ -172,13 +172,13 @@ test('an export that breaks on its way ends in a broken connection, not in a sho
       AND id = (SELECT min(id::text)::uuid FROM audit_events WHERE tenant_id = $1)`,
     [tenant.id],
   );
-  const answer = await fetch(`http://127.0.0.1:${port}${exportsUrl}`, {
+  const reading = fetch(`http://127.0.0.1:${port}${exportsUrl}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${tenant.key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ filters: {}, format: 'ndjson' }),
-  });
-  expect(answer.status).toBe(200);
-  await expect(answer.text()).rejects.toThrow(/terminated/);
+  }).then((answer) => answer.text());
+  // Whether the break is met with the head of the answer or behind it: never a text that looks whole.
+  await expect(reading).rejects.toThrow(/terminated|fetch failed/);
   const { body } = await service.call({ url: exportsUrl, key: tenant.key });
   const failed = await exportUntil(service, tenant.key, body.data[0].id, hasEnded);
   expect(failed).toMatchObject({ status: 'failed', error: 'an unexpected fault stopped it' });
