@@ -36,12 +36,13 @@ export function requestId(headers: Record<string, unknown>): string {
 export function acceptJsonOnly(app: FastifyInstance): void {
   app.server.removeAllListeners('clientError').on('clientError', answerBrokenRequest);
   app.decorateRequest('duplicateKeys');
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     request.duplicateKeys = [];
     const encoding = request.headers['content-encoding'];
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       throw new AppError('unsupported_media_type', 'compressed bodies are not accepted');
     }
+    done();
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -53,9 +54,9 @@ export function acceptJsonOnly(app: FastifyInstance): void {
       return value;
     },
   );
-  app.addHook('preValidation', async (request) => {
+  app.addHook('preValidation', (request, _reply, done) => {
     if (request.duplicateKeys.length === 0 || request.routeOptions.config.judgesDuplicateKeys)
-      return;
+      return done();
     throw new AppError('validation_failed', 'the body names a member twice', {
       errors: request.duplicateKeys.slice(0, fieldProblemsMax).map((path) => ({
         path,
@@ -197,8 +198,9 @@ export function refuseUnknownCalls(app: FastifyInstance): void {
     const headers = { allow: [...route.methods].sort().join(', ') };
     return new AppError('method_not_allowed', undefined, { headers });
   };
-  app.addHook('preParsing', async (request) => {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
     if (request.is404) throw refusalOf(request);
+    done(null, payload);
   });
   app.setNotFoundHandler((request, reply) => sendProblem(refusalOf(request), request, reply));
 }

@@ -56,6 +56,7 @@ export class Recorder {
   #waiters = 0;
   #events = 0;
   #bytes = 0;
+  #pumping = false;
 
   constructor(deps: FlushDeps) {
     this.#deps = deps;
@@ -77,7 +78,7 @@ export class Recorder {
     const settled = events.map(
       (event) => new Promise<Outcome>((settle) => this.#queue.add({ event, keyId, settle })),
     );
-    this.#pump();
+    this.#pumpSoon();
     const outcomes = await Promise.all(settled);
     this.#bytes -= bytes;
     this.#events -= events.length;
@@ -96,6 +97,19 @@ export class Recorder {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
+  /**
+   * At the end of this turn of the event loop: the requests that were read in it share a flush, in place
+   * of the first one leaving alone.
+   */
+  #pumpSoon(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    setImmediate(() => {
+      this.#pumping = false;
+      this.#pump();
+    });
+  }
+
   #pump(): void {
     const { flushes, waiters } = recordingPlaces;
     while (this.#flushes < flushes) {
@@ -104,7 +118,7 @@ export class Recorder {
       this.#flushes++;
       void this.#run(items, false)
         .finally(() => this.#flushes--)
-        .finally(() => this.#pump());
+        .finally(() => this.#pumpSoon());
     }
     // With more locked heads than places to wait in, the others' events must not wait for ever.
     for (const item of this.#queue.takeOverdue(performance.now() - placeWaitMsMax)) {
@@ -116,7 +130,7 @@ export class Recorder {
       this.#waiters++;
       void this.#run(items, true)
         .finally(() => this.#waiters--)
-        .finally(() => this.#pump());
+        .finally(() => this.#pumpSoon());
     }
   }
 

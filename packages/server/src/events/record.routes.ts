@@ -52,7 +52,7 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
     {
       ...judgedByHandler,
       bodyLimit: limits.eventBytesMax,
-      config: { scope: 'events:write', judgesDuplicateKeys: true },
+      config: { scope: 'events:write', judgesDuplicateKeys: true, rateLimit: false },
       schema: {
         tags: ['Events'],
         summary: 'Record an event',
@@ -71,7 +71,7 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
     {
       ...judgedByHandler,
       bodyLimit: limits.batchBytesMax,
-      config: { scope: 'events:write', judgesDuplicateKeys: true },
+      config: { scope: 'events:write', judgesDuplicateKeys: true, rateLimit: false },
       schema: {
         tags: ['Events'],
         summary: 'Record up to 1,000 events',
