@@ -29,7 +29,7 @@ import { takeContext } from './packages/server/src/testing/take-context.ts';
 
 const root = import.meta.dirname;
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const left = new Set(['node_modules', 'data', '.git', '.cache', 'coverage']);
+const left = new Set(['node_modules', 'data', 'dist', '.git', '.cache', 'coverage']);
 
 function markdownBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -118,9 +118,10 @@ test('every metric is documented, and no other', () => {
 
 const heading = /^#{1,6} (.+)$/gm;
 
-/** The anchors that GitHub gives to a document's headings. */
+/** The anchors that GitHub gives to a document's headings, and those that are written out. */
 function anchorsOf(file: string): Set<string> {
   const anchors = new Set<string>();
+  for (const [, id = ''] of prose(file).matchAll(/<a id="([^"]+)">/g)) anchors.add(id);
   for (const [, title = ''] of prose(file).matchAll(heading)) {
     const words = title.toLowerCase().replace(/[^\p{L}\p{N}\p{M}_\- ]/gu, '');
     const slug = words.replaceAll(' ', '-');

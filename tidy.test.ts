@@ -186,7 +186,7 @@ test('every source file is used by another, started by a command, or a test', ()
     'biome.json',
     ...code.filter((file) => file.startsWith('e2e/')), // what a browser loads is named, not imported
   ]
-    .map(text)
+    .map((file) => text(file).replaceAll('"./', `"${dirname(file)}/`)) // entry points of a package
     .join();
   const dead = code.filter((file) => {
     if (isTest(file) || used.has(file) || /vite(st)?\.config\.ts$/.test(file)) return false;

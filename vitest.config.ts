@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['packages/**/*.test.ts', 'e2e/**/*.test.ts', '*.test.ts'],
+    include: ['{packages,examples,e2e}/**/*.test.ts', '*.test.ts'],
     // One PostgreSQL for the whole run; every test file clones its own database from a template.
     globalSetup: './packages/server/src/testing/global-setup.ts',
     // Tests wait for the database and for processes of their own; one worker fewer than cores, the

@@ -38,6 +38,7 @@ export async function startBenchService(): Promise<BenchService> {
     PORT: '0',
     LOG_LEVEL: 'warn',
     RATE_LIMIT_PER_MINUTE: '10000000',
+    WEBHOOK_ALLOW_PRIVATE: 'true',
   };
   const program = join(import.meta.dirname, 'service-process.ts');
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] });

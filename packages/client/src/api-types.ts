@@ -1,13 +1,25 @@
-import type { Category, ErrorCode, FieldProblem, Plan, WarningCode } from '@indelible/protocol';
+import type {
+  Category,
+  Diff,
+  ErrorCode,
+  FieldProblem,
+  Plan,
+  WarningCode,
+} from '@indelible/protocol';
+import type { AnyAction, AnyResourceType } from './catalogue.ts';
+
+export type { Diff, Scalar } from '@indelible/protocol';
 
 /* What goes over the wire, as the service's OpenAPI document describes it. */
 
-export type Scalar = string | number | boolean | null;
-export type Diff = Record<string, { from: Scalar; to: Scalar }>;
+/** A complete resource. */
 export type State = Record<string, unknown>;
 
-/** An event as a producer sends it; times are ISO 8601, ids of tenants, actors, resources UUIDs. */
-export interface EventInput {
+/**
+ * An event as a producer sends it; times are ISO 8601, ids of tenants, actors, resources UUIDs. A
+ * catalogue narrows its words.
+ */
+export interface EventInput<A extends string = AnyAction, R extends string = AnyResourceType> {
   /** `evt_audit_…`; made by the client when it is absent, so that repeating the call is safe. */
   id?: string;
   timestamp?: string;
@@ -20,8 +32,8 @@ export interface EventInput {
     ip?: string | null;
     userAgent?: string | null;
   };
-  action: string;
-  resource: { type: string; id: string; name?: string | null };
+  action: A;
+  resource: { type: R; id: string; name?: string | null };
   diff?: Diff;
   crossTenant?: boolean;
   reason?: string | null;

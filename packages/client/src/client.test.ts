@@ -81,6 +81,11 @@ test('an hour of Retry-After is an error now, not a call that hangs', async () =
   expect(received).toHaveLength(1);
 });
 
+test('a code that is newer than this client is told as it is', async () => {
+  const { client } = await answering([{ status: 409, body: { code: 'not_yet_known' } }]);
+  await expect(client.ready()).rejects.toMatchObject({ status: 409, code: 'not_yet_known' });
+});
+
 test('a web page in place of the service is an unexpected answer', async () => {
   const { client } = await answering([{ status: 200, body: '<html>welcome</html>' }]);
   await expect(client.ready()).rejects.toMatchObject({ code: 'unexpected_answer' });
@@ -143,10 +148,47 @@ test('a key with a line break is refused before anything could print it', () => 
   expect(make).not.toThrow('idl_secret');
 });
 
+test('an option that no header can hold is the caller’s mistake, and no failure of the network', async () => {
+  const { client, received } = await answering([{}], { operatorEmail: 'ana\n@example.com' });
+  await expect(client.get('evt_audit_1')).rejects.toThrow(TypeError);
+  expect(received).toHaveLength(0);
+});
+
 test('a caller can end a call that waits to be repeated', async () => {
   const stop = new AbortController();
   const onRetry = () => stop.abort(new Error('enough'));
   const busy = { status: 503, headers: { 'retry-after': '30' } };
   const { client } = await answering([busy], { signal: stop.signal, onRetry });
   await expect(client.ready()).rejects.toThrow('enough');
+});
+
+test.each([502, 504])('a gateway that answers %s is a failure of the network', async (status) => {
+  const gateway = { status, body: '<html>Bad Gateway</html>' };
+  const { client, received } = await answering([gateway, { body: {} }, gateway], { attempts: 2 });
+  await client.ready();
+  await expect(client.ready()).rejects.toThrow(UnreachableError);
+  await expect(client.ready()).rejects.toThrow(`a gateway answered ${status} in its place`);
+  expect(received).toHaveLength(6);
+});
+
+test.each([400, 401, 404, 409, 422, 500])('an answer %s is final', async (status) => {
+  const { client, received } = await answering([{ status, body: refusal }]);
+  await expect(client.ready()).rejects.toThrow(IndelibleError);
+  expect(received).toHaveLength(1);
+});
+
+test('a damaged log is told at once, because waiting mends nothing', async () => {
+  const damaged = { status: 503, headers: { 'retry-after': '10' }, body: { code: 'log_damaged' } };
+  const { client, received } = await answering([damaged]);
+  await expect(client.log.checkpoint()).rejects.toMatchObject({ code: 'log_damaged' });
+  expect(received).toHaveLength(1);
+});
+
+test('a refused download is read no further than a problem document is long', async () => {
+  const endless = { status: 403, body: 'x'.repeat(10 * 2 ** 20) };
+  const problem = { status: 410, body: { code: 'gone', detail: 'it is no longer kept' } };
+  const { client } = await answering([endless, problem]);
+  const first = client.exports.download('exp_1').next();
+  await expect(first).rejects.toMatchObject({ status: 403, code: 'unexpected_answer' });
+  await expect(client.exports.download('exp_1').next()).rejects.toMatchObject({ code: 'gone' });
 });

@@ -1,6 +1,6 @@
-import { eventIdFromUuid, eventUuid, parseTimestamp } from '@indelible/protocol';
 import { serviceUrl } from './address.ts';
 import type * as Api from './api-types.ts';
+import type { AnyAction, AnyResourceType, EventCatalogue } from './catalogue.ts';
 import { createDownload } from './download.ts';
 import {
   type ListQuery,
@@ -12,9 +12,12 @@ import {
 import { type EvidenceCalls, evidenceCalls } from './evidence-calls.ts';
 import { type ExportCalls, exportCalls } from './export-calls.ts';
 import { type LogCalls, logCalls } from './log-calls.ts';
-import { createTransport, type Params, type Retry, type Transport } from './transport.ts';
+import { everyItem, read, type SentHeaders } from './paging.ts';
+import { type RecordingCalls, recordingCalls } from './recording-calls.ts';
+import { createTransport, type Retry, type Transport } from './transport.ts';
+import { type WebhookCalls, webhookCalls } from './webhook-calls.ts';
 
-export interface ClientOptions {
+export interface ClientOptions<A extends string = AnyAction, R extends string = AnyResourceType> {
   /** Where the service is, such as `https://audit.example.com`. */
   url: string;
   /**
@@ -28,6 +31,10 @@ export interface ClientOptions {
   reason?: string;
   /** Who looks, when the credential is a platform key. */
   operatorEmail?: string;
+  /** The words that events may have; without it any the service takes. */
+  catalogue?: EventCatalogue<A, R>;
+  /** Further key names whose values are masked before an event leaves; the service's own always are. */
+  maskedKeys?: readonly string[];
   insecure?: boolean;
   /** Whole time of one attempt; 30 s. */
   timeoutMs?: number;
@@ -39,13 +46,10 @@ export interface ClientOptions {
 }
 
 /** Every method throws IndelibleError for a refusal and UnreachableError without an answer. */
-export interface IndelibleClient extends EvidenceCalls {
-  /** Records one event; safe to repeat, because it gets an id here when it has none. */
-  record(event: Api.EventInput): Promise<Api.RecordedEvent>;
-  /** Records 1 to 1,000 events; results in the order sent, one bad event never blocks the others. */
-  recordBatch(events: readonly Api.EventInput[]): Promise<Api.BatchResult[]>;
-  /** `recordBatch` for events that are JSON already, each with an id of its own. */
-  recordBatchTexts(events: readonly string[]): Promise<Api.BatchResult[]>;
+export interface IndelibleClient<A extends string = AnyAction, R extends string = AnyResourceType>
+  extends RecordingCalls<A, R>,
+    EvidenceCalls {
+  /** One event with its states; its read is recorded when an operator asks. */
   get(id: string): Promise<Api.AuditEvent>;
   /** Every event that matches, page after page as they are needed. */
   list(query?: ListQuery): AsyncGenerator<Api.AuditEvent, void, undefined>;
@@ -77,12 +81,19 @@ export interface IndelibleClient extends EvidenceCalls {
   log: LogCalls;
   /** Files of a tenant's events. */
   exports: ExportCalls;
+  /** Endpoints that are sent the tenant's events. */
+  webhooks: WebhookCalls;
   /** Returns when the service can record and read. */
   ready(): Promise<void>;
 }
 
-/** Throws TypeError for an address that is no service's, or that the key must not be sent to. */
-export function createClient(options: ClientOptions): IndelibleClient {
+/**
+ * A client of one service under one credential. It keeps no connection and needs no closing. Throws
+ * TypeError for an address that is no service's, or that the key must not be sent to.
+ */
+export function createClient<A extends string = AnyAction, R extends string = AnyResourceType>(
+  options: ClientOptions<A, R>,
+): IndelibleClient<A, R> {
   const { key = null, insecure = false } = options;
   requireSendable(key);
   const transport = {
@@ -95,17 +106,17 @@ export function createClient(options: ClientOptions): IndelibleClient {
     signal: options.signal ?? null,
   };
   const send = createTransport(transport);
+  const headers = operatorHeaders(options);
   return {
     ...recordingCalls(send, options),
-    ...readingCalls(send, options),
+    ...readingCalls(send, headers),
     tenants: tenantCalls(send, options),
     apiKeys: keyCalls(send),
     viewerLinks: viewerLinkCalls(send),
-    log: logCalls(send, operatorHeaders(options)),
-    ...evidenceCalls(send, operatorHeaders(options), (path, params) =>
-      everyItem(send, path, params, operatorHeaders(options)),
-    ),
-    exports: exportCalls(send, createDownload(transport), operatorHeaders(options)),
+    log: logCalls(send, headers),
+    ...evidenceCalls(send, headers),
+    exports: exportCalls(send, createDownload(transport), headers),
+    webhooks: webhookCalls(send, headers),
     ready: async () => void (await read(send, '/readyz')),
   };
 }
@@ -118,39 +129,7 @@ function requireSendable(key: string | null): void {
 
 const eventsPath = '/api/audit-logs';
 
-type RecordingCalls = Pick<IndelibleClient, 'record' | 'recordBatch' | 'recordBatchTexts'>;
-
-function recordingCalls(send: Transport, { tenantId }: ClientOptions): RecordingCalls {
-  const textOf = (event: Api.EventInput) => JSON.stringify(identified(event, tenantId));
-  const post = (path: string, body: string) => {
-    return send({ method: 'POST', path, body, idempotent: true });
-  };
-  const recordBatchTexts = async (texts: readonly string[]) => {
-    const answer = await post(`${eventsPath}/batch`, `{"events":[${texts.join(',')}]}`);
-    return (answer as { results: Api.BatchResult[] }).results;
-  };
-  return {
-    record: async (event) => (await post(eventsPath, textOf(event))) as Api.RecordedEvent,
-    recordBatch: (events) => recordBatchTexts(events.map(textOf)),
-    recordBatchTexts,
-  };
-}
-
-/**
- * The event with an id, so that sending it twice records it once. One whose timestamp nobody can
- * read stays as it is: the service refuses it every time.
- */
-function identified(event: Api.EventInput, tenantId: string | undefined): Api.EventInput {
-  const owned = tenantId === undefined ? event : { tenantId, ...event };
-  if (event.id !== undefined) return owned;
-  const timeMs = event.timestamp === undefined ? Date.now() : parseTimestamp(event.timestamp);
-  if (timeMs === null) return owned;
-  const random = crypto.getRandomValues(new Uint8Array(10));
-  return { id: eventIdFromUuid(eventUuid(timeMs, random)), ...owned };
-}
-
-function readingCalls(send: Transport, options: ClientOptions) {
-  const headers = operatorHeaders(options);
+function readingCalls(send: Transport, headers: SentHeaders) {
   return {
     get: (id: string) =>
       read<Api.AuditEvent>(send, `${eventsPath}/${encodeURIComponent(id)}`, [], headers),
@@ -162,7 +141,9 @@ function readingCalls(send: Transport, options: ClientOptions) {
   };
 }
 
-function operatorHeaders({ tenantId, reason, operatorEmail }: ClientOptions): SentHeaders {
+type OperatorOptions = Pick<ClientOptions, 'tenantId' | 'reason' | 'operatorEmail'>;
+
+function operatorHeaders({ tenantId, reason, operatorEmail }: OperatorOptions): SentHeaders {
   return {
     ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }),
     ...reasonHeader(reason),
@@ -174,7 +155,7 @@ function reasonHeader(reason: string | undefined): SentHeaders {
   return reason === undefined ? {} : { 'x-access-reason': encodeURIComponent(reason) };
 }
 
-function tenantCalls(send: Transport, { reason }: ClientOptions): IndelibleClient['tenants'] {
+function tenantCalls(send: Transport, { reason }: OperatorOptions): IndelibleClient['tenants'] {
   const pathOf = (id: string) => `/api/tenants/${encodeURIComponent(id)}`;
   return {
     get: (id) => read<Api.Tenant>(send, pathOf(id)),
@@ -218,32 +199,4 @@ function viewerLinkCalls(send: Transport): IndelibleClient['viewerLinks'] {
       return (await send(call)) as Api.ViewerLink;
     },
   };
-}
-
-type SentHeaders = Record<string, string>;
-
-async function read<T>(
-  send: Transport,
-  path: string,
-  params: Params = [],
-  headers: SentHeaders = {},
-) {
-  return (await send({ method: 'GET', path, params, headers, idempotent: true })) as T;
-}
-
-/** Follows `nextCursor` to the end; a cursor goes with the parameters its page was asked for with. */
-async function* everyItem<T>(
-  send: Transport,
-  path: string,
-  params: Params = [],
-  headers: SentHeaders = {},
-): AsyncGenerator<T, void, undefined> {
-  let page = await read<Api.Page<T>>(send, path, params, headers);
-  for (;;) {
-    yield* page.data;
-    const { nextCursor } = page.pagination;
-    if (nextCursor === null) return;
-    const at: Params = [...params, ['cursor', nextCursor]];
-    page = await read<Api.Page<T>>(send, path, at, headers);
-  }
 }

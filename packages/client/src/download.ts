@@ -1,5 +1,5 @@
 import { errorOfAnswer, UnreachableError } from './errors.ts';
-import { networkReason, type TransportOptions } from './transport.ts';
+import { jsonOrUndefined, networkReason, readBounded, type TransportOptions } from './transport.ts';
 
 /** Opens the body of the link that a call redirects to; `range` goes to the link alone. */
 export type Download = (
@@ -48,7 +48,11 @@ async function open(
   }
 }
 
+// A problem document with fifty field errors; whatever is longer is none of the service's.
+const refusalBytesMax = 64 * 1024;
+
 async function refusalOf(answer: Response) {
-  const body = await answer.json().catch(() => undefined);
+  const bytes = await readBounded(answer, refusalBytesMax).catch(() => null);
+  const body = bytes === null ? undefined : jsonOrUndefined(bytes);
   return errorOfAnswer(answer.status, body, answer.headers.get('x-request-id'));
 }

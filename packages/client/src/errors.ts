@@ -1,8 +1,13 @@
-import { type ErrorCode, type FieldProblem, isErrorCode } from '@indelible/protocol';
+import type { ErrorCode, FieldProblem } from '@indelible/protocol';
+import type { BatchResult } from './api-types.ts';
+import type { OutgoingEvent } from './outgoing-event.ts';
 
 interface ProblemFacts {
   status: number;
-  /** A code of the service, or `unexpected_answer` when something else answered in its place. */
+  /**
+   * A code of the service, or `unexpected_answer` when something else answered in its place. A service
+   * that is newer than this client may have codes that it does not know.
+   */
   code: ErrorCode | 'unexpected_answer';
   detail: string;
   requestId: string | null;
@@ -26,10 +31,35 @@ export class IndelibleError extends Error {
   }
 }
 
-/** No answer: nothing listens, the network failed, or the time was up. */
+/**
+ * No answer: nothing listens, the network failed, the time was up, or a gateway in front of the service
+ * says one of these. What was sent may have been done all the same.
+ */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
+
+/** A batch that took several calls was interrupted between two of them. */
+export class PartialBatchError extends Error {
+  override readonly name = 'PartialBatchError';
+  /** What came of the first events, one each. */
+  readonly results: readonly BatchResult[];
+  /** The events after them, with their ids: recording these again records nothing twice. */
+  readonly unsettled: readonly OutgoingEvent[];
+
+  /** `cause`: what ended the call that failed. */
+  constructor(
+    results: readonly BatchResult[],
+    unsettled: readonly OutgoingEvent[],
+    cause: unknown,
+  ) {
+    super(`${results.length} events are settled, ${unsettled.length} are not`, { cause });
+    this.results = results;
+    this.unsettled = unsettled;
+  }
+}
+
+const codeForm = /^[a-z]+(_[a-z]+)*$/;
 
 /** What an answer that is no success says; anything but a problem document is `unexpected_answer`. */
 export function errorOfAnswer(
@@ -38,7 +68,7 @@ export function errorOfAnswer(
   requestId: string | null,
 ): IndelibleError {
   const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<ProblemFacts>;
-  if (typeof problem.code !== 'string' || !isErrorCode(problem.code)) {
+  if (typeof problem.code !== 'string' || !codeForm.test(problem.code)) {
     const detail = `something that is not the service answered with status ${status}`;
     return new IndelibleError({ status, code: 'unexpected_answer', detail, requestId });
   }

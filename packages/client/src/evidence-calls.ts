@@ -1,4 +1,5 @@
 import type { EventCriteria } from './event-query.ts';
+import { everyItem, type SentHeaders } from './paging.ts';
 import type { Transport } from './transport.ts';
 
 /** A signed state of the log that an answer was given against; `rootHash` in hexadecimal. */
@@ -80,19 +81,9 @@ export interface EvidenceCalls {
   restores: RestoreCalls;
 }
 
-/** Follows a list's cursors to its end. */
-type EveryItem = <T>(
-  path: string,
-  params?: [string, string][],
-) => AsyncGenerator<T, void, undefined>;
-
 const events = '/api/audit-logs';
 
-export function evidenceCalls(
-  send: Transport,
-  headers: Record<string, string>,
-  everyItem: EveryItem,
-): EvidenceCalls {
+export function evidenceCalls(send: Transport, headers: SentHeaders): EvidenceCalls {
   const get = (path: string) => send({ method: 'GET', path, headers, idempotent: true });
   const post = (path: string, body: unknown) =>
     send({ method: 'POST', path, headers, body: JSON.stringify(body), idempotent: false });
@@ -101,7 +92,7 @@ export function evidenceCalls(
     searches: {
       create: async (input) => (await post(`${events}/searches`, input)) as SavedSearch,
       get: async (id) => (await get(`${events}/searches/${part(id)}`)) as OpenedSearch,
-      list: () => everyItem<SavedSearch>(`${events}/searches`),
+      list: () => everyItem<SavedSearch>(send, `${events}/searches`, [], headers),
     },
     restore: async (eventId, to) =>
       (await post(`${events}/${part(eventId)}/restore`, { to })) as Restore,
@@ -109,8 +100,10 @@ export function evidenceCalls(
       get: async (id) => (await get(`${events}/restores/${part(id)}`)) as Restore,
       list: (resourceId) =>
         everyItem<Restore>(
+          send,
           `${events}/restores`,
           resourceId === undefined ? [] : [['resource_id', resourceId]],
+          headers,
         ),
     },
   };

@@ -1,6 +1,7 @@
 import type { Download } from './download.ts';
 import { IndelibleError } from './errors.ts';
 import type { EventCriteria } from './event-query.ts';
+import { everyItem } from './paging.ts';
 import type { Transport } from './transport.ts';
 
 /** Which rows and which columns; of an NDJSON export every event is whole. */
@@ -37,6 +38,8 @@ export interface ExportCalls {
   /** Queues a file; never repeated on its own, because each call is an export of its own. */
   create(input: ExportInput): Promise<ExportJob>;
   get(id: string): Promise<ExportJob>;
+  /** Newest first. */
+  list(): AsyncGenerator<ExportJob, void, undefined>;
   cancel(id: string): Promise<void>;
   /** The file, from a byte on, as it arrives. Throws `gone` when it is no longer kept. */
   download(id: string, fromByte?: number): AsyncGenerator<Uint8Array, void, undefined>;
@@ -59,6 +62,7 @@ export function exportCalls(
     },
     get: async (id) =>
       (await send({ method: 'GET', path: of(id), headers, idempotent: true })) as ExportJob,
+    list: () => everyItem<ExportJob>(send, path, [], headers),
     cancel: async (id) =>
       void (await send({ method: 'DELETE', path: of(id), headers, idempotent: true })),
     download: (id, fromByte = 0) =>

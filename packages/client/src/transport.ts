@@ -27,7 +27,7 @@ export interface TransportOptions {
 export type Params = readonly (readonly [string, string])[];
 
 export interface Call {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   params?: Params;
   /** JSON text. */
@@ -61,12 +61,18 @@ interface Failure {
   retryAfterMs: number;
 }
 
-// 502 and 504 come from proxies in front of a service that restarts.
-const retryableStatus = [429, 502, 503, 504];
+const retryableStatus = [429, 503];
 
 /**
- * A transport that repeats idempotent calls after network failures, 429 and 503. Throws
- * IndelibleError for what the service refuses and UnreachableError when there is no answer.
+ * The service never answers with these: a gateway does, for a service that it does not reach or hear
+ * from. That is a failure of the network, one hop later.
+ */
+const gatewayStatus = [502, 504];
+
+/**
+ * A transport that repeats idempotent calls after network failures, 429 and 503, except for a log that
+ * is damaged: waiting mends nothing. Throws IndelibleError for what the service refuses and
+ * UnreachableError when there is no answer.
  */
 export function createTransport(options: TransportOptions): Transport {
   return async (call) => {
@@ -96,7 +102,7 @@ async function attemptOnce(
     bytes = await readBounded(response, call.answerBytesMax ?? answerBytesMax);
   } catch (cause) {
     options.signal?.throwIfAborted();
-    return { failure: { error: unreachable(cause, options), retryable: true, retryAfterMs: 0 } };
+    return { failure: noAnswer(unreachable(cause, options)) };
   }
   const { status, headers } = response;
   if (bytes === null) return { failure: tooLong(response, call) };
@@ -104,17 +110,28 @@ async function attemptOnce(
   const body = jsonOrUndefined(bytes);
   if (response.ok && call.mediaType === undefined && body !== undefined) return { answer: body };
   const error = errorOfAnswer(status, body, headers.get('x-request-id'));
+  if (gatewayStatus.includes(status)) {
+    const message = `${options.baseUrl} cannot be reached: a gateway answered ${status} in its place`;
+    return { failure: noAnswer(new UnreachableError(message)) };
+  }
   return {
     failure: {
       error,
-      retryable: retryableStatus.includes(status) && !isLogDamaged(error),
+      retryable: retryableStatus.includes(status) && error.code !== 'log_damaged',
       retryAfterMs: retryAfterMs(headers.get('retry-after'), Date.now()),
     },
   };
 }
 
+const noAnswer = (error: UnreachableError): Failure => {
+  return { error, retryable: true, retryAfterMs: 0 };
+};
+
 /** The body, or null when it is longer: the rest is not read, however long it goes on. */
-async function readBounded({ body }: Response, bytesMax: number): Promise<Uint8Array | null> {
+export async function readBounded(
+  { body }: Response,
+  bytesMax: number,
+): Promise<Uint8Array | null> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   // Leaving the loop cancels the stream.
@@ -140,14 +157,6 @@ function tooLong({ status, headers }: Response, call: Call): Failure {
   return { error, retryable: false, retryAfterMs: 0 };
 }
 
-/**
- * Whether the service says that it cannot read a log, because what it keeps of it is damaged. It answers
- * with 503 like one that is busy; but waiting mends nothing.
- */
-export function isLogDamaged({ status, message }: IndelibleError): boolean {
-  return status === 503 && message.startsWith('the log is damaged');
-}
-
 /** Whether the answer is what the call wants as it is; a web page in its place is not. */
 function isRaw({ mediaType }: Call, headers: Headers): boolean {
   return mediaType !== undefined && headers.get('content-type')?.split(';')[0] === mediaType;
@@ -162,12 +171,13 @@ function requestOf(call: Call, { key, timeoutMs, signal }: TransportOptions): Re
   const timeout = AbortSignal.timeout(timeoutMs);
   return {
     method: call.method,
-    headers: {
+    // Throws for text that no header can hold, which must not pass for a network that fails.
+    headers: new Headers({
       accept: call.mediaType ?? 'application/json',
       ...(key === null ? {} : { authorization: `Bearer ${key}` }),
       ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...call.headers,
-    },
+    }),
     ...(call.body === undefined ? {} : { body: call.body }),
     // The API redirects nowhere: following one could carry events to somebody else.
     redirect: 'manual',
@@ -188,8 +198,8 @@ export function networkReason(error: unknown): string {
   return error.cause === undefined ? error.message : networkReason(error.cause);
 }
 
-/** Undefined when the bytes are not JSON. */
-function jsonOrUndefined(bytes: Uint8Array): unknown {
+/** Null for no bytes, undefined when they are not JSON. */
+export function jsonOrUndefined(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return null;
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
@@ -198,16 +208,17 @@ function jsonOrUndefined(bytes: Uint8Array): unknown {
   }
 }
 
-async function pause(ms: number, signal: AbortSignal | null): Promise<void> {
+function pause(ms: number, signal: AbortSignal | null): Promise<void> {
   signal?.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const stop = () => reject(signal?.reason);
-  signal?.addEventListener('abort', stop, { once: true });
-  try {
-    await promise;
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', stop);
-  }
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
 }

@@ -9,6 +9,7 @@ import {
   csvFurtherColumns,
   csvHeader,
   csvRow,
+  formerCsvRow,
   isCsvColumn,
 } from './csv-row.ts';
 import { FormatError } from './format-error.ts';
@@ -93,6 +94,30 @@ test('commas, quotes and line breaks are quoted, and quotes doubled', () => {
   expect(nameCell('"')).toBe('""""');
   expect(nameCell('two\r\nlines')).toBe('"two\r\nlines"');
   expect(nameCell('cr\ronly')).toBe('"cr\ronly"');
+});
+
+test('no cell begins behind a semicolon of a JSON cell, and its JSON says the same', () => {
+  const text = fc.string({
+    unit: fc.constantFrom(';', '=', '\\', '"', ',', 'a', 'u003b', '\n', ' '),
+  });
+  fc.assert(
+    fc.property(text, text, (key, value) => {
+      const json = JSON.stringify({ [key]: value });
+      const row = csvRow({ ...event, diff: json, before: json }, ['diff', 'before', 'after']);
+      expect(row).not.toContain(';');
+      for (const cell of cellsOf(row).slice(0, 2)) {
+        expect(JSON.parse(cell)).toEqual({ [key]: value });
+      }
+    }),
+  );
+});
+
+test('the former way to write a row differs in the semicolons of JSON cells alone', () => {
+  const other = { ...event, reason: 'a; b', diff: '{"a":{"from":null,"to":";=1"}}' };
+  const columns: CsvColumn[] = ['reason', 'diff'];
+  expect(csvRow(other, columns)).toBe('a; b,"{""a"":{""from"":null,""to"":""\\u003b=1""}}"\r\n');
+  expect(formerCsvRow(other, columns)).toBe('a; b,"{""a"":{""from"":null,""to"":"";=1""}}"\r\n');
+  expect(formerCsvRow(event)).toBe(csvRow(event));
 });
 
 test('every free text of an event is guarded, and no other cell', () => {

@@ -57,22 +57,18 @@ export function csvHeader(columns: readonly CsvColumn[] = csvColumns): string {
 
 /**
  * The line of an event, with its CRLF. `null` is an empty cell; `diff`, the states and `recordedBy`
- * are one JSON cell each. Text that a spreadsheet could take for a formula gets a `'` in front: a
- * reader of the file who wants the exact text takes one leading `'` off again.
+ * are one JSON cell each, in which a semicolon is written `\u003b`: a spreadsheet that takes it for the
+ * separator would begin a cell, and with it perhaps a formula, in the middle of a text. Text that a
+ * spreadsheet could take for a formula gets a `'` in front: a reader of the file who wants the exact
+ * text takes one leading `'` off again.
  */
 export function csvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColumns): string {
   return `${columns.map((column) => cells[column](event)).join(',')}\r\n`;
 }
 
-/** `csvRow` for many events with the same columns, of which there is at least one. */
-export function csvLines([first = 'id', ...rest]: readonly CsvColumn[]): (e: CsvEvent) => string {
-  const begin = cells[first];
-  const others = rest.map((column) => cells[column]);
-  return (event) => {
-    let line = begin(event);
-    for (const cell of others) line += `,${cell(event)}`;
-    return `${line}\r\n`;
-  };
+/** The same as it was written before semicolons of JSON cells were escaped; files live on. */
+export function formerCsvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColumns): string {
+  return `${columns.map((column) => (formerCells[column] ?? cells[column])(event)).join(',')}\r\n`;
 }
 
 const cells: Record<CsvColumn, (e: CsvEvent) => string> = {
@@ -80,21 +76,27 @@ const cells: Record<CsvColumn, (e: CsvEvent) => string> = {
   timestamp: (e) => formatTimestamp(uuidTimeMs(e.uuid)),
   tenantId: (e) => e.tenantId,
   'actor.id': (e) => e.actorId,
-  'actor.email': (e) => textCell(e.actorEmail),
-  'actor.role': (e) => textCell(e.actorRole),
-  'actor.ip': (e) => textCell(e.actorIp),
-  'actor.userAgent': (e) => textCell(e.actorUserAgent),
-  action: (e) => textCell(e.action),
-  'resource.type': (e) => textCell(e.resourceType),
+  'actor.email': (e) => csvTextCell(e.actorEmail),
+  'actor.role': (e) => csvTextCell(e.actorRole),
+  'actor.ip': (e) => csvTextCell(e.actorIp),
+  'actor.userAgent': (e) => csvTextCell(e.actorUserAgent),
+  action: (e) => csvTextCell(e.action),
+  'resource.type': (e) => csvTextCell(e.resourceType),
   'resource.id': (e) => e.resourceId,
-  'resource.name': (e) => textCell(e.resourceName),
-  diff: (e) => quoted(e.diff),
+  'resource.name': (e) => csvTextCell(e.resourceName),
+  diff: (e) => jsonCell(e.diff),
   crossTenant: (e) => String(e.crossTenant),
-  reason: (e) => textCell(e.reason),
-  category: (e) => textCell(e.category),
+  reason: (e) => csvTextCell(e.reason),
+  category: (e) => csvTextCell(e.category),
   sequence: (e) => String(e.sequence),
   receivedAt: (e) => formatTimestamp(e.receivedAtMs),
   recordedBy: (e) => quoted(JSON.stringify({ id: e.recordedById, kind: e.recordedByKind })),
+  before: (e) => jsonCell(e.before ?? ''),
+  after: (e) => jsonCell(e.after ?? ''),
+};
+
+const formerCells: Partial<typeof cells> = {
+  diff: (e) => quoted(e.diff),
   before: (e) => quoted(e.before ?? ''),
   after: (e) => quoted(e.after ?? ''),
 };
@@ -107,10 +109,16 @@ const formulaStart =
 /** Neither a formula nor in need of quotes, as nearly every cell is: one look instead of two. */
 const plain = /^[0-9A-Za-z][^",\r\n]*$/;
 
-function textCell(text: string | null): string {
+/** The cell of a text, guarded and quoted where it needs that; null is empty. */
+export function csvTextCell(text: string | null): string {
   if (text === null) return '';
   if (plain.test(text)) return text;
   return quoted(formulaStart.test(text) ? `'${text}` : text);
+}
+
+// In JSON a semicolon stands within strings alone, where its escape means the same.
+function jsonCell(json: string): string {
+  return quoted(json.replaceAll(';', '\\u003b'));
 }
 
 function quoted(text: string): string {

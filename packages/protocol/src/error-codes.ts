@@ -161,6 +161,13 @@ export const errorCodes = {
       'Send the same request again after the seconds in `Retry-After`; recording with an id is ' +
       'safe to repeat.',
   },
+  log_damaged: {
+    status: 503,
+    title: 'The log is damaged',
+    help:
+      'Tell whoever runs the service, for waiting mends nothing: what the service keeps of this log ' +
+      'contradicts what was published of it, or lacks a part.',
+  },
 } as const satisfies Record<string, ErrorCodeEntry>;
 
 export type ErrorCode = keyof typeof errorCodes;

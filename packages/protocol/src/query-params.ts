@@ -33,12 +33,11 @@ export function readParams(
   const refuse: ParamReader['refuse'] = (path, message, code = 'invalid_parameter') => {
     if (problems.length < fieldProblemsMax) problems.push({ path, code, message });
   };
-  const groups = Map.groupBy(params, ([name]) => name);
+  const groups = valuesOf(params);
   refuseUnknown([...groups.keys()], known, refuse);
   const valuesByName = new Map<string, string[]>();
   for (const name of known) {
-    const values = (groups.get(name) ?? []).map(([, value]) => value);
-    valuesByName.set(name, acceptable(name, values, refuse));
+    valuesByName.set(name, acceptable(name, groups.get(name) ?? [], refuse));
   }
   const all = (name: string) => valuesByName.get(name) ?? [];
   return {
@@ -48,6 +47,16 @@ export function readParams(
     refuse,
     refusal: () => (problems.length === 0 ? null : { code: codeOf(problems), problems }),
   };
+}
+
+function valuesOf(params: Iterable<readonly [string, string]>): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const [name, value] of params) {
+    const values = groups.get(name);
+    if (values === undefined) groups.set(name, [value]);
+    else values.push(value);
+  }
+  return groups;
 }
 
 /** Reads a whole number in `[min, max]`, written without sign or leading zeros. */

@@ -11,12 +11,12 @@ import {
   provenCover,
   type ServiceRecords,
   type WithholdableSegment,
-  withholdableSegments,
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
-import { addDamage, changing } from './damage.ts';
+import { changing } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import { sha } from './hashing.ts';
+import { countErased, requireExplained } from './kept-back.ts';
 import type { Progress } from './log-source.ts';
 
 /** Bytes of body lines, and the cutoff of the plan that was stated with them. */
@@ -111,7 +111,8 @@ export async function readBodies(wanted: BodiesWanted): Promise<BodiesRead> {
   for (const line of lines.end()) take(line);
   return {
     finish({ statedCutoffMs = null, withheld = [], ...claims }) {
-      requireExplained(hidden, withheld, wanted);
+      const { erasures } = wanted.records;
+      requireExplained(hidden, { withheld, erasures }, findings);
       const { cover, plan } = provenCover(
         {
           ...claims,
@@ -123,42 +124,12 @@ export async function readBodies(wanted: BodiesWanted): Promise<BodiesRead> {
       );
       judged.cover = cover;
       return {
-        counts: countErased(pass.finish(), hidden, withheld, wanted.records),
+        counts: countErased(pass.finish(), hidden, { withheld, erasures }),
         latestCutoffMs: cover.latestCutoffMs,
         plan,
       };
     },
   };
-}
-
-/** What is kept back must be said to be, or have been erased: else anybody could hide what was said. */
-function requireExplained(
-  hidden: HiddenSegments,
-  withheld: readonly WithholdableSegment[],
-  { records, findings }: BodiesWanted,
-): void {
-  for (const name of withholdableSegments) {
-    const count = withheld.includes(name) ? 0 : hidden.unexplained(name, records.erasures);
-    if (count === 0) continue;
-    const message = `${count} events keep back their ${name}, and neither a statement nor a record of the log says so.`;
-    addDamage(findings, 'undeclared_withholding', message);
-  }
-}
-
-/** What is not stated to be withheld was erased. */
-function countErased(
-  counts: BodyCounts,
-  hidden: HiddenSegments,
-  withheld: readonly WithholdableSegment[],
-  { erasures }: ServiceRecords,
-): BodyCounts {
-  for (const name of withholdableSegments) {
-    const erased = withheld.includes(name) ? null : hidden.erased(name, erasures);
-    if (erased === null || erased.events === 0) continue;
-    counts.withheld[name] -= erased.events;
-    counts.erased = { ...counts.erased, [name]: erased };
-  }
-  return counts;
 }
 
 function later(one: number | null, other: number | null): number | null {

@@ -4,6 +4,7 @@ import {
   type Checkpoint,
   createBodyCover,
   type Findings,
+  HiddenSegments,
   parseEntryTile,
   type ServiceRecords,
   sizedCheckpoint,
@@ -15,6 +16,7 @@ import { changing } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import { sha } from './hashing.ts';
 import { inOrder } from './in-order.ts';
+import { requireExplained } from './kept-back.ts';
 import { LineFile } from './line-file.ts';
 import { bodyLineBytesMax } from './log-bodies.ts';
 import type { TileSource } from './log-source.ts';
@@ -92,13 +94,17 @@ export async function judgeNewer(wanted: NewerWanted): Promise<number> {
   }
   const reached = { ...checkpoint, size: file.size };
   const prefix = `Against ${sizedCheckpoint(reached)}: `;
+  const hidden = new HiddenSegments();
   const pass = new BodyPass({
     sha,
     checkpoint: reached,
     entryAt: (sequence) => file.at(sequence),
     cover: createBodyCover({}),
     tenantId,
-    onIntact: ({ event }) => wanted.records.take(event),
+    onIntact: (body) => {
+      wanted.records.take(body.event);
+      hidden.take(body);
+    },
     findings: changing(findings, (finding) => {
       const message = finding.message.replace(prefix, 'Recorded since the checkpoint: ');
       return { ...finding, message };
@@ -106,6 +112,8 @@ export async function judgeNewer(wanted: NewerWanted): Promise<number> {
   });
   // Without its end: which bodies are missing has been asked up to the checkpoint.
   for (const line of lines.lines()) pass.add(line);
+  const { erasures } = wanted.records;
+  requireExplained(hidden, { withheld: [], erasures }, findings, 'events since the checkpoint');
   return file.size;
 }
 

@@ -1,9 +1,4 @@
-import {
-  type IndelibleClient,
-  IndelibleError,
-  isLogDamaged,
-  type LogKeys,
-} from '@indelible/client';
+import { type IndelibleClient, IndelibleError, type LogKeys } from '@indelible/client';
 import type { Checkpoint, Findings } from '@indelible/protocol';
 import { keyWindowsOf } from './key-windows.ts';
 import type { TileSource } from './log-source.ts';
@@ -89,6 +84,7 @@ export function serviceTiles(
  * damaged. Anything else is thrown, as when it is busy or away.
  */
 export function nullWhenFailed(error: unknown): null {
-  if (error instanceof IndelibleError && (error.status === 500 || isLogDamaged(error))) return null;
+  const isAnswer = error instanceof IndelibleError;
+  if (isAnswer && (error.status === 500 || error.code === 'log_damaged')) return null;
   throw error;
 }

@@ -1,4 +1,4 @@
-import { type IndelibleClient, IndelibleError, isLogDamaged } from '@indelible/client';
+import { type IndelibleClient, IndelibleError } from '@indelible/client';
 import { type Plan, ServiceRecords } from '@indelible/protocol';
 import { type AllFindings, addDamage, createAllFindings } from './damage.ts';
 import { EntryFile } from './entry-file.ts';
@@ -73,7 +73,7 @@ async function checkpointToVerify(
     await askForCheckpoint(client, first.checkpoint.size);
     return await latestCheckpoint(client, vkeys, findings);
   } catch (error) {
-    if (error instanceof IndelibleError && isLogDamaged(error)) {
+    if (error instanceof IndelibleError && error.code === 'log_damaged') {
       addDamage(findings, 'service_halted', `The service says: ${error.message}.`);
       return null;
     }

@@ -23,7 +23,7 @@ async function published(size: number) {
 
 async function expectDamaged(url: string, key: string): Promise<void> {
   const { status, body, headers } = await call({ url, key });
-  expect({ status, code: body.code }, url).toEqual({ status: 503, code: 'unavailable' });
+  expect({ status, code: body.code }, url).toEqual({ status: 503, code: 'log_damaged' });
   expect(body.detail, url).toMatch(
     /^the log is damaged, and this cannot be read: the operator must/,
   );

@@ -22,18 +22,24 @@ export const unreadable = (finding: string, tenantId: string) =>
     finding,
     [tenantId],
     'the log is damaged, and this cannot be read: the operator must act',
+    'log_damaged',
   );
 
 /**
- * A log is not stored as the service left it. Callers hear `unavailable`: their request is not at fault,
- * and must not be dropped for it. `finding` is for the operator.
+ * A log is not stored as the service left it. Who records hears `unavailable`: the event is not at fault,
+ * and must not be dropped for it. Who reads hears `log_damaged`. `finding` is for the operator.
  */
 export class LogDamaged extends AppError {
   /** Whose logs are concerned, or may be. */
   readonly tenantIds: readonly string[];
 
-  constructor(finding: string, tenantIds: readonly string[], detail = damagedSentence) {
-    super('unavailable', detail, { headers: { 'retry-after': '10' }, finding });
+  constructor(
+    finding: string,
+    tenantIds: readonly string[],
+    detail = damagedSentence,
+    code: 'unavailable' | 'log_damaged' = 'unavailable',
+  ) {
+    super(code, detail, { headers: { 'retry-after': '10' }, finding });
     this.tenantIds = tenantIds;
   }
 }

@@ -1,0 +1,121 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { EdgeRuntime } from 'edge-runtime';
+import { build, type Rolldown } from 'vite';
+import { afterAll, expect, test } from 'vitest';
+import { newSecret, signatureHeaders } from '../server/src/standard-webhooks.ts';
+import { testService } from '../server/src/testing/service.ts';
+import { declarationsDigest, digestFile } from './api-reference.ts';
+import { installedClient, runtimes } from './testing/installed-client.ts';
+
+/* The client as users get it: packed, installed into an empty folder, run on what they run it on. */
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), 'indelible-client-'));
+const service = await testService();
+const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true });
+});
+const host = await installedClient(folder);
+
+function webhook() {
+  const secret = newSecret();
+  const body = '{"type":"audit.webhook.test","timestamp":"","data":{}}';
+  return { secret, body, headers: signatureHeaders({ id: 'msg_1', body }, [secret], Date.now()) };
+}
+
+/** What `journey.js` answers where everything works. */
+const allWell = {
+  again: true,
+  listed: true,
+  diff: true,
+  after: { paid: false, token: '[masked]' },
+  proof: 'valid',
+  refusal: 'validation_failed',
+  hasRequestId: true,
+  webhook: 'audit.webhook.test',
+};
+
+test.each(await runtimes())(
+  '$name records, lists, proves, receives and buffers with the packages as they are published',
+  async ({ program, options }) => {
+    const { key } = await service.tenant();
+    const args = [...options, 'main.js', url, key, JSON.stringify(webhook())];
+    const env = { PATH: process.env.PATH, HOME: folder, DENO_DIR: join(folder, 'deno') };
+    const { stdout } = await run(program, args, { cwd: host, env });
+    expect(JSON.parse(stdout)).toEqual({ ...allWell, recorder: 1 });
+  },
+);
+
+/** One script of all that this code needs, with the files that went into it. */
+async function bundled(code: string): Promise<{ text: string; modules: string[] }> {
+  const entry = join(host, 'entry.js');
+  writeFileSync(entry, code);
+  const result = await build({
+    root: host,
+    configFile: false,
+    logLevel: 'error',
+    build: { write: false, lib: { entry, formats: ['iife'], name: 'entry' }, minify: true },
+  });
+  const [{ output }] = [result].flat() as [Rolldown.RolldownOutput];
+  return { text: output[0].code, modules: Object.keys(output[0].modules) };
+}
+
+test('an edge runtime records, lists, proves and receives too', async () => {
+  const { key } = await service.tenant();
+  const { text } = await bundled("export { journey } from './journey.js';");
+  const runtime = new EdgeRuntime({ initialCode: text });
+  const args = [url, key, webhook()].map((each) => JSON.stringify(each)).join();
+  expect(JSON.parse(await runtime.evaluate(`entry.journey(${args})`))).toEqual(allWell);
+});
+
+test.each([
+  ['createClient', '@indelible/client', 8],
+  ['verifyWebhook', '@indelible/client/webhooks', 3],
+  ['diffOf', '@indelible/client', 3],
+])(
+  '%s alone costs a browser no tree, no hash and nothing of Node, and a few KiB',
+  async (name, from, kibMax) => {
+    const { text, modules } = await bundled(`export { ${name} } from '${from}';`);
+    expect(modules.filter((each) => /merkle|sha2|event-proof|checkpoint|node:/.test(each))).toEqual(
+      [],
+    );
+    expect(text).not.toMatch(/\bBuffer\b|\bprocess\b|node:|require\(/);
+    expect(gzipSync(text).length / 1_024).toBeLessThan(kibMax);
+  },
+);
+
+test.each(['nodenext', 'bundler'])(
+  'the published types are complete for a strict host (%s), and a misspelt word is its only error',
+  (moduleResolution) => {
+    const typed = readFileSync(join(host, 'typed.ts'), 'utf8');
+    writeFileSync(join(host, 'wrong.ts'), typed.replace("action: 'refund'", "action: 'refnd'"));
+    const compilerOptions = {
+      ...{ strict: true, noEmit: true, skipLibCheck: false, target: 'es2022', moduleResolution },
+      module: moduleResolution === 'bundler' ? 'esnext' : moduleResolution,
+      lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
+      types: ['node'],
+      typeRoots: [join(import.meta.dirname, '../../node_modules/@types')],
+    };
+    const config = { compilerOptions, files: ['typed.ts', 'wrong.ts'] };
+    writeFileSync(join(host, 'tsconfig.json'), JSON.stringify(config));
+    const tsc = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
+    const { stdout } = spawnSync(process.execPath, [tsc, '--pretty', 'false'], {
+      cwd: host,
+      encoding: 'utf8',
+    });
+    expect(stdout.match(/error TS/g), stdout).toHaveLength(1);
+    expect(stdout).toMatch(/^wrong\.ts.*refnd/);
+  },
+);
+
+test('the API reference was written from these very types and comments; else: npm run docs:api', () => {
+  const written = readFileSync(digestFile, 'utf8').trim();
+  expect(written).toBe(declarationsDigest(join(folder, 'client')));
+});

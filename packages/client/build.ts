@@ -1,0 +1,131 @@
+/**
+ * Builds the two packages that host products install, `@indelible/protocol` and `@indelible/client`, for
+ * Node 20 and whatever else runs ES2022: JavaScript and declarations, publishable as they lie there.
+ * Started as a program it writes `packages/protocol/dist` and `packages/client/dist`.
+ */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+interface Manifest {
+  name: string;
+  version: string;
+  license: string;
+  exports: string | Record<string, string>;
+  dependencies?: Record<string, string>;
+}
+
+interface Built {
+  /** Folder of the source package. */
+  source: string;
+  /** Where the built one goes; whatever is there is removed. */
+  target: string;
+  description: string;
+  /** What the published package states beside what the source package does. */
+  manifest?: Record<string, unknown>;
+  /** Module names that the compiler finds elsewhere than in `node_modules`. */
+  paths?: Record<string, string[]>;
+}
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** Frameworks of the middleware, which only hosts that use them have. */
+const peers = { fastify: '>=5', express: '>=5', hono: '>=4', '@nestjs/common': '>=11' };
+
+/** Builds both packages into these folders. Throws with the compiler's words when there are errors. */
+export function buildClient(targets: { protocol: string; client: string }): void {
+  buildPackage({
+    source: join(root, 'packages/protocol'),
+    target: targets.protocol,
+    description: 'Formats and rules of the Indelible audit log: events, log, proofs.',
+  });
+  const { version } = manifestOf(join(root, 'packages/protocol'));
+  buildPackage({
+    source: join(root, 'packages/client'),
+    target: targets.client,
+    description: 'Client of the Indelible audit log: records, reads and proves events.',
+    manifest: {
+      dependencies: { '@indelible/protocol': version },
+      peerDependencies: peers,
+      peerDependenciesMeta: Object.fromEntries(
+        Object.keys(peers).map((name) => [name, { optional: true }]),
+      ),
+    },
+    paths: { '@indelible/protocol': [join(targets.protocol, 'index.d.ts')] },
+  });
+}
+
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+}
+
+function buildPackage({ source, target, description, manifest = {}, paths = {} }: Built): void {
+  const { name, version, license, exports, dependencies } = manifestOf(source);
+  const entries = typeof exports === 'string' ? { '.': exports } : exports;
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  const files = Object.values(entries).map((entry) => join(source, entry));
+  compile(target, { rootDir: join(source, 'src'), outDir: target, paths }, files);
+  nameJavaScript(target);
+  const published = {
+    ...{ name, version, description, license, type: 'module', sideEffects: false },
+    engines: { node: '>=20' },
+    exports: publishedExports(entries),
+    ...(dependencies === undefined ? {} : { dependencies }),
+    ...manifest,
+  };
+  writeFileSync(join(target, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
+  writeFileSync(join(target, 'README.md'), `# ${name}\n\n${description}\n`);
+  copyFileSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
+}
+
+function publishedExports(entries: Record<string, string>) {
+  const published = Object.entries(entries).map(([name, entry]) => {
+    const path = entry.replace('./src/', './').replace(/\.ts$/, '');
+    return [name, { types: `${path}.d.ts`, default: `${path}.js` }];
+  });
+  return { ...Object.fromEntries(published), './package.json': './package.json' };
+}
+
+function compile(folder: string, options: Record<string, unknown>, files: string[]): void {
+  const project = join(folder, 'tsconfig.json');
+  const compilerOptions = {
+    ...{
+      target: 'es2022',
+      noEmit: false,
+      declaration: true,
+      rewriteRelativeImportExtensions: true,
+    },
+    // What Node 20 has, so that a newer function is an error here and not at a user's.
+    lib: ['es2023', 'es2024.string', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    typeRoots: [join(root, 'node_modules/@types')],
+    ...options,
+  };
+  const config = { extends: join(root, 'tsconfig.json'), compilerOptions, files, include: [] };
+  writeFileSync(project, JSON.stringify(config));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', project], {
+    encoding: 'utf8',
+  });
+  rmSync(project);
+  if (status !== 0) throw new Error(`the compiler refuses:\n${stdout}`);
+}
+
+/** Declarations still name `.ts` files, which the compiler rewrites in JavaScript only. */
+function nameJavaScript(folder: string): void {
+  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!path.endsWith('.d.ts')) continue;
+    const file = join(folder, path);
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(
+      file,
+      text.replace(/((?:from |import\()["']\.{1,2}\/[^"']+)\.ts(["'])/g, '$1.js$2'),
+    );
+  }
+}
+
+if (import.meta.main) {
+  const dist = (name: string) => join(root, 'packages', name, 'dist');
+  buildClient({ protocol: dist('protocol'), client: dist('client') });
+  console.log('built packages/protocol/dist and packages/client/dist');
+}

@@ -1,0 +1,80 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../index.ts';
+import { type Answer, scriptedService } from '../testing/scripted-service.ts';
+import { deliverBatch } from './deliver-batch.ts';
+
+/** What comes of these texts when the service answers so, and the batches that it was sent. */
+async function delivered(texts: string[], answers: Answer[]) {
+  const { url, received, close } = await scriptedService(answers);
+  onTestFinished(close);
+  const delivery = await deliverBatch(createClient({ url, key: 'idl_x', attempts: 1 }), texts);
+  const batches = received.map(({ body }) => JSON.parse(body).events);
+  const statuses = delivery.outcomes.map(({ status }) => status);
+  return { ...delivery, batches, statuses };
+}
+
+const created = { status: 'created' };
+const rejected = (code: string) => ({ status: 'rejected', error: { code, detail: 'why' } });
+const results = (...each: object[]): Answer => {
+  return { body: { results: each.map((result, index) => ({ index, ...result })) } };
+};
+const problem = (status: number, code: string): Answer => ({
+  status,
+  body: { code, detail: 'why' },
+});
+
+test('what was stored before counts as stored, what is refused as rejected, each with its reason', async () => {
+  const answers = [results(created, { status: 'duplicate' }, rejected('validation_failed'))];
+  const { statuses, outcomes, trouble } = await delivered(['1', '2', '3'], answers);
+  expect(statuses).toEqual(['stored', 'stored', 'rejected']);
+  expect(outcomes[2]).toMatchObject({ error: { code: 'validation_failed', status: 422 } });
+  expect(trouble).toBeNull();
+});
+
+test('an event that was not looked at is sent again, whatever became of the others', async () => {
+  const answers = [results(created, rejected('unavailable'), rejected('unauthenticated'))];
+  const { statuses, trouble } = await delivered(['1', '2', '3'], answers);
+  expect(statuses).toEqual(['stored', 'again', 'again']);
+  expect(trouble).toMatchObject({ kind: 'away', error: { code: 'unavailable' } });
+});
+
+test.each([
+  ['no answer', { hangUp: true }, 'away'],
+  ['a busy service', problem(503, 'unavailable'), 'away'],
+  ['too many requests', problem(429, 'rate_limited'), 'away'],
+  ['a failing service', problem(500, 'internal_error'), 'away'],
+  ['a gateway', { status: 502, body: 'Bad Gateway' }, 'away'],
+  ['a wrong key', problem(401, 'unauthenticated'), 'refused'],
+  ['a key without the scope', problem(403, 'forbidden'), 'refused'],
+  ['a wrong address', { status: 404, body: 'nginx' }, 'refused'],
+  ['something else that answers', { body: { results: [] } }, 'refused'],
+] as const)(
+  '%s keeps every event, and says whether somebody has to act',
+  async (_, answer, kind) => {
+    const { statuses, trouble } = await delivered(['1', '2'], [answer]);
+    expect(statuses).toEqual(['again', 'again']);
+    expect(trouble?.kind).toBe(kind);
+  },
+);
+
+test('a batch that cannot be read as a whole is halved until the event at fault is alone', async () => {
+  const unreadable = problem(400, 'malformed_json');
+  const answers = [unreadable, results(created, created), unreadable, unreadable, results(created)];
+  const { statuses, outcomes, batches, trouble } = await delivered(['1', '2', '3', '4'], answers);
+  expect(batches).toEqual([[1, 2, 3, 4], [1, 2], [3, 4], [3], [4]]);
+  expect(statuses).toEqual(['stored', 'stored', 'rejected', 'stored']);
+  expect(outcomes[2]).toMatchObject({ error: { code: 'malformed_json' } });
+  expect(trouble).toBeNull();
+});
+
+test('of a halved batch nothing overtakes what has to be sent again', async () => {
+  const answers = [
+    { status: 413, body: 'too large for this proxy' },
+    { hangUp: true },
+    results(created),
+  ];
+  const { statuses, batches, trouble } = await delivered(['1', '2'], answers);
+  expect(statuses).toEqual(['again', 'again']);
+  expect(batches).toEqual([[1, 2], [1]]);
+  expect(trouble?.kind).toBe('away');
+});

@@ -1,0 +1,67 @@
+import type {} from 'fastify';
+import { plainIp } from '../rules/ip-address.ts';
+import { type AuditOptions, auditOf, type RequestAudit, requestIdOf } from './request-audit.ts';
+
+export {
+  type ActingAs,
+  type Actor,
+  type AuditInput,
+  NotRecordedError,
+  RequestAudit,
+} from './request-audit.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Records events of this request; see `fastifyAudit`. */
+    audit: RequestAudit;
+  }
+}
+
+/** What is read of a FastifyRequest. */
+export interface FastifyRequestLike {
+  id: string;
+  /** By Fastify's own option `trustProxy`. */
+  ip: string;
+  headers: Record<string, string | string[] | undefined>;
+}
+
+interface FastifyLike {
+  decorateRequest(name: 'audit'): unknown;
+  addHook(name: 'onRequest', hook: OnRequest): unknown;
+}
+
+type OnRequest = (request: object, reply: unknown, done: () => void) => void;
+
+/**
+ * A Fastify plugin that gives every request `request.audit`. Register it before what may want to
+ * record; the actor is looked for only when an event is made.
+ */
+export function fastifyAudit<Request extends FastifyRequestLike>(options: AuditOptions<Request>) {
+  const plugin = (app: FastifyLike, _: unknown, done: () => void): void => {
+    app.decorateRequest('audit');
+    app.addHook('onRequest', (request, _reply, next) => {
+      Object.assign(request, { audit: auditOfRequest(options, request as Request) });
+      next();
+    });
+    done();
+  };
+  // What fastify-plugin does: the hook holds for the whole application, not for this plugin alone.
+  return Object.assign(plugin, {
+    [Symbol.for('skip-override')]: true,
+    [Symbol.for('fastify.display-name')]: '@indelible/client/fastify',
+  });
+}
+
+function auditOfRequest<Request extends FastifyRequestLike>(
+  options: AuditOptions<Request>,
+  request: Request,
+): RequestAudit {
+  const { id, ip, headers } = request;
+  // Fastify's own counter begins anew with each process.
+  const ownId = /^req-[0-9a-z]+$/.test(id) ? null : id;
+  return auditOf(options, request, {
+    ip: plainIp(ip),
+    userAgent: headers['user-agent']?.toString() ?? null,
+    requestId: requestIdOf(ownId, headers['x-request-id']),
+  });
+}

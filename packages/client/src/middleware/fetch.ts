@@ -1,0 +1,59 @@
+import { addressFinder, type HeaderOf, type ProxyOptions } from './client-address.ts';
+import {
+  type AuditOptions,
+  auditOf,
+  type Origin,
+  type RequestAudit,
+  requestIdOf,
+} from './request-audit.ts';
+
+export type { ProxyOptions } from './client-address.ts';
+export {
+  type ActingAs,
+  type Actor,
+  type AuditInput,
+  type AuditOptions,
+  NotRecordedError,
+  RequestAudit,
+} from './request-audit.ts';
+
+/** Any request of the Fetch standard, or only its headers: `{ headers: await headers() }`. */
+export interface FetchRequestLike {
+  headers: { get(name: string): string | null };
+}
+
+/** `actorOf` may be left out where the actor is told by `audit.actor(…)`. */
+export interface FetchAuditOptions<Request>
+  extends Omit<AuditOptions<Request>, 'actorOf'>,
+    Partial<Pick<AuditOptions<Request>, 'actorOf'>>,
+    ProxyOptions {}
+
+/**
+ * For servers whose requests are those of the Fetch standard (Next.js, Bun, Deno, edge runtimes): a
+ * function that makes the audit of a request. `peer` is the address at the other end of the
+ * connection, for servers that tell it. Throws TypeError when `trustedProxies` are no addresses.
+ */
+export function fetchAudit<Request extends FetchRequestLike>(
+  options: FetchAuditOptions<Request>,
+): (request: Request, peer?: string | null) => RequestAudit {
+  const { actorOf = () => null } = options;
+  const originOf = originFinder(options);
+  return (request, peer = null) =>
+    auditOf(
+      { ...options, actorOf },
+      request,
+      originOf((name) => request.headers.get(name), peer),
+    );
+}
+
+/** Reads where a request came from. */
+export function originFinder(
+  options: ProxyOptions,
+): (header: HeaderOf, peer: string | null | undefined) => Origin {
+  const addressOf = addressFinder(options);
+  return (header, peer) => ({
+    ip: addressOf(header, peer),
+    userAgent: header('user-agent') ?? null,
+    requestId: requestIdOf(header('x-request-id')),
+  });
+}

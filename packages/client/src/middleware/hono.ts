@@ -1,0 +1,56 @@
+import type { ProxyOptions } from './client-address.ts';
+import { originFinder } from './fetch.ts';
+import { type AuditOptions, auditOf, type RequestAudit } from './request-audit.ts';
+
+export type { ProxyOptions } from './client-address.ts';
+export {
+  type ActingAs,
+  type Actor,
+  type AuditInput,
+  NotRecordedError,
+  RequestAudit,
+} from './request-audit.ts';
+
+/** For `new Hono<{ Variables: AuditVariables }>()`. */
+export interface AuditVariables {
+  /** Records events of this request; see `honoAudit`. */
+  audit: RequestAudit;
+}
+
+/** What is read of a Hono context. */
+export interface HonoContextLike {
+  req: { header(name: string): string | undefined };
+  env: unknown;
+  set(key: string, value: unknown): void;
+}
+
+export interface HonoAuditOptions<Context> extends AuditOptions<Context>, ProxyOptions {
+  /** The `getConnInfo` of the adapter in use; without it that of `@hono/node-server`. */
+  getConnInfo?(context: Context): { remote: { address?: string | undefined } };
+}
+
+/**
+ * Middleware that sets the variable `audit`. Use it before what may want to record; the actor is
+ * looked for only when an event is made. Throws TypeError when `trustedProxies` are no addresses.
+ */
+export function honoAudit<Context extends HonoContextLike>(options: HonoAuditOptions<Context>) {
+  const originOf = originFinder(options);
+  return async (context: Context, next: () => Promise<void>): Promise<void> => {
+    const peer = options.getConnInfo
+      ? options.getConnInfo(context).remote.address
+      : nodePeer(context.env);
+    const origin = originOf((name) => context.req.header(name), peer);
+    context.set('audit', auditOf(options, context, origin));
+    await next();
+  };
+}
+
+/** Where `@hono/node-server` keeps Node's request. */
+interface NodeBindings {
+  incoming?: { socket?: { remoteAddress?: string } };
+}
+
+function nodePeer(env: unknown): string | undefined {
+  const { server, incoming } = (env ?? {}) as NodeBindings & { server?: NodeBindings };
+  return (incoming ?? server?.incoming)?.socket?.remoteAddress;
+}

@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import { expect, test } from 'vitest';
+import { IndelibleError } from '../errors.ts';
+import { captureAudit, expectAudited } from '../testing/index.ts';
+import { fastifyAudit } from './fastify.ts';
+import { fetchAudit } from './fetch.ts';
+import { type AuditVariables, honoAudit } from './hono.ts';
+import { type Actor, NotRecordedError, RequestAudit } from './request-audit.ts';
+
+const ana = { id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', email: 'ana@example.com', role: 'admin' };
+const olga = { id: 'c1a7d1c2-51f4-4d2b-9a4e-0d3f6a1b2c3d', email: 'olga@example.com' };
+const operator: Actor = { ...olga, role: 'superadmin' };
+const queue = { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11' };
+const change = { action: 'update', resource: queue };
+const origin = { ip: '203.0.113.7', userAgent: null, requestId: 'request-1' };
+
+function auditOf(actor: Actor | null = ana, sink = captureAudit()) {
+  return new RequestAudit({ sink, actor: () => actor, tenantId: () => null }, origin);
+}
+
+test('the actor is asked for anew with each event, so that authentication may come later', () => {
+  let user: Actor | null = null;
+  const sink = captureAudit();
+  const audit = new RequestAudit({ sink, actor: () => user, tenantId: () => null }, origin);
+  expect(audit.event(change).actor.role).toBe('anonymous');
+  user = ana;
+  expect(audit.event(change).actor.id).toBe(ana.id);
+});
+
+test('of a user object nothing but id, e-mail and role is read', () => {
+  const user = { ...ana, passwordHash: 'secret', ip: '10.0.0.1' };
+  const audit = auditOf(user);
+  expect(audit.event(change).actor).toEqual({ ...ana, ip: '203.0.113.7', userAgent: null });
+  audit.actor(user);
+  expect(JSON.stringify(audit.event(change))).not.toContain('secret');
+});
+
+test('what an event says itself comes first: actor, tenant, reason, id', () => {
+  const audit = auditOf({ ...operator, reason: 'Ticket 1', actingAs: ana });
+  const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
+  const event = audit.event({ ...change, actor: ana, tenantId, reason: 'Ticket 2' });
+  expect(event).toMatchObject({ actor: { id: ana.id }, tenantId, reason: 'Ticket 2' });
+  expect(audit.event({ ...change, id: event.id }).id).toBe(event.id);
+});
+
+test('acting as somebody is said in the reason, however the actor became known', () => {
+  const asAna = `acting as ana@example.com (${ana.id})`;
+  expect(auditOf({ ...operator, actingAs: ana }).event(change).reason).toBe(asAna);
+  const audit = auditOf(ana);
+  audit.actor(operator, { actingAs: ana, reason: 'Ticket 4711' });
+  expect(audit.event(change)).toMatchObject({
+    actor: { id: operator.id, role: 'superadmin' },
+    reason: `Ticket 4711; ${asAna}`,
+  });
+  audit.actor(operator, { actingAs: { id: ana.id } });
+  expect(audit.event(change).reason).toBe(`acting as ${ana.id}`);
+});
+
+test('a declared reason of any length is recorded, and never at the cost of as whom', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (words) => {
+      const sink = captureAudit();
+      const reason = `${words.replaceAll('\0', '').toWellFormed()}𝒳`.padStart(1_100, '𝒳');
+      const audit = auditOf({ ...operator, actingAs: ana, reason }, sink);
+      sink.record(audit.event(change));
+      expect(sink.events[0]?.reason).toMatch(/; acting as ana@example\.com \(7f9c.*\)$/s);
+    }),
+  );
+});
+
+test('the id holds the moment of the event: its timestamp, or now', () => {
+  const sink = captureAudit();
+  const timestamp = '2025-01-02T03:04:05.678Z';
+  sink.record(auditOf().event({ ...change, timestamp }));
+  expectAudited(sink, { timestamp });
+  // Whether a time can be read is for the service to say.
+  const unreadable = auditOf().event({ ...change, timestamp: 'yesterday' });
+  expect(() => sink.record(unreadable)).toThrow(/timestamp .*invalid_format/);
+});
+
+test('a sink that fails, at once or later, is told apart from everything else that fails', async () => {
+  const refusal = new IndelibleError({
+    status: 401,
+    code: 'unauthenticated',
+    detail: 'the key has expired',
+    requestId: null,
+  });
+  const throwing = () => {
+    throw refusal;
+  };
+  for (const record of [throwing, () => Promise.reject(refusal)]) {
+    const source = { sink: { record }, actor: () => ana, tenantId: () => null };
+    const error: unknown = await new RequestAudit(source, origin).record(change).catch((e) => e);
+    expect(error).toBeInstanceOf(NotRecordedError);
+    expect(error).toMatchObject({
+      message: 'the audit event was not recorded (unauthenticated)',
+      cause: refusal,
+    });
+    // A framework would answer with it.
+    expect(error).not.toHaveProperty('status');
+  }
+  const faulty = {
+    sink: captureAudit(),
+    tenantId: () => null,
+    actor: () => {
+      throw new RangeError('no session store');
+    },
+  };
+  await expect(new RequestAudit(faulty, origin).record(change)).rejects.toThrow(RangeError);
+});
+
+const headerValue = fc.stringMatching(/^[\t -~\u0080-\u00ff]{0,60}$/);
+
+test('no header of a stranger can keep an event from being recorded', () => {
+  const options = { trustedProxies: 1, actorOf: () => ana };
+  fc.assert(
+    fc.property(headerValue, headerValue, headerValue, (agent, forwarded, id) => {
+      for (const proxyHeader of ['x-forwarded-for', 'forwarded'] as const) {
+        const sink = captureAudit();
+        const headers = new Headers({ 'user-agent': agent, [proxyHeader]: forwarded });
+        headers.set('x-request-id', id);
+        const audit = fetchAudit({ ...options, proxyHeader, sink })({ headers });
+        sink.record(audit.event(change));
+        expect(audit.requestId).toMatch(/^[\w-]{8,64}$/);
+      }
+    }),
+  );
+});
+
+test('for standard requests the peer is what the server says, and wrong proxies fail at the start', () => {
+  const sink = captureAudit();
+  const of = fetchAudit({ sink, trustedProxies: ['10.0.0.0/8'] });
+  const headers = new Headers({ 'x-forwarded-for': '203.0.113.7' });
+  expect(of({ headers }, '10.1.2.3').ip).toBe('203.0.113.7');
+  expect(of({ headers }, '192.0.2.1').ip).toBe('192.0.2.1');
+  expect(of({ headers }).ip).toBeNull();
+  expect(() => fetchAudit({ sink, trustedProxies: ['localhost'] })).toThrow(TypeError);
+  expect(() => honoAudit({ sink, actorOf: () => null, trustedProxies: ['10.0.0.0/99'] })).toThrow(
+    TypeError,
+  );
+});
+
+test('Hono: the peer of another adapter is told by its getConnInfo', async () => {
+  const sink = captureAudit();
+  const app = new Hono<{ Variables: AuditVariables }>();
+  const getConnInfo = () => ({ remote: { address: '2001:DB8::1' } });
+  app.use(honoAudit({ sink, actorOf: () => ana, getConnInfo }));
+  app.post('/', async (context) => context.text(await context.get('audit').record(change)));
+  await app.request('/', { method: 'POST' });
+  expectAudited(sink, { actor: { ip: '2001:db8::1' } });
+  // Where nothing is known of the peer, nothing is claimed.
+  const bare = new Hono<{ Variables: AuditVariables }>();
+  bare.use(honoAudit({ sink, actorOf: () => ana }));
+  bare.post('/', async (context) => context.text(await context.get('audit').record(change)));
+  await bare.request('/', { method: 'POST', headers: { 'x-forwarded-for': '198.51.100.1' } });
+  expectAudited(sink, { actor: { ip: null } });
+});
+
+test('Fastify: an id of its own is the request id, its counter is not', async () => {
+  const idOf = async (options: object) => {
+    const app = fastify(options);
+    app.register(fastifyAudit({ sink: captureAudit(), actorOf: () => ana }));
+    app.get('/', async (request) => request.audit.requestId);
+    const { body } = await app.inject('/');
+    await app.close();
+    return body;
+  };
+  expect(await idOf({ genReqId: () => 'trace-0123456789' })).toBe('trace-0123456789');
+  expect(await idOf({})).toMatch(/^[0-9a-f-]{36}$/);
+});

@@ -1,0 +1,68 @@
+import type { RequestAudit } from '../request-audit.ts';
+
+/* One small host product, the same on every framework: who is signed in, and what it records. */
+
+export interface User {
+  id: string;
+  email: string;
+  role: string;
+  tenantId: string;
+  /** Must never leave the host. */
+  passwordHash: string;
+}
+
+/** The header `x-user` stands for a session; reading it is what authentication does here. */
+export function userOf(header: string | string[] | undefined | null): User | null {
+  return typeof header === 'string' ? JSON.parse(decodeURIComponent(header)) : null;
+}
+
+export const asUser = (user: User) => ({ 'x-user': encodeURIComponent(JSON.stringify(user)) });
+
+/** Lets each visitor go on when the test says so. */
+export interface Gate {
+  arrived(): Promise<void>;
+}
+
+export const queue = (id: string) => ({ type: 'queue', id, name: 'Sales' });
+
+export interface Act {
+  what: 'update' | 'impersonate' | 'login' | 'login_failed' | 'fail' | 'refused' | 'event';
+  queueId: string;
+  user?: User;
+  actingAs?: { id: string; email?: string };
+  reason?: string;
+  email?: string;
+  waits?: boolean;
+}
+
+/** Does what a request asks for; the answer holds the id of the event. */
+export async function act(audit: RequestAudit, what: Act, gate: Gate) {
+  if (what.waits) await gate.arrived();
+  const { requestId } = audit;
+  const update = {
+    action: 'update',
+    resource: queue(what.queueId),
+    before: { maxWaitSeconds: 30 },
+    after: { maxWaitSeconds: 60 },
+  };
+  switch (what.what) {
+    case 'update':
+      return { id: await audit.record(update), requestId };
+    case 'impersonate': {
+      const { user, actingAs = null, reason = null } = what;
+      if (user) audit.actor(user, { actingAs, reason });
+      return { id: await audit.record(update), requestId };
+    }
+    case 'login':
+      return { id: what.user ? await audit.login(what.user) : null, requestId };
+    case 'login_failed':
+      return { id: await audit.loginFailed(what.email), requestId };
+    case 'event':
+      return { event: audit.event(update), requestId };
+    case 'fail':
+      await audit.record(update);
+      throw new Error('the handler failed');
+    case 'refused':
+      return { id: await audit.record({ ...update, action: 'not a word' }), requestId };
+  }
+}

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/* Clients and a proxy that differ by their loopback address, as machines of a network do by theirs. */
+
+export interface LoopbackCall {
+  /** The machine that calls. */
+  from: string;
+  headers?: Record<string, string>;
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
+export interface LoopbackAnswer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers
+  body: any;
+}
+
+/** Posts JSON from a loopback address of its own. */
+export async function callFrom(url: string, call: LoopbackCall): Promise<LoopbackAnswer> {
+  const { from, headers = {}, body = {}, signal } = call;
+  const sent = request(url, {
+    method: 'POST',
+    localAddress: from,
+    headers: { 'content-type': 'application/json', 'user-agent': `agent of ${from}`, ...headers },
+    ...(signal === undefined ? {} : { signal }),
+  });
+  sent.end(JSON.stringify(body));
+  const [answer] = await once(sent, 'response');
+  const text = Buffer.concat(await answer.toArray()).toString();
+  const isJson = String(answer.headers['content-type']).includes('json');
+  return { status: answer.statusCode, body: isJson ? JSON.parse(text) : text };
+}
+
+/** A reverse proxy that appends to `X-Forwarded-For` what it sees, as a socket for both kinds writes it. */
+export async function startProxy(target: string, address: string): Promise<Running> {
+  const server = createServer(async (incoming, outgoing) => {
+    const seen = `::ffff:${incoming.socket.remoteAddress}`;
+    const before = incoming.headers['x-forwarded-for'];
+    const headers = {
+      ...incoming.headers,
+      'x-forwarded-for': before ? `${before}, ${seen}` : seen,
+    };
+    const options = { method: incoming.method ?? 'GET', headers, localAddress: address };
+    const passed = request(target + incoming.url, options, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(passed);
+  });
+  return listening(server, address);
+}
+
+export interface Running {
+  url: string;
+  close(): Promise<void>;
+}
+
+export async function listening(server: Server, host = '127.0.0.1'): Promise<Running> {
+  if (!server.listening) await once(server.listen(0, host), 'listening');
+  const { address, port } = server.address() as AddressInfo;
+  return {
+    url: `http://${address}:${port}`,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * How a statement reaches the host's transaction, for five libraries. Each asks for no more of a
+ * transaction than the one method it calls; none of the libraries is a dependency.
+ */
+
+/** Runs one statement with `$1 …` parameters inside the host's transaction. */
+export type Adapter<Tx> = (
+  transaction: Tx,
+  text: string,
+  values: readonly (string | null)[],
+) => PromiseLike<unknown>;
+
+/** A `Client` or `PoolClient` of pg, after its `BEGIN`. */
+export interface PgTransaction {
+  query(text: string, values: (string | null)[]): PromiseLike<unknown>;
+}
+
+export const fromPg: Adapter<PgTransaction> = (client, text, values) =>
+  client.query(text, [...values]);
+
+/** The `sql` that postgres.js hands to `sql.begin(…)`. */
+export interface PostgresJsTransaction {
+  unsafe(text: string, values: (string | null)[]): PromiseLike<unknown>;
+}
+
+export const fromPostgresJs: Adapter<PostgresJsTransaction> = (sql, text, values) =>
+  sql.unsafe(text, [...values]);
+
+/** The `trx` of Kysely's `db.transaction().execute(…)`. */
+export interface KyselyTransaction {
+  executeQuery(query: never): PromiseLike<unknown>;
+}
+
+export const fromKysely: Adapter<KyselyTransaction> = (trx, text, values) => {
+  const query = { kind: 'RawNode', sqlFragments: [text], parameters: [] };
+  const compiled = { sql: text, parameters: values, query, queryId: { queryId: 'audit-outbox' } };
+  return trx.executeQuery(compiled as never);
+};
+
+/** The `tx` of Drizzle's `db.transaction(…)`. */
+export interface DrizzleTransaction {
+  execute(query: never): PromiseLike<unknown>;
+}
+
+export const fromDrizzle: Adapter<DrizzleTransaction> = (tx, text, values) => {
+  const statement = { toQuery: () => ({ sql: text, params: values }) };
+  return tx.execute({ getSQL: () => statement } as never);
+};
+
+/** The `tx` of Prisma's `prisma.$transaction(async (tx) => …)`. */
+export interface PrismaTransaction {
+  $executeRawUnsafe(text: string, ...values: (string | null)[]): PromiseLike<unknown>;
+}
+
+export const fromPrisma: Adapter<PrismaTransaction> = (tx, text, values) =>
+  tx.$executeRawUnsafe(text, ...values);

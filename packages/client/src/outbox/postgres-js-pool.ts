@@ -1,0 +1,24 @@
+import type { PoolConnection, PoolLike } from './relay-session.ts';
+
+/** As much of postgres.js as a relay needs. */
+export interface PostgresJs {
+  reserve(): PromiseLike<{
+    unsafe(text: string, values?: never[]): PromiseLike<readonly Record<string, unknown>[]>;
+    release(): void;
+  }>;
+}
+
+/** The `pool` of a relay for hosts that have postgres.js; one of its connections is kept for it. */
+export function poolFromPostgresJs(sql: PostgresJs): PoolLike {
+  return {
+    connect: async (): Promise<PoolConnection> => {
+      const connection = await sql.reserve();
+      return {
+        query: async (text, values = []) => {
+          return { rows: [...(await connection.unsafe(text, values as never[]))] };
+        },
+        release: () => connection.release(),
+      };
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { type OutboxTable, releaseLock, takeLock } from './store.ts';
+
+/** As much of a pg `Pool` as a relay needs. */
+export interface PoolLike {
+  connect(): Promise<PoolConnection>;
+}
+
+export interface PoolConnection {
+  query(text: string, values?: unknown[]): PromiseLike<{ rows: Record<string, unknown>[] }>;
+  /** With an error the connection is closed instead of being used again. */
+  release(error?: Error): void;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+  removeListener?(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/**
+ * The relay's connection. It holds the lock and runs every statement, so that whoever has lost the
+ * lock with its connection cannot delete rows any more either.
+ */
+export class RelaySession {
+  readonly #pool: PoolLike;
+  readonly #table: OutboxTable;
+  #connection: PoolConnection | null = null;
+
+  constructor(pool: PoolLike, table: OutboxTable) {
+    this.#pool = pool;
+    this.#table = table;
+  }
+
+  /** Whether this relay may work now. Without the lock no connection is kept from the host. */
+  async hold(): Promise<boolean> {
+    this.#connection ??= await this.#connect();
+    if (await takeLock((text) => this.query(text), this.#table)) return true;
+    this.#giveBack(this.#connection);
+    return false;
+  }
+
+  query(text: string, values?: unknown[]) {
+    if (this.#connection === null) throw new Error('the connection to the database was lost');
+    return this.#connection.query(text, values);
+  }
+
+  /** Closes a connection that failed; PostgreSQL then frees the lock, whatever had happened. */
+  abandon(error: Error): void {
+    if (this.#connection !== null) this.#giveBack(this.#connection, error);
+  }
+
+  async end(): Promise<void> {
+    const connection = this.#connection;
+    if (connection === null) return;
+    try {
+      await releaseLock((text) => connection.query(text), this.#table);
+      this.#giveBack(connection);
+    } catch (error) {
+      this.#giveBack(connection, error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  async #connect(): Promise<PoolConnection> {
+    const connection = await this.#pool.connect();
+    // An error event that nobody listens to would end the host's process.
+    connection.on?.('error', this.#lost);
+    return connection;
+  }
+
+  #giveBack(connection: PoolConnection, error?: Error): void {
+    if (this.#connection === connection) this.#connection = null;
+    connection.removeListener?.('error', this.#lost);
+    connection.release(error);
+  }
+
+  #lost = (error: Error): void => this.abandon(error);
+}

@@ -1,0 +1,147 @@
+import type { EventInput } from '../api-types.ts';
+import { type BatchClient, deliverBatch, type Trouble } from '../delivery/deliver-batch.ts';
+import type { IndelibleError } from '../errors.ts';
+import {
+  type DueRow,
+  dueRows,
+  markRejected,
+  type OutboxRow,
+  type OutboxTable,
+  type Query,
+  readRows,
+  removeRows,
+} from './store.ts';
+
+/*
+ * Numbers are given out at the insert, but rows are seen at the commit, and these differ:
+ *
+ *   time   transaction A           transaction B           relay
+ *    1     INSERT, gets id 5
+ *    2                             INSERT, gets id 6
+ *    3                             COMMIT
+ *    4                                                     sees 6 alone, sends and deletes it
+ *    5     COMMIT
+ *    6                                                     sees 5, sends and deletes it
+ *
+ * A relay that remembered "sent up to 6" would never see 5. This one remembers nothing between sweeps:
+ * what is in the table is unsent, so no row can be skipped.
+ *
+ * The order is that of cause and effect: an event whose transaction was committed before another event
+ * was inserted has the lower id, and is visible to every snapshot that shows the other. All ids of a
+ * sweep come from one statement, that is from one snapshot, so it is sent first. (Waiting for
+ * `pg_snapshot_xmin` instead would order by when transactions began to write, which turns such pairs
+ * round, and one long transaction anywhere in the cluster would hold up every event.)
+ */
+
+export interface SweepOptions {
+  query: Query;
+  table: OutboxTable;
+  client: BatchClient;
+  /** Ids that one snapshot gives; what bounds the memory besides one batch. */
+  rowsMax: number;
+  batchMax: number;
+  batchBytesMax: number;
+  heldTenants: readonly string[];
+  onRejected: (event: EventInput, error: IndelibleError) => void;
+  isStopped: () => boolean;
+}
+
+export interface Sweep {
+  /** Rows that are no longer due. */
+  settled: number;
+  /** Whether the snapshot held no further row, of tenants that are not held. */
+  reachedEnd: boolean;
+  trouble: Trouble | null;
+  /** Tenants with a row that has to be sent again: none of their later rows may overtake it. */
+  heldTenants: Set<string>;
+}
+
+/** Sends what is due in one snapshot, batch after batch. Throws what the database throws. */
+export async function sweepOutbox(options: SweepOptions): Promise<Sweep> {
+  const { query, table, rowsMax, heldTenants, isStopped } = options;
+  const due = await dueRows(query, table, rowsMax, heldTenants);
+  const reachedEnd = due.length < rowsMax;
+  const sweep: Sweep = { settled: 0, reachedEnd, trouble: null, heldTenants: new Set() };
+  let failedBefore = false;
+  for (const ids of batchesOf(due, options)) {
+    if (isStopped()) return { ...sweep, reachedEnd: false };
+    const rows = await readRows(query, table, ids);
+    const settled = await sendRows(rows, sweep, options);
+    if (settled === 0 && sweep.trouble !== null) {
+      // One batch may fail for what a single tenant's log is in; a second one is asked before that
+      // is taken for all of them.
+      if (failedBefore || !isAnswer(sweep.trouble)) return { ...sweep, reachedEnd: false };
+      failedBefore = true;
+    }
+  }
+  return sweep;
+}
+
+// `unavailable` was said by the service itself, so it is there.
+function isAnswer({ error }: Trouble): boolean {
+  return 'code' in error && error.code === 'unavailable';
+}
+
+/** Cuts by number and by bytes; a row larger than a batch is one by itself. */
+function* batchesOf(
+  due: readonly DueRow[],
+  { batchMax, batchBytesMax }: SweepOptions,
+): Generator<string[]> {
+  let ids: string[] = [];
+  let bytes = 0;
+  for (const row of due) {
+    if (ids.length > 0 && (ids.length === batchMax || bytes + row.bytes > batchBytesMax)) {
+      yield ids;
+      [ids, bytes] = [[], 0];
+    }
+    ids.push(row.id);
+    bytes += row.bytes;
+  }
+  if (ids.length > 0) yield ids;
+}
+
+/**
+ * Sends the rows of tenants that are not held, and settles each as the service has answered. Returns
+ * how many are no longer due. Killed before the rows are settled, they are sent again by the next
+ * sweep, with the same ids: the service stores nothing twice.
+ */
+async function sendRows(
+  rows: readonly OutboxRow[],
+  sweep: Sweep,
+  { query, table, client, onRejected }: SweepOptions,
+): Promise<number> {
+  const sent = rows.filter(({ tenantId }) => !sweep.heldTenants.has(tenantId));
+  if (sent.length === 0) return 0;
+  const { outcomes, trouble } = await deliverBatch(
+    client,
+    sent.map(({ text }) => text),
+  );
+  const stored: string[] = [];
+  const rejected: { row: OutboxRow; error: IndelibleError }[] = [];
+  for (const [index, row] of sent.entries()) {
+    const outcome = outcomes[index];
+    if (outcome?.status === 'stored') stored.push(row.id);
+    else if (outcome?.status === 'rejected') rejected.push({ row, error: outcome.error });
+    else sweep.heldTenants.add(row.tenantId);
+  }
+  await markRejected(
+    query,
+    table,
+    rejected.map(({ row, error }) => ({ id: row.id, code: error.code, reason: reasonOf(error) })),
+  );
+  for (const { row, error } of rejected) onRejected(JSON.parse(row.text), error);
+  await removeRows(query, table, stored);
+  sweep.trouble ??= trouble;
+  const settled = stored.length + rejected.length;
+  sweep.settled += settled;
+  return settled;
+}
+
+const reasonCharactersMax = 4_000;
+
+/** The sentence and the fields at fault, for whoever looks into the table. */
+function reasonOf({ message, errors }: IndelibleError): string {
+  const fields = errors.map((each) => `${each.path} ${each.message}`);
+  // PostgreSQL takes no U+0000 in a text, and nobody vouches for what answered.
+  return [message, ...fields].join('; ').slice(0, reasonCharactersMax).replaceAll('\0', '');
+}

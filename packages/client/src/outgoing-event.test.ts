@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { takeEvent } from '../../server/src/events/take-event.ts';
+import { takeContext } from '../../server/src/testing/take-context.ts';
+import type { EventInput } from './api-types.ts';
+import { diffOf } from './diff-of.ts';
+import { createOutgoing } from './outgoing-event.ts';
+
+const event = {
+  actor: { id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', role: 'admin' },
+  action: 'update',
+  resource: { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11' },
+} satisfies EventInput;
+const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
+const context = takeContext({ nowMs: Date.now(), boundTenantId: tenantId });
+
+/** What the service stores of the changes. */
+function stored(sent: unknown) {
+  const { event: taken, refusal } = takeEvent(JSON.parse(JSON.stringify(sent)), context);
+  if (refusal) throw new Error(JSON.stringify(refusal));
+  const { diff, before, after } = taken;
+  return { diff, before, after };
+}
+
+const names = ['name', 'password', 'apiKey', 'api', 'key', 'a.b', 'b', 'clientSecret', '__proto__'];
+const leaf = fc.oneof(fc.constantFrom('x', 'y', null, true, 1, ''), fc.integer(), fc.string());
+const { state } = fc.letrec((tie) => ({
+  node: fc.oneof(
+    { depthSize: 'small' },
+    leaf,
+    tie('state'),
+    fc.array(tie('node'), { maxLength: 3 }),
+  ),
+  state: fc.dictionary(fc.constantFrom(...names), tie('node'), { maxKeys: 4 }),
+}));
+const states = fc.tuple(state, state) as fc.Arbitrary<[object, object]>;
+
+test('masked here or there, the same is stored: diff, before and after', () => {
+  const outgoing = createOutgoing();
+  fc.assert(
+    fc.property(states, ([before, after]) => {
+      const whole = { ...event, before, after } as EventInput;
+      expect(stored(outgoing(whole))).toEqual(stored(whole));
+      const given = { ...event, diff: diffOf(before, after) };
+      expect(stored(outgoing(given))).toEqual(stored(given));
+    }),
+  );
+});
+
+test('diffOf gives the diff that the service computes from the same states', () => {
+  fc.assert(
+    fc.property(states, ([before, after]) => {
+      const { diff } = stored({ ...event, before, after });
+      expect(diffOf(before, after)).toEqual(JSON.parse(diff));
+    }),
+  );
+  const cut = diffOf(null, { long: 'x'.repeat(40_000), at: new Date(0), gone: undefined });
+  expect(Object.keys(cut)).toEqual(['at', 'long']);
+  expect(cut.long?.to).toHaveLength(32 * 1024);
+});
+
+test('no secret leaves, in whatever it is wrapped, and that one changed is still told', () => {
+  const outgoing = createOutgoing({ maskedKeys: ['pin_code'] });
+  const user = (password: string) => ({ toJSON: () => ({ sip: [{ password }], pinCode: '4711' }) });
+  const sent = outgoing({
+    ...event,
+    before: { user: user('s3cret-1') },
+    after: { user: user('s3cret-2') },
+  });
+  const text = JSON.stringify(sent);
+  expect(text).not.toMatch(/s3cret|4711/);
+  expect(sent.diff).toEqual({ 'user.sip.0.password': { from: '[masked]', to: '[masked]' } });
+  expect(sent.after).toEqual({ user: { sip: [{ password: '[masked]' }], pinCode: '[masked]' } });
+});
+
+test('a diff that is none is left for the service to refuse, without its secrets', () => {
+  const diff = { password: 's3cret', name: null } as unknown as NonNullable<EventInput['diff']>;
+  const sent = createOutgoing()({ ...event, diff });
+  expect(sent.diff).toEqual({ password: '[masked]', name: null });
+});
+
+test('an event keeps what it has, gets an id of its own time, and is not the caller’s object', () => {
+  const outgoing = createOutgoing({ tenantId });
+  const given = { ...event, timestamp: '2025-09-03T10:00:00.123Z', after: { steps: [1] } };
+  const sent = outgoing(given);
+  expect(sent).toEqual({ ...given, id: expect.stringMatching(/^evt_audit_01k/), tenantId });
+  expect(outgoing(sent)).toEqual(sent);
+  given.after.steps.push(2);
+  given.actor.role = 'changed';
+  expect(sent).toMatchObject({ after: { steps: [1] }, actor: { role: 'admin' } });
+  const unreadable = outgoing({ ...event, timestamp: 'yesterday', tenantId: 'other' });
+  expect(unreadable).toMatchObject({ timestamp: 'yesterday', tenantId: 'other' });
+  expect(unreadable.id).not.toBe(sent.id);
+});

@@ -1,0 +1,30 @@
+import type { Page } from './api-types.ts';
+import type { Params, Transport } from './transport.ts';
+
+export type SentHeaders = Record<string, string>;
+
+export async function read<T>(
+  send: Transport,
+  path: string,
+  params: Params = [],
+  headers: SentHeaders = {},
+): Promise<T> {
+  return (await send({ method: 'GET', path, params, headers, idempotent: true })) as T;
+}
+
+/** Follows `nextCursor` to the end; a cursor goes with the parameters its page was asked for with. */
+export async function* everyItem<T>(
+  send: Transport,
+  path: string,
+  params: Params = [],
+  headers: SentHeaders = {},
+): AsyncGenerator<T, void, undefined> {
+  let page = await read<Page<T>>(send, path, params, headers);
+  for (;;) {
+    yield* page.data;
+    const { nextCursor } = page.pagination;
+    if (nextCursor === null) return;
+    const at: Params = [...params, ['cursor', nextCursor]];
+    page = await read<Page<T>>(send, path, at, headers);
+  }
+}

@@ -1,0 +1,74 @@
+import type { PendingEvent } from './pending-events.ts';
+
+/** A batch on its way straight from memory. */
+export interface Flight {
+  events: PendingEvent[];
+  tenants: Set<string>;
+  /** Its events are in memory or on disk once more: whatever is answered, those count. */
+  isDisowned: boolean;
+}
+
+/** At most two batches under way, of different tenants: so no tenant's events overtake each other. */
+export class Flights {
+  readonly #flights = new Set<Flight>();
+  #events = 0;
+  #bytes = 0;
+
+  /** Of flights that are not disowned. */
+  get events(): number {
+    return this.#events;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get isFull(): boolean {
+    return this.#flights.size >= 2;
+  }
+
+  get isEmpty(): boolean {
+    return this.#flights.size === 0;
+  }
+
+  busyTenants(): Set<string> {
+    return new Set([...this.#flights].flatMap(({ tenants }) => [...tenants]));
+  }
+
+  begin(events: PendingEvent[]): Flight {
+    const tenants = new Set(events.map(({ tenantId }) => tenantId));
+    const flight = { events, tenants, isDisowned: false };
+    this.#flights.add(flight);
+    this.#count(events, 1);
+    return flight;
+  }
+
+  end(flight: Flight): void {
+    this.#flights.delete(flight);
+    if (!flight.isDisowned) this.#count(flight.events, -1);
+  }
+
+  /** The events of every flight, which is then no longer theirs. */
+  disown(): PendingEvent[] {
+    const own = [...this.#flights].filter(({ isDisowned }) => !isDisowned);
+    for (const flight of own) {
+      flight.isDisowned = true;
+      this.#count(flight.events, -1);
+    }
+    return own.flatMap(({ events }) => events);
+  }
+
+  /** The lowest number under way; infinity when nothing is. */
+  firstNumber(): number {
+    let first = Number.POSITIVE_INFINITY;
+    for (const { events, isDisowned } of this.#flights) {
+      for (const { number } of isDisowned ? [] : events) first = Math.min(first, number);
+    }
+    return first;
+  }
+
+  #count(events: readonly PendingEvent[], sign: 1 | -1): void {
+    this.#events += sign * events.length;
+    for (const { bytes } of events) this.#bytes += sign * bytes;
+  }
+}

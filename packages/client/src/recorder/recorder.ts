@@ -1,0 +1,385 @@
+import { performance } from 'node:perf_hooks';
+import type { EventInput } from '../api-types.ts';
+import type { AuditSink } from '../audit-sink.ts';
+import { backoffMs } from '../backoff.ts';
+import { deferred } from '../delivery/deferred.ts';
+import { deliverBatch, type Outcome, type Trouble } from '../delivery/deliver-batch.ts';
+import { InvalidEventError } from '../delivery/invalid-event-error.ts';
+import { createReadying, type ReadyEvent } from '../delivery/ready-event.ts';
+import { newEventId } from '../event-id.ts';
+import { type Flight, Flights } from './flights.ts';
+import { FlushWaiters } from './flush-waiters.ts';
+import { type RecorderOptions, type RecorderStats, type Settings, settingsOf } from './options.ts';
+import { type PendingEvent, PendingEvents } from './pending-events.ts';
+import { watchProcessEnd } from './process-end.ts';
+import { Reports } from './reports.ts';
+import { Spool } from './spool.ts';
+
+export interface Recorder extends AuditSink {
+  /**
+   * Takes the event and returns its id at once. Never throws and never waits: what becomes of the event
+   * is told by the callbacks, and by `stats`.
+   */
+  record(event: EventInput): string;
+  /**
+   * Resolves once every event recorded before is acknowledged by the service; while that is away, once
+   * they are on disk, or in memory without a spool, and one more attempt has failed.
+   */
+  flush(): Promise<RecorderStats>;
+  /**
+   * Flushes for at most `timeoutMs` (10 s), leaves what remains to the spool and ends. An event that is
+   * recorded afterwards still goes to the spool.
+   */
+  close(options?: { timeoutMs?: number }): Promise<RecorderStats>;
+  stats(): RecorderStats;
+}
+
+/** Throws RangeError or TypeError for options that cannot be. */
+export function createRecorder(options: RecorderOptions): Recorder {
+  return new BufferedRecorder(options);
+}
+
+// Below the 8 MiB of a call, and little enough to be joined without holding up the host.
+const batchBytesMax = 2 * 2 ** 20;
+const eventBytesMax = 600 * 1024;
+const spillBytes = 256 * 1024;
+const refusedMs = 30_000;
+const diskRetryMs = 1_000;
+const takeOverMs = 15_000;
+
+/*
+ * An event is in memory, under way straight from there, or in the spool. As long as anything is in the
+ * spool, that is sent, one batch after the other, and what is newer goes behind it: so each tenant's
+ * events arrive in the order in which they were recorded.
+ */
+class BufferedRecorder implements Recorder {
+  readonly #settings: Settings;
+  readonly #ready: (event: EventInput) => ReadyEvent;
+  readonly #openSpool: () => Spool | null;
+  readonly #spool: Spool | null;
+  readonly #reports: Reports;
+  readonly #pending = new PendingEvents();
+  readonly #flights = new Flights();
+  readonly #waiters = new FlushWaiters();
+  readonly #unwatch: () => void;
+  readonly #takeOverTimer: NodeJS.Timeout | null;
+  #flushTimer: NodeJS.Timeout | null = null;
+  #pumpTimer: NodeJS.Timeout | null = null;
+  #syncTimer: NodeJS.Timeout | null = null;
+  #immediate: NodeJS.Immediate | null = null;
+  #number = 0;
+  #isDue = false;
+  #isSendingSpool = false;
+  #isDiskFailing = false;
+  #pausedUntilMs = 0;
+  #failures = 0;
+  #troubles = 0;
+  #closing: Promise<RecorderStats> | null = null;
+  #isEnded = false;
+
+  constructor(options: RecorderOptions) {
+    this.#settings = settingsOf(options);
+    this.#reports = new Reports(this.#settings);
+    this.#ready = createReadying(options);
+    const { spoolFolder: root } = options;
+    const bytesMax = this.#settings.spoolBytesMax;
+    const onDamaged = (error: Error) => this.#reports.warn(error);
+    this.#openSpool = () => (root === undefined ? null : new Spool({ root, bytesMax, onDamaged }));
+    this.#spool = this.#openSpool();
+    this.#takeOverTimer = this.#spool && setInterval(() => this.#takeOver(), takeOverMs).unref();
+    const endings = { close: () => this.close(), end: () => this.#end() };
+    this.#unwatch = watchProcessEnd(this.#settings.closeOnExit, endings);
+    this.#takeOver();
+  }
+
+  record(event: EventInput): string {
+    let ready: ReadyEvent;
+    try {
+      ready = this.#ready(event);
+    } catch (error) {
+      return this.#refuse(event, error as InvalidEventError);
+    }
+    const { id, tenantId, text } = ready;
+    const bytes = Buffer.byteLength(text);
+    if (bytes > eventBytesMax) return this.#refuse({ ...event, id }, tooLarge);
+    this.#number += 1;
+    const pending = { tenantId, text, bytes, number: this.#number };
+    if (this.#isEnded) this.#recordLate(text);
+    else if (this.#hasRoom(bytes) || this.#makeRoom(bytes)) this.#take(pending);
+    else this.#reports.lost(text, 'buffer_full');
+    return id;
+  }
+
+  async flush(): Promise<RecorderStats> {
+    if (this.#isEnded) return this.stats();
+    this.#pausedUntilMs = 0;
+    const flushed = this.#waiters.wait(this.#number, this.#troubles);
+    this.#pump();
+    await flushed;
+    await this.#spool?.sync().catch((error: unknown) => this.#reports.warn(error));
+    return this.stats();
+  }
+
+  close({ timeoutMs = 10_000 } = {}): Promise<RecorderStats> {
+    this.#closing ??= this.#close(timeoutMs);
+    return this.#closing;
+  }
+
+  stats(): RecorderStats {
+    return {
+      buffered: this.#pending.count + this.#flights.events,
+      spooled: this.#spool?.events ?? 0,
+      spooledBytes: this.#spool?.bytes ?? 0,
+      ...this.#reports.counts,
+    };
+  }
+
+  async #close(timeoutMs: number): Promise<RecorderStats> {
+    const timeUp = deferred();
+    const timer = setTimeout(timeUp.resolve, timeoutMs);
+    await Promise.race([this.flush(), timeUp.promise]);
+    clearTimeout(timer);
+    this.#end();
+    return this.stats();
+  }
+
+  /** Everything that needs no waiting, for a process that ends: what memory holds goes to disk. */
+  #end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#unwatch();
+    for (const timer of [this.#flushTimer, this.#pumpTimer, this.#syncTimer, this.#takeOverTimer]) {
+      if (timer !== null) clearTimeout(timer);
+    }
+    if (this.#immediate !== null) clearImmediate(this.#immediate);
+    this.#pending.putBack(this.#flights.disown());
+    this.#spill(Number.POSITIVE_INFINITY);
+    const left = this.#pending.take(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, nobody);
+    for (const { text } of left) this.#reports.lost(text, 'closed');
+    this.#spool?.close();
+    this.#waiters.releaseAll();
+  }
+
+  #take(event: PendingEvent): void {
+    this.#pending.add(event);
+    if (this.#settings.durable) this.#spill(Number.POSITIVE_INFINITY);
+    // Joining a batch takes longer than recording an event: never in the caller's own turn.
+    if (this.#pending.count >= this.#settings.batchMax) this.#pumpSoon();
+    else this.#flushTimer ??= setTimeout(() => this.#flushDue(), this.#settings.flushMs);
+  }
+
+  #flushDue(): void {
+    this.#flushTimer = null;
+    this.#isDue = true;
+    this.#pump();
+  }
+
+  #pumpSoon(): void {
+    this.#immediate ??= setImmediate(() => {
+      this.#immediate = null;
+      this.#pump();
+    });
+  }
+
+  #pumpIn(ms: number): void {
+    if (this.#pumpTimer !== null) clearTimeout(this.#pumpTimer);
+    this.#pumpTimer = setTimeout(() => this.#pump(), ms).unref();
+  }
+
+  #hasRoom(bytes: number): boolean {
+    const { eventsMax, bytesMax } = this.#settings;
+    const events = this.#pending.count + this.#flights.events;
+    const held = this.#pending.bytes + this.#flights.bytes;
+    return events < eventsMax && (held === 0 || held + bytes <= bytesMax);
+  }
+
+  /** The one place where the caller waits for the disk: memory is full, and the event would be lost. */
+  #makeRoom(bytes: number): boolean {
+    if (this.#spool === null) return false;
+    this.#startSpooling();
+    return this.#hasRoom(bytes);
+  }
+
+  /** Moves on whatever can move; called after everything that happens. */
+  #pump(): void {
+    if (this.#isEnded) return;
+    if (this.#spool !== null && !this.#spool.isEmpty) this.#pumpSpool();
+    else this.#sendDirectly();
+    if (this.#pending.count === 0) this.#nothingDue();
+    this.#tellWaiters();
+  }
+
+  /** A timer that has nothing to do any more would only keep the process from ending. */
+  #nothingDue(): void {
+    this.#isDue = false;
+    if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
+    this.#flushTimer = null;
+  }
+
+  /** Events on disk go first, so newer ones line up behind them. */
+  #pumpSpool(): void {
+    if (this.#isToMove()) this.#spill(spillBytes);
+    if (this.#isToMove() && this.#pending.count > 0 && !this.#isDiskFailing) this.#pumpSoon();
+    // What is under way was sent before; most of it will be there when the same comes once more.
+    if (this.#flights.isEmpty) void this.#sendSpool();
+  }
+
+  #isToMove(): boolean {
+    const isBatch = this.#pending.count >= this.#settings.batchMax;
+    return this.#isDue || isBatch || !this.#waiters.isEmpty;
+  }
+
+  #isPaused(): boolean {
+    return performance.now() < this.#pausedUntilMs;
+  }
+
+  #sendDirectly(): void {
+    while (!this.#flights.isFull && this.#isToMove() && !this.#isPaused()) {
+      const busy = this.#flights.busyTenants();
+      const events = this.#pending.take(this.#settings.batchMax, batchBytesMax, busy);
+      if (events.length === 0) return;
+      void this.#fly(this.#flights.begin(events));
+    }
+  }
+
+  async #fly(flight: Flight): Promise<void> {
+    const slow = setTimeout(() => this.#startSpooling(), this.#settings.spoolAfterMs).unref();
+    const texts = flight.events.map(({ text }) => text);
+    const { outcomes, trouble } = await deliverBatch(this.#settings.client, texts);
+    clearTimeout(slow);
+    this.#flights.end(flight);
+    if (!flight.isDisowned) this.#landed(flight, texts, outcomes, trouble);
+    this.#pump();
+  }
+
+  #landed(
+    { events }: Flight,
+    texts: readonly string[],
+    outcomes: readonly Outcome[],
+    trouble: Trouble | null,
+  ): void {
+    this.#reports.settled(texts, outcomes);
+    this.#pending.putBack(events.filter((_, index) => outcomes[index]?.status === 'again'));
+    this.#judge(trouble);
+  }
+
+  /** Waits after a failure, the longer the more there were; what waits goes to disk. */
+  #judge(trouble: Trouble | null): void {
+    if (trouble === null) {
+      this.#failures = 0;
+      return;
+    }
+    this.#failures += 1;
+    this.#troubles += 1;
+    const isRefused = trouble.kind === 'refused';
+    if (isRefused || this.#failures === 1) this.#reports.warn(trouble.error);
+    const waitMs = isRefused ? refusedMs : backoffMs(this.#failures + 1, Math.random(), 0);
+    this.#pausedUntilMs = performance.now() + waitMs;
+    this.#pumpIn(waitMs);
+    this.#startSpooling();
+  }
+
+  /** What memory holds begins to go to disk; the rest follows turn by turn. */
+  #startSpooling(): void {
+    if (this.#spool === null || this.#isEnded) return;
+    const wasEmpty = this.#spool.isEmpty;
+    this.#isDue = true;
+    this.#spill(spillBytes);
+    if (wasEmpty && !this.#spool.isEmpty) this.#reports.spooled();
+    this.#pumpSoon();
+  }
+
+  #spill(bytesMax: number): void {
+    if (this.#spool === null) return;
+    // What is under way may still fail, so it goes to disk before what is newer. If it does not fail,
+    // it is sent once more, and recorded once.
+    this.#pending.putBack(this.#flights.disown());
+    let bytes = 0;
+    while (this.#pending.count > 0 && bytes < bytesMax) {
+      const events = this.#pending.take(this.#settings.batchMax, spillBytes, nobody);
+      try {
+        this.#spool.append(events.map(({ text }) => text));
+      } catch (error) {
+        this.#pending.putBack(events);
+        this.#diskFailed(error);
+        return;
+      }
+      for (const event of events) bytes += event.bytes;
+    }
+    this.#isDiskFailing = false;
+    this.#syncTimer ??= setTimeout(() => this.#sync(), this.#settings.fsyncMs).unref();
+  }
+
+  #sync(): void {
+    this.#syncTimer = null;
+    this.#spool?.sync().catch((error: unknown) => this.#reports.warn(error));
+  }
+
+  #diskFailed(error: unknown): void {
+    if (!this.#isDiskFailing) this.#reports.warn(error);
+    this.#isDiskFailing = true;
+    if (!this.#isEnded && !this.#isPaused()) this.#pumpIn(diskRetryMs);
+  }
+
+  /** Sends what is on disk, one batch after the other, until there is none. */
+  async #sendSpool(): Promise<void> {
+    const spool = this.#spool;
+    if (spool === null || this.#isSendingSpool) return;
+    this.#isSendingSpool = true;
+    while (!this.#isEnded && !this.#isPaused()) {
+      const texts = spool.peek(this.#settings.batchMax, batchBytesMax);
+      if (texts.length === 0) break;
+      const { outcomes, trouble } = await deliverBatch(this.#settings.client, texts);
+      if (this.#isEnded) return;
+      const again = outcomes.findIndex(({ status }) => status === 'again');
+      const count = again === -1 ? texts.length : again;
+      this.#reports.settled(texts.slice(0, count), outcomes);
+      spool.settle(count);
+      this.#judge(trouble);
+      this.#tellWaiters();
+    }
+    this.#isSendingSpool = false;
+    if (spool.isEmpty) this.#pump();
+  }
+
+  #takeOver(): void {
+    try {
+      if (this.#spool?.takeOver(performance.now())) this.#pumpSoon();
+    } catch (error) {
+      this.#reports.warn(error);
+    }
+  }
+
+  /** After the end there is no time left but for the disk. */
+  #recordLate(text: string): void {
+    try {
+      const spool = this.#openSpool();
+      if (spool === null) throw new Error('there is no spool');
+      spool.append([text]);
+      spool.close();
+    } catch {
+      this.#reports.lost(text, 'closed');
+    }
+  }
+
+  #tellWaiters(): void {
+    if (this.#waiters.isEmpty) return;
+    this.#waiters.tell({
+      firstNumber: Math.min(this.#pending.firstNumber(), this.#flights.firstNumber()),
+      troubles: this.#troubles,
+      hasDisk: this.#spool !== null && !this.#isDiskFailing,
+      appended: this.#spool?.progress.appended ?? 0,
+      settled: this.#spool?.progress.settled ?? 0,
+    });
+  }
+
+  #refuse(event: EventInput, error: InvalidEventError): string {
+    // What is no event at all can come from plain JavaScript.
+    const id = event?.id ?? newEventId();
+    this.#reports.rejected({ ...event, id }, error);
+    return id;
+  }
+}
+
+const nobody: ReadonlySet<string> = new Set();
+const tooLarge = new InvalidEventError('payload_too_large', 'the event is larger than 600 KiB');

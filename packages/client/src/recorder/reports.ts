@@ -1,0 +1,50 @@
+import type { Outcome } from '../delivery/deliver-batch.ts';
+import type { LossReason, Settings } from './options.ts';
+
+type Callbacks = Pick<Settings, 'onRejected' | 'onLost' | 'onSpooled' | 'onWarning'>;
+
+/** Counts what became of events, and tells the host. */
+export class Reports {
+  readonly counts = { sent: 0, rejected: 0, lost: 0 };
+  readonly #callbacks: Callbacks;
+
+  constructor(callbacks: Callbacks) {
+    this.#callbacks = callbacks;
+  }
+
+  settled(texts: readonly string[], outcomes: readonly Outcome[]): void {
+    for (const [index, text] of texts.entries()) {
+      const outcome = outcomes[index];
+      if (outcome?.status === 'stored') this.counts.sent += 1;
+      if (outcome?.status === 'rejected') this.rejected(JSON.parse(text), outcome.error);
+    }
+  }
+
+  rejected(...[event, error]: Parameters<Callbacks['onRejected']>): void {
+    this.counts.rejected += 1;
+    this.#tell(() => this.#callbacks.onRejected(event, error));
+  }
+
+  lost(text: string, why: LossReason): void {
+    this.counts.lost += 1;
+    this.#tell(() => this.#callbacks.onLost(JSON.parse(text), why));
+  }
+
+  spooled(): void {
+    this.#tell(() => this.#callbacks.onSpooled());
+  }
+
+  warn(cause: unknown): void {
+    const error = cause instanceof Error ? cause : new Error(String(cause));
+    this.#tell(() => this.#callbacks.onWarning(error));
+  }
+
+  /** A callback that throws must neither reach the caller nor stop the delivery. */
+  #tell(tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      process.emitWarning(`audit recorder: a callback failed: ${String(error)}`);
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import {
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
+import { encodeRecords } from './segment.ts';
+
+/**
+ * A segment that is being written. Each append is one write to the operating system, so that what was
+ * appended outlives the process however it ends; `sync` makes it outlive the machine.
+ */
+export class SegmentFile {
+  readonly #fd: number;
+  #size = 0;
+  #isDirty = false;
+  #isClosed = false;
+  #syncing: Promise<void> | null = null;
+
+  /** Throws when the file is there already. */
+  constructor(path: string) {
+    this.#fd = openSync(path, 'ax+', 0o600);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Appends all of them or none; throws what the file system says. */
+  append(texts: readonly string[]): void {
+    const lines = encodeRecords(texts);
+    try {
+      for (let at = 0; at < lines.length; ) at += writeSync(this.#fd, lines, at);
+    } catch (error) {
+      // A full disk takes a part: the next record must begin a line of its own.
+      ftruncateSync(this.#fd, this.#size);
+      throw error;
+    }
+    this.#size += lines.length;
+    this.#isDirty = true;
+  }
+
+  /** Forgets everything in the file, all of which is delivered. */
+  empty(): void {
+    ftruncateSync(this.#fd, 0);
+    this.#size = 0;
+  }
+
+  read(from: number): Buffer {
+    const bytes = Buffer.allocUnsafe(this.#size - from);
+    let at = 0;
+    while (at < bytes.length) {
+      const count = readSync(this.#fd, bytes, at, bytes.length - at, from + at);
+      if (count === 0) break;
+      at += count;
+    }
+    return bytes.subarray(0, at);
+  }
+
+  /** Brings what was appended to the disk, without holding anybody up. */
+  async sync(): Promise<void> {
+    while (this.#syncing !== null) await this.#syncing;
+    if (!this.#isDirty || this.#isClosed) return;
+    this.#isDirty = false;
+    this.#syncing = new Promise<void>((resolve, reject) => {
+      fdatasync(this.#fd, (error) => (error ? reject(error) : resolve()));
+    }).finally(() => {
+      this.#syncing = null;
+    });
+    await this.#syncing;
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.sync();
+    } finally {
+      this.#close();
+    }
+  }
+
+  closeSync(): void {
+    try {
+      if (this.#isDirty) fdatasyncSync(this.#fd);
+    } finally {
+      // One that the thread pool is still bringing to the disk must not lose its number to another.
+      if (this.#syncing === null) this.#close();
+    }
+  }
+
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    closeSync(this.#fd);
+  }
+}

@@ -1,0 +1,58 @@
+import { crc32 as zlibCrc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { crc32, decodeRecords, encodeRecords, recordOverhead } from './segment.ts';
+
+const texts = fc.array(
+  fc
+    .dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
+    .map((value) => JSON.stringify(value)),
+  { minLength: 1, maxLength: 8 },
+);
+
+test('what is written is read again, whatever the texts hold', () => {
+  fc.assert(
+    fc.property(texts, (all) => {
+      const lines = encodeRecords(all);
+      const bytes = all.reduce((sum, text) => sum + Buffer.byteLength(text) + recordOverhead, 0);
+      expect(lines.length).toBe(bytes);
+      expect(decodeRecords(lines)).toEqual({ texts: all, damagedBytes: 0 });
+    }),
+  );
+});
+
+test('a segment that was cut anywhere gives every record before the cut, and tells of the rest', () => {
+  fc.assert(
+    fc.property(texts, fc.nat(), (all, at) => {
+      const lines = encodeRecords(all);
+      const cut = at % lines.length;
+      const whole = all.filter((_, index) => encodeRecords(all.slice(0, index + 1)).length <= cut);
+      const damagedBytes = cut - encodeRecords(whole).length;
+      expect(decodeRecords(lines.subarray(0, cut))).toEqual({ texts: whole, damagedBytes });
+    }),
+  );
+});
+
+test('a byte that changed costs the record that it is in, or the two that it joins, and no other', () => {
+  fc.assert(
+    fc.property(texts, fc.nat(), fc.integer({ min: 1, max: 255 }), (all, at, change) => {
+      const lines = encodeRecords(all);
+      const place = at % lines.length;
+      lines[place] = (lines[place] ?? 0) ^ change;
+      const { texts: left, damagedBytes } = decodeRecords(lines);
+      const hit = all.findIndex((_, i) => encodeRecords(all.slice(0, i + 1)).length > place);
+      const isEnd = encodeRecords(all.slice(0, hit + 1)).length === place + 1;
+      const expected = all.filter((_, index) => index !== hit && !(isEnd && index === hit + 1));
+      expect(left).toEqual(expected);
+      expect(damagedBytes).toBeGreaterThan(0);
+    }),
+  );
+});
+
+test('the checksum is the one that zlib computes', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      expect(crc32(bytes, 0, bytes.length)).toBe(zlibCrc32(bytes));
+    }),
+  );
+});

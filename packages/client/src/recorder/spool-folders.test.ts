@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { isAlive, ownIdentity } from './process-identity.ts';
+import { SpoolFolders } from './spool-folders.ts';
+
+function newRoot(): string {
+  const root = mkdtempSync(join(tmpdir(), 'indelible-folders-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  return root;
+}
+
+const { world, pid, startedAt } = ownIdentity();
+const tag = '0123456789ab';
+const elsewhere = `ffffffffffff.1.77.${tag}`;
+
+test('a folder belongs to its process as long as that runs, and to nobody once it is released', () => {
+  const root = newRoot();
+  const [mine, other] = [new SpoolFolders(root), new SpoolFolders(root)];
+  const folder = mine.make();
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  expect(other.takeOver(0)).toEqual([]);
+  expect(mine.isStillOurs(folder)).toBe(true);
+  mine.release(folder);
+  expect(readdirSync(root)).toEqual([expect.stringMatching(/^free\./)]);
+  expect(other.takeOver(0)).toHaveLength(1);
+  expect(mine.takeOver(0)).toEqual([]);
+});
+
+test('a process number that another process has now is not taken for the one before', async () => {
+  const child = spawn('sleep', ['60']);
+  const running = { world, pid: child.pid ?? 0, startedAt: '1' };
+  expect(isAlive({ world, pid, startedAt })).toBe(true);
+  expect(isAlive(running)).toBe(startedAt === '0' ? null : false);
+  child.kill();
+  await once(child, 'exit');
+  expect(isAlive(running)).toBe(false);
+  const root = newRoot();
+  mkdirSync(join(root, `${world}.${running.pid}.1.${tag}`));
+  expect(new SpoolFolders(root).takeOver(0)).toHaveLength(1);
+});
+
+test('a folder of another machine is taken over only after a minute without a sign of life', () => {
+  const root = newRoot();
+  mkdirSync(join(root, elsewhere));
+  const folders = new SpoolFolders(root);
+  expect(folders.takeOver(1_000)).toEqual([]);
+  expect(folders.takeOver(60_000)).toEqual([]);
+  utimesSync(join(root, elsewhere), 7, 7); // whatever its clock says, it changed
+  expect(folders.takeOver(70_000)).toEqual([]);
+  expect(folders.takeOver(130_000)).toEqual([]);
+  expect(folders.takeOver(131_000)).toHaveLength(1);
+});
+
+test('a process that was silent for long finds out that its folder was taken, and does not write there', () => {
+  const root = newRoot();
+  const folders = new SpoolFolders(root);
+  const folder = folders.make();
+  rmSync(folder, { recursive: true });
+  expect(folders.isStillOurs(folder)).toBe(true); // it has just shown itself: nobody can have taken it
+  folders.touch();
+  expect(folders.isStillOurs(folder)).toBe(false);
+});
+
+test('what is no folder of a spool is left alone', () => {
+  const root = newRoot();
+  const names = ['lost+found', `free.${tag}x`, 'a.b.c.d', '.DS_Store'];
+  for (const name of names) mkdirSync(join(root, name));
+  expect(new SpoolFolders(root).takeOver(0)).toEqual([]);
+  expect(names.every((name) => existsSync(join(root, name)))).toBe(true);
+});

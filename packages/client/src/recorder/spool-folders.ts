@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, renameSync, rmdirSync, statSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts';
+
+/*
+ * A spool may be shared by any number of processes. Each writes into folders of its own, and the name
+ * of a folder says whose it is:
+ *
+ *   <world>.<process number>.<its start>.<random>     owned
+ *   free.<random>                                     left behind by a recorder that was closed
+ *
+ * Taking a folder over is renaming it, which the file system does for one process alone: there is no
+ * lock that could outlive its holder, and no moment in which two processes own the same events.
+ */
+
+/** A process of which nothing can be told is taken for gone when its folder stays untouched so long. */
+const silentMs = 60_000;
+/** After so long without a sign of life of its own, a process asks whether it still owns a folder. */
+export const unsureAfterMs = 30_000;
+
+/** One recorder's folders below the spool's root. */
+export class SpoolFolders {
+  readonly #root: string;
+  readonly #owned = new Set<string>();
+  /** When a foreign folder was last seen to change, by our own clock. */
+  readonly #seen = new Map<string, { mtimeMs: number; sinceMs: number }>();
+  #touchedMs = Date.now();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** A new folder of our own. */
+  make(): string {
+    const folder = join(this.#root, ownedName());
+    // Events hold personal data: nobody else on this machine reads them.
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#owned.add(folder);
+    return folder;
+  }
+
+  /** Takes over whatever nobody owns any more, and returns the folders in order of their age. */
+  takeOver(nowMs: number): string[] {
+    const age = (name: string) => modifiedMs(join(this.#root, name));
+    return this.#names()
+      .filter((name) => !this.#owned.has(join(this.#root, name)) && this.#isAbandoned(name, nowMs))
+      .sort((one, other) => age(one) - age(other))
+      .flatMap((name) => this.#take(name));
+  }
+
+  /** Whether this recorder still owns the folder; asks the disk only after a long silence. */
+  isStillOurs(folder: string): boolean {
+    if (Date.now() - this.#touchedMs < unsureAfterMs) return this.#owned.has(folder);
+    this.touch();
+    return this.#owned.has(folder);
+  }
+
+  /** The sign of life that other machines and containers look for. */
+  touch(): void {
+    const now = new Date();
+    this.#touchedMs = now.getTime();
+    for (const folder of [...this.#owned]) {
+      try {
+        utimesSync(folder, now, now);
+      } catch {
+        this.#owned.delete(folder); // it was taken over: whoever did delivers what is in it
+      }
+    }
+  }
+
+  /** Removes a folder that is empty. */
+  remove(folder: string): void {
+    this.#owned.delete(folder);
+    try {
+      rmdirSync(folder);
+    } catch {
+      // Taken over meanwhile, or somebody else put a file there: it is left as it is.
+    }
+  }
+
+  /** Leaves a folder to whoever comes next, be it a recorder of this very process. */
+  release(folder: string): void {
+    if (!this.#owned.delete(folder)) return;
+    renameSync(folder, join(this.#root, `free.${randomTag()}`));
+  }
+
+  #names(): string[] {
+    try {
+      return readdirSync(this.#root);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  #isAbandoned(name: string, nowMs: number): boolean {
+    const owner = ownerOf(name);
+    if (owner === undefined) return false; // not of our making
+    const alive = owner === null ? false : isAlive(owner);
+    return alive === null ? this.#isSilent(name, nowMs) : !alive;
+  }
+
+  /** Compares what is seen now with what was seen before: the clocks of two machines may differ. */
+  #isSilent(name: string, nowMs: number): boolean {
+    const mtimeMs = modifiedMs(join(this.#root, name));
+    const seen = this.#seen.get(name);
+    if (seen?.mtimeMs === mtimeMs) return nowMs - seen.sinceMs > silentMs;
+    this.#seen.set(name, { mtimeMs, sinceMs: nowMs });
+    return false;
+  }
+
+  #take(name: string): string[] {
+    const folder = join(this.#root, ownedName());
+    try {
+      renameSync(join(this.#root, name), folder);
+    } catch {
+      return []; // another process was faster
+    }
+    this.#seen.delete(name);
+    this.#owned.add(folder);
+    return [folder];
+  }
+}
+
+const randomTag = () => randomBytes(6).toString('hex');
+
+function ownedName(): string {
+  const { world, pid, startedAt } = ownIdentity();
+  return `${world}.${pid}.${startedAt}.${randomTag()}`;
+}
+
+/** Null: nobody's. Undefined: no folder of a spool. */
+function ownerOf(name: string): ProcessIdentity | null | undefined {
+  if (/^free\.[0-9a-f]{12}$/.test(name)) return null;
+  const [, world, pid, startedAt] =
+    /^([0-9a-f]{12})\.(\d{1,10})\.(\d{1,20})\.[0-9a-f]{12}$/.exec(name) ?? [];
+  if (world === undefined || startedAt === undefined) return undefined;
+  return { world, pid: Number(pid), startedAt };
+}
+
+function modifiedMs(path: string): number {
+  try {
+    return statSync(path).mtimeMs;
+  } catch {
+    return 0;
+  }
+}

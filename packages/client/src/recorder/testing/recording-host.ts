@@ -1,0 +1,164 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import { onTestFinished } from 'vitest';
+import { expectLogIntact } from '../../../../server/src/testing/intact.ts';
+import type { TestService } from '../../../../server/src/testing/service.ts';
+import { type AuditEvent, createClient } from '../../index.ts';
+import { changeEvent } from '../../outbox/testing/change-event.ts';
+import type { RecorderOptions } from '../index.ts';
+import type { Told } from './recorder-process.ts';
+
+/** A tenant with a queue whose changes are recorded, and a folder for the spool. */
+export class RecordingHost {
+  readonly queueId = randomUUID();
+  readonly spoolFolder = mkdtempSync(join(tmpdir(), 'indelible-spool-'));
+  readonly #service: TestService;
+  readonly url: string;
+  readonly tenantId: string;
+  readonly key: string;
+
+  static async of(service: TestService, url: string): Promise<RecordingHost> {
+    const { id, key } = await service.tenant();
+    return new RecordingHost(service, url, id, key);
+  }
+
+  private constructor(service: TestService, url: string, tenantId: string, key: string) {
+    this.#service = service;
+    this.url = url;
+    this.tenantId = tenantId;
+    this.key = key;
+    onTestFinished(() => rmSync(this.spoolFolder, { recursive: true, force: true }));
+  }
+
+  client(url = this.url) {
+    return createClient({ url, key: this.key, attempts: 1 });
+  }
+
+  event(change: number) {
+    return changeEvent(this.tenantId, this.queueId, change);
+  }
+
+  /** The queue's changes that the log holds, in the log's order; the log itself is intact. */
+  async recorded(): Promise<unknown[]> {
+    await expectLogIntact(this.#service, this.tenantId);
+    return this.changes();
+  }
+
+  async changes(): Promise<unknown[]> {
+    const found: AuditEvent[] = [];
+    const query = { resourceId: this.queueId, sort: 'sequence', order: 'asc' } as const;
+    for await (const event of this.client().list(query)) found.push(event);
+    return found.map(({ diff }) => diff.changes?.to);
+  }
+
+  /** Paths of the segments in the spool. */
+  segments(): string[] {
+    const names = readdirSync(this.spoolFolder, { recursive: true, encoding: 'utf8' });
+    return names
+      .filter((name) => name.endsWith('.log'))
+      .map((name) => join(this.spoolFolder, name));
+  }
+
+  spooledText(): string {
+    return this.segments()
+      .map((path) => readFileSync(path, 'utf8'))
+      .join('');
+  }
+
+  /** A process with a recorder of its own on the same folder. */
+  process(options: Partial<RecorderOptions> = {}, limits: { url?: string; shell?: string } = {}) {
+    const all = { spoolFolder: this.spoolFolder, ...options };
+    const env = { URL: limits.url ?? this.url, KEY: this.key, OPTIONS: JSON.stringify(all) };
+    const whose = { TENANT: this.tenantId, QUEUE: this.queueId };
+    return new RecorderProcess({ ...env, ...whose }, limits.shell);
+  }
+}
+
+const program = join(import.meta.dirname, 'recorder-process.ts');
+
+export class RecorderProcess {
+  readonly said: Record<string, unknown>[] = [];
+  readonly #child: ChildProcess;
+  readonly #lines: Interface;
+  readonly #exited: Promise<unknown[]>;
+
+  /** `shell`: what is done before the program is started, such as setting a limit. */
+  constructor(env: Record<string, string>, shell = ':') {
+    const args = ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, program];
+    this.#child = spawn('/bin/sh', args, {
+      env: { PATH: process.env.PATH ?? '', ...env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.#exited = once(this.#child, 'exit');
+    const { stdout } = this.#child;
+    if (stdout === null) throw new Error('the process has no output');
+    this.#lines = createInterface({ input: stdout });
+    this.#lines.on('line', (line) => this.said.push(JSON.parse(line)));
+    onTestFinished(() => void this.#child.kill('SIGKILL'));
+  }
+
+  tell(what: Told): void {
+    this.#child.stdin?.write(`${JSON.stringify(what)}\n`);
+  }
+
+  /** Waits until it has said something of this name. */
+  async until(name: string): Promise<Record<string, unknown>> {
+    for (;;) {
+      const found = this.said.find((each) => name in each);
+      if (found !== undefined) return found;
+      await once(this.#lines, 'line');
+    }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** Exit code and signal. */
+  async ended(): Promise<unknown[]> {
+    return this.#exited;
+  }
+}
+
+export interface Gate {
+  url: string;
+  open(): void;
+  close(): void;
+}
+
+/** A way to the service that can be opened and closed; closed at first. */
+export async function gateTo(url: string): Promise<Gate> {
+  let isOpen = false;
+  const sockets = new Set<Socket>();
+  const server = createServer((inbound) => {
+    inbound.on('error', () => inbound.destroy());
+    if (!isOpen) return inbound.destroy();
+    const outbound = connect(Number(new URL(url).port), '127.0.0.1');
+    outbound.on('error', () => outbound.destroy());
+    sockets.add(inbound).add(outbound);
+    return inbound.pipe(outbound).pipe(inbound);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = () => {
+    isOpen = false;
+    for (const socket of sockets) socket.destroy();
+  };
+  onTestFinished(() => {
+    close();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    open: () => {
+      isOpen = true;
+    },
+    close,
+  };
+}

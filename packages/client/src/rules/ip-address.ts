@@ -1,0 +1,72 @@
+/** IP addresses as sockets, proxies and configuration write them. Runs anywhere: no Node modules. */
+
+const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
+const ipv6 = /^(?=.*:)[0-9a-f:.]{2,45}$/i;
+
+/**
+ * The form in which the service stores an address: IPv4 as it is, IPv6 after RFC 5952, an IPv4
+ * address within an IPv6 one readable (`::ffff:192.0.2.1`). Null for anything else, zones included.
+ */
+export function canonicalIp(text: string): string | null {
+  if (ipv4.test(text)) return text;
+  // An address in a URL is parsed and written by one public algorithm, the same in every runtime.
+  if (!ipv6.test(text) || !URL.canParse(`http://[${text}]`)) return null;
+  const shown = new URL(`http://[${text}]`).hostname.slice(1, -1);
+  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(shown);
+  return mapped ? `::ffff:${dotted(mapped[1], mapped[2])}` : shown;
+}
+
+/**
+ * The address of a client as the event shall name it, or null where there is none: without port,
+ * brackets or zone, and IPv4 as IPv4 even where a socket for both kinds writes `::ffff:192.0.2.1`.
+ */
+export function plainIp(text: string | null | undefined): string | null {
+  const [, bracketed, v4] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(text?.trim() ?? '') ?? [];
+  const bare = (bracketed ?? v4 ?? text?.trim() ?? '').replace(/%.*$/, '');
+  const address = canonicalIp(bare);
+  return address?.replace(/^::ffff:(?=\d+\.)/, '') ?? null;
+}
+
+/** Tells whether an address lies in one of these ranges. Throws TypeError for what is no range. */
+export function rangesOf(ranges: readonly string[]): (address: string) => boolean {
+  const parsed = ranges.map(rangeOf);
+  return (address) => {
+    const bits = bitsOf(address);
+    return parsed.some((prefix) => bits.startsWith(prefix));
+  };
+}
+
+/** The bits that every address of `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.1` begins with. */
+function rangeOf(range: string): string {
+  const [text = '', length] = range.split('/');
+  const address = plainIp(text);
+  const lengthMax = address?.includes(':') ? 128 : 32;
+  const bits = length === undefined ? lengthMax : Number(length);
+  const isRange = /^\d+$/.test(length ?? '0') && bits <= lengthMax;
+  if (address === null || !isRange || range.split('/').length > 2) {
+    throw new TypeError(`${range} is neither an IP address nor a CIDR range`);
+  }
+  return bitsOf(address).slice(0, 128 - lengthMax + bits);
+}
+
+/** 128 characters 0 and 1; IPv4 where IPv6 maps it, so that the two are never taken for each other. */
+function bitsOf(address: string): string {
+  const [head = '', tail] = asIpv6(address).split('::');
+  const [first, last] = [groupsOf(head), groupsOf(tail ?? '')];
+  const zeros = Array<string>(8 - first.length - last.length).fill('0');
+  const groups = tail === undefined ? first : [...first, ...zeros, ...last];
+  return groups.map((group) => Number.parseInt(group, 16).toString(2).padStart(16, '0')).join('');
+}
+
+function asIpv6(address: string): string {
+  if (address.includes(':')) return address;
+  const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
+  return `::ffff:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+}
+
+const groupsOf = (text: string) => (text === '' ? [] : text.split(':'));
+
+function dotted(high = '', low = ''): string {
+  const [upper, lower] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return [upper >> 8, upper & 255, lower >> 8, lower & 255].join('.');
+}

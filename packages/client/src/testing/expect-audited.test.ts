@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import type { EventInput } from '../api-types.ts';
+import { IndelibleError } from '../errors.ts';
+import { captureAudit, expectAudited } from './index.ts';
+
+const ana = { id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', email: 'ana@example.com', role: 'admin' };
+const queue = { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: 'Sales' };
+const changed: EventInput = {
+  actor: ana,
+  action: 'update',
+  resource: queue,
+  before: { maxWaitSeconds: 30, steps: [1, 2], token: 'a' },
+  after: { maxWaitSeconds: 60, steps: [1, 2], token: 'b' },
+};
+
+/** What the expectation fails with. */
+function failureOf(work: () => unknown): Error & Record<string, unknown> {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Error) return error as Error & Record<string, unknown>;
+  }
+  throw new Error('it did not fail');
+}
+
+test('an event is found by any part of it, and what the service adds is part of it', () => {
+  const audit = captureAudit({ tenantId: 'AAAAAAAA-0000-4000-8000-000000000001' });
+  audit.record({ actor: ana, action: 'login', resource: { ...queue, type: 'session' } });
+  const id = audit.record(changed);
+  expect(expectAudited(audit, { resource: { name: 'Sales' }, action: 'update' }).id).toBe(id);
+  expectAudited(audit, {
+    id,
+    tenantId: 'aaaaaaaa-0000-4000-8000-000000000001',
+    category: 'configuration',
+    diff: { maxWaitSeconds: { from: 30, to: 60 }, token: { to: '[masked]' } },
+    before: { steps: [1, 2] },
+    warnings: ['secret_masked'],
+  });
+  expectAudited(audit, { actor: { email: /^ana@/ }, id: expect.any(String), reason: null });
+});
+
+test('a failure names the nearest event and each value that differs', () => {
+  const audit = captureAudit();
+  audit.record({ actor: ana, action: 'login', resource: { ...queue, type: 'session' } });
+  audit.record(changed);
+  const expected = {
+    action: 'update',
+    diff: { maxWaitSeconds: { to: 90 } },
+    before: { steps: [1] },
+  };
+  const { message, ...facts } = failureOf(() => expectAudited(audit, expected));
+  expect(message.split('\n')).toEqual([
+    `no audit event matches ${JSON.stringify(expected)}`,
+    'nearest of 2: events[1], update queue Sales by ana@example.com',
+    '  diff.maxWaitSeconds.to: expected 90, got 60',
+    '  before.steps: expected [1], got [1,2]',
+  ]);
+  expect(facts).toMatchObject({ name: 'AssertionError', code: 'ERR_ASSERTION', expected });
+  expect(facts.actual).toBe(audit.events[1]);
+});
+
+test('a failure says when nothing was recorded, and what was refused meanwhile', () => {
+  const audit = captureAudit();
+  const bad = { ...changed, actor: { ...ana, id: '42' } };
+  const refusal = failureOf(() => audit.record(bad));
+  expect(refusal).toBeInstanceOf(IndelibleError);
+  expect(refusal).toMatchObject({
+    status: 422,
+    code: 'validation_failed',
+    errors: [{ path: '/actor/id', code: 'invalid_format', message: 'is not a UUID' }],
+  });
+  expect(failureOf(() => expectAudited(audit, { action: 'update' })).message.split('\n')).toEqual([
+    'no audit event matches {"action":"update"}',
+    'no event was recorded',
+    'refused: the service would refuse this event (validation_failed): /actor/id is not a UUID (invalid_format)',
+  ]);
+});
+
+test('a member that is not there differs from one that is null, and clear forgets everything', () => {
+  const audit = captureAudit();
+  audit.record({ ...changed, before: { a: 1 }, after: { a: 2 } });
+  expect(failureOf(() => expectAudited(audit, { after: { b: null } })).message).toContain(
+    'after.b: expected null, got undefined',
+  );
+  failureOf(() => audit.record({ ...changed, action: 'page_view' }));
+  audit.clear();
+  expect([audit.events, audit.refusals]).toEqual([[], []]);
+});
+
+test('node:test reports a failure as a failed assertion, with the nearest event', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'indelible-expect-'));
+  const source = `
+    import { test } from 'node:test';
+    import { captureAudit, expectAudited } from '${pathToFileURL(join(import.meta.dirname, 'index.ts'))}';
+    const audit = captureAudit();
+    audit.record(${JSON.stringify(changed)});
+    test('passes', () => void expectAudited(audit, { action: 'update' }));
+    test('fails', () => void expectAudited(audit, { action: 'delete' }));
+  `;
+  writeFileSync(join(folder, 'audit.test.mjs'), source);
+  const args = ['--test', '--test-reporter=tap', 'audit.test.mjs'];
+  // Without NODE_TEST_CONTEXT and the like: a runner within a runner reports to the outer one.
+  const env = { PATH: process.env.PATH };
+  const outcome = await promisify(execFile)(process.execPath, args, { cwd: folder, env }).catch(
+    (error: { stdout: string }) => error,
+  );
+  rmSync(folder, { recursive: true });
+  expect(outcome.stdout).toMatch(/^ok 1 - passes$/m);
+  expect(outcome.stdout).toMatch(/^not ok 2 - fails$/m);
+  expect(outcome.stdout).toContain('action: expected "delete", got "update"');
+  expect(outcome.stdout).toContain("code: 'ERR_ASSERTION'");
+});

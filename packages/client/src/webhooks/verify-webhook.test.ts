@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
+import { expect, test } from 'vitest';
+import { newSecret, signatureHeaders } from '../../../server/src/standard-webhooks.ts';
+import { verifyWebhook, type WebhookHeaders, WebhookVerificationError } from './index.ts';
+
+const secret = newSecret();
+const now = Date.UTC(2025, 8, 20, 12);
+const body = JSON.stringify({
+  type: 'audit.webhook.test',
+  timestamp: '',
+  data: { webhookId: 'ñ' },
+});
+const signed = (secrets = [secret], nowMs = now, text = body) =>
+  signatureHeaders({ id: 'msg_1', body: text }, secrets, nowMs);
+
+/** The code of the refusal. */
+async function refusal(headers: WebhookHeaders, text = body, secrets: string | string[] = secret) {
+  const error = await verifyWebhook(text, headers, secrets, { now }).catch((e: unknown) => e);
+  if (!(error instanceof WebhookVerificationError)) throw new Error(`no refusal: ${error}`);
+  expect(error.message).not.toContain(secret);
+  return error.code;
+}
+
+test('what the standard library signs is believed here, and what the service signs is believed there', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.json(), fc.uuid(), async (json, id) => {
+      const text = `{"type":"t","data":${json}}`;
+      const nowMs = Date.now();
+      const library = new Webhook(secret);
+      const headers = {
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(nowMs / 1_000)),
+        'webhook-signature': library.sign(id, new Date(nowMs), text),
+      };
+      expect((await verifyWebhook(text, headers, secret)).id).toBe(id);
+      expect(library.verify(text, signed([secret], nowMs, text))).toEqual(JSON.parse(text));
+    }),
+  );
+});
+
+test('headers of Node, of the Fetch API and in other cases are read; body as text or bytes', async () => {
+  const headers = signed();
+  const shouted = Object.fromEntries(Object.entries(headers).map(([k, v]) => [k.toUpperCase(), v]));
+  for (const each of [headers, new Headers(headers), shouted]) {
+    for (const text of [body, new TextEncoder().encode(body)]) {
+      const { id, message } = await verifyWebhook(text, each, secret, { now });
+      expect(id).toBe('msg_1');
+      expect(message).toEqual(JSON.parse(body));
+    }
+  }
+});
+
+test('while a secret is replaced, either side may be the one that is ahead', async () => {
+  const next = newSecret();
+  await verifyWebhook(body, signed([next, secret]), secret, { now });
+  await verifyWebhook(body, signed([next]), [secret, next], { now });
+  expect(await refusal(signed([next]))).toBe('wrong_signature');
+});
+
+test('whatever is changed on the way is not believed', async () => {
+  const headers = signed();
+  expect(await refusal(headers, `${body} `)).toBe('wrong_signature');
+  expect(await refusal({ ...headers, 'webhook-id': 'msg_2' })).toBe('wrong_signature');
+  const later = String(now / 1_000 + 1);
+  expect(await refusal({ ...headers, 'webhook-timestamp': later })).toBe('wrong_signature');
+  const signature = headers['webhook-signature'] ?? '';
+  for (const other of [
+    signature.replace('v1,', 'v2,'),
+    signature.replace('v1,', ''),
+    signature.slice(0, -8),
+    `v1,${Buffer.from('short').toString('base64')}`,
+    'v1,',
+    '!',
+  ]) {
+    expect(await refusal({ ...headers, 'webhook-signature': other }), other).toBe(
+      'wrong_signature',
+    );
+  }
+  await verifyWebhook(body, { ...headers, 'webhook-signature': `v1a,x ${signature}` }, secret, {
+    now,
+  });
+});
+
+test('a message is believed for five minutes, either way, and no second longer', async () => {
+  const at = (seconds: number) => signed([secret], now + seconds * 1_000);
+  for (const seconds of [-300, 300]) await verifyWebhook(body, at(seconds), secret, { now });
+  expect(await refusal(at(-301))).toBe('too_old');
+  expect(await refusal(at(301))).toBe('too_new');
+  await verifyWebhook(body, at(-900), secret, { now, toleranceSeconds: 900 });
+  const never = verifyWebhook(body, at(0), secret, { now, toleranceSeconds: Number.NaN });
+  await expect(never).rejects.toThrow(WebhookVerificationError);
+});
+
+test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])(
+  'without the header %s the sentence says which is missing',
+  async (name) => {
+    const { [name]: _left, ...headers } = signed();
+    expect(await refusal(headers)).toBe('missing_header');
+    expect(await refusal({ ...headers, [name]: ['two', 'of them'] })).toBe('missing_header');
+    await expect(verifyWebhook(body, headers, secret, { now })).rejects.toThrow(name);
+  },
+);
+
+test.each(['soon', '1e9', '-5', ' 1', '1.5', '9'.repeat(13)])(
+  'the timestamp %s is refused before anything is computed',
+  async (timestamp) => {
+    expect(await refusal({ ...signed(), 'webhook-timestamp': timestamp })).toBe('malformed_header');
+  },
+);
+
+test('a thousand signatures are not looked at', async () => {
+  const many = `${signed()['webhook-signature']} `.repeat(1_000);
+  expect(await refusal({ ...signed(), 'webhook-signature': many })).toBe('malformed_header');
+});
+
+test.each(['', 'null', '[]', '{"data":1}', '{"type":1}', '{"type":"a","type":"b"}', '{'])(
+  'a signed body %s is none of the service’s',
+  async (text) => {
+    expect(await refusal(signed([secret], now, text), text)).toBe('malformed_body');
+  },
+);
+
+test('a secret that cannot be one is the receiver’s fault, and is not quoted', async () => {
+  for (const wrong of ['', 'whsec_', 'whsec_not base64!', [], ['whsec_']] as const) {
+    const verify = verifyWebhook(body, signed(), wrong, { now });
+    await expect(verify).rejects.toThrow(TypeError);
+    await expect(verify).rejects.not.toThrow('base64!');
+  }
+});

@@ -1,0 +1,144 @@
+import { parseBase64, parseStrictJson } from '@indelible/protocol';
+import type { WebhookMessage } from './messages.ts';
+import { WebhookVerificationError } from './verification-error.ts';
+
+interface FetchHeaders {
+  get(name: string): string | null;
+}
+
+/** As a request has them: of the Fetch API, or by name as Node has them. */
+export type WebhookHeaders =
+  | FetchHeaders
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface WebhookOptions {
+  /** How far the timestamp may be from now, either way; 300. */
+  toleranceSeconds?: number;
+  /** The present moment in milliseconds since 1970; the clock's unless given. */
+  now?: number;
+}
+
+/** A message that was signed with one of the secrets, lately. */
+export interface VerifiedWebhook {
+  /** `webhook-id`, the same at every attempt: what was done under it need not be done again. */
+  id: string;
+  message: WebhookMessage;
+}
+
+/**
+ * Checks a message as standardwebhooks.com has it (v1: HMAC-SHA256 of `id.timestamp.body`), in constant
+ * time. `body` is the request's body exactly as it arrived, not what a framework parsed. `secrets` are
+ * `whsec_…`, several while one is being replaced. Throws WebhookVerificationError for a message that
+ * is not to be believed, and TypeError for a secret that is none.
+ */
+export async function verifyWebhook(
+  body: string | Uint8Array,
+  headers: WebhookHeaders,
+  secrets: string | readonly string[],
+  { toleranceSeconds = 300, now = Date.now() }: WebhookOptions = {},
+): Promise<VerifiedWebhook> {
+  const keys = [secrets].flat().map(keyBytesOf);
+  if (keys.length === 0) throw new TypeError('there is no secret to check webhooks with');
+  const id = headerOf(headers, 'webhook-id');
+  const timestamp = headerOf(headers, 'webhook-timestamp');
+  const signatures = signaturesIn(headerOf(headers, 'webhook-signature'));
+  requireRecent(timestamp, toleranceSeconds, now);
+  const content = contentOf(`${id}.${timestamp}.`, body);
+  if (!(await isSigned(content, keys, signatures))) {
+    const message = 'no signature of the message is that of any of the secrets';
+    throw new WebhookVerificationError('wrong_signature', message);
+  }
+  return { id, message: messageOf(body) };
+}
+
+const secretPrefix = 'whsec_';
+
+function keyBytesOf(secret: string): Uint8Array {
+  const base64 = secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret;
+  const bytes = parseBase64(base64);
+  if (bytes !== null && bytes.length > 0) return bytes;
+  throw new TypeError('a webhook secret is whsec_ and base64; check where yours is read from');
+}
+
+function headerOf(headers: WebhookHeaders, name: string): string {
+  const found = isFetchHeaders(headers)
+    ? headers.get(name)
+    : Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1];
+  if (typeof found === 'string' && found !== '') return found;
+  throw new WebhookVerificationError('missing_header', `the message has no header ${name}`);
+}
+
+const isFetchHeaders = (headers: WebhookHeaders): headers is FetchHeaders =>
+  typeof headers.get === 'function';
+
+const signatureTextMax = 8 * 1024;
+
+/** The signatures of version 1; others are of versions that are still to come. */
+function signaturesIn(header: string): Uint8Array[] {
+  if (header.length > signatureTextMax) {
+    throw new WebhookVerificationError('malformed_header', 'webhook-signature is too long');
+  }
+  const texts = header.split(' ').filter((each) => each.startsWith('v1,'));
+  return texts.flatMap((each) => parseBase64(each.slice(3)) ?? []);
+}
+
+function requireRecent(timestamp: string, toleranceSeconds: number, now: number): void {
+  if (!/^\d{1,12}$/.test(timestamp)) {
+    const message = 'webhook-timestamp is no number of seconds since 1970';
+    throw new WebhookVerificationError('malformed_header', message);
+  }
+  const age = Math.floor(now / 1_000) - Number(timestamp);
+  // Written so that a tolerance that is no number lets nothing pass.
+  if (Math.abs(age) <= toleranceSeconds) return;
+  const [code, side] = age > 0 ? (['too_old', 'old'] as const) : (['too_new', 'ahead'] as const);
+  const message = `the message is ${Math.abs(age)} s ${side}, and ${toleranceSeconds} s are tolerated`;
+  throw new WebhookVerificationError(code, message);
+}
+
+const utf8 = new TextEncoder();
+
+function contentOf(start: string, body: string | Uint8Array): Uint8Array<ArrayBuffer> {
+  const head = utf8.encode(start);
+  const bytes = typeof body === 'string' ? utf8.encode(body) : body;
+  const content = new Uint8Array(head.length + bytes.length);
+  content.set(head);
+  content.set(bytes, head.length);
+  return content;
+}
+
+/** Each secret signs once, however many signatures a stranger sends along. */
+async function isSigned(
+  content: Uint8Array<ArrayBuffer>,
+  keys: readonly Uint8Array[],
+  signatures: readonly Uint8Array[],
+): Promise<boolean> {
+  const { subtle } = globalThis.crypto;
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  for (const bytes of keys) {
+    const key = await subtle.importKey('raw', new Uint8Array(bytes), algorithm, false, ['sign']);
+    const expected = new Uint8Array(await subtle.sign('HMAC', key, content));
+    if (signatures.some((signature) => areSame(expected, signature))) return true;
+  }
+  return false;
+}
+
+/** In a time that does not tell where they differ. */
+function areSame(expected: Uint8Array, given: Uint8Array): boolean {
+  if (given.length !== expected.length) return false;
+  let difference = 0;
+  for (const [at, byte] of expected.entries()) difference |= byte ^ (given[at] ?? 0);
+  return difference === 0;
+}
+
+/** Only what is signed is read: a stranger's text does not reach the parser. */
+function messageOf(body: string | Uint8Array): WebhookMessage {
+  try {
+    const { value, duplicateKeys } = parseStrictJson(body);
+    const { type } = value as { type?: unknown };
+    if (typeof type === 'string' && duplicateKeys.length === 0) return value as WebhookMessage;
+  } catch {
+    // Told below: what the parser says may quote the body.
+  }
+  const message = 'the body is signed, but is no JSON object with a type';
+  throw new WebhookVerificationError('malformed_body', message);
+}

@@ -1,0 +1,26 @@
+// Compiled as a host product would, against the declarations that are published.
+import {
+  createClient,
+  defineCatalogue,
+  type EventVerdict,
+  IndelibleError,
+  verifyEvent,
+} from '@indelible/client';
+import { createOutbox } from '@indelible/client/outbox';
+import { createRecorder } from '@indelible/client/recorder';
+import { captureAudit } from '@indelible/client/testing';
+import { verifyWebhook } from '@indelible/client/webhooks';
+
+const catalogue = defineCatalogue({ actions: ['refund'], resourceTypes: ['invoice'] });
+const client = createClient({ url: 'https://audit.example.com', key: 'idl_x', catalogue });
+
+export async function use(body: string, headers: Headers): Promise<EventVerdict | string> {
+  const actor = { id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', role: 'admin' };
+  const resource = { type: 'invoice', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11' } as const;
+  const { id } = await client.record({ actor, action: 'refund', resource });
+  const { message } = await verifyWebhook(body, headers, 'whsec_');
+  if (message.type === 'audit.events.recorded') return message.data.events[0]?.id ?? '';
+  return verifyEvent(client, id);
+}
+
+export const parts = [createRecorder, createOutbox, captureAudit, IndelibleError];
