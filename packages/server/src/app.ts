@@ -21,6 +21,7 @@ import { createDownloadLinks } from './exports/download-link.ts';
 import { expireFiles } from './exports/expire.job.ts';
 import { handleExports } from './exports/export.job.ts';
 import { handleExportMail } from './exports/export-mail.job.ts';
+import { FileThread } from './exports/file-thread.ts';
 import { exportRoutes } from './exports/routes.ts';
 import {
   acceptJsonOnly,
@@ -46,7 +47,7 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import type { ObjectStore } from './objects.ts';
 import { documentApi } from './openapi.ts';
 import { operationsRoutes } from './operations.routes.ts';
-import { createOutbound } from './outbound.ts';
+import { createOutbound, type Outbound, type Resolve } from './outbound.ts';
 import type { RecordOwn } from './own-event.ts';
 import { builtPanel, panelRoutes } from './panel.ts';
 import { AppError, unavailable } from './problem.ts';
@@ -63,7 +64,12 @@ import { viewerLinkRoutes } from './sessions/viewer-links.routes.ts';
 import { sha } from './sha256.ts';
 import type { Signer } from './signer.ts';
 import type { RecordAccess } from './tenant-access.ts';
-import { tenantRoutes } from './tenants/routes.ts';
+import { type TenantRouteDeps, tenantRoutes } from './tenants/routes.ts';
+import { handleTermsMail, sendTermsNotice } from './tenants/terms-mail.job.ts';
+import { handleFailingMail } from './webhooks/failing-mail.job.ts';
+import { countStates } from './webhooks/lease.store.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
+import { WebhookJob } from './webhooks/webhook.job.ts';
 
 /** What a service is made of. `sessionSecret` seals cursors and secrets at rest; ≥ 32 bytes. */
 export interface AppDeps {
@@ -76,6 +82,8 @@ export interface AppDeps {
   signer: Signer;
   /** Where the panel's files are; the folder of `npm run build` unless told otherwise. */
   panelFolder?: string;
+  /** How names of receivers are looked up; the system's way unless told otherwise. */
+  resolve?: Resolve;
 }
 
 export interface App {
@@ -83,6 +91,7 @@ export interface App {
   recorder: Recorder;
   checkpoints: CheckpointJob;
   restores: RestoreJob;
+  webhooks: WebhookJob;
   /** Background work; `start` begins with it. */
   jobs: Jobs;
   /** Removes the files of exports that have had their time. */
@@ -96,7 +105,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     logger.warn({ err }, 'a flush failed');
     if (err instanceof LogDamaged) checkpoints.suspect(err.tenantIds);
   });
-  const recording = await wireRecording(deps, metrics);
+  const recording = await wireRecording(deps, metrics, () => webhooks.wake());
   const { recorder, recordOwn, recordAccess } = recording;
   const checkpoints = await wireCheckpoints(deps, metrics, recording.recordSelf);
   const findKey = findApiKey(db.writer);
@@ -123,10 +132,11 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const restores = wireRestores(http, deps, recordOwn);
   restoreRoutes(http, { db, now, recordAccess, recordOwn, job: restores });
   const exports = wireExports(http, deps, recording, publicUrl);
+  const webhooks = wireWebhooks(http, deps, { ...recording, ...exports, metrics, publicUrl });
   readRoutes(http, { db, now, cursors, recordAccess, publicUrl });
   proofRoutes(http, { db, sha, now, recordAccess, publicUrl, publishCheckpoint });
   logRoutes(http, { db, sha, recordAccess, checkpoints, originHost: checkpoints.originHost });
-  tenantRoutes(http, { db, now, recordOwn, openLog, sealer: createSealer(sessionSecret) });
+  wireTenants(http, deps, { recordOwn, ...exports, publicUrl });
   apiKeyRoutes(http, { db, now, recordOwn, forgetKey: authenticator.forget });
   const { authenticateJwt } = authenticator;
   sessionRoutes(http, { ...gate, authenticateJwt, recordOwn, recordAccess });
@@ -134,7 +144,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const { frameAncestors } = config;
   await panelRoutes(http, { folder: deps.panelFolder ?? builtPanel, frameAncestors, publicUrl });
   http.addHook('onClose', () => recorder.drained());
-  return { http, recorder, checkpoints, restores, ...exports };
+  return { http, recorder, checkpoints, restores, webhooks, ...exports };
 }
 
 function openHttp(config: Config, logger: Logger): FastifyInstance {
@@ -169,10 +179,16 @@ function localUrl(http: FastifyInstance, { host, port }: Config): string {
   return http.server.listening ? http.listeningOrigin : `http://${host}:${port}`;
 }
 
+/** The one way out, with its rules. */
+function openOutbound({ config, resolve }: AppDeps): Outbound {
+  const rules = { allowPrivate: config.webhookAllowPrivate };
+  return createOutbound(resolve ? { ...rules, resolve } : rules);
+}
+
 /** Calls to the host products' restore URLs; ends with the server. */
 function wireRestores(http: FastifyInstance, deps: AppDeps, recordOwn: RecordOwn): RestoreJob {
-  const { config, db, now, logger, sessionSecret } = deps;
-  const outbound = createOutbound({ allowPrivate: config.webhookAllowPrivate, now });
+  const { db, now, logger, sessionSecret } = deps;
+  const outbound = openOutbound(deps);
   const onError = (err: unknown) => logger.error({ err }, 'a restore has to wait');
   const sealer = createSealer(sessionSecret);
   const job = new RestoreJob({ db, now, outbound, sealer, recordOwn, onError });
@@ -191,22 +207,98 @@ function wireExports(
   const jobs = createJobs(db.jobs, (err) => logger.error({ err }, 'background work was held up'));
   const mailer = createMailer({ ...config, logger, now });
   const links = createDownloadLinks(sessionSecret);
-  const deps = { db, now, objects, jobs, recordOwn, recordAccess, links, publicUrl, onError };
+  const { objectStoreUrl } = config;
+  const files = new FileThread({ databaseUrl: db.url, objectStoreUrl }, onError);
+  const deps = {
+    db,
+    now,
+    objects,
+    files,
+    jobs,
+    recordOwn,
+    recordAccess,
+    links,
+    publicUrl,
+    onError,
+  };
   handleExports(deps);
   handleExportMail({ db, jobs, mailer, publicUrl });
   exportRoutes(http, deps);
   downloadRoutes(http, deps);
-  http.addHook('onClose', () => jobs.stop());
+  http.addHook('onClose', async () => {
+    await jobs.stop();
+    await files.close();
+  });
   return { jobs, expireExports: () => expireFiles(deps) };
 }
 
+interface TenantParts {
+  recordOwn: RecordOwn;
+  jobs: Jobs;
+  publicUrl: () => string;
+}
+
+/** Tenants, and the mail that tells them of weaker terms. */
+function wireTenants(
+  http: FastifyInstance,
+  { config, db, now, logger, sessionSecret }: AppDeps,
+  { recordOwn, jobs, publicUrl }: TenantParts,
+): void {
+  const mailer = createMailer({ ...config, logger, now });
+  handleTermsMail({ db, jobs, mailer, publicUrl });
+  const tellTerms: TenantRouteDeps['tellTerms'] = (tx, notice) => sendTermsNotice(jobs, tx, notice);
+  const sealer = createSealer(sessionSecret);
+  tenantRoutes(http, { db, now, recordOwn, openLog, sealer, tellTerms });
+}
+
+interface WebhookParts {
+  recordOwn: RecordOwn;
+  recordAccess: RecordAccess;
+  newUuid: (timeMs: number) => string;
+  jobs: Jobs;
+  metrics: Metrics;
+  publicUrl: () => string;
+}
+
+/** Events delivered to whoever subscribes; ends with the server. */
+function wireWebhooks(
+  http: FastifyInstance,
+  app: AppDeps,
+  { metrics, publicUrl, ...parts }: WebhookParts,
+): WebhookJob {
+  const { config, db, now, logger, sessionSecret } = app;
+  const allowPrivate = config.webhookAllowPrivate;
+  const deps = {
+    ...{ db, now, ...parts, allowPrivate, chance: Math.random },
+    outbound: openOutbound(app),
+    sealer: createSealer(sessionSecret),
+    attempted: metrics.webhooks.attempted,
+    onError: (err: unknown) => logger.error({ err }, 'a webhook has to wait'),
+  };
+  const job = new WebhookJob(deps);
+  metrics.webhooks.watch(() => countStates(db.writer));
+  handleFailingMail({
+    db,
+    jobs: parts.jobs,
+    mailer: createMailer({ ...config, logger, now }),
+    publicUrl,
+  });
+  webhookRoutes(http, { ...deps, wake: () => job.wake() });
+  http.addHook('onClose', () => job.stop());
+  return job;
+}
+
 /** Everything that appends to a log: the queue for producers, and what the service records itself. */
-async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics) {
+async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics, onFlush: () => void) {
   const catalogue = createCatalogue({ sensitiveTypes: config.sensitiveTypes });
   const make = (wanted: PartitionWanted) => record(db, (tx) => makePartitions(tx, [wanted]));
   const partitions = createPartitionKeeper(make);
   const { queueBytesMax } = config;
-  const observer = metrics.flush;
+  const flushed = (events: number, seconds: number) => {
+    metrics.flush.flushed(events, seconds);
+    onFlush();
+  };
+  const observer = { ...metrics.flush, flushed };
   const recorder = new Recorder({ db, sha, now, partitions, observer, queueBytesMax });
   metrics.watchQueue(() => recorder.depth());
   const random = createRandom();

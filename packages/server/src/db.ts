@@ -5,11 +5,15 @@ import pg from 'pg';
  * The login itself needs no rights beyond membership in both roles.
  */
 export interface Database {
+  /** Where it is, with the password: for whoever opens it once more, as a thread must. */
+  readonly url: string;
   readonly reader: pg.Pool;
   /** Credentials, and administration, which may have to wait for a lock. */
   readonly writer: pg.Pool;
   /** The writer role once more, for recording alone: nobody who waits can take its connections. */
   readonly recorder: pg.Pool;
+  /** The writer role for deliveries to webhooks: however many there are, callers find a connection. */
+  readonly deliveries: pg.Pool;
   /** The writer role for the job queue's own statements, which expect values as `pg` reads them. */
   readonly jobs: pg.Pool;
   close(): Promise<void>;
@@ -90,21 +94,31 @@ export function openDatabase(
   url: string,
   options: { poolSize: number; onIdleError: (e: Error) => void },
 ): Database {
-  const { poolSize, onIdleError } = options;
+  const { poolSize } = options;
+  let isClosing = false;
+  // A connection that says goodbye when it was told to is not lost.
+  const onIdleError = (error: Error) => {
+    if (!isClosing) options.onIdleError(error);
+  };
   const { flushes, waiters, partitions } = recordingPlaces;
   const reader = openPool(url, 'indelible_reader', poolSize, onIdleError);
   const writer = openPool(url, 'indelible_writer', poolSize, onIdleError);
   const places = flushes + waiters + partitions;
   const recorder = openPool(url, 'indelible_writer', places, onIdleError);
+  const deliveries = openPool(url, 'indelible_writer', 4, onIdleError);
   const asUsual = { types: pg.types, pipeline: false };
   const jobs = openPool(url, 'indelible_writer', 2, onIdleError, asUsual);
   return {
+    url,
     reader,
     writer,
     recorder,
+    deliveries,
     jobs,
     close: async () => {
-      await Promise.all([reader.end(), writer.end(), recorder.end(), jobs.end()]);
+      isClosing = true;
+      const pools = [reader, writer, recorder, deliveries, jobs];
+      await Promise.all(pools.map((pool) => pool.end()));
     },
   };
 }
@@ -135,6 +149,11 @@ export function write<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Prom
 /** The same on recording's own connections, of which `recordingPlaces` may be taken at once. */
 export function record<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
   return transaction(db.recorder, 'BEGIN', work);
+}
+
+/** The same on the connections of deliveries. */
+export function deliver<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
+  return transaction(db.deliveries, 'BEGIN', work);
 }
 
 /**

@@ -14,6 +14,7 @@ export {
 } from './archive-log.ts';
 export { type Environment, readConfig } from './config.ts';
 export { diagnose, type Finding } from './doctor.ts';
+export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
 export {
   certificateText,
   type Erased,
@@ -25,8 +26,10 @@ export {
   type OffboardingCertificate,
   offboardingOf,
   offboardTenant,
+  type Requester,
 } from './erase-log.ts';
 export { migrateDatabase, type Role, type Service, startService } from './main.ts';
+export { type OwnService, withOwnService } from './own-service.ts';
 export { type ReopenedLog, reopenLog } from './reopen-log.ts';
 export {
   type RetentionPlan,

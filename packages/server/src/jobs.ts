@@ -34,6 +34,20 @@ const queues = {
     retryDelayMax: hour,
     expireInSeconds: 300,
   },
+  'webhook-mail': {
+    retryLimit: 12,
+    retryDelay: 15,
+    retryBackoff: true,
+    retryDelayMax: hour,
+    expireInSeconds: 300,
+  },
+  'tenant-mail': {
+    retryLimit: 12,
+    retryDelay: 15,
+    retryBackoff: true,
+    retryDelayMax: hour,
+    expireInSeconds: 300,
+  },
 } satisfies Record<string, Omit<Queue, 'name'>>;
 
 export type QueueName = keyof typeof queues;

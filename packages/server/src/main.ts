@@ -99,7 +99,8 @@ function once(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-function openConfiguredSigner({ signingKeyFile, dataDir }: Config): Signer {
+/** The key that signs here; made in DATA_DIR unless the configuration names another. */
+export function openConfiguredSigner({ signingKeyFile, dataDir }: Config): Signer {
   if (signingKeyFile !== null) return openSigner(signingKeyFile, false);
   return openSigner(join(dataDir, 'signing-key.pem'), true);
 }
@@ -119,8 +120,8 @@ const restoresEveryMs = 1_000;
 const expireEveryMs = 60_000;
 
 /**
- * Begins to work in the background: jobs, restores whose next attempt is due, files that have had their
- * time. The function returned takes up nothing more; what is under way ends with the server.
+ * Begins to work in the background: jobs, restores whose next attempt is due, webhooks, files that have
+ * had their time. The function returned takes up nothing more; what is under way ends with the server.
  */
 async function runWork(app: App, logger: Logger): Promise<() => void> {
   await app.jobs.start();
@@ -130,7 +131,11 @@ async function runWork(app: App, logger: Logger): Promise<() => void> {
     setInterval(() => void app.restores.tick(), restoresEveryMs),
     setInterval(() => void expire(), expireEveryMs),
   ];
-  return () => timers.forEach((timer) => void clearInterval(timer));
+  const endWebhooks = app.webhooks.start();
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+    endWebhooks();
+  };
 }
 
 async function makeDataDir(dataDir: string): Promise<void> {

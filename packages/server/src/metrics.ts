@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { FlushObserver } from './events/flush.job.ts';
 import type { CheckpointObserver } from './log/checkpoint.job.ts';
+import type { WebhookCounts } from './webhooks/lease.store.ts';
 
 /** The Prometheus registry of one service. Labels never hold tenants, people or ids. */
 export interface Metrics {
@@ -9,6 +10,14 @@ export interface Metrics {
   checkpoints: CheckpointObserver;
   request(method: string, route: string, status: number, seconds: number): void;
   watchQueue(depth: () => { events: number; bytes: number }): void;
+  webhooks: WebhookMetrics;
+}
+
+/** Deliveries of this process, and how the endpoints of all tenants are doing. */
+export interface WebhookMetrics {
+  attempted(ok: boolean, seconds: number): void;
+  /** `read` is asked whenever somebody looks. */
+  watch(read: () => Promise<WebhookCounts>): void;
 }
 
 export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
@@ -61,6 +70,7 @@ export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
       },
     },
     checkpoints: checkpointMetrics(registers),
+    webhooks: webhookMetrics(registers),
     watchQueue(depth) {
       const gauge = (name: string, help: string, read: () => number) =>
         new Gauge({
@@ -103,5 +113,54 @@ function checkpointMetrics(registers: Registry[]): CheckpointObserver {
     published: (checkpoints) => published.inc(checkpoints),
     roundFailed: () => failures.inc(),
     halted: (reason) => halted.set(reason === null ? 0 : 1),
+  };
+}
+
+function webhookMetrics(registers: Registry[]): WebhookMetrics {
+  const seconds = new Histogram({
+    name: 'indelible_webhook_delivery_seconds',
+    help: 'Attempts to deliver to webhooks, by outcome',
+    labelNames: ['outcome'],
+    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  return {
+    attempted: (ok, took) => seconds.observe({ outcome: ok ? 'delivered' : 'failed' }, took),
+    watch(read) {
+      // With the database away the figures stay what they were: the other metrics matter more then.
+      const counted = sharedWhileRunning(() => read().catch(() => null));
+      new Gauge({
+        name: 'indelible_webhooks',
+        help: 'Webhooks by state: active, failing (the last attempt failed), paused',
+        labelNames: ['state'],
+        registers,
+        async collect() {
+          const counts = await counted();
+          for (const state of ['active', 'failing', 'paused'] as const) {
+            if (counts) this.set({ state }, counts[state]);
+          }
+        },
+      });
+      new Gauge({
+        name: 'indelible_webhook_behind_entries',
+        help: 'Entries of logs that webhooks which are not paused have still to come to',
+        registers,
+        async collect() {
+          const counts = await counted();
+          if (counts) this.set(counts.behind);
+        },
+      });
+    },
+  };
+}
+
+/** Who asks while an answer is on its way gets that one: both gauges of a scrape cost one statement. */
+function sharedWhileRunning<T>(ask: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | null = null;
+  return () => {
+    running ??= ask().finally(() => {
+      running = null;
+    });
+    return running;
   };
 }

@@ -175,6 +175,8 @@ test('requests, flushes, events and the queue show in the metrics as they happen
     'indelible_log_halted',
     'indelible_queue_bytes',
     'indelible_queue_events',
+    'indelible_webhook_behind_entries',
+    'indelible_webhooks',
   ]);
 });
 

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import https from 'node:https';
@@ -12,10 +11,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createOutbound, keptText, type OutboundDeps, type OutboundResult } from './outbound.ts';
 import { hostCertificate } from './testing/host-certificate.ts';
 
-const secret = `whsec_${randomBytes(32).toString('base64')}`;
-const nowMs = Date.UTC(2026, 5, 1, 12, 0, 0, 999);
-
 interface Received {
+  method: string | undefined;
   headers: Record<string, unknown>;
   body: string;
   url: string | undefined;
@@ -27,7 +24,8 @@ async function host(answer: RequestListener) {
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
-    received.push({ headers: request.headers, body, url: request.url });
+    const { method, url } = request;
+    received.push({ method, headers: request.headers, body, url });
     answer(request, response);
   });
   server.listen(0, '127.0.0.1');
@@ -37,16 +35,18 @@ async function host(answer: RequestListener) {
   return { received, port, url: `http://127.0.0.1:${port}/restore` };
 }
 
-/** Calls `url` as the service would, on its own clock. */
+const headers = { 'content-type': 'application/json', 'x-own': 'kept' };
+
+/** Calls `url` as the service would. */
 function call(url: string, deps: Partial<OutboundDeps> = {}): Promise<OutboundResult> {
-  const outbound = createOutbound({ allowPrivate: true, now: () => nowMs, ...deps });
-  return outbound({ url, secrets: [secret], id: 'msg_1', body: '{"text":"ñ"}' });
+  const outbound = createOutbound({ allowPrivate: true, ...deps });
+  return outbound({ method: 'POST', url, headers, body: '{"text":"ñ"}' });
 }
 
 const reasonOf = (result: OutboundResult) => (result.kind === 'failed' ? result.reason : result);
 const ok: RequestListener = (_, response) => void response.end('{"status":"applied"}');
 
-test('a call carries its id, the time in seconds and the HMAC of id, time and body', async () => {
+test('a call arrives with its headers and its body, and the answer comes back', async () => {
   const { url, received } = await host(ok);
   expect(await call(url)).toEqual({
     kind: 'answered',
@@ -54,37 +54,27 @@ test('a call carries its id, the time in seconds and the HMAC of id, time and bo
     text: '{"status":"applied"}',
     complete: true,
   });
-  const { headers = {}, body } = received[0] ?? {};
-  expect(body).toBe('{"text":"ñ"}');
-  expect(headers).toMatchObject({
-    'content-type': 'application/json',
-    'webhook-id': 'msg_1',
-    'webhook-timestamp': '1780315200',
+  expect(received[0]).toMatchObject({
+    method: 'POST',
+    body: '{"text":"ñ"}',
+    headers: { ...headers, 'user-agent': 'Indelible', 'content-length': '13' },
   });
-  const key = Buffer.from(secret.slice(6), 'base64');
-  const mac = createHmac('sha256', key).update(`msg_1.1780315200.${body}`).digest('base64');
-  expect(headers['webhook-signature']).toBe(`v1,${mac}`);
 });
 
-test('the published example of Standard Webhooks is signed as published', async () => {
+test('a call may ask without sending anything', async () => {
   const { url, received } = await host(ok);
-  const example = {
-    id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
-    body: '{"test": 2432232314}',
-    secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
-  };
-  const outbound = createOutbound({ allowPrivate: true, now: () => 1_614_265_330_000 });
-  await outbound({ url, secrets: [example.secret], id: example.id, body: example.body });
-  expect(received[0]?.headers['webhook-signature']).toBe(
-    'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
-  );
+  const outbound = createOutbound({ allowPrivate: true });
+  const result = await outbound({ method: 'GET', url, headers: {}, body: '' });
+  expect([result.kind, received[0]?.method, received[0]?.body]).toEqual(['answered', 'GET', '']);
 });
 
-test('while a secret is replaced, both sign', async () => {
+test('a header that could begin another one is not sent', async () => {
   const { url, received } = await host(ok);
-  const outbound = createOutbound({ allowPrivate: true, now: () => nowMs });
-  await outbound({ url, secrets: [secret, 'whsec_c2Vjb25k'], id: 'msg_1', body: '{}' });
-  expect(received[0]?.headers['webhook-signature']).toMatch(/^v1,\S{44} v1,\S{44}$/);
+  const outbound = createOutbound({ allowPrivate: true });
+  const forged = { authorization: 'Bearer a\r\nx-own: forged' };
+  const result = await outbound({ method: 'POST', url, headers: forged, body: '{}' });
+  expect([result.kind, received]).toEqual(['failed', []]);
+  expect(reasonOf(result)).not.toContain('Bearer');
 });
 
 test('plain http is not called, unless private calls are allowed', async () => {
@@ -158,8 +148,8 @@ test('a name that changes its address between two calls is judged at each connec
     return [{ address: looks === 1 ? '192.0.33.8' : '127.0.0.1', family: 4 }];
   };
   const url = `https://host.example:${port}/`;
-  const deps = { allowPrivate: false, now: () => nowMs, resolve };
-  const first = { url, secrets: [secret], id: 'msg_1', body: '{}', signal: stop.signal };
+  const deps = { allowPrivate: false, resolve };
+  const first = { method: 'POST', url, headers, body: '{}', signal: stop.signal } as const;
   expect(reasonOf(await createOutbound(deps)(first))).toContain('ABORT_ERR');
   expect(reasonOf(await call(url, deps))).toBe('its address is not a public one');
   expect([looks, sockets.length]).toEqual([2, 0]);
@@ -286,8 +276,8 @@ test('proxy variables change nothing', async () => {
   const { url, received } = await host(ok);
   const proxy = await host(ok);
   const script = `import { createOutbound } from ${JSON.stringify(join(import.meta.dirname, 'outbound.ts'))};
-    const call = { url: ${JSON.stringify(url)}, secrets: ['whsec_YQ=='], id: 'msg_1', body: '{}' };
-    const result = await createOutbound({ allowPrivate: true, now: Date.now })(call);
+    const call = { method: 'POST', url: ${JSON.stringify(url)}, headers: {}, body: '{}' };
+    const result = await createOutbound({ allowPrivate: true })(call);
     console.log(result.kind);`;
   const at = `http://127.0.0.1:${proxy.port}`;
   const proxies = { HTTP_PROXY: at, http_proxy: at, HTTPS_PROXY: at, ALL_PROXY: at };

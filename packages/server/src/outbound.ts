@@ -1,18 +1,16 @@
-import { createHmac } from 'node:crypto';
 import { lookup as systemLookup } from 'node:dns/promises';
 import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from './outbound-address.ts';
 
-/** One signed call to a host product. */
+/** One call to an address that a tenant has chosen. */
 export interface OutboundCall {
+  method: 'GET' | 'POST';
   url: string;
-  /** `whsec_` and base64; two while one is being replaced. */
-  secrets: readonly string[];
-  /** The same for every attempt, so that the receiver can tell a repetition. */
-  id: string;
-  /** JSON text, sent as it is. */
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  /** Sent as it is; '' sends none. */
   body: string;
   signal?: AbortSignal;
 }
@@ -31,7 +29,6 @@ export type Outbound = (call: OutboundCall) => Promise<OutboundResult>;
 export interface OutboundDeps {
   /** Plain http, and addresses that are not public: for development. */
   allowPrivate: boolean;
-  now: () => number;
   /** Every address of a name, in the order to try them. */
   resolve?: Resolve;
   /** For the whole call, from the look-up to the end of the answer. */
@@ -45,8 +42,7 @@ const keptBytesMax = 1024;
 const resolveBySystem: Resolve = (host) => systemLookup(host, { all: true });
 
 /**
- * Posts JSON, signed as Standard Webhooks says (v1, HMAC-SHA256), to addresses that tenants choose: over
- * https, to public addresses only. The address is judged when it is connected to, so that a name cannot
+ * Calls addresses that tenants choose: over https, public ones only. The address is judged when it is connected to, so that a name cannot
  * show one address to us and another to the socket. Redirects are answers like any other and never
  * followed; proxy variables are not read; nothing is kept open.
  */
@@ -68,7 +64,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
 }
 
 /** Why this URL is not called whatever it resolves to, or null. */
-function refusalOf(text: string, allowPrivate: boolean): string | null {
+export function refusalOf(text: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(text)) return 'its URL cannot be read';
   const { protocol, hostname, username, password } = new URL(text);
   if (username !== '' || password !== '') return 'its URL holds a user name or password';
@@ -92,8 +88,8 @@ function send(
   const url = new URL(call.url);
   const body = Buffer.from(call.body);
   const options: RequestOptions = {
-    method: 'POST',
-    headers: { ...signedHeaders(call, deps.now()), 'content-length': body.length },
+    method: call.method,
+    headers: { ...commonHeaders, ...call.headers, 'content-length': body.length },
     agent: false, // an agent of its own: no proxy, no connection that was judged for another call
     lookup: judgedLookup(deps),
     signal,
@@ -107,23 +103,7 @@ function send(
   return promise;
 }
 
-/** The headers of standardwebhooks.com: the timestamp in seconds, one signature for each secret. */
-function signedHeaders({ id, secrets, body }: OutboundCall, nowMs: number) {
-  const timestamp = Math.floor(nowMs / 1_000);
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-    const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`);
-    return `v1,${mac.digest('base64')}`;
-  });
-  return {
-    'content-type': 'application/json',
-    accept: 'application/json',
-    'user-agent': 'Indelible',
-    'webhook-id': id,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': signatures.join(' '),
-  };
-}
+const commonHeaders = { accept: 'application/json', 'user-agent': 'Indelible' };
 
 /** Hands the socket the very addresses that were judged. One that is not public spoils the name. */
 function judgedLookup({ allowPrivate, resolve = resolveBySystem }: OutboundDeps): LookupFunction {

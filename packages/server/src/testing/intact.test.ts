@@ -27,7 +27,8 @@ const damages = {
     'UPDATE audit_events SET sequence = 13 - sequence WHERE tenant_id = $1 AND sequence IN (6, 7)',
   'a receive time is changed':
     "UPDATE audit_events SET received_at = received_at - interval '1 us' WHERE tenant_id = $1 AND sequence = 3",
-  'a salt is lost': "UPDATE audit_events SET salts = '' WHERE tenant_id = $1 AND sequence = 4",
+  'a salt is lost':
+    "UPDATE audit_events SET salts = overlay(salts placing decode(repeat('00', 16), 'hex') from 17) WHERE tenant_id = $1 AND sequence = 4",
   'an entry of the tail is deleted': 'DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 260',
   'an entry of the tail is changed':
     'UPDATE log_tail SET entry = set_byte(entry, 59, 255 - get_byte(entry, 59)) WHERE tenant_id = $1 AND sequence = 260',

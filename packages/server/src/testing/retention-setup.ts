@@ -7,7 +7,8 @@ import {
 import { expect } from 'vitest';
 import type { OwnerSession } from '../db.ts';
 import type { RetentionDeps } from '../retention/retention.job.ts';
-import { recordOwnIn, runRetentionAs } from '../run-retention.ts';
+import { recordOwnIn } from '../run-as-owner.ts';
+import { runRetentionAs } from '../run-retention.ts';
 import { eventOf, type TestService } from './service.ts';
 
 export const hour = 3_600_000;
@@ -53,15 +54,19 @@ export async function change(service: TestService, { id }: Tenant, body: Record<
   expect(answer.status).toBe(200);
 }
 
+/** Most of a run's time goes into partitions that no test looks at. */
+const daysAhead = 3;
+
 /** One run by the service's clock. */
-export function run(service: TestService) {
-  return runRetentionAs(service.ownerUrl, { sensitiveTypes: [] }, { now: () => service.clock.now });
+export function run({ ownerUrl, clock }: TestService, changes: Partial<RetentionDeps> = {}) {
+  const settings = { now: () => clock.now, daysAhead, ...changes };
+  return runRetentionAs(ownerUrl, { sensitiveTypes: [] }, settings);
 }
 
 /** What a run needs on a session of the caller's own. */
 export async function deps({ clock }: TestService, owner: OwnerSession): Promise<RetentionDeps> {
   const now = () => clock.now;
-  return { now, recordOwn: await recordOwnIn(owner, [], now) };
+  return { now, daysAhead, recordOwn: await recordOwnIn(owner, [], now) };
 }
 
 /** Two runs, a day apart: the second one goes by the time of the first. */

@@ -90,6 +90,9 @@ export async function testService(env: Environment = {}, poolSize = 6): Promise<
   };
 }
 
+/** What seals cursors and secrets in tests. */
+export const sessionSecret = 'a session secret for tests, at least 32 bytes';
+
 /** Services on one database share keys and objects, as processes of one installation do. */
 const dataDirs = new Map<string, string>();
 
@@ -100,7 +103,7 @@ export async function serviceOn(
   env: Environment = {},
   poolSize = 6,
   changes: Partial<Config> = {},
-  more: Pick<AppDeps, 'panelFolder'> = {},
+  more: Pick<AppDeps, 'panelFolder' | 'resolve'> = {},
 ) {
   const fromEnv = readConfig({
     PLATFORM_API_KEY: platformKey,
@@ -111,7 +114,6 @@ export async function serviceOn(
   const config = { ...fromEnv, ...changes };
   const db = openDatabase(servingUrl, { poolSize, onIdleError: () => {} });
   const logger = pino({ level: env.LOG_LEVEL ?? 'silent' });
-  const sessionSecret = 'a session secret for tests, at least 32 bytes';
   const objects = openObjectStore(config.objectStoreUrl);
   const { signingKeyFile } = config;
   const signer = openSigner(

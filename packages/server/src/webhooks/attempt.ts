@@ -1,0 +1,50 @@
+import type { Outbound, OutboundCall } from '../outbound.ts';
+import type { Sealer } from '../sealed.ts';
+import { judge, type Opened, type Outcome } from './delivery-call.ts';
+import { withoutCredential } from './format/without-credential.ts';
+import { openSecrets } from './sealed-secrets.ts';
+import type { WebhookRow } from './store.ts';
+
+export interface AttemptDeps {
+  now: () => number;
+  outbound: Outbound;
+  sealer: Sealer;
+  onError: (error: unknown) => void;
+}
+
+export interface Attempted extends Outcome {
+  atMs: number;
+  durationMs: number;
+}
+
+const unreadable =
+  'its secret or credential cannot be read any more: set the credential and the secret anew';
+
+/**
+ * One call to an endpoint. Never throws: what keeps the call from being made is the outcome of it, so
+ * that an endpoint that cannot be called is paused in the end like one that does not answer.
+ */
+export async function attemptCall(
+  { now, outbound, sealer, onError }: AttemptDeps,
+  endpoint: WebhookRow,
+  makeCall: (opened: Opened, nowMs: number) => OutboundCall,
+  { isTest, signal }: { isTest: boolean; signal: AbortSignal },
+): Promise<Attempted> {
+  const atMs = now();
+  const began = performance.now();
+  const ended = (outcome: Outcome) => {
+    return { ...outcome, atMs, durationMs: Math.round(performance.now() - began) };
+  };
+  try {
+    const opened = openSecrets(sealer, endpoint, atMs);
+    const result = await outbound({ ...makeCall(opened, atMs), signal });
+    if (result.kind !== 'answered') return ended(judge(endpoint, result, isTest));
+    // Some receivers repeat the credential that they refuse, and answers are shown.
+    const text = withoutCredential(result.text, opened.credential);
+    return ended(judge(endpoint, { ...result, text }, isTest));
+  } catch (error) {
+    onError(error);
+    const unanswered = { ok: false, isGone: false, responseStatus: null, response: null };
+    return ended({ ...unanswered, reason: unreadable });
+  }
+}

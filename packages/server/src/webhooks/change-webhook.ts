@@ -1,0 +1,206 @@
+import type { FastifyRequest } from 'fastify';
+import { type Database, readTenant, type WriterTx, write } from '../db.ts';
+import { visibility } from '../events/store.ts';
+import { actorOf, type RecordOwn } from '../own-event.ts';
+import { AppError } from '../problem.ts';
+import type { Sealer } from '../sealed.ts';
+import { newSecret } from '../standard-webhooks.ts';
+import type { TenantAccess } from '../tenant-access.ts';
+import { tenantExists } from '../tenants/store.ts';
+import { isSigned } from './delivery-call.ts';
+import { firstShown } from './replay-start.ts';
+import { credentialContext, secretContext } from './sealed-secrets.ts';
+import {
+  countWebhooks,
+  deleteWebhook,
+  insertWebhook,
+  lockWebhook,
+  saveWebhook,
+  type WebhookKey,
+  type WebhookRow,
+} from './store.ts';
+import {
+  changedEvent,
+  pausedEvent,
+  replayedEvent,
+  resumedEvent,
+  rotatedEvent,
+  type Who,
+} from './webhook-event.ts';
+import { newcomer, readSettings, type WebhookPatch } from './webhook-input.ts';
+import { changedTo, pausedNow, replayedFrom, resumedNow } from './webhook-state.ts';
+
+export interface ChangeDeps {
+  db: Database;
+  now: () => number;
+  sealer: Sealer;
+  recordOwn: RecordOwn;
+  newUuid: (timeMs: number) => string;
+  /** Plain http and addresses that are not public may be called. */
+  allowPrivate: boolean;
+}
+
+const webhooksMax = 20;
+const previousValidMs = 24 * 3_600_000;
+
+export const noWebhook = () => new AppError('not_found', 'there is no such webhook');
+
+/** Who does something with a webhook, as its record names them. */
+export function whoOf(request: FastifyRequest, { operator }: TenantAccess): Who {
+  const actor = actorOf(request);
+  if (!operator) return { actor, reason: null };
+  const { email, reason } = operator;
+  return { actor: { ...actor, email, role: 'superadmin' }, reason };
+}
+
+/**
+ * Makes a webhook that begins behind the record of its making. Throws `validation_failed`, `not_found` for
+ * an unknown tenant and `conflict` when the tenant has 20.
+ */
+export async function createWebhook(
+  { db, now, sealer, recordOwn, newUuid, allowPrivate }: ChangeDeps,
+  tenantId: string,
+  input: WebhookPatch,
+  who: Who,
+): Promise<{ webhook: WebhookRow; secret: string }> {
+  const { settings, credential } = readSettings(newcomer, input, allowPrivate);
+  const createdAtMs = now();
+  const id = newUuid(createdAtMs);
+  const secret = newSecret();
+  const made = {
+    ...{ tenantId, id, ...settings, createdAtMs },
+    secret: sealer.seal(secretContext(id), secret),
+    credential: credential ? sealer.seal(credentialContext(id), credential) : null,
+  };
+  const webhook = await write(db, async (tx) => {
+    if (!(await tenantExists(tx, tenantId))) throw new AppError('not_found', 'no such tenant');
+    // First, for its lock: two who make the twentieth come one after the other.
+    await recordOwn(tx, tenantId, changedEvent(who, null, made));
+    if ((await countWebhooks(tx, tenantId)) >= webhooksMax) {
+      throw new AppError('conflict', `a tenant has at most ${webhooksMax} webhooks`);
+    }
+    return insertWebhook(tx, made);
+  });
+  return { webhook, secret };
+}
+
+/** Throws `not_found` and `validation_failed`. What changes nothing is not recorded. */
+export function changeWebhook(
+  { db, now, sealer, recordOwn, allowPrivate }: ChangeDeps,
+  key: WebhookKey,
+  patch: WebhookPatch,
+  who: Who,
+): Promise<WebhookRow> {
+  return write(db, async (tx) => {
+    const row = await locked(tx, key);
+    const former = { ...row, hasCredential: row.credential !== null };
+    const { settings, credential } = readSettings(former, patch, allowPrivate);
+    const seal = (text: string) => sealer.seal(credentialContext(key.id), text);
+    const renewed = credential ? seal(credential) : null;
+    const sealed = credential === undefined ? row.credential : renewed;
+    const changed = changedTo(row, settings, sealed, now());
+    const event = changedEvent(who, row, changed);
+    const isSame = JSON.stringify(event.before) === JSON.stringify(event.after);
+    if (isSame && !credential) return row;
+    await saveWebhook(tx, changed);
+    await recordOwn(tx, key.tenantId, event);
+    return changed;
+  });
+}
+
+/** Throws `not_found`. */
+export function removeWebhook(
+  { db, recordOwn }: ChangeDeps,
+  key: WebhookKey,
+  who: Who,
+): Promise<void> {
+  return write(db, async (tx) => {
+    const row = await locked(tx, key);
+    await deleteWebhook(tx, key);
+    await recordOwn(tx, key.tenantId, changedEvent(who, row, null));
+  });
+}
+
+/** Paused once is paused. Throws `not_found`. */
+export function pauseWebhook(
+  { db, now, recordOwn }: ChangeDeps,
+  key: WebhookKey,
+  who: Who,
+): Promise<WebhookRow> {
+  return write(db, async (tx) => {
+    const row = await locked(tx, key);
+    if (row.status === 'paused') return row;
+    const paused = pausedNow(row, now());
+    await saveWebhook(tx, paused);
+    await recordOwn(tx, key.tenantId, pausedEvent(row, who, 'requested'));
+    return paused;
+  });
+}
+
+/** Also what is about to be tried again is tried at once. Throws `not_found`. */
+export function resumeWebhook(
+  { db, now, recordOwn }: ChangeDeps,
+  key: WebhookKey,
+  who: Who,
+): Promise<WebhookRow> {
+  return write(db, async (tx) => {
+    const row = await locked(tx, key);
+    if (row.status === 'active' && row.attempt === 0) return row;
+    const resumed = resumedNow(row, now());
+    await saveWebhook(tx, resumed);
+    await recordOwn(tx, key.tenantId, resumedEvent(row, who));
+    return resumed;
+  });
+}
+
+/** Throws `not_found`, and `conflict` for a format that is not signed. */
+export function rotateSecret(
+  { db, now, sealer, recordOwn }: ChangeDeps,
+  key: WebhookKey,
+  who: Who,
+): Promise<{ secret: string; previousValidUntilMs: number }> {
+  return write(db, async (tx) => {
+    const row = await locked(tx, key);
+    if (!isSigned(row)) {
+      throw new AppError('conflict', `messages of the format ${row.format} are not signed`);
+    }
+    const secret = newSecret();
+    const previousValidUntilMs = now() + previousValidMs;
+    await saveWebhook(tx, {
+      ...row,
+      secret: sealer.seal(secretContext(row.id), secret),
+      previousSecret: row.secret,
+      previousSecretUntilMs: previousValidUntilMs,
+      updatedAtMs: now(),
+    });
+    await recordOwn(tx, key.tenantId, rotatedEvent(row, who, previousValidUntilMs));
+    return { secret, previousValidUntilMs };
+  });
+}
+
+/** Back to this sequence, or to where the plan's events begin. Throws `not_found`. */
+export async function replayWebhook(
+  { db, now, recordOwn }: ChangeDeps,
+  key: WebhookKey,
+  fromSequence: number,
+  who: Who,
+): Promise<WebhookRow> {
+  const first = await readTenant(db, key.tenantId, async (tx) => {
+    const visible = await visibility(tx, now());
+    return visible ? firstShown(tx, visible) : 0;
+  });
+  return write(db, async (tx) => {
+    const row = await locked(tx, key);
+    const replayed = replayedFrom(row, Math.max(first, fromSequence), now());
+    if (replayed === row) return row;
+    await saveWebhook(tx, replayed);
+    await recordOwn(tx, key.tenantId, replayedEvent(row, who, replayed.nextSequence));
+    return replayed;
+  });
+}
+
+async function locked(tx: WriterTx, key: WebhookKey): Promise<WebhookRow> {
+  const row = await lockWebhook(tx, key);
+  if (row) return row;
+  throw noWebhook();
+}

@@ -1,0 +1,123 @@
+import { readTenant } from '../db.ts';
+import { visibility } from '../events/store.ts';
+import { type AttemptDeps, attemptCall } from './attempt.ts';
+import { messageBytesMax, messageCall } from './delivery-call.ts';
+import { getLeased, holdMessage, type Leased, passOver, releaseWebhook } from './lease.store.ts';
+import { type Next, readNext } from './next-message.ts';
+import { type RecordDeps, recordAttempt, type Sent } from './record-attempt.ts';
+import type { MessageType, PendingMessage, WebhookRow } from './store.ts';
+
+export interface DeliverDeps extends AttemptDeps, RecordDeps {
+  /** Hears of each attempt. */
+  attempted: (ok: boolean, seconds: number) => void;
+}
+
+/** Longer than reading, calling and recording take together at most. */
+export const leaseMs = 30_000;
+/** How much of it may be gone before a call begins, which takes up to 10 s. */
+const sendWithinMs = 10_000;
+/** Then it is somebody else's turn. */
+const turnMsMax = 1_000;
+
+/**
+ * Delivers what is due for one endpoint, message by message, until there is nothing more, an attempt
+ * fails, or the turn is over. Throws what keeps it from going on; the endpoint then rests until its lease
+ * ends. A message is written down, sent, and recorded: a crash in between sends it again under its id.
+ */
+export async function deliverTurn(
+  deps: DeliverDeps,
+  leased: Leased,
+  stopping: AbortSignal,
+): Promise<void> {
+  const began = performance.now();
+  let goesOn = true;
+  while (goesOn && !stopping.aborted && performance.now() - began < turnMsMax) {
+    goesOn = await deliverNext(deps, leased, stopping);
+  }
+  await releaseWebhook(deps.db.deliveries, leased);
+}
+
+type Content = Extract<Next, { kind: 'events' } | { kind: 'export' }>;
+
+/** False when there is nothing more to do for now. */
+async function deliverNext(
+  deps: DeliverDeps,
+  leased: Leased,
+  stopping: AbortSignal,
+): Promise<boolean> {
+  const { db, now, newUuid } = deps;
+  const read = await readDue(deps, leased);
+  if (read === null || read.next.kind === 'nothing') return false;
+  const { endpoint, next } = read;
+  if (next.kind === 'passed') {
+    await passOver(db.deliveries, leased, endpoint, next.end, now() + leaseMs);
+    return true;
+  }
+  const message = messageOf(endpoint, next, newUuid(now()), now());
+  const heldAt = performance.now();
+  const isHeld = await holdMessage(db.deliveries, leased, endpoint, message, now() + leaseMs);
+  // Changed since it was read, or too late to be sure that nobody else has taken over: look again.
+  if (!isHeld || performance.now() - heldAt > sendWithinMs) return true;
+  return send(deps, endpoint, message, next, stopping);
+}
+
+/** The endpoint and what follows for it; null when it is not this process's any more, or paused. */
+function readDue({ db, now }: DeliverDeps, leased: Leased) {
+  return readTenant(db, leased.tenantId, async (tx) => {
+    const [endpoint, visible] = await Promise.all([getLeased(tx, leased), visibility(tx, now())]);
+    if (!endpoint || !visible) return null;
+    const until = endpoint.messageEnd ?? visible.size;
+    const next = await readNext(tx, endpoint, visible, until, messageBytesMax(endpoint));
+    return { endpoint, next };
+  });
+}
+
+/** The message that was written down before, or a new one. */
+function messageOf(
+  endpoint: WebhookRow,
+  next: Content,
+  newId: string,
+  nowMs: number,
+): PendingMessage {
+  const messageType: MessageType =
+    next.kind === 'export' ? 'audit.export.ready' : 'audit.events.recorded';
+  const isSame = endpoint.messageId !== null && endpoint.messageType === messageType;
+  return {
+    messageId: isSame ? endpoint.messageId : newId,
+    messageAtMs: isSame ? endpoint.messageAtMs : nowMs,
+    messageType,
+    messageEnd: next.end,
+  };
+}
+
+async function send(
+  deps: DeliverDeps,
+  endpoint: WebhookRow,
+  message: PendingMessage,
+  content: Content,
+  stopping: AbortSignal,
+): Promise<boolean> {
+  const { messageId, messageAtMs: atMs } = message;
+  const result = await attemptCall(
+    deps,
+    endpoint,
+    (opened, nowMs) => messageCall(endpoint, opened, { messageId, atMs, content }, nowMs),
+    { isTest: false, signal: stopping },
+  );
+  // What was cut off is no outcome.
+  if (stopping.aborted) return false;
+  deps.attempted(result.ok, result.durationMs / 1_000);
+  const { status } = await recordAttempt(deps, sentOf(endpoint, message, content), result);
+  return status === 'delivered';
+}
+
+function sentOf(endpoint: WebhookRow, message: PendingMessage, content: Content): Sent {
+  const sequences =
+    content.kind === 'export' ? [content.sequence] : content.events.map((each) => each.sequence);
+  return {
+    ...{ endpoint, message, messageId: message.messageId, type: message.messageType },
+    firstSequence: sequences[0] ?? null,
+    lastSequence: sequences.at(-1) ?? null,
+    events: content.kind === 'export' ? 0 : sequences.length,
+  };
+}

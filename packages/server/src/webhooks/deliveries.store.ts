@@ -1,0 +1,100 @@
+import type { TenantTx, WriterTx } from '../db.ts';
+import { uuidArray } from '../pg-arrays.ts';
+
+/** One attempt, and what came of it. Sequences are those of the first and last event in the message. */
+export interface DeliveryRow {
+  tenantId: string;
+  webhookId: string;
+  id: string;
+  messageId: string;
+  type: string;
+  status: 'delivered' | 'failed';
+  /** From 1. */
+  attempt: number;
+  firstSequence: number | null;
+  lastSequence: number | null;
+  events: number;
+  atMs: number;
+  durationMs: number;
+  responseStatus: number | null;
+  /** One line of at most 1 KiB. */
+  response: string | null;
+  reason: string | null;
+  nextAttemptAtMs: number | null;
+}
+
+const columns = `tenant_id AS "tenantId", webhook_id AS "webhookId", id, message_id AS "messageId", type, status,
+  attempt, first_sequence AS "firstSequence", last_sequence AS "lastSequence", events, at AS "atMs",
+  duration_ms AS "durationMs", response_status AS "responseStatus", response, reason,
+  next_attempt_at AS "nextAttemptAtMs"`;
+
+const keptRowsMax = 1_000;
+export const keptMs = 30 * 86_400_000;
+
+/** Of an endpoint that exists and is locked. What is beyond the newest 1,000 goes. */
+export async function insertDelivery(tx: WriterTx, d: DeliveryRow): Promise<void> {
+  const inserted = tx.query({
+    name: 'insert-delivery',
+    text: `INSERT INTO webhook_deliveries (tenant_id, webhook_id, id, message_id, type, status, attempt,
+        first_sequence, last_sequence, events, at, duration_ms, response_status, response, reason,
+        next_attempt_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+    values: [
+      ...[d.tenantId, d.webhookId, d.id, d.messageId, d.type, d.status, d.attempt],
+      ...[d.firstSequence, d.lastSequence, d.events, new Date(d.atMs), d.durationMs],
+      ...[d.responseStatus, d.response, d.reason],
+      d.nextAttemptAtMs === null ? null : new Date(d.nextAttemptAtMs),
+    ],
+  });
+  const trimmed = tx.query({
+    name: 'trim-deliveries',
+    text: `DELETE FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND id <=
+        (SELECT id FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2
+         ORDER BY id DESC OFFSET ${keptRowsMax} LIMIT 1)`,
+    values: [d.tenantId, d.webhookId],
+  });
+  await Promise.all([inserted, trimmed]); // they travel together
+}
+
+/** Newest first, from this id on. */
+export async function listDeliveries(
+  tx: TenantTx,
+  webhookId: string,
+  sinceMs: number,
+  from: string,
+  count: number,
+): Promise<DeliveryRow[]> {
+  const { rows } = await tx.query<DeliveryRow>({
+    name: 'list-deliveries',
+    text: `SELECT ${columns} FROM webhook_deliveries
+      WHERE tenant_id = $1 AND webhook_id = $2 AND at > $3 AND id <= $4 ORDER BY id DESC LIMIT $5`,
+    values: [tx.tenantId, webhookId, new Date(sinceMs), from, count],
+  });
+  return rows;
+}
+
+/** The newest one of each of these endpoints, by endpoint. */
+export async function lastDeliveries(
+  tx: TenantTx,
+  webhookIds: readonly string[],
+  sinceMs: number,
+): Promise<Map<string, DeliveryRow>> {
+  const { rows } = await tx.query<DeliveryRow>({
+    name: 'last-deliveries',
+    text: `SELECT d.* FROM unnest($2::uuid[]) AS wanted (w), LATERAL (
+        SELECT ${columns} FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = w AND at > $3
+        ORDER BY id DESC LIMIT 1) d`,
+    values: [tx.tenantId, uuidArray(webhookIds), new Date(sinceMs)],
+  });
+  return new Map(rows.map((row) => [row.webhookId, row]));
+}
+
+/** Removes those that have had their time, a bounded number at once. Spans tenants. */
+export async function forgetDeliveries(tx: WriterTx, beforeMs: number): Promise<void> {
+  await tx.query({
+    name: 'forget-deliveries',
+    text: `DELETE FROM webhook_deliveries WHERE ctid IN (SELECT ctid FROM webhook_deliveries
+      WHERE at <= $1 LIMIT 10000)`,
+    values: [new Date(beforeMs)],
+  });
+}

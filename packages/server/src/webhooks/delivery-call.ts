@@ -1,0 +1,141 @@
+import { typeId } from '@indelible/protocol';
+import { keptText, type OutboundCall, type OutboundResult } from '../outbound.ts';
+import { signatureHeaders, signedPost } from '../standard-webhooks.ts';
+import { streamFormats } from './formats.ts';
+import { eventsBody, exportBody, messageIdPrefix, testBody } from './message-body.ts';
+import type { Next } from './next-message.ts';
+import type { WebhookRow } from './store.ts';
+
+/** What an endpoint's messages are signed and authorised with, opened. */
+export interface Opened {
+  /** The one in use, and the one before it while that is still valid. */
+  secrets: readonly string[];
+  credential: string | null;
+}
+
+/** What came of a call; `response` is one line of at most 1 KiB of the answer. */
+export interface Outcome {
+  ok: boolean;
+  /** The receiver wants nothing more, for good. */
+  isGone: boolean;
+  responseStatus: number | null;
+  response: string | null;
+  reason: string | null;
+}
+
+const webhookBytesMax = 4 * 2 ** 20;
+
+/** Bytes of event texts in one message. */
+export function messageBytesMax({ format }: Pick<WebhookRow, 'format'>): number {
+  return format === 'webhook' ? webhookBytesMax : streamFormats[format].batchBytesMax;
+}
+
+/** Formats whose messages are signed. */
+export function isSigned({ format }: Pick<WebhookRow, 'format'>): boolean {
+  return format === 'webhook' || format === 'generic';
+}
+
+type Content = Extract<Next, { kind: 'events' } | { kind: 'export' }>;
+
+/** The call that delivers a message, as its endpoint's format has it. `atMs` is when it was made first. */
+export function messageCall(
+  endpoint: WebhookRow,
+  opened: Opened,
+  message: { messageId: string; atMs: number; content: Content },
+  nowMs: number,
+): OutboundCall {
+  const id = typeId(messageIdPrefix, message.messageId);
+  const { content, atMs } = message;
+  const { tenantId, url, format } = endpoint;
+  if (format === 'webhook' || content.kind === 'export') {
+    const texts = content.kind === 'events' ? content.events.map(({ text }) => text) : [];
+    const body =
+      content.kind === 'export'
+        ? exportBody(atMs, content.export)
+        : eventsBody(tenantId, atMs, texts);
+    return signedPost(url, { id, body }, opened.secrets, nowMs);
+  }
+  const events = content.events.map(({ text }) => text);
+  const batch = { messageId: id, tenantId, events, nowMs };
+  return signedIfSo(
+    endpoint,
+    opened,
+    id,
+    streamFormats[format].deliver(targetOf(endpoint, opened), batch),
+    nowMs,
+  );
+}
+
+/** A call that shows whether messages would arrive, without any event in it. */
+export function testCall(
+  endpoint: WebhookRow,
+  opened: Opened,
+  messageId: string,
+  nowMs: number,
+): OutboundCall {
+  const id = typeId(messageIdPrefix, messageId);
+  const { tenantId, url, format } = endpoint;
+  if (format === 'webhook') {
+    const body = testBody(tenantId, endpoint.id, nowMs);
+    return signedPost(url, { id, body }, opened.secrets, nowMs);
+  }
+  const health = streamFormats[format].health(targetOf(endpoint, opened));
+  return signedIfSo(endpoint, opened, id, health, nowMs);
+}
+
+const targetOf = ({ url, options }: WebhookRow, { credential }: Opened) => {
+  return { url, credential, options: JSON.parse(options) as Record<string, string> };
+};
+
+function signedIfSo(
+  endpoint: WebhookRow,
+  { secrets }: Opened,
+  id: string,
+  call: OutboundCall,
+  nowMs: number,
+): OutboundCall {
+  if (!isSigned(endpoint)) return call;
+  const signature = signatureHeaders({ id, body: call.body }, secrets, nowMs);
+  return { ...call, headers: { ...call.headers, ...signature } };
+}
+
+/** What a result means to this format: of a message, or of a test. */
+export function judge(
+  { format }: Pick<WebhookRow, 'format'>,
+  result: OutboundResult,
+  isTest = false,
+): Outcome {
+  if (result.kind === 'failed') {
+    return {
+      ok: false,
+      isGone: false,
+      responseStatus: null,
+      response: null,
+      reason: result.reason,
+    };
+  }
+  const { status, text } = result;
+  const answered = { responseStatus: status, response: keptText(text) || null };
+  const verdict = verdictOf(format, status, text, isTest);
+  if (verdict.ok) return { ok: true, isGone: false, ...answered, reason: null };
+  const reason = keptText(verdict.reason) || null;
+  return { ok: false, isGone: status === 410, ...answered, reason };
+}
+
+function verdictOf(format: WebhookRow['format'], status: number, text: string, isTest: boolean) {
+  if (format === 'webhook') return webhookVerdict(status);
+  const { judge: judgeMessage, judgeHealth } = streamFormats[format];
+  return isTest ? judgeHealth(status, text) : judgeMessage(status, text);
+}
+
+/** Standard Webhooks: any 2xx is a delivery, 410 the end of them. */
+function webhookVerdict(status: number): { ok: true } | { ok: false; reason: string } {
+  if (status >= 200 && status < 300) return { ok: true };
+  const answered = `the receiver answered ${status}`;
+  if (status === 410) return { ok: false, reason: `${answered}: it wants no more messages` };
+  const isRedirect = status >= 300 && status < 400;
+  return {
+    ok: false,
+    reason: isRedirect ? `${answered}, and redirects are not followed` : answered,
+  };
+}

@@ -1,0 +1,282 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { askForJob, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { type TestService, testService } from '../testing/service.ts';
+import { signedBy } from '../testing/webhook-receiver.ts';
+import {
+  type HookedTenant,
+  hookedTenant,
+  type WebhookCalls,
+  webhookCalls,
+} from '../testing/webhook-setup.ts';
+
+let service: TestService;
+let tenant: HookedTenant;
+let hooks: WebhookCalls;
+
+beforeAll(async () => {
+  service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+});
+beforeEach(async () => {
+  service.clock.now += 1_000;
+  tenant = await hookedTenant(service);
+  hooks = webhookCalls(service, tenant);
+});
+afterEach(async () => {
+  await tenant.receiver.close();
+  await expectLogIntact(service, tenant.id);
+});
+afterAll(() => service.close());
+
+const deliver = () => service.app.webhooks.tick();
+
+test('what is recorded arrives, signed and as the list shows it, and the attempt is in log and deliveries', async () => {
+  const { receiver } = tenant;
+  const webhook = await hooks.create({ name: 'SIEM' });
+  const event = await hooks.record();
+  await deliver();
+  expect(receiver.calls).toHaveLength(1);
+  const [call] = receiver.calls;
+  if (!call) throw new Error('nothing arrived');
+  expect(signedBy(webhook.secret, call)).toBe(true);
+  const listed = await service.call({ url: '/api/audit-logs?action=update', key: tenant.key });
+  expect(call.body).toEqual({
+    type: 'audit.events.recorded',
+    timestamp: new Date(service.clock.now).toISOString(),
+    data: { tenantId: tenant.id, events: [listed.body.data.at(-1)] },
+  });
+  const [delivery, ...more] = await hooks.deliveries(webhook.id);
+  expect(more).toEqual([]);
+  expect(delivery).toMatchObject({
+    messageId: call.id,
+    type: 'audit.events.recorded',
+    status: 'delivered',
+    attempt: 1,
+    firstSequence: event.sequence,
+    lastSequence: event.sequence,
+    events: 1,
+    responseStatus: 204,
+    response: null,
+    reason: null,
+    nextAttemptAt: null,
+  });
+  const [sent, ...others] = await hooks.log('send');
+  expect(others).toEqual([]);
+  expect(sent).toMatchObject({
+    category: 'integration',
+    recordedBy: { kind: 'service' },
+    resource: { type: 'webhook', name: 'SIEM' },
+    after: {
+      ...{ messageId: call.id, type: 'audit.events.recorded', events: 1, attempt: 1 },
+      ...{ firstSequence: event.sequence, lastSequence: event.sequence },
+      ...{ outcome: 'delivered', status: 204 },
+    },
+  });
+  expect(await hooks.get(webhook.id)).toMatchObject({
+    behind: 0,
+    attempt: 0,
+    lastDelivery: delivery,
+  });
+});
+
+const sequencesIn = (call: { body: { data: { events: { sequence: number }[] } } }) =>
+  call.body.data.events.map(({ sequence }) => sequence);
+const idsIn = (events: readonly { id: string }[]) => events.map(({ id }) => id);
+
+test('a backlog arrives whole, in the order of the log, a hundred at a time', async () => {
+  const { receiver } = tenant;
+  await hooks.create();
+  const ids = await hooks.recordMany(250);
+  await deliver();
+  expect(receiver.calls.map((call) => sequencesIn(call).length)).toEqual([100, 100, 50]);
+  expect(idsIn(receiver.events())).toEqual(ids);
+  const sequences = receiver.calls.flatMap(sequencesIn);
+  expect(sequences).toEqual([...sequences].sort((a, b) => a - b));
+  expect(new Set(receiver.calls.map(({ id }) => id)).size).toBe(3);
+});
+
+test('a message is no larger than 4 MiB, and no event is left out for it', async () => {
+  const { receiver } = tenant;
+  await hooks.create();
+  const diff = Object.fromEntries(
+    Array.from({ length: 16 }, (_, at) => [`field${at}`, { from: null, to: 'x'.repeat(32_000) }]),
+  );
+  const ids: string[] = [];
+  for (let at = 0; at < 12; at++) ids.push((await hooks.record({ diff })).id);
+  await deliver();
+  const sizes = receiver.calls.map(({ raw }) => Buffer.byteLength(raw));
+  expect(sizes.map((size) => size < 4 * 2 ** 20 + 1_000)).toEqual([true, true]);
+  expect(Math.max(...sizes)).toBeGreaterThan(3 * 2 ** 20);
+  expect(idsIn(receiver.events())).toEqual(ids);
+});
+
+test('deliveries are recorded and never delivered, not to other webhooks either, and wake nobody', async () => {
+  const { receiver } = tenant;
+  const made = [await hooks.create(), await hooks.create(), await hooks.create()];
+  await hooks.record();
+  await deliver();
+  // What each of them did to make the next one is an event like any other.
+  const before = receiver.calls.length;
+  expect(await hooks.log('send')).toHaveLength(before);
+  expect(receiver.events().some(({ action }) => action === 'send')).toBe(false);
+  for (let again = 0; again < 3; again++) await deliver();
+  expect(receiver.calls).toHaveLength(before);
+  for (const { id } of made) expect((await hooks.get(id)).behind).toBe(0);
+  // A producer cannot have its own delivered under that name: that is how the rule can be relied on.
+  await hooks.record({ action: 'send', resource: { type: 'webhook', id: tenant.id, name: null } });
+  await deliver();
+  expect(receiver.calls).toHaveLength(before);
+});
+
+test('filters choose by category, action and resource, with ! they leave out; the rest is passed over', async () => {
+  const { receiver } = tenant;
+  const of = (action: string, type: string) => ({
+    action,
+    resource: { type, id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: null },
+  });
+  const wanted: [object, string[]][] = [
+    [{ category: ['security'] }, ['login session', 'logout session']],
+    [{ category: ['security'], action: ['!logout'] }, ['login session']],
+    [{ resource: ['!queue', '!webhook'] }, ['login session', 'logout session', 'update ivr']],
+    [{ action: ['update'], resource: ['queue', 'ivr'] }, ['update queue', 'update ivr']],
+    [{ resource: ['did'] }, []],
+  ];
+  const made = [];
+  for (const [filters] of wanted) made.push(await hooks.create({ filters }));
+  for (const [action, type] of [
+    ['update', 'queue'],
+    ['login', 'session'],
+    ['update', 'ivr'],
+    ['logout', 'session'],
+  ] as const) {
+    await hooks.record(of(action, type));
+  }
+  await deliver();
+  for (const [at, [filters, expected]] of wanted.entries()) {
+    const webhook = made[at];
+    const messages = (await hooks.deliveries(webhook.id)).map(
+      ({ messageId }: { messageId: string }) => messageId,
+    );
+    const events = receiver.calls
+      .filter(({ id }) => messages.includes(id))
+      .flatMap(({ body }) => body.data.events);
+    const words = events.map(
+      ({ action, resource }: { action: string; resource: { type: string } }) =>
+        `${action} ${resource.type}`,
+    );
+    expect(words.sort(), JSON.stringify(filters)).toEqual([...expected].sort());
+    expect((await hooks.get(webhook.id)).behind).toBe(0);
+  }
+});
+
+test('a rare event is found behind thousands that are not wanted', async () => {
+  const { receiver } = tenant;
+  const { id } = await hooks.create({ filters: { action: ['publish'] } });
+  for (let batch = 0; batch < 11; batch++) await hooks.recordMany(1_000);
+  const rare = await hooks.record({ action: 'publish' });
+  await deliver();
+  expect(idsIn(receiver.events())).toEqual([rare.id]);
+  expect(await hooks.get(id)).toMatchObject({ behind: 0, nextSequence: rare.sequence + 2 });
+  expect(await hooks.deliveries(id)).toHaveLength(1);
+});
+
+test('paused it keeps its place, resumed it goes on there', async () => {
+  const { receiver } = tenant;
+  const { id } = await hooks.create();
+  const paused = await hooks.act(id, 'pause');
+  expect(paused.body).toMatchObject({ status: 'paused', pausedBecause: 'requested' });
+  expect((await hooks.act(id, 'pause')).body).toEqual(paused.body);
+  const ids = await hooks.recordMany(3);
+  await deliver();
+  expect(receiver.calls).toEqual([]);
+  expect(await hooks.get(id)).toMatchObject({ behind: 4, nextAttemptAt: null });
+  const resumed = await hooks.act(id, 'resume');
+  expect(resumed.body).toMatchObject({ status: 'active', pausedBecause: null });
+  await deliver();
+  const delivered = receiver.events().filter((event) => event.resource.type !== 'webhook');
+  expect(idsIn(delivered)).toEqual(ids);
+  expect(await hooks.log('pause')).toHaveLength(1);
+  expect(await hooks.log('resume')).toHaveLength(1);
+});
+
+test('a replay goes back, never forward, and is recorded', async () => {
+  const { receiver } = tenant;
+  const { id, nextSequence } = await hooks.create();
+  const ids = await hooks.recordMany(5);
+  await deliver();
+  const before = await hooks.get(id);
+  const forward = await hooks.act(id, 'replay', { fromSequence: before.nextSequence + 100 });
+  expect([forward.status, forward.body]).toEqual([202, before]);
+  const back = await hooks.act(id, 'replay', { fromSequence: nextSequence + 2 });
+  expect([back.status, back.body.nextSequence]).toEqual([202, nextSequence + 2]);
+  await deliver();
+  const again = receiver.calls.at(-1)?.body.data.events;
+  // What was recorded meanwhile comes along: the replay itself, not the deliveries.
+  expect(idsIn(again).slice(0, -1)).toEqual(ids.slice(2));
+  expect(again.at(-1)).toMatchObject({ action: 'replay', resource: { type: 'webhook' } });
+  const [replayed, ...more] = await hooks.log('replay');
+  expect(more).toEqual([]);
+  expect(replayed.diff).toEqual({
+    nextSequence: { from: before.nextSequence, to: nextSequence + 2 },
+  });
+  expect(wrongOf(await hooks.act(id, 'replay', { fromSequence: -1 }))).toBe('/fromSequence');
+  expect(wrongOf(await hooks.act(id, 'replay', { fromSequence: 1.5 }))).toBe('/fromSequence');
+});
+
+const wrongOf = (answer: { body: { errors: { path: string }[] } }) => answer.body.errors[0]?.path;
+
+test('a download that became ready is told of in its place, before the event that says so', async () => {
+  const { receiver } = tenant;
+  await service.app.jobs.start();
+  const types = ['audit.events.recorded', 'audit.export.ready'];
+  const { id, secret } = await hooks.create({ types });
+  const only = await hooks.create({ types: ['audit.export.ready'] });
+  await hooks.record();
+  const job = await askForJob(service, tenant.key, { format: 'ndjson' });
+  const ready = await exportUntil(service, tenant.key, job.id, hasEnded);
+  // What is sent with the answer is no file that anybody could fetch later.
+  const body = { filters: {}, format: 'csv' };
+  await service.call({ method: 'POST', url: exportsUrl, key: tenant.key, body });
+  await hooks.record();
+  await deliver();
+  const told = receiver.calls.filter((call) => call.body.type === 'audit.export.ready');
+  expect(told.map(({ body: { data } }) => data)).toEqual(
+    Array(2).fill({
+      tenantId: tenant.id,
+      export: {
+        ...{ id: job.id, rows: ready.rowsDone, bytes: ready.bytes, sha256: ready.sha256 },
+        ...{ format: 'ndjson', expiresAt: ready.expiresAt },
+      },
+    }),
+  );
+  const messages = (await hooks.deliveries(id)).reverse();
+  const kinds = messages.map(({ type, events }: { type: string; events: number }) => [
+    type,
+    events,
+  ]);
+  expect(kinds).toEqual([
+    ['audit.events.recorded', expect.any(Number)],
+    ['audit.export.ready', 0],
+    ['audit.events.recorded', expect.any(Number)],
+  ]);
+  const calls = messages.map(({ messageId }: { messageId: string }) =>
+    receiver.calls.find((call) => call.id === messageId),
+  );
+  expect(calls.map((call: (typeof receiver.calls)[number]) => signedBy(secret, call))).toEqual([
+    ...[true, true, true],
+  ]);
+  const [first] = calls[2].body.data.events;
+  expect(first).toMatchObject({ action: 'export', sequence: messages[1].firstSequence });
+  const alone = await hooks.deliveries(only.id);
+  expect(alone.map(({ type }: { type: string }) => type)).toEqual(['audit.export.ready']);
+  expect((await hooks.get(only.id)).behind).toBe(0);
+});
+
+test('a producer cannot announce a download', async () => {
+  const { receiver } = tenant;
+  await hooks.create({ types: ['audit.export.ready'] });
+  const resource = { type: 'export', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: null };
+  await hooks.record({ action: 'export', resource, after: { outcome: 'ready' } });
+  await deliver();
+  expect(receiver.calls).toEqual([]);
+});

@@ -1,0 +1,42 @@
+import { typeId } from '@indelible/protocol';
+import { type Database, readTenant } from '../db.ts';
+import type { Jobs } from '../jobs.ts';
+import { logSize } from '../log/store.ts';
+import type { Mailer } from '../mail.ts';
+import { getTenant } from '../tenants/store.ts';
+import { lastDeliveries } from './deliveries.store.ts';
+import { failingMail } from './failing-mail.ts';
+import { webhookIdPrefix } from './message-body.ts';
+import { getWebhook, type WebhookKey } from './store.ts';
+
+export interface FailingMailDeps {
+  db: Database;
+  jobs: Jobs;
+  mailer: Mailer;
+  publicUrl: () => string;
+}
+
+/** Mail on paused webhooks. Jobs of their own: a mail server that is away stops no delivery. */
+export function handleFailingMail(deps: FailingMailDeps): void {
+  deps.jobs.handle<WebhookKey>('webhook-mail', { atOnce: 1 }, ({ data }) => mail(deps, data));
+}
+
+async function mail({ db, mailer, publicUrl }: FailingMailDeps, { tenantId, id }: WebhookKey) {
+  const { webhook, tenant, last, size } = await readTenant(db, tenantId, async (tx) => ({
+    webhook: await getWebhook(tx, id),
+    tenant: await getTenant(tx),
+    last: (await lastDeliveries(tx, [id], 0)).get(id),
+    size: await logSize(tx),
+  }));
+  // Somebody was quicker: resumed, removed, or there is nobody to be told.
+  if (webhook?.pausedBecause !== 'failing' || !tenant || tenant.notifyEmails.length === 0) return;
+  const message = failingMail({
+    ...{ locale: tenant.locale, timeZone: tenant.timeZone, tenantName: tenant.name },
+    ...{ name: webhook.name, host: new URL(webhook.url).host },
+    ...{ isGone: last?.responseStatus === 410, reason: last?.reason ?? null },
+    ...{ attempts: webhook.attempt, pausedAtMs: webhook.updatedAtMs },
+    behind: Math.max(0, size - webhook.nextSequence),
+    url: `${publicUrl()}/settings/audit/webhooks#${typeId(webhookIdPrefix, id)}`,
+  });
+  await mailer.send({ to: tenant.notifyEmails, ...message });
+}

@@ -1,0 +1,52 @@
+import type { FormatVerdict } from './stream-format.ts';
+
+/** What the receiver said, as one short line; `''` when it said nothing readable. */
+export function said(text: unknown, max = 300): string {
+  if (typeof text !== 'string') return '';
+  const line = text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim();
+  return line.length > max ? `${line.slice(0, max)}…` : line;
+}
+
+/** The text as a JSON object; an empty one when it is none. */
+export function jsonObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+export const fine: FormatVerdict = { ok: true };
+export const failed = (reason: string, mayPass: boolean): FormatVerdict => {
+  return { ok: false, reason, mayPass };
+};
+
+/**
+ * What a status that is no success means anywhere. Words of the receiver are left out where the
+ * credential was refused: it may have repeated it.
+ */
+export function statusVerdict(receiver: string, status: number, words = ''): FormatVerdict {
+  if (status >= 300 && status < 400) {
+    return failed(`${receiver} redirected the call (${status}), which is never followed`, false);
+  }
+  const known = meanings[status];
+  const meaning = known?.[0] ?? `answered ${status}`;
+  const mayPass = known?.[1] ?? status >= 500;
+  const added = words !== '' && status !== 401 && status !== 403 ? `: ${words}` : '';
+  return failed(`${receiver} ${meaning}${added}`, mayPass);
+}
+
+const meanings: Record<number, readonly [meaning: string, mayPass: boolean]> = {
+  400: ['cannot read what it was sent (400)', false],
+  401: ['does not accept the credential (401)', false],
+  403: ['does not allow this with the credential given (403)', false],
+  // Load balancers answer 404 while what is behind them restarts.
+  404: ['has nothing at this address (404)', true],
+  408: ['waited too long for the message (408)', true],
+  410: ['says that this address is gone for good (410)', false],
+  413: ['finds the message too large (413)', false],
+  425: ['asks to come back later (425)', true],
+  429: ['asks for fewer messages (429)', true],
+  503: ['is busy (503)', true],
+};

@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { datadog } from './datadog.ts';
+import { datadogReceiver } from './testing/datadog-receiver.ts';
+import {
+  batchOf,
+  eventText,
+  eventTextsArbitrary,
+  hugeDiff,
+  parsed,
+  startMs,
+} from './testing/event-texts.ts';
+import { send } from './testing/receiver.ts';
+
+const clock = { now: startMs + 60_000 };
+const dog = await datadogReceiver(() => clock.now);
+afterAll(dog.close);
+beforeEach(() => {
+  clock.now = startMs + 60_000;
+  Object.assign(dog, { logs: [], dropped: 0, truncated: 0, trouble: null });
+});
+
+const targetOf = (changes: object = {}) => {
+  return { url: dog.url, credential: dog.key, options: {}, ...changes };
+};
+
+async function deliver(events: readonly string[], changes: object = {}) {
+  const batch = batchOf(events, clock.now);
+  const { status, text } = await send(datadog.deliver(targetOf(changes), batch));
+  return datadog.judge(status, text);
+}
+
+async function health(changes: object = {}) {
+  const { status, text } = await send(datadog.health(targetOf(changes)));
+  return datadog.judgeHealth(status, text);
+}
+
+const held = () => dog.logs.map(({ attributes }) => attributes.indelible);
+
+test('Datadog holds each event whole, in order, at its own time, under the standard attributes', async () => {
+  const events = [eventText(0), eventText(1, { diff: hugeDiff })];
+  expect(await deliver(events)).toEqual({ ok: true });
+  expect(held()).toEqual(parsed(events));
+  expect(dog.truncated).toBe(0);
+  const [{ date, attributes } = { date: 0, attributes: {} }] = dog.logs;
+  expect(date).toBe(startMs);
+  expect(attributes).toMatchObject({
+    ddsource: 'indelible',
+    service: 'indelible',
+    message: 'ana@example.com update queue Support',
+    usr: { id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', email: 'ana@example.com', role: 'admin' },
+    network: { client: { ip: '203.0.113.7' } },
+    http: { useragent: 'Mozilla/5.0' },
+    evt: { name: 'update', category: 'configuration' },
+  });
+});
+
+test('an event with any content arrives in Datadog as it was recorded', async () => {
+  await fc.assert(
+    fc.asyncProperty(eventTextsArbitrary, async (events) => {
+      dog.logs = [];
+      expect(await deliver(events)).toEqual({ ok: true });
+      expect(held()).toEqual(parsed(events));
+    }),
+  );
+});
+
+test('events older than eighteen hours are not lost: they stand at the time of their arrival', async () => {
+  clock.now = startMs + 18 * 3_600_000 + 1_000;
+  const events = [eventText(0), eventText(7_200)];
+  expect(await deliver(events)).toEqual({ ok: true });
+  expect(dog.dropped).toBe(0);
+  expect(held()).toEqual(parsed(events));
+  expect(dog.logs.map(({ date }) => date)).toEqual([clock.now, startMs + 7_200_000]);
+});
+
+test('tags, source, host and service are the ones chosen, and the diff may be one text', async () => {
+  const chosen = {
+    ddsource: 'audit',
+    ddtags: 'env:prod,team:sec',
+    hostname: 'eu-1',
+    service: 'cc',
+  };
+  await deliver([eventText(0)], { options: { ...chosen, diff: 'text' } });
+  expect(dog.logs[0]?.attributes).toMatchObject(chosen);
+  expect(held()).toMatchObject([{ diff: '{"maxWait":{"from":30,"to":60}}' }]);
+});
+
+test.each([
+  ['https://datadoghq.com', 'datadoghq.com'],
+  ['https://app.datadoghq.eu/logs', 'datadoghq.eu'],
+  ['https://us3.datadoghq.com', 'us3.datadoghq.com'],
+  ['https://api.us5.datadoghq.com/api/v1/validate', 'us5.datadoghq.com'],
+  ['https://http-intake.logs.ap1.datadoghq.com/api/v2/logs', 'ap1.datadoghq.com'],
+  ['https://http-intake.logs.datadoghq.com/v1/input', 'datadoghq.com'],
+  ['https://app.ddog-gov.com/', 'ddog-gov.com'],
+])('%s is understood as the site %s', (url, site) => {
+  const target = targetOf({ url });
+  expect(datadog.deliver(target, batchOf([])).url).toBe(
+    `https://http-intake.logs.${site}/api/v2/logs`,
+  );
+  expect(datadog.health(target).url).toBe(`https://api.${site}/api/v1/validate`);
+});
+
+test('any other host, a proxy for instance, is called as it was entered', () => {
+  for (const url of ['https://evildatadoghq.com/x', 'https://proxy.example/x/api/v2/logs']) {
+    const base = `${new URL(url).origin}/x`;
+    expect(datadog.deliver(targetOf({ url }), batchOf([])).url).toBe(`${base}/api/v2/logs`);
+    expect(datadog.health(targetOf({ url })).url).toBe(`${base}/api/v1/validate`);
+  }
+});
+
+test('a wrong key does not pass by itself, and the reason says where to look without repeating it', async () => {
+  const credential = 'ffffffffffffffffffffffffffffffff';
+  const refused = { ok: false, reason: expect.stringContaining('site in the URL'), mayPass: false };
+  for (const verdict of [
+    await deliver([eventText(0)], { credential }),
+    await health({ credential }),
+  ]) {
+    expect(verdict).toEqual(refused);
+    expect(JSON.stringify(verdict)).not.toContain(credential);
+  }
+  expect(await health()).toEqual({ ok: true });
+});
+
+test.each([
+  [408, true],
+  [429, true],
+  [500, true],
+  [503, true],
+  [400, false],
+  [413, false],
+])('an intake that answers %d may take the same message later: %s', async (status, mayPass) => {
+  dog.trouble = status;
+  const reason = expect.stringMatching(/^Datadog .*\(?\d{3}\)?: Try later$/);
+  expect(await deliver([eventText(0)])).toEqual({ ok: false, reason, mayPass });
+  dog.trouble = null;
+  expect(await deliver([eventText(0)])).toEqual({ ok: true });
+});
+
+test('a full message with everything around it stays below five megabytes', async () => {
+  const big = { big: { from: null, to: 'x'.repeat(32_000) } };
+  const actor = { id: startId, email: null, role: 'admin', ip: null, userAgent: 'u'.repeat(1_024) };
+  const resource = { type: 'queue', id: startId, name: '"'.repeat(200) };
+  const events = Array.from({ length: 100 }, (_, n) =>
+    eventText(n, { diff: big, actor, resource }),
+  );
+  const bytes = events.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  expect(bytes).toBeLessThan(datadog.batchBytesMax);
+  const { body } = datadog.deliver(targetOf(), batchOf(events));
+  expect(Buffer.byteLength(body) - bytes + datadog.batchBytesMax).toBeLessThan(5_000_000);
+});
+const startId = '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a';
+
+test('an answer of something that is not Datadog is no success', () => {
+  expect(datadog.judgeHealth(200, '<html>Welcome</html>')).toMatchObject({ ok: false });
+  expect(datadog.judge(204, '')).toMatchObject({ ok: false, mayPass: false });
+  expect(datadog.judge(500, '{"errors":[7]}')).toMatchObject({ ok: false, mayPass: true });
+  expect(datadog.judge(500, '<html>')).toMatchObject({ reason: 'Datadog answered 500' });
+});
+
+test('a key with a line break never becomes a header, and a key in the URL is refused', () => {
+  for (const credential of ['a\r\nX-Evil: 1', 'a b', '']) {
+    expect(datadog.credentialProblem(credential)).toEqual(expect.any(String));
+    expect(() => datadog.deliver(targetOf({ credential }), batchOf([]))).toThrow(RangeError);
+  }
+  expect(datadog.urlProblem('https://datadoghq.com/?dd-api-key=abc')).toContain('credential');
+});
+
+test('options are refused with what is wrong with them', () => {
+  expect(datadog.options.ddtags?.('env:prod, team:sec')).toContain('tags');
+  expect(datadog.options.ddtags?.('1a')).toContain('tags');
+  expect(datadog.options.ddtags?.('env:prod,équipe:sécurité')).toBeNull();
+  expect(datadog.options.diff?.('both')).toBe('is none of object, text');
+});

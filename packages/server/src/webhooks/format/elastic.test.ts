@@ -1,0 +1,240 @@
+import fc from 'fast-check';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { elastic } from './elastic.ts';
+import { elasticReceiver } from './testing/elastic-receiver.ts';
+import {
+  batchOf,
+  eventText,
+  eventTextsArbitrary,
+  hugeDiff,
+  parsed,
+} from './testing/event-texts.ts';
+import { send } from './testing/receiver.ts';
+
+const cluster = await elasticReceiver();
+afterAll(cluster.close);
+beforeEach(() => {
+  cluster.documents.clear();
+  cluster.trouble.clear();
+  Object.assign(cluster, { mayMonitor: true, authorization: 'ApiKey aWQ6a2V5' });
+});
+
+const targetOf = (changes: object = {}) => {
+  return { url: cluster.url, credential: 'aWQ6a2V5', options: {}, ...changes };
+};
+
+async function deliver(events: readonly string[], changes: object = {}) {
+  const { status, text } = await send(elastic.deliver(targetOf(changes), batchOf(events)));
+  return elastic.judge(status, text);
+}
+
+async function health(changes: object = {}) {
+  const { status, text } = await send(elastic.health(targetOf(changes)));
+  return elastic.judgeHealth(status, text);
+}
+
+const idOf = (text: string): string => JSON.parse(text).id;
+const held = () => [...cluster.documents.values()].map(({ indelible }) => indelible);
+/** What is held of these events, where each diff is one text. */
+const flat = (texts: readonly string[]) =>
+  texts.map((text) => {
+    const diff = text.slice(text.indexOf('"diff":') + 7, text.lastIndexOf(',"crossTenant":'));
+    return { ...JSON.parse(text), diff };
+  });
+
+test('Elastic holds each event whole, in order, under its own id and the common schema', async () => {
+  const events = [eventText(0), eventText(1, { diff: hugeDiff })];
+  expect(await deliver(events)).toEqual({ ok: true });
+  expect([...cluster.documents.keys()]).toEqual(events.map(idOf));
+  expect(held()).toEqual(flat(events));
+  expect([...cluster.documents.values()][0]).toMatchObject({
+    '@timestamp': '2025-09-11T08:30:00.007Z',
+    message: 'ana@example.com update queue Support',
+    event: {
+      kind: 'event',
+      id: idOf(events[0] ?? ''),
+      action: 'update',
+      category: ['configuration'],
+      type: ['change'],
+      sequence: 0,
+    },
+    user: {
+      id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a',
+      email: 'ana@example.com',
+      roles: ['admin'],
+    },
+    source: { ip: '203.0.113.7' },
+    user_agent: { original: 'Mozilla/5.0' },
+    organization: { id: '019a1c2e-0d3b-7f44-9a51-2b7c8d9e0f13' },
+  });
+});
+
+test('an event with any content arrives in Elastic as it was recorded, whatever came before it', async () => {
+  await fc.assert(
+    fc.asyncProperty(eventTextsArbitrary, async (events) => {
+      cluster.documents.clear();
+      expect(await deliver(events)).toEqual({ ok: true });
+      expect(held()).toEqual(flat(events));
+    }),
+  );
+});
+
+test('a message sent again stores nothing twice and counts as delivered', async () => {
+  const events = [eventText(0), eventText(1)];
+  await deliver(events.slice(0, 1));
+  expect(await deliver(events)).toEqual({ ok: true });
+  expect(await deliver(events)).toEqual({ ok: true });
+  expect(held()).toEqual(flat(events));
+});
+
+test('a message of which one event met a full queue may pass, and then all of it is there', async () => {
+  const events = [eventText(0), eventText(1), eventText(2)];
+  cluster.trouble.set(idOf(events[1] ?? ''), 429);
+  expect(await deliver(events)).toEqual({
+    ok: false,
+    reason: `Elasticsearch did not take event ${idOf(events[1] ?? '')} (429): es_rejected_execution_exception: queue is full`,
+    mayPass: true,
+  });
+  cluster.trouble.clear();
+  expect(await deliver(events)).toEqual({ ok: true });
+  expect(cluster.documents.size).toBe(3);
+});
+
+test('a field that changes its type breaks a stream of objects, and the reason names event and field', async () => {
+  const options = { index: 'objects', diff: 'object' };
+  const second = eventText(1, { diff: { maxWait: { from: 60, to: 'for ever' } } });
+  const events = [eventText(0), second, eventText(2)];
+  cluster.trouble.set(idOf(events[2] ?? ''), 429);
+  expect(await deliver(events, { options })).toEqual({
+    ok: false,
+    reason: `Elasticsearch did not take event ${idOf(second)} and 1 more (400): document_parsing_exception: failed to parse field [indelible.diff.maxWait.to] of type [long]`,
+    mayPass: false,
+  });
+  expect(held()).toEqual(parsed(events.slice(0, 1)));
+});
+
+test.each(['login', 'login_failed', 'play', 'push', 'mfa_configured', 'delete', 'constructor'])(
+  'the action %s gets a category and a type that the common schema allows',
+  async (action) => {
+    const category = { login: 'security', play: 'data_access', push: 'integration' }[action];
+    await deliver([eventText(0, { action, category: category ?? 'configuration' })]);
+    const [document] = [...cluster.documents.values()];
+    const { category: [own] = [], type } = { ...document }.event as Record<string, string[]>;
+    expect(['configuration', 'database', 'authentication', 'api', 'iam']).toContain(own);
+    expect(
+      type?.every((word) => /^(change|access|creation|deletion|start|end|info|user)$/.test(word)),
+    ).toBe(true);
+  },
+);
+
+test('an operator’s event is categorised by what was done', async () => {
+  await deliver([eventText(0, { action: 'access', category: 'cross_tenant' })]);
+  const [document] = [...cluster.documents.values()];
+  expect(document?.event).toMatchObject({ category: ['database'], type: ['access'] });
+});
+
+test.each([
+  ['aWQ6a2V5', 'ApiKey aWQ6a2V5'],
+  ['ApiKey aWQ6a2V5', 'ApiKey aWQ6a2V5'],
+  ['elastic:pass:word', 'Basic ZWxhc3RpYzpwYXNzOndvcmQ='],
+  ['Basic ZWxhc3RpYzpw', 'Basic ZWxhc3RpYzpw'],
+])('the credential %s is sent as %s', async (credential, authorization) => {
+  cluster.authorization = authorization;
+  expect(await health({ credential })).toEqual({ ok: true });
+  expect(await deliver([eventText(0)], { credential })).toEqual({ ok: true });
+});
+
+test('a wrong credential does not pass by itself, and the reason does not repeat it', async () => {
+  const credential = 'bm90Om1pbmU=';
+  for (const verdict of [
+    await deliver([eventText(0)], { credential }),
+    await health({ credential }),
+  ]) {
+    expect(verdict).toEqual({
+      ok: false,
+      reason: 'Elasticsearch does not accept the credential (401)',
+      mayPass: false,
+    });
+  }
+});
+
+test('a key that may only write is healthy', async () => {
+  cluster.mayMonitor = false;
+  expect(await health()).toEqual({ ok: true });
+});
+
+test.each(['', '/', '/_bulk', '/_bulk/'])(
+  'the URL may be entered with the path %s',
+  async (path) => {
+    const changes = { url: `${cluster.url}${path}` };
+    expect(await deliver([eventText(0)], changes)).toEqual({ ok: true });
+    expect(await health(changes)).toEqual({ ok: true });
+  },
+);
+
+test('a proxy’s path and a pipeline stay; an index in front of _bulk is refused', () => {
+  const url = 'https://proxy.example/es?pipeline=geo';
+  const called = new URL(elastic.deliver(targetOf({ url }), batchOf([])).url);
+  expect(called.pathname).toBe('/es/_bulk');
+  expect(called.searchParams.get('pipeline')).toBe('geo');
+  expect(elastic.urlProblem(url)).toBeNull();
+  expect(elastic.urlProblem('https://es.example/audit/_bulk')).toContain('index as an option');
+});
+
+test.each([
+  [
+    200,
+    '{"errors":true,"items":[{"create":{"_id":"a","status":503,"error":{"type":"unavailable_shards_exception"}}}]}',
+    true,
+  ],
+  [
+    200,
+    '{"errors":true,"items":[{"create":{"_id":"a","status":404,"error":{"type":"index_not_found_exception"}}}]}',
+    false,
+  ],
+  [200, '{"errors":true,"items":[{"create":{"_id":"a","sta', true],
+  [200, '{"took":1,"ingest_took":2}', true],
+  [200, '{"errors":true,"items":[]}', true],
+  [429, '{"error":{"type":"circuit_breaking_exception","reason":"Data too large"}}', true],
+  [413, '', false],
+  [503, '{"error":"no master"}', true],
+  [400, '{"error":{"type":"illegal_argument_exception","reason":"bad"}}', false],
+])('an answer %d %s is no success, and may pass: %s', (status, text, mayPass) => {
+  expect(elastic.judge(status, text)).toMatchObject({ ok: false, mayPass });
+});
+
+test('an answer of something that is neither Elasticsearch nor OpenSearch is not healthy', () => {
+  expect(elastic.judgeHealth(200, '<html>Welcome</html>')).toMatchObject({ ok: false });
+  expect(elastic.judgeHealth(200, '{"version":"3"}')).toMatchObject({ ok: false });
+  const openSearch = '{"version":{"distribution":"opensearch","number":"3.2.0"}}';
+  expect(elastic.judgeHealth(200, openSearch)).toEqual({ ok: true });
+});
+
+test('a credential with a line break never becomes a header; without one there is none', () => {
+  const credential = 'a:b\r\nX-Evil: 1';
+  expect(elastic.credentialProblem(credential)).toEqual(expect.any(String));
+  expect(() => elastic.deliver(targetOf({ credential }), batchOf([]))).toThrow(RangeError);
+  expect(elastic.health(targetOf({ credential: null })).headers).toEqual({});
+});
+
+test('options are refused with what is wrong with them', () => {
+  for (const name of [
+    'Audit',
+    '-a',
+    '_a',
+    '.',
+    'a b',
+    'a/b',
+    'a*',
+    'a,b',
+    'a:b',
+    '',
+    'é'.repeat(256),
+  ]) {
+    expect(elastic.options.index?.(name), name).toEqual(expect.any(String));
+  }
+  for (const name of ['audit', 'logs-indelible.audit-eu', 'audit-2025.09']) {
+    expect(elastic.options.index?.(name), name).toBeNull();
+  }
+  expect(elastic.options.diff?.('flat')).toBe('is none of text, object');
+});

@@ -1,0 +1,119 @@
+import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
+import { ecsDocument } from './elastic-document.ts';
+import { eventParts } from './event-parts.ts';
+import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import { callUrl } from './target-url.ts';
+import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
+
+/**
+ * Elasticsearch and OpenSearch: `POST _bulk` in NDJSON, each event a `create` under its own id, into an
+ * index or a data stream. What is there already answers 409 for its item: nothing is stored twice (in a
+ * data stream, within one backing index).
+ *
+ * From elastic.co: "Bulk API" (body, items, the last line ends too), "Data streams" (only `create`, a
+ * `@timestamp`), "Index names", "Rejected requests" (429); docs.opensearch.org has the same calls.
+ */
+export const elastic: StreamFormat = {
+  options: { index: indexProblem, diff: oneOf('text', 'object') },
+  needsCredential: false,
+  batchBytesMax: 4_000_000,
+  credentialProblem,
+  urlProblem,
+  deliver(target, { events }) {
+    const { index = 'logs-indelible.audit-default', diff } = target.options;
+    const lines = events.map((text) => {
+      const parts = eventParts(text);
+      const action = JSON.stringify({ create: { _index: index, _id: parts.fields.id } });
+      return `${action}\n${ecsDocument(parts, diff !== 'object')}\n`;
+    });
+    const url = new URL(callUrl(target.url, bulk, '/_bulk'));
+    // Of the answer only what `judge` reads: of a hundred refused events it would be too long to keep.
+    url.searchParams.set('filter_path', 'errors,error,items.*._id,items.*.status,items.*.error');
+    const headers = { ...authorization(target), 'content-type': 'application/x-ndjson' };
+    return { method: 'POST', url: url.href, headers, body: lines.join('') };
+  },
+  judge,
+  health(target) {
+    const url = callUrl(target.url, bulk, '/');
+    return { method: 'GET', url, headers: authorization(target), body: '' };
+  },
+  judgeHealth,
+};
+
+const bulk = /\/_bulk$/;
+
+function urlProblem(url: string): string | null {
+  const problem = urlCheck()(url);
+  if (problem !== null || !/[^/]\/_bulk\/*$/.test(new URL(url).pathname)) return problem;
+  return 'has an index in front of _bulk: give the URL without both, and the index as an option';
+}
+
+/** `ApiKey …`, `Basic …` and `Bearer …` as they are; `user:password` is Basic, all else an API key. */
+function authorization({ credential }: StreamTarget): Record<string, string> {
+  if (credential === null) return {};
+  const sound = soundCredential(credential, credentialProblem);
+  if (/^(ApiKey|Basic|Bearer) \S+$/i.test(sound)) return { authorization: sound };
+  if (!sound.includes(':')) return { authorization: `ApiKey ${sound}` };
+  return { authorization: `Basic ${Buffer.from(sound).toString('base64')}` };
+}
+
+function indexProblem(name: string): string | null {
+  if (name.length > 255) return 'is longer than 255 characters';
+  if (/^[^A-Z\\/*?"<>| ,#:\p{Cc}\p{Cs}]+$/u.test(name) && !/^[-_+.]/.test(name)) return null;
+  return 'is no name of an index or data stream (lower case, none of \\ / * ? " < > | , # : or spaces)';
+}
+
+interface Item {
+  _id?: string;
+  status?: number;
+  error?: { type?: string; reason?: string };
+}
+
+/** The whole is fine when each item was created, or was there already. */
+function judge(status: number, text: string): FormatVerdict {
+  const answer = jsonObject(text);
+  if (status !== 200) return statusVerdict('Elasticsearch', status, errorOf(answer));
+  if (answer.errors === false) return fine;
+  const { items: results = [] } = answer;
+  if (answer.errors !== true || !Array.isArray(results) || results.length === 0) {
+    return failed('what answers at this address does not answer as the bulk API does', true);
+  }
+  const items = results.map(itemOf);
+  const refused = items.filter(({ status = 0 }) => !isStored(status));
+  const final = refused.find(({ status = 0 }) => status !== 429 && status < 500);
+  const [first] = refused;
+  if (!first) return fine;
+  return failed(describe(final ?? first, refused.length), final === undefined);
+}
+
+/** The result of an item, under the name of its action; an empty one where there is none. */
+function itemOf(item: unknown): Item {
+  const [result] = Object.values({ ...(item as Record<string, Item>) });
+  return { ...result };
+}
+
+const isStored = (status: number) => (status >= 200 && status < 300) || status === 409;
+
+function describe({ _id, status = 0, error }: Item, count: number): string {
+  const others = count > 1 ? ` and ${count - 1} more` : '';
+  const why = [said(error?.type, 100), said(error?.reason)].filter(Boolean).join(': ');
+  return `Elasticsearch did not take event ${said(_id, 40)}${others} (${status}): ${why}`;
+}
+
+/** `{"error": {"type", "reason"}}`, or `{"error": "…"}`. */
+function errorOf({ error }: Record<string, unknown>): string {
+  if (typeof error === 'string') return said(error);
+  const { type, reason } = { type: undefined, reason: undefined, ...(error as object) };
+  return [said(type, 100), said(reason)].filter(Boolean).join(': ');
+}
+
+/** `GET /` names the product and its version; a key made for writing alone may not even ask that. */
+function judgeHealth(status: number, text: string): FormatVerdict {
+  const answer = jsonObject(text);
+  if (status === 403 && errorOf(answer).includes('cluster:monitor/main')) return fine;
+  if (status !== 200) return statusVerdict('Elasticsearch', status, errorOf(answer));
+  const { version } = answer;
+  const isKnown = typeof version === 'object' && version !== null && 'number' in version;
+  if (isKnown) return fine;
+  return failed('what answers at this address is neither Elasticsearch nor OpenSearch', false);
+}

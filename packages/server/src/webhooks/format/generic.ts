@@ -1,0 +1,46 @@
+import { fine, said, statusVerdict } from './answers.ts';
+import type { FormatRequest, StreamFormat, StreamTarget } from './stream-format.ts';
+import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
+
+/**
+ * Events as they are, for collectors that take JSON over HTTP: one array, or one event a line (NDJSON,
+ * ndjson.org), to the URL exactly as it was entered. The sender signs each message as
+ * standardwebhooks.com says; a credential comes on top as the whole `Authorization`. Any 2xx means that
+ * all events were taken. The health check is an empty message.
+ */
+export const generic: StreamFormat = {
+  options: { body: oneOf('array', 'ndjson') },
+  needsCredential: false,
+  batchBytesMax: 4_000_000,
+  credentialProblem,
+  urlProblem: urlCheck(),
+  deliver: (target, { events }) => message(target, events),
+  judge,
+  health: (target) => message(target, []),
+  judgeHealth: judge,
+};
+
+function message({ url, credential, options }: StreamTarget, events: readonly string[]) {
+  const isNdjson = options.body === 'ndjson';
+  const headers: FormatRequest['headers'] = {
+    'content-type': isNdjson ? 'application/x-ndjson' : 'application/json',
+  };
+  if (credential !== null) {
+    headers.authorization = soundCredential(credential, credentialProblem);
+  }
+  const body = isNdjson ? events.map(lineOf).join('') : `[${events.join(',')}]`;
+  return { method: 'POST' as const, url, headers, body };
+}
+
+/** Readers of lines in several languages also break at what JSON leaves unescaped of Unicode's breaks. */
+function lineOf(event: string): string {
+  return `${event.replace(/[\u0085\u2028\u2029]/g, escaped)}\n`;
+}
+
+const escaped = (character: string) =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+function judge(status: number, text: string) {
+  if (status >= 200 && status < 300) return fine;
+  return statusVerdict('the receiver', status, said(text, 100));
+}

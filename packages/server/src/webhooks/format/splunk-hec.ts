@@ -1,0 +1,105 @@
+import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
+import { eventParts } from './event-parts.ts';
+import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import { callUrl } from './target-url.ts';
+import { credentialProblem, plainText, soundCredential, urlCheck } from './value-checks.ts';
+
+/**
+ * Splunk's HTTP Event Collector: `POST services/collector/event`, one envelope after the other in one
+ * body, each with `time` in seconds since 1970 (milliseconds behind the point), `host`, `source`,
+ * `sourcetype`, `index` and the event itself. HEC keeps no ids: what is sent twice is stored twice, and
+ * `dedup id` finds it.
+ *
+ * From help.splunk.com: "Format events for HTTP Event Collector" (envelope, authorization), "HTTP Event
+ * Collector REST API endpoints" (`services/collector/health`) and "Troubleshoot HTTP Event Collector"
+ * (the codes 0 to 27). Splunk Cloud recommends at most 1 MB a request.
+ */
+export const splunkHec: StreamFormat = {
+  options: {
+    host: plainText(255),
+    source: plainText(255),
+    sourcetype: plainText(255),
+    // Names of indexes: lower case, digits, underscores and hyphens, not beginning with either.
+    index: (value) =>
+      /^[a-z0-9][a-z0-9_-]{0,79}$/.test(value)
+        ? null
+        : 'is no name of a Splunk index (lower case, digits, _ and -)',
+  },
+  needsCredential: true,
+  batchBytesMax: 1_000_000,
+  credentialProblem: tokenProblem,
+  urlProblem: urlCheck('token'),
+  deliver(target, { events }) {
+    const { host, source = 'indelible', sourcetype = 'indelible:audit', index } = target.options;
+    // Members without a value are left out, so that the token's own settings hold.
+    const common = JSON.stringify({ host, source, sourcetype, index }).slice(1, -1);
+    const body = events.map((text) => {
+      const ms = Date.parse(eventParts(text).fields.timestamp);
+      return `{"time":${(ms / 1_000).toFixed(3)},${common},"event":${text}}`;
+    });
+    const headers = { ...authorization(target), 'content-type': 'application/json' };
+    const url = callUrl(target.url, collector, '/services/collector/event');
+    return { method: 'POST', url, headers, body: body.join('\n') };
+  },
+  judge: (status, text) => verdict(status, text, [0, 24, 25]),
+  health(target) {
+    const url = callUrl(target.url, collector, '/services/collector/health');
+    return { method: 'GET', url, headers: authorization(target), body: '' };
+  },
+  judgeHealth: (status, text) => verdict(status, text, [17, 24, 25]),
+};
+
+const collector = /\/services(\/collector(\/.*)?)?$/;
+
+function tokenProblem(token: string): string | null {
+  if (/^Splunk\s/i.test(token)) return 'begins with “Splunk”: give the token alone';
+  return credentialProblem(token) ?? (/\s/.test(token) ? 'holds a space' : null);
+}
+
+function authorization({ credential }: StreamTarget): { authorization: string } {
+  return { authorization: `Splunk ${soundCredential(credential, tokenProblem)}` };
+}
+
+/** Judged by the code where there is one: proxies and load balancers answer without. */
+function verdict(status: number, text: string, good: readonly number[]): FormatVerdict {
+  const answer = jsonObject(text);
+  const code = answer.code;
+  const isSuccess = status >= 200 && status < 300;
+  if (typeof code !== 'number') {
+    if (!isSuccess) return statusVerdict('Splunk', status, said(text));
+    return failed('what answers at this address is not an HTTP Event Collector', false);
+  }
+  if (isSuccess && good.includes(code)) return fine;
+  const known = codes[code];
+  if (!known) return statusVerdict('Splunk', status, `code ${code}`);
+  const at = answer['invalid-event-number'];
+  const where = typeof at === 'number' ? ` at event ${at} of the message` : '';
+  return failed(`Splunk ${known[0]} (code ${code})${where}`, known[1]);
+}
+
+const codes: Record<number, readonly [meaning: string, mayPass: boolean]> = {
+  1: ['says that the token is disabled', false],
+  2: ['was given no token', false],
+  3: ['cannot read the authorization', false],
+  4: ['does not know the token', false],
+  5: ['found no data in the message', false],
+  6: ['cannot read the data', false],
+  7: ['does not let the token write to this index', false],
+  8: ['had an internal error', true],
+  9: ['is busy', true],
+  10: ['wants a data channel: turn indexer acknowledgement off for this token', false],
+  11: ['finds the data channel invalid: turn indexer acknowledgement off for this token', false],
+  12: ['misses the event', false],
+  13: ['finds an event blank', false],
+  14: ['says that acknowledgement is disabled', false],
+  15: ['cannot handle the indexed fields', false],
+  16: ['does not take a token from the query', false],
+  18: ['is not healthy, its queues are full', true],
+  19: ['is not healthy, its acknowledgement service is unavailable', true],
+  20: ['is not healthy, its queues are full and acknowledgement is unavailable', true],
+  21: ['does not know the token', false],
+  22: ['says that the token is disabled', false],
+  23: ['is shutting down', true],
+  26: ['has a full queue', true],
+  27: ['has a full acknowledgement channel', true],
+};

@@ -1,0 +1,91 @@
+import { canonicalize, firstUuidAt, type JsonValue } from '@indelible/protocol';
+import fc from 'fast-check';
+import { eventJson } from '../../../events/prepared-event.ts';
+import { eventArbitrary } from '../../../testing/arbitraries.ts';
+
+export const tenantId = '019a1c2e-0d3b-7f44-9a51-2b7c8d9e0f13';
+/** The moment of the first event. */
+export const startMs = Date.UTC(2025, 8, 11, 8, 30, 0, 7);
+
+interface Content {
+  actor: {
+    id: string;
+    email: string | null;
+    role: string;
+    ip: string | null;
+    userAgent: string | null;
+  };
+  action: string;
+  resource: { type: string; id: string; name: string | null };
+  diff: unknown;
+  reason: string | null;
+  category?: string;
+}
+
+const plain: Content = {
+  actor: {
+    id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a',
+    email: 'ana@example.com',
+    role: 'admin',
+    ip: '203.0.113.7',
+    userAgent: 'Mozilla/5.0',
+  },
+  action: 'update',
+  resource: { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: 'Support' },
+  diff: { maxWait: { from: 30, to: 60 } },
+  reason: null,
+};
+
+/** The text of an event as the list shows it; `sequence` seconds after the start. */
+export function eventText(sequence: number, changes: Partial<Content> = {}): string {
+  const { actor, action, resource, diff, reason, category } = { ...plain, ...changes };
+  const ms = startMs + sequence * 1_000;
+  const uuid = firstUuidAt(ms);
+  return eventJson(
+    {
+      uuid,
+      tenantId,
+      actorId: actor.id,
+      actorEmail: actor.email,
+      actorRole: actor.role,
+      actorIp: actor.ip,
+      actorUserAgent: actor.userAgent,
+      action,
+      resourceType: resource.type,
+      resourceId: resource.id,
+      resourceName: resource.name,
+      diff: canonicalize(diff as JsonValue),
+      crossTenant: false,
+      reason,
+      before: null,
+      after: null,
+      category: category ?? 'configuration',
+      recordedByKind: 'api_key',
+      recordedById: plain.actor.id,
+      sequence,
+      receivedAtMs: ms + 20,
+    },
+    false,
+    false,
+  );
+}
+
+/** Up to five events with whatever producers may send, oldest first. */
+export const eventTextsArbitrary = fc
+  .array(eventArbitrary, { minLength: 1, maxLength: 5 })
+  .map((events) => events.map((event, sequence) => eventText(sequence, event as Content)));
+
+/** A change of as many fields as an event may have, near its largest size. */
+export const hugeDiff = Object.fromEntries(
+  Array.from({ length: 500 }, (_, n) => [
+    `field ${n} "}]`,
+    { from: '😀\u2028'.repeat(80), to: `"diff":{${n}}` },
+  ]),
+);
+
+export const batchOf = (events: readonly string[], nowMs = startMs + 60_000) => {
+  return { messageId: 'msg_01k4v9c3qhf2b8n5m7x0t6w1ze', tenantId, events, nowMs };
+};
+
+/** What a receiver must hold of these texts. */
+export const parsed = (texts: readonly string[]) => texts.map((text): unknown => JSON.parse(text));

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { FormatRequest } from '../stream-format.ts';
+
+/** A request as a receiver took it. */
+export interface Received {
+  method: string;
+  /** Path without query. */
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+export interface ReceiverAnswer {
+  status: number;
+  /** Sent as JSON, a string as it is. */
+  body?: unknown;
+}
+
+/** An HTTP server on loopback that answers as `take` says, and keeps what it was sent. */
+export async function listen(take: (request: Received) => ReceiverAnswer) {
+  const requests: Received[] = [];
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part);
+    const url = new URL(request.url ?? '/', 'http://receiver');
+    const received = {
+      method: request.method ?? '',
+      path: url.pathname,
+      query: url.searchParams,
+      headers: request.headers,
+      body: Buffer.concat(parts).toString('utf8'),
+    };
+    requests.push(received);
+    const { status, body = '' } = take(received);
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+  });
+  const open = async (port: number) => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  const close = async () => {
+    if (!server.listening) return;
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+  await open(0);
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return { url: `http://127.0.0.1:${port}`, requests, close, reopen: () => open(port) };
+}
+
+/** Sends a format's request as any HTTP client would. */
+export async function send({ method, url, headers, body }: FormatRequest) {
+  const init = method === 'GET' ? { method, headers } : { method, headers, body };
+  const answer = await fetch(url, init);
+  return { status: answer.status, text: await answer.text() };
+}

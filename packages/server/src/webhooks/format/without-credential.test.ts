@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { withoutCredential } from './without-credential.ts';
+
+test('an answer that repeats a credential, whole or in part, in any usual spelling, is kept without it', () => {
+  const [token, password] = ['s3cr3t-t0ken', 'correct horse&"battery"'];
+  const answers = [
+    `who is Bearer ${token}?`,
+    `"${token}" is unknown`,
+    `no user with ${password}`,
+    JSON.stringify({ error: `no user with ${password}` }),
+    `authorization was Basic ${btoa(`elastic:${password}`)}`,
+    `/login?password=${encodeURIComponent(password)}`,
+  ];
+  for (const answer of answers) {
+    const kept = withoutCredential(
+      withoutCredential(answer, `Bearer ${token}`),
+      `elastic:${password}`,
+    );
+    expect(kept).not.toMatch(/s3cr3t|horse|battery|Y29ycm/);
+    expect(kept).toContain('[credential]');
+  }
+});
+
+test('whatever a credential is, no answer keeps it, and an answer without it stays as it is', () => {
+  fc.assert(
+    fc.property(
+      fc.stringMatching(/^[!-~]{12,40}$/),
+      fc.string(),
+      fc.string(),
+      (secret, before, after) => {
+        expect(withoutCredential(`${before}${secret}${after}`, secret)).not.toContain(secret);
+      },
+    ),
+  );
+  expect(withoutCredential('{"errors":["Forbidden"]}', 'Bearer s3cr3t-t0ken')).toBe(
+    '{"errors":["Forbidden"]}',
+  );
+  expect(withoutCredential('anything', null)).toBe('anything');
+});

@@ -1,0 +1,268 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { expectLogIntact } from '../testing/intact.ts';
+import { RunningService } from '../testing/running-service.ts';
+import {
+  platformKey,
+  serviceOn,
+  sessionSecret,
+  type TestService,
+  testService,
+} from '../testing/service.ts';
+import type { ReceiverAnswer } from '../testing/webhook-receiver.ts';
+import {
+  type HookedTenant,
+  hookedTenant,
+  type WebhookCalls,
+  webhookCalls,
+} from '../testing/webhook-setup.ts';
+import { leaseMs } from './deliver.job.ts';
+
+const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
+/** The machine may be busy with other things. */
+const patiently = { timeout: 20_000 };
+let service: TestService;
+let tenant: HookedTenant;
+let hooks: WebhookCalls;
+
+beforeAll(async () => {
+  service = await testService(env);
+});
+beforeEach(async () => {
+  service.clock.now += 1_000;
+  tenant = await hookedTenant(service);
+  hooks = webhookCalls(service, tenant);
+});
+afterEach(async () => {
+  await tenant.receiver.close();
+  await expectLogIntact(service, tenant.id);
+});
+afterAll(() => service.close());
+
+const deliver = () => service.app.webhooks.tick();
+const messageIds = () => tenant.receiver.calls.map(({ id }) => id);
+const idsOf = (events: { id: string; recordedBy: { kind: string } }[]) =>
+  events.flatMap(({ id, recordedBy }) => (recordedBy.kind === 'service' ? [] : [id]));
+
+/** A further process on the same database. */
+async function anotherProcess() {
+  const { app, db } = await serviceOn(service.servingUrl, service.clock, env);
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= app.http.close().then(() => db.close());
+    return closed;
+  };
+  onTestFinished(close);
+  return { app, close };
+}
+
+/** An answer that is given when it is let go. */
+function holdAnswers() {
+  const held = Promise.withResolvers<ReceiverAnswer>();
+  tenant.receiver.answers = [{ held: held.promise }, { code: 204 }];
+  return held;
+}
+
+test('a process killed between call and record: another one takes over when its lease ends, under the same id', async () => {
+  holdAnswers();
+  const killed = new RunningService({
+    ...{ ...env, PLATFORM_API_KEY: platformKey, SESSION_SECRET: sessionSecret },
+    ...{ DATABASE_URL: service.servingUrl, DATA_DIR: service.dataDir },
+    OBJECT_STORE_URL: pathToFileURL(join(service.dataDir, 'objects')).href,
+  });
+  onTestFinished(async () => void (await killed.end('SIGKILL')));
+  await killed.started();
+  const { id } = await hooks.create();
+  const ids = await hooks.recordMany(3);
+  await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(1);
+  await killed.end('SIGKILL');
+  service.clock.now = Date.now();
+  await deliver();
+  expect(messageIds(), 'not before the lease has ended').toHaveLength(1);
+  // More has come meanwhile; the message is the one that was written down.
+  ids.push(...(await hooks.recordMany(2)));
+  service.clock.now = Date.now() + leaseMs;
+  await deliver();
+  const [first, again, ...others] = tenant.receiver.calls;
+  expect([again?.id, again?.raw]).toEqual([first?.id, first?.raw]);
+  expect(others.length).toBeGreaterThan(0);
+  expect(idsOf(tenant.receiver.events().slice(first?.body.data.events.length))).toEqual(ids);
+  expect(await hooks.get(id)).toMatchObject({ behind: 0, attempt: 0 });
+  expect((await hooks.deliveries(id)).map((each: { attempt: number }) => each.attempt)).toEqual(
+    others.map(() => 1).concat(1),
+  );
+});
+
+test.each([
+  ['written down', 'UPDATE (message_id) ON webhooks', 0],
+  ['recorded', 'INSERT ON webhook_deliveries', 1],
+])(
+  'while a message cannot be %s, it is not done with, and nothing is lost',
+  async (_, right, calls) => {
+    const { id } = await hooks.create();
+    const ids = await hooks.recordMany(2);
+    await service.owner.query(`REVOKE ${right} FROM indelible_writer`);
+    await deliver();
+    await service.owner.query(`GRANT ${right} TO indelible_writer`);
+    expect(tenant.receiver.calls).toHaveLength(calls);
+    expect(await hooks.deliveries(id)).toEqual([]);
+    expect(await hooks.log('send')).toEqual([]);
+    await deliver();
+    expect(tenant.receiver.calls, 'not before the lease has ended').toHaveLength(calls);
+    service.clock.now += leaseMs;
+    await deliver();
+    expect(new Set(messageIds()).size).toBe(1);
+    expect(tenant.receiver.calls).toHaveLength(calls + 1);
+    expect(idsOf(tenant.receiver.calls.at(-1)?.body.data.events)).toEqual(ids);
+    expect((await hooks.get(id)).behind).toBe(0);
+  },
+);
+
+test('a process that is stopped cuts its calls off, and another one sends the message at once', async () => {
+  holdAnswers();
+  const other = await anotherProcess();
+  await hooks.create();
+  await hooks.record();
+  const ticking = other.app.webhooks.tick();
+  await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(1);
+  await other.close();
+  await ticking;
+  await deliver();
+  const [first, again] = messageIds();
+  expect([messageIds().length, again]).toEqual([2, first]);
+});
+
+test('two processes never call one receiver at the same time, and repeat nothing', async () => {
+  const { receiver } = tenant;
+  let open = 0;
+  let most = 0;
+  receiver.before = async () => {
+    open += 1;
+    most = Math.max(most, open);
+    await new Promise((resolve) => setImmediate(resolve));
+    open -= 1;
+  };
+  const { app } = await anotherProcess();
+  await hooks.create();
+  const ids: string[] = [];
+  for (let round = 0; round < 4; round++) {
+    ids.push(...(await hooks.recordMany(150)));
+    await Promise.all([service.app, app, app, service.app].map(({ webhooks }) => webhooks.tick()));
+  }
+  expect(most).toBe(1);
+  expect(idsOf(receiver.events())).toEqual(ids);
+  expect(new Set(messageIds()).size).toBe(receiver.calls.length);
+});
+
+test('of two processes of which one was taken for dead, the first outcome moves the place, once', async () => {
+  const held = holdAnswers();
+  const { app } = await anotherProcess();
+  const { id } = await hooks.create();
+  await hooks.record();
+  const late = app.webhooks.tick();
+  await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(1);
+  service.clock.now += leaseMs;
+  await deliver();
+  const settled = await hooks.get(id);
+  expect([messageIds()[0] === messageIds()[1], settled.behind]).toEqual([true, 0]);
+  held.resolve({ code: 500 });
+  await late;
+  // Told all the same, in its place: it was an attempt, and began first.
+  expect((await hooks.deliveries(id)).map((each: { status: string }) => each.status)).toEqual([
+    ...['delivered', 'failed'],
+  ]);
+  expect(await hooks.get(id)).toMatchObject({ status: 'active', attempt: 0 });
+  await deliver();
+  expect(tenant.receiver.calls).toHaveLength(2);
+});
+
+test('what is done to a webhook while a call is under way holds: paused, replayed, removed', async () => {
+  const during = async (act: (id: string) => Promise<unknown>) => {
+    const held = holdAnswers();
+    tenant.receiver.calls.length = 0;
+    const { id } = await hooks.create();
+    const { sequence } = await hooks.record();
+    const ticking = deliver();
+    await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(1);
+    await act(id);
+    held.resolve({ code: 204 });
+    await ticking;
+    return { id, sequence };
+  };
+  const paused = await during((id) => hooks.act(id, 'pause'));
+  const { status, nextSequence } = await hooks.get(paused.id);
+  expect([status, nextSequence]).toEqual(['paused', paused.sequence + 1]);
+  await hooks.remove(paused.id);
+
+  const replayed = await during((id) => hooks.act(id, 'replay', { fromSequence: 0 }));
+  const again = tenant.receiver.calls.slice(1).flatMap(({ body }) => body.data.events);
+  expect(again[0].sequence).toBe(0);
+  await hooks.remove(replayed.id);
+
+  const before = (await hooks.log('send')).length;
+  const removed = await during((id) => hooks.remove(id));
+  expect((await hooks.list()).body.data).toEqual([]);
+  const sent = await hooks.log('send');
+  expect(sent.length).toBe(before + 1);
+  expect(sent.at(-1).after.lastSequence).toBe(removed.sequence);
+});
+
+test('while recording is stopped nothing is sent, because no attempt could be recorded', async () => {
+  const { id } = await hooks.create();
+  await hooks.record();
+  await service.owner.query("UPDATE log_rounds SET halted = 'a test'");
+  await deliver();
+  expect(tenant.receiver.calls).toEqual([]);
+  await service.owner.query('UPDATE log_rounds SET halted = NULL');
+  await deliver();
+  expect(tenant.receiver.calls).toHaveLength(1);
+  expect((await hooks.get(id)).behind).toBe(0);
+});
+
+test('a log that goes on shorter after a reopening is delivered from its new end on', async () => {
+  const { id } = await hooks.create();
+  await hooks.record();
+  await deliver();
+  // As `indelible log reopen` leaves it: entries that were delivered are not in the log any more.
+  const ahead = `UPDATE webhooks SET next_sequence = next_sequence + 50, announced_sequence = 50
+    WHERE tenant_id = $1`;
+  await service.owner.query(ahead, [tenant.id]);
+  const anew = 'UPDATE log_heads SET log_id = gen_random_uuid() WHERE tenant_id = $1';
+  await service.owner.query(anew, [tenant.id]);
+  expect((await hooks.get(id)).behind).toBe(0);
+  const event = await hooks.record();
+  await deliver();
+  expect(tenant.receiver.calls.at(-1)?.body.data.events[0].id).toBe(event.id);
+});
+
+test('a receiver that does not answer takes its tenant four places at most, and no other tenant any', async () => {
+  const held = holdAnswers();
+  tenant.receiver.answers = [{ held: held.promise }];
+  for (let at = 0; at < 6; at++) await hooks.create();
+  await hooks.record();
+  const other = await hookedTenant(service);
+  const others = webhookCalls(service, other);
+  await others.create();
+  const event = await others.record();
+  const ticking = deliver();
+  await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(4);
+  await expect.poll(() => other.receiver.calls.length, patiently).toBe(1);
+  expect(other.receiver.events()[0].id).toBe(event.id);
+  expect(tenant.receiver.calls).toHaveLength(4);
+  held.resolve({ code: 204 });
+  await ticking;
+  const first = tenant.receiver.calls.filter(({ body }) => body.data.events.length > 0);
+  expect(new Set(first.map((call) => call.id)).size).toBeGreaterThanOrEqual(6);
+  await other.receiver.close();
+});
+
+test('a working process delivers within a second of recording, without being asked', async () => {
+  const { app } = await anotherProcess();
+  const end = app.webhooks.start();
+  onTestFinished(end);
+  await hooks.create();
+  service.clock.now += 10;
+  await hooks.record();
+  await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(1);
+});

@@ -1,0 +1,130 @@
+import type { TenantTx, WriterTx } from '../db.ts';
+import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns } from './store.ts';
+
+/*
+ * Who delivers to an endpoint. Statements of the job: they span tenants, and those that change something
+ * are each a transaction of their own, in one round trip.
+ */
+
+type Alone = Pick<WriterTx, 'query'>;
+
+/** An endpoint that this process alone may deliver to, until the lease ends. */
+export interface Leased extends WebhookKey {
+  lease: string;
+}
+
+/**
+ * Takes the endpoint that has something due and has waited longest, of any tenant but these. Nothing is
+ * due while recording is stopped, because no attempt could be recorded, nor for a tenant that has left.
+ */
+export async function claimWebhook(
+  tx: Alone,
+  lease: string,
+  busyTenants: readonly string[],
+  nowMs: number,
+  untilMs: number,
+): Promise<Leased | null> {
+  const { rows } = await tx.query<Leased>({
+    name: 'claim-webhook',
+    text: `WITH due AS MATERIALIZED (SELECT w.tenant_id AS t, w.id AS i FROM webhooks w
+        JOIN log_heads h ON h.tenant_id = w.tenant_id
+        WHERE w.status = 'active' AND w.due_at <= $3 AND (w.lease IS NULL OR w.lease_until <= $3)
+          AND w.next_sequence < h.size AND h.closed_at IS NULL AND w.tenant_id <> ALL ($2::uuid[])
+          AND (SELECT halted IS NULL FROM log_rounds)
+        ORDER BY w.served_at, w.id LIMIT 1 FOR NO KEY UPDATE OF w SKIP LOCKED)
+      UPDATE webhooks SET lease = $1, lease_until = $4, served_at = $3 FROM due
+      WHERE tenant_id = t AND id = i RETURNING tenant_id AS "tenantId", id, lease`,
+    values: [lease, busyTenants, new Date(nowMs), new Date(untilMs)],
+  });
+  return rows[0] ?? null;
+}
+
+/**
+ * Writes the message down before it is sent, and keeps the endpoint until `untilMs`. False when the lease
+ * is lost, or the endpoint is not as it was read: then nothing is to be sent.
+ */
+export async function holdMessage(
+  tx: Alone,
+  { tenantId, id, lease }: Leased,
+  read: WebhookRow,
+  message: PendingMessage,
+  untilMs: number,
+): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'hold-message',
+    text: `UPDATE webhooks SET message_id = $6, message_type = $7, message_end = $8, message_at = $9,
+        lease_until = $10
+      WHERE tenant_id = $1 AND id = $2 AND lease = $3 AND revision = $4 AND next_sequence = $5
+        AND status = 'active'`,
+    values: [
+      ...[tenantId, id, lease, read.revision, read.nextSequence],
+      ...[message.messageId, message.messageType, message.messageEnd],
+      ...[new Date(message.messageAtMs), new Date(untilMs)],
+    ],
+  });
+  return rowCount === 1;
+}
+
+/** Passes over what is not for this endpoint. False as above. */
+export async function passOver(
+  tx: Alone,
+  { tenantId, id, lease }: Leased,
+  read: WebhookRow,
+  nextSequence: number,
+  untilMs: number,
+): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'pass-over',
+    text: `UPDATE webhooks SET next_sequence = $6, lease_until = $7, message_id = NULL, message_type = NULL,
+        message_end = NULL, message_at = NULL, attempt = 0
+      WHERE tenant_id = $1 AND id = $2 AND lease = $3 AND revision = $4 AND next_sequence = $5`,
+    values: [
+      ...[tenantId, id, lease, read.revision, read.nextSequence],
+      ...[nextSequence, new Date(untilMs)],
+    ],
+  });
+  return rowCount === 1;
+}
+
+/** Lets others deliver at once. */
+export async function releaseWebhook(tx: Alone, leased: Leased): Promise<void> {
+  await tx.query({
+    name: 'release-webhook',
+    text: `UPDATE webhooks SET lease = NULL, lease_until = NULL
+      WHERE tenant_id = $1 AND id = $2 AND lease = $3`,
+    values: [leased.tenantId, leased.id, leased.lease],
+  });
+}
+
+/** The endpoint as it is now; null when the lease is lost, or it is paused. */
+export async function getLeased(tx: TenantTx, { id, lease }: Leased): Promise<WebhookRow | null> {
+  const { rows } = await tx.query<WebhookRow>({
+    name: 'get-leased-webhook',
+    text: `SELECT ${webhookColumns} FROM webhooks
+      WHERE tenant_id = $1 AND id = $2 AND lease = $3 AND status = 'active'`,
+    values: [tx.tenantId, id, lease],
+  });
+  return rows[0] ?? null;
+}
+
+/** How endpoints are doing, all together. */
+export interface WebhookCounts {
+  /** Nothing of it has failed since the last delivery. */
+  active: number;
+  failing: number;
+  paused: number;
+  /** Entries of logs that active and failing endpoints have still to come to. */
+  behind: number;
+}
+
+export async function countStates(tx: Alone): Promise<WebhookCounts> {
+  const { rows } = await tx.query<WebhookCounts>({
+    name: 'count-webhook-states',
+    text: `SELECT count(*) FILTER (WHERE status = 'active' AND attempt = 0) AS active,
+        count(*) FILTER (WHERE status = 'active' AND attempt > 0) AS failing,
+        count(*) FILTER (WHERE status = 'paused') AS paused,
+        coalesce(sum(greatest(size - next_sequence, 0)) FILTER (WHERE status = 'active'), 0)::int8 AS behind
+      FROM webhooks JOIN log_heads USING (tenant_id)`,
+  });
+  return rows[0] ?? { active: 0, failing: 0, paused: 0, behind: 0 };
+}

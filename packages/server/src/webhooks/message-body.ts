@@ -1,0 +1,37 @@
+import { formatTimestamp, typeId } from '@indelible/protocol';
+import type { ExportRow } from '../exports/store.ts';
+
+/* What messages of the format `webhook` say. */
+
+export const webhookIdPrefix = 'whk_';
+export const messageIdPrefix = 'msg_';
+export const deliveryIdPrefix = 'dlv_';
+
+/** `events` are JSON texts as the list shows them, oldest first; spliced in as they are. */
+export function eventsBody(tenantId: string, atMs: number, events: readonly string[]): string {
+  return body('audit.events.recorded', atMs, tenantId, `"events":[${events.join(',')}]`);
+}
+
+/** An export whose file can be downloaded until `expiresAt`. */
+export function exportBody(atMs: number, row: ExportRow): string {
+  const shown = {
+    id: typeId('exp_', row.id),
+    rows: row.rowsDone,
+    bytes: row.bytes,
+    sha256: row.sha256 && Buffer.from(row.sha256).toString('hex'),
+    format: row.format,
+    expiresAt: row.expiresAtMs === null ? null : formatTimestamp(row.expiresAtMs),
+  };
+  return body('audit.export.ready', atMs, row.tenantId, `"export":${JSON.stringify(shown)}`);
+}
+
+/** Sent when somebody wants to know whether messages arrive. */
+export function testBody(tenantId: string, webhookId: string, atMs: number): string {
+  const shown = JSON.stringify(typeId(webhookIdPrefix, webhookId));
+  return body('audit.webhook.test', atMs, tenantId, `"webhookId":${shown}`);
+}
+
+function body(type: string, atMs: number, tenantId: string, member: string): string {
+  const data = `{"tenantId":"${tenantId}",${member}}`;
+  return `{"type":"${type}","timestamp":"${formatTimestamp(atMs)}","data":${data}}`;
+}

@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { callOn, serviceOn, type TestService, testService } from '../testing/service.ts';
+import { type HookedTenant, hookedTenant, webhooksUrl } from '../testing/webhook-setup.ts';
+
+/* Which receivers are called at all: as in production, without WEBHOOK_ALLOW_PRIVATE. */
+
+let service: TestService;
+let tenant: HookedTenant;
+
+beforeAll(async () => {
+  service = await testService();
+  tenant = await hookedTenant(service);
+});
+afterAll(async () => {
+  await tenant.receiver.close();
+  await service.close();
+});
+
+const post = (url: string, app = service.app) =>
+  callOn(app, { method: 'POST', url: webhooksUrl, key: tenant.key, body: { url } });
+
+const private4 = ['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', '10.0.0.8'];
+const special4 = ['192.168.0.1', '172.16.0.1', '169.254.169.254', '100.64.0.1', '0', '224.0.0.1'];
+const special6 = ['[::1]', '[::]', '[fd00::1]', '[fe80::1]', '[ff02::1]', '[64:ff9b::7f00:1]'];
+const hidden = ['[::ffff:127.0.0.1]', '[::ffff:8.8.8.8]', '[2002:7f00:1::]'];
+
+test.each([...private4, ...special4, ...special6, ...hidden])(
+  'a webhook to https://%s is refused when it is made',
+  async (literal) => {
+    const { status, body } = await post(`https://${literal}/hook`);
+    expect([status, body.errors]).toEqual([
+      422,
+      [expect.objectContaining({ path: '/url', message: expect.stringContaining('public') })],
+    ]);
+  },
+);
+
+test.each(['http://hooks.example/', 'http://127.0.0.1/', 'http://localhost/'])(
+  'a webhook to %s is refused, because it is not https',
+  async (url) => {
+    const { status, body } = await post(url);
+    expect([status, body.errors[0].path]).toEqual([422, '/url']);
+    expect(body.errors[0].message).toContain('https');
+  },
+);
+
+/** Counts the connections that reach a port of loopback, and answers none. */
+async function listener() {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => sockets.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { sockets, port: (server.address() as AddressInfo).port };
+}
+
+const notPublic = 'its address is not a public one';
+
+test('a name is judged whenever it is connected to, in tests and deliveries, whatever it was before', async () => {
+  const { sockets, port } = await listener();
+  const gone = Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
+  // It has no address while the webhook is made, and a private one, alone or among others, afterwards.
+  const addresses: string[][] = [['127.0.0.1'], ['8.8.8.8', '127.0.0.1'], ['::ffff:127.0.0.1'], []];
+  let looks = 0;
+  const resolve = async () => {
+    looks += 1;
+    if (looks === 1) throw gone;
+    const found = addresses[(looks - 2) % addresses.length] ?? [];
+    return found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  };
+  const { app, db } = await serviceOn(service.servingUrl, service.clock, {}, 4, {}, { resolve });
+  onTestFinished(async () => {
+    await app.http.close();
+    await db.close();
+  });
+  const made = await post(`https://hooks.example:${port}/`, app);
+  expect(made.status).toBe(201);
+  const url = `${webhooksUrl}/${made.body.id}`;
+  const test = () => callOn(app, { method: 'POST', url: `${url}/test`, key: tenant.key });
+  expect((await test()).body.reason).toBe('its name cannot be resolved');
+  for (const _ of addresses) expect((await test()).body.reason).toBe(notPublic);
+  // Its own making is behind it; this is the first event that is due.
+  await callOn(app, { method: 'PATCH', url, key: tenant.key, body: { name: 'Rebinding' } });
+  await app.webhooks.tick();
+  const { body } = await callOn(app, { url, key: tenant.key });
+  expect(body).toMatchObject({
+    attempt: 1,
+    lastDelivery: { type: 'audit.events.recorded', status: 'failed', reason: notPublic },
+  });
+  expect([looks, sockets]).toEqual([addresses.length + 2, []]);
+});
+
+test('an address that was allowed when the webhook was made is refused once it is not any more', async () => {
+  const allowed = await serviceOn(service.servingUrl, service.clock, {
+    WEBHOOK_ALLOW_PRIVATE: 'true',
+  });
+  onTestFinished(async () => {
+    await allowed.app.http.close();
+    await allowed.db.close();
+  });
+  const made = await post(tenant.receiver.url, allowed.app);
+  expect(made.status).toBe(201);
+  const url = `${webhooksUrl}/${made.body.id}/test`;
+  const call = { method: 'POST', url, key: tenant.key } as const;
+  expect((await callOn(allowed.app, call)).body.ok).toBe(true);
+  expect((await callOn(service.app, call)).body).toMatchObject({
+    ...{ ok: false, status: null, reason: 'its URL does not begin with https' },
+  });
+  expect(tenant.receiver.calls).toHaveLength(1);
+});

@@ -1,0 +1,109 @@
+import { type Database, deliver, type WriterTx } from '../db.ts';
+import type { Jobs } from '../jobs.ts';
+import type { RecordOwn } from '../own-event.ts';
+import type { Attempted } from './attempt.ts';
+import { type DeliveryRow, insertDelivery } from './deliveries.store.ts';
+import { lockWebhook, type PendingMessage, saveWebhook, type WebhookRow } from './store.ts';
+import { byService, pausedEvent, sentEvent, type Who } from './webhook-event.ts';
+import { delivered, failedOnce } from './webhook-state.ts';
+
+export interface RecordDeps {
+  db: Database;
+  now: () => number;
+  recordOwn: RecordOwn;
+  newUuid: (timeMs: number) => string;
+  jobs: Jobs;
+  /** From 0 up to 1, for the jitter. */
+  chance: () => number;
+}
+
+/** What was sent: a message that was due, or (`message` null) a test. */
+export interface Sent {
+  endpoint: WebhookRow;
+  message: PendingMessage | null;
+  messageId: string;
+  type: string;
+  firstSequence: number | null;
+  lastSequence: number | null;
+  events: number;
+}
+
+/**
+ * Writes what came of an attempt: the endpoint's place, the delivery and its record in the tenant's log, or
+ * nothing of it. A message that is not due any more (replayed, or delivered by another process that took
+ * this one for dead) moves nothing; an endpoint that was removed meanwhile keeps its record alone.
+ */
+export async function recordAttempt(
+  deps: RecordDeps,
+  sent: Sent,
+  result: Attempted,
+  who: Who = byService,
+): Promise<DeliveryRow> {
+  const { db, jobs } = deps;
+  const { row, wasPaused } = await deliver(db, async (tx) => {
+    const current = await lockWebhook(tx, sent.endpoint);
+    const isDue = sent.message !== null && current?.messageId === sent.messageId;
+    const after = isDue ? settled(deps, current, sent, result) : current;
+    const row = deliveryOf(deps, isDue ? current : sent.endpoint, after, sent, result, isDue);
+    const wasPaused = isDue && after?.status === 'paused' && current.status === 'active';
+    if (wasPaused) await sendMailJob(tx, jobs, sent.endpoint);
+    // They travel together and arrive in this order: the head of the log is locked last.
+    await Promise.all([
+      after && isDue && saveWebhook(tx, after),
+      current && insertDelivery(tx, row),
+      recordInLog(tx, deps, current ?? sent.endpoint, row, who, wasPaused),
+    ]);
+    return { row, wasPaused };
+  });
+  if (wasPaused) jobs.wake('webhook-mail');
+  return row;
+}
+
+function settled(
+  { chance, now }: RecordDeps,
+  current: WebhookRow,
+  { message, firstSequence }: Sent,
+  { ok, isGone }: Attempted,
+): WebhookRow {
+  if (!ok || message === null) return failedOnce(current, isGone, now(), chance());
+  const isExport = message.messageType === 'audit.export.ready';
+  return delivered(current, message, isExport ? firstSequence : null, now());
+}
+
+function deliveryOf(
+  { newUuid }: RecordDeps,
+  before: WebhookRow,
+  after: WebhookRow | null,
+  { messageId, type, firstSequence, lastSequence, events, message }: Sent,
+  { ok, atMs, durationMs, responseStatus, response, reason }: Attempted,
+  isDue: boolean,
+): DeliveryRow {
+  const isDueAgain = isDue && !ok && after?.status === 'active';
+  return {
+    ...{ tenantId: before.tenantId, webhookId: before.id, id: newUuid(atMs), messageId, type },
+    status: ok ? 'delivered' : 'failed',
+    attempt: message === null ? 1 : before.attempt + 1,
+    ...{ firstSequence, lastSequence, events, atMs, durationMs },
+    ...{ responseStatus, response, reason },
+    nextAttemptAtMs: isDueAgain ? after.dueAtMs : null,
+  };
+}
+
+function sendMailJob(tx: WriterTx, jobs: Jobs, { tenantId, id }: WebhookRow): Promise<void> {
+  return jobs.send(tx, 'webhook-mail', { data: { tenantId, id }, tenantId });
+}
+
+/** Locks the head of the log. */
+async function recordInLog(
+  tx: WriterTx,
+  { recordOwn }: RecordDeps,
+  endpoint: WebhookRow,
+  delivery: DeliveryRow,
+  who: Who,
+  wasPaused: boolean,
+): Promise<void> {
+  await recordOwn(tx, endpoint.tenantId, sentEvent(endpoint, delivery, who));
+  if (!wasPaused) return;
+  const event = pausedEvent(endpoint, byService, 'failing', delivery.reason);
+  await recordOwn(tx, endpoint.tenantId, event);
+}

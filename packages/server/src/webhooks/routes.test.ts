@@ -1,0 +1,363 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expectLogIntact } from '../testing/intact.ts';
+import { jwtSecret, keyOf, token } from '../testing/restore-setup.ts';
+import { type Answer, type TestService, testService } from '../testing/service.ts';
+import { signedBy } from '../testing/webhook-receiver.ts';
+import {
+  type HookedTenant,
+  hookedTenant,
+  type WebhookCalls,
+  webhookCalls,
+  webhooksUrl,
+} from '../testing/webhook-setup.ts';
+
+/** The machine may be busy with other things. */
+const patiently = { timeout: 20_000 };
+let service: TestService;
+let tenant: HookedTenant;
+let hooks: WebhookCalls;
+
+beforeAll(async () => {
+  service = await testService({ AUTH_JWT_SECRET: jwtSecret, WEBHOOK_ALLOW_PRIVATE: 'true' });
+});
+beforeEach(async () => {
+  tenant = await hookedTenant(service);
+  hooks = webhookCalls(service, tenant);
+});
+afterEach(async () => {
+  await tenant.receiver.close();
+  await expectLogIntact(service, tenant.id);
+});
+afterAll(() => service.close());
+
+const codeOf = ({ status, body }: Answer) => [status, body.code];
+const wrongIn = ({ body }: Answer) =>
+  body.errors?.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`);
+
+test('a webhook begins at the end of the log, with the defaults, and shows its secret this once', async () => {
+  await hooks.record();
+  const { secret, ...made } = await hooks.create();
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(made).toMatchObject({
+    ...{ name: null, url: tenant.receiver.url, format: 'webhook', filters: {}, options: {} },
+    ...{ types: ['audit.events.recorded'], hasCredential: false, behind: 0, attempt: 0 },
+    ...{ status: 'active', pausedBecause: null, nextAttemptAt: null, lastDelivery: null },
+    previousSecretValidUntil: null,
+  });
+  expect(await hooks.get(made.id)).toEqual(made);
+  expect((await hooks.list()).body.data).toEqual([made]);
+  await service.app.webhooks.tick();
+  expect(tenant.receiver.calls, 'not even its own making').toEqual([]);
+});
+
+test('what is made, changed and removed is in the log with both states, without secrets', async () => {
+  const { id, secret } = await hooks.create({
+    ...{ name: 'Collector', format: 'generic', credential: 'Bearer a-token-of-theirs' },
+    ...{ filters: { category: ['security'] }, options: { body: 'ndjson' } },
+  });
+  const changed = await hooks.patch(id, { name: 'SIEM', filters: { action: ['!login'] } });
+  expect(changed.body).toMatchObject({ name: 'SIEM', filters: { action: ['!login'] } });
+  expect((await hooks.patch(id, { name: 'SIEM' })).body).toEqual(changed.body);
+  expect((await hooks.remove(id)).status).toBe(204);
+  expect((await hooks.list()).body.data).toEqual([]);
+  const [[created], [updated, ...more], [deleted]] = [
+    await hooks.log('create'),
+    await hooks.log('update'),
+    await hooks.log('delete'),
+  ];
+  const before = {
+    ...{ name: 'Collector', url: tenant.receiver.url, format: 'generic', hasCredential: true },
+    ...{ types: ['audit.events.recorded'], options: { body: 'ndjson' } },
+    filters: { category: ['security'] },
+  };
+  const after = { ...before, name: 'SIEM', filters: { action: ['!login'] } };
+  expect(created).toMatchObject({ category: 'configuration', before: null, after: before });
+  expect([updated.before, updated.after, more]).toEqual([before, after, []]);
+  expect([deleted.before, deleted.after]).toEqual([after, null]);
+  const { rows } = await service.owner.query(
+    `SELECT row_to_json(e)::text AS row FROM audit_events e WHERE tenant_id = $1`,
+    [tenant.id],
+  );
+  const stored = rows.map(({ row }) => row).join();
+  for (const word of ['a-token-of-theirs', secret.slice(6)]) expect(stored).not.toContain(word);
+});
+
+test('secrets and credentials are stored sealed, and shown in no answer', async () => {
+  const { id, secret } = await hooks.create({ format: 'generic', credential: 'Bearer of-theirs' });
+  const { rows } = await service.owner.query(
+    `SELECT row_to_json(w)::text AS row, secret, credential FROM webhooks w WHERE tenant_id = $1`,
+    [tenant.id],
+  );
+  const [{ row, secret: sealed, credential }] = rows;
+  for (const stored of [row, sealed.toString('latin1'), credential.toString('latin1')]) {
+    expect(stored).not.toContain('of-theirs');
+    expect(stored).not.toContain(secret.slice(6));
+  }
+  const answers = [await hooks.get(id), await hooks.list(), await hooks.patch(id, { name: 'x' })];
+  expect(JSON.stringify(answers)).not.toMatch(/whsec_|of-theirs/);
+});
+
+const wrong: [string, object, string[]][] = [
+  ['no URL', {}, ['/url required']],
+  ['something else than a URL', { url: 'hooks.example' }, ['/url invalid_format']],
+  ['a URL with a password', { url: 'https://a:b@hooks.example/' }, ['/url invalid_format']],
+  ['another scheme', { url: 'ftp://hooks.example/' }, ['/url invalid_format']],
+  ['an unknown member', { url: 'https://a.example', uri: '' }, ['/uri unknown_field']],
+  ['an unknown format', { url: 'https://a.example', format: 'xml' }, ['/format invalid_value']],
+  ['no type', { url: 'https://a.example', types: [] }, ['/types too_few']],
+  ['an unknown type', { url: 'https://a.example', types: ['x'] }, ['/types/0 invalid_value']],
+  [
+    'a filter that would silently widen what is sent',
+    { url: 'https://a.example', filters: { actions: ['login'] } },
+    ['/filters/actions unknown_field'],
+  ],
+  [
+    'values that no event could have',
+    { url: 'https://a.example', filters: { category: ['x'], action: ['Not A Word', '!ok'] } },
+    ['/filters/category/0 invalid_value', '/filters/action/0 invalid_value'],
+  ],
+  [
+    'an empty filter',
+    { url: 'https://a.example', filters: { action: [] } },
+    ['/filters/action too_few'],
+  ],
+  [
+    'a credential for what is signed',
+    { url: 'https://a.example', credential: 'x' },
+    ['/credential invalid_value'],
+  ],
+  [
+    'no credential where one is needed',
+    { url: 'https://a.example', format: 'splunk_hec' },
+    ['/credential required'],
+  ],
+  [
+    'everything at once',
+    {
+      ...{ url: 'https://a.example', format: 'generic', types: ['audit.export.ready'] },
+      ...{ options: { body: 'xml', compress: 'yes' }, credential: 'two\nlines' },
+    },
+    [
+      '/types/0 invalid_value',
+      '/options/body invalid_value',
+      '/options/compress unknown_field',
+      '/credential invalid_value',
+    ],
+  ],
+];
+
+test.each(wrong)('a webhook with %s is refused, and nothing is made', async (_, body, problems) => {
+  const answer = await hooks.post(body);
+  expect(codeOf(answer)).toEqual([422, 'validation_failed']);
+  expect(wrongIn(answer)).toEqual(problems);
+  expect((await hooks.list()).body.data).toEqual([]);
+});
+
+test('the credential goes to no other receiver than the one it was given for', async () => {
+  const { id } = await hooks.create({ format: 'generic', credential: 'Bearer of-theirs' });
+  const elsewhere = { url: 'http://127.0.0.1:1/mine' };
+  expect(wrongIn(await hooks.patch(id, elsewhere))).toEqual(['/credential required']);
+  expect(wrongIn(await hooks.patch(id, { format: 'elastic' }))).toEqual(['/credential required']);
+  const path = `${tenant.receiver.url}/other`;
+  expect((await hooks.patch(id, { url: path })).body).toMatchObject({
+    url: path,
+    hasCredential: true,
+  });
+  const without = await hooks.patch(id, { ...elsewhere, credential: null });
+  expect(without.body).toMatchObject({ ...elsewhere, hasCredential: false });
+});
+
+test('a tenant has at most 20 webhooks, also when the last two come at the same moment', async () => {
+  const made = await Promise.all(
+    Array.from({ length: 22 }, () => hooks.post({ url: tenant.receiver.url })),
+  );
+  const codes = made.map((answer) => answer.status).sort();
+  expect(codes).toEqual([...Array(20).fill(201), 409, 409]);
+  const first = (await hooks.list('?limit=12')).body;
+  expect(first.pagination).toMatchObject({ limit: 12, hasMore: true });
+  const rest = await hooks.list(`?limit=12&cursor=${first.pagination.nextCursor}`);
+  const ids = [...first.data, ...rest.body.data].map(({ id }: { id: string }) => id);
+  expect([new Set(ids).size, [...ids].sort().reverse()]).toEqual([20, ids]);
+  expect(await hooks.log('create')).toHaveLength(20);
+});
+
+test('a rotated secret signs at once, the one before it for 24 hours more', async () => {
+  const { receiver } = tenant;
+  const { id, secret: first } = await hooks.create();
+  const { status, body } = await hooks.act(id, 'secret');
+  const until = new Date(service.clock.now + 86_400_000).toISOString();
+  expect([status, body.previousValidUntil]).toEqual([200, until]);
+  expect((await hooks.get(id)).previousSecretValidUntil).toBe(until);
+  const arrived = async () => {
+    await hooks.act(id, 'test');
+    const call = receiver.calls.at(-1);
+    return call && [signedBy(body.secret, call), signedBy(first, call)];
+  };
+  expect(await arrived()).toEqual([true, true]);
+  service.clock.now += 86_400_000;
+  expect(await arrived()).toEqual([true, false]);
+  expect((await hooks.get(id)).previousSecretValidUntil).toBeNull();
+  const [rotated] = await hooks.log('rotate');
+  expect(rotated.after).toEqual({ previousValidUntil: until });
+});
+
+test('a test call shows at once whether messages arrive, holds no event, and is recorded', async () => {
+  const { receiver } = tenant;
+  const { id, secret } = await hooks.create();
+  await hooks.act(id, 'pause');
+  receiver.answers = [
+    { code: 200, text: 'thank\nyou' },
+    { code: 500, text: 'x'.repeat(5_000) },
+  ];
+  const fine = await hooks.act(id, 'test');
+  expect(fine.body).toMatchObject({ ok: true, status: 200, reason: null, response: 'thank you' });
+  const failed = await hooks.act(id, 'test');
+  expect(failed.body).toMatchObject({
+    ok: false,
+    status: 500,
+    reason: 'the receiver answered 500',
+  });
+  expect(failed.body.response).toHaveLength(1_024);
+  const [call] = receiver.calls;
+  if (!call) throw new Error('nothing arrived');
+  expect(signedBy(secret, call)).toBe(true);
+  expect(call.body).toEqual({
+    type: 'audit.webhook.test',
+    timestamp: new Date(service.clock.now).toISOString(),
+    data: { tenantId: tenant.id, webhookId: id },
+  });
+  const [last] = await hooks.deliveries(id);
+  expect(last).toMatchObject({ type: 'audit.webhook.test', firstSequence: null, status: 'failed' });
+  expect(await hooks.get(id)).toMatchObject({ lastDelivery: last, attempt: 0 });
+  const sent = await hooks.log('send');
+  expect(sent.map(({ actor, after }) => [actor.role, after.type, after.outcome])).toEqual([
+    ['api_key', 'audit.webhook.test', 'delivered'],
+    ['api_key', 'audit.webhook.test', 'failed'],
+  ]);
+});
+
+test('while a test is under way, another one of the same webhook is refused', async () => {
+  const held = Promise.withResolvers<{ code: number }>();
+  tenant.receiver.answers = [{ held: held.promise }];
+  const { id } = await hooks.create();
+  const first = hooks.act(id, 'test');
+  await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(1);
+  expect(codeOf(await hooks.act(id, 'test'))).toEqual([409, 'conflict']);
+  held.resolve({ code: 204 });
+  expect((await first).body.ok).toBe(true);
+});
+
+test('calls without a body refuse one, and what is not signed has no secret to rotate', async () => {
+  const { id } = await hooks.create();
+  for (const member of ['pause', 'resume', 'secret', 'test'] as const) {
+    const answer = await hooks.act(id, member, { force: true });
+    expect([codeOf(answer), wrongIn(answer)]).toEqual([
+      [422, 'validation_failed'],
+      ['/force unknown_field'],
+    ]);
+  }
+  const made = await hooks.post({
+    ...{ url: tenant.receiver.url, format: 'splunk_hec', credential: 'b1c2d3e4-token' },
+  });
+  expect([made.status, made.body.secret]).toEqual([201, undefined]);
+  expect(codeOf(await hooks.act(made.body.id, 'secret'))).toEqual([409, 'conflict']);
+});
+
+/** Every call on one webhook. */
+const callsOn = (id: string) =>
+  [
+    ['GET', id],
+    ['PATCH', id, { name: 'x' }],
+    ['POST', `${id}/pause`],
+    ['POST', `${id}/resume`],
+    ['POST', `${id}/secret`],
+    ['POST', `${id}/test`],
+    ['POST', `${id}/replay`, { fromSequence: 0 }],
+    ['GET', `${id}/deliveries`],
+    ['DELETE', id],
+  ] as const;
+
+test("another tenant's webhook is answered exactly as one that does not exist, on every call", async () => {
+  const { id, secret: _, ...made } = await hooks.create();
+  const other = await hookedTenant(service);
+  const missing = id.replace(/.$/, id.endsWith('0') ? '1' : '0');
+  for (const asked of [id, missing, 'whk_nonsense']) {
+    for (const [method, path, body] of callsOn(asked)) {
+      const url = `${webhooksUrl}/${path}`;
+      const answer = await service.call({ method, url, key: other.key, ...(body && { body }) });
+      expect([path, ...codeOf(answer)]).toEqual([path, 404, 'not_found']);
+      expect(answer.body.detail).toBe('there is no such webhook');
+    }
+  }
+  expect(
+    await webhookCalls(service, other)
+      .list()
+      .then(({ body }) => body.data),
+  ).toEqual([]);
+  expect(await hooks.get(id)).toEqual({ id, ...made });
+  await other.receiver.close();
+});
+
+test('nothing is done without the scope; making, aiming and replaying need to be allowed to read too', async () => {
+  const { id } = await hooks.create();
+  const reader = await keyOf(service, tenant.id, ['events:read', 'exports:write']);
+  const keeper = await keyOf(service, tenant.id, ['webhooks:write']);
+  const as = (
+    key: string | null,
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: object,
+  ) => service.call({ method, url: webhooksUrl + path, key, ...(body && { body }) });
+  const url = tenant.receiver.url;
+  for (const [method, path, body] of [
+    ['GET', ''],
+    ['POST', '', { url }],
+    ...callsOn(id),
+  ] as const) {
+    const full = path === '' ? '' : `/${path}`;
+    expect((await as(reader, method, full, body)).status).toBe(403);
+    expect((await as(null, method, full, body)).status).toBe(401);
+  }
+  for (const [method, path, body] of [
+    ['POST', '', { url }],
+    ['POST', `/${id}/replay`, { fromSequence: 0 }],
+    ['PATCH', `/${id}`, { url: 'http://127.0.0.1:1/' }],
+    ['PATCH', `/${id}`, { filters: {} }],
+  ] as const) {
+    expect(codeOf(await as(keeper, method, path, body))).toEqual([403, 'forbidden']);
+  }
+  expect((await as(keeper, 'GET', '')).status).toBe(200);
+  expect((await as(keeper, 'PATCH', `/${id}`, { name: 'renamed' })).status).toBe(200);
+  expect((await as(keeper, 'POST', `/${id}/pause`)).status).toBe(200);
+});
+
+test('admins manage the webhooks of their tenant; an operator declares a reason, which the tenant sees', async () => {
+  const claims = {
+    sub: randomUUID(),
+    email: 'ana@example.com',
+    role: 'admin',
+    tenantId: tenant.id,
+  };
+  const admin = await token(claims, service.clock.now);
+  const body = { url: tenant.receiver.url, name: 'By an admin' };
+  const made = await service.call({ method: 'POST', url: webhooksUrl, key: admin, body });
+  expect(made.status).toBe(201);
+  const headers = { 'x-tenant-id': tenant.id };
+  const pause = { method: 'POST', url: `${webhooksUrl}/${made.body.id}/pause` } as const;
+  expect(codeOf(await service.call({ ...pause, headers }))).toEqual([403, 'reason_required']);
+  expect(codeOf(await service.call(pause))).toEqual([400, 'invalid_parameter']);
+  expect((await hooks.get(made.body.id)).status).toBe('active');
+  const reason = { ...headers, 'x-access-reason': 'their%20receiver%20is%20down' };
+  expect((await service.call({ ...pause, headers: reason })).body.status).toBe('paused');
+  const [created] = await hooks.log('create');
+  expect(created.actor).toMatchObject({ id: claims.sub, email: 'ana@example.com', role: 'admin' });
+  const [paused] = await hooks.log('pause');
+  expect(paused).toMatchObject({
+    ...{ crossTenant: true, category: 'cross_tenant', reason: 'their receiver is down' },
+    actor: { role: 'superadmin' },
+  });
+  const unknown = { 'x-tenant-id': randomUUID(), 'x-access-reason': 'why%20not' };
+  const nowhere = { method: 'POST', url: webhooksUrl, headers: unknown, body } as const;
+  expect(codeOf(await service.call(nowhere))).toEqual([404, 'not_found']);
+});

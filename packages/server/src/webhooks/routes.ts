@@ -1,0 +1,197 @@
+import { fieldProblemsMax, formatTimestamp, pointerOf, uuidFromTypeId } from '@indelible/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { readTenant } from '../db.ts';
+import { judgedByHandler } from '../http.ts';
+import { pageOf, readPage } from '../keyset-page.ts';
+import { logSize } from '../log/store.ts';
+import { newestFirst } from '../newest-first.ts';
+import { AppError } from '../problem.ts';
+import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
+import {
+  type ChangeDeps,
+  changeWebhook,
+  createWebhook,
+  noWebhook,
+  pauseWebhook,
+  removeWebhook,
+  replayWebhook,
+  resumeWebhook,
+  rotateSecret,
+  whoOf,
+} from './change-webhook.ts';
+import { keptMs, lastDeliveries, listDeliveries } from './deliveries.store.ts';
+import { isSigned } from './delivery-call.ts';
+import { webhookIdPrefix } from './message-body.ts';
+import * as schemas from './schemas.ts';
+import { shownDelivery, shownWebhook } from './shown-webhook.ts';
+import { getWebhook, listWebhooks, type WebhookKey, type WebhookRow } from './store.ts';
+import { type TestDeps, testerOf } from './test-webhook.ts';
+import type { Who } from './webhook-event.ts';
+import type { WebhookPatch } from './webhook-input.ts';
+
+export interface WebhookRouteDeps extends ChangeDeps, TestDeps {
+  recordAccess: RecordAccess;
+  /** Something is due. */
+  wake: () => void;
+}
+
+const config = { scope: 'webhooks:write' as const };
+const path = '/api/webhooks';
+
+/** Webhooks: made, shown, changed, removed. */
+export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
+  app.get(path, { ...judgedByHandler, config, schema: schemas.listSchema }, (request) => {
+    const { limit, from } = newestFirst(readPage(request.url));
+    return readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
+      const found = await readTenant(deps.db, tenantId, (tx) => listWebhooks(tx, from, limit + 1));
+      const { rows, pagination } = pageOf(found, limit);
+      return { data: await showAll(deps, tenantId, rows), pagination };
+    });
+  });
+
+  app.post(path, { config, schema: schemas.createSchema }, async (request, reply) => {
+    requireReads(request);
+    const shown = await readAsTenant(request, deps.recordAccess, async (access) => {
+      const input = request.body as WebhookPatch;
+      const { tenantId } = access;
+      const made = await createWebhook(deps, tenantId, input, whoOf(request, access));
+      const webhook = await show(deps, made.webhook);
+      return { ...webhook, ...(isSigned(made.webhook) ? { secret: made.secret } : {}) };
+    });
+    return reply.code(201).send(shown);
+  });
+
+  app.get(`${path}/:id`, { config, schema: schemas.getSchema }, (request) =>
+    onOne(request, deps, async (key) => show(deps, await requireWebhook(deps, key))),
+  );
+
+  app.patch(`${path}/:id`, { config, schema: schemas.changeSchema }, (request) => {
+    const patch = request.body as WebhookPatch;
+    // Else whoever may not read could have the events sent to themselves.
+    if (Object.keys(patch).some((member) => member !== 'name')) requireReads(request);
+    return onOne(request, deps, async (key, who) => {
+      const changed = await changeWebhook(deps, key, patch, who);
+      deps.wake();
+      return show(deps, changed);
+    });
+  });
+
+  app.delete(`${path}/:id`, { config, schema: schemas.removeSchema }, async (request, reply) => {
+    await onOne(request, deps, (key, who) => removeWebhook(deps, key, who));
+    return reply.code(204).send();
+  });
+
+  actionRoutes(app, deps);
+}
+
+/** What else can be done with a webhook. */
+function actionRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
+  const test = testerOf(deps);
+  const alone = { config, preHandler: refuseMembers };
+
+  app.post(`${path}/:id/pause`, { ...alone, schema: schemas.pauseSchema }, (request) =>
+    onOne(request, deps, async (key, who) => show(deps, await pauseWebhook(deps, key, who))),
+  );
+
+  app.post(`${path}/:id/resume`, { ...alone, schema: schemas.resumeSchema }, (request) =>
+    onOne(request, deps, async (key, who) => {
+      const resumed = await resumeWebhook(deps, key, who);
+      deps.wake();
+      return show(deps, resumed);
+    }),
+  );
+
+  app.post(`${path}/:id/secret`, { ...alone, schema: schemas.rotateSchema }, (request) =>
+    onOne(request, deps, async (key, who) => {
+      const { secret, previousValidUntilMs } = await rotateSecret(deps, key, who);
+      return { secret, previousValidUntil: formatTimestamp(previousValidUntilMs) };
+    }),
+  );
+
+  app.post(`${path}/:id/test`, { ...alone, schema: schemas.testSchema }, (request) =>
+    onOne(request, deps, async (key, who) => test(await requireWebhook(deps, key), who)),
+  );
+
+  app.post(
+    `${path}/:id/replay`,
+    { config, schema: schemas.replaySchema },
+    async (request, reply) => {
+      requireReads(request);
+      const { fromSequence } = request.body as { fromSequence: number };
+      const shown = await onOne(request, deps, async (key, who) => {
+        const replayed = await replayWebhook(deps, key, fromSequence, who);
+        deps.wake();
+        return show(deps, replayed);
+      });
+      return reply.code(202).send(shown);
+    },
+  );
+
+  const listing = { ...judgedByHandler, config, schema: schemas.deliveriesSchema };
+  app.get(`${path}/:id/deliveries`, listing, (request) => {
+    const { limit, from } = newestFirst(readPage(request.url));
+    return onOne(request, deps, async (key) => {
+      await requireWebhook(deps, key);
+      const since = deps.now() - keptMs;
+      const found = await readTenant(deps.db, key.tenantId, (tx) =>
+        listDeliveries(tx, key.id, since, from, limit + 1),
+      );
+      const { rows, pagination } = pageOf(found, limit);
+      return { data: rows.map(shownDelivery), pagination };
+    });
+  });
+}
+
+/** Throws `forbidden` for who may not read what messages hold. */
+function requireReads({ principal }: FastifyRequest): void {
+  if (principal.scopes.has('events:read')) return;
+  throw new AppError('forbidden', 'this needs the scope events:read too');
+}
+
+/** For calls that say everything by their path. Throws `validation_failed`. */
+async function refuseMembers({ body }: FastifyRequest): Promise<void> {
+  const members = typeof body === 'object' && body !== null ? Object.keys(body) : [];
+  if (members.length === 0) return;
+  const errors = members.slice(0, fieldProblemsMax).map((member) => {
+    const message = 'is not a member here: this call takes none';
+    return { path: pointerOf(member), code: 'unknown_field', message };
+  });
+  throw new AppError('validation_failed', 'this call takes no members', { errors });
+}
+
+/** Runs an operation on the webhook that the path names. */
+function onOne<T>(
+  request: FastifyRequest,
+  deps: WebhookRouteDeps,
+  run: (key: WebhookKey, who: Who) => Promise<T>,
+): Promise<T> {
+  return readAsTenant(request, deps.recordAccess, async (access) => {
+    const id = uuidFromTypeId(webhookIdPrefix, (request.params as { id: string }).id);
+    if (id === null) throw noWebhook();
+    return run({ tenantId: access.tenantId, id }, whoOf(request, access));
+  });
+}
+
+async function requireWebhook(
+  { db }: WebhookRouteDeps,
+  { tenantId, id }: WebhookKey,
+): Promise<WebhookRow> {
+  const row = await readTenant(db, tenantId, (tx) => getWebhook(tx, id));
+  if (row) return row;
+  throw noWebhook();
+}
+
+async function show(deps: WebhookRouteDeps, row: WebhookRow) {
+  const [shown] = await showAll(deps, row.tenantId, [row]);
+  if (!shown) throw noWebhook();
+  return shown;
+}
+
+function showAll({ db, now }: WebhookRouteDeps, tenantId: string, rows: readonly WebhookRow[]) {
+  return readTenant(db, tenantId, async (tx) => {
+    const size = await logSize(tx);
+    const ids = rows.map(({ id }) => id);
+    const last = await lastDeliveries(tx, ids, now() - keptMs);
+    return rows.map((row) => shownWebhook(row, size, last.get(row.id), now()));
+  });
+}

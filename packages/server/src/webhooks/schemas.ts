@@ -1,0 +1,228 @@
+import { Type } from 'typebox';
+import { label, nullable, strict, time } from '../field-schemas.ts';
+import { PageQuery, Pagination } from '../keyset-page.ts';
+import { operatorHeaders } from '../operator-headers.ts';
+import { outboundUrlMax } from '../outbound-url.ts';
+import { messageTypes, webhookFormats } from './store.ts';
+
+const values = (description: string) =>
+  Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 20, description }));
+
+const Filters = Type.Object(
+  {
+    category: values('Categories.'),
+    action: values('Actions.'),
+    resource: values('Resource types.'),
+  },
+  {
+    ...strict,
+    description:
+      'Which events are sent: any of the values of each member; a leading `!` excludes, as in the list. `{}` is every event.',
+  },
+);
+
+const optionText = Type.String({ maxLength: 1_024 });
+
+/** What POST and PATCH take; values are checked further by `readSettings`. */
+const given = {
+  url: Type.String({
+    maxLength: outboundUrlMax,
+    description: 'Where messages go: https. Another one needs the credential once more.',
+  }),
+  name: Type.Unsafe<string | null>({
+    ...label('What people call the webhook.'),
+    type: ['string', 'null'],
+  }),
+  format: Type.Enum([...webhookFormats], {
+    description:
+      '`webhook`: messages of Standard Webhooks; the others are the languages of the products they name.',
+  }),
+  types: Type.Array(Type.Enum([...messageTypes]), {
+    minItems: 1,
+    uniqueItems: true,
+    description: '`audit.export.ready` only for the format `webhook`.',
+  }),
+  filters: Filters,
+  options: Type.Record(Type.String(), optionText, {
+    maxProperties: 20,
+    description: "The format's own settings.",
+  }),
+  credential: nullable({
+    minLength: 1,
+    maxLength: 4_096,
+    description:
+      'What the receiver asks for, such as a token; stored sealed, never shown again. Not for the format `webhook`.',
+  }),
+};
+
+const { url, ...others } = given;
+export const WebhookInput = Type.Object(
+  { url, ...Type.Partial(Type.Object(others)).properties },
+  { ...strict, title: 'WebhookInput' },
+);
+export const WebhookChange = Type.Partial(Type.Object(given), {
+  ...strict,
+  title: 'WebhookChange',
+  description: 'Omitted members keep their value.',
+});
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+const sequence = (description: string) =>
+  Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, description });
+const moment = (description: string) => nullable({ format: 'date-time', description });
+
+const delivery = {
+  id: Type.String({ pattern: '^dlv_[0-9a-z]{26}$' }),
+  messageId: Type.String({
+    pattern: '^msg_[0-9a-z]{26}$',
+    description: 'Header `webhook-id`, the same at every attempt.',
+  }),
+  type: Type.Enum([...messageTypes, 'audit.webhook.test']),
+  status: Type.Enum(['delivered', 'failed']),
+  attempt: Type.Integer({ minimum: 1 }),
+  firstSequence: sequence('Of the first event in it.'),
+  lastSequence: sequence('Of the last event in it.'),
+  events: count('How many are in it.'),
+  at: time('When the attempt began.'),
+  durationMs: count('How long it took.'),
+  responseStatus: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+  response: nullable({ description: 'What the receiver answered: one line of at most 1 KiB.' }),
+  reason: nullable({ description: 'Why it failed.' }),
+  nextAttemptAt: moment('When the message is tried again, if it is.'),
+};
+const Delivery = Type.Object(delivery, { ...strict, title: 'WebhookDelivery' });
+
+const webhook = {
+  id: Type.String({ pattern: '^whk_[0-9a-z]{26}$' }),
+  name: nullable({ description: 'What people call the webhook.' }),
+  url: Type.String(),
+  format: given.format,
+  types: given.types,
+  filters: Filters,
+  options: given.options,
+  hasCredential: Type.Boolean(),
+  status: Type.Enum(['active', 'paused']),
+  pausedBecause: Type.Unsafe<'requested' | 'failing' | null>({
+    type: ['string', 'null'],
+    enum: ['requested', 'failing', null],
+    description: '`failing`: the last attempt failed, or the receiver answered 410.',
+  }),
+  nextSequence: count('Every event of the log before this one is done with.'),
+  behind: count('Entries of the log from there to its end.'),
+  attempt: count('Failed attempts of the message that is due.'),
+  nextAttemptAt: moment('When it is tried again; null unless an attempt has failed.'),
+  lastDelivery: Type.Unsafe<object | null>({ anyOf: [Delivery, { type: 'null' }] }),
+  previousSecretValidUntil: moment('Until then the former secret signs as well.'),
+  createdAt: time('When it was made.'),
+  updatedAt: time('When it was last changed.'),
+};
+const Webhook = Type.Object(webhook, { ...strict, title: 'Webhook' });
+
+const secret = Type.String({
+  pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
+  description: 'Signs messages (Standard Webhooks); shown this once.',
+});
+const NewWebhook = Type.Object(
+  { ...webhook, secret: Type.Optional(secret) },
+  { ...strict, title: 'NewWebhook' },
+);
+
+const tags = ['Webhooks'];
+const params = Type.Object({ id: Type.String() });
+const headers = operatorHeaders;
+const ofOne = { tags, params, headers };
+const page = <T extends typeof Webhook | typeof Delivery>(item: T) =>
+  Type.Object({ data: Type.Array(item), pagination: Pagination }, strict);
+
+export const listSchema = {
+  tags,
+  summary: 'Webhooks, newest first',
+  querystring: PageQuery,
+  headers,
+  response: { 200: page(Webhook) },
+};
+
+export const createSchema = {
+  tags,
+  summary: 'Make a webhook',
+  description:
+    'Begins at the present end of the log. Needs `events:read` too. At most 20 a tenant, `409` above that.',
+  headers,
+  body: WebhookInput,
+  response: { 201: NewWebhook },
+};
+
+export const getSchema = { ...ofOne, summary: 'One webhook', response: { 200: Webhook } };
+
+export const changeSchema = {
+  ...ofOne,
+  summary: 'Change a webhook',
+  description: 'Needs `events:read` too, unless only the name changes.',
+  body: WebhookChange,
+  response: { 200: Webhook },
+};
+
+export const removeSchema = {
+  ...ofOne,
+  summary: 'Remove a webhook and its deliveries',
+  response: { 204: Type.Null({ description: 'It is removed.' }) },
+};
+
+export const pauseSchema = { ...ofOne, summary: 'Pause a webhook', response: { 200: Webhook } };
+
+export const resumeSchema = {
+  ...ofOne,
+  summary: 'Resume a webhook',
+  description: 'Goes on where it stopped, at once, and with all attempts before it.',
+  response: { 200: Webhook },
+};
+
+export const rotateSchema = {
+  ...ofOne,
+  summary: 'Replace the signing secret',
+  description:
+    'The one before it signs as well for 24 hours. `409` for a format that is not signed.',
+  response: {
+    200: Type.Object(
+      { secret, previousValidUntil: time('Until then the former one signs too.') },
+      strict,
+    ),
+  },
+};
+
+export const testSchema = {
+  ...ofOne,
+  summary: 'Call the receiver without any event',
+  description:
+    "A signed message of type `audit.webhook.test`, or the format's health check; recorded like a delivery. " +
+    '`409` while another one is under way.',
+  response: {
+    200: Type.Object(
+      {
+        ok: Type.Boolean(),
+        status: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+        reason: nullable({ description: 'Why it is not ok.' }),
+        response: nullable({ description: 'One line of at most 1 KiB of the answer.' }),
+        durationMs: count('How long it took.'),
+      },
+      strict,
+    ),
+  },
+};
+
+export const replaySchema = {
+  ...ofOne,
+  summary: 'Deliver again from an earlier event on',
+  description:
+    'Goes back, never forward, and not behind what the plan still shows: `nextSequence` says from where. Needs `events:read` too.',
+  body: Type.Object({ fromSequence: count('The first event to be sent again.') }, strict),
+  response: { 202: Webhook },
+};
+
+export const deliveriesSchema = {
+  ...ofOne,
+  summary: 'Deliveries of a webhook, newest first',
+  description: 'Every attempt of the last 30 days, up to 1,000.',
+  querystring: PageQuery,
+  response: { 200: page(Delivery) },
+};

@@ -1,0 +1,162 @@
+import type { TenantTx, WriterTx } from '../db.ts';
+
+export const webhookFormats = ['webhook', 'splunk_hec', 'datadog', 'elastic', 'generic'] as const;
+export type WebhookFormat = (typeof webhookFormats)[number];
+
+/** What an endpoint may subscribe to; a test call has a type of its own. */
+export const messageTypes = ['audit.events.recorded', 'audit.export.ready'] as const;
+export type MessageType = (typeof messageTypes)[number];
+
+/** A message that is due: it begins at the endpoint's `nextSequence`. */
+export interface PendingMessage {
+  messageId: string;
+  messageType: MessageType;
+  /** The sequence behind the last one it covers. */
+  messageEnd: number;
+  messageAtMs: number;
+}
+
+export type NoMessage = { [Key in keyof PendingMessage]: null };
+export const noMessage: NoMessage = {
+  messageId: null,
+  messageType: null,
+  messageEnd: null,
+  messageAtMs: null,
+};
+
+/** Where messages go, and how; `filters` and `options` are JSON texts. */
+export interface WebhookSettings {
+  name: string | null;
+  url: string;
+  format: WebhookFormat;
+  types: MessageType[];
+  filters: string;
+  options: string;
+}
+
+export type WebhookKey = { tenantId: string; id: string };
+
+/** All of an endpoint but who delivers just now. */
+export type WebhookRow = WebhookKey &
+  WebhookSettings &
+  (PendingMessage | NoMessage) & {
+    secret: Uint8Array;
+    previousSecret: Uint8Array | null;
+    previousSecretUntilMs: number | null;
+    credential: Uint8Array | null;
+    status: 'active' | 'paused';
+    pausedBecause: 'requested' | 'failing' | null;
+    /** Goes up with every change of which messages there are, or of what is in them. */
+    revision: number;
+    nextSequence: number;
+    /** The last export that was told of in a message of its own; -1 for none. */
+    announcedSequence: number;
+    /** Failed attempts of the message that is due. */
+    attempt: number;
+    dueAtMs: number;
+    createdAtMs: number;
+    updatedAtMs: number;
+  };
+
+export const webhookColumns = `tenant_id AS "tenantId", id, name, url, format, types, filters, options, secret,
+  previous_secret AS "previousSecret", previous_secret_until AS "previousSecretUntilMs", credential, status,
+  paused_because AS "pausedBecause", revision, next_sequence AS "nextSequence",
+  announced_sequence AS "announcedSequence", message_id AS "messageId", message_type AS "messageType",
+  message_end AS "messageEnd", message_at AS "messageAtMs", attempt, due_at AS "dueAtMs",
+  created_at AS "createdAtMs", updated_at AS "updatedAtMs"`;
+
+export type NewWebhook = WebhookKey &
+  WebhookSettings &
+  Pick<WebhookRow, 'secret' | 'credential' | 'createdAtMs'>;
+
+/** Begins at the end that the log has within this transaction: behind the record of its making. */
+export async function insertWebhook(tx: WriterTx, w: NewWebhook): Promise<WebhookRow> {
+  const { rows } = await tx.query<WebhookRow>({
+    name: 'insert-webhook',
+    text: `INSERT INTO webhooks (tenant_id, id, name, url, format, types, filters, options, secret, credential,
+        next_sequence, due_at, served_at, created_at, updated_at)
+      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, size, $11, $11, $11, $11 FROM log_heads
+        WHERE tenant_id = $1
+      RETURNING ${webhookColumns}`,
+    values: [
+      ...[w.tenantId, w.id, w.name, w.url, w.format, w.types, w.filters, w.options],
+      ...[w.secret, w.credential, new Date(w.createdAtMs)],
+    ],
+  });
+  const [row] = rows;
+  if (!row) throw new Error('a webhook was not inserted');
+  return row;
+}
+
+export async function countWebhooks(tx: WriterTx, tenantId: string): Promise<number> {
+  const { rows } = await tx.query<{ count: number }>({
+    name: 'count-webhooks',
+    text: 'SELECT count(*) AS count FROM webhooks WHERE tenant_id = $1',
+    values: [tenantId],
+  });
+  return rows[0]?.count ?? 0;
+}
+
+/** The endpoint, locked against other changes until the transaction ends, or null. */
+export async function lockWebhook(tx: WriterTx, key: WebhookKey): Promise<WebhookRow | null> {
+  const { rows } = await tx.query<WebhookRow>({
+    name: 'lock-webhook',
+    text: `SELECT ${webhookColumns} FROM webhooks WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
+    values: [key.tenantId, key.id],
+  });
+  return rows[0] ?? null;
+}
+
+/** Writes back everything of a locked endpoint that may change. */
+export async function saveWebhook(tx: WriterTx, w: WebhookRow): Promise<void> {
+  await tx.query({
+    name: 'save-webhook',
+    text: `UPDATE webhooks SET name = $3, url = $4, format = $5, types = $6, filters = $7, options = $8,
+        secret = $9, previous_secret = $10, previous_secret_until = $11, credential = $12, status = $13,
+        paused_because = $14, revision = $15, next_sequence = $16, announced_sequence = $17, message_id = $18,
+        message_type = $19, message_end = $20, message_at = $21, attempt = $22, due_at = $23, updated_at = $24
+      WHERE tenant_id = $1 AND id = $2`,
+    values: [
+      ...[w.tenantId, w.id, w.name, w.url, w.format, w.types, w.filters, w.options],
+      ...[w.secret, w.previousSecret, time(w.previousSecretUntilMs), w.credential, w.status],
+      ...[w.pausedBecause, w.revision, w.nextSequence, w.announcedSequence],
+      ...[w.messageId, w.messageType, w.messageEnd, time(w.messageAtMs)],
+      ...[w.attempt, time(w.dueAtMs), time(w.updatedAtMs)],
+    ],
+  });
+}
+
+const time = (ms: number | null) => (ms === null ? null : new Date(ms));
+
+/** With everything that is known of its deliveries. */
+export async function deleteWebhook(tx: WriterTx, key: WebhookKey): Promise<void> {
+  await tx.query({
+    name: 'delete-webhook',
+    text: 'DELETE FROM webhooks WHERE tenant_id = $1 AND id = $2',
+    values: [key.tenantId, key.id],
+  });
+}
+
+export async function getWebhook(tx: TenantTx, id: string): Promise<WebhookRow | null> {
+  const { rows } = await tx.query<WebhookRow>({
+    name: 'get-webhook',
+    text: `SELECT ${webhookColumns} FROM webhooks WHERE tenant_id = $1 AND id = $2`,
+    values: [tx.tenantId, id],
+  });
+  return rows[0] ?? null;
+}
+
+/** Newest first, from this id on. */
+export async function listWebhooks(
+  tx: TenantTx,
+  from: string,
+  count: number,
+): Promise<WebhookRow[]> {
+  const { rows } = await tx.query<WebhookRow>({
+    name: 'list-webhooks',
+    text: `SELECT ${webhookColumns} FROM webhooks
+      WHERE tenant_id = $1 AND id <= $2 ORDER BY id DESC LIMIT $3`,
+    values: [tx.tenantId, from, count],
+  });
+  return rows;
+}

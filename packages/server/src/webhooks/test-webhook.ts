@@ -1,0 +1,47 @@
+import { AppError } from '../problem.ts';
+import { type AttemptDeps, attemptCall } from './attempt.ts';
+import { testCall } from './delivery-call.ts';
+import { type RecordDeps, recordAttempt } from './record-attempt.ts';
+import type { WebhookRow } from './store.ts';
+import type { Who } from './webhook-event.ts';
+
+export interface TestDeps extends AttemptDeps, RecordDeps {}
+
+/** What a test came to, for whoever asked. */
+export interface TestResult {
+  ok: boolean;
+  status: number | null;
+  reason: string | null;
+  response: string | null;
+  durationMs: number;
+}
+
+/**
+ * Calls receivers without any event, whether the webhook is paused or not; recorded like a delivery, in the
+ * name of who asked. One at a time a webhook in this process: throws `conflict`.
+ */
+export function testerOf(deps: TestDeps): (row: WebhookRow, who: Who) => Promise<TestResult> {
+  const running = new Set<string>();
+  return async (endpoint, who) => {
+    if (running.has(endpoint.id)) {
+      throw new AppError('conflict', 'a test of this webhook is under way');
+    }
+    running.add(endpoint.id);
+    return test(deps, endpoint, who).finally(() => running.delete(endpoint.id));
+  };
+}
+
+async function test(deps: TestDeps, endpoint: WebhookRow, who: Who): Promise<TestResult> {
+  const messageId = deps.newUuid(deps.now());
+  const result = await attemptCall(
+    deps,
+    endpoint,
+    (opened, nowMs) => testCall(endpoint, opened, messageId, nowMs),
+    { isTest: true, signal: new AbortController().signal },
+  );
+  const nothing = { firstSequence: null, lastSequence: null, events: 0 };
+  const sent = { endpoint, message: null, messageId, type: 'audit.webhook.test', ...nothing };
+  await recordAttempt(deps, sent, result, who);
+  const { ok, responseStatus: status, reason, response, durationMs } = result;
+  return { ok, status, reason, response, durationMs };
+}

@@ -1,0 +1,96 @@
+import { formatTimestamp, typeId } from '@indelible/protocol';
+import type { OwnEvent } from '../own-event.ts';
+import type { DeliveryRow } from './deliveries.store.ts';
+import { messageIdPrefix } from './message-body.ts';
+import type { WebhookRow, WebhookSettings } from './store.ts';
+
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+/** The service by itself. */
+export const byService: Who = {
+  actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
+  reason: null,
+};
+
+/** Who did it, and an operator's declared reason. */
+export type Who = { actor: OwnEvent['actor']; reason: string | null };
+
+type Named = Pick<WebhookRow, 'id' | 'name'>;
+
+/** An attempt as the tenant's log tells of it: without the events, and never delivered itself. */
+export function sentEvent(webhook: Named, delivery: DeliveryRow, { actor, reason }: Who): OwnEvent {
+  const { type, events, firstSequence, lastSequence, attempt, status, responseStatus } = delivery;
+  const messageId = typeId(messageIdPrefix, delivery.messageId);
+  return {
+    actor,
+    action: 'send',
+    resource: resource(webhook),
+    diff: {},
+    after: {
+      ...{ messageId, type, events, firstSequence, lastSequence, attempt },
+      ...{ outcome: status, status: responseStatus },
+    },
+    reason,
+  };
+}
+
+/** Made, changed or removed: what is configured, without secrets. */
+export function changedEvent(
+  { actor, reason }: Who,
+  before: WebhookState | null,
+  after: WebhookState | null,
+): OwnEvent {
+  const action = before === null ? 'create' : after === null ? 'delete' : 'update';
+  const either = after ?? before;
+  if (either === null) throw new Error('nothing was changed');
+  const states = {
+    ...(before === null ? {} : { before: stateOf(before) }),
+    ...(after === null ? {} : { after: stateOf(after) }),
+  };
+  return { actor, action, resource: resource(either), ...states, reason };
+}
+
+type WebhookState = Named & WebhookSettings & { credential: Uint8Array | null };
+
+function stateOf({ name, url, format, types, filters, options, credential }: WebhookState) {
+  return {
+    ...{ name, url, format, types },
+    filters: JSON.parse(filters),
+    options: JSON.parse(options),
+    hasCredential: credential !== null,
+  };
+}
+
+/** Paused, by somebody or because nothing gets through. */
+export function pausedEvent(
+  webhook: WebhookRow,
+  { actor, reason }: Who,
+  because: 'requested' | 'failing',
+  failure: string | null = null,
+): OwnEvent {
+  const diff = { status: { from: webhook.status, to: 'paused' } };
+  const after = { status: 'paused', pausedBecause: because, failure };
+  return { actor, action: 'pause', resource: resource(webhook), diff, after, reason };
+}
+
+export function resumedEvent(webhook: WebhookRow, { actor, reason }: Who): OwnEvent {
+  const diff = { status: { from: webhook.status, to: 'active' } };
+  return { actor, action: 'resume', resource: resource(webhook), diff, reason };
+}
+
+/** Another secret signs, and the one before it as well until the time that is told. */
+export function rotatedEvent(webhook: Named, { actor, reason }: Who, untilMs: number): OwnEvent {
+  const after = { previousValidUntil: formatTimestamp(untilMs) };
+  return { actor, action: 'rotate', resource: resource(webhook), diff: {}, after, reason };
+}
+
+export function replayedEvent(
+  webhook: WebhookRow,
+  { actor, reason }: Who,
+  nextSequence: number,
+): OwnEvent {
+  const diff = { nextSequence: { from: webhook.nextSequence, to: nextSequence } };
+  return { actor, action: 'replay', resource: resource(webhook), diff, reason };
+}
+
+const resource = ({ id, name }: Named) => ({ type: 'webhook', id, name });

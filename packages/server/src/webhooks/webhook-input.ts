@@ -1,0 +1,146 @@
+import { type FieldProblem, facetNames, parseFilterBody, pointerOf } from '@indelible/protocol';
+import type { Static } from 'typebox';
+import { refusalOf } from '../outbound.ts';
+import { isOutboundUrl } from '../outbound-url.ts';
+import { AppError } from '../problem.ts';
+import { streamFormats } from './formats.ts';
+import type { WebhookChange } from './schemas.ts';
+import type { WebhookSettings } from './store.ts';
+
+export type WebhookPatch = Static<typeof WebhookChange>;
+
+/** Settings, and what is to become of the credential: undefined = as it is. */
+export interface ReadSettings {
+  settings: WebhookSettings;
+  credential: string | null | undefined;
+}
+
+/** What is there before: of a new webhook its defaults. */
+export type Former = WebhookSettings & { hasCredential: boolean };
+
+export const newcomer: Former = {
+  name: null,
+  url: '',
+  format: 'webhook',
+  types: ['audit.events.recorded'],
+  filters: '{}',
+  options: '{}',
+  hasCredential: false,
+};
+
+/**
+ * The settings after a change whose shape the schema has judged. Throws `validation_failed` with every
+ * problem. `allowPrivate` as for the calls: what would never be called is refused here already.
+ */
+export function readSettings(
+  former: Former,
+  patch: WebhookPatch,
+  allowPrivate: boolean,
+): ReadSettings {
+  const { name, url, format, types, options } = { ...shapeOf(former), ...patch };
+  const { credential } = patch;
+  const problems = [
+    ...urlProblems(url, format, allowPrivate),
+    ...typeProblems(types, format),
+    ...optionProblems(options, format),
+    ...credentialProblems(credential, former, { url, format }),
+  ];
+  const filters =
+    patch.filters === undefined ? former.filters : readFilters(patch.filters, problems);
+  if (problems.length > 0) {
+    const detail = `the webhook has ${problems.length} problem(s); see errors`;
+    throw new AppError('validation_failed', detail, { errors: problems });
+  }
+  const settings = { name, url, format, types, filters, options: JSON.stringify(options) };
+  return { settings, credential: format === 'webhook' ? null : credential };
+}
+
+const shapeOf = ({ name, url, format, types, options }: Former) => {
+  return { name, url, format, types, options: JSON.parse(options) as Record<string, string> };
+};
+
+type Format = WebhookSettings['format'];
+const streamOf = (format: Format) => (format === 'webhook' ? null : streamFormats[format]);
+const problem = (path: string, message: string, code = 'invalid_value'): FieldProblem => {
+  return { path, code, message };
+};
+
+function urlProblems(url: string, format: Format, allowPrivate: boolean): FieldProblem[] {
+  if (!isOutboundUrl(url, allowPrivate)) {
+    const message = 'must be an https URL of printable ASCII, without user name and password';
+    return [problem('/url', message, 'invalid_format')];
+  }
+  const refusal = refusalOf(url, allowPrivate);
+  if (refusal !== null) return [problem('/url', `cannot be called: ${refusal}`)];
+  const unfit = streamOf(format)?.urlProblem(url) ?? null;
+  return unfit === null ? [] : [problem('/url', unfit)];
+}
+
+function typeProblems(types: readonly string[], format: Format): FieldProblem[] {
+  const at = types.indexOf('audit.export.ready');
+  if (format === 'webhook' || at < 0) return [];
+  return [problem(pointerOf('types', at), `is no message of the format ${format}`)];
+}
+
+function optionProblems(options: Record<string, string>, format: Format): FieldProblem[] {
+  const known = streamOf(format)?.options ?? {};
+  const names = Object.keys(known);
+  return Object.entries(options).flatMap(([name, value]) => {
+    const path = pointerOf('options', name);
+    if (!names.includes(name)) {
+      const expected = names.length === 0 ? 'has no options' : `knows ${names.join(', ')}`;
+      return [problem(path, `is unknown: the format ${format} ${expected}`, 'unknown_field')];
+    }
+    const wrong = known[name]?.(value) ?? null;
+    return wrong === null ? [] : [problem(path, wrong)];
+  });
+}
+
+function credentialProblems(
+  credential: string | null | undefined,
+  former: Former,
+  { url, format }: { url: string; format: Format },
+): FieldProblem[] {
+  const stream = streamOf(format);
+  const path = '/credential';
+  if (stream === null) {
+    return credential ? [problem(path, 'is not for the format webhook, which is signed')] : [];
+  }
+  if (typeof credential === 'string') {
+    const wrong = stream.credentialProblem(credential);
+    return wrong === null ? [] : [problem(path, wrong)];
+  }
+  const keeps = credential === undefined && former.hasCredential;
+  if (!keeps) {
+    if (!stream.needsCredential) return [];
+    return [problem(path, `is required by the format ${format}`, 'required')];
+  }
+  // Else whoever may change the address could have the credential sent to one of their own.
+  if (format === former.format && sameOrigin(url, former.url)) return [];
+  return [problem(path, 'must be given again for another receiver or format', 'required')];
+}
+
+function sameOrigin(one: string, other: string): boolean {
+  const origin = (url: string) => (URL.canParse(url) ? new URL(url).origin : null);
+  return origin(one) === origin(other);
+}
+
+const facets = ['category', 'action', 'resource'] as const;
+
+/** The filter as canonical JSON text; equal filters are equal texts. */
+function readFilters(json: object, problems: FieldProblem[]): string {
+  const parsed = parseFilterBody(json, '/filters');
+  if ('problems' in parsed) {
+    problems.push(...parsed.problems);
+    return '{}';
+  }
+  const { filter } = parsed;
+  const members = facetNames
+    .filter((facet) => facets.some((each) => each === facet))
+    .flatMap((facet) => {
+      const values = filter[facet];
+      if (!values) return [];
+      return [[facet, [...values.any, ...values.none.map((value) => `!${value}`)]] as const];
+    });
+  return JSON.stringify(Object.fromEntries(members));
+}
