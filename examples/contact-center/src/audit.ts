@@ -1,0 +1,107 @@
+import { setTimeout } from 'node:timers/promises';
+import { createClient, type EventInput, type IndelibleClient } from '@indelible/client';
+import { createOutbox, fromPg } from '@indelible/client/outbox';
+import { uuidFromTypeId } from '@indelible/protocol';
+import type pg from 'pg';
+import { type Tx, transaction } from './database.ts';
+import { tenants } from './people.ts';
+import {
+  type CallSecrets,
+  findRecordingKey,
+  findSecrets,
+  keepRecordingKey,
+  keepSecrets,
+  type RecordingKey,
+} from './store.ts';
+
+/* Everything between the product and its audit log service. */
+
+export const outbox = createOutbox();
+const outboxOnPg = outbox.with(fromPg);
+
+/** Writes the event beside the change it tells of: both are committed, or neither. */
+export function inTransaction(tx: Tx, event: EventInput): Promise<string> {
+  return outboxOnPg.inTransaction(tx, event);
+}
+
+/** Events that belong to no other change, such as a sign-in, get a transaction of their own. */
+export function sinkOf(pool: pg.Pool) {
+  return { record: (event: EventInput) => transaction(pool, (tx) => inTransaction(tx, event)) };
+}
+
+export interface AuditConnection {
+  /** Where the service is. */
+  url: string;
+  /** With a key that may record and make viewer links, and nothing else. */
+  client: IndelibleClient;
+  /** Whose events may be restored: those that this product recorded. */
+  keyId: string;
+  /** Resolves once what was committed until now is in the log, or after two seconds. */
+  delivered(): Promise<void>;
+  stop(): Promise<void>;
+  /** What the service signs its calls with. */
+  secretsOf(tenantId: string): Promise<CallSecrets | null>;
+}
+
+export interface AuditPlace {
+  url: string;
+  /** All scopes: used when the product is set up, never while it serves. */
+  platformKey: string;
+  /** Where the service reaches this product. */
+  ownUrl: string;
+}
+
+/** Connects the product; what the first start set up at the service is found again later. */
+export async function connectAudit(pool: pg.Pool, place: AuditPlace): Promise<AuditConnection> {
+  const { url, platformKey } = place;
+  const { keyId, key } = await recordingKey(pool, createClient({ url, key: platformKey }));
+  for (const { id, name } of tenants) await connectTenant(pool, place, id, name);
+  const client = createClient({ url, key });
+  const relay = outbox.relay({ pool, client });
+  relay.start();
+  return {
+    url,
+    keyId,
+    client,
+    delivered: () => Promise.race([relay.drain(), setTimeout(2_000, undefined, { ref: false })]),
+    stop: () => relay.stop(),
+    secretsOf: (tenantId) => findSecrets(pool, tenantId),
+  };
+}
+
+async function recordingKey(pool: pg.Pool, setup: IndelibleClient): Promise<RecordingKey> {
+  const known = await findRecordingKey(pool);
+  if (known) return known;
+  const scopes = ['events:write', 'viewer-links:write'];
+  const { id, key } = await setup.apiKeys.create(null, { name: 'contact centre', scopes });
+  // Events name who recorded them by the UUID that is in the key's id.
+  const made = { keyId: uuidFromTypeId('key_', id) ?? '', key };
+  await keepRecordingKey(pool, made);
+  return made;
+}
+
+/** The tenant at the service, with the addresses that restores and new events are sent to. */
+async function connectTenant(
+  pool: pg.Pool,
+  { url, platformKey, ownUrl }: AuditPlace,
+  tenantId: string,
+  name: string,
+): Promise<void> {
+  const known = await findSecrets(pool, tenantId);
+  if (known?.ownUrl === ownUrl) return;
+  // Whoever reads or changes a tenant from outside says why; the tenant sees it.
+  const reason = 'The contact centre connects itself';
+  const setup = createClient({ url, key: platformKey, tenantId, reason });
+  const restoreUrl = `${ownUrl}/hooks/restore/${tenantId}`;
+  const { restoreSecret } = await setup.tenants.put(tenantId, { name, plan: 'Pro', restoreUrl });
+  const webhook = await setup.webhooks.create({
+    name: 'Activity',
+    url: `${ownUrl}/hooks/events/${tenantId}`,
+  });
+  const secrets = {
+    ownUrl,
+    restore: restoreSecret ?? known?.restore ?? '',
+    webhook: webhook.secret ?? '',
+  };
+  await keepSecrets(pool, tenantId, secrets);
+}

@@ -1,0 +1,115 @@
+import {
+  type RestoreRequested,
+  verifyWebhook,
+  type WebhookMessage,
+  WebhookVerificationError,
+} from '@indelible/client/webhooks';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { HostDeps } from './app.ts';
+import { inTransaction } from './audit.ts';
+import { changeEvent } from './change-event.ts';
+import { type Tx, transaction } from './database.ts';
+import { findPerson, mayConfigure } from './people.ts';
+import { findType, InputError, judged } from './resource-types.ts';
+import {
+  keepReceived,
+  keepRestoreAnswer,
+  lockResource,
+  lockRestoreAnswer,
+  writeResource,
+} from './store.ts';
+
+type Answer = { status: 'applied' } | { status: 'refused'; reason: string };
+
+interface Call {
+  Params: { tenantId: string };
+  Body: string;
+}
+
+/** What the audit log service calls: restores, and the events it has recorded. */
+export function hookRoutes(app: FastifyInstance, deps: HostDeps): void {
+  app.register(async (hooks) => {
+    // A signature is made of the very bytes that were sent.
+    hooks.removeAllContentTypeParsers();
+    hooks.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) =>
+      done(null, body),
+    );
+    hooks.setErrorHandler((error, _, reply: FastifyReply) =>
+      reply.code(error instanceof WebhookVerificationError ? 401 : 500).send(),
+    );
+    hooks.post<Call>('/hooks/restore/:tenantId', async (request, reply) => {
+      const call = await verified(request, deps, 'restore');
+      if (call.type !== 'audit.restore.requested') return reply.code(400).send();
+      return transaction(deps.pool, (tx) => answerOnce(tx, deps, request, call));
+    });
+    hooks.post<Call>('/hooks/events/:tenantId', async (request, reply) => {
+      const message = await verified(request, deps, 'webhook');
+      // Whatever else may come one day is taken note of, and done with.
+      const events = message.type === 'audit.events.recorded' ? message.data.events : [];
+      for (const event of events) await keepReceived(deps.pool, request.params.tenantId, event);
+      return reply.code(204).send();
+    });
+  });
+}
+
+async function verified(
+  { params, body, headers }: FastifyRequest<Call>,
+  { audit }: HostDeps,
+  kind: 'restore' | 'webhook',
+): Promise<WebhookMessage> {
+  const secrets = await audit().secretsOf(params.tenantId);
+  if (!secrets) throw new WebhookVerificationError('wrong_signature', 'there is no such tenant');
+  const { message } = await verifyWebhook(body, headers, secrets[kind]);
+  return message;
+}
+
+/** The same call may come twice: the answer is kept in the transaction that did what it says. */
+async function answerOnce(
+  tx: Tx,
+  deps: HostDeps,
+  request: FastifyRequest<Call>,
+  call: RestoreRequested,
+): Promise<Answer> {
+  const known = (await lockRestoreAnswer(tx, call.id)) as Answer | null;
+  if (known) return known;
+  const answer = await restore(tx, deps, request, call);
+  await keepRestoreAnswer(tx, call.id, answer);
+  return answer;
+}
+
+async function restore(
+  tx: Tx,
+  { audit }: HostDeps,
+  request: FastifyRequest<Call>,
+  call: RestoreRequested,
+): Promise<Answer> {
+  const { tenantId } = request.params;
+  const person = findPerson(call.requestedBy.id);
+  if (!person || !mayConfigure(person, tenantId)) return refused('You may not change this here.');
+  // A state is as trustworthy as whoever recorded it.
+  if (call.recordedBy.id !== audit().keyId) return refused('This state was not recorded by us.');
+  const type = findType(call.resource.type);
+  const wanted = call[call.to];
+  if (!type || !wanted) return refused('This is nothing that can be put back.');
+  try {
+    const state = judged(type, wanted);
+    const current = await lockResource(tx, tenantId, call.resource.id);
+    const { id, name } = call.resource;
+    const next = { tenantId, id, type: type.name, name: name ?? id, state, deleted: false };
+    await writeResource(tx, next);
+    const reason = `Put back as in ${call.eventId}`;
+    const event = request.audit.event({ ...changeEvent(current, next), tenantId, reason });
+    const { email, role } = call.requestedBy;
+    await inTransaction(tx, {
+      ...event,
+      // Nobody of ours is signed in here, and the address is the service's.
+      actor: { id: person.id, email, role, ip: null, userAgent: null },
+    });
+    return { status: 'applied' };
+  } catch (error) {
+    if (error instanceof InputError) return refused(error.message);
+    throw error;
+  }
+}
+
+const refused = (reason: string): Answer => ({ status: 'refused', reason });

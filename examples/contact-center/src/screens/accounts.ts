@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { HostDeps } from '../app.ts';
+import { inTransaction } from '../audit.ts';
+import { transaction } from '../database.ts';
+import { html } from '../html.ts';
+import { sendPage } from '../page.ts';
+import { findPerson, findTenant, people, tenants } from '../people.ts';
+import { InputError } from '../resource-types.ts';
+import { forgetVisit, keepVisit, type Visit } from '../visit.ts';
+
+type Form = Record<string, string | undefined>;
+
+/** Signing in and out, and the operator team's way into an account. */
+export function accountScreens(app: FastifyInstance, deps: HostDeps): void {
+  app.get('/', async (_, reply) => reply.redirect('/configure/queue', 303));
+  app.get('/sign-in', async (_, reply) => sendPage(reply, null, 'Who are you?', signIn));
+  app.post<{ Body: Form }>('/sign-in', async (request, reply) => {
+    const person = findPerson(request.body.person);
+    if (!person) throw new InputError('Choose one of the people shown.');
+    const tenant = findTenant(person.tenantId ?? undefined);
+    const visit: Visit = { person, sessionId: randomUUID(), tenant, reason: null };
+    request.visit = visit;
+    const resource = { type: 'session', id: visit.sessionId, name: person.email };
+    // An operator is in nobody's account yet, so there is no log it would belong to.
+    if (tenant) await request.audit.login(person, { resource });
+    keepVisit(reply, visit);
+    return reply.redirect(tenant ? '/' : '/operator', 303);
+  });
+  app.post('/sign-out', async (request, reply) => {
+    const { visit, audit } = request;
+    if (visit?.tenant) {
+      await audit.record({
+        action: 'logout',
+        resource: { type: 'session', id: visit.sessionId, name: visit.person.email },
+      });
+    }
+    forgetVisit(reply);
+    return reply.redirect('/sign-in', 303);
+  });
+  operatorScreens(app, deps);
+}
+
+const signIn = html`<p>This example has no passwords.</p>
+${people.map(
+  ({ id, name, email, role }) => html`<form class="card" method="post" action="/sign-in">
+  <button name="person" value="${id}">${name}</button> ${email}, ${role}</form>`,
+)}`;
+
+function operatorScreens(app: FastifyInstance, { pool }: HostDeps): void {
+  app.get('/operator', async ({ visit }, reply) => {
+    if (visit?.person.role !== 'superadmin') throw new InputError('This is for operators.');
+    return sendPage(reply, visit, 'Accounts', operatorForm);
+  });
+  app.post<{ Body: Form }>('/operator', async (request, reply) => {
+    const { visit, body } = request;
+    if (visit?.person.role !== 'superadmin') throw new InputError('This is for operators.');
+    const tenant = findTenant(body.tenant);
+    const reason = body.reason?.trim() ?? '';
+    if (!tenant) throw new InputError('Choose an account.');
+    if (reason === '') throw new InputError('Say why: the account sees the reason.');
+    request.visit = { ...visit, tenant, reason };
+    // Before the door opens: an operator nobody could see does not get in.
+    const entered = request.audit.event({
+      action: 'access',
+      resource: { type: 'tenant', id: tenant.id, name: tenant.name },
+    });
+    await transaction(pool, (tx) => inTransaction(tx, entered));
+    keepVisit(reply, request.visit);
+    return reply.redirect('/', 303);
+  });
+}
+
+const operatorForm = html`<div class="card"><form method="post" action="/operator">
+<label>Account <select name="tenant">
+${tenants.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}
+</select></label>
+<label>Why do you look into it? <input name="reason" size="50" maxlength="1000" autocomplete="off"></label>
+<button>Enter</button>
+</form></div>
+<p>The account sees the reason, and everything you do there.</p>`;
