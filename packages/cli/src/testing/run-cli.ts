@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const main = join(import.meta.dirname, '..', 'main.ts');
 
 export interface CliOptions {
-  /** Beside PATH and HOME nothing else is passed on, so that no setting of the machine counts. */
+  /** Beside PATH, HOME and Node's cache nothing is passed on, so that no setting of the machine counts. */
   env?: Record<string, string>;
   cwd?: string;
   /** Standard input, sent at once; without it the input stays open. */
@@ -26,8 +26,9 @@ export class RunningCli {
   readonly #closed: Promise<unknown>;
 
   constructor(args: readonly string[], { env = {}, cwd = '/', input }: CliOptions = {}) {
-    const { PATH = '', HOME = '' } = process.env;
-    this.process = spawn(process.execPath, [main, ...args], { env: { PATH, HOME, ...env }, cwd });
+    const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
+    const own = { PATH, HOME, NODE_COMPILE_CACHE };
+    this.process = spawn(process.execPath, [main, ...args], { env: { ...own, ...env }, cwd });
     this.process.stdout?.setEncoding('utf8').on('data', (text) => {
       this.stdout += text;
     });
