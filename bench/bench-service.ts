@@ -15,6 +15,7 @@ export interface BenchService {
   url: string;
   key: string;
   servingUrl: string;
+  dataDir: string;
   ownerUrl: string;
   /** The owner's connection to the embedded PostgreSQL, for raw limits and seeding. */
   owner: pg.Client;
@@ -54,6 +55,7 @@ export async function startBenchService(): Promise<BenchService> {
     url,
     key,
     servingUrl: postgres.servingUrl,
+    dataDir,
     ownerUrl: postgres.ownerUrl,
     owner,
     connect,

@@ -1,5 +1,6 @@
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
+import { benchArchive } from './archive.ts';
 import { startBenchService } from './bench-service.ts';
 import { benchExport } from './export.ts';
 import { benchList } from './list.ts';
@@ -22,6 +23,7 @@ import { benchWebhooks } from './webhooks.ts';
  *   npm run bench -- --only export --rows 1000000     (needs psql)
  *   npm run bench -- --only panel --shown 1000000
  *   npm run bench -- --only proof --proven 1000000
+ *   npm run bench -- --only archive --archived 100000
  *   npm run bench -- --only retention --expired 5000000
  *   npm run bench -- --only verify --verified 200000
  *   npm run bench -- --only webhooks --delivered 50000
@@ -35,6 +37,7 @@ const { values } = parseArgs({
     shown: { type: 'string', default: '1000000' },
     proven: { type: 'string', default: '1000000' },
     expired: { type: 'string', default: '5000000' },
+    archived: { type: 'string', default: '100000' },
     verified: { type: 'string', default: '200000' },
     delivered: { type: 'string', default: '50000' },
   },
@@ -60,6 +63,7 @@ async function benchService(): Promise<void> {
     if (wants('outbox')) await benchOutbox(service, report);
     if (wants('list')) await benchList(service, report, Number(values.events));
     if (wants('retention')) await benchRetention(service, report, Number(values.expired));
+    if (wants('archive')) await benchArchive(service, report, Number(values.archived));
     if (wants('export')) await benchExport(service, report, Number(values.rows));
     if (wants('panel')) await benchPanel(service, report, Number(values.shown));
     if (wants('proof')) await benchProof(service, report, Number(values.proven));

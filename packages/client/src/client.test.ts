@@ -142,6 +142,15 @@ test('a list follows its cursors to the end, with the same filters and operator 
   }
 });
 
+test('a misspelt criterion is refused here: left out, it would widen the answer', async () => {
+  const { client, received } = await answering([]);
+  const misspelt = { resource_id: event.resource.id, limit: 5 } as object;
+  expect(() => client.list(misspelt)).toThrow('resource_id is no criterion; there are from, to,');
+  await expect(client.page(misspelt)).rejects.toThrow(TypeError);
+  await expect(client.stats({ groupBy: ['day'], ...misspelt })).rejects.toThrow('resource_id');
+  expect(received).toEqual([]);
+});
+
 test('a key with a line break is refused before anything could print it', () => {
   const make = () => createClient({ url: 'http://127.0.0.1:9', key: 'idl_secret\n' });
   expect(make).toThrow(TypeError);

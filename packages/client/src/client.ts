@@ -135,8 +135,9 @@ function readingCalls(send: Transport, headers: SentHeaders) {
       read<Api.AuditEvent>(send, `${eventsPath}/${encodeURIComponent(id)}`, [], headers),
     list: (query: ListQuery = {}) =>
       everyItem<Api.AuditEvent>(send, eventsPath, listParams(query), headers),
-    page: (query: PageQuery) => read<Api.EventPage>(send, eventsPath, listParams(query), headers),
-    stats: (query: StatsQuery) =>
+    page: async (query: PageQuery) =>
+      read<Api.EventPage>(send, eventsPath, listParams(query), headers),
+    stats: async (query: StatsQuery) =>
       read<Api.Stats>(send, `${eventsPath}/stats`, statsParams(query), headers),
   };
 }

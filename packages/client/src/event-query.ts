@@ -31,8 +31,13 @@ export interface StatsQuery extends EventCriteria {
   timeZone?: string;
 }
 
-/** The query parameters of `GET /api/audit-logs`. */
+const orderMembers = ['sort', 'order', 'afterSequence', 'limit', 'cursor'];
+const pageMembers = [...orderMembers, 'includeState', 'includeTotal'];
+const statsMembers = ['groupBy', 'timeZone'];
+
+/** The query parameters of `GET /api/audit-logs`. Throws TypeError for a member that is none. */
 export function listParams(query: PageQuery): Params {
+  requireKnown(query, pageMembers);
   const params = criteriaParams(query);
   const add = (name: string, value: string | number | undefined) => {
     if (value !== undefined) params.push([name, String(value)]);
@@ -47,12 +52,21 @@ export function listParams(query: PageQuery): Params {
   return params;
 }
 
-/** The query parameters of `GET /api/audit-logs/stats`. */
+/** The query parameters of `GET /api/audit-logs/stats`. Throws TypeError for a member that is none. */
 export function statsParams(query: StatsQuery): Params {
+  requireKnown(query, statsMembers);
   const params = criteriaParams(query);
   for (const key of query.groupBy) params.push(['group_by', key]);
   if (query.timeZone !== undefined) params.push(['time_zone', query.timeZone]);
   return params;
+}
+
+// A misspelt filter that was left out would widen the answer without a word.
+function requireKnown(query: object, members: readonly string[]): void {
+  const known: readonly string[] = ['from', 'to', ...facetNames, ...members];
+  const unknown = Object.keys(query).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new TypeError(`${unknown} is no criterion; there are ${known.join(', ')}`);
 }
 
 function criteriaParams(criteria: EventCriteria): [string, string][] {

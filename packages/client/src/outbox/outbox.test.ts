@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { expectLogIntact } from '../../../server/src/testing/intact.ts';
 import { testService } from '../../../server/src/testing/service.ts';
 import { type AuditEvent, createClient, type EventInput, type IndelibleClient } from '../index.ts';
+import { gateTo } from '../testing/gate.ts';
+import { scriptedService } from '../testing/scripted-service.ts';
 import { createOutbox, fromPg, InvalidEventError, type RelayOptions } from './index.ts';
 import { changeEvent } from './testing/change-event.ts';
 import { hostDatabase } from './testing/host-database.ts';
@@ -155,31 +156,9 @@ test('a callback that throws does not stop the relay', async () => {
   expect(String(await warned)).toContain('from the host');
 });
 
-/** A place in front of the service that can be closed and opened. */
-async function gate() {
-  let isOpen = false;
-  const sockets = new Set<Socket>();
-  const server = createServer((inbound) => {
-    if (!isOpen) return inbound.destroy();
-    const outbound = connect(Number(new URL(url).port), '127.0.0.1');
-    for (const socket of [inbound, outbound])
-      sockets.add(socket.on('error', () => socket.destroy()));
-    return inbound.pipe(outbound).pipe(inbound);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    open: () => {
-      isOpen = true;
-    },
-  };
-}
-
 test('while the service is away the relay waits and says so; then it delivers everything in order', async () => {
   const { queueId, client, change, relay } = await newOutbox();
-  const { url: gateUrl, open } = await gate();
+  const { url: gateUrl, open } = await gateTo(url);
   const { key } = await service.tenant();
   for (const n of [1, 2, 3]) await change(n);
   const errors: string[] = [];
@@ -199,6 +178,46 @@ test('while the service is away the relay waits and says so; then it delivers ev
   open();
   await relaying.drain();
   expect(await changesIn(client, queueId)).toEqual([1, 2, 3]);
+});
+
+test('a tenant whose log cannot take events waits, all of it and in order; the others go on', async () => {
+  const { audit, tenantId, queueId, relay, rows } = await newOutbox();
+  const stuck = randomUUID();
+  for (const [tenant, n] of [
+    [stuck, 1],
+    [tenantId, 1],
+    [stuck, 2],
+    [tenantId, 2],
+  ] as const) {
+    await audit.inTransaction(host.pool, changeEvent(tenant, queueId, n));
+  }
+  const unavailable = { index: 0, status: 'rejected', error: { code: 'unavailable', detail: '' } };
+  const {
+    received,
+    url: scriptedUrl,
+    close,
+  } = await scriptedService([
+    { body: { results: [unavailable, { index: 1, status: 'created' }] } },
+    { body: { results: [{ index: 0, status: 'created' }] } },
+  ]);
+  onTestFinished(close);
+  const told = Promise.withResolvers<Error>();
+  const client = createClient({ url: scriptedUrl, key: 'idl_x' });
+  const relaying = relay({ client, batchMax: 2, onError: told.resolve });
+  relaying.start();
+  expect(await told.promise).toMatchObject({ code: 'unavailable' });
+  await relaying.stop();
+  const batches = received.map(({ body }) =>
+    JSON.parse(body).events.map((event: EventInput) => [event.tenantId, event.diff?.changes?.to]),
+  );
+  expect(batches).toEqual([
+    [
+      [stuck, 1],
+      [tenantId, 1],
+    ],
+    [[tenantId, 2]],
+  ]);
+  expect((await rows()).map(({ tenant_id }) => tenant_id)).toEqual([stuck, stuck]);
 });
 
 test('one relay works at a time, and another one takes over when its connection is gone', async () => {

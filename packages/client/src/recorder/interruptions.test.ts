@@ -1,8 +1,9 @@
 import { appendFileSync } from 'node:fs';
 import { afterAll, expect, test } from 'vitest';
 import { testService } from '../../../server/src/testing/service.ts';
+import { gateTo } from '../testing/gate.ts';
 import { createRecorder } from './index.ts';
-import { gateTo, RecordingHost } from './testing/recording-host.ts';
+import { RecordingHost } from './testing/recording-host.ts';
 
 /* What outlives the process that recorded it. */
 
@@ -54,13 +55,13 @@ test('a process that dies between answer and acknowledgement sends again, and re
   const host = await newHost();
   const child = host.process({ durable: true, flushMs: 1, batchMax: 3 });
   // It is killed while batches travel: some are stored and still on disk.
-  child.tell({ record: { from: 1, to: 500 } });
+  child.tell({ record: { from: 1, to: 200 } });
   await child.until('recorded');
   while ((await host.changes()).length === 0);
   child.signal('SIGKILL');
   await child.ended();
   await deliverRest(host);
-  expect(await host.recorded()).toEqual(countingTo(500));
+  expect(await host.recorded()).toEqual(countingTo(200));
 });
 
 test('processes share a folder: nobody sends what a living one holds, anybody what a dead one left', async () => {

@@ -3,9 +3,10 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { platformKey, testService } from '../../../server/src/testing/service.ts';
 import type { EventInput } from '../index.ts';
 import { createClient } from '../index.ts';
+import { gateTo } from '../testing/gate.ts';
 import { scriptedService } from '../testing/scripted-service.ts';
 import { createRecorder, type RecorderOptions } from './index.ts';
-import { gateTo, RecordingHost } from './testing/recording-host.ts';
+import { RecordingHost } from './testing/recording-host.ts';
 
 const service = await testService();
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
@@ -72,13 +73,13 @@ test('an event that nobody flushes goes by itself', async () => {
 test('batches of several tenants travel at the same time, and the order of each is kept', async () => {
   const hosts = await Promise.all([newHost(), newHost(), newHost()]);
   const client = createClient({ url, key: platformKey });
-  const { recorder } = recorderOf({ client, batchMax: 40, flushMs: 1 });
-  for (const change of countingTo(300)) {
+  const { recorder } = recorderOf({ client, batchMax: 20, flushMs: 1 });
+  for (const change of countingTo(120)) {
     for (const host of hosts) recorder.record(host.event(change));
     if (change % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   await recorder.flush();
-  for (const host of hosts) expect(await host.recorded()).toEqual(countingTo(300));
+  for (const host of hosts) expect(await host.recorded()).toEqual(countingTo(120));
 });
 
 test('while the service is away events go to disk; when it is back they come first, in order', async () => {
@@ -130,12 +131,12 @@ test('memory is bounded in bytes too, and an overflow goes to disk rather than n
     eventsMax: 50,
     bytesMax: 9_000,
   });
-  for (const change of countingTo(400)) recorder.record(host.event(change));
+  for (const change of countingTo(200)) recorder.record(host.event(change));
   const { buffered, spooled } = recorder.stats();
   expect(buffered).toBeLessThanOrEqual(50);
-  expect(buffered + spooled).toBe(400);
-  expect(await recorder.flush()).toMatchObject({ sent: 400, lost: 0 });
-  expect(await host.recorded()).toEqual(countingTo(400));
+  expect(buffered + spooled).toBe(200);
+  expect(await recorder.flush()).toMatchObject({ sent: 200, lost: 0 });
+  expect(await host.recorded()).toEqual(countingTo(200));
 });
 
 test('an event that the service refuses is told, and blocks no other', async () => {

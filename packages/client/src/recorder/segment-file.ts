@@ -7,6 +7,8 @@ import {
   readSync,
   writeSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { encodeRecords } from './segment.ts';
 
 /**
@@ -14,14 +16,18 @@ import { encodeRecords } from './segment.ts';
  * appended outlives the process however it ends; `sync` makes it outlive the machine.
  */
 export class SegmentFile {
+  readonly #path: string;
   readonly #fd: number;
   #size = 0;
+  /** Whether the folders that name the file are on the disk too. */
+  #isNamed = false;
   #isDirty = false;
   #isClosed = false;
   #syncing: Promise<void> | null = null;
 
   /** Throws when the file is there already. */
   constructor(path: string) {
+    this.#path = path;
     this.#fd = openSync(path, 'ax+', 0o600);
   }
 
@@ -65,12 +71,20 @@ export class SegmentFile {
     while (this.#syncing !== null) await this.#syncing;
     if (!this.#isDirty || this.#isClosed) return;
     this.#isDirty = false;
-    this.#syncing = new Promise<void>((resolve, reject) => {
-      fdatasync(this.#fd, (error) => (error ? reject(error) : resolve()));
-    }).finally(() => {
+    this.#syncing = this.#toDisk().finally(() => {
       this.#syncing = null;
     });
     await this.#syncing;
+  }
+
+  async #toDisk(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      fdatasync(this.#fd, (error) => (error ? reject(error) : resolve()));
+    });
+    if (this.#isNamed) return;
+    this.#isNamed = true;
+    const folder = dirname(this.#path);
+    for (const each of [folder, dirname(folder)]) await syncFolder(each);
   }
 
   async close(): Promise<void> {
@@ -95,4 +109,11 @@ export class SegmentFile {
     this.#isClosed = true;
     closeSync(this.#fd);
   }
+}
+
+/** Where a folder cannot be brought to the disk by itself (Windows), the file system does so. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path).catch(() => null);
+  await folder?.sync().catch(() => {});
+  await folder?.close();
 }

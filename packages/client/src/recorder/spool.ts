@@ -38,6 +38,8 @@ export class Spool {
   #segmentNumber = 0;
   /** What was read and not acknowledged, and where it came from. */
   #loaded: { segment: Segment; texts: string[]; at: number } | null = null;
+  /** Ends when every sealed segment is on the disk. */
+  #sealing: Promise<void> = Promise.resolve();
   #bytes = 0;
   #events = 0;
   #appended = 0;
@@ -109,6 +111,7 @@ export class Spool {
 
   /** Brings what was appended to the disk. */
   async sync(): Promise<void> {
+    await this.#sealing;
     await this.#active?.file.sync();
   }
 
@@ -159,7 +162,8 @@ export class Spool {
     const { segment, file } = this.#active;
     this.#active = null;
     this.#sealed.push(segment);
-    void file.close().catch(this.#options.onDamaged);
+    const closed = file.close().catch(this.#options.onDamaged);
+    this.#sealing = Promise.all([this.#sealing, closed]).then(() => {});
   }
 
   /** Another process took the folder for abandoned, and now delivers what is in it. */

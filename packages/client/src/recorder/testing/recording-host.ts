@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
@@ -124,41 +123,4 @@ export class RecorderProcess {
   async ended(): Promise<unknown[]> {
     return this.#exited;
   }
-}
-
-export interface Gate {
-  url: string;
-  open(): void;
-  close(): void;
-}
-
-/** A way to the service that can be opened and closed; closed at first. */
-export async function gateTo(url: string): Promise<Gate> {
-  let isOpen = false;
-  const sockets = new Set<Socket>();
-  const server = createServer((inbound) => {
-    inbound.on('error', () => inbound.destroy());
-    if (!isOpen) return inbound.destroy();
-    const outbound = connect(Number(new URL(url).port), '127.0.0.1');
-    outbound.on('error', () => outbound.destroy());
-    sockets.add(inbound).add(outbound);
-    return inbound.pipe(outbound).pipe(inbound);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const close = () => {
-    isOpen = false;
-    for (const socket of sockets) socket.destroy();
-  };
-  onTestFinished(() => {
-    close();
-    server.close();
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    open: () => {
-      isOpen = true;
-    },
-    close,
-  };
 }

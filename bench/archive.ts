@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { BenchService } from './bench-service.ts';
+import { benchEvent } from './events.ts';
+import type { Report } from './report.ts';
+
+interface Measured {
+  events: number;
+  bytes: number;
+  seconds: number;
+  /** Of the process itself, without PostgreSQL. */
+  cpuSeconds: number;
+  peakBytes: number;
+}
+
+/** The archive: so many events of one tenant, and as many kilobytes of states, archived and verified. */
+export async function benchArchive(
+  service: BenchService,
+  report: Report,
+  events: number,
+): Promise<void> {
+  const plain = await recorded(service, events, () => ({}));
+  const run = await measure(service, 'run', plain);
+  report.add(`archive: ${run.events} events`, rateOf(run));
+  report.add('archive: bytes an event', `${(run.bytes / run.events).toFixed(0)}`);
+  report.memory('peak of a process that archives', run.peakBytes);
+  const verified = await measure(service, 'verify', plain);
+  report.add('archive: verified offline', rateOf(verified));
+  report.memory('peak of a process that verifies it', verified.peakBytes);
+  // States as large as they come in practice: the limit of characters ends the segments.
+  const state = () => ({ after: { script: randomUUID().repeat(550) } });
+  const large = await recorded(service, Math.min(events, 10_000), state);
+  const heavy = await measure(service, 'run', large);
+  report.add(`archive: ${heavy.events} events with 20 kB of state`, rateOf(heavy));
+  report.memory('peak of a process that archives them', heavy.peakBytes);
+}
+
+const rateOf = ({ events, seconds, cpuSeconds }: Measured) =>
+  `${Math.round(events / seconds)} events/s, ${cpuSeconds.toFixed(1)} s of CPU`;
+
+/** A tenant with so many events, all below a published checkpoint. */
+async function recorded(
+  service: BenchService,
+  events: number,
+  more: () => object,
+): Promise<string> {
+  const tenantId = randomUUID();
+  await call(service, 'PUT', `/api/tenants/${tenantId}`, { name: 'Archive', plan: 'Enterprise' });
+  const batch = 250;
+  for (let done = 0; done < events; done += batch) {
+    const body = Array.from({ length: batch }, () => ({ ...benchEvent(tenantId), ...more() }));
+    await call(service, 'POST', '/api/audit-logs/batch', { events: body });
+  }
+  for (let size = 0; size < events; await pause(500)) {
+    const { rows } = await service.owner.query(
+      'SELECT size::int FROM log_checkpoints WHERE tenant_id = $1',
+      [tenantId],
+    );
+    size = rows[0]?.size ?? 0;
+  }
+  return tenantId;
+}
+
+async function call({ url, key }: BenchService, method: string, path: string, body: object) {
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+}
+
+async function measure(
+  { servingUrl, ownerUrl, dataDir, key }: BenchService,
+  what: 'run' | 'verify',
+  tenantId: string,
+): Promise<Measured> {
+  const place = join(dataDir, 'objects', 'archive');
+  const program = join(import.meta.dirname, 'archive-process.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [program, what, tenantId, place], {
+    env: {
+      ...process.env,
+      DATA_DIR: dataDir,
+      DATABASE_URL: servingUrl,
+      DATABASE_OWNER_URL: ownerUrl,
+      PLATFORM_API_KEY: key,
+    },
+  });
+  return JSON.parse(stdout);
+}
