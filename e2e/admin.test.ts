@@ -1,11 +1,16 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { EventInput } from '@indelible/client';
 import { uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { demoHistory } from '../packages/cli/src/demo/history.ts';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import { restoringHost } from '../packages/server/src/testing/restoring-host.ts';
+import { eventOf, serviceOn } from '../packages/server/src/testing/service.ts';
 import { type OpenPanel, openPanel } from './open-panel.ts';
 import { choose, detail, filters, listedIds, rows, see } from './panel-page.ts';
+import { slowDatabase } from './slow-database.ts';
 
 /* A tenant's admin at work, in half a year of a contact centre's history. */
 
@@ -159,6 +164,18 @@ test('reload, Back, a copied link and paper keep the search', async () => {
   const colleague = await enter(copied.pathname + copied.search);
   expect(await listedIds(colleague)).toEqual(first);
 
+  // The checkpoint is asked for when somebody prints, and not before.
+  const asked: string[] = [];
+  colleague.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await colleague.reload();
+  expect(await listedIds(colleague)).toEqual(first);
+  expect(asked.filter((path) => path.endsWith('/checkpoint'))).toEqual([]);
+  await colleague.evaluate(`window.print = () => {
+    document.title = document.querySelector('.print-only').textContent;
+  }`);
+  await colleague.keyboard.press('Control+p');
+  await see(colleague).toHaveTitle(/Log of [\d,]+ entries, root [0-9a-f]{64}/);
+
   await colleague.emulateMedia({ media: 'print' });
   await see(colleague.getByRole('navigation').first()).toBeHidden();
   await see(colleague.getByText('Aurora Travel · Audit')).toBeVisible();
@@ -166,6 +183,81 @@ test('reload, Back, a copied link and paper keep the search', async () => {
   await see(colleague.locator('dl.print-only')).toContainText('Action:Update');
   await see(colleague.locator('dl.print-only')).toContainText('Category:Configuration');
   await Promise.all([page.context().close(), colleague.context().close()]);
+});
+
+test('dragging over the histogram leads to just the events of the bars that were dragged over, and Back out', async () => {
+  const page = await enter();
+  await see(page.getByText(/^\d+ events$/)).toBeVisible();
+  const before = page.url();
+  const bars = page.getByRole('region', { name: 'Events over time' }).locator('svg').first();
+  const box = await bars.boundingBox();
+  if (box === null) throw new Error('there is no histogram');
+  const at = (part: number) => [box.x + part * box.width, box.y + box.height / 2] as const;
+  await page.mouse.move(...at(0.3));
+  await page.mouse.down();
+  await page.mouse.move(...at(0.4), { steps: 3 });
+  await page.mouse.move(...at(0.5), { steps: 3 });
+  await page.mouse.up();
+  await see(page).toHaveURL(/from=.*to=/);
+  const { searchParams } = new URL(page.url());
+  const [from, to] = ['from', 'to'].map((name) => Date.parse(searchParams.get(name) ?? ''));
+  if (from === undefined || to === undefined) throw new Error('there is no range');
+  expect((to - from) / dayMs).toBeGreaterThan(5);
+  expect((to - from) / dayMs).toBeLessThan(9);
+  const inside = history.filter(({ ms }) => ms >= from && ms < to);
+  await see(page.getByText(`${inside.length} events`, { exact: true })).toBeVisible();
+  expect(await listedIds(page)).toEqual(
+    inside
+      .reverse()
+      .slice(0, 50)
+      .map(({ id }) => id),
+  );
+  await page.getByRole('button', { name: 'Zoom out' }).click();
+  await see(page).toHaveURL(before);
+  await page.context().close();
+});
+
+test('an export of more rows than are sent at once tells how far it is while it is made, and is whole', async () => {
+  const count = 10_400;
+  const id = randomUUID();
+  await panel.client.tenants.put(id, { name: 'Large', plan: 'Enterprise' });
+  const events = Array.from(
+    { length: count },
+    () => ({ tenantId: id, ...eventOf() }) as EventInput,
+  );
+  await panel.client.recordBatch(events);
+  // The worker is a process of its own, far from its database: what it does can be watched.
+  const database = await slowDatabase(panel.service.servingUrl, 300);
+  const env = { DATA_DIR: panel.service.dataDir };
+  const worker = await serviceOn(database.url, panel.service.clock, env);
+
+  const page = await panel.enter({ tenantId: id, path: '/settings/audit/exports?last=all' });
+  await page.getByRole('button', { name: 'Prepare the file' }).click();
+  const job = page.getByRole('main').getByRole('listitem').first();
+  await see(job).toContainText('Waiting');
+  await worker.app.jobs.start();
+  const progress = job.getByText(/^[\d,]+ of 10,4\d\d rows$/);
+  const doneRows = async () =>
+    Number((await progress.textContent())?.split(' ')[0]?.replace(',', ''));
+  await see(progress).not.toHaveText(/^0 of/);
+  const first = await doneRows();
+  expect(first).toBeLessThan(count);
+  await expect.poll(doneRows, { timeout: 15_000 }).toBeGreaterThan(first);
+  await see(job.getByRole('progressbar', { name: 'Running' })).toBeVisible();
+  database.hurry();
+  await see(job).toContainText('Ready');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    job.getByRole('link', { name: 'Download now' }).click(),
+  ]);
+  const file = await readFile(await download.path());
+  await see(job).toContainText(createHash('sha256').update(file).digest('hex').slice(0, 16));
+  expect(file.toString().split('\r\n').length).toBeGreaterThan(count);
+
+  await page.context().close();
+  await worker.app.http.close();
+  await worker.db.close();
+  await database.close();
 });
 
 test('who listened to recordings is two clicks away, counted per person and day, with the odd night marked', async () => {

@@ -1,12 +1,16 @@
 import { get, type IncomingMessage } from 'node:http';
-import AxeBuilder from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
-import { en, type Texts } from '../packages/panel/src/i18n/en.ts';
+import { en } from '../packages/panel/src/i18n/en.ts';
 import { es } from '../packages/panel/src/i18n/es.ts';
 import { ptBR } from '../packages/panel/src/i18n/pt-br.ts';
-import { everyPage, prepare, settled } from './every-page.ts';
+import { webhooksEn } from '../packages/panel/src/i18n/webhooks-en.ts';
+import { webhooksEs } from '../packages/panel/src/i18n/webhooks-es.ts';
+import { webhooksPtBr } from '../packages/panel/src/i18n/webhooks-pt-br.ts';
+import { type Receiver, webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
+import { everyPage, findMenu, type PageName, prepare, type Shown, settled } from './every-page.ts';
+import { misfits, violations } from './judge-page.ts';
 import { type OpenPanel, openPanel } from './open-panel.ts';
 import { filters, rows, see } from './panel-page.ts';
 import { textsOf, untranslated, wordsOf } from './spoken.ts';
@@ -14,30 +18,59 @@ import { textsOf, untranslated, wordsOf } from './spoken.ts';
 /* What holds for every page, whoever reads it and on whatever screen. */
 
 // The history of a clinic whose people speak Portuguese: nothing it holds is an English word.
-const [, { cast } = { cast: undefined }] = demoTenants;
+const [{ cast: otherCast }, { cast } = { cast: undefined }] = demoTenants;
 const tenantId = cast?.tenantId ?? '';
 let panel: OpenPanel;
-let pages: Record<string, string>;
+let receivers: Receiver[];
+let shown: Shown;
+/** Signed in once: a page is told by what it shows, not by how it was reached. */
+let page: Page;
 
 // A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
 
 beforeAll(async () => {
-  panel = await openPanel();
+  receivers = [await webhookReceiver(), await webhookReceiver()];
+  const [good, bad] = receivers;
+  if (bad) bad.answers = [{ code: 503, text: '{"text":"Server is busy","code":9}' }];
+  panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
   await loadDemo(panel.client, Date.now());
   await panel.client.tenants.put(tenantId, { locale: 'en' });
-  const page = await panel.enter({ tenantId });
-  pages = everyPage(await prepare(page));
-  await page.context().close();
+  page = await panel.enter({ tenantId });
+  const made = await prepare(page, { good: good?.url ?? '', bad: bad?.url ?? '' });
+  shown = { ...made, ...(await findMenu(page)) };
+  await panel.service.app.webhooks.tick();
 });
-afterAll(() => panel?.close());
+afterAll(async () => {
+  await panel?.close();
+  for (const receiver of receivers) await receiver.close();
+});
 afterEach(() => expect(panel.troubles()).toEqual([]));
 
-const enter = (settings = {}): Promise<Page> => panel.enter({ tenantId, settings });
-const open = async (page: Page, path: string) => {
+const open = async (path: string) => {
   await page.goto(panel.url + path);
   await settled(page);
 };
+
+/** Everything the panel says in a language, on whichever page. */
+const spoken = {
+  en: { ...en, webhooks: webhooksEn },
+  es: { ...es, webhooks: webhooksEs },
+  'pt-BR': { ...ptBR, webhooks: webhooksPtBr },
+};
+type Language = keyof typeof spoken;
+
+/** Chooses a language on the page that is open, and waits until it is spoken. */
+async function speak(language: Language): Promise<void> {
+  await page.getByTitle(/^(Language|Idioma)$/).selectOption(language);
+  await see(page.locator('html')).toHaveAttribute('lang', language);
+  await see(page.getByRole('link', { name: spoken[language].nav.integrity })).toBeVisible();
+}
+
+async function englishOn(name: string, language: Language): Promise<string[]> {
+  const left = untranslated(await textsOf(page), spoken.en, spoken[language]);
+  return left.map((text) => `${language} ${name}: ${text}`);
+}
 
 test('the first page of events is there within a second, with at most 230 KiB of script', async () => {
   const visits = [await firstVisit(), await firstVisit(), await firstVisit()];
@@ -50,23 +83,28 @@ test('the first page of events is there within a second, with at most 230 KiB of
   expect(kib).toBeLessThanOrEqual(230);
   // The figure is for a machine that does nothing else.
   expect(shownMs).toBeLessThan(3_000);
+  // Nor is anything asked that the page does not show: an operator's every read is on record.
+  expect(visits[0]?.asked.filter((path) => /checkpoint|webhooks|proof/.test(path))).toEqual([]);
 });
 
-/** Follows a link in a browser that has seen nothing yet; which scripts it fetched until all is quiet. */
-async function firstVisit(): Promise<{ shownMs: number; scripts: string[] }> {
-  const page = await (await panel.context()).newPage();
+/** Follows a link in a browser that has seen nothing yet; what it fetched until all is quiet. */
+async function firstVisit(): Promise<{ shownMs: number; scripts: string[]; asked: string[] }> {
+  const visit = await (await panel.context()).newPage();
   const scripts: string[] = [];
-  page.on('response', (answer) => {
-    if (answer.request().resourceType() === 'script') scripts.push(answer.url());
+  const asked: string[] = [];
+  visit.on('response', (answer) => {
+    const url = answer.url();
+    if (answer.request().resourceType() === 'script') scripts.push(url);
+    else asked.push(new URL(url).pathname);
   });
   const link = await panel.link({ tenantId });
   const startMs = performance.now();
-  await page.goto(link);
-  await rows(page).first().waitFor();
+  await visit.goto(link);
+  await rows(visit).first().waitFor();
   const shownMs = performance.now() - startMs;
-  await settled(page);
-  await page.context().close();
-  return { shownMs, scripts };
+  await settled(visit);
+  await visit.context().close();
+  return { shownMs, scripts, asked };
 }
 
 /** What crosses the wire to a browser that takes gzip and nothing better. */
@@ -80,30 +118,56 @@ async function gzipBytes(url: string): Promise<number> {
   return bytes;
 }
 
-test('no page breaks a rule of accessibility, in light or in dark', async () => {
-  const page = await enter();
+test.each(Object.keys(everyPage) as PageName[])(
+  'the page “%s” breaks no rule of accessibility in light or dark, speaks Spanish and Portuguese throughout, and fits a phone in each language',
+  async (name) => {
+    await open(everyPage[name](shown));
+    const wrong = await violations(page, name);
+    // Where it is open: what a page says follows the language without being loaded anew.
+    for (const language of ['es', 'pt-BR', 'en'] as const) {
+      await speak(language);
+      if (language !== 'en') wrong.push(...(await englishOn(name, language)));
+      const cut = await misfits(page, wordsOf(spoken[language]));
+      wrong.push(...cut.map((text) => `${language} ${name} on a phone: ${text}`));
+    }
+    expect(wrong).toEqual([]);
+  },
+);
+
+test('nor does a page that has nothing to show, or whose reader may not see it', async () => {
   const broken: string[] = [];
-  for (const [name, path] of Object.entries(pages)) {
-    await open(page, path);
+  const look = async (name: string, path: string) => {
+    await open(path);
     broken.push(...(await violations(page, name)));
+  };
+  await look('nothing found', '/settings/audit/events?action=no_such_thing');
+  for (const language of ['es', 'pt-BR', 'en'] as const) {
+    await speak(language);
+    if (language !== 'en') broken.push(...(await englishOn('nothing found', language)));
   }
-  await open(page, '/settings/audit/events?action=no_such_thing');
-  broken.push(...(await violations(page, 'nothing found')));
-  await open(page, '/settings/audit/events?acton=delete');
-  broken.push(...(await violations(page, 'bad search')));
+  await look('bad search', '/settings/audit/events?acton=delete');
+  const other = await panel.enter({
+    tenantId: otherCast.tenantId,
+    path: '/settings/audit/webhooks',
+  });
+  await settled(other);
+  broken.push(...(await violations(other, 'no webhook')));
   panel.allow(/^401 /);
-  await page.context().clearCookies();
-  await open(page, '/settings/audit/events');
-  broken.push(...(await violations(page, 'signed out')));
-  await open(page, '/enter');
-  broken.push(...(await violations(page, 'spent link')));
+  const { url } = panel;
+  await other.context().clearCookies();
+  for (const [name, path] of [
+    ['signed out', '/settings/audit/events'],
+    ['spent link', '/enter'],
+  ] as const) {
+    await other.goto(url + path);
+    await settled(other);
+    broken.push(...(await violations(other, name)));
+  }
   expect(broken).toEqual([]);
-  await page.context().close();
+  await other.context().close();
 });
 
 test('nothing that opens over a page breaks one either', async () => {
-  const page = await enter();
-  await open(page, pages.events ?? '');
   const broken: string[] = [];
   const look = async (name: string, overlay = '[role=dialog]') => {
     await see(page.locator(overlay).first()).toBeVisible();
@@ -111,6 +175,8 @@ test('nothing that opens over a page breaks one either', async () => {
     await page.keyboard.press('Escape');
     await see(page.locator(overlay)).toHaveCount(0);
   };
+  // A short list: axe looks at all that lies behind, too.
+  await open(`/settings/audit/events?resource_id=${shown.resourceId}&last=7d`);
   await page.keyboard.press('/');
   await look('palette');
   await page.keyboard.press('?');
@@ -128,122 +194,50 @@ test('nothing that opens over a page breaks one either', async () => {
   await look('moment', '.pop');
   await page.getByRole('button', { name: 'Save as evidence' }).click();
   await look('save evidence');
-  await open(page, pages.versions ?? '');
+  await open(everyPage.versions(shown));
   await page.getByRole('button', { name: 'Restore this version' }).first().click();
   await look('restore');
+  await open(everyPage.webhook(shown));
+  for (const name of ['Edit', 'Replay', 'Delete']) {
+    await page.getByRole('button', { name, exact: true }).click();
+    await look(name);
+  }
   expect(broken).toEqual([]);
-  await page.context().close();
 });
 
-/** What axe finds in `within`: everything in light; in dark, where only colours differ, contrast. */
-async function violations(page: Page, name: string, within = 'html'): Promise<string[]> {
-  const found: string[] = [];
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    // There are no frames, so that axe needs no page of its own to put their results together.
-    const axe = new AxeBuilder({ page }).setLegacyMode().include(within);
-    axe.options({ resultTypes: ['violations'] });
-    if (colorScheme === 'dark') axe.withRules('color-contrast');
-    for (const { id, nodes } of (await axe.analyze()).violations) {
-      found.push(
-        `${name} (${colorScheme}): ${id} ${nodes.map(({ target }) => target).join(' | ')}`,
-      );
-    }
-  }
-  return found;
-}
-
-test('in Spanish and in Portuguese no text of any page is left in English', async () => {
-  const page = await enter();
+test('what opens over a page is translated as well', async () => {
   const left: string[] = [];
-  for (const [language, texts] of [
-    ['es', es],
-    ['pt-BR', ptBR],
-  ] as const) {
-    await open(page, pages.events ?? '');
-    await page.getByTitle(/^(Language|Idioma)$/).selectOption(language);
-    await see(page.locator('html')).toHaveAttribute('lang', language);
-    for (const [name, path] of Object.entries(pages)) {
-      await open(page, path);
-      await see(page.getByRole('link', { name: texts.nav.integrity })).toBeVisible();
-      left.push(...(await englishOn(page, `${language} ${name}`, texts)));
-    }
-    await open(page, '/settings/audit/events?action=no_such_thing');
-    left.push(...(await englishOn(page, `${language} nothing found`, texts)));
+  for (const language of ['es', 'pt-BR'] as const) {
+    const texts = spoken[language];
+    await open(everyPage.events());
+    await speak(language);
     await page.keyboard.press('?');
     await page.getByRole('dialog').waitFor();
-    left.push(...(await englishOn(page, `${language} help`, texts)));
+    left.push(...(await englishOn('help', language)));
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await filters(page, texts.filters.label).getByRole('button').first().click();
     await page.getByRole('grid').waitFor();
     const heard = await textsOf(page);
-    expect(heard.filter((text) => /\b(Next|Previous|Today|selected)\b/.test(text))).toEqual([]);
-    left.push(...(await englishOn(page, `${language} range`, texts)));
+    left.push(...heard.filter((text) => /\b(Next|Previous|Today|selected)\b/.test(text)));
+    left.push(...(await englishOn('range', language)));
+    await open(everyPage.webhook(shown));
+    for (const name of [texts.webhooks.edit, texts.webhooks.replay.button]) {
+      await page.getByRole('button', { name, exact: true }).click();
+      await page.getByRole('dialog').waitFor();
+      left.push(...(await englishOn(name, language)));
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
   }
+  await speak('en');
   expect(left).toEqual([]);
-  await page.context().close();
 });
-
-async function englishOn(page: Page, name: string, texts: Texts): Promise<string[]> {
-  return untranslated(await textsOf(page), texts).map((text) => `${name}: ${text}`);
-}
 
 test('what the panel calls English on an English page is found to be English', async () => {
-  const page = await enter();
-  await settled(page);
-  const found = untranslated(await textsOf(page), es);
+  await open(everyPage.events());
+  const found = untranslated(await textsOf(page), spoken.en, spoken.es);
   expect(found).toEqual(
-    expect.arrayContaining(['Events', 'Operator access', 'Copy link', 'Recording']),
+    expect.arrayContaining(['Events', 'Operator access', 'Copy link', 'Recording policy']),
   );
-  await page.context().close();
 });
-
-test('on a phone nothing is wider than the screen, and no word of the panel is cut off', async () => {
-  const page = await enter({
-    viewport: { width: 360, height: 740 },
-    hasTouch: true,
-    isMobile: true,
-  });
-  // What people have named may be cut, with an ellipsis; what the panel calls things may not.
-  const words = wordsOf(en);
-  const wrong: string[] = [];
-  for (const [name, path] of Object.entries(pages)) {
-    await open(page, path);
-    const width = await page.evaluate('document.documentElement.scrollWidth');
-    if (width !== 360) wrong.push(`${name}: ${width} px wide`);
-    const cut = await cutOff(page);
-    const own = cut.filter((text) => words.has(text));
-    wrong.push(...own.map((text) => `${name}: ${text}`));
-  }
-  expect(wrong).toEqual([]);
-  await page.context().close();
-});
-
-/** Texts of which a part lies outside of what shows them; what can be scrolled there is not cut off. */
-function cutOff(page: Page): Promise<string[]> {
-  return page.evaluate<string[]>(`(() => {
-    const cut = new Set();
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    const range = document.createRange();
-    while (walker.nextNode()) {
-      const node = walker.currentNode;
-      if (!node.data.trim()) continue;
-      range.selectNodeContents(node);
-      const { left, right, width } = range.getBoundingClientRect();
-      let box = node.parentElement;
-      while (box && width > 0) {
-        const { overflowX } = getComputedStyle(box);
-        const around = box.getBoundingClientRect();
-        if (around.width <= 1 || overflowX === 'auto' || overflowX === 'scroll') break;
-        const isEdge = box === document.body || overflowX !== 'visible';
-        if (isEdge && (right > around.right + 1 || left < around.left - 1)) {
-          cut.add(node.data.trim());
-          break;
-        }
-        box = box.parentElement;
-      }
-    }
-    return [...cut];
-  })()`);
-}

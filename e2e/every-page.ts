@@ -5,38 +5,64 @@ export interface Shown {
   eventId: string;
   resourceId: string;
   searchId: string;
+  webhookId: string;
 }
 
-/** Every page of the panel by name, as a path. */
-export function everyPage({ eventId, resourceId, searchId }: Shown): Record<string, string> {
-  const base = '/settings/audit';
-  return {
-    events: `${base}/events?resource=ivr&resource=recording_policy`,
-    event: `${base}/events/${eventId}?resource=ivr`,
-    versions: `${base}/resources/${resourceId}`,
-    'operator-access': `${base}/operator-access?last=90d`,
-    'recording-access': `${base}/recording-access`,
-    exports: `${base}/exports`,
-    integrity: `${base}/integrity`,
-    searches: `${base}/searches`,
-    search: `${base}/searches/${searchId}`,
-  };
+const base = '/settings/audit';
+
+/** Every page of the panel by name, as a path; lists of a length that can be looked through quickly. */
+export const everyPage = {
+  events: () => `${base}/events?resource=recording_policy`,
+  event: ({ eventId }: Shown) => `${base}/events/${eventId}?resource=ivr&last=7d`,
+  versions: ({ resourceId }: Shown) => `${base}/resources/${resourceId}`,
+  'operator-access': () => `${base}/operator-access?last=90d`,
+  'recording-access': () => `${base}/recording-access?last=365d`,
+  exports: () => `${base}/exports`,
+  integrity: () => `${base}/integrity`,
+  searches: () => `${base}/searches`,
+  search: ({ searchId }: Shown) => `${base}/searches/${searchId}`,
+  webhooks: () => `${base}/webhooks`,
+  webhook: ({ webhookId }: Shown) => `${base}/webhooks/${webhookId}`,
+} satisfies Record<string, (shown: Shown) => string>;
+
+export type PageName = keyof typeof everyPage;
+
+/** A menu that was changed, as the reader of `page` finds it. */
+export function findMenu(page: Page): Promise<Pick<Shown, 'eventId' | 'resourceId'>> {
+  return page.evaluate<Pick<Shown, 'eventId' | 'resourceId'>>(`(async () => {
+    const { data } = await (await fetch('/api/audit-logs?resource=ivr&limit=1')).json();
+    return { eventId: data[0].id, resourceId: data[0].resource.id };
+  })()`);
 }
 
-/** As the reader of `page`: keeps a search, makes an export, and finds a menu that was changed. */
-export function prepare(page: Page): Promise<Shown> {
-  return page.evaluate<Shown>(`(async () => {
+/**
+ * As the reader of `page`: keeps a search, makes an export, and has events sent to two receivers of
+ * which one takes nothing.
+ */
+export function prepare(
+  page: Page,
+  receivers: { good: string; bad: string },
+): Promise<Pick<Shown, 'searchId' | 'webhookId'>> {
+  return page.evaluate<Pick<Shown, 'searchId' | 'webhookId'>>(`(async () => {
     const ask = async (path, body) => {
       const headers = { 'content-type': 'application/json' };
       const init = body && { method: 'POST', headers, body: JSON.stringify(body) };
-      return fetch('/api/audit-logs' + path, init);
+      return (await fetch('/api' + path, init)).json();
     };
+    const splunk = { format: 'splunk_hec', credential: crypto.randomUUID(), name: 'Splunk' };
+    const own = { name: 'CRM', filters: { category: ['configuration', '!security'] } };
+    const { id: webhookId } = await ask('/webhooks', { url: '${receivers.bad}', ...splunk });
+    await ask('/webhooks', { url: '${receivers.good}', ...own });
+    const paused = await ask('/webhooks', { url: '${receivers.good}', format: 'generic' });
+    await ask('/webhooks/' + paused.id + '/pause', {});
+    await ask('/webhooks/' + webhookId + '/test', {});
     const filters = { action: 'delete', resource: 'recording' };
-    const search = await (await ask('/searches', { filters, note: 'Case 4711' })).json();
-    await ask('/exports', { filters: { action: 'delete' }, format: 'csv' });
-    const menus = await (await ask('?resource=ivr&limit=1')).json();
-    const [{ id: eventId, resource }] = menus.data;
-    return { eventId, resourceId: resource.id, searchId: search.id };
+    const search = await ask('/audit-logs/searches', { filters, note: 'Case 4711' });
+    await fetch('/api/audit-logs/exports', {
+      method: 'POST', headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ filters: { action: 'delete' }, format: 'csv' }),
+    });
+    return { searchId: search.id, webhookId };
   })()`);
 }
 

@@ -5,12 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as spreadsheet from '@e965/xlsx';
-import { type CsvEvent, csvColumns, csvHeader, csvRow } from '../packages/protocol/src/csv-row.ts';
+import {
+  type CsvColumn,
+  type CsvEvent,
+  csvColumns,
+  csvHeader,
+  csvRow,
+} from '../packages/protocol/src/csv-row.ts';
 
 /*
  * `npm run test:libreoffice`: what LibreOffice's own CSV import makes of an export, cell by cell, in
- * a language whose separator is the comma and in one where it is the semicolon. Needs `soffice`
- * (Debian: libreoffice-calc-nogui), which is why it is not part of `npm test`.
+ * a language whose separator is the comma and in one where it is the semicolon; and of its JSON cells, when
+ * the semicolon is taken for the separator. Needs `soffice` (Debian: libreoffice-calc-nogui), which is
+ * why it is not part of `npm test`.
  */
 
 const names = [
@@ -48,20 +55,32 @@ const events = names.map((resourceName, sequence): CsvEvent => {
     ...{ resourceType: 'queue', resourceId: id, resourceName, crossTenant: false },
     ...{ diff: JSON.stringify({ name: { from: resourceName, to: null } }), reason: resourceName },
     ...{ category: 'configuration', recordedByKind: 'api_key', recordedById: id },
-    ...{ before: null, after: null, sequence, receivedAtMs: 1_715_000_000_000 },
+    ...{
+      before: null,
+      after: JSON.stringify([resourceName]),
+      sequence,
+      receivedAtMs: 1_715_000_000_000,
+    },
   };
 });
 
 /** The text that a reader of the file gets back, once one leading apostrophe is taken off. */
 const shown = (text: string) => text.replace(/^'/, '').replaceAll('\r\n', '\n');
 
-function imported(language: string): spreadsheet.WorkSheet {
+const separators = { comma: 44, semicolon: 59 };
+
+function imported(
+  language: string,
+  separator: keyof typeof separators,
+  columns: readonly CsvColumn[],
+): spreadsheet.WorkSheet {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-libreoffice-'));
   try {
     const file = join(folder, 'export.csv');
-    writeFileSync(file, csvHeader() + events.map((event) => csvRow(event)).join(''));
-    // 44: comma; 34: quotes; 76: UTF-8; every column as it comes, as a person's double click has it.
-    const filter = 'Text - txt - csv (StarCalc):44,34,76,1';
+    const lines = events.map((event) => csvRow(event, columns));
+    writeFileSync(file, csvHeader(columns) + lines.join(''));
+    // 34: quotes; 76: UTF-8; every column as it comes, as a person's double click has it.
+    const filter = `Text - txt - csv (StarCalc):${separators[separator]},34,76,1`;
     const profile = `-env:UserInstallation=${pathToFileURL(join(folder, 'profile')).href}`;
     execFileSync(
       'soffice',
@@ -90,10 +109,13 @@ function imported(language: string): spreadsheet.WorkSheet {
   }
 }
 
+function formulasOf(sheet: spreadsheet.WorkSheet) {
+  return Object.entries(sheet).filter(([, cell]) => cell?.f !== undefined);
+}
+
 for (const language of ['en_US.UTF-8', 'de_DE.UTF-8', 'pt_BR.UTF-8']) {
-  const sheet = imported(language);
-  const formulas = Object.entries(sheet).filter(([, cell]) => cell?.f !== undefined);
-  deepStrictEqual(formulas, [], `${language}: no cell is a formula`);
+  const sheet = imported(language, 'comma', csvColumns);
+  deepStrictEqual(formulasOf(sheet), [], `${language}: no cell is a formula`);
   const rows = spreadsheet.utils.sheet_to_json<string[]>(sheet, {
     header: 1,
     raw: false,
@@ -109,8 +131,10 @@ for (const language of ['en_US.UTF-8', 'de_DE.UTF-8', 'pt_BR.UTF-8']) {
       (event.resourceName ?? '').replaceAll('\r\n', '\n'),
       language,
     );
-    deepStrictEqual(String(row[at('diff')]).replaceAll('\r\n', '\n'), event.diff, language);
+    deepStrictEqual(JSON.parse(String(row[at('diff')])), JSON.parse(event.diff), language);
     deepStrictEqual(String(row[at('id')]).startsWith('evt_audit_'), true, language);
   }
+  const misread = imported(language, 'semicolon', ['id', 'diff', 'after']);
+  deepStrictEqual(formulasOf(misread), [], `${language}: no formula in the middle of JSON`);
   console.log(`${language}: ${names.length} rows as they were written, no formula`);
 }

@@ -6,9 +6,10 @@ import type { Page } from 'playwright-core';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import { platformKey as keyOf } from '../packages/cli/src/panel-link.ts';
 import { startService } from '../packages/server/src/main.ts';
+import { webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
 import { builtPanel } from './built-panel.ts';
 import { openChromium } from './chromium.ts';
-import { everyPage, prepare, settled } from './every-page.ts';
+import { everyPage, findMenu, prepare, type Shown, settled } from './every-page.ts';
 
 /* Takes the pictures of the panel: every page in light, in dark, and on a phone. `npm run screenshots` */
 
@@ -23,7 +24,7 @@ const person = {
 const looks = {
   light: { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
   dark: { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
-  phone: { colorScheme: 'light', viewport: { width: 390, height: 844 }, isMobile: true },
+  phone: { colorScheme: 'light', viewport: { width: 360, height: 780 }, isMobile: true },
 } as const;
 
 await builtPanel();
@@ -32,39 +33,64 @@ const env = { DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'error', WEBHOOK_ALLOW_PR
 const service = await startService(env);
 const client = createClient({ url: service.url, key: keyOf(service, env) });
 await loadDemo(client, Date.now());
+const [good, bad] = [await webhookReceiver(), await webhookReceiver()];
+bad.answers = [{ code: 503, text: '{"text":"Server is busy","code":9}' }];
 const browser = await openChromium();
 try {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  let pages: Record<string, string> | undefined;
-  for (const [look, settings] of Object.entries(looks)) {
-    const context = await browser.newContext({
-      ...settings,
-      locale: 'en-US',
-      timezoneId: 'America/New_York',
-      reducedMotion: 'reduce',
-    });
-    const page = await context.newPage();
-    await page.goto((await client.viewerLinks.create({ tenantId, actor: person })).url);
-    await page.locator('main#content').waitFor();
-    pages ??= pagesOf(await prepare(page));
-    for (const [name, path] of Object.entries(pages)) await take(page, `${name}-${look}`, path);
-    await context.close();
+  const visits: Visit[] = [];
+  const menus: Pick<Shown, 'eventId' | 'resourceId'>[] = [];
+  for (const look of Object.keys(looks)) {
+    const visitor = await visit(look as Look);
+    visits.push(visitor);
+    menus.push(await findMenu(visitor.page));
+    // Before anything is done that would stand above what the demonstration recorded.
+    const list = '/settings/audit/events';
+    await takeAll([visitor], { events: list, event: `${list}/${menus.at(-1)?.eventId}` });
   }
+  const [first] = visits;
+  const [menu] = menus;
+  if (!first || !menu) throw new Error('nobody is signed in');
+  const made = await prepare(first.page, { good: good.url, bad: bad.url });
+  await takeAll(visits, pathsOf({ ...menu, ...made }));
   console.log(`${(await readdir(folder)).length} pictures in ${folder}`);
 } finally {
   await browser.close();
   await service.stop();
+  await Promise.all([good.close(), bad.close()]);
   await rm(dataDir, { recursive: true, force: true });
 }
 
-function pagesOf(shown: Parameters<typeof everyPage>[0]): Record<string, string> {
-  const events = '/settings/audit/events';
-  return { ...everyPage(shown), events, event: `${events}/${shown.eventId}` };
+type Look = keyof typeof looks;
+type Visit = { look: Look; page: Page };
+
+/** Somebody signed in who sees the panel in this way. */
+async function visit(look: Look): Promise<Visit> {
+  const context = await browser.newContext({
+    ...looks[look],
+    locale: 'en-US',
+    timezoneId: 'America/New_York',
+    reducedMotion: 'reduce',
+  });
+  const page = await context.newPage();
+  await page.goto((await client.viewerLinks.create({ tenantId, actor: person })).url);
+  await page.locator('main#content').waitFor();
+  return { look, page };
 }
 
-async function take(page: Page, name: string, path: string): Promise<void> {
-  await page.goto(new URL(path, service.url).href);
-  await settled(page);
-  await page.screenshot({ path: join(folder, `${name}.png`) });
+function pathsOf(shown: Shown): Record<string, string> {
+  const { events: _list, event: _one, ...others } = everyPage;
+  const paths = Object.entries(others).map(([name, path]) => [name, path(shown)]);
+  return { ...Object.fromEntries(paths), 'recording-access': '/settings/audit/recording-access' };
+}
+
+async function takeAll(visits: readonly Visit[], paths: Record<string, string>): Promise<void> {
+  for (const { look, page } of visits) {
+    for (const [name, path] of Object.entries(paths)) {
+      await page.goto(new URL(path, service.url).href);
+      await settled(page);
+      await page.screenshot({ path: join(folder, `${name}-${look}.png`) });
+    }
+  }
 }

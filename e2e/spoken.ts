@@ -1,10 +1,9 @@
 import type { Page } from 'playwright-core';
-import { en, type Texts } from '../packages/panel/src/i18n/en.ts';
 
 /** Matches whatever a text of the dictionary becomes, and nothing else. */
 type Pattern = RegExp;
 
-type About = (first: unknown, second: string) => string;
+type About = (...about: unknown[]) => string;
 
 /** The texts of a dictionary; those about something as functions. */
 function leavesOf(texts: object): (string | About)[] {
@@ -14,22 +13,16 @@ function leavesOf(texts: object): (string | About)[] {
 }
 
 /** The texts that are always the same. */
-export function wordsOf(texts: Texts): Set<string> {
+export function wordsOf(texts: object): Set<string> {
   return new Set(leavesOf(texts).filter((text) => typeof text === 'string'));
 }
 
 /** Every text of a dictionary; what it is about may be anything. */
-function patternsOf(texts: Texts): Pattern[] {
+function patternsOf(texts: object): Pattern[] {
   return leavesOf(texts).flatMap((text) => {
     if (typeof text === 'string') return [patternOf(text)];
-    // As for many and as for one: words differ by number. A text about a text takes none.
-    return ['¤', 1].flatMap((about) => {
-      try {
-        return [patternOf(text(about, '¤'))];
-      } catch {
-        return [];
-      }
-    });
+    // As for many and as for one: words differ by number.
+    return ['¤', 1].map((about) => patternOf(text(about, '¤', '¤')));
   });
 }
 
@@ -38,13 +31,13 @@ function patternOf(text: string): Pattern {
   return new RegExp(`^${literal.replaceAll('¤', '.+')}$`);
 }
 
-/** Which of `shown` are English although `spoken` says them in its own words. */
-export function untranslated(shown: readonly string[], spoken: Texts): string[] {
+/** Which of `shown` are among the `english` texts although `spoken` says them in its own words. */
+export function untranslated(shown: readonly string[], english: object, spoken: object): string[] {
   const own = patternsOf(spoken);
-  const english = patternsOf(en).filter(({ source }) => /[a-z]{3}/i.test(source));
+  const foreign = patternsOf(english).filter(({ source }) => /[a-z]{3}/i.test(source));
   const fits = (patterns: readonly Pattern[], text: string) =>
     patterns.some((each) => each.test(text));
-  return shown.filter((text) => fits(english, text) && !fits(own, text));
+  return shown.filter((text) => fits(foreign, text) && !fits(own, text));
 }
 
 /** Every text of the page, seen or only heard. */

@@ -85,7 +85,7 @@ test('another tenant’s event, versions, kept search and export are not found, 
   await Promise.all([owner.context().close(), page.context().close()]);
 });
 
-test('of fifty who redeem one link at once exactly one gets in', async () => {
+test('of fifty who redeem one link at once exactly one gets in, and who comes after them is asked for patience', async () => {
   panel.allow(/^4(01|29) \/api\/session$/);
   const page = await (await panel.context()).newPage();
   const link = await panel.link({ tenantId: ours });
@@ -100,8 +100,17 @@ test('of fifty who redeem one link at once exactly one gets in', async () => {
   expect(statuses.filter((status) => ![200, 401, 429].includes(status))).toEqual([]);
   await page.goto(`${panel.url}/settings/audit/events`);
   await see(rows(page).first()).toBeVisible();
-  await page.context().close();
+
+  // After so many losers a link that fails has not been judged, and does not read as if it had been.
+  const late = await (await panel.context()).newPage();
+  await late.goto(link);
+  await see(late.getByRole('heading', { name: /^Too many sign-in attempts/ })).toBeVisible();
+  await see(late.getByText('does not open the audit log')).toHaveCount(0);
+  expect(late.url()).toBe(`${panel.url}/enter`);
   panel.later(60_000); // the losers are forgiven
+  await late.getByRole('button', { name: 'Try the link again' }).click();
+  await see(late.getByText('This link does not open the audit log')).toBeVisible();
+  await Promise.all([page.context().close(), late.context().close()]);
 });
 
 test('a link that mail scanners and previews have fetched still opens the panel, and leaves the address', async () => {

@@ -6,6 +6,12 @@ import { uuidFromEventId } from '@indelible/protocol';
 import { SignJWT } from 'jose';
 import type { FrameLocator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import {
+  bundleOf,
+  eraseNow,
+  offboardNow,
+  requester,
+} from '../packages/server/src/testing/erasure-setup.ts';
 import { eventOf } from '../packages/server/src/testing/service.ts';
 import { settled } from './every-page.ts';
 import { type OpenPanel, openPanel, operator, type Visit } from './open-panel.ts';
@@ -69,7 +75,7 @@ test('an operator’s visit shows its reason to the operator all along, and to t
   await see(declared.first()).toContainText('The service itself');
   const silent = rows(page).filter({ hasText: 'No reason declared' });
   await see(silent.filter({ hasText: 'API key' })).toHaveCount(1);
-  await see(page.getByText('on this page without a reason')).toBeVisible();
+  await see(page.getByText('without a reason', { exact: true })).toBeVisible();
   await Promise.all([visit.context().close(), page.context().close()]);
 });
 
@@ -163,9 +169,64 @@ test('a page of events verifies in the browser, and no longer once somebody chan
   expect(rowCount).toBe(1);
   await page.reload();
   await page.getByRole('button', { name: /^Verify the latest/ }).click();
-  await see(page.getByText('1 of them do not agree with the signed log')).toBeVisible();
+  await see(page.getByText('1 of them does not agree with the signed log')).toBeVisible();
   await page.goto(`${panel.url}/settings/audit/events/${ids[2]}`);
   await see(detail(page).getByRole('alert')).toContainText('The proof does not hold');
+  await page.context().close();
+});
+
+test('what was erased of an event says so, in the list and in the detail, and the rest is still proven', async () => {
+  const id = await newTenant('Forgetful');
+  const states = { diff: undefined, before: { token: 'a' }, after: { token: 'b' } };
+  const [eventId = ''] = await recordInto(id, [states]);
+  await recordInto(id, [{ actor: { ...(eventOf().actor as object), role: 'superadmin' } }]);
+  await eraseNow(panel.service, { tenantId: id, actor: 'ana@example.com' });
+  await eraseNow(panel.service, { tenantId: id, eventId, segment: 'state' });
+  await eraseNow(panel.service, { tenantId: id, eventId, segment: 'change' });
+
+  const page = await enter({ tenantId: id });
+  const row = rows(page).filter({ has: page.locator(`a[href*="${eventId}"]`) });
+  await see(row).toContainText('Partly erased');
+  await see(row).not.toContainText('no e-mail address');
+  await row.getByRole('link').click();
+  await see(detail(page)).toContainText('Part of this event was erased');
+  await see(detail(page)).toContainText('the person’s e-mail address');
+  await see(detail(page)).toContainText('the states before and after');
+  await see(detail(page)).not.toContainText('No field changes');
+  await detail(page).getByText('Proven by your browser').click();
+  await see(detail(page)).toContainText('What was erased is in the log as hashes only');
+  await detail(page).getByRole('link', { name: 'See what was erased, and why' }).click();
+  await see(rows(page)).toHaveCount(3);
+  await see(rows(page).first()).toContainText(requester.reason);
+  await page.goto(
+    `${panel.url}/settings/audit/resources/${(eventOf().resource as { id: string }).id}`,
+  );
+  await see(page.getByText('The states of 1 change were erased.')).toBeVisible();
+  await page.context().close();
+});
+
+test('the panel of a tenant that has left says so on every page, and what is left still verifies', async () => {
+  const id = await newTenant('Gone Travel');
+  await recordInto(id, [{}, {}]);
+  await panel.service.app.checkpoints.tick();
+  const { rows: heads } = await panel.service.owner.query(
+    'SELECT log_id, size::int FROM log_heads WHERE tenant_id = $1',
+    [id],
+  );
+  const [{ log_id: logId, size }] = heads;
+  await offboardNow(panel.service, id, bundleOf(logId, size, size));
+
+  const page = await enter({ tenantId: id });
+  const notice = page.getByRole('region', { name: 'Gone Travel has left.' });
+  await see(notice).toContainText('Its events were removed on');
+  await see(rows(page).filter({ hasText: 'Delete' })).toContainText(requester.reason);
+  await page.getByRole('link', { name: 'Integrity' }).click();
+  await see(notice).toBeVisible();
+  await page.getByRole('button', { name: /^Verify the latest/ }).click();
+  await see(page.getByText(/^All \d+ events are in the signed log$/)).toBeVisible();
+  await page.getByRole('link', { name: 'Webhooks' }).click();
+  await see(page.getByText('nothing is sent any more')).toBeVisible();
+  await see(page.getByRole('button', { name: 'Add an endpoint' })).toBeDisabled();
   await page.context().close();
 });
 

@@ -6,6 +6,7 @@ import {
   type EventCriteria,
   IndelibleError,
   type Params,
+  type WebhookDelivery,
 } from '@indelible/client';
 
 export interface Session {
@@ -18,6 +19,8 @@ export interface Session {
     timeZone: string;
     /** Whether the tenant's host can put previous values back. */
     restoreUrl: boolean;
+    /** Since when the tenant has left: nothing is recorded for it, and its events are gone. */
+    closedAt?: string;
   };
   crossTenant: boolean;
   /** Why an operator is here. */
@@ -153,7 +156,20 @@ export const api = {
     downloadPath: (id: string) => `${events}/exports/${encodeURIComponent(id)}/download`,
     now: exportNow,
   },
+  webhooks: {
+    /** One page, newest first. */
+    deliveries: (id: string, cursor: string | null) =>
+      read<DeliveryPage>(
+        `/api/webhooks/${encodeURIComponent(id)}/deliveries`,
+        cursor === null ? [] : [['cursor', cursor]],
+      ),
+  },
 };
+
+interface DeliveryPage {
+  data: WebhookDelivery[];
+  pagination: { nextCursor: string | null };
+}
 
 /**
  * The file itself, or the job that the service made of it because there are more rows than it

@@ -4,10 +4,16 @@ import { type EventSearch, eventSearchParams } from './search/event-search.ts';
 
 const base = '/settings/audit';
 
+type Query = ConstructorParameters<typeof URLSearchParams>[0];
+
+function withQuery(path: string, parameters: Query): string {
+  const query = new URLSearchParams(parameters).toString();
+  return query === '' ? path : `${path}?${query}`;
+}
+
 /** `path` with the parameters of a search. */
 function searching(path: string, search?: EventSearch): string {
-  const query = search ? new URLSearchParams(eventSearchParams(search) as [string, string][]) : '';
-  return query.toString() === '' ? path : `${path}?${query}`;
+  return withQuery(path, search && (eventSearchParams(search) as [string, string][]));
 }
 
 export const paths = {
@@ -16,14 +22,17 @@ export const paths = {
   event: (id: string, search?: EventSearch) => searching(`${base}/events/${id}`, search),
   operatorAccess: (search?: EventSearch) => searching(`${base}/operator-access`, search),
   recordingAccess: (search?: EventSearch) => searching(`${base}/recording-access`, search),
-  versions: (resourceId: string, chosen?: { left?: string; right?: string }) => {
-    const query = new URLSearchParams(chosen).toString();
-    return `${base}/resources/${resourceId}${query === '' ? '' : `?${query}`}`;
-  },
+  versions: (resourceId: string, chosen?: { left?: string; right?: string }) =>
+    withQuery(`${base}/resources/${resourceId}`, chosen),
   exports: (search?: EventSearch) => searching(`${base}/exports`, search),
   integrity: `${base}/integrity`,
   searches: `${base}/searches`,
   search: (id: string) => `${base}/searches/${id}`,
+  webhooks: `${base}/webhooks`,
+  /** `replay`: from which number on events are to be sent again. */
+  webhook: (id: string, at?: { cursor?: string; replay?: string }) =>
+    withQuery(`${base}/webhooks/${id}`, at),
+  webhooksFor: (replay: number) => withQuery(`${base}/webhooks`, { replay: String(replay) }),
 };
 
 /** Whether a link may lead here: only within the panel, whatever it came from. */

@@ -82,6 +82,14 @@ const others = [
     'searches/$searchId',
     lazyRouteComponent(() => import('./pages/EvidencePage.tsx'), 'EvidencePage'),
   ),
+  page(
+    'webhooks',
+    lazyRouteComponent(() => import('./pages/WebhooksPage.tsx'), 'WebhooksPage'),
+  ),
+  page(
+    'webhooks/$webhookId',
+    lazyRouteComponent(() => import('./pages/WebhookPage.tsx'), 'WebhookPage'),
+  ),
 ] as const;
 
 /** The panel's router. An address's parameters are kept exactly as they are written. */

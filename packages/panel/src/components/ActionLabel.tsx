@@ -7,6 +7,7 @@ const tones: Readonly<Record<string, string>> = {
   update: 'bg-accent',
   publish: 'bg-accent',
   delete: 'bg-del',
+  erase: 'bg-del',
   disconnect: 'bg-del',
   login_failed: 'bg-del',
   session_forced: 'bg-del',

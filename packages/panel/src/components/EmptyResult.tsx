@@ -35,7 +35,7 @@ export function EmptyResult({
             className="btn"
             onClick={() => change(changed(search, { range: { kind: 'last', preset: wider } }))}
           >
-            {t.empty.widen(t.range[wider])}
+            {t.empty.widen(t.range[wider].toLowerCase())}
           </button>
         )}
         {criteria.map(

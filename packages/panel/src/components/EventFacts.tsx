@@ -2,8 +2,12 @@ import type { AuditEvent } from '@indelible/client';
 import { parseTimestamp } from '@indelible/protocol';
 import type { ReactNode } from 'react';
 import { useTexts, wordOf } from '../i18n/texts.tsx';
+import { paths } from '../paths.ts';
+import { useMay } from '../state/session-context.tsx';
 import { useFormats } from '../state/use-formats.ts';
+import { AppLink } from './AppLink.tsx';
 import { CopyButton } from './CopyButton.tsx';
+import { ErasedValue, isErased } from './Erased.tsx';
 import { Moments } from './MomentCard.tsx';
 import { RecordedBy } from './RecordedBy.tsx';
 import { Value } from './Value.tsx';
@@ -13,7 +17,10 @@ export function EventFacts({ event }: { event: AuditEvent }) {
   const t = useTexts();
   const formats = useFormats();
   const { actor, resource, category } = event;
+  const mayReplay = useMay('webhooks:write');
   const categoryName = wordOf(t.categories, category);
+  const gone = isErased(event, 'identity');
+  const none = gone ? <ErasedValue /> : '—';
   return (
     <>
       <dl className="text-[0.8125rem]">
@@ -23,7 +30,8 @@ export function EventFacts({ event }: { event: AuditEvent }) {
             value={actor.email?.toLowerCase() ?? actor.id}
             label={actor.email ?? actor.id}
           >
-            {actor.email ?? <i className="text-muted">{t.events.noEmail}</i>}
+            {actor.email ??
+              (gone ? <ErasedValue /> : <i className="text-muted">{t.events.noEmail}</i>)}
           </Value>
         </Fact>
         <Fact name={t.detail.role}>{wordOf({}, actor.role)}</Fact>
@@ -43,9 +51,9 @@ export function EventFacts({ event }: { event: AuditEvent }) {
             {resource.id}
           </Value>
         </Fact>
-        <Fact name={t.events.origin}>{actor.ip ?? '—'}</Fact>
+        <Fact name={t.events.origin}>{actor.ip ?? none}</Fact>
         <Fact name={t.detail.userAgent}>
-          <span className="text-xs break-words text-muted">{actor.userAgent ?? '—'}</span>
+          <span className="text-xs break-words text-muted">{actor.userAgent ?? none}</span>
         </Fact>
         <Fact name={t.detail.category}>
           <Value facet="category" value={category} label={categoryName}>
@@ -56,7 +64,17 @@ export function EventFacts({ event }: { event: AuditEvent }) {
           <RecordedBy by={event.recordedBy} />
         </Fact>
         <Fact name={t.detail.received}>{formats.exact(parseTimestamp(event.receivedAt) ?? 0)}</Fact>
-        <Fact name={t.detail.sequence}>{formats.number(event.sequence)}</Fact>
+        <Fact name={t.detail.sequence}>
+          {formats.number(event.sequence)}
+          {mayReplay && (
+            <AppLink
+              href={paths.webhooksFor(event.sequence)}
+              className="no-print link ml-3 text-xs"
+            >
+              {t.detail.sendAgain}
+            </AppLink>
+          )}
+        </Fact>
       </dl>
       <h3 className="mt-6 mb-2 text-xs font-semibold text-muted">{t.detail.moment}</h3>
       <div className="-mx-1.5">

@@ -6,6 +6,7 @@ import { useFormats } from '../state/use-formats.ts';
 import { ActionLabel } from './ActionLabel.tsx';
 import { AppLink } from './AppLink.tsx';
 import { DiffPreview } from './DiffPreview.tsx';
+import { ErasedBadge, isErased } from './Erased.tsx';
 import { Value } from './Value.tsx';
 import { useMenus } from './ValueMenuProvider.tsx';
 import { Who } from './Who.tsx';
@@ -41,7 +42,8 @@ export function EventRow({ event, href, isOpen, isActive, activate, withDate }: 
       </td>
       <td className="wide min-w-0">
         {Object.keys(event.diff).length > 0 && <DiffPreview diff={event.diff} />}
-        {event.crossTenant && <Reason reason={event.reason} />}
+        {event.crossTenant && !isErased(event, 'change') && <Reason reason={event.reason} />}
+        <ErasedBadge event={event} />
       </td>
       <td className="col-origin truncate font-mono text-xs text-muted" title={event.actor.ip ?? ''}>
         {event.actor.ip}

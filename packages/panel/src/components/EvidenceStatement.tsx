@@ -16,7 +16,7 @@ export function EvidenceStatement(props: { evidence: EvidenceNow; range: TimeRan
   const shows = [
     value === 0
       ? t.evidence.provesNone(when)
-      : t.evidence.provesSome(t.events.count(value, formats.number(value)), when),
+      : t.evidence.provesSome(value, formats.number(value), when),
     ...(evidence.checkpoint === null ? [] : [t.evidence.provesLog]),
   ];
   const showsNot = [t.evidence.notRecorded, t.evidence.notTruth, t.evidence.notRetention];

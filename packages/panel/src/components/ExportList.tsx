@@ -106,7 +106,11 @@ function ExportState({ job }: { job: ExportJob }) {
             aria-label={t.exports.status.running}
           />
           <p className="text-2xs text-faint tabular-nums">
-            {t.exports.progress(formats.number(rowsDone ?? 0), formats.number(rowsTotal))}
+            {t.exports.progress(
+              rowsTotal,
+              formats.number(rowsDone ?? 0),
+              formats.number(rowsTotal),
+            )}
           </p>
         </div>
       )}

@@ -20,12 +20,15 @@ interface FilterBarProps {
   change: (next: EventSearch) => void;
   /** Which filters this page offers. */
   facets?: readonly FacetName[];
+  /** Whether a time can be chosen, too. */
+  withRange?: boolean;
 }
 
 const allFacets: readonly FacetName[] = ['user', 'action', 'resource', 'resourceId', 'category'];
 
 /** Time range and filters as chips; each says what it holds and opens its choices. */
-export function FilterBar({ search, nowMs, change, facets = allFacets }: FilterBarProps) {
+export function FilterBar(props: FilterBarProps) {
+  const { search, nowMs, change, facets = allFacets, withRange = true } = props;
   const t = useTexts();
   const operatorOnly = stateOf(search.facets, 'crossTenant', 'true') === 'any';
   const toggleOperator = () => {
@@ -36,7 +39,7 @@ export function FilterBar({ search, nowMs, change, facets = allFacets }: FilterB
   };
   return (
     <fieldset aria-label={t.filters.label} className="no-print flex min-w-0 flex-wrap gap-1.5">
-      <RangeChip search={search} change={change} />
+      {withRange && <RangeChip search={search} change={change} />}
       {facets.map((facet) => (
         <FacetChip key={facet} facet={facet} search={search} nowMs={nowMs} change={change} />
       ))}
@@ -79,7 +82,7 @@ function RangeChip({ search, change }: Pick<FilterBarProps, 'search' | 'change'>
   );
 }
 
-interface FacetChipProps extends Omit<FilterBarProps, 'facets'> {
+interface FacetChipProps extends Omit<FilterBarProps, 'facets' | 'withRange'> {
   facet: FacetName;
 }
 

@@ -26,13 +26,13 @@ export function HeatTable({ people, days, to, search }: HeatTableProps) {
   return (
     <div className="px-4 pb-8 lg:px-6">
       <Legend />
-      <ScrollRegion label={t.recordings.title}>
+      <ScrollRegion label={t.recordings.title} fromEnd>
         <table className="w-full min-w-3xl table-fixed border-separate border-spacing-0.5 text-[0.8125rem]">
           <thead>
             <tr className="text-2xs text-faint">
               <th
                 scope="col"
-                className="sticky left-0 z-10 w-48 bg-surface pr-3 text-left font-medium"
+                className="sticky left-0 z-10 w-36 bg-surface pr-3 text-left font-medium sm:w-48"
               >
                 {t.recordings.person}
               </th>
@@ -74,7 +74,10 @@ export function HeatTable({ people, days, to, search }: HeatTableProps) {
       </ScrollRegion>
       {people.length > peopleMax && (
         <p className="mt-3 text-muted">
-          {t.recordings.others(formats.number(people.length - peopleMax))}
+          {t.recordings.others(
+            people.length - peopleMax,
+            formats.number(people.length - peopleMax),
+          )}
         </p>
       )}
     </div>
@@ -132,7 +135,7 @@ function HeatCell({ person, from, to, search }: HeatCellProps) {
   });
   return (
     <td
-      className={`h-7 rounded-sm p-0 ${tones[step]} ${unusual ? 'outline-2 outline-warn-bar' : ''}`}
+      className={`h-7 rounded-sm p-0 ${tones[step]} ${unusual ? 'outline-2 -outline-offset-2 outline-warn-bar' : ''}`}
     >
       <AppLink
         href={paths.events(target)}

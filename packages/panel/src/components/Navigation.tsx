@@ -5,6 +5,7 @@ import {
   ListTree,
   ShieldCheck,
   UserRoundSearch,
+  Webhook,
 } from 'lucide-react';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
@@ -22,6 +23,7 @@ export function Navigation() {
     { href: paths.exports(), label: t.nav.exports, Icon: Download },
     { href: paths.integrity, label: t.nav.integrity, Icon: ShieldCheck },
     { href: paths.searches, label: t.nav.searches, Icon: FileCheck2 },
+    { href: paths.webhooks, label: t.nav.webhooks, Icon: Webhook },
   ];
   return (
     <nav aria-label={t.nav.pages} className="px-3 py-2">

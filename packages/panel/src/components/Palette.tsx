@@ -22,6 +22,7 @@ import { presets } from '../search/time-range.ts';
 import { languages, prefer } from '../state/preferences.ts';
 import { type Choice, useChoices } from '../state/use-choices.ts';
 import { useEventSearch, useGo } from '../state/use-location.ts';
+import { usePrint } from '../state/use-printing.ts';
 import { ScrollRegion } from './ScrollRegion.tsx';
 
 interface Command {
@@ -40,6 +41,7 @@ const shownMax = 40;
 export default function Palette({ close }: { close: () => void }) {
   const t = useTexts();
   const go = useGo();
+  const print = usePrint();
   const [text, setText] = useState('');
   const [search] = useEventSearch();
   const [nowMs] = useState(Date.now);
@@ -55,6 +57,7 @@ export default function Palette({ close }: { close: () => void }) {
     ...facets.flatMap((facet) => facetCommands(facet, choices[facet], search, t, go)),
     ...rangeCommands(search, t, go),
     ...displayCommands(t),
+    { id: 'print', section: t.palette.display, text: t.print.print, run: print },
   ];
   const found = commands
     .filter(({ text: name, section, hint = '' }) => finds(text, `${section} ${name} ${hint}`))
@@ -152,6 +155,7 @@ function pageCommands(t: Texts, go: Go): Command[] {
     [t.nav.exports, paths.exports()],
     [t.nav.integrity, paths.integrity],
     [t.nav.searches, paths.searches],
+    [t.nav.webhooks, paths.webhooks],
   ] as const;
   return pages.map(([text, href]) => ({
     id: href,

@@ -1,16 +1,16 @@
-import { lazy, Suspense } from 'react';
+import { useQuery } from '@tanstack/react-query';
 import { useTexts } from '../i18n/texts.tsx';
 import { useSession } from '../state/session-context.tsx';
+import { checkpointQuery } from '../state/use-checkpoint.ts';
 import { useFormats } from '../state/use-formats.ts';
-
-// After the page itself: it needs the verifier, and nobody waits for it.
-const PrintCheckpoint = lazy(() => import('./PrintCheckpoint.tsx'));
+import { useCheckpointBeforePrint } from '../state/use-printing.ts';
 
 /** What paper has to say for itself: whose log, when it was printed, in which zone. */
 export function PrintHeader() {
   const t = useTexts();
   const { tenant, actor } = useSession();
   const formats = useFormats();
+  useCheckpointBeforePrint();
   return (
     <div className="print-only mb-4 border-b pb-2">
       <p>
@@ -20,9 +20,20 @@ export function PrintHeader() {
         {t.print.printed} {formats.dateTime(Date.now())} · {actor.email} · {t.print.zone}{' '}
         {formats.timeZone}
       </p>
-      <Suspense>
-        <PrintCheckpoint />
-      </Suspense>
+      <PrintCheckpoint />
     </div>
+  );
+}
+
+/** Which state of the log a printed page belongs to, if that was asked for. */
+function PrintCheckpoint() {
+  const t = useTexts();
+  const formats = useFormats();
+  const { data } = useQuery({ ...checkpointQuery, enabled: false });
+  const head = data?.checkpoint;
+  return (
+    <p className={`mt-1 ${head ? 'font-mono break-all' : ''}`}>
+      {head ? t.print.checkpoint(formats.number(head.size), data.rootHex) : t.print.noCheckpoint}
+    </p>
   );
 }

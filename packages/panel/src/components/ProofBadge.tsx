@@ -1,8 +1,9 @@
 import type { AuditEvent } from '@indelible/client';
 import { ShieldAlert, ShieldCheck, ShieldQuestion } from 'lucide-react';
 import { useTexts } from '../i18n/texts.tsx';
+import type { ProofResult } from '../state/check-event.ts';
 import { useFormats } from '../state/use-formats.ts';
-import { type ProofResult, useProof } from '../state/use-proof.ts';
+import { useProof } from '../state/use-proof.ts';
 
 /** Whether this browser could convince itself that the event is in the signed log, in words. */
 export function ProofBadge({ event }: { event: AuditEvent }) {
@@ -20,7 +21,7 @@ export function ProofBadge({ event }: { event: AuditEvent }) {
       </p>
     );
   }
-  if (data?.code === 'valid') return <Proven result={data} />;
+  if (data?.code === 'valid') return <Proven result={data} erased={event.erased !== undefined} />;
   const unavailable = data === undefined || data.code === 'missing';
   return (
     <div
@@ -41,7 +42,7 @@ export function ProofBadge({ event }: { event: AuditEvent }) {
   );
 }
 
-function Proven({ result }: { result: ProofResult }) {
+function Proven({ result, erased }: { result: ProofResult; erased: boolean }) {
   const t = useTexts();
   const formats = useFormats();
   const { sequence, size, leafHash, origin } = result;
@@ -62,6 +63,7 @@ function Proven({ result }: { result: ProofResult }) {
         <p className="text-pretty">
           {t.proof.validText(formats.number(sequence ?? 0), formats.number(size ?? 0))}
         </p>
+        {erased && <p className="text-pretty">{t.proof.withoutErased}</p>}
         <p className="text-pretty">{t.proof.limits}</p>
         <dl>
           {facts.map(([name, text]) => (

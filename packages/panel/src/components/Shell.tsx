@@ -4,12 +4,14 @@ import { api } from '../api.ts';
 import { useTexts } from '../i18n/texts.tsx';
 import { useSession } from '../state/session-context.tsx';
 import { usePath } from '../state/use-location.ts';
+import { usePrint } from '../state/use-printing.ts';
 import { useShortcuts } from '../state/use-shortcuts.ts';
 import { DisplaySettings } from './DisplaySettings.tsx';
 import { Mark } from './Mark.tsx';
 import { Navigation } from './Navigation.tsx';
 import { OperatorBanner } from './OperatorBanner.tsx';
 import { PrintHeader } from './PrintHeader.tsx';
+import { TenantLeft } from './TenantLeft.tsx';
 
 const Palette = lazy(() => import('./Palette.tsx'));
 const ShortcutHelp = lazy(() => import('./ShortcutHelp.tsx'));
@@ -18,17 +20,19 @@ const ShortcutHelp = lazy(() => import('./ShortcutHelp.tsx'));
 export function Shell({ children }: { children: ReactNode }) {
   const t = useTexts();
   const [open, setOpen] = useState<'palette' | 'help' | null>(null);
+  const print = usePrint();
   const shortcuts = useMemo(
     () => ({
       '/': () => setOpen('palette'),
       'mod+k': () => setOpen('palette'),
       '?': () => setOpen('help'),
+      'mod+p': print,
     }),
-    [],
+    [print],
   );
   useShortcuts(shortcuts);
   return (
-    <div className="lg:grid lg:min-h-dvh lg:grid-cols-[15rem_minmax(0,1fr)]">
+    <div className="flex min-h-dvh flex-col lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
       <a
         href="#content"
         className="btn btn-primary absolute top-2 left-2 z-50 -translate-y-16 focus:translate-y-0"
@@ -36,8 +40,9 @@ export function Shell({ children }: { children: ReactNode }) {
         {t.nav.skip}
       </a>
       <Side openPalette={() => setOpen('palette')} openHelp={() => setOpen('help')} />
-      <div className="flex min-w-0 flex-col">
+      <div className="flex min-w-0 flex-1 flex-col">
         <OperatorBanner />
+        <TenantLeft />
         <PrintHeader />
         <main id="content" tabIndex={-1} className="min-w-0 flex-1 bg-surface outline-none">
           {children}

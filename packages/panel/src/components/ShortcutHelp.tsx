@@ -10,6 +10,7 @@ export default function ShortcutHelp({ close }: { close: () => void }) {
     [['k'], t.help.previous],
     [['Enter'], t.help.open],
     [['Esc'], t.help.close],
+    [['Ctrl P', '⌘ P'], t.print.print],
     [['?'], t.help.help],
   ] as const;
   return (

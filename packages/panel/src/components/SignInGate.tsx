@@ -9,7 +9,7 @@ import { languageFor, usePreferences } from '../state/preferences.ts';
 import { keepReturnPath } from '../state/return-path.ts';
 import { SessionProvider } from '../state/session-context.tsx';
 import { ReasonForm } from './ReasonForm.tsx';
-import { LoadError, Notice } from './States.tsx';
+import { errorText, LoadError, Notice } from './States.tsx';
 
 /** Shows the panel to whoever has a session; everybody else a way to get one, at this address. */
 export function SignInGate({ children }: { children: ReactNode }) {
@@ -90,11 +90,15 @@ function useReturning(last: Session | undefined): void {
 
 const allowedHosts = () => api.config().then(({ frameAncestors }) => frameAncestors);
 
+function isAboutPerson(error: unknown): boolean {
+  return error instanceof IndelibleError && (error.status === 401 || error.status === 403);
+}
+
 function SignedOut({ last }: { last: Session | undefined }) {
   const t = useTexts();
   const embedded = useMemo(isEmbedded, []);
   const [pending, setPending] = useState<{ jwt: string; tenantId?: string } | null>(null);
-  const [refused, setRefused] = useState(false);
+  const [refused, setRefused] = useState<string | null>(null);
   const queries = useQueryClient();
   useReturning(last);
   const enter = (session: Session) => {
@@ -109,7 +113,7 @@ function SignedOut({ last }: { last: Session | undefined }) {
         api.session.open(token).then(enter, (error: unknown) => {
           const code = error instanceof IndelibleError ? error.code : '';
           if (code === 'reason_required') setPending(token);
-          else setRefused(true);
+          else setRefused(isAboutPerson(error) ? t.signIn.forbidden : errorText(error, t));
         }),
       ),
     [],
@@ -125,10 +129,10 @@ function SignedOut({ last }: { last: Session | undefined }) {
     <main className="grid min-h-dvh place-items-center">
       <Notice
         alone
-        title={refused ? t.signIn.forbidden : t.signIn.expiredTitle}
+        title={refused ?? t.signIn.expiredTitle}
         icon={<KeyRound className="mb-1 size-6 text-accent" aria-hidden />}
       >
-        <p>{embedded && !refused ? t.signIn.waiting : t.signIn.expiredText}</p>
+        <p>{embedded && refused === null ? t.signIn.waiting : t.signIn.expiredText}</p>
         <button
           type="button"
           className="btn mt-5"

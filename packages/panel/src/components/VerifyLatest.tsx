@@ -6,9 +6,9 @@ import { useState } from 'react';
 import { client } from '../api.ts';
 import { useTexts, wordOf } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
+import { checkEvent, type ProofResult } from '../state/check-event.ts';
 import { pageSize } from '../state/use-events.ts';
 import { useFormats } from '../state/use-formats.ts';
-import { checkEvent, type ProofResult } from '../state/use-proof.ts';
 import { AppLink } from './AppLink.tsx';
 
 type Verdicts = ReadonlyMap<string, ProofResult['code'] | 'unreachable'>;
@@ -73,7 +73,7 @@ function Outcome(props: { count: number; verdicts: Verdicts; running: boolean })
           aria-label={t.integrity.verify}
         />
         <p className="text-xs text-muted tabular-nums">
-          {t.integrity.verifying(verdicts.size, count)}
+          {t.integrity.verifying(count, verdicts.size)}
         </p>
       </div>
     );

@@ -1,5 +1,8 @@
+import { pluralIn } from './plural.ts';
 import { trustEn } from './trust-en.ts';
 import { actionsEn, categoriesEn, resourcesEn } from './words-en.ts';
+
+const plural = pluralIn('en');
 
 /** The panel's words in English; the other languages have exactly the same ones. */
 export const en = {
@@ -17,6 +20,7 @@ export const en = {
     exports: 'Export',
     integrity: 'Integrity',
     searches: 'Evidence',
+    webhooks: 'Webhooks',
     skip: 'Skip to content',
     menu: 'Menu',
     commands: 'Search and commands',
@@ -53,13 +57,18 @@ export const en = {
     linkTitle: 'This link does not open the audit log',
     linkText:
       'A link works once and for a few minutes. Ask for a new one where you found this one.',
+    busyTitle: 'Too many sign-in attempts just now',
+    awayTitle: 'The service did not answer',
+    notJudged:
+      'Whether your link still works has not been found out. Wait a minute, then try it once more.',
+    again: 'Try the link again',
     waiting: 'Waiting for the application around this page to sign you in…',
     forbidden: 'Your account may not see this audit log.',
   },
   events: {
     title: 'Events',
     search: 'Search',
-    count: (n: number, text: string) => (n === 1 ? '1 event' : `${text} events`),
+    count: (n: number, text: string) => plural(n, `${text} event`, `${text} events`),
     time: 'Time',
     who: 'Who',
     action: 'Action',
@@ -143,7 +152,7 @@ export const en = {
   empty: {
     title: 'No events match',
     text: 'Nothing was recorded for these criteria:',
-    widen: (range: string) => `Search ${range.toLowerCase()}`,
+    widen: (range: string) => `Search ${range}`,
     without: (filter: string) => `Without ${filter}`,
   },
   error: {
@@ -159,7 +168,7 @@ export const en = {
   detail: {
     title: 'Event',
     close: 'Close',
-    changed: (n: number) => (n === 1 ? '1 field changed' : `${n} fields changed`),
+    changed: (n: number) => plural(n, `${n} field changed`, `${n} fields changed`),
     field: 'Field',
     before: 'Before',
     after: 'After',
@@ -167,6 +176,7 @@ export const en = {
     raw: 'JSON',
     facts: 'Facts',
     sequence: 'Position in the log',
+    sendAgain: 'Send to a webhook again',
     received: 'Received',
     recordedBy: 'Recorded by',
     userAgent: 'Device',
@@ -193,7 +203,7 @@ export const en = {
     format: 'Format',
     csv: 'CSV, for spreadsheets',
     ndjson: 'NDJSON, complete with states',
-    rows: (n: number, text: string) => (n === 1 ? '1 row' : `${text} rows`),
+    rows: (n: number, text: string) => plural(n, `${text} row`, `${text} rows`),
     counting: 'Counting rows…',
     download: 'Download now',
     start: 'Prepare the file',
@@ -213,7 +223,8 @@ export const en = {
       expired: 'Expired',
       cancelled: 'Cancelled',
     },
-    progress: (done: string, total: string) => `${done} of ${total} rows`,
+    progress: (total: number, done: string, text: string) =>
+      plural(total, `${done} of ${text} row`, `${done} of ${text} rows`),
     notAllowed: 'Your account may not export.',
   },
   palette: {
@@ -240,6 +251,8 @@ export const en = {
   },
   print: {
     checkpoint: (size: string, root: string) => `Log of ${size} entries, root ${root}`,
+    noCheckpoint: 'Without the checkpoint of the log: print once more to have it here.',
+    print: 'Print',
     printed: 'Printed',
     zone: 'Time zone',
   },

@@ -1,6 +1,9 @@
 import type { en } from './en.ts';
+import { pluralIn } from './plural.ts';
 import { trustEs } from './trust-es.ts';
 import { actionsEs, categoriesEs, resourcesEs } from './words-es.ts';
+
+const plural = pluralIn('es');
 
 /** The panel's words in Spanish. */
 export const es: typeof en = {
@@ -18,6 +21,7 @@ export const es: typeof en = {
     exports: 'Exportar',
     integrity: 'Integridad',
     searches: 'Evidencias',
+    webhooks: 'Webhooks',
     skip: 'Saltar al contenido',
     menu: 'Menú',
     commands: 'Búsqueda y comandos',
@@ -54,13 +58,18 @@ export const es: typeof en = {
     linkTitle: 'Este enlace no abre el registro de auditoría',
     linkText:
       'Un enlace sirve una sola vez y durante unos minutos. Pida uno nuevo donde encontró este.',
+    busyTitle: 'Demasiados intentos de inicio de sesión en este momento',
+    awayTitle: 'El servicio no respondió',
+    notJudged:
+      'No se ha podido saber si su enlace sigue sirviendo. Espere un minuto e inténtelo otra vez.',
+    again: 'Probar el enlace otra vez',
     waiting: 'Esperando a que la aplicación que contiene esta página inicie su sesión…',
     forbidden: 'Su cuenta no puede ver este registro de auditoría.',
   },
   events: {
     title: 'Eventos',
     search: 'Buscar',
-    count: (n, text) => (n === 1 ? '1 evento' : `${text} eventos`),
+    count: (n, text) => plural(n, `${text} evento`, `${text} eventos`),
     time: 'Hora',
     who: 'Quién',
     action: 'Acción',
@@ -144,7 +153,7 @@ export const es: typeof en = {
   empty: {
     title: 'Ningún evento coincide',
     text: 'No se registró nada para estos criterios:',
-    widen: (range) => `Buscar: ${range.toLowerCase()}`,
+    widen: (range) => `Buscar: ${range}`,
     without: (filter) => `Sin ${filter}`,
   },
   error: {
@@ -160,7 +169,7 @@ export const es: typeof en = {
   detail: {
     title: 'Evento',
     close: 'Cerrar',
-    changed: (n) => (n === 1 ? '1 campo cambiado' : `${n} campos cambiados`),
+    changed: (n) => plural(n, `${n} campo cambiado`, `${n} campos cambiados`),
     field: 'Campo',
     before: 'Antes',
     after: 'Después',
@@ -168,6 +177,7 @@ export const es: typeof en = {
     raw: 'JSON',
     facts: 'Datos',
     sequence: 'Posición en el registro',
+    sendAgain: 'Enviar otra vez a un webhook',
     received: 'Recibido',
     recordedBy: 'Registrado por',
     userAgent: 'Dispositivo',
@@ -194,7 +204,7 @@ export const es: typeof en = {
     format: 'Formato',
     csv: 'CSV, para hojas de cálculo',
     ndjson: 'NDJSON, completo con estados',
-    rows: (n, text) => (n === 1 ? '1 fila' : `${text} filas`),
+    rows: (n, text) => plural(n, `${text} fila`, `${text} filas`),
     counting: 'Contando filas…',
     download: 'Descargar ahora',
     start: 'Preparar el archivo',
@@ -214,7 +224,8 @@ export const es: typeof en = {
       expired: 'Caducada',
       cancelled: 'Cancelada',
     },
-    progress: (done, total) => `${done} de ${total} filas`,
+    progress: (total, done, text) =>
+      plural(total, `${done} de ${text} fila`, `${done} de ${text} filas`),
     notAllowed: 'Su cuenta no puede exportar.',
   },
   palette: {
@@ -241,6 +252,8 @@ export const es: typeof en = {
   },
   print: {
     checkpoint: (size, root) => `Registro de ${size} entradas, raíz ${root}`,
+    noCheckpoint: 'Sin el punto de control del registro: imprima otra vez para tenerlo aquí.',
+    print: 'Imprimir',
     printed: 'Impreso',
     zone: 'Zona horaria',
   },

@@ -1,6 +1,9 @@
 import type { en } from './en.ts';
+import { pluralIn } from './plural.ts';
 import { trustPtBr } from './trust-pt-br.ts';
 import { actionsPtBr, categoriesPtBr, resourcesPtBr } from './words-pt-br.ts';
+
+const plural = pluralIn('pt-BR');
 
 /** The panel's words in Brazilian Portuguese. */
 export const ptBR: typeof en = {
@@ -18,6 +21,7 @@ export const ptBR: typeof en = {
     exports: 'Exportar',
     integrity: 'Integridade',
     searches: 'Evidências',
+    webhooks: 'Webhooks',
     skip: 'Ir para o conteúdo',
     menu: 'Menu',
     commands: 'Pesquisa e comandos',
@@ -54,13 +58,18 @@ export const ptBR: typeof en = {
     linkTitle: 'Este link não abre o registro de auditoria',
     linkText:
       'Um link vale uma única vez e por alguns minutos. Peça um novo onde você encontrou este.',
+    busyTitle: 'Tentativas demais de entrar neste momento',
+    awayTitle: 'O serviço não respondeu',
+    notJudged:
+      'Não foi possível saber se o seu link ainda vale. Espere um minuto e tente mais uma vez.',
+    again: 'Tentar o link de novo',
     waiting: 'Aguardando o aplicativo em volta desta página conectar você…',
     forbidden: 'Sua conta não pode ver este registro de auditoria.',
   },
   events: {
     title: 'Eventos',
     search: 'Pesquisar',
-    count: (n, text) => (n === 1 ? '1 evento' : `${text} eventos`),
+    count: (n, text) => plural(n, `${text} evento`, `${text} eventos`),
     time: 'Hora',
     who: 'Quem',
     action: 'Ação',
@@ -144,7 +153,7 @@ export const ptBR: typeof en = {
   empty: {
     title: 'Nenhum evento corresponde',
     text: 'Nada foi registrado para estes critérios:',
-    widen: (range) => `Pesquisar: ${range.toLowerCase()}`,
+    widen: (range) => `Pesquisar: ${range}`,
     without: (filter) => `Sem ${filter}`,
   },
   error: {
@@ -160,7 +169,7 @@ export const ptBR: typeof en = {
   detail: {
     title: 'Evento',
     close: 'Fechar',
-    changed: (n) => (n === 1 ? '1 campo mudou' : `${n} campos mudaram`),
+    changed: (n) => plural(n, `${n} campo mudou`, `${n} campos mudaram`),
     field: 'Campo',
     before: 'Antes',
     after: 'Depois',
@@ -168,6 +177,7 @@ export const ptBR: typeof en = {
     raw: 'JSON',
     facts: 'Dados',
     sequence: 'Posição no registro',
+    sendAgain: 'Enviar de novo a um webhook',
     received: 'Recebido',
     recordedBy: 'Registrado por',
     userAgent: 'Dispositivo',
@@ -194,7 +204,7 @@ export const ptBR: typeof en = {
     format: 'Formato',
     csv: 'CSV, para planilhas',
     ndjson: 'NDJSON, completo com estados',
-    rows: (n, text) => (n === 1 ? '1 linha' : `${text} linhas`),
+    rows: (n, text) => plural(n, `${text} linha`, `${text} linhas`),
     counting: 'Contando linhas…',
     download: 'Baixar agora',
     start: 'Preparar o arquivo',
@@ -214,7 +224,8 @@ export const ptBR: typeof en = {
       expired: 'Expirada',
       cancelled: 'Cancelada',
     },
-    progress: (done, total) => `${done} de ${total} linhas`,
+    progress: (total, done, text) =>
+      plural(total, `${done} de ${text} linha`, `${done} de ${text} linhas`),
     notAllowed: 'Sua conta não pode exportar.',
   },
   palette: {
@@ -241,6 +252,8 @@ export const ptBR: typeof en = {
   },
   print: {
     checkpoint: (size, root) => `Registro de ${size} entradas, raiz ${root}`,
+    noCheckpoint: 'Sem o ponto de controle do registro: imprima de novo para tê-lo aqui.',
+    print: 'Imprimir',
     printed: 'Impresso',
     zone: 'Fuso horário',
   },

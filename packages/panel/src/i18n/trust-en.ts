@@ -1,5 +1,9 @@
 /* The words of what is to be believed: proofs, versions, operators' visits, evidence. */
 
+import { pluralIn } from './plural.ts';
+
+const plural = pluralIn('en');
+
 export const trustEn = {
   proof: {
     checking: 'Your browser is checking the proof…',
@@ -16,20 +20,43 @@ export const trustEn = {
     details: 'What was checked',
     leaf: 'Leaf hash',
     key: 'Signed by',
+    withoutErased: 'What was erased is in the log as hashes only: nobody can read or guess it.',
+  },
+  erased: {
+    badge: 'Partly erased',
+    value: 'erased',
+    title: 'Part of this event was erased',
+    change: 'the changed fields and the reason',
+    identity: 'the person’s e-mail address, IP address and device, and the resource’s name',
+    state: 'the states before and after',
+    text: 'Whoever runs the service erased it, as when a person asks to be forgotten. That is an event of this log itself, with its reason.',
+    stays: 'Everything else is as it was recorded, and the log still proves it.',
+    records: 'See what was erased, and why',
+  },
+  left: {
+    title: (tenant: string) => `${tenant} has left.`,
+    text: (when: string) =>
+      `Its events were removed on ${when}, and no more are recorded. The log of their hashes stays, and can still be verified.`,
   },
   versions: {
     title: 'Versions',
     intro: 'Choose any two versions to see them side by side.',
-    count: (n: number) => (n === 1 ? '1 version' : `${n} versions`),
+    count: (n: number) => plural(n, `${n} version`, `${n} versions`),
     left: 'Left',
     right: 'Right',
     current: 'Current',
     beforeFirst: 'Before the first recorded change',
     deleted: 'Deleted',
     same: 'These two versions are the same.',
-    differing: (n: number) => (n === 1 ? '1 difference' : `${n} differences`),
+    differing: (n: number) => plural(n, `${n} difference`, `${n} differences`),
     onlyDifferences: 'Only differences',
     none: 'No complete states were recorded for this resource.',
+    erased: (n: number) =>
+      plural(
+        n,
+        `The states of ${n} change were erased.`,
+        `The states of ${n} changes were erased.`,
+      ),
     pickLeft: (version: string) => `Show ${version} on the left`,
     pickRight: (version: string) => `Show ${version} on the right`,
     by: (who: string) => `by ${who}`,
@@ -72,9 +99,15 @@ export const trustEn = {
     byKey: 'API key',
     byServiceHint: 'Written by the audit service at the moment of access.',
     byKeyHint: 'Reported by an application that holds this API key.',
-    visits: 'visits',
-    operators: (n: number): string => (n === 1 ? 'operator' : 'operators'),
-    missing: 'on this page without a reason',
+    visits: (n: number) => plural(n, 'visit', 'visits'),
+    operators: (n: number) => plural(n, 'operator', 'operators'),
+    missing: 'without a reason',
+    missingHere: (n: number, text: string) =>
+      plural(
+        n,
+        `of the ${text} visit on this page without a reason`,
+        `of the ${text} visits on this page without a reason`,
+      ),
     download: 'Download CSV',
     none: 'No operator looked at your data in this time.',
   },
@@ -90,7 +123,14 @@ export const trustEn = {
     legend: 'Accesses per day',
     fewer: 'fewer',
     moreOf: 'more',
-    others: (n: string) => `and ${n} more people with fewer accesses`,
+    others: (n: number, text: string) =>
+      plural(
+        n,
+        `and ${text} more person with fewer accesses`,
+        `and ${text} more people with fewer accesses`,
+      ),
+    clipped: (days: number, range: string) =>
+      `Only the last ${days} days of that time fit here: ${range}. The list has all of them.`,
   },
   integrity: {
     title: 'Integrity',
@@ -108,11 +148,18 @@ export const trustEn = {
     oldest: 'Oldest event',
     plan: 'Plan',
     verify: 'Verify this page',
-    verifyLatest: (n: number) => `Verify the latest ${n} events`,
-    verifying: (done: number, of: number) => `${done} of ${of} events checked`,
+    verifyLatest: (n: number) =>
+      plural(n, 'Verify the latest event', `Verify the latest ${n} events`),
+    verifying: (of: number, done: number) =>
+      plural(of, `${done} of ${of} event checked`, `${done} of ${of} events checked`),
     verified: (n: number) =>
-      n === 1 ? 'The event is in the signed log' : `All ${n} events are in the signed log`,
-    broken: (n: number) => `${n} of them do not agree with the signed log`,
+      plural(n, 'The event is in the signed log', `All ${n} events are in the signed log`),
+    broken: (n: number) =>
+      plural(
+        n,
+        `${n} of them does not agree with the signed log`,
+        `${n} of them do not agree with the signed log`,
+      ),
     history: 'Since your last visit',
     firstVisit:
       'This browser remembers this checkpoint from now on, and compares the next one with it.',
@@ -140,7 +187,7 @@ export const trustEn = {
     agreesText: 'The search was run again just now and matches the same events.',
     grown: 'The answer is the same, with more since',
     grownText: (n: number, text: string) =>
-      `What matched when this was kept still matches. ${n === 1 ? '1 matching event has' : `${text} matching events have`} been recorded since.`,
+      `What matched when this was kept still matches. ${plural(n, `${text} matching event has`, `${text} matching events have`)} been recorded since.`,
     differs: 'The answer has changed',
     differsText: 'The search was run again just now and does not match the same events.',
     expired: 'Some of the events are past their retention since, and can no longer be shown.',
@@ -149,15 +196,19 @@ export const trustEn = {
     matched: 'Matching events',
     digest: 'Digest of the matching ids',
     checkpoint: 'Checkpoint',
-    entries: (n: string) => `${n} entries`,
+    entries: (n: number, text: string) => plural(n, `${text} entry`, `${text} entries`),
     criteria: 'Criteria',
     by: 'Kept by',
     proves: 'What this shows',
     provesNot: 'What this does not show',
     provesNone: (range: string) =>
       `In this log, no event recorded for ${range} matches these criteria.`,
-    provesSome: (count: string, range: string) =>
-      `In this log, these criteria match exactly ${count} recorded for ${range}.`,
+    provesSome: (n: number, text: string, range: string) =>
+      plural(
+        n,
+        `In this log, exactly ${text} event recorded for ${range} matches these criteria.`,
+        `In this log, exactly ${text} events recorded for ${range} match these criteria.`,
+      ),
     provesLog:
       'The log had the size and root hash of the checkpoint, which the service has signed: it cannot later show another log of that size.',
     notRecorded: 'That nothing happened which no system reported to this log.',

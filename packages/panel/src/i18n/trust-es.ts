@@ -1,4 +1,7 @@
+import { pluralIn } from './plural.ts';
 import type { trustEn } from './trust-en.ts';
+
+const plural = pluralIn('es');
 
 export const trustEs: typeof trustEn = {
   proof: {
@@ -15,20 +18,44 @@ export const trustEs: typeof trustEn = {
     details: 'Qué se comprobó',
     leaf: 'Hash de la hoja',
     key: 'Firmado por',
+    withoutErased:
+      'Lo borrado está en el registro solo como hash: nadie puede leerlo ni adivinarlo.',
+  },
+  erased: {
+    badge: 'Borrado en parte',
+    value: 'borrado',
+    title: 'Una parte de este evento fue borrada',
+    change: 'los campos cambiados y el motivo',
+    identity: 'el correo, la dirección IP y el dispositivo de la persona, y el nombre del recurso',
+    state: 'los estados antes y después',
+    text: 'La borró quien opera el servicio, como cuando una persona pide ser olvidada. Eso mismo es un evento de este registro, con su motivo.',
+    stays: 'Todo lo demás está como se registró, y el registro lo sigue probando.',
+    records: 'Ver qué se borró y por qué',
+  },
+  left: {
+    title: (tenant) => `${tenant} se ha ido.`,
+    text: (when) =>
+      `Sus eventos se eliminaron el ${when} y ya no se registran más. El registro de sus hashes permanece y aún se puede verificar.`,
   },
   versions: {
     title: 'Versiones',
     intro: 'Elija dos versiones para verlas una junto a otra.',
-    count: (n) => (n === 1 ? '1 versión' : `${n} versiones`),
+    count: (n) => plural(n, `${n} versión`, `${n} versiones`),
     left: 'Izq.',
     right: 'Der.',
     current: 'Actual',
     beforeFirst: 'Antes del primer cambio registrado',
     deleted: 'Eliminado',
     same: 'Estas dos versiones son iguales.',
-    differing: (n) => (n === 1 ? '1 diferencia' : `${n} diferencias`),
+    differing: (n) => plural(n, `${n} diferencia`, `${n} diferencias`),
     onlyDifferences: 'Solo diferencias',
     none: 'No se registraron estados completos de este recurso.',
+    erased: (n) =>
+      plural(
+        n,
+        `Se borraron los estados de ${n} cambio.`,
+        `Se borraron los estados de ${n} cambios.`,
+      ),
     pickLeft: (version) => `Mostrar ${version} a la izquierda`,
     pickRight: (version) => `Mostrar ${version} a la derecha`,
     by: (who) => `por ${who}`,
@@ -72,9 +99,15 @@ export const trustEs: typeof trustEn = {
     byKey: 'Clave de API',
     byServiceHint: 'Escrito por el servicio de auditoría en el momento del acceso.',
     byKeyHint: 'Comunicado por una aplicación que tiene esta clave de API.',
-    visits: 'visitas',
-    operators: (n) => (n === 1 ? 'operador' : 'operadores'),
-    missing: 'en esta página sin motivo',
+    visits: (n) => plural(n, 'visita', 'visitas'),
+    operators: (n) => plural(n, 'operador', 'operadores'),
+    missing: 'sin motivo',
+    missingHere: (n, text) =>
+      plural(
+        n,
+        `de ${text} visita en esta página, sin motivo`,
+        `de ${text} visitas en esta página, sin motivo`,
+      ),
     download: 'Descargar CSV',
     none: 'Ningún operador miró sus datos en este periodo.',
   },
@@ -90,7 +123,14 @@ export const trustEs: typeof trustEn = {
     legend: 'Accesos por día',
     fewer: 'menos',
     moreOf: 'más',
-    others: (n) => `y ${n} personas más con menos accesos`,
+    others: (n, text) =>
+      plural(
+        n,
+        `y ${text} persona más con menos accesos`,
+        `y ${text} personas más con menos accesos`,
+      ),
+    clipped: (days, range) =>
+      `Aquí solo caben los últimos ${days} días de ese periodo: ${range}. La lista los tiene todos.`,
   },
   integrity: {
     title: 'Integridad',
@@ -108,13 +148,22 @@ export const trustEs: typeof trustEn = {
     oldest: 'Evento más antiguo',
     plan: 'Plan',
     verify: 'Verificar esta página',
-    verifyLatest: (n) => `Verificar los últimos ${n} eventos`,
-    verifying: (done, of) => `${done} de ${of} eventos comprobados`,
+    verifyLatest: (n) =>
+      plural(n, 'Verificar el último evento', `Verificar los últimos ${n} eventos`),
+    verifying: (of, done) =>
+      plural(of, `${done} de ${of} evento comprobado`, `${done} de ${of} eventos comprobados`),
     verified: (n) =>
-      n === 1
-        ? 'El evento está en el registro firmado'
-        : `Los ${n} eventos están en el registro firmado`,
-    broken: (n) => `${n} de ellos no concuerdan con el registro firmado`,
+      plural(
+        n,
+        'El evento está en el registro firmado',
+        `Los ${n} eventos están en el registro firmado`,
+      ),
+    broken: (n) =>
+      plural(
+        n,
+        `${n} de ellos no concuerda con el registro firmado`,
+        `${n} de ellos no concuerdan con el registro firmado`,
+      ),
     history: 'Desde su última visita',
     firstVisit:
       'Este navegador recuerda desde ahora este punto de control y comparará el siguiente con él.',
@@ -143,7 +192,7 @@ export const trustEs: typeof trustEn = {
     agreesText: 'La búsqueda se acaba de repetir y coincide con los mismos eventos.',
     grown: 'La respuesta es la misma, y hay más desde entonces',
     grownText: (n, text) =>
-      `Lo que coincidía al guardarla sigue coincidiendo. Desde entonces se ${n === 1 ? 'ha registrado 1 evento' : `han registrado ${text} eventos`} más que coinciden.`,
+      `Lo que coincidía al guardarla sigue coincidiendo. Desde entonces se ${plural(n, `ha registrado ${text} evento más que coincide`, `han registrado ${text} eventos más que coinciden`)}.`,
     differs: 'La respuesta ha cambiado',
     differsText: 'La búsqueda se acaba de repetir y no coincide con los mismos eventos.',
     expired: 'Algunos de los eventos han superado su retención y ya no se pueden mostrar.',
@@ -152,15 +201,19 @@ export const trustEs: typeof trustEn = {
     matched: 'Eventos que coinciden',
     digest: 'Resumen de los identificadores',
     checkpoint: 'Punto de control',
-    entries: (n) => `${n} entradas`,
+    entries: (n, text) => plural(n, `${text} entrada`, `${text} entradas`),
     criteria: 'Criterios',
     by: 'Guardado por',
     proves: 'Qué demuestra',
     provesNot: 'Qué no demuestra',
     provesNone: (range) =>
       `En este registro, ningún evento registrado para ${range} cumple estos criterios.`,
-    provesSome: (count, range) =>
-      `En este registro, a estos criterios corresponde exactamente: ${count}, de ${range}.`,
+    provesSome: (n, text, range) =>
+      plural(
+        n,
+        `En este registro, exactamente ${text} evento registrado para ${range} cumple estos criterios.`,
+        `En este registro, exactamente ${text} eventos registrados para ${range} cumplen estos criterios.`,
+      ),
     provesLog:
       'El registro tenía el tamaño y el hash raíz del punto de control, que el servicio ha firmado: no puede mostrar después otro registro de ese tamaño.',
     notRecorded: 'Que no ocurriera nada que ningún sistema comunicó a este registro.',

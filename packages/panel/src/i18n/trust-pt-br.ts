@@ -1,4 +1,7 @@
+import { pluralIn } from './plural.ts';
 import type { trustEn } from './trust-en.ts';
+
+const plural = pluralIn('pt-BR');
 
 export const trustPtBr: typeof trustEn = {
   proof: {
@@ -15,20 +18,44 @@ export const trustPtBr: typeof trustEn = {
     details: 'O que foi verificado',
     leaf: 'Hash da folha',
     key: 'Assinado por',
+    withoutErased:
+      'O que foi apagado está no registro só como hash: ninguém pode lê-lo nem adivinhá-lo.',
+  },
+  erased: {
+    badge: 'Apagado em parte',
+    value: 'apagado',
+    title: 'Uma parte deste evento foi apagada',
+    change: 'os campos que mudaram e o motivo',
+    identity: 'o e-mail, o endereço IP e o dispositivo da pessoa, e o nome do recurso',
+    state: 'os estados antes e depois',
+    text: 'Quem opera o serviço a apagou, como quando uma pessoa pede para ser esquecida. Isso mesmo é um evento deste registro, com seu motivo.',
+    stays: 'Todo o resto está como foi registrado, e o registro ainda o prova.',
+    records: 'Ver o que foi apagado e por quê',
+  },
+  left: {
+    title: (tenant) => `${tenant} saiu.`,
+    text: (when) =>
+      `Seus eventos foram removidos em ${when} e não se registram mais. O registro dos hashes permanece e ainda pode ser verificado.`,
   },
   versions: {
     title: 'Versões',
     intro: 'Escolha duas versões para vê-las lado a lado.',
-    count: (n) => (n === 1 ? '1 versão' : `${n} versões`),
+    count: (n) => plural(n, `${n} versão`, `${n} versões`),
     left: 'Esq.',
     right: 'Dir.',
     current: 'Atual',
     beforeFirst: 'Antes da primeira mudança registrada',
     deleted: 'Excluído',
     same: 'Estas duas versões são iguais.',
-    differing: (n) => (n === 1 ? '1 diferença' : `${n} diferenças`),
+    differing: (n) => plural(n, `${n} diferença`, `${n} diferenças`),
     onlyDifferences: 'Só diferenças',
     none: 'Nenhum estado completo deste recurso foi registrado.',
+    erased: (n) =>
+      plural(
+        n,
+        `Os estados de ${n} mudança foram apagados.`,
+        `Os estados de ${n} mudanças foram apagados.`,
+      ),
     pickLeft: (version) => `Mostrar ${version} à esquerda`,
     pickRight: (version) => `Mostrar ${version} à direita`,
     by: (who) => `por ${who}`,
@@ -71,9 +98,15 @@ export const trustPtBr: typeof trustEn = {
     byKey: 'Chave de API',
     byServiceHint: 'Escrito pelo serviço de auditoria no momento do acesso.',
     byKeyHint: 'Informado por um aplicativo que tem esta chave de API.',
-    visits: 'visitas',
-    operators: (n) => (n === 1 ? 'operador' : 'operadores'),
-    missing: 'nesta página sem motivo',
+    visits: (n) => plural(n, 'visita', 'visitas'),
+    operators: (n) => plural(n, 'operador', 'operadores'),
+    missing: 'sem motivo',
+    missingHere: (n, text) =>
+      plural(
+        n,
+        `de ${text} visita nesta página, sem motivo`,
+        `de ${text} visitas nesta página, sem motivo`,
+      ),
     download: 'Baixar CSV',
     none: 'Nenhum operador olhou seus dados neste período.',
   },
@@ -89,7 +122,14 @@ export const trustPtBr: typeof trustEn = {
     legend: 'Acessos por dia',
     fewer: 'menos',
     moreOf: 'mais',
-    others: (n) => `e mais ${n} pessoas com menos acessos`,
+    others: (n, text) =>
+      plural(
+        n,
+        `e mais ${text} pessoa com menos acessos`,
+        `e mais ${text} pessoas com menos acessos`,
+      ),
+    clipped: (days, range) =>
+      `Aqui só cabem os últimos ${days} dias desse período: ${range}. A lista tem todos.`,
   },
   integrity: {
     title: 'Integridade',
@@ -107,13 +147,22 @@ export const trustPtBr: typeof trustEn = {
     oldest: 'Evento mais antigo',
     plan: 'Plano',
     verify: 'Verificar esta página',
-    verifyLatest: (n) => `Verificar os últimos ${n} eventos`,
-    verifying: (done, of) => `${done} de ${of} eventos verificados`,
+    verifyLatest: (n) =>
+      plural(n, 'Verificar o último evento', `Verificar os últimos ${n} eventos`),
+    verifying: (of, done) =>
+      plural(of, `${done} de ${of} evento verificado`, `${done} de ${of} eventos verificados`),
     verified: (n) =>
-      n === 1
-        ? 'O evento está no registro assinado'
-        : `Todos os ${n} eventos estão no registro assinado`,
-    broken: (n) => `${n} deles não conferem com o registro assinado`,
+      plural(
+        n,
+        'O evento está no registro assinado',
+        `Todos os ${n} eventos estão no registro assinado`,
+      ),
+    broken: (n) =>
+      plural(
+        n,
+        `${n} deles não confere com o registro assinado`,
+        `${n} deles não conferem com o registro assinado`,
+      ),
     history: 'Desde sua última visita',
     firstVisit:
       'Este navegador lembra este ponto de controle a partir de agora e comparará o próximo com ele.',
@@ -142,7 +191,7 @@ export const trustPtBr: typeof trustEn = {
     agreesText: 'A pesquisa foi refeita agora e corresponde aos mesmos eventos.',
     grown: 'A resposta é a mesma, com mais desde então',
     grownText: (n, text) =>
-      `O que correspondia ao guardar ainda corresponde. Desde então ${n === 1 ? 'foi registrado mais 1 evento correspondente' : `foram registrados mais ${text} eventos correspondentes`}.`,
+      `O que correspondia ao guardar ainda corresponde. Desde então ${plural(n, `foi registrado mais ${text} evento correspondente`, `foram registrados mais ${text} eventos correspondentes`)}.`,
     differs: 'A resposta mudou',
     differsText: 'A pesquisa foi refeita agora e não corresponde aos mesmos eventos.',
     expired: 'Alguns dos eventos passaram da retenção desde então e não podem mais ser mostrados.',
@@ -151,15 +200,19 @@ export const trustPtBr: typeof trustEn = {
     matched: 'Eventos correspondentes',
     digest: 'Resumo dos identificadores',
     checkpoint: 'Ponto de controle',
-    entries: (n) => `${n} entradas`,
+    entries: (n, text) => plural(n, `${text} entrada`, `${text} entradas`),
     criteria: 'Critérios',
     by: 'Guardada por',
     proves: 'O que isto mostra',
     provesNot: 'O que isto não mostra',
     provesNone: (range) =>
       `Neste registro, nenhum evento registrado para ${range} atende a estes critérios.`,
-    provesSome: (count, range) =>
-      `Neste registro, a estes critérios corresponde exatamente: ${count}, de ${range}.`,
+    provesSome: (n, text, range) =>
+      plural(
+        n,
+        `Neste registro, exatamente ${text} evento registrado para ${range} atende a estes critérios.`,
+        `Neste registro, exatamente ${text} eventos registrados para ${range} atendem a estes critérios.`,
+      ),
     provesLog:
       'O registro tinha o tamanho e o hash raiz do ponto de controle, que o serviço assinou: não pode mostrar depois outro registro desse tamanho.',
     notRecorded: 'Que não aconteceu nada que nenhum sistema informou a este registro.',

@@ -24,6 +24,13 @@ export const actionsEn = {
   disconnect: 'Disconnect',
   push: 'Push',
   send: 'Send',
+  // What the service records of itself:
+  erase: 'Erase',
+  reopen: 'Reopen',
+  pause: 'Pause',
+  resume: 'Resume',
+  rotate: 'New secret',
+  replay: 'Replay',
 };
 
 export const resourcesEn = {
@@ -46,6 +53,9 @@ export const resourcesEn = {
   session: 'Session',
   oauth: 'OAuth',
   crm: 'CRM',
+  archive: 'Archive',
+  signing_key: 'Signing key',
+  viewer_link: 'Viewer link',
 };
 
 export const categoriesEn = {

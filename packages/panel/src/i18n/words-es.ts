@@ -24,6 +24,12 @@ export const actionsEs: typeof actionsEn = {
   disconnect: 'Desconexión',
   push: 'Sincronización',
   send: 'Envío',
+  erase: 'Borrado',
+  reopen: 'Reapertura',
+  pause: 'Pausa',
+  resume: 'Reanudación',
+  rotate: 'Secreto nuevo',
+  replay: 'Reenvío',
 };
 
 export const resourcesEs: typeof resourcesEn = {
@@ -46,6 +52,9 @@ export const resourcesEs: typeof resourcesEn = {
   session: 'Sesión',
   oauth: 'OAuth',
   crm: 'CRM',
+  archive: 'Archivo',
+  signing_key: 'Clave de firma',
+  viewer_link: 'Enlace de acceso',
 };
 
 export const categoriesEs: typeof categoriesEn = {

@@ -24,6 +24,12 @@ export const actionsPtBr: typeof actionsEn = {
   disconnect: 'Desconexão',
   push: 'Sincronização',
   send: 'Envio',
+  erase: 'Apagamento',
+  reopen: 'Reabertura',
+  pause: 'Pausa',
+  resume: 'Retomada',
+  rotate: 'Novo segredo',
+  replay: 'Reenvio',
 };
 
 export const resourcesPtBr: typeof resourcesEn = {
@@ -46,6 +52,9 @@ export const resourcesPtBr: typeof resourcesEn = {
   session: 'Sessão',
   oauth: 'OAuth',
   crm: 'CRM',
+  archive: 'Arquivo',
+  signing_key: 'Chave de assinatura',
+  viewer_link: 'Link de acesso',
 };
 
 export const categoriesPtBr: typeof categoriesEn = {

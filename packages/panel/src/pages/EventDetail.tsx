@@ -7,6 +7,7 @@ import { type ReactNode, useEffect, useRef } from 'react';
 import { ActionLabel } from '../components/ActionLabel.tsx';
 import { AppLink } from '../components/AppLink.tsx';
 import { ChangedFields } from '../components/ChangedFields.tsx';
+import { ErasedNote, ErasedValue, isErased } from '../components/Erased.tsx';
 import { EventFacts } from '../components/EventFacts.tsx';
 import { EventJson } from '../components/EventJson.tsx';
 import { Reason } from '../components/EventRow.tsx';
@@ -76,7 +77,8 @@ function Detail({ event }: { event: AuditEvent }) {
   return (
     <div className="space-y-6 px-5 pt-5 pb-10">
       <Headline event={event} />
-      {event.crossTenant && (
+      {event.erased && <ErasedNote erased={event.erased} />}
+      {event.crossTenant && !isErased(event, 'change') && (
         <div className="rounded-lg bg-warn-soft px-3 py-2.5">
           <p className="text-2xs font-medium text-warn">{t.detail.reason}</p>
           <div className="mt-0.5 [&_span]:text-sm">
@@ -84,7 +86,7 @@ function Detail({ event }: { event: AuditEvent }) {
           </div>
         </div>
       )}
-      {(changed > 0 || !hasState) && (
+      {(changed > 0 || !hasState) && !isErased(event, 'change') && (
         <Part title={changed > 0 ? t.detail.changed(changed) : t.events.changes}>
           <ChangedFields diff={event.diff} />
         </Part>
@@ -109,6 +111,7 @@ function Headline({ event }: { event: AuditEvent }) {
   const formats = useFormats();
   const { action, actor, resource } = event;
   const ms = parseTimestamp(event.timestamp) ?? 0;
+  const gone = isErased(event, 'identity');
   return (
     <header>
       <p className="text-xs text-muted">
@@ -121,10 +124,10 @@ function Headline({ event }: { event: AuditEvent }) {
         </Value>
       </p>
       <h2 dir="auto" className="mt-1 text-lg leading-snug font-semibold tracking-tight break-words">
-        {resource.name ?? t.events.unnamed}
+        {resource.name ?? (gone ? <ErasedValue /> : t.events.unnamed)}
       </h2>
       <p className="mt-1 text-muted">
-        {actor.email ?? wordOf({}, actor.role)} · {formats.dateTime(ms)}
+        {actor.email ?? (gone ? <ErasedValue /> : wordOf({}, actor.role))} · {formats.dateTime(ms)}
         <span className="text-faint"> ({formats.relative(ms, Date.now())})</span>
       </p>
     </header>

@@ -15,6 +15,7 @@ import { paths } from '../paths.ts';
 import { searchOfCriteria } from '../search/criteria.ts';
 import { useCriteriaTexts } from '../state/use-criteria-texts.ts';
 import { useFormats } from '../state/use-formats.ts';
+import { usePrint } from '../state/use-printing.ts';
 
 /** A kept search, run again on opening: what matched then and now, and what follows from it. */
 export function EvidencePage() {
@@ -44,6 +45,7 @@ export function EvidencePage() {
 function EvidenceSheet({ evidence }: { evidence: EvidenceNow }) {
   const t = useTexts();
   const formats = useFormats();
+  const print = usePrint();
   const { all } = useCriteriaTexts();
   const { facets, range } = searchOfCriteria(evidence.filters);
   const kept = formats.exact(parseTimestamp(evidence.createdAt) ?? 0);
@@ -62,7 +64,7 @@ function EvidenceSheet({ evidence }: { evidence: EvidenceNow }) {
             >
               {t.evidence.seeEvents}
             </AppLink>
-            <button type="button" className="btn" onClick={() => window.print()}>
+            <button type="button" className="btn" onClick={print}>
               <Printer aria-hidden />
               {t.evidence.print}
             </button>
@@ -138,7 +140,7 @@ function ThenAndNow({ evidence }: { evidence: EvidenceNow }) {
       texts: sides.map(({ checkpoint }) =>
         checkpoint === null
           ? '—'
-          : `${t.evidence.entries(formats.number(checkpoint.size))} ${checkpoint.rootHash}`,
+          : `${t.evidence.entries(checkpoint.size, formats.number(checkpoint.size))} ${checkpoint.rootHash}`,
       ),
       large: false,
     },

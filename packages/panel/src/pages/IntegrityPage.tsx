@@ -8,8 +8,9 @@ import { PageHead } from '../components/PageHead.tsx';
 import { LoadError, Skeleton } from '../components/States.tsx';
 import { VerifyLatest } from '../components/VerifyLatest.tsx';
 import { useTexts } from '../i18n/texts.tsx';
+import type { CheckedCheckpoint } from '../state/check-checkpoint.ts';
 import { useSession } from '../state/session-context.tsx';
-import { type CheckedCheckpoint, useCheckpoint } from '../state/use-checkpoint.ts';
+import { useCheckpoint } from '../state/use-checkpoint.ts';
 import { useFormats } from '../state/use-formats.ts';
 
 /** The signed head of the log, checked by this browser, and proofs of its latest events. */

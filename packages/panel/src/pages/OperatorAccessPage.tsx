@@ -1,4 +1,4 @@
-import type { AuditEvent } from '@indelible/client';
+import type { AuditEvent, EventPage } from '@indelible/client';
 import { parseTimestamp } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { TriangleAlert, UserRoundCheck } from 'lucide-react';
@@ -7,6 +7,7 @@ import { client } from '../api.ts';
 import { ActionLabel } from '../components/ActionLabel.tsx';
 import { AppLink } from '../components/AppLink.tsx';
 import { DownloadButton } from '../components/DownloadButton.tsx';
+import { ErasedBadge, isErased } from '../components/Erased.tsx';
 import { FilterBar } from '../components/FilterBar.tsx';
 import { KnownSearch } from '../components/KnownSearch.tsx';
 import { PageHead } from '../components/PageHead.tsx';
@@ -69,7 +70,7 @@ function OperatorVisits() {
       )}
       {page.data && page.data.data.length > 0 && (
         <>
-          <Summary search={search} nowMs={nowMs} events={page.data.data} />
+          <Summary search={search} nowMs={nowMs} page={page.data} />
           <div className="records-box lg:px-3">
             <Visits events={page.data.data} search={search} />
           </div>
@@ -91,10 +92,10 @@ function operatorSearch(search: EventSearch): EventSearch {
 interface SummaryProps {
   search: EventSearch;
   nowMs: number;
-  events: readonly AuditEvent[];
+  page: EventPage;
 }
 
-function Summary({ search, nowMs, events }: SummaryProps) {
+function Summary({ search, nowMs, page }: SummaryProps) {
   const t = useTexts();
   const formats = useFormats();
   const filter = filterAt(search, nowMs);
@@ -103,15 +104,35 @@ function Summary({ search, nowMs, events }: SummaryProps) {
     queryKey: ['operators', criteria],
     queryFn: () => client.stats({ ...criteria, groupBy: ['user'] }),
   });
-  const missing = events.filter(({ reason }) => reason === null).length;
+  const { data: events, pagination } = page;
+  const missing = events.filter(isUnexplained).length;
+  const visits = users.data?.total ?? 0;
   const count = users.data?.data.length ?? 0;
+  // The service counts no reasons: over several pages only what is on this one can be told.
+  const isAll = pagination.nextCursor === null && pagination.previousCursor === null;
   return (
     <dl className="flex flex-wrap gap-x-10 gap-y-3 px-4 pt-1 pb-4 lg:px-6">
-      <Figure value={users.data && formats.number(users.data.total)} name={t.access.visits} />
+      <Figure
+        value={users.data && formats.number(users.data.total)}
+        name={t.access.visits(visits)}
+      />
       <Figure value={users.data && formats.number(count)} name={t.access.operators(count)} />
-      {missing > 0 && <Figure value={formats.number(missing)} name={t.access.missing} alarming />}
+      <Figure
+        value={formats.number(missing)}
+        name={
+          isAll
+            ? t.access.missing
+            : t.access.missingHere(events.length, formats.number(events.length))
+        }
+        alarming={missing > 0}
+      />
     </dl>
   );
+}
+
+/** What was erased of an operator's visit is explained by the erasure, which is on record. */
+function isUnexplained(event: AuditEvent): boolean {
+  return event.reason === null && !isErased(event, 'change');
 }
 
 function Figure(props: { value: string | undefined; name: string; alarming?: boolean }) {
@@ -160,7 +181,7 @@ function Visit({ event, search }: { event: AuditEvent; search: EventSearch }) {
   const name = resource.name ?? wordOf(t.resources, resource.type);
   const label = t.events.open(`${wordOf(t.actions, action)}, ${name}, ${when}`);
   return (
-    <tr className={`row ${reason === null ? 'bg-del-soft/50' : ''}`}>
+    <tr className={`row ${isUnexplained(event) ? 'bg-del-soft/50' : ''}`}>
       <td className="corner tabular-nums">
         <AppLink href={paths.event(event.id, search)} className="row-link" aria-label={label}>
           <time dateTime={event.timestamp} className="text-muted">
@@ -178,7 +199,7 @@ function Visit({ event, search }: { event: AuditEvent; search: EventSearch }) {
         </Value>
       </td>
       <td className="wide">
-        {reason === null ? (
+        {isUnexplained(event) ? (
           <span className="inline-flex items-center gap-1.5 font-semibold text-del">
             <TriangleAlert aria-hidden className="size-4" />
             {t.access.noReason}
@@ -188,6 +209,7 @@ function Visit({ event, search }: { event: AuditEvent; search: EventSearch }) {
             {reason}
           </span>
         )}
+        <ErasedBadge event={event} />
       </td>
       <td>
         <ActionLabel action={action} />

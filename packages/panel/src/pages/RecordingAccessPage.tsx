@@ -59,6 +59,9 @@ function RecordingAccess() {
         <FilterBar search={asked} nowMs={nowMs} change={change} facets={ownFacets} />
       </PageHead>
       <PrintCriteria search={search} nowMs={nowMs} />
+      {access.data && access.data.clippedFrom !== null && (
+        <Clipped from={access.data.clippedFrom} to={access.data.to} />
+      )}
       {access.isError && <LoadError error={access.error} retry={access.refetch} />}
       {access.isPending && <Skeleton label={t.events.loading} />}
       {access.data?.people.length === 0 && (
@@ -71,6 +74,17 @@ function RecordingAccess() {
         <HeatTable {...access.data} search={search} />
       )}
     </ValueMenuProvider>
+  );
+}
+
+/** Which part of a longer time the table has room for. */
+function Clipped({ from, to }: { from: number; to: number }) {
+  const t = useTexts();
+  const formats = useFormats();
+  return (
+    <p role="note" className="px-4 pb-3 text-muted lg:px-6">
+      {t.recordings.clipped(daysMax, formats.range(from, to))}
+    </p>
   );
 }
 
@@ -89,8 +103,9 @@ function useAccess(search: EventSearch, nowMs: number) {
   const { timeZone } = useFormats();
   const filter = filterAt(search, nowMs);
   const to = filter.to ?? nowMs;
-  // No screen has room for more days; the range that is shown says so.
+  // No screen has room for more days; the page says so.
   const from = Math.max(filter.from ?? 0, to - daysMax * day);
+  const isClipped = from > (filter.from ?? 0);
   const criteria = { ...criteriaOf({ ...filter, to }), from: formatTimestamp(from) };
   return useQuery({
     queryKey: ['recording-access', criteria, timeZone],
@@ -104,7 +119,7 @@ function useAccess(search: EventSearch, nowMs: number) {
         count: row.count,
       }));
       const days = bucketStarts(from, to, 'day', timeZone, 400) ?? [];
-      return { people: peopleOf(rows), days, to };
+      return { people: peopleOf(rows), days, to, clippedFrom: isClipped ? from : null };
     },
   });
 }

@@ -4,6 +4,7 @@ import { History, ListTree } from 'lucide-react';
 import { client } from '../api.ts';
 import { chosenVersions, type Version, versionsOf } from '../compare/versions.ts';
 import { AppLink } from '../components/AppLink.tsx';
+import { isErased } from '../components/Erased.tsx';
 import { PageHead } from '../components/PageHead.tsx';
 import { LoadError, Notice, Skeleton } from '../components/States.tsx';
 import { VersionComparison } from '../components/VersionComparison.tsx';
@@ -33,6 +34,7 @@ export function VersionsPage() {
   }
   if (events.isError) return <LoadError error={events.error} retry={events.refetch} />;
   const versions = versionsOf(events.data.data);
+  const erased = events.data.data.filter((event) => isErased(event, 'state')).length;
   const named = versions.find(({ event }) => event.resource.name !== null)?.event;
   const { resource } = named ?? events.data.data[0] ?? {};
   const search = changed(emptySearch, {
@@ -56,9 +58,12 @@ export function VersionsPage() {
           </AppLink>
         }
       />
+      {erased > 0 && versions.length > 0 && (
+        <p className="px-4 pb-3 text-muted lg:px-6">{t.versions.erased(erased)}</p>
+      )}
       {versions.length === 0 ? (
         <Notice
-          title={t.versions.none}
+          title={erased > 0 ? t.versions.erased(erased) : t.versions.none}
           icon={<History className="mb-1 size-6 text-faint" aria-hidden />}
         />
       ) : (

@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import type { EventInput } from '@indelible/client';
+import type { Page } from 'playwright-core';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { eventOf } from '../packages/server/src/testing/service.ts';
+import {
+  type ReceivedCall,
+  type Receiver,
+  webhookReceiver,
+} from '../packages/server/src/testing/webhook-receiver.ts';
+import { type OpenPanel, openPanel, operator } from './open-panel.ts';
+import { detail, rows, see } from './panel-page.ts';
+
+/* Endpoints of a tenant, managed in the panel, delivered to a real receiver on loopback. */
+
+let panel: OpenPanel;
+let endWork: () => void;
+let receiver: Receiver;
+let tenantId: string;
+let page: Page;
+
+// A browser shares its machine with whatever else is tested.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+
+beforeAll(async () => {
+  panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+  endWork = panel.service.app.webhooks.start();
+});
+afterAll(async () => {
+  endWork?.();
+  await panel?.close();
+});
+beforeEach(async () => {
+  receiver = await webhookReceiver();
+  tenantId = randomUUID();
+  await panel.client.tenants.put(tenantId, { name: 'Aurora Travel', plan: 'Enterprise' });
+  page = await panel.enter({ tenantId, path: '/settings/audit/webhooks' });
+});
+afterEach(async () => {
+  await page.context().close();
+  await receiver.close();
+  expect(panel.troubles()).toEqual([]);
+});
+
+/** Records an event; returns its id and its place in the log. */
+async function record(): Promise<{ id: string; sequence: number }> {
+  const [result] = await panel.client.recordBatch([{ tenantId, ...eventOf() } as EventInput]);
+  return { id: result?.id ?? '', sequence: result?.sequence ?? -1 };
+}
+
+/** The same, on the page of an endpoint, which looks by itself only while something is under way. */
+async function recordAndLook(): Promise<{ id: string; sequence: number }> {
+  const recorded = await record();
+  await button('Refresh').click();
+  return recorded;
+}
+
+const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
+const dialog = (name: string | RegExp) => page.getByRole('dialog', { name });
+const condition = () => page.locator('h1 + .badge');
+const deliveries = () => page.getByRole('region', { name: 'Deliveries' }).getByRole('listitem');
+
+/** Adds an endpoint to the receiver as an admin does; returns the secret that is shown once. */
+async function addEndpoint(name: string): Promise<string> {
+  await button('Add an endpoint').click();
+  await dialog('New endpoint').getByLabel('URL').fill(receiver.url);
+  await dialog('New endpoint').getByLabel('Name').fill(name);
+  await dialog('New endpoint').getByRole('button', { name: 'Create' }).click();
+  const secret = dialog('Signing secret').locator('code');
+  await see(secret).toHaveText(/^whsec_/);
+  const text = (await secret.textContent()) ?? '';
+  await page.keyboard.press('Escape'); // nothing is lost by that
+  await see(secret).toBeVisible();
+  await button('I have stored it').click();
+  await see(page.getByRole('heading', { level: 1, name })).toBeVisible();
+  return text;
+}
+
+/** As a receiver does it. Throws for a wrong or missing signature, or an old one. */
+const verified = (secret: string, { raw, headers }: ReceivedCall) =>
+  new Webhook(secret).verify(raw, headers) as { type: string; data: { events?: { id: string }[] } };
+
+test('an admin adds an endpoint and tests it; what is recorded then arrives, signed with the secret that was shown once', async () => {
+  await see(page.getByRole('heading', { name: 'No endpoint yet' })).toBeVisible();
+  const secret = await addEndpoint('SIEM');
+  receiver.answers = [{ code: 200, text: 'thank you' }];
+  await button('Send a test').click();
+  await see(page.getByText('It answered 200: the endpoint works')).toBeVisible();
+  await see(page.getByText('thank you').first()).toBeVisible();
+  const [tested] = receiver.calls;
+  expect(verified(secret, tested ?? none).type).toBe('audit.webhook.test');
+
+  const { id } = await recordAndLook();
+  await see(deliveries().filter({ hasText: '1 event' })).toContainText('Delivered');
+  await see(condition()).toHaveText('Up to date');
+  const message = verified(secret, receiver.calls[1] ?? none);
+  expect(message.type).toBe('audit.events.recorded');
+  expect(message.data.events?.map((event) => event.id)).toEqual([id]);
+  expect(() => verified('whsec_AAAA', receiver.calls[1] ?? none)).toThrow();
+  // Not on the page, not in any answer to it.
+  expect(await page.content()).not.toContain(secret);
+});
+
+const none: ReceivedCall = { id: '', method: '', path: '', headers: {}, raw: '', body: null };
+
+test('while the receiver fails the page says so, and when it tries again; told to try, it delivers', async () => {
+  await addEndpoint('SIEM');
+  receiver.answers = [{ code: 500, text: 'the disk is full' }];
+  const { id } = await recordAndLook();
+  await see(condition()).toHaveText('Failing');
+  await see(page.getByText('The message that is due has failed')).toContainText('Next attempt');
+  const failed = deliveries().filter({ hasText: 'Failed' }).first();
+  await failed.locator('summary').click();
+  await see(failed).toContainText('the disk is full');
+  await page.getByRole('link', { name: 'Webhooks', exact: true }).first().click();
+  await see(page.getByRole('listitem').filter({ hasText: receiver.url })).toContainText('Failing');
+  await page.getByRole('link', { name: 'SIEM' }).click();
+
+  receiver.answers = [{ code: 204 }];
+  await button('Try now').click();
+  await see(condition()).toHaveText('Up to date');
+  expect(receiver.events().map((event) => event.id)).toContain(id);
+  const attempts = receiver.calls.filter(({ raw }) => raw.includes(id));
+  expect(attempts.length).toBeGreaterThan(1);
+  expect(new Set(attempts.map((call) => call.id)).size).toBe(1);
+
+  await button('Pause').click();
+  await see(condition()).toHaveText('Paused');
+  const { id: meanwhile } = await record();
+  await button('Resume').click();
+  await see(condition()).toHaveText('Up to date');
+  expect(receiver.events().map((event) => event.id)).toContain(meanwhile);
+});
+
+test('from an event an admin has everything since sent again, after reading what that means', async () => {
+  await record();
+  await addEndpoint('SIEM');
+  const first = await record();
+  const second = await record();
+  await expect.poll(() => receiver.events().length).toBe(2);
+
+  await page.goto(`${panel.url}/settings/audit/events/${first.id}`);
+  await detail(page).getByRole('link', { name: 'Send to a webhook again' }).click();
+  await see(page.getByRole('note')).toContainText(`from number ${first.sequence} on`);
+  await page.getByRole('link', { name: 'SIEM' }).click();
+  const replay = dialog('Send again from a point of the log on');
+  await see(replay.getByLabel('From number')).toHaveValue(String(first.sequence));
+  await see(replay.getByRole('status')).toContainText('of the log are walked again');
+  await replay.getByRole('button', { name: 'Send again' }).click();
+  await see(replay).toHaveCount(0);
+  const again = () => receiver.events().map((event) => event.id);
+  // After these two comes the record that they were asked for again.
+  await expect.poll(() => again().slice(2, 4)).toEqual([first.id, second.id]);
+});
+
+test('a new secret signs beside the former one, what is wrong is said at its field, and deleting asks first', async () => {
+  panel.allow(/^422 /);
+  const former = await addEndpoint('SIEM');
+  await button('New secret').click();
+  await button('Make a new secret').click();
+  const shown = dialog('Signing secret');
+  const secret = (await shown.locator('code').textContent()) ?? '';
+  await see(shown).toContainText('goes on signing as well until');
+  await button('I have stored it').click();
+  await see(page.getByText('The secret before it signs as well until')).toBeVisible();
+  await recordAndLook();
+  await see(deliveries()).not.toHaveCount(0);
+  for (const each of [former, secret]) verified(each, receiver.calls[0] ?? none);
+
+  await button('Edit').click();
+  const form = dialog('Change the endpoint');
+  await form.getByLabel('Format').selectOption('Splunk HTTP Event Collector');
+  await form.getByLabel('Index').fill('Not An Index');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await see(form.getByLabel('HEC token')).toHaveAccessibleDescription(/is not sent to it/);
+  await see(form.getByLabel('Index')).toHaveAccessibleDescription(/no name of a Splunk index/);
+  await form.getByLabel('HEC token').fill(randomUUID());
+  await form.getByLabel('Index').fill('audit');
+  await form.getByRole('button', { name: 'Action', exact: true }).click();
+  await page.getByRole('option', { name: /^Update/ }).click();
+  await page.keyboard.press('Escape');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await see(form).toHaveCount(0);
+  await see(page.getByText('Action: Update')).toBeVisible();
+  await see(page.getByText('audit', { exact: true })).toBeVisible();
+
+  await button('Delete').click();
+  const ask = dialog('Delete SIEM?');
+  await ask.getByRole('button', { name: 'Cancel' }).click();
+  await button('Delete').click();
+  await button('Delete the endpoint').click();
+  await see(page.getByRole('heading', { name: 'No endpoint yet' })).toBeVisible();
+});
+
+test('an operator sees the endpoints under the reason they declared, and the tenant sees that they did', async () => {
+  await addEndpoint('SIEM');
+  const reason = 'Ticket 4711: no events in the SIEM';
+  const path = '/settings/audit/webhooks';
+  const visit = await panel.enter({ tenantId, person: operator, reason, path });
+  await see(visit.getByRole('region', { name: 'Operator' })).toContainText(reason);
+  await visit.getByRole('link', { name: 'SIEM' }).click();
+  await visit.getByRole('button', { name: 'Pause' }).click();
+  await see(visit.locator('h1 + .badge')).toHaveText('Paused');
+  await visit.context().close();
+
+  await page.getByRole('link', { name: 'Operator access' }).click();
+  const paused = rows(page).filter({ hasText: /pause/i });
+  await see(paused).toContainText(reason);
+  await see(paused).toContainText(operator.email);
+});

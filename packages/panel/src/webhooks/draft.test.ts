@@ -1,0 +1,43 @@
+import type { Webhook } from '@indelible/client';
+import { expect, test } from 'vitest';
+import { draftOf, emptyDraft, inputOf, keepsCredential } from './draft.ts';
+
+const stored = {
+  ...{ name: 'SIEM', url: 'https://splunk.example.com/', format: 'splunk_hec' },
+  ...{ types: ['audit.events.recorded'], options: { index: 'audit' }, hasCredential: true },
+  filters: { action: ['delete', '!list'], category: ['security'] },
+} as unknown as Webhook;
+
+test('what is stored comes back as it was, and an untouched credential is not sent', () => {
+  const { name, url, format, types, filters, options } = stored;
+  const expected = { name, url, format, types, filters, options };
+  expect(inputOf(draftOf(stored))).toEqual(expected);
+});
+
+test('what was emptied is emptied, and what another format asks for is not sent along', () => {
+  const emptied = { ...draftOf(stored), name: ' ', facets: {}, options: { index: '' } };
+  expect(inputOf(emptied)).toMatchObject({ name: null, filters: {}, options: {} });
+  const webhook = { ...draftOf(stored), format: 'webhook', credential: 'left over' } as const;
+  expect(inputOf(webhook)).not.toHaveProperty('credential');
+  expect(inputOf(webhook).options).toEqual({});
+  const types = ['audit.export.ready', 'audit.events.recorded'];
+  const typed = inputOf({ ...emptyDraft, types }).types;
+  expect(typed).toEqual(['audit.events.recorded', 'audit.export.ready']);
+  expect(inputOf({ ...draftOf(stored), types }).types).toEqual(['audit.events.recorded']);
+});
+
+test('a credential is given anew, kept, or forgotten', () => {
+  const draft = { ...emptyDraft, format: 'elastic' } as const;
+  expect(inputOf({ ...draft, credential: ' key ' })).toMatchObject({ credential: 'key' });
+  expect(inputOf(draft)).not.toHaveProperty('credential');
+  expect(inputOf({ ...draft, forgetCredential: true })).toMatchObject({ credential: null });
+});
+
+test('a stored credential is kept for its own receiver and format alone', () => {
+  const draft = draftOf(stored);
+  expect(keepsCredential(draft, stored)).toBe(true);
+  expect(keepsCredential({ ...draft, url: 'https://splunk.example.com/other' }, stored)).toBe(true);
+  expect(keepsCredential({ ...draft, url: 'https://else.example.com/' }, stored)).toBe(false);
+  expect(keepsCredential({ ...draft, format: 'datadog' }, stored)).toBe(false);
+  expect(keepsCredential(draft, null)).toBe(false);
+});

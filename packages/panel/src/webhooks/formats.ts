@@ -1,0 +1,74 @@
+import type { WebhookFormat } from '@indelible/client';
+
+/** In the order in which they are offered. */
+export const webhookFormats = [
+  'webhook',
+  'generic',
+  'splunk_hec',
+  'datadog',
+  'elastic',
+] as const satisfies readonly WebhookFormat[];
+
+/** A setting that the receiver's language has; a choice where it takes only certain words. */
+export interface OptionField {
+  name: string;
+  /** Shown where nothing is entered: what the service takes then, or an example. */
+  placeholder: string;
+  choices?: readonly string[];
+}
+
+interface FormatFields {
+  urlExample: string;
+  credential: 'none' | 'optional' | 'required';
+  /** Whether messages are signed with a secret of ours. */
+  isSigned: boolean;
+  options: readonly OptionField[];
+}
+
+/** What is asked for each format; the service checks it all again, and names what is wrong. */
+export const formatFields: Readonly<Record<WebhookFormat, FormatFields>> = {
+  webhook: {
+    urlExample: 'https://example.com/hooks/audit',
+    credential: 'none',
+    isSigned: true,
+    options: [],
+  },
+  generic: {
+    urlExample: 'https://collector.example.com/events',
+    credential: 'optional',
+    isSigned: true,
+    options: [{ name: 'body', placeholder: 'array', choices: ['array', 'ndjson'] }],
+  },
+  splunk_hec: {
+    urlExample: 'https://http-inputs-acme.splunkcloud.com',
+    credential: 'required',
+    isSigned: false,
+    options: [
+      { name: 'index', placeholder: 'main' },
+      { name: 'source', placeholder: 'indelible' },
+      { name: 'sourcetype', placeholder: 'indelible:audit' },
+      { name: 'host', placeholder: 'audit.example.com' },
+    ],
+  },
+  datadog: {
+    urlExample: 'https://datadoghq.com',
+    credential: 'required',
+    isSigned: false,
+    options: [
+      { name: 'ddsource', placeholder: 'indelible' },
+      { name: 'service', placeholder: 'indelible' },
+      { name: 'ddtags', placeholder: 'env:prod,team:security' },
+      { name: 'hostname', placeholder: 'audit.example.com' },
+      { name: 'diff', placeholder: 'object', choices: ['object', 'text'] },
+    ],
+  },
+  elastic: {
+    urlExample: 'https://elastic.example.com:9200',
+    credential: 'optional',
+    isSigned: false,
+    options: [
+      { name: 'index', placeholder: 'logs-indelible.audit-default' },
+      { name: 'diff', placeholder: 'text', choices: ['text', 'object'] },
+    ],
+  },
+};
