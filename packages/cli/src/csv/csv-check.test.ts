@@ -7,6 +7,7 @@ import {
   csvHeader,
   csvRow,
   type EventFilter,
+  formerCsvRow,
   parseBodyLine,
 } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -65,6 +66,23 @@ test('a table of everything is what was logged', async () => {
   expect(report).toMatchObject({ what: 'csv', subject: path, result: 'intact' });
   expect(report.checked).toMatchObject({ rows: 567, entries: 567 });
   expect(report.follows.join()).toContain('The 567 rows are exactly what was logged');
+});
+
+test('a table written before semicolons of JSON cells were escaped is still what was logged', async () => {
+  const columns: CsvColumn[] = ['id', 'diff', 'after'];
+  const rows = await rowsOf({}, columns);
+  const former = rows.map((row) => {
+    const event = events.get(row.split(',')[0] ?? '');
+    return event ? formerCsvRow(event, columns) : row;
+  });
+  const changed = rows.findIndex((row, at) => row !== former[at]);
+  expect(changed).toBeGreaterThanOrEqual(0);
+  const header = csvHeader(columns);
+  expect(await verifiedText([header, ...former].join(''))).toMatchObject({ result: 'intact' });
+  // A row is written the one way or the other, by nobody in both.
+  const both = former.with(changed, rows[changed]?.replace('\\u003b', ';') ?? '');
+  const report = await verifiedText([header, ...both].join(''));
+  expect(report.findings.byCode).toEqual({ csv_row_altered: 1 });
 });
 
 test('a table has the rows of the list under the same filter, whichever it is', async () => {

@@ -7,6 +7,7 @@ import {
   type EventBody,
   type EventFilter,
   FormatError,
+  formerCsvRow,
   isCsvColumn,
   parseBodyLine,
   uuidFromEventId,
@@ -194,12 +195,13 @@ class Comparison {
   /** The columns whose cells are not what the event gives; those that are withheld are passed over. */
   #alteredColumns({ bytes, cells }: CsvRecord, { line }: IndexedEvent): string[] {
     const body = parseBodyLine(line);
-    const expected = csvRow(csvEventOf(body.event), this.#columns);
-    if (bytes.equals(Buffer.from(expected))) return [];
+    const event = csvEventOf(body.event);
+    const forms = [csvRow, formerCsvRow].map((row) => row(event, this.#columns));
+    if (forms.some((form) => bytes.equals(Buffer.from(form)))) return [];
     const hidden = withheldSegments(body).flatMap((name) => segmentColumns[name] ?? []);
-    const wanted = cellsOf(expected.replace(/\r\n$/, ''));
+    const wanted = forms.map((form) => cellsOf(form.replace(/\r\n$/, '')));
     const others = this.#columns.filter((column, at) => {
-      if (cells?.[at] === wanted?.[at]) return false;
+      if (wanted.some((form) => cells?.[at] === form?.[at])) return false;
       if (!hidden.includes(column)) return true;
       this.#unproven += 1;
       return false;

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { eventUuid } from '@indelible/protocol';
+import { type EventFilter, eventUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import { readTenant, write } from '../db.ts';
+import { type Database, readTenant, write } from '../db.ts';
+import type { Visibility } from '../events/filter-sql.store.ts';
 import { countEvents } from '../events/list.store.ts';
 import { visibility } from '../events/store.ts';
 import type { Jobs } from '../jobs.ts';
@@ -12,6 +13,7 @@ import { requestedEvent } from './export-event.ts';
 import { type ExportInput, filterJson } from './export-input.ts';
 import { countUnfinished, type ExportRequest, type ExportRow, insertExport } from './store.ts';
 import type { StreamDeps } from './stream-export.ts';
+import { tookTooLong } from './time-walk.ts';
 
 /** So many rows are sent with the answer; one more makes a job. */
 export const streamedRowsMax = 10_000;
@@ -29,19 +31,16 @@ export async function createExport(
 ): Promise<ExportRow> {
   const { tenantId } = access;
   const nowMs = now();
-  const { oldestId, count } = await readTenant(db, tenantId, async (tx) => {
-    const visible = await visibility(tx, nowMs);
-    if (!visible) throw new AppError('not_found', 'there is no such tenant');
-    const count = await countEvents(tx, input.filter, visible, streamedRowsMax);
-    return { oldestId: visible.oldest, count };
-  });
+  const visible = await readTenant(db, tenantId, (tx) => visibility(tx, nowMs));
+  if (!visible) throw new AppError('not_found', 'there is no such tenant');
+  const count = await countRows(db, tenantId, input.filter, visible);
   const { format, columns } = input;
   const wanted: ExportRequest = {
     ...requester(request, access),
-    ...{ id: eventUuid(nowMs, randomBytes(10)), createdAtMs: nowMs, oldestId },
+    ...{ id: eventUuid(nowMs, randomBytes(10)), createdAtMs: nowMs, oldestId: visible.oldest },
     ...{ format, columns, filters: JSON.stringify(filterJson(input.filter)) },
-    mode: wantsJob || count > streamedRowsMax ? 'job' : 'stream',
-    rowsTotal: count > streamedRowsMax ? null : count,
+    mode: wantsJob || count === null ? 'job' : 'stream',
+    rowsTotal: count,
   };
   const { ip, userAgent } = actorOf(request);
   return write(db, async (tx) => {
@@ -54,6 +53,24 @@ export async function createExport(
     await jobs.send(tx, 'export', { id, data: { tenantId, id }, tenantId, priority: -ahead });
     return row;
   });
+}
+
+/** Matches so far; null when there are more than are sent at once, or it takes too long to tell. */
+async function countRows(
+  db: Database,
+  tenantId: string,
+  filter: EventFilter,
+  visible: Visibility,
+): Promise<number | null> {
+  try {
+    const count = await readTenant(db, tenantId, (tx) =>
+      countEvents(tx, filter, visible, streamedRowsMax),
+    );
+    return count > streamedRowsMax ? null : count;
+  } catch (error) {
+    if (tookTooLong(error)) return null;
+    throw error;
+  }
 }
 
 function requester(request: FastifyRequest, { tenantId, operator }: TenantAccess) {

@@ -11,8 +11,11 @@ export interface LinkedFile {
 export interface DownloadLinks {
   /** Query parameters of the link. */
   sign(file: LinkedFile): URLSearchParams;
-  /** The file, or null for a link that is not of this service or was changed; may be out of time. */
-  read(exportId: string, query: URLSearchParams): LinkedFile | null;
+  /**
+   * The file, or null for a link that is not of this service or was changed, be it in its spelling alone;
+   * may be out of time.
+   */
+  read(exportId: string, query: string): LinkedFile | null;
 }
 
 /** Links under a key of their own, derived by HKDF-SHA-256 (RFC 5869) from the session secret. */
@@ -21,20 +24,25 @@ export function createDownloadLinks(sessionSecret: string): DownloadLinks {
   const key = new Uint8Array(hkdfSync('sha256', sessionSecret, '', info, 32));
   const tag = ({ tenantId, exportId, untilMs }: LinkedFile) =>
     createHmac('sha256', key).update(`${tenantId}\n${exportId}\n${untilMs}`).digest();
+  const sign = (file: LinkedFile) => {
+    const { tenantId: tenant, untilMs } = file;
+    const signature = tag(file).toString('base64url');
+    return new URLSearchParams({ tenant, until: String(untilMs), signature });
+  };
   return {
-    sign(file) {
-      const { tenantId: tenant, untilMs } = file;
-      const signature = tag(file).toString('base64url');
-      return new URLSearchParams({ tenant, until: String(untilMs), signature });
-    },
+    sign,
     read(exportId, query) {
-      const [tenantId = '', until = '', signature = ''] = ['tenant', 'until', 'signature'].map(
-        (name) => query.get(name) ?? '',
-      );
-      const file = { tenantId, exportId, untilMs: Number(until) };
-      const sent = Buffer.from(signature, 'base64url');
-      const own = tag(file);
-      return sent.length === own.length && timingSafeEqual(sent, own) ? file : null;
+      const sent = new URLSearchParams(query);
+      const file = {
+        ...{ tenantId: sent.get('tenant') ?? '', exportId },
+        untilMs: Number(sent.get('until') ?? Number.NaN),
+      };
+      return isSame(query, sign(file).toString()) ? file : null;
     },
   };
+}
+
+function isSame(sent: string, own: string): boolean {
+  const [a, b] = [Buffer.from(sent), Buffer.from(own)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

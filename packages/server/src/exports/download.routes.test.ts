@@ -55,6 +55,30 @@ test('a download is recorded before there is a link, which opens the file withou
   await expectLogIntact(service, tenant.id);
 });
 
+test('a link has one spelling: whatever is written otherwise in it opens nothing', async () => {
+  const fine = await link();
+  const until = fine.searchParams.get('until') ?? '';
+  const spelled: [name: string, value: string][] = [
+    ['until', `0${until}`],
+    ['until', `${until}.0`],
+    ['until', `+${until}`],
+    ['until', `${Number(until).toExponential(20)}`],
+    ['tenant', tenant.id.toUpperCase()],
+    ['signature', `${fine.searchParams.get('signature')}=`],
+  ];
+  for (const [name, value] of spelled) {
+    const other = new URL(fine);
+    other.searchParams.set(name, value);
+    expect((await open(other)).status, `${name}=${value}`).toBe(404);
+  }
+  for (const more of ['&a=b', '&', `&until=${until}`]) {
+    const other = new URL(fine);
+    other.search += more;
+    expect((await open(other)).status, more).toBe(404);
+  }
+  expect((await open(fine)).status).toBe(200);
+});
+
 test('a download that cannot be recorded does not happen', async () => {
   await service.owner.query("UPDATE log_rounds SET halted = 'for a test'");
   const url = `${exportsUrl}/${job.id}/download`;
@@ -137,7 +161,7 @@ async function hangUpEarly(body: object): Promise<void> {
   socket.destroy();
 }
 
-test('an export whose reader hangs up has failed, and that is recorded', async () => {
+test('an export whose reader hangs up has failed, and that is recorded with what was sent', async () => {
   await service.app.http.listen({ port: 0, host: '127.0.0.1' });
   const state = 'x'.repeat(20_000);
   const large = Array.from({ length: 300 }, (_, n) => ({
@@ -153,14 +177,19 @@ test('an export whose reader hangs up has failed, and that is recorded', async (
   const failed = await exportUntil(service, tenant.key, id, hasEnded);
   expect(failed).toMatchObject({
     status: 'failed',
-    bytes: null,
     sha256: null,
     error: 'the connection was closed before the file was complete',
   });
   const resource = uuidFromTypeId('exp_', id);
   const url = `/api/audit-logs?resource_id=${resource}&include=state&sort=sequence`;
   const { data } = (await service.call({ url, key: tenant.key })).body;
-  expect(data.at(-1).after).toMatchObject({ outcome: 'failed', failure: 'aborted' });
+  const { rowsDone, rowsTotal, bytes } = failed;
+  expect(data.at(-1).after).toMatchObject({
+    ...{ outcome: 'failed', failure: 'aborted', rows: rowsDone, bytes },
+  });
+  expect(bytes).toBeGreaterThan(20_000);
+  expect(rowsDone).toBeGreaterThan(0);
+  expect(rowsDone).toBeLessThanOrEqual(rowsTotal ?? 0);
   await expectLogIntact(service, tenant.id);
 }, 30_000);
 

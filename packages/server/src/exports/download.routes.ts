@@ -7,9 +7,8 @@ import { AppError, unavailable } from '../problem.ts';
 import { readAsTenant } from '../tenant-access.ts';
 import { readRange } from './byte-range.ts';
 import type { DownloadLinks } from './download-link.ts';
-import { objectName } from './export.job.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
-import { mediaTypes } from './export-file.ts';
+import { mediaTypes, objectName } from './export-file.ts';
 import { type ExportDeps, exportsPath, fileNameOf, requireExport, whoOf } from './routes.ts';
 import { downloadSchema, fileSchema } from './schemas.ts';
 import { statusAt } from './shown-export.ts';
@@ -61,7 +60,7 @@ function requireFile(row: ExportRow, nowMs: number): ExportRow {
 async function linkedFile(request: FastifyRequest, { db, now, links }: DownloadDeps) {
   const id = uuidFromTypeId(exportIdPrefix, (request.params as { id: string }).id);
   const [, query = ''] = request.url.split(/\?(.*)/s, 2);
-  const file = id && links.read(id, new URLSearchParams(query));
+  const file = id && links.read(id, query);
   if (!file) throw new AppError('not_found', 'there is no such file');
   if (file.untilMs <= now()) {
     throw new AppError('forbidden', 'the link has had its 5 minutes; ask for the download again');

@@ -1,16 +1,18 @@
 import { write } from '../db.ts';
 import type { ObjectStore } from '../objects.ts';
-import { objectName } from './export.job.ts';
+import { objectName } from './export-file.ts';
 import { expireExports, lostStreams, objectRemoved } from './store.ts';
-import { failExport, type StreamDeps } from './stream-export.ts';
+import { failExport, keptAliveEveryMs, type StreamDeps } from './stream-export.ts';
 
 export interface ExpireDeps extends StreamDeps {
   objects: ObjectStore;
 }
 
 const atOnce = 100;
-/** After this long no worker writes to what has failed or was cancelled, and no stream is being sent. */
+/** After this long no worker writes to what has failed or was cancelled. */
 const settledMs = 3_600_000;
+/** Several times what a process that sends one lets pass between two signs of life. */
+const lostAfterMs = 4 * keptAliveEveryMs;
 
 /**
  * Removes files that have had their time, and whatever failed exports left; ends streams that were cut off
@@ -18,11 +20,10 @@ const settledMs = 3_600_000;
  */
 export async function expireFiles(deps: ExpireDeps): Promise<void> {
   const { db, now, objects, onError } = deps;
-  const settledBefore = now() - settledMs;
-  const lost = await write(db, (tx) => lostStreams(tx, settledBefore, atOnce));
+  const lost = await write(db, (tx) => lostStreams(tx, now() - lostAfterMs, atOnce));
   for (const key of lost) await failExport(deps, key, 'interrupted').catch(onError);
   // First nobody is shown the file any more, then it goes, then that is written down.
-  const due = await write(db, (tx) => expireExports(tx, now(), settledBefore, atOnce));
+  const due = await write(db, (tx) => expireExports(tx, now(), now() - settledMs, atOnce));
   for (const row of due) {
     try {
       await objects.remove(objectName(row));

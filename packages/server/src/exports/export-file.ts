@@ -1,14 +1,15 @@
 import {
   type CsvColumn,
   csvColumns,
-  csvFurtherColumns,
   csvHeader,
-  csvLines,
+  csvRow,
   type EventFilter,
   formatTimestamp,
 } from '@indelible/protocol';
 import { eventJson, hasState } from '../events/store.ts';
-import type { ExportedEvent } from './packed-event.ts';
+import { csvLineWriter } from './csv-lines.ts';
+import type { WriteLine } from './line-buffer.ts';
+import { csvFieldsOf, type ExportedEvent, unpackEvent, wholeFields } from './packed-event.ts';
 
 export const exportFormats = ['csv', 'ndjson'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
@@ -20,22 +21,45 @@ export const mediaTypes: Record<ExportFormat, string> = {
 
 /** How events become a file, and what of them is needed for that. */
 export interface FileShape {
-  /** Whether the lines hold the states, or when and by whom an event was recorded. */
-  whole: boolean;
+  /** SQL of what is packed of a row. */
+  fields: readonly string[];
+  /** Whether the lines hold the states. */
+  withStates: boolean;
   header: string;
+  /** The line of an event, and the same bytes from a packed row of `fields`. */
   line(event: ExportedEvent): string;
+  writeLine: WriteLine;
 }
 
 /** CSV as contract and `indelible verify` know it, or every event whole, as `indelible import` takes it. */
 export function fileShape(format: ExportFormat, names: readonly string[] | null): FileShape {
-  if (format === 'ndjson') return { whole: true, header: '', line: eventLine };
+  if (format === 'ndjson') return ndjson;
   const columns = (names ?? csvColumns) as readonly CsvColumn[];
-  const whole = csvFurtherColumns.some((column) => columns.includes(column));
-  return { whole, header: csvHeader(columns), line: csvLines(columns) };
+  return {
+    fields: csvFieldsOf(columns),
+    withStates: columns.includes('before') || columns.includes('after'),
+    header: csvHeader(columns),
+    line: (event) => csvRow(event, columns),
+    writeLine: csvLineWriter(columns),
+  };
 }
 
-function eventLine(event: ExportedEvent): string {
-  return `${eventJson(event, true, hasState(event))}\n`;
+const eventLine = (event: ExportedEvent) => `${eventJson(event, true, hasState(event))}\n`;
+
+const ndjson: FileShape = {
+  fields: wholeFields,
+  withStates: true,
+  header: '',
+  line: eventLine,
+  writeLine(row, bytes, out, at) {
+    const event = unpackEvent(row.toString('utf8', 0, bytes));
+    return event === null ? -1 : at + out.write(eventLine(event), at);
+  },
+};
+
+/** Where the file of a job is in the object store. */
+export function objectName(file: { tenantId: string; id: string; format: ExportFormat }): string {
+  return `exports/${file.tenantId}/${file.id}.${file.format}`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { uuidFromTypeId } from '@indelible/protocol';
@@ -13,17 +13,22 @@ import {
   exportUntil,
   hasEnded,
   letHeartbeatsStop,
+  retryNow,
 } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { callOn, eventOf, serviceOn, type TestService, testService } from '../testing/service.ts';
 import { progressExport, requeueExport } from './store.ts';
 
 let service: TestService;
+/** Begins to work when everything that waits there has been asked for. */
+let waiting: TestService;
 beforeAll(async () => {
-  service = await testService();
+  [service, waiting] = await Promise.all([testService(), testService()]);
   await service.app.jobs.start();
 });
-afterAll(() => service.close());
+afterAll(() => Promise.all([service.close(), waiting.close()]));
+
+const jobTable = 'indelible_jobs.job';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
@@ -65,71 +70,113 @@ test('a job makes the file that would have been sent at once', async () => {
   await expectLogIntact(service, id);
 });
 
-test('a file holds nothing that was recorded after its request, however old it says it is', async () => {
-  const waiting = await testService();
-  try {
-    const { id, key } = await waiting.tenant();
-    await recordAll(waiting, key, poolEvents(500, waiting.clock.now, 20, 7));
-    const { text: before } = await waiting.call({ url: '/api/audit-logs?limit=500', key });
-    const job = await askForJob(waiting, key);
-    await recordAll(waiting, key, poolEvents(500, waiting.clock.now, 20, 8));
-    await waiting.app.jobs.start();
-    await exportUntil(waiting, key, job.id, hasEnded);
-    const file = await download(waiting, key, job.id);
-    const rows = file.text.trimEnd().split('\r\n').slice(1);
-    expect(rows).toHaveLength(502);
-    const newest = JSON.parse(before).data.map((event: { id: string }) => event.id);
-    expect(rows.slice(0, 500).map((row) => row.split(',')[0])).toEqual(newest);
-    await expectLogIntact(waiting, id);
-  } finally {
-    await waiting.close();
-  }
-});
+test('what waited is made as of its request: nothing later, nothing hidden since, nothing cancelled', async () => {
+  const later = await askThenRecord();
+  const hidden = await askThenHide();
+  const cancelled = await askThenCancel();
+  const crowd = await askForMany();
+  await waiting.app.jobs.start();
+  await holdsNothingLater(later);
+  expect(await exportUntil(waiting, hidden.key, hidden.id, hasEnded)).toMatchObject({
+    ...{ status: 'ready', rowsDone: 1 },
+  });
+  await hasTakenTurns(crowd);
+  await leavesNoFile(cancelled);
+}, 60_000);
 
-test('what the plan hides meanwhile is still in the file, and in every attempt at it', async () => {
-  const waiting = await testService();
-  try {
-    const { key } = await waiting.tenant('Starter');
-    const day = 86_400_000;
-    const old = waiting.clock.now - 29 * day;
-    const timestamp = new Date(old).toISOString();
-    await recordAll(waiting, key, [eventOf({ timestamp })]);
-    const job = await askForJob(waiting, key, { filters: { action: 'update' } });
-    waiting.clock.now += 5 * day;
-    const list = await waiting.call({ url: '/api/audit-logs?action=update', key });
-    expect(list.body.data).toEqual([]);
-    await waiting.app.jobs.start();
-    const ready = await exportUntil(waiting, key, job.id, hasEnded);
-    expect(ready).toMatchObject({ status: 'ready', rowsDone: 1 });
-  } finally {
-    await waiting.close();
-  }
-});
+/** Events with moments before the request, which are recorded after it. */
+async function askThenRecord() {
+  const { id, key } = await waiting.tenant();
+  await recordAll(waiting, key, poolEvents(500, waiting.clock.now, 20, 7));
+  const { text: before } = await waiting.call({ url: '/api/audit-logs?limit=500', key });
+  const job = await askForJob(waiting, key);
+  await recordAll(waiting, key, poolEvents(500, waiting.clock.now, 20, 8));
+  return { tenantId: id, key, id: job.id, before };
+}
 
-test('a cancelled export ends, queued or not, and leaves no file', async () => {
-  const waiting = await testService();
-  try {
-    const { id, key } = await waiting.tenant();
-    const job = await askForJob(waiting, key);
-    const cancel = () => waiting.call({ method: 'DELETE', url: `${exportsUrl}/${job.id}`, key });
-    expect((await cancel()).body.status).toBe('cancelled');
-    expect((await cancel()).body.status).toBe('cancelled');
-    await waiting.app.jobs.start();
-    const other = await askForJob(waiting, key);
-    await exportUntil(waiting, key, other.id, hasEnded);
-    const { body } = await waiting.call({ url: `${exportsUrl}/${job.id}`, key });
-    expect(body).toMatchObject({ status: 'cancelled', bytes: null });
-    const refused = await waiting.call({ url: `${exportsUrl}/${job.id}/download`, key });
-    expect(refused.body.code).toBe('conflict');
-    const late = await waiting.call({ method: 'DELETE', url: `${exportsUrl}/${other.id}`, key });
-    expect(late.body.code).toBe('conflict');
-    const list = `/api/audit-logs?resource=export&action=cancel`;
-    expect((await waiting.call({ url: list, key })).body.data).toHaveLength(1);
-    await expectLogIntact(waiting, id);
-  } finally {
-    await waiting.close();
-  }
-});
+async function holdsNothingLater({
+  tenantId,
+  key,
+  id,
+  before,
+}: Awaited<ReturnType<typeof askThenRecord>>) {
+  await exportUntil(waiting, key, id, hasEnded);
+  const file = await download(waiting, key, id);
+  const rows = file.text.trimEnd().split('\r\n').slice(1);
+  expect(rows).toHaveLength(502);
+  const newest = JSON.parse(before).data.map((event: { id: string }) => event.id);
+  expect(rows.slice(0, 500).map((row) => row.split(',')[0])).toEqual(newest);
+  await expectLogIntact(waiting, tenantId);
+}
+
+/** An event that the plan hides before the file is made. */
+async function askThenHide() {
+  const { key } = await waiting.tenant('Starter');
+  const day = 86_400_000;
+  const timestamp = new Date(waiting.clock.now - 29 * day).toISOString();
+  await recordAll(waiting, key, [eventOf({ timestamp })]);
+  const job = await askForJob(waiting, key, { filters: { action: 'update' } });
+  waiting.clock.now += 5 * day;
+  const list = await waiting.call({ url: '/api/audit-logs?action=update', key });
+  expect(list.body.data).toEqual([]);
+  return { key, id: job.id };
+}
+
+async function askThenCancel() {
+  const { id, key } = await waiting.tenant();
+  const job = await askForJob(waiting, key);
+  const cancel = () => waiting.call({ method: 'DELETE', url: `${exportsUrl}/${job.id}`, key });
+  expect((await cancel()).body.status).toBe('cancelled');
+  expect((await cancel()).body.status).toBe('cancelled');
+  return { tenantId: id, key, id: job.id };
+}
+
+async function leavesNoFile({ tenantId, key, id }: Awaited<ReturnType<typeof askThenCancel>>) {
+  const other = await askForJob(waiting, key);
+  await exportUntil(waiting, key, other.id, hasEnded);
+  const { body } = await waiting.call({ url: `${exportsUrl}/${id}`, key });
+  expect(body).toMatchObject({ status: 'cancelled', bytes: null });
+  const refused = await waiting.call({ url: `${exportsUrl}/${id}/download`, key });
+  expect(refused.body.code).toBe('conflict');
+  const late = await waiting.call({ method: 'DELETE', url: `${exportsUrl}/${other.id}`, key });
+  expect(late.body.code).toBe('conflict');
+  const list = `/api/audit-logs?resource=export&action=cancel`;
+  expect((await waiting.call({ url: list, key })).body.data).toHaveLength(1);
+  await expectLogIntact(waiting, tenantId);
+}
+
+async function askForMany() {
+  const greedy = await waiting.tenant();
+  const modest = await waiting.tenant();
+  const many: string[] = [];
+  for (let n = 0; n < 8; n++) many.push((await askForJob(waiting, greedy.key)).id);
+  const one = await askForJob(waiting, modest.key);
+  return { greedy, modest, many, one: one.id };
+}
+
+/** Of many exports of one tenant two run at a time, and others do not wait behind them. */
+async function hasTakenTurns({
+  greedy,
+  modest,
+  many,
+  one,
+}: Awaited<ReturnType<typeof askForMany>>) {
+  await exportUntil(waiting, modest.key, one, hasEnded);
+  for (const id of many) await exportUntil(waiting, greedy.key, id, hasEnded);
+  const atOnce = await waiting.owner.query(
+    `SELECT max((SELECT count(*)::int FROM ${jobTable} o WHERE o.group_id = j.group_id
+        AND o.name = 'export' AND o.started_on <= j.started_on AND o.completed_on > j.started_on)) AS most
+      FROM ${jobTable} j WHERE j.name = 'export'`,
+  );
+  expect(atOnce.rows[0].most).toBeLessThanOrEqual(2);
+  const { rows } = await waiting.owner.query<{ tenant_id: string }>(
+    `SELECT tenant_id FROM exports WHERE tenant_id = ANY ($1)
+      ORDER BY (SELECT started_on FROM ${jobTable} j WHERE j.id = exports.id)`,
+    [[greedy.id, modest.id]],
+  );
+  const order = rows.map(({ tenant_id }) => tenant_id);
+  expect(order.indexOf(modest.id)).toBeLessThanOrEqual(3);
+}
 
 test('a store that cannot be written to is tried again, and then the export fails and says so', async () => {
   const { id, key } = await service.tenant();
@@ -137,14 +184,15 @@ test('a store that cannot be written to is tried again, and then the export fail
   const folder = join(service.dataDir, 'objects/exports', id);
   writeFileSync(folder, 'a file where a folder should be');
   const job = await askForJob(service, key);
-  const tried = await exportUntil(service, key, job.id, ({ status }) => status === 'queued');
-  expect(tried.error).toBeNull();
-  await waitForAttempts(job.id, 1);
-  await lastAttempt(job.id);
+  const tried = await exportUntil(service, key, job.id, ({ retryReason }) => retryReason !== null);
+  expect(tried).toMatchObject({
+    ...{ status: 'queued', error: null },
+    retryReason: 'the file could not be written to the object store; it is tried again',
+  });
+  await retryNow(service, job.id, { isLast: true });
   const failed = await exportUntil(service, key, job.id, hasEnded);
   expect(failed).toMatchObject({
-    status: 'failed',
-    bytes: null,
+    ...{ status: 'failed', bytes: null, retryReason: null },
     error: 'the file could not be written to the object store, also when it was tried again',
   });
   const [, ended] = await recordsOf(key, job.id);
@@ -153,55 +201,6 @@ test('a store that cannot be written to is tried again, and then the export fail
   const again = await askForJob(service, key);
   expect((await exportUntil(service, key, again.id, hasEnded)).status).toBe('ready');
   await expectLogIntact(service, id);
-}, 60_000);
-
-const jobTable = 'indelible_jobs.job';
-
-/** Waits until an attempt at the job has failed. */
-async function waitForAttempts(exportId: string, count: number): Promise<void> {
-  const job = uuidFromTypeId('exp_', exportId);
-  for (;;) {
-    const { rows } = await service.owner.query(
-      `SELECT FROM ${jobTable} WHERE id = $1 AND state = 'retry' AND retry_count >= $2 - 1`,
-      [job, count],
-    );
-    if (rows.length > 0) return;
-  }
-}
-
-/** Makes the attempt that waits for its time the last one, and due. */
-async function lastAttempt(exportId: string): Promise<void> {
-  await service.owner.query(
-    `UPDATE ${jobTable} SET retry_limit = retry_count + 1, start_after = now() WHERE id = $1`,
-    [uuidFromTypeId('exp_', exportId)],
-  );
-}
-
-test('of many exports of one tenant two run at a time, and others do not wait behind them', async () => {
-  const busy = await testService();
-  try {
-    const greedy = await busy.tenant();
-    const modest = await busy.tenant();
-    const many: string[] = [];
-    for (let n = 0; n < 8; n++) many.push((await askForJob(busy, greedy.key)).id);
-    const one = await askForJob(busy, modest.key);
-    await busy.app.jobs.start();
-    await exportUntil(busy, modest.key, one.id, hasEnded);
-    for (const id of many) await exportUntil(busy, greedy.key, id, hasEnded);
-    const atOnce = await busy.owner.query(
-      `SELECT max((SELECT count(*)::int FROM ${jobTable} o WHERE o.group_id = j.group_id
-          AND o.name = 'export' AND o.started_on <= j.started_on AND o.completed_on > j.started_on)) AS most
-        FROM ${jobTable} j WHERE j.name = 'export'`,
-    );
-    expect(atOnce.rows[0].most).toBeLessThanOrEqual(2);
-    const { rows } = await busy.owner.query<{ tenant_id: string }>(
-      'SELECT tenant_id FROM exports ORDER BY (SELECT started_on FROM indelible_jobs.job j WHERE j.id = exports.id)',
-    );
-    const order = rows.map(({ tenant_id }) => tenant_id);
-    expect(order.indexOf(modest.id)).toBeLessThanOrEqual(3);
-  } finally {
-    await busy.close();
-  }
 }, 60_000);
 
 test('a request whose transaction fails leaves neither record nor export nor job', async () => {
@@ -267,11 +266,15 @@ test('a worker that falls silent is replaced, and may come back without doing ha
       `UPDATE exports SET status = 'running', attempt = 1, rows_done = 77, stored = true WHERE id = $1`,
       [uuid],
     );
+    const folder = join(first.dataDir, 'objects/exports', id);
+    await mkdir(folder, { recursive: true });
+    writeFileSync(join(folder, `${uuid}.csv.0123456789ab.tmp`), 'half a file');
     await other.app.jobs.start();
     await letHeartbeatsStop(first, job.id);
     const call: TestService['call'] = (options) => callOn(other.app, options);
     const ready = await exportUntil({ call }, key, job.id, hasEnded);
     expect(ready).toMatchObject({ status: 'ready', rowsDone: 1_002 });
+    expect(readdirSync(folder)).toEqual([`${uuid}.csv`]);
     const late = { tenantId: id, id: uuid ?? '', attempt: 1 };
     expect(await write(first.db, (tx) => progressExport(tx, late, 78, null))).toBe(false);
     await write(first.db, (tx) => requeueExport(tx, late, 'storage'));

@@ -1,16 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../db.ts';
 import { write } from '../db.ts';
 import type { Jobs, RunningJob } from '../jobs.ts';
-import type { ObjectStore } from '../objects.ts';
 import type { RecordOwn } from '../own-event.ts';
 import { outcomeEvent } from './export-event.ts';
-import { countFileRows, FileTally, fileChunks } from './file-chunks.ts';
+import { countFileRows } from './file-chunks.ts';
+import type { FileInMaking, FileThread } from './file-thread.ts';
 import {
   beginExport,
   type ExportKey,
   type ExportRow,
   endExport,
-  type Failure,
+  type FinishedFile,
   finishExport,
   progressExport,
   requeueExport,
@@ -19,7 +20,7 @@ import {
 export interface ExportJobDeps {
   db: Database;
   now: () => number;
-  objects: ObjectStore;
+  files: FileThread;
   jobs: Jobs;
   recordOwn: RecordOwn;
   onError: (error: unknown) => void;
@@ -28,16 +29,9 @@ export interface ExportJobDeps {
 /** How long a file is kept. */
 export const keptMs = 7 * 86_400_000;
 const progressEveryMs = 1_000;
-/** Exports at the same time: in a process, and of one tenant. */
+const turnEveryMs = 1_000;
+/** Jobs at the same time: in a process, and of one tenant. `beginExport` is exact where the queue is not. */
 const limits = { atOnce: 3, perTenant: 2 };
-
-export function objectName({
-  tenantId,
-  id,
-  format,
-}: ExportKey & Pick<ExportRow, 'format'>): string {
-  return `exports/${tenantId}/${id}.${format}`;
-}
 
 /** What workers do for exports: files, and what becomes of those that cannot be made. */
 export function handleExports(deps: ExportJobDeps): void {
@@ -50,68 +44,59 @@ export function handleExports(deps: ExportJobDeps): void {
  * object, nor if two workers did. An attempt that ends between object and row is simply made again.
  */
 async function runExport(deps: ExportJobDeps, job: RunningJob<ExportKey>): Promise<void> {
-  const row = await write(deps.db, (tx) => beginExport(tx, job.data));
+  const row = await begin(deps, job);
   if (!row) return;
-  const tally = new FileTally({ reuse: true });
-  const watch = watchProgress(deps, row, tally);
-  const made = await makeObject(deps, row, tally, AbortSignal.any([job.signal, watch.signal]));
-  await watch.end();
-  if (watch.signal.aborted) return; // nobody waits for it any more
-  if (made === 'done') return finish(deps, row, tally);
+  const unwanted = new AbortController();
+  const file = deps.files.make(row, AbortSignal.any([job.signal, unwanted.signal]));
+  const endProgress = watchProgress(deps, row, file, unwanted);
+  const made = await file.outcome;
+  await endProgress();
+  if (unwanted.signal.aborted) return; // nobody waits for it any more
+  if (typeof made !== 'string') return finish(deps, row, made);
   if (job.signal.aborted) throw new Error('the attempt was interrupted');
   await write(deps.db, (tx) => requeueExport(tx, row, made));
   throw new Error(`the attempt failed: ${made}`);
 }
 
-async function makeObject(
-  { db, now, objects, onError }: ExportJobDeps,
-  row: ExportRow,
-  tally: FileTally,
-  signal: AbortSignal,
-): Promise<'done' | Failure> {
-  let failure: Failure = 'storage';
-  async function* source() {
-    try {
-      yield* fileChunks(db, now, row, tally);
-    } catch (error) {
-      failure = 'unexpected';
-      throw error;
-    }
-  }
-  try {
-    await objects.putStream(objectName(row), source(), signal);
-    return 'done';
-  } catch (error) {
-    if (!signal.aborted) onError(error);
-    return failure;
+/** Waits for its turn among the exports of the tenant: no attempt is used up by that. */
+async function begin(
+  { db }: ExportJobDeps,
+  { data, signal }: RunningJob<ExportKey>,
+): Promise<ExportRow | null> {
+  for (;;) {
+    const begun = await write(db, (tx) => beginExport(tx, data));
+    if (begun !== 'full') return begun;
+    await delay(turnEveryMs, undefined, { signal });
   }
 }
 
 /** Says every second how far it has come, and hears by that whether it is to go on. */
-function watchProgress({ db, now, onError }: ExportJobDeps, row: ExportRow, tally: FileTally) {
-  const enough = new AbortController();
+function watchProgress(
+  { db, onError }: ExportJobDeps,
+  row: ExportRow,
+  file: FileInMaking,
+  unwanted: AbortController,
+): () => Promise<void> {
   let total = row.rowsTotal;
-  if (total === null) void countFileRows(db, now, row).then((count) => (total = count));
+  if (total === null) void countFileRows(db, row).then((count) => (total = count));
   const tell = async () => {
-    const goOn = await write(db, (tx) => progressExport(tx, row, tally.rows, total));
-    if (!goOn) enough.abort(new Error('the export was cancelled, or taken over'));
+    const goOn = await write(db, (tx) => progressExport(tx, row, file.rows, total));
+    if (!goOn) unwanted.abort(new Error('the export was cancelled, or taken over'));
   };
   let telling = Promise.resolve();
   const timer = setInterval(() => {
     telling = telling.then(tell).catch(onError);
   }, progressEveryMs);
-  const end = () => {
+  return () => {
     clearInterval(timer);
     return telling;
   };
-  return { signal: enough.signal, end };
 }
 
-async function finish(deps: ExportJobDeps, row: ExportRow, tally: FileTally): Promise<void> {
+async function finish(deps: ExportJobDeps, row: ExportRow, file: FinishedFile): Promise<void> {
   const { db, now, jobs, recordOwn } = deps;
   const finishedAtMs = now();
   const expiresAtMs = finishedAtMs + keptMs;
-  const file = tally.end();
   await write(db, async (tx) => {
     const finished = await finishExport(tx, row, file, finishedAtMs, expiresAtMs);
     // Cancelled, or finished by another worker: then the object is the same, and not ours to remove.

@@ -1,43 +1,27 @@
 import { createHash } from 'node:crypto';
+import { type EventFilter, firstUuidAt } from '@indelible/protocol';
 import { type Database, readTenant, type TenantTx } from '../db.ts';
 import { getEvent, visibility } from '../events/store.ts';
 import { AppError } from '../problem.ts';
 import { fileShape } from './export-file.ts';
 import { storedFilter } from './export-input.ts';
-import type { ExportedEvent } from './packed-event.ts';
-import { countRows, type FileRows, nextRows, type PageRow, type RowsPage } from './rows.store.ts';
+import { LineBuffer } from './line-buffer.ts';
+import { type ExportedEvent, uuidBytes } from './packed-event.ts';
+import { countRows, type FileRows, type IdRange, nextRows, type PackedPage } from './rows.store.ts';
 import type { ExportRow, FinishedFile } from './store.ts';
+import { advance, beginWalk, nextRange, shorten, type TimeWalk, tookTooLong } from './time-walk.ts';
 
-/** Where a chunk ends: soon enough that other requests are answered in between. */
-const chunkRows = 250;
-const chunkCharacters = 128 * 1024;
-
-/**
- * Counts and hashes a file as it passes by. With `reuse` every chunk is in the same buffer, valid until
- * the next one: a million rows would otherwise leave hundreds of megabytes to be collected late.
- */
+/** Counts and hashes a file as it passes by. */
 export class FileTally {
   rows = 0;
   bytes = 0;
   readonly #hash = createHash('sha256');
-  readonly #buffer: Buffer | null;
 
-  constructor({ reuse }: { reuse: boolean }) {
-    this.#buffer = reuse ? Buffer.allocUnsafeSlow(4 * chunkCharacters) : null;
-  }
-
-  add(text: string, rows: number): Buffer {
-    const chunk = this.#encode(text);
+  add(lines: Buffer, rows: number): Buffer {
     this.rows += rows;
-    this.bytes += chunk.length;
-    this.#hash.update(chunk);
-    return chunk;
-  }
-
-  #encode(text: string): Buffer {
-    // At most three bytes a UTF-16 unit; a single large event may need more than there is.
-    if (this.#buffer === null || 3 * text.length > this.#buffer.length) return Buffer.from(text);
-    return this.#buffer.subarray(0, this.#buffer.write(text));
+    this.bytes += lines.length;
+    this.#hash.update(lines);
+    return lines;
   }
 
   /** May be called once. */
@@ -47,87 +31,102 @@ export class FileTally {
 }
 
 /**
- * The file of an export in pieces, the same bytes at every run. Reads a page ahead, each a snapshot of its
- * own: memory stays small, and no snapshot is held for long. The pages fit together because ids and
- * sequences never change.
+ * The file of an export in pieces, the same bytes at every run. A piece is valid until the next one is
+ * asked for: they share a buffer, because a million rows would otherwise leave hundreds of megabytes to
+ * be collected late. Reads a page ahead, each a snapshot of its own: memory stays small, and no snapshot
+ * is held for long. The pages fit together because ids and sequences never change.
  */
 export async function* fileChunks(
   db: Database,
-  now: () => number,
   row: ExportRow,
   tally: FileTally,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const { header, line } = fileShape(row.format, row.columns);
-  let text = header;
-  let rows = 0;
-  for await (const page of pages(db, now, row)) {
-    for (const { uuid, event } of page) {
-      text += line(event ?? (await readAlone(db, now, row, uuid)));
-      rows += 1;
-      if (rows < chunkRows && text.length < chunkCharacters) continue;
-      yield tally.add(text, rows);
-      text = '';
-      rows = 0;
+  const { header, line, writeLine } = fileShape(row.format, row.columns);
+  const buffer = new LineBuffer(writeLine);
+  if (header !== '') yield tally.add(Buffer.from(header), 0);
+  for await (const page of pages(db, row)) {
+    for (const piece of buffer.piecesOf(page)) {
+      if ('lines' in piece) yield tally.add(piece.lines, piece.rows);
+      else yield tally.add(Buffer.from(line(await readAlone(db, row, piece.alone))), 1);
     }
   }
-  if (text !== '') yield tally.add(text, rows);
 }
 
-async function* pages(
-  db: Database,
-  now: () => number,
-  row: ExportRow,
-): AsyncGenerator<PageRow[], void, undefined> {
+async function* pages(db: Database, row: ExportRow): AsyncGenerator<string[], void, undefined> {
   const wanted = rowsOf(row);
-  const read = (before: string | null) =>
-    readVisible(db, now, row.tenantId, (tx, visible) => nextRows(tx, wanted, visible, before));
-  for (let next: Promise<RowsPage> | null = read(null); next; ) {
-    const { rows, more }: RowsPage = await next;
-    const last = rows.at(-1);
-    next = last && more ? read(last.uuid) : null;
-    next?.catch(() => {}); // met when it is its turn, or by nobody when the reader has gone
-    yield rows;
+  const read = (walk: TimeWalk) =>
+    readPage(walk, (range) =>
+      readVisible(db, row, (tx, visible) => nextRows(tx, wanted, visible, range)),
+    );
+  const first = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted));
+  for (let reading: Promise<WalkedPage> | null = read(first); reading; ) {
+    const { rows, next }: WalkedPage = await reading;
+    reading = next && read(next);
+    reading?.catch(() => {}); // met when it is its turn, or by nobody when the reader has gone
+    if (rows.length > 0) yield rows;
   }
 }
 
-async function readAlone(
-  db: Database,
-  now: () => number,
-  { tenantId, oldestId }: ExportRow,
-  uuid: string,
-): Promise<ExportedEvent> {
-  const event = await readVisible(db, now, tenantId, (tx, { classes }) =>
-    getEvent(tx, uuid, [...classes], oldestId),
+function newestMs(createdAtMs: number, { to }: EventFilter): number {
+  return to === undefined ? createdAtMs : Math.min(createdAtMs, to);
+}
+
+function oldestOf({ filter, oldestId }: FileRows): string {
+  const from = filter.from === undefined ? oldestId : firstUuidAt(filter.from);
+  return from > oldestId ? from : oldestId;
+}
+
+interface WalkedPage {
+  rows: string[];
+  /** Where to go on; null at the end. */
+  next: TimeWalk | null;
+}
+
+/** The next page; what takes too long for one statement is looked for in shorter looks. */
+async function readPage(
+  walk: TimeWalk,
+  read: (range: IdRange) => Promise<PackedPage>,
+): Promise<WalkedPage> {
+  const began = performance.now();
+  try {
+    const { rows, more } = await read(nextRange(walk));
+    const last = rows.at(-1)?.slice(0, uuidBytes) ?? null;
+    return { rows, next: advance(walk, { last, more, tookMs: performance.now() - began }) };
+  } catch (error) {
+    const shorter = tookTooLong(error) ? shorten(walk) : null;
+    if (shorter === null) throw error;
+    return readPage(shorter, read);
+  }
+}
+
+async function readAlone(db: Database, row: ExportRow, uuid: string): Promise<ExportedEvent> {
+  const event = await readVisible(db, row, (tx, { classes }) =>
+    getEvent(tx, uuid, [...classes], row.oldestId),
   );
   if (!event) throw new Error('an event went while it was exported');
   return event;
 }
 
 /** How many rows the file will have, or null when counting them takes too long. */
-export function countFileRows(
-  db: Database,
-  now: () => number,
-  row: ExportRow,
-): Promise<number | null> {
-  return readVisible(db, now, row.tenantId, (tx, visible) =>
-    countRows(tx, rowsOf(row), visible),
-  ).catch(() => null);
+export function countFileRows(db: Database, row: ExportRow): Promise<number | null> {
+  return readVisible(db, row, (tx, visible) => countRows(tx, rowsOf(row), visible)).catch(
+    () => null,
+  );
 }
 
 function rowsOf({ filters, format, columns, beforeSequence, oldestId }: ExportRow): FileRows {
-  const { whole } = fileShape(format, columns);
-  return { filter: storedFilter(filters), beforeSequence, oldestId, whole };
+  const { fields, withStates } = fileShape(format, columns);
+  return { filter: storedFilter(filters), beforeSequence, oldestId, fields, withStates };
 }
 
 // Where rows sit may change meanwhile, so that is asked anew; what is shown of them may not.
 function readVisible<T>(
   db: Database,
-  now: () => number,
-  tenantId: string,
+  { tenantId, createdAtMs }: ExportRow,
   read: (tx: TenantTx, visible: NonNullable<Awaited<ReturnType<typeof visibility>>>) => Promise<T>,
 ): Promise<T> {
   return readTenant(db, tenantId, async (tx) => {
-    const visible = await visibility(tx, now());
+    const visible = await visibility(tx, createdAtMs);
     if (!visible) throw new AppError('not_found', 'there is no such tenant');
     return read(tx, visible);
   });

@@ -1,76 +1,86 @@
-import type { CsvEvent } from '@indelible/protocol';
+import type { CsvColumn, CsvEvent } from '@indelible/protocol';
 
-/** An event of a file; what the file does not need is not there. */
+/*
+ * How rows travel from the database: each as one text, of its id and fields, separated by U+001F: at a
+ * million rows, what is read is paid for by the column. An event that is large comes as its id alone;
+ * so does, in effect, one whose texts hold the separator: it has not the fields it should have.
+ */
+
+/** An event of a file. */
 export interface ExportedEvent extends CsvEvent {
   /** JSON text of the hashes of erased segments by name. */
   erased?: string | null;
 }
 
-/** U+001F, the information separator one: made for this, and hardly ever met in text. */
-export const separator = '\u001f';
+export const fieldEnd = 0x1f;
+export const uuidBytes = 36;
 
 // Empty text and NULL are the same, as they are when events are taken; NULL itself would be left out.
 const orEmpty = (column: string) => `coalesce(${column}, '')`;
 
-const fields = [
-  'tenant_id',
-  'actor_id',
-  orEmpty('actor_email'),
-  'actor_role',
-  orEmpty('actor_ip'),
-  orEmpty('actor_user_agent'),
-  'action',
-  'resource_type',
-  'resource_id',
-  orEmpty('resource_name'),
-  'diff',
-  'cross_tenant',
-  orEmpty('reason'),
-  'category',
-  'sequence',
-];
-const furtherFields = [
-  'extract(epoch FROM received_at) * 1000',
-  'recorded_by_kind',
-  'recorded_by_id',
-  orEmpty('before::text'),
-  orEmpty('after::text'),
-  orEmpty('erased::text'),
-];
+const cellFields: Record<Exclude<CsvColumn, 'id' | 'timestamp'>, string> = {
+  tenantId: 'tenant_id',
+  'actor.id': 'actor_id',
+  'actor.email': orEmpty('actor_email'),
+  'actor.role': 'actor_role',
+  'actor.ip': orEmpty('actor_ip'),
+  'actor.userAgent': orEmpty('actor_user_agent'),
+  action: 'action',
+  'resource.type': 'resource_type',
+  'resource.id': 'resource_id',
+  'resource.name': orEmpty('resource_name'),
+  diff: 'diff',
+  crossTenant: 'cross_tenant::text',
+  reason: orEmpty('reason'),
+  category: 'category',
+  sequence: 'sequence',
+  receivedAt: `to_char(received_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+  recordedBy: `concat('{"id":"', recorded_by_id, '","kind":', to_json(recorded_by_kind), '}')`,
+  before: orEmpty('before::text'),
+  after: orEmpty('after::text'),
+};
 
-/** SQL of what is packed, in this order; the further ones only of a whole event. */
-export function packedFields(whole: boolean): readonly string[] {
-  return whole ? [...fields, ...furtherFields] : fields;
+/** SQL of what is packed for the cells of these columns; `id` and `timestamp` come from the id. */
+export function csvFieldsOf(columns: readonly CsvColumn[]): string[] {
+  return columns.flatMap((name) => (name === 'id' || name === 'timestamp' ? [] : cellFields[name]));
 }
 
-/** The event of a packed text; null when the separator is in the event too. */
-export function unpackEvent(uuid: string, line: string, whole: boolean): ExportedEvent | null {
-  const parts = line.split(separator);
-  const count = whole ? fields.length + furtherFields.length : fields.length;
-  if (parts.length !== count) return null;
+/** SQL of what is packed of a whole event, in the order in which `unpackEvent` takes it. */
+export const wholeFields: readonly string[] = [
+  ...['tenant_id', 'actor_id', orEmpty('actor_email'), 'actor_role', orEmpty('actor_ip')],
+  ...[orEmpty('actor_user_agent'), 'action', 'resource_type', 'resource_id'],
+  ...[orEmpty('resource_name'), 'diff', 'cross_tenant', orEmpty('reason'), 'category', 'sequence'],
+  ...['floor(extract(epoch FROM received_at) * 1000)', 'recorded_by_kind', 'recorded_by_id'],
+  ...[orEmpty('before::text'), orEmpty('after::text'), orEmpty('erased::text')],
+];
+
+/** The event of a packed row of `wholeFields`; null when it is to be read alone. */
+export function unpackEvent(row: string): ExportedEvent | null {
+  const parts = row.split('\u001f');
+  if (parts.length !== 1 + wholeFields.length) return null;
   const part = (at: number) => parts[at] ?? '';
   return {
-    uuid,
-    tenantId: part(0),
-    actorId: part(1),
-    actorEmail: part(2) || null,
-    actorRole: part(3),
-    actorIp: part(4) || null,
-    actorUserAgent: part(5) || null,
-    action: part(6),
-    resourceType: part(7),
-    resourceId: part(8),
-    resourceName: part(9) || null,
-    diff: part(10),
-    crossTenant: part(11) === 't',
-    reason: part(12) || null,
-    category: part(13),
-    sequence: Number(part(14)),
-    receivedAtMs: Math.floor(Number(part(15))),
-    recordedByKind: part(16),
-    recordedById: part(17),
-    before: part(18) || null,
-    after: part(19) || null,
-    erased: part(20) || null,
+    uuid: part(0),
+    tenantId: part(1),
+    actorId: part(2),
+    actorEmail: part(3) || null,
+    actorRole: part(4),
+    actorIp: part(5) || null,
+    actorUserAgent: part(6) || null,
+    action: part(7),
+    resourceType: part(8),
+    resourceId: part(9),
+    resourceName: part(10) || null,
+    diff: part(11),
+    crossTenant: part(12) === 't',
+    reason: part(13) || null,
+    category: part(14),
+    sequence: Number(part(15)),
+    receivedAtMs: Number(part(16)),
+    recordedByKind: part(17),
+    recordedById: part(18),
+    before: part(19) || null,
+    after: part(20) || null,
+    erased: part(21) || null,
   };
 }

@@ -86,6 +86,21 @@ test('who prefers a job gets one at any size', async () => {
   expect(answer.body).toMatchObject({ status: 'queued', filters: {}, format: 'csv', rowsTotal: 2 });
 });
 
+test('what stands in quotes is no preference, and an empty value is as good as none', async () => {
+  const { key } = await service.tenant();
+  const statusOf = async (prefer: string) => (await post(key, csv, { prefer })).status;
+  for (const prefer of ['foo="a, respond-async"', 'foo="\\", respond-async"', 'respond-async=1']) {
+    expect(await statusOf(prefer), prefer).toBe(200);
+  }
+  for (const prefer of [
+    'foo="a,b";c="d;", respond-async',
+    'Respond-Async; wait=1',
+    'respond-async=""',
+  ]) {
+    expect(await statusOf(prefer), prefer).toBe(202);
+  }
+});
+
 test('an export is recorded with who, what and how much, and again with what came out', async () => {
   const { id, key } = await service.tenant();
   await recordAll(service, key, [eventOf(), eventOf({ action: 'delete' })]);

@@ -68,10 +68,16 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   );
 }
 
-/** RFC 7240: preferences are separated by commas, and may carry parameters. */
+/**
+ * RFC 7240: preferences are separated by commas, and may carry parameters; what stands in quotes is text. An
+ * empty value is as good as none.
+ */
 function prefersAsync(header: string | string[] | undefined): boolean {
-  const preferences = [header ?? []].flat().join(',').split(',');
-  return preferences.some((each) => /^respond-async\s*(;.*)?$/i.test(each.trim()));
+  const unquoted = [header ?? []]
+    .flat()
+    .join(',')
+    .replaceAll(/"(?:[^"\\]|\\.)*"/g, (text) => (text === '""' ? '' : 'x'));
+  return unquoted.split(',').some((each) => /^respond-async\s*(=\s*)?(;.*)?$/i.test(each.trim()));
 }
 
 async function sendFile(

@@ -2,7 +2,6 @@ import type { EventFilter } from '@indelible/protocol';
 import type { TenantTx } from '../db.ts';
 import { inClasses, Params, type Visibility } from '../events/filter-sql.store.ts';
 import { matching, newestFirst, prepared } from '../events/list.store.ts';
-import { type ExportedEvent, packedFields, separator, unpackEvent } from './packed-event.ts';
 
 /** Which rows are in a file, and what of them. */
 export interface FileRows {
@@ -11,67 +10,62 @@ export interface FileRows {
   beforeSequence: number;
   /** Only from this id on, whatever the plan shows today. */
   oldestId: string;
-  /** Whether the states are needed, and when and by whom events were recorded. */
-  whole: boolean;
+  /** SQL of what is packed of a row. */
+  fields: readonly string[];
+  /** Whether the states are among it. */
+  withStates: boolean;
 }
 
-/** An event of a page; null when it is to be read alone, because it is large or odd. */
-export interface PageRow {
-  uuid: string;
-  event: ExportedEvent | null;
+/** A range of ids, half-open; null: without an end. */
+export interface IdRange {
+  from: string;
+  before: string | null;
 }
 
-export interface RowsPage {
-  rows: PageRow[];
-  /** Whether there may be more. */
+/** Packed rows, newest first, see packed-event.ts. */
+export interface PackedPage {
+  rows: string[];
+  /** Whether the range may hold more. */
   more: boolean;
 }
 
-/**
- * Events larger than these do not come in pages: two pages of them would not fit into memory. A page is
- * long, because looking into a hundred partitions costs as much as reading hundreds of rows.
- */
+/** Of larger events a page holds the id alone: two pages of them would not fit into memory. */
 const pageOf = {
-  whole: { rows: 500, eventBytesMax: 32 * 1024 },
-  changes: { rows: 2_000, eventBytesMax: 8 * 1024 },
+  withStates: { rows: 250, eventBytesMax: 32 * 1024 },
+  without: { rows: Number(process['env'].PAGE ?? 1000), eventBytesMax: 8 * 1024 },
 };
 
-/** The next rows in list order, newest first, older than `before` (null: from the newest). */
+/** The next rows in list order, newest first, within a range. */
 export async function nextRows(
   tx: TenantTx,
-  { filter, beforeSequence, oldestId, whole }: FileRows,
+  { filter, beforeSequence, oldestId, fields, withStates }: FileRows,
   { classes, size }: Visibility,
-  before: string | null,
-): Promise<RowsPage> {
+  { from, before }: IdRange,
+): Promise<PackedPage> {
   const params = new Params();
-  const conditions = [`sequence < ${params.add(beforeSequence)}`];
+  const conditions = [`sequence < ${params.add(beforeSequence)}`, `id >= ${params.add(from)}`];
   if (before !== null) conditions.push(`id < ${params.add(before)}`);
-  const page = whole ? pageOf.whole : pageOf.changes;
+  const page = withStates ? pageOf.withStates : pageOf.without;
   const limit = params.add(page.rows);
   const visible = { classes, size, oldest: oldestId };
   const source = newestFirst(tx, filter, visible, conditions, limit, params);
   const states = `+ coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`;
-  const bytes = `octet_length(diff::text) ${whole ? states : ''}`;
-  // One text a row: at a million rows, what is read is paid for by the column.
-  const packed = `concat_ws('${separator}', ${packedFields(whole).join(', ')})`;
-  const { rows } = await tx.query<{ uuid: string; line: string | null }>(
+  const bytes = `octet_length(diff::text) ${withStates ? states : ''}`;
+  const packed = ['id', ...fields].join(', ');
+  const { rows } = await tx.query<{ row: string }>(
     prepared(
-      `SELECT id AS uuid, CASE WHEN ${bytes} <= ${page.eventBytesMax} THEN ${packed} END AS line
+      `SELECT CASE WHEN ${bytes} <= ${page.eventBytesMax} THEN concat_ws(E'\\x1f', ${packed}) ELSE id::text END AS row
        FROM (${source}) s ORDER BY id DESC LIMIT ${limit}`,
       params,
     ),
   );
-  const unpacked = rows.map(({ uuid, line }) => ({
-    uuid,
-    event: line === null ? null : unpackEvent(uuid, line, whole),
-  }));
-  return { rows: unpacked, more: rows.length === page.rows };
+  return { rows: rows.map(({ row }) => row), more: rows.length === page.rows };
 }
 
 /** How many rows the file will have. Costs a look at each of them, so it may take too long. */
 export async function countRows(
   tx: TenantTx,
-  { filter, beforeSequence, oldestId }: FileRows,
+  { filter, beforeSequence, oldestId }: Omit<FileRows, 'fields' | 'withStates'>,
   { classes, size }: Visibility,
 ): Promise<number> {
   const params = new Params();

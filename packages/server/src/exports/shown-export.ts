@@ -9,6 +9,13 @@ const errors: Record<Failure, string> = {
   aborted: 'the connection was closed before the file was complete',
 };
 
+const setbacks: Record<Failure, string> = {
+  storage: 'the file could not be written to the object store; it is tried again',
+  interrupted: 'it was interrupted; it is tried again',
+  unexpected: 'an unexpected fault stopped it; it is tried again',
+  aborted: errors.aborted,
+};
+
 /** An export as the API shows it at this moment. */
 export function shownExport(row: ExportRow, nowMs: number) {
   const { requestedById, requestedByEmail, sha256, finishedAtMs, expiresAtMs } = row;
@@ -30,6 +37,7 @@ export function shownExport(row: ExportRow, nowMs: number) {
     expiresAt: time(expiresAtMs),
     requestedBy: { id: requestedById, email: requestedByEmail },
     error: status === 'failed' && row.failure ? errors[row.failure] : null,
+    retryReason: status === 'queued' && row.failure ? setbacks[row.failure] : null,
     notified: row.notified ?? [],
     notice: row.notice,
   };

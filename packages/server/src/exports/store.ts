@@ -1,4 +1,5 @@
 import type { TenantTx, WriterTx } from '../db.ts';
+import { jobsSchema } from '../jobs.ts';
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
 
@@ -112,18 +113,45 @@ export async function listExports(tx: TenantTx, from: string, count: number): Pr
   return rows;
 }
 
-/** An attempt begins; null when there is nothing left to do, as when it was cancelled. */
-export async function beginExport(tx: WriterTx, key: ExportKey): Promise<ExportRow | null> {
+/** Exports of one tenant that are made at the same time. */
+const atOncePerTenant = 2;
+
+/**
+ * An attempt begins; null when there is nothing left to do, as when it was cancelled, and `full` while two
+ * others of the tenant are being made. What a dead worker left counts until the queue takes it back.
+ */
+export async function beginExport(
+  tx: WriterTx,
+  { tenantId, id }: ExportKey,
+): Promise<ExportRow | 'full' | null> {
+  // One after the other: two that look at the same moment would both find the last place.
+  await tx.query({
+    name: 'lock-export-begin',
+    text: `SELECT pg_advisory_xact_lock(hashtext('indelible.exports'), hashtext($1::text))`,
+    values: [tenantId],
+  });
   const { rows } = await tx.query<ExportRow>({
     name: 'begin-export',
     // Stored from now on, because the object is written before this row hears of it.
     text: `UPDATE exports SET status = 'running', attempt = attempt + 1, rows_done = 0, failure = NULL,
         stored = true
       WHERE tenant_id = $1 AND id = $2 AND mode = 'job' AND status IN ('queued', 'running')
+        AND (SELECT count(*) FROM exports o JOIN ${jobsSchema}.job ON job.id = o.id AND job.name = 'export'
+          WHERE o.tenant_id = $1 AND o.id <> $2 AND o.status = 'running' AND job.state = 'active') < $3
       RETURNING ${columns}`,
-    values: [key.tenantId, key.id],
+    values: [tenantId, id, atOncePerTenant],
   });
-  return rows[0] ?? null;
+  return rows[0] ?? ((await isUnfinished(tx, tenantId, id)) ? 'full' : null);
+}
+
+async function isUnfinished(tx: WriterTx, tenantId: string, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'is-export-unfinished',
+    text: `SELECT FROM exports
+      WHERE tenant_id = $1 AND id = $2 AND mode = 'job' AND status IN ('queued', 'running')`,
+    values: [tenantId, id],
+  });
+  return rowCount === 1;
 }
 
 /** How far this attempt has come; false when it is not to go on: cancelled, or another one has begun. */
@@ -183,18 +211,29 @@ export async function finishExport(
   return rows[0] ?? null;
 }
 
-/** Ends an export without a file; null when it has ended already. A failure known before stays. */
+/** What of a file has come about, or been sent. */
+export type PartOfFile = Pick<FinishedFile, 'rows' | 'bytes'>;
+
+/**
+ * Ends an export without a file; null when it has ended already. A failure known before stays. `sent` is
+ * what whoever hung up had been given.
+ */
 export async function endExport(
   tx: WriterTx,
   key: ExportKey,
   end: { status: 'failed'; failure: Failure } | { status: 'cancelled'; failure: null },
   finishedAtMs: number,
+  sent: PartOfFile | null = null,
 ): Promise<ExportRow | null> {
   const { rows } = await tx.query<ExportRow>({
     name: 'end-export',
-    text: `UPDATE exports SET status = $3, failure = coalesce(failure, $4), finished_at = $5
+    text: `UPDATE exports SET status = $3, failure = coalesce(failure, $4), finished_at = $5,
+        rows_done = coalesce($6, rows_done), bytes = coalesce($7, bytes)
       WHERE tenant_id = $1 AND id = $2 AND status IN ('queued', 'running') RETURNING ${columns}`,
-    values: [key.tenantId, key.id, end.status, end.failure, new Date(finishedAtMs)],
+    values: [
+      ...[key.tenantId, key.id, end.status, end.failure, new Date(finishedAtMs)],
+      ...[sent?.rows ?? null, sent?.bytes ?? null],
+    ],
   });
   return rows[0] ?? null;
 }
@@ -244,17 +283,26 @@ export async function objectRemoved(tx: WriterTx, key: ExportKey): Promise<void>
   });
 }
 
-/** Exports that were being sent when their process ended. Spans tenants. */
+/** An export is still being sent at this moment. */
+export async function keepStream(tx: WriterTx, key: ExportKey, nowMs: number): Promise<void> {
+  await tx.query({
+    name: 'keep-export-stream',
+    text: 'UPDATE exports SET alive_at = $3 WHERE tenant_id = $1 AND id = $2',
+    values: [key.tenantId, key.id, new Date(nowMs)],
+  });
+}
+
+/** Exports that were being sent when their process ended: not heard of since. Spans tenants. */
 export async function lostStreams(
   tx: WriterTx,
-  beforeMs: number,
+  sinceMs: number,
   max: number,
 ): Promise<ExportKey[]> {
   const { rows } = await tx.query<ExportKey>({
     name: 'lost-export-streams',
     text: `SELECT tenant_id AS "tenantId", id FROM exports
-      WHERE status = 'running' AND mode = 'stream' AND created_at <= $1 LIMIT $2`,
-    values: [new Date(beforeMs), max],
+      WHERE status = 'running' AND mode = 'stream' AND coalesce(alive_at, created_at) <= $1 LIMIT $2`,
+    values: [new Date(sinceMs), max],
   });
   return rows;
 }

@@ -2,7 +2,15 @@ import { type Database, write } from '../db.ts';
 import type { RecordOwn } from '../own-event.ts';
 import { type Origin, outcomeEvent } from './export-event.ts';
 import { FileTally, fileChunks } from './file-chunks.ts';
-import { type ExportKey, type ExportRow, endExport, type Failure, finishExport } from './store.ts';
+import {
+  type ExportKey,
+  type ExportRow,
+  endExport,
+  type Failure,
+  finishExport,
+  keepStream,
+  type PartOfFile,
+} from './store.ts';
 
 export interface StreamDeps {
   db: Database;
@@ -10,6 +18,9 @@ export interface StreamDeps {
   recordOwn: RecordOwn;
   onError: (error: unknown) => void;
 }
+
+/** How often whoever sends a file says that it still does. */
+export const keptAliveEveryMs = 30_000;
 
 /**
  * The file, to be sent as it is read. Its end is recorded before the last chunk is acknowledged, and so is
@@ -21,11 +32,12 @@ export async function* streamExport(
   row: ExportRow,
   origin: Origin,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const { db, now } = deps;
-  const tally = new FileTally({ reuse: false });
+  const tally = new FileTally();
+  const endSigns = giveSigns(deps, row);
   let failure: Failure | null = 'aborted';
   try {
-    yield* fileChunks(db, now, row, tally);
+    // The response may hold several of them.
+    for await (const lines of fileChunks(deps.db, row, tally)) yield Buffer.from(lines);
     failure = 'unexpected';
     await finishStream(deps, row, tally, origin);
     failure = null;
@@ -33,9 +45,17 @@ export async function* streamExport(
     failure = 'unexpected';
     throw error;
   } finally {
+    endSigns();
     // A record that cannot be made now is made up for when lost streams are looked for.
-    if (failure) await failExport(deps, row, failure, origin).catch(deps.onError);
+    const { rows, bytes } = tally;
+    if (failure) await failExport(deps, row, failure, { rows, bytes }, origin).catch(deps.onError);
   }
+}
+
+function giveSigns({ db, now, onError }: StreamDeps, row: ExportRow): () => void {
+  const give = () => write(db, (tx) => keepStream(tx, row, now())).catch(onError);
+  const timer = setInterval(() => void give(), keptAliveEveryMs);
+  return () => clearInterval(timer);
 }
 
 async function finishStream(
@@ -56,10 +76,11 @@ export async function failExport(
   { db, now, recordOwn }: StreamDeps,
   key: ExportKey,
   failure: Failure,
+  sent: PartOfFile | null = null,
   origin?: Origin,
 ): Promise<void> {
   await write(db, async (tx) => {
-    const failed = await endExport(tx, key, { status: 'failed', failure }, now());
+    const failed = await endExport(tx, key, { status: 'failed', failure }, now(), sent);
     if (failed) await recordOwn(tx, key.tenantId, outcomeEvent(failed, origin));
   });
 }

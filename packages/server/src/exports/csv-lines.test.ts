@@ -1,0 +1,106 @@
+import {
+  type CsvColumn,
+  type CsvEvent,
+  csvColumns,
+  csvFurtherColumns,
+  csvRow,
+  formatTimestamp,
+} from '@indelible/protocol';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { csvLineWriter } from './csv-lines.ts';
+import { LineBuffer } from './line-buffer.ts';
+
+const uuid = '018f3a6e-5d1b-7c42-9a10-3f6e2b8d4c01';
+const event: CsvEvent = {
+  ...{ uuid, tenantId: uuid, actorId: uuid, actorEmail: 'ana@example.com', actorRole: 'admin' },
+  ...{ actorIp: '2001:db8::1', actorUserAgent: 'Mozilla/5.0 (KHTML, like Gecko)' },
+  ...{ action: 'update', resourceType: 'queue', resourceId: uuid, resourceName: 'Support' },
+  ...{ diff: '{"a":{"from":1,"to":"x, \\"y\\"; z"}}', crossTenant: false, reason: null },
+  ...{ category: 'configuration', recordedByKind: 'api_key', recordedById: uuid },
+  ...{ before: null, after: '{"a":"x, \\"y\\"; z"}', sequence: 7, receivedAtMs: 1_715_000_000_250 },
+};
+
+const recordedBy = (e: CsvEvent) =>
+  `{"id":"${e.recordedById}","kind":${JSON.stringify(e.recordedByKind)}}`;
+
+/** The fields as the database gives them, see packed-event.ts. */
+const fieldOf: Record<Exclude<CsvColumn, 'id' | 'timestamp'>, (e: CsvEvent) => string | null> = {
+  tenantId: (e) => e.tenantId,
+  'actor.id': (e) => e.actorId,
+  'actor.email': (e) => e.actorEmail,
+  'actor.role': (e) => e.actorRole,
+  'actor.ip': (e) => e.actorIp,
+  'actor.userAgent': (e) => e.actorUserAgent,
+  action: (e) => e.action,
+  'resource.type': (e) => e.resourceType,
+  'resource.id': (e) => e.resourceId,
+  'resource.name': (e) => e.resourceName,
+  diff: (e) => e.diff,
+  crossTenant: (e) => String(e.crossTenant),
+  reason: (e) => e.reason,
+  category: (e) => e.category,
+  sequence: (e) => String(e.sequence),
+  receivedAt: (e) => formatTimestamp(e.receivedAtMs),
+  recordedBy,
+  before: (e) => e.before,
+  after: (e) => e.after,
+};
+
+function packed(e: CsvEvent, columns: readonly CsvColumn[]): string {
+  const fields = columns.flatMap((column) =>
+    column === 'id' || column === 'timestamp' ? [] : (fieldOf[column](e) ?? ''),
+  );
+  return [e.uuid, ...fields].join('\u001f');
+}
+
+/** What is written of these rows; ids of those to be read alone in angle brackets. */
+function written(rows: readonly string[], columns: readonly CsvColumn[]): string {
+  const pieces = new LineBuffer(csvLineWriter(columns)).piecesOf(rows);
+  return [...pieces].map((p) => ('lines' in p ? p.lines.toString() : `<${p.alone}>`)).join('');
+}
+
+const all: readonly CsvColumn[] = [...csvColumns, ...csvFurtherColumns];
+
+test('a packed row becomes the bytes of its event, whatever its texts are', () => {
+  const odd = fc.constantFrom('=', '"', ',', '\r', '\n', '\t', "'", ' ', 'a', '＝', ';', 'é', '😀');
+  const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: odd }));
+  const json = text.map((value) => JSON.stringify({ [value]: value }));
+  const texts = fc.record({
+    ...{ actorEmail: fc.option(text), actorUserAgent: fc.option(text), resourceName: text },
+    ...{ reason: fc.option(text), diff: fc.oneof(json, fc.constant('{}')), after: fc.option(json) },
+  });
+  const columns = fc.shuffledSubarray([...all], { minLength: 1 });
+  fc.assert(
+    fc.property(fc.array(texts, { minLength: 1, maxLength: 5 }), columns, (changes, columns) => {
+      const events = changes.map((each) => ({ ...event, ...each }));
+      fc.pre(!JSON.stringify(events).includes('\\u001f'));
+      const rows = events.map((each) => packed(each, columns));
+      expect(written(rows, columns)).toBe(events.map((each) => csvRow(each, columns)).join(''));
+    }),
+  );
+});
+
+test('a row whose texts hold the separator makes no other row, and is read alone', () => {
+  const forged = { ...event, reason: `x\u001fconfiguration\u001f9\r\n${uuid}` };
+  const rows = [event, forged, event].map((each) => packed(each, csvColumns));
+  const line = csvRow(event);
+  expect(written(rows, csvColumns)).toBe(`${line}<${uuid}>${line}`);
+});
+
+test('a row that came as its id alone is read alone, unless the id is all that is wanted', () => {
+  expect(written([uuid], csvColumns)).toBe(`<${uuid}>`);
+  expect(written([uuid], ['timestamp', 'id'])).toBe(csvRow(event, ['timestamp', 'id']));
+});
+
+test('rows of any size come whole: those that might not fit are read alone', () => {
+  const sizes = [10, 20_000, 21_000, 22_000, 70_000];
+  const events = sizes.map((size) => ({ ...event, diff: `{"a":"${';'.repeat(size)}"}` }));
+  const lines = events.map((each) => (each.diff.length < 21_400 ? csvRow(each) : `<${uuid}>`));
+  const many = Array.from({ length: 20 }, () => events).flat();
+  const result = written(
+    many.map((each) => packed(each, csvColumns)),
+    csvColumns,
+  );
+  expect(result === lines.join('').repeat(20)).toBe(true);
+});

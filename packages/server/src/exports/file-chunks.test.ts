@@ -1,0 +1,61 @@
+import { uuidFromTypeId } from '@indelible/protocol';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readTenant } from '../db.ts';
+import { recordAll } from '../testing/event-pool.ts';
+import { askForJob, exportsUrl } from '../testing/exports.ts';
+import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { FileTally, fileChunks } from './file-chunks.ts';
+import { getExport } from './store.ts';
+
+let service: TestService;
+let tenant: { id: string; key: string };
+beforeAll(async () => {
+  service = await testService();
+  tenant = await service.tenant();
+});
+afterAll(() => service.close());
+
+const dayMs = 86_400_000;
+/** In every statement a look at an event takes a millisecond, and a statement may take 150. */
+async function slowDown(): Promise<void> {
+  await service.owner.query(
+    `CREATE FUNCTION nap() RETURNS boolean LANGUAGE plpgsql COST 0.0001
+       AS $$ BEGIN PERFORM pg_sleep(0.001); RETURN true; END $$;
+     GRANT EXECUTE ON FUNCTION nap TO indelible_reader;
+     CREATE POLICY nap ON audit_events AS RESTRICTIVE FOR SELECT TO indelible_reader USING (nap())`,
+  );
+  service.db.reader.on('connect', (client) => client.query('SET statement_timeout = 150'));
+  const idle = await Promise.all(Array.from({ length: 6 }, () => service.db.reader.connect()));
+  for (const client of idle) client.release(true);
+}
+
+/** The rows of the file of an export, made here and now. */
+async function rowsOf(exportId: string): Promise<Record<string, string>[]> {
+  const id = uuidFromTypeId('exp_', exportId) ?? '';
+  const row = await readTenant(service.db, tenant.id, (tx) => getExport(tx, id));
+  if (!row) throw new Error('there is no such export');
+  let text = '';
+  for await (const lines of fileChunks(service.db, row, new FileTally())) text += lines;
+  return parse(text, { columns: true });
+}
+
+test('a filter that matches next to nothing comes to its end, however slow a look at the log is', async () => {
+  const at = (day: number) => ({
+    timestamp: new Date(service.clock.now - day * dayMs).toISOString(),
+  });
+  const many = Array.from({ length: 600 }, (_, n) => eventOf(at(n / 10)));
+  const few = [0.05, 30, 59].map((day) => eventOf({ ...at(day), action: 'publish' }));
+  await recordAll(service, tenant.key, [...many, ...few]);
+  const filters = { action: '!update', resource: '!tenant' };
+  const job = await askForJob(service, tenant.key, { filters });
+  await slowDown();
+  const list = '/api/audit-logs?action=!update&resource=!tenant';
+  expect((await service.call({ url: list, key: tenant.key })).status).toBe(503);
+  const rows = await rowsOf(job.id);
+  expect(rows.map(({ action }) => action)).toEqual(['create', 'publish', 'publish', 'publish']);
+  // What cannot be counted in time is made by a worker: nobody waits at the other end of a connection.
+  const body = { filters, format: 'csv' };
+  const answer = await service.call({ method: 'POST', url: exportsUrl, key: tenant.key, body });
+  expect([answer.status, answer.body.rowsTotal]).toEqual([202, null]);
+});

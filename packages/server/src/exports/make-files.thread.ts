@@ -1,0 +1,76 @@
+import { setPriority } from 'node:os';
+import { env } from 'node:process';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { openDatabase } from '../db.ts';
+import { openObjectStore } from '../objects.ts';
+import { objectName } from './export-file.ts';
+import { FileTally, fileChunks } from './file-chunks.ts';
+import type { ExportRow, Failure, FinishedFile } from './store.ts';
+
+/* The program of the thread that makes the files of exports; see file-thread.ts. */
+
+export interface ThreadSettings {
+  databaseUrl: string;
+  objectStoreUrl: string;
+}
+
+/** A file to be made. News of it go to `port`; a message from there stops it. */
+export interface FileRequest {
+  row: ExportRow;
+  port: MessagePort;
+}
+
+export type FileNews =
+  | { rows: number; bytes: number }
+  | { error: unknown }
+  | { outcome: FinishedFile | Failure };
+
+/** A page being made, and one being read, of each of a few files. */
+const poolSize = 6;
+const newsEveryMs = 250;
+
+// Requests come first. On Linux this is the thread's own; elsewhere it would be that of the whole process.
+if (process.platform === 'linux') setPriority(Number(env.NICE ?? 5)); // tmp
+
+const { databaseUrl, objectStoreUrl } = workerData as ThreadSettings;
+const objects = openObjectStore(objectStoreUrl);
+// A connection that is lost while it idles is replaced on the next use.
+const db = openDatabase(databaseUrl, { poolSize, onIdleError: () => {} });
+
+parentPort?.on('message', ({ row, port }: FileRequest) => {
+  const tell = (news: FileNews) => port.postMessage(news);
+  const stop = new AbortController();
+  port.once('message', () => stop.abort(new Error('the file is not wanted any more')));
+  void make(row, tell, stop.signal).finally(() => port.close());
+});
+
+async function make(
+  row: ExportRow,
+  tell: (news: FileNews) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const tally = new FileTally();
+  const tellSoFar = () => tell({ rows: tally.rows, bytes: tally.bytes });
+  const timer = setInterval(tellSoFar, newsEveryMs);
+  let failure: Failure = 'storage';
+  async function* source() {
+    try {
+      yield* fileChunks(db, row, tally);
+    } catch (error) {
+      failure = 'unexpected';
+      throw error;
+    }
+  }
+  try {
+    // What an attempt that was killed has left would lie there until the file expires.
+    if (row.attempt > 1) await objects.remove(objectName(row));
+    await objects.putStream(objectName(row), source(), signal);
+    tell({ outcome: tally.end() });
+  } catch (error) {
+    if (!signal.aborted) tell({ error });
+    tellSoFar();
+    tell({ outcome: failure });
+  } finally {
+    clearInterval(timer);
+  }
+}
