@@ -26,20 +26,22 @@ export async function benchArchive(
   const run = await measure(service, 'run', plain);
   report.add(`archive: ${run.events} events`, rateOf(run));
   report.add('archive: bytes an event', `${(run.bytes / run.events).toFixed(0)}`);
-  report.memory('peak of a process that archives', run.peakBytes);
+  report.add('archive: memory of the process, at its peak', mibOf(run));
   const verified = await measure(service, 'verify', plain);
   report.add('archive: verified offline', rateOf(verified));
-  report.memory('peak of a process that verifies it', verified.peakBytes);
+  report.add('archive: memory of the verifying process', mibOf(verified));
   // States as large as they come in practice: the limit of characters ends the segments.
   const state = () => ({ after: { script: randomUUID().repeat(550) } });
   const large = await recorded(service, Math.min(events, 10_000), state);
   const heavy = await measure(service, 'run', large);
   report.add(`archive: ${heavy.events} events with 20 kB of state`, rateOf(heavy));
-  report.memory('peak of a process that archives them', heavy.peakBytes);
+  report.add('archive: memory of the process then', mibOf(heavy));
 }
 
 const rateOf = ({ events, seconds, cpuSeconds }: Measured) =>
   `${Math.round(events / seconds)} events/s, ${cpuSeconds.toFixed(1)} s of CPU`;
+
+const mibOf = ({ peakBytes }: Measured) => `${Math.round(peakBytes / 2 ** 20)} MiB`;
 
 /** A tenant with so many events, all below a published checkpoint. */
 async function recorded(

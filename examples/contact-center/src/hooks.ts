@@ -94,6 +94,7 @@ async function restore(
   try {
     const state = judged(type, wanted);
     const current = await lockResource(tx, tenantId, call.resource.id);
+    if (current && current.type !== type.name) return refused('This is of another type by now.');
     const { id, name } = call.resource;
     const next = { tenantId, id, type: type.name, name: name ?? id, state, deleted: false };
     await writeResource(tx, next);

@@ -70,10 +70,16 @@ export function stateOfForm(type: ResourceType, form: Record<string, unknown>): 
     const text = typeof form[name] === 'string' ? form[name].trim() : '';
     if (kind === 'yes/no') return text === 'yes';
     if (kind === 'number') return text === '' ? Number.NaN : Number(text);
-    return kind === 'lines' ? text.split(/\s*[\r\n]+\s*/).filter(Boolean) : text;
+    return kind === 'lines' ? linesOf(text) : text;
   };
   return judged(type, Object.fromEntries(type.fields.map((field) => [field.name, texts(field)])));
 }
+
+const linesOf = (text: string) =>
+  text
+    .split(/[\r\n]/)
+    .map((line) => line.trim())
+    .filter(Boolean);
 
 /** The same state when it is one of this type: also of what comes from elsewhere. Throws InputError. */
 export function judged(type: ResourceType, state: State): State {

@@ -39,6 +39,7 @@ test('help that was asked for is fine; no command, an unknown one and wrong opti
     ['key', 'create', '--name', 'x', '--scope', 'events:read'],
     ['key', 'list', '--platform', '--tenant', tenantId],
     ['serve', '--role', 'boss'],
+    ['serve', '--role', 'worker', '--demo'],
     ['import', join(folder, 'missing.ndjson')],
     ['import', 'x', '--create-tenants', 'Free'],
   ];

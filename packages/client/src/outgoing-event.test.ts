@@ -1,3 +1,4 @@
+import type { Diff } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { takeEvent } from '../../server/src/events/take-event.ts';
@@ -77,6 +78,14 @@ test('a diff that is none is left for the service to refuse, without its secrets
   const diff = { password: 's3cret', name: null } as unknown as NonNullable<EventInput['diff']>;
   const sent = createOutgoing()({ ...event, diff });
   expect(sent.diff).toEqual({ password: '[masked]', name: null });
+});
+
+test('no secret leaves within the sides of a change, or beside them', () => {
+  const change = { from: { password: 's3cret' }, to: [{ token: 's3cret' }], apiKey: 's3cret' };
+  for (const diff of [{ user: change }, { password: change }, { user: { ...change, from: 1 } }]) {
+    const sent = createOutgoing()({ ...event, diff: diff as unknown as Diff });
+    expect(JSON.stringify(sent)).not.toContain('s3cret');
+  }
 });
 
 test('an event keeps what it has, gets an id of its own time, and is not the caller’s object', () => {

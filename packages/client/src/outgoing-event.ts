@@ -66,10 +66,18 @@ function maskedChanges(event: EventInput, masker: Masker): Pick<EventInput, 'dif
 
 /** Whatever is no diff is masked as a state: the service refuses it, and must not learn secrets by it. */
 function maskedDiff(diff: JsonValue, masker: Masker): Diff {
-  const isDiff = isObject(diff) && Object.values(diff).every(isObject);
+  const isDiff = isObject(diff) && Object.values(diff).every(isChange);
   const masked = isDiff ? masker.maskDiff(diff as Diff).diff : masker.maskState(diff).value;
   return masked as Diff;
 }
+
+/** `{from, to}` of scalars: in anything else there may be further keys, with secrets under them. */
+const isChange = (value: unknown): boolean =>
+  isObject(value) &&
+  Object.entries(value).every(
+    ([name, side]) =>
+      (name === 'from' || name === 'to') && (side === null || typeof side !== 'object'),
+  );
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -10,18 +10,19 @@ import {
 } from './archive/archive.job.ts';
 import { tenantFolder } from './archive/layout.ts';
 import { openArchive } from './archive/open-archive.ts';
-import { beginRestored, type RestoredTenant, restoreTenants } from './archive/restore.job.ts';
+import {
+  beginRestored,
+  type RestoredTenant,
+  recordErasures,
+  restoreTenants,
+} from './archive/restore.job.ts';
 import { beginDueRun, forgetSegments, listSegments, type SegmentRow } from './archive/store.ts';
 import { takeTurn } from './archive/turn.store.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
-import { connectionProblem, type OwnerSession, withOwnerSession } from './db.ts';
-import { runningServerUrl } from './embedded-postgres/running-server.ts';
-import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { type ReopenedLog, reopenLogs } from './log/reopen.job.ts';
-import { migrate, pendingMigrations } from './migrate.ts';
 import { openObjectStore } from './objects.ts';
 import { reopeningSigner } from './reopen-log.ts';
-import { recordOwnIn } from './run-retention.ts';
+import { recordOwnIn, runAsOwner, withMigratedSession } from './run-as-owner.ts';
 import { sha } from './sha256.ts';
 
 export type { ArchivedSegment, TenantArchive } from './archive/archive.job.ts';
@@ -39,13 +40,15 @@ export function archiveLog(
   tenantId: string | null,
 ): Promise<TenantArchive[] | null> {
   const config = readConfig(env);
-  return withOwner(config, (ownerUrl) => runArchive(config, ownerUrl, tenantId));
+  return runAsOwner(config, failed, (ownerUrl) => runArchive(config, ownerUrl, tenantId));
 }
+
+const failed = 'the archive cannot be used';
 
 /** `indelible archive list`: the segments that are bookmarked, by tenant and sequence. */
 export function listArchive(env: Environment, tenantId: string | null): Promise<SegmentRow[]> {
-  return withOwner(readConfig(env), (ownerUrl) =>
-    withOwnerSession(ownerUrl, (owner) => owner.transaction((tx) => listSegments(tx, tenantId))),
+  return runAsOwner(readConfig(env), failed, (ownerUrl) =>
+    withMigratedSession(ownerUrl, (owner) => owner.transaction((tx) => listSegments(tx, tenantId))),
   );
 }
 
@@ -55,14 +58,14 @@ export function listArchive(env: Environment, tenantId: string | null): Promise<
  */
 export function forgetArchive(env: Environment, tenantId: string): Promise<void> {
   const config = readConfig(env);
-  return withOwner(config, async (ownerUrl) => {
+  return runAsOwner(config, failed, async (ownerUrl) => {
     const left = await openObjectStore(config.objectStoreUrl).list(tenantFolder(tenantId));
     if (left.length > 0) {
       throw new Error(
         `${tenantFolder(tenantId)} holds ${left.length} objects; move them away first`,
       );
     }
-    await withOwnerSession(ownerUrl, (owner) =>
+    await withMigratedSession(ownerUrl, (owner) =>
       owner.transaction((tx) => forgetSegments(tx, tenantId)),
     );
   });
@@ -86,12 +89,12 @@ export function restoreArchive(
   { tenantId = null, vkeys = [] }: { tenantId?: string | null; vkeys?: readonly string[] },
 ): Promise<RestoredArchive> {
   const config = readConfig(env);
-  return withOwner(config, async (ownerUrl) => {
+  return runAsOwner(config, failed, async (ownerUrl) => {
     const archive = await openArchive(where);
     const objects = openObjectStore(config.objectStoreUrl);
     const now = Date.now;
     try {
-      return await withOwnerSession(ownerUrl, async (owner) => {
+      return await withMigratedSession(ownerUrl, async (owner) => {
         const recordOwn = await recordOwnIn(owner, config.sensitiveTypes, now);
         const deps = { sha, now, recordOwn, vkeys, objects };
         return owner.transaction(async (tx) => {
@@ -102,6 +105,7 @@ export function restoreArchive(
               const { tenantId, name, size, events } = each;
               const known = reopened.find((log) => log.tenantId === tenantId)?.logId;
               const logId = known ?? (await beginRestored(tx, deps, each));
+              await recordErasures(tx, deps, each);
               tenants.push({ tenantId, name, size, events, logId });
             }
           };
@@ -179,7 +183,7 @@ export async function archiveWhenDue(
   changes: Partial<ArchiveDeps> = {},
 ): Promise<TenantArchive[] | null> {
   const nowMs = (changes.now ?? Date.now)();
-  const isDue = await withOwnerSession(ownerUrl, (owner) =>
+  const isDue = await withMigratedSession(ownerUrl, (owner) =>
     owner.transaction((tx) => beginDueRun(tx, nowMs, intervalMs)),
   );
   return isDue ? runArchive(config, ownerUrl, null, changes) : null;
@@ -192,8 +196,7 @@ export function runArchive(
   tenantId: string | null,
   changes: Partial<ArchiveDeps> = {},
 ): Promise<TenantArchive[] | null> {
-  return withOwnerSession(ownerUrl, async (owner) => {
-    await requireMigrated(owner);
+  return withMigratedSession(ownerUrl, async (owner) => {
     if (!(await takeTurn(owner))) return null;
     const { now = Date.now } = changes;
     const deps: ArchiveDeps = {
@@ -216,27 +219,4 @@ export async function archiveTmpDir(dataDir: string): Promise<string> {
   const left = (await readdir(folder)).filter((name) => name.startsWith('archive-'));
   for (const name of left) await rm(join(folder, name), { recursive: true, force: true });
   return folder;
-}
-
-/** Runs `work` with the owner's URL of a migrated database. */
-async function withOwner<T>(config: Config, work: (ownerUrl: string) => Promise<T>): Promise<T> {
-  const { databaseUrl, databaseOwnerUrl, dataDir } = config;
-  const url = databaseUrl === null ? runningServerUrl(dataDir) : (databaseOwnerUrl ?? databaseUrl);
-  if (url !== null) return work(url).catch(explained);
-  const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });
-  try {
-    await migrate(embedded.ownerUrl, embedded.servingUrl, Date.now());
-    return await work(embedded.ownerUrl).catch(explained);
-  } finally {
-    await embedded.stop();
-  }
-}
-
-function explained(cause: unknown): never {
-  throw new Error(`the archive cannot be used: ${connectionProblem(cause)}`, { cause });
-}
-
-async function requireMigrated(owner: OwnerSession): Promise<void> {
-  const pending = await pendingMigrations(owner);
-  if (pending.length > 0) throw new Error(`it lacks ${pending.join(', ')}; migrate it first`);
 }

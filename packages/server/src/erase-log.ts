@@ -6,9 +6,7 @@ import { forgetSegments } from './archive/store.ts';
 import { takeTurn as takeArchiveTurn } from './archive/turn.store.ts';
 import { archiveTmpDir } from './archive-log.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
-import { connectionProblem, type OwnerSession, withOwnerSession } from './db.ts';
-import { runningServerUrl } from './embedded-postgres/running-server.ts';
-import { startEmbeddedPostgres } from './embedded-postgres.ts';
+import type { OwnerSession } from './db.ts';
 import { certificateOf, type OffboardingCertificate } from './erasure/certificate.ts';
 import type { ErasureDeps } from './erasure/erase.job.ts';
 import { type Erased, ErasureRefused, erase } from './erasure/erase.job.ts';
@@ -17,13 +15,12 @@ import { type OffboardDeps, type Offboarding, offboard } from './erasure/offboar
 import { readOffboarding } from './erasure/offboard.store.ts';
 import { type ErasurePlan, planActor, planEvent } from './erasure/plan.job.ts';
 import { createUuidSource } from './events/uuid-source.ts';
-import { objectName } from './exports/export.job.ts';
+import { objectName } from './exports/export-file.ts';
 import { publishedCheckpoint } from './log/checkpoint.store.ts';
-import { migrate, pendingMigrations } from './migrate.ts';
 import { type ObjectStore, openObjectStore } from './objects.ts';
 import { createRandom } from './random.ts';
 import { readTerms } from './retention/terms.store.ts';
-import { recordOwnIn } from './run-retention.ts';
+import { recordOwnIn, runAsOwner, withMigratedSession } from './run-as-owner.ts';
 import { sha } from './sha256.ts';
 
 export { certificateText, type OffboardingCertificate } from './erasure/certificate.ts';
@@ -42,11 +39,8 @@ export type ErasureTarget =
  * message is one sentence for the operator, as the calls below do.
  */
 export function erasurePlan(env: Environment, target: ErasureTarget): Promise<ErasurePlan> {
-  return withOwner(readConfig(env), (ownerUrl) =>
-    withOwnerSession(ownerUrl, async (owner) => {
-      await requireMigrated(owner);
-      return planOf(owner, target);
-    }),
+  return runEraser(readConfig(env), (ownerUrl) =>
+    withMigratedSession(ownerUrl, (owner) => planOf(owner, target)),
   );
 }
 
@@ -57,7 +51,7 @@ export function eraseNow(
   requester: Requester,
 ): Promise<Erased> {
   const config = readConfig(env);
-  return withOwner(config, (ownerUrl) => eraseAs(ownerUrl, config, target, requester));
+  return runEraser(config, (ownerUrl) => eraseAs(ownerUrl, config, target, requester));
 }
 
 /** The same with an owner's URL that is known; `changes` is for tests. */
@@ -68,7 +62,7 @@ export function eraseAs(
   requester: Requester,
   changes: Partial<ErasureDeps> = {},
 ): Promise<Erased> {
-  return withOwnerSession(ownerUrl, async (owner) => {
+  return withMigratedSession(ownerUrl, async (owner) => {
     const deps = { ...(await erasureDeps(owner, config, changes.now)), ...changes };
     return erase(owner, deps, await planOf(owner, target), requester);
   });
@@ -88,21 +82,22 @@ export interface Offboarded {
 
 /** Whether a tenant has left or is leaving, and with which bundle; null for any other. */
 export function offboardingOf(env: Environment, tenantId: string): Promise<Offboarding | null> {
-  return withOwner(readConfig(env), (ownerUrl) =>
-    withOwnerSession(ownerUrl, async (owner) => {
-      await requireMigrated(owner);
-      return readOffboarding(owner, tenantId);
-    }),
+  return runEraser(readConfig(env), (ownerUrl) =>
+    withMigratedSession(ownerUrl, (owner) => readOffboarding(owner, tenantId)),
   );
 }
 
-/** `indelible erase --tenant … --bundle …`: lets a tenant leave that has been given its events. */
+/**
+ * `indelible erase --tenant …`: lets a tenant leave that has been given its events. `publish` has what is
+ * recorded signed; without it that is left to a running service.
+ */
 export function offboardTenant(
   env: Environment,
   leaving: { tenantId: string; bundle: BundleFacts } & Requester,
+  publish: () => Promise<void> = async () => {},
 ): Promise<Offboarded> {
   const config = readConfig(env);
-  return withOwner(config, (ownerUrl) => offboardAs(ownerUrl, config, leaving));
+  return runEraser(config, (ownerUrl) => offboardAs(ownerUrl, config, leaving, { publish }));
 }
 
 const checkpointWaitMs = 20_000;
@@ -112,12 +107,16 @@ export function offboardAs(
   ownerUrl: string,
   config: Config,
   leaving: { tenantId: string; bundle: BundleFacts } & Requester,
-  changes: Partial<OffboardDeps> & { checkpointWaitMs?: number } = {},
+  changes: Partial<OffboardDeps> & {
+    checkpointWaitMs?: number;
+    publish?: () => Promise<void>;
+  } = {},
 ): Promise<Offboarded> {
-  return withOwnerSession(ownerUrl, async (owner) => {
+  return withMigratedSession(ownerUrl, async (owner) => {
     const deps = { ...(await erasureDeps(owner, config, changes.now)), ...changes };
     const offboarding = await offboard(owner, deps, leaving);
     const { tenantId, record } = offboarding;
+    await changes.publish?.();
     const waitMs = changes.checkpointWaitMs ?? checkpointWaitMs;
     const checkpoint = await checkpointOver(owner, tenantId, record, waitMs);
     const name = (await readTerms(owner, [tenantId])).get(tenantId)?.name ?? '';
@@ -147,7 +146,6 @@ async function erasureDeps(
   config: Config,
   now: () => number = Date.now,
 ): Promise<ErasureDeps & OffboardDeps> {
-  await requireMigrated(owner);
   // Held to the end: what the archive reads meanwhile it would write when it is too late.
   if (!(await takeArchiveTurn(owner))) {
     throw new ErasureRefused('the archive is being written: try again when it is done');
@@ -174,27 +172,6 @@ async function removeObjects(owner: OwnerSession, objects: ObjectStore, tenantId
   await owner.transaction((tx) => forgetSegments(tx, tenantId));
 }
 
-async function withOwner<T>(config: Config, work: (ownerUrl: string) => Promise<T>): Promise<T> {
-  const { databaseUrl, databaseOwnerUrl, dataDir } = config;
-  const url = databaseUrl === null ? runningServerUrl(dataDir) : (databaseOwnerUrl ?? databaseUrl);
-  if (url !== null) return work(url).catch(explained);
-  const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });
-  try {
-    await migrate(embedded.ownerUrl, embedded.servingUrl, Date.now());
-    return await work(embedded.ownerUrl).catch(explained);
-  } finally {
-    await embedded.stop();
-  }
-}
-
-function explained(cause: unknown): never {
-  if (cause instanceof ErasureRefused) throw cause;
-  throw new Error(`erasing was cut off, and may be repeated: ${connectionProblem(cause)}`, {
-    cause,
-  });
-}
-
-async function requireMigrated(owner: OwnerSession): Promise<void> {
-  const pending = await pendingMigrations(owner);
-  if (pending.length > 0) throw new Error(`it lacks ${pending.join(', ')}; migrate it first`);
+function runEraser<T>(config: Config, work: (ownerUrl: string) => Promise<T>): Promise<T> {
+  return runAsOwner(config, 'erasing was cut off, and may be repeated', work, ErasureRefused);
 }

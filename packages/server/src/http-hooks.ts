@@ -60,6 +60,16 @@ export function closeAfterLastAnswer(http: FastifyInstance): void {
   });
 }
 
+const operations = ['/healthz', '/readyz', '/metrics'];
+
+/** For a process that only works in the background: whoever runs it is answered, and nobody else. */
+export function answerOperationsOnly(http: FastifyInstance): void {
+  http.addHook('onRequest', async ({ routeOptions }) => {
+    if (operations.includes(routeOptions.url ?? '')) return;
+    throw new AppError('not_found', 'this process works in the background, and answers no calls');
+  });
+}
+
 /**
  * Every route names its scope, or the service does not start; `/docs` is public by design. A bearer
  * credential counts alone: a browser adds its cookie to any request, but never that header.

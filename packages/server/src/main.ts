@@ -7,6 +7,7 @@ import { type Config, type Environment, readConfig } from './config.ts';
 import { connectionProblem, type Database, isUnavailable, openDatabase } from './db.ts';
 import { randomPassword, readOrCreateSecretFile } from './embedded-postgres/secret-file.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
+import { answerOperationsOnly } from './http-hooks.ts';
 import { openLogger } from './logger.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 import { openObjectStore } from './objects.ts';
@@ -24,7 +25,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** What a process does: answer requests, work in the background, or both. */
+/** What a process does: answer requests, work in the background, or both. All answer who runs them. */
 export type Role = 'api' | 'worker';
 
 /**
@@ -67,6 +68,7 @@ async function start(
   cleanup.push(() => app.http.close());
   // Before the first request: a rewound database must not be written to.
   await app.checkpoints.tick();
+  if (!roles.includes('api')) answerOperationsOnly(app.http);
   const url = await listen(app, config);
   const endCheckpoints = runCheckpoints(app);
   const endWork = roles.includes('worker') ? await runWork(app, logger) : () => {};

@@ -221,6 +221,20 @@ test.each<[string, RequestListener]>([
   });
 });
 
+test('a host that wants to speak another protocol is left at once', async () => {
+  const text = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
+  const server = createTcpServer((socket) => void socket.once('data', () => socket.write(text)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  expect(await call(`http://127.0.0.1:${port}/`)).toEqual({
+    kind: 'failed',
+    reason: 'the connection ended without an answer',
+    mayPass: true,
+  });
+});
+
 test('a name server that does not answer is given up in time', async () => {
   const resolve = () => new Promise<never>(() => {});
   const result = await call('https://host.example/', { resolve, timeoutMs: 50 });

@@ -80,6 +80,10 @@ const notPublic = 'its address is not a public one';
 
 class AddressRefused extends Error {}
 
+class Unanswered extends Error {
+  readonly code = 'UNANSWERED';
+}
+
 function send(
   call: OutboundCall,
   deps: OutboundDeps,
@@ -99,7 +103,9 @@ function send(
     url.protocol === 'https:'
       ? https.request(url, { ...options, rejectUnauthorized: true })
       : http.request(url, options);
-  request.on('response', resolve).on('error', reject).end(body);
+  request.on('response', resolve).on('error', reject);
+  // An answer that changes the protocol (101) ends a request with neither of them.
+  request.on('close', () => reject(new Unanswered())).end(body);
   return promise;
 }
 
@@ -138,6 +144,7 @@ const lateReason = (timeoutMs: number) => `there was no answer within ${timeoutM
 const reasons: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was broken',
+  UNANSWERED: 'the connection ended without an answer',
   ENOTFOUND: 'its name cannot be resolved',
   EAI_AGAIN: 'its name cannot be resolved',
   HPE_HEADER_OVERFLOW: 'the headers of its answer are too large',

@@ -1,23 +1,13 @@
-import { createCatalogue } from '@indelible/protocol';
 import type { Logger } from 'pino';
 import { type Config, type Environment, readConfig } from './config.ts';
-import { connectionProblem, type OwnerSession, withOwnerSession } from './db.ts';
-import { runningServerUrl } from './embedded-postgres/running-server.ts';
-import { startEmbeddedPostgres } from './embedded-postgres.ts';
-import { recordOwnWith } from './events/own-events.store.ts';
-import { createPartitionKeeper } from './events/partitions.ts';
-import { readServiceId } from './events/store.ts';
-import { createUuidSource } from './events/uuid-source.ts';
-import { migrate, pendingMigrations } from './migrate.ts';
-import { createRandom } from './random.ts';
-import { placePartition } from './retention/partitions.store.ts';
 import {
   planRetention,
+  type RetentionDeps,
   type RetentionPlan,
   type RetentionRun,
   runRetention,
 } from './retention/retention.job.ts';
-import { sha } from './sha256.ts';
+import { recordOwnIn, runAsOwner, withMigratedSession } from './run-as-owner.ts';
 
 export type { RetentionPlan, RetentionRun } from './retention/retention.job.ts';
 
@@ -28,28 +18,26 @@ export type { RetentionPlan, RetentionRun } from './retention/retention.job.ts';
  */
 export function retentionRun(env: Environment): Promise<RetentionRun | null> {
   const config = readConfig(env);
-  return withOwner(config, (ownerUrl) => runRetentionAs(ownerUrl, config));
+  return runAsOwner(config, failed, (ownerUrl) => runRetentionAs(ownerUrl, config));
 }
 
 /** `indelible retention plan`: what such a run would do. */
 export function retentionPlan(env: Environment): Promise<RetentionPlan> {
-  return withOwner(readConfig(env), (ownerUrl) =>
-    withOwnerSession(ownerUrl, async (owner) => {
-      await requireMigrated(owner);
-      return planRetention(owner, Date.now());
-    }),
+  return runAsOwner(readConfig(env), failed, (ownerUrl) =>
+    withMigratedSession(ownerUrl, (owner) => planRetention(owner, Date.now())),
   );
 }
+
+const failed = 'retention cannot run';
 
 /** The same for a service that runs the job itself. */
 export function runRetentionAs(
   ownerUrl: string,
   { sensitiveTypes }: Pick<Config, 'sensitiveTypes'>,
-  options: { now?: () => number; stopping?: AbortSignal } = {},
+  options: Partial<RetentionDeps> = {},
 ): Promise<RetentionRun | null> {
   const { now = Date.now, ...more } = options;
-  return withOwnerSession(ownerUrl, async (owner) => {
-    await requireMigrated(owner);
+  return withMigratedSession(ownerUrl, async (owner) => {
     const recordOwn = await recordOwnIn(owner, sensitiveTypes, now);
     return runRetention(owner, { now, recordOwn, ...more });
   });
@@ -95,47 +83,4 @@ export function scheduleRetention(
 function told({ moved, tenants, dropped, waiting }: RetentionRun) {
   const removed = tenants.reduce((sum, { count }) => sum + count, 0);
   return { moved, removed, dropped: dropped.length, waiting: waiting.length };
-}
-
-async function withOwner<T>(config: Config, work: (ownerUrl: string) => Promise<T>): Promise<T> {
-  const { databaseUrl, databaseOwnerUrl, dataDir } = config;
-  const url = databaseUrl === null ? runningServerUrl(dataDir) : (databaseOwnerUrl ?? databaseUrl);
-  if (url !== null) return work(url).catch(explained);
-  const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });
-  try {
-    await migrate(embedded.ownerUrl, embedded.servingUrl, Date.now());
-    return await work(embedded.ownerUrl).catch(explained);
-  } finally {
-    await embedded.stop();
-  }
-}
-
-function explained(cause: unknown): never {
-  throw new Error(`retention cannot run: ${connectionProblem(cause)}`, { cause });
-}
-
-async function requireMigrated(owner: OwnerSession): Promise<void> {
-  const pending = await pendingMigrations(owner);
-  if (pending.length > 0) throw new Error(`it lacks ${pending.join(', ')}; migrate it first`);
-}
-
-/** Records as the service would, in whatever transaction of this session is open. */
-export async function recordOwnIn(
-  owner: OwnerSession,
-  sensitiveTypes: readonly string[],
-  now: () => number,
-) {
-  const random = createRandom();
-  return recordOwnWith({
-    sha,
-    random,
-    newUuid: createUuidSource(random),
-    catalogue: createCatalogue({ sensitiveTypes }),
-    now,
-    serviceId: await readServiceId(owner),
-    // Made ahead a moment ago, so that none is made while a head is locked.
-    partitions: createPartitionKeeper(({ retentionClass, timeMs }) =>
-      placePartition(owner, retentionClass, timeMs),
-    ),
-  });
 }

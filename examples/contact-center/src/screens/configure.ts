@@ -50,7 +50,8 @@ export function configureScreens(app: FastifyInstance, { pool }: HostDeps): void
     const { id } = request.params;
     await transaction(pool, async (tx) => {
       const current = id === undefined ? null : await lockResource(tx, tenantId, id);
-      if (id !== undefined && (!current || current.deleted)) throw new InputError('It is gone.');
+      const isThere = current?.type === type.name && !current.deleted;
+      if (id !== undefined && !isThere) throw new InputError('It is gone.');
       const edited = edit(current ?? newResource(tenantId, type));
       const next = edited.deleted ? edited : { ...edited, state: stateOfForm(type, request.body) };
       await writeResource(tx, next);

@@ -1,13 +1,23 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventIdFromUuid } from '@indelible/protocol';
+import { eventIdFromUuid, segmentHash, segmentNames } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
-import { archiveNow, archiveOf, duckDb, envOf } from '../../../server/src/testing/archived.ts';
+import { sha256Hex } from '../../../server/src/archive/objects-once.ts';
+import { runArchive } from '../../../server/src/archive-log.ts';
+import {
+  archiveNow,
+  archiveOf,
+  configOf,
+  duckDb,
+  envOf,
+} from '../../../server/src/testing/archived.ts';
+import { ana, eraseNow } from '../../../server/src/testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
 import { startS3Server } from '../../../server/src/testing/s3-server.ts';
 import { eventOf, testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
+import { sha } from '../verify/hashing.ts';
 import { noProgress } from '../verify/log-source.ts';
 import type { Report } from '../verify/report.ts';
 import { verifyArchive } from './verify-archive.ts';
@@ -174,6 +184,102 @@ test('what was changed in the database is archived as it was found, and verifica
   expectDamage(report, ['content_mismatch', 'missing_body'], 3);
   expect(report.firstDamage?.eventId).toBe(eventIdFromUuid(rows[0]?.id ?? ''));
 });
+
+/** A tenant whose archive holds what a person did; the folder of it. */
+async function archivedPerson() {
+  const own = await service.tenant();
+  await recordAll(service, own.key, [eventOf({ before: { a: 1 }, after: { a: 2 }, diff: {} })]);
+  await archiveOf(service, own.id);
+  const place = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
+  const verifyOwn = () => verifyArchive(place, { tenantId: null, vkeys: [], progress: noProgress });
+  return { ...own, place, verifyOwn };
+}
+
+test('an erased segment that a record of the log covers is no damage, and the record is named', async () => {
+  const { id, verifyOwn } = await archivedPerson();
+  await eraseNow(service, { tenantId: id, actor: ana });
+  // The record lies behind the end of the archive: what it says is not proven yet.
+  const early = await verifyOwn();
+  expect(early).toMatchObject({ result: 'unproven', findings: { count: 0 } });
+  expect(early.unproven.join()).toContain('lack their identity');
+  await archiveOf(service, id);
+  const report = await verifyOwn();
+  expect(report).toMatchObject({ result: 'intact', findings: { count: 0 } });
+  expect(report.checked.bodies?.erased?.identity).toMatchObject({ events: 1 });
+  expect(report.checked.bodies?.withheld).toEqual({ change: 0, identity: 0, state: 0 });
+});
+
+test('what was erased before it is archived is covered by its record, or by what the manifest says', async () => {
+  const own = await service.tenant();
+  await recordAll(service, own.key, [eventOf()]);
+  await service.app.checkpoints.tick();
+  await eraseNow(service, { tenantId: own.id, actor: ana });
+  const place = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
+  // Up to the last checkpoint, which does not reach the record.
+  const now = () => service.clock.now;
+  await runArchive(configOf(service), service.ownerUrl, own.id, { now });
+  const verifyOwn = () => verifyArchive(place, { tenantId: null, vkeys: [], progress: noProgress });
+  expect(await verifyOwn()).toMatchObject({ result: 'unproven', findings: { count: 0 } });
+  await archiveOf(service, own.id);
+  expect(await verifyOwn()).toMatchObject({ result: 'intact', findings: { count: 0 } });
+});
+
+const columnsOf = {
+  change: { diff: "'{}'", reason: 'NULL' },
+  state: { before: 'NULL', after: 'NULL' },
+  identity: {
+    ...{ actor_email: 'NULL', actor_ip: 'NULL', actor_user_agent: 'NULL' },
+    resource_name: 'NULL',
+  },
+};
+
+test.each(['identity', 'change', 'state'] as const)(
+  'an erasure of %s that no record of the log covers is damage, whatever the checksums say',
+  async (segment) => {
+    const { id, verifyOwn, place } = await archivedPerson();
+    expect(await verifyOwn()).toMatchObject({ result: 'intact' });
+    const hash = await hashOf(id, segment);
+    const copied = {
+      root: place,
+      names: readdirSync(place, { recursive: true, encoding: 'utf8' }),
+    };
+    const kind = segment === 'identity' ? 'identity' : 'events';
+    const path = pathOf(copied, segment === 'identity' ? '-identity.parquet' : '02.parquet');
+    const values = {
+      ...columnsOf[segment],
+      [`salt_${segment}`]: 'NULL',
+      [`hash_${segment}`]: `unhex('${hash}')`,
+    };
+    const replaced = Object.entries(values).map(
+      ([name, value]) => `CASE WHEN sequence = 2 THEN ${value} ELSE ${name} END AS ${name}`,
+    );
+    await rewrite(path, `* REPLACE (${replaced.join(', ')})`);
+    adjust(copied, '_0000', (json: { files: Record<string, { sha256: string }> }) => {
+      const file = json.files[kind];
+      if (file) file.sha256 = sha256Hex(readFileSync(path));
+    });
+    expectDamage(await verifyOwn(), ['undeclared_withholding'], null);
+  },
+);
+
+/** What is left of a segment of the tenant's third event when its text is gone. */
+async function hashOf(tenantId: string, segment: 'identity' | 'change' | 'state') {
+  const { rows } = await service.owner.query<Record<string, string> & { salts: Buffer }>(
+    `SELECT salts, diff::text, before::text, after::text, actor_email, actor_ip, actor_user_agent,
+       resource_name FROM audit_events WHERE tenant_id = $1 AND sequence = 2`,
+    [tenantId],
+  );
+  const [row] = rows;
+  if (!row) throw new Error('there is no such event');
+  const texts = {
+    change: `{"diff":${row.diff},"reason":null}`,
+    state: `{"after":${row.after},"before":${row.before}}`,
+    identity: `{"actor":{"email":"${row.actor_email}","ip":"${row.actor_ip}","userAgent":"${row.actor_user_agent}"},"resource":{"name":"${row.resource_name}"}}`,
+  };
+  const index = segmentNames.indexOf(segment);
+  const salt = row.salts.subarray(index * 16, (index + 1) * 16);
+  return Buffer.from(segmentHash(sha, index, salt, texts[segment])).toString('hex');
+}
 
 const patient = { timeout: 120_000 };
 

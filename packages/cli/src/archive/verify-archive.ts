@@ -7,6 +7,7 @@ import {
   emptyLogState,
   equalBytes,
   FormatError,
+  HiddenSegments,
   leafHash,
   parseBase64,
   parseTimestamp,
@@ -18,6 +19,7 @@ import { UsageError } from '../exit-codes.ts';
 import { type AllFindings, addDamage, createAllFindings } from '../verify/damage.ts';
 import { EntryFile } from '../verify/entry-file.ts';
 import { sha } from '../verify/hashing.ts';
+import { countErased } from '../verify/kept-back.ts';
 import { compareWithWindows } from '../verify/key-windows.ts';
 import type { Span } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
@@ -25,6 +27,7 @@ import { eventIdAt, type Outcome, type Report, reportOf } from '../verify/report
 import type { SignedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import { continuedBy, earlierCheckpoints, lastCheckpoint } from './archive-checkpoints.ts';
 import { type NamedSegment, readManifests } from './segments.ts';
+import { judgeErased, statedErasures } from './stated-erasures.ts';
 
 export interface ArchiveOptions {
   /** Whose, where the archive has several tenants. */
@@ -119,13 +122,14 @@ interface Run {
 
 type Verified = Pick<
   Outcome,
-  'checked' | 'latestCutoffMs' | 'plan' | 'differs' | 'eventIdAt' | 'follows'
+  'checked' | 'latestCutoffMs' | 'plan' | 'differs' | 'eventIdAt' | 'follows' | 'unproven'
 >;
 
 async function verifySegments(run: Run): Promise<Verified> {
   const { segments, findings, signed, earlier, file, tenantId, progress } = run;
   const { end: checkpoint } = signed;
   const records = new ServiceRecords();
+  const hidden = new HiddenSegments();
   const judged = { cover: createBodyCover({}) };
   const entries = new EntryPass({ sha, findings, checkpoint, earlier });
   const bodies = new BodyPass({
@@ -137,7 +141,10 @@ async function verifySegments(run: Run): Promise<Verified> {
       absenceOf: (sequence, timeMs) =>
         sequence < file.size ? judged.cover.absenceOf(sequence, timeMs) : 'unjudged',
     },
-    onIntact: ({ event }) => records.take(event),
+    onIntact: (body) => {
+      records.take(body.event);
+      hidden.take(body);
+    },
   });
   progress.stage('events', checkpoint.size);
   let files = 0;
@@ -151,7 +158,9 @@ async function verifySegments(run: Run): Promise<Verified> {
   const claims = { records, lastAbsentOwn: bodies.lastAbsentOwn(), ...statedBy(segments) };
   const { cover, plan } = provenCover(claims, findings);
   judged.cover = cover;
-  const counts = bodies.finish();
+  const erased = judgeErased(hidden, records, statedErasures(segments, checkpoint.size), findings);
+  const { erasures } = records;
+  const counts = countErased(bodies.finish(), hidden, { withheld: [], erasures });
   const { size } = signed.checkpoint;
   const follows = size > checkpoint.size ? [continuedBy(checkpoint.size, size)] : [];
   return {
@@ -161,6 +170,7 @@ async function verifySegments(run: Run): Promise<Verified> {
     differs,
     eventIdAt: (sequence) => eventIdAt(file, sequence),
     follows,
+    unproven: erased,
   };
 }
 

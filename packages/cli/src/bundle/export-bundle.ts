@@ -15,6 +15,7 @@ import { readEntries } from '../verify/log-entries.ts';
 import type { Progress, TileSource } from '../verify/log-source.ts';
 import { askForCheckpoint, keysFor, serviceTiles } from '../verify/service-log.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
+import { requireNothingErasedMeanwhile } from './erased-meanwhile.ts';
 import { writeEvents } from './export-events.ts';
 import { bundleFiles, bundleFormat, type Manifest } from './manifest.ts';
 import { PartFolder } from './part-folder.ts';
@@ -41,7 +42,7 @@ export interface Exported {
  * Writes a bundle of everything that the latest checkpoint covers and the plan shows. One that was cut
  * off goes on where it was, against the checkpoint it began with. The client must be bound to the
  * tenant. Throws UsageError for a folder that exists, FindingError for a checkpoint that is not
- * signed, and what the client throws.
+ * signed and for events that were erased meanwhile, and what the client throws.
  */
 export async function exportBundle(
   client: IndelibleClient,
@@ -54,7 +55,9 @@ export async function exportBundle(
   try {
     const signed = await signedCheckpoint(client, part, findings);
     await writeEntries(client, part, { signed, findings, progress });
-    await writeEvents(client, part, { checkpoint: signed.checkpoint, withheld, progress });
+    const { checkpoint } = signed;
+    const newer = await writeEvents(client, part, { checkpoint, withheld, progress });
+    requireNothingErasedMeanwhile(part, withheld, newer);
     const plan = await planOf(client, tenantId);
     const madeAt = new Date(options.now?.() ?? Date.now()).toISOString();
     const manifest = writeRest(part, { tenantId, withheld, signed, plan, madeAt });

@@ -1,6 +1,7 @@
 import type { BodyPage, IndelibleClient } from '@indelible/client';
 import {
   type Checkpoint,
+  type ErasureRecord,
   FormatError,
   formatTimestamp,
   parseBodyLine,
@@ -14,6 +15,7 @@ import { bodyLineBytesMax } from '../verify/log-bodies.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { statedSequence } from '../verify/newer-events.ts';
 import { logIdOf } from '../verify/service-log.ts';
+import { erasuresIn } from './erased-meanwhile.ts';
 import type { EventsDone, PartFolder } from './part-folder.ts';
 
 interface EventsToWrite {
@@ -22,18 +24,23 @@ interface EventsToWrite {
   progress: Progress;
 }
 
-/** Writes the events up to the checkpoint, a page at a time, from where the part folder has got to. */
+/**
+ * Writes the events up to the checkpoint, a page at a time, from where the part folder has got to. Returns
+ * the erasures that the log records behind it.
+ */
 export async function writeEvents(
   client: IndelibleClient,
   part: PartFolder,
   { checkpoint, withheld, progress }: EventsToWrite,
-): Promise<void> {
+): Promise<ErasureRecord[]> {
   const { size } = checkpoint;
+  const newer: ErasureRecord[] = [];
   progress.stage('events', size);
   progress.advance(part.done.events);
-  if (part.done.next === null) return;
+  if (part.done.next === null) return newer;
   for await (const page of client.log.bodies(logIdOf(checkpoint), part.done.next)) {
-    const whole = [...linesOf(page, size)];
+    const [whole, behind] = linesOf(page, size);
+    newer.push(...erasuresIn(behind));
     const removals = whole.flatMap(removalsIn);
     const lines = whole.map((line) => shownLine(line, withheld));
     const bytes = Buffer.concat(lines.flatMap((line) => [line, lineFeed]));
@@ -41,38 +48,50 @@ export async function writeEvents(
     part.addEvents(bytes, { next, cutoffMs, events: lines.length, removals });
     progress.advance(lines.length);
   }
+  return newer;
 }
 
 const lineFeed = Buffer.from('\n');
 
-/** The line without what is withheld; a record of removals keeps its state, which alone explains them. */
+/** The line without what is withheld; records that explain what is gone keep the state that says so. */
 function shownLine(line: Buffer, withheld: readonly WithholdableSegment[]): Buffer {
-  const isRemoval = withheld.length > 0 && removalsIn(line).length > 0;
-  const segments = isRemoval ? withheld.filter((name) => name !== 'state') : withheld;
+  const isKept = withheld.includes('state') && explainsAbsence(line);
+  const segments = isKept ? withheld.filter((name) => name !== 'state') : withheld;
   return segments.length === 0 ? line : Buffer.from(withholdSegments(sha, line, segments));
 }
 
-const removalMark = Buffer.from('"resource":{"type":"retention"');
+function explainsAbsence(line: Buffer): boolean {
+  const { removals, erasures, reopenings } = recordsIn(line);
+  return removals.length + erasures.length + reopenings.length > 0;
+}
 
 /** What the line records as removed; nothing for any other, or a malformed one. */
 function removalsIn(line: Buffer): EventsDone['removals'] {
-  if (!line.includes(removalMark)) return [];
+  return recordsIn(line).removals.map(({ sequence, cutoffMs, size }) => {
+    return { sequence, cutoff: formatTimestamp(cutoffMs), size };
+  });
+}
+
+const serviceMark = Buffer.from('"kind":"service"');
+const actionMarks = ['delete', 'erase', 'reopen'].map((name) => Buffer.from(`"action":"${name}"`));
+
+function recordsIn(line: Buffer): ServiceRecords {
   const records = new ServiceRecords();
+  if (!line.includes(serviceMark) || !actionMarks.some((mark) => line.includes(mark)))
+    return records;
   try {
     records.take(parseBodyLine(line).event);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
   }
-  return records.removals.map(({ sequence, cutoffMs, size }) => {
-    return { sequence, cutoff: formatTimestamp(cutoffMs), size };
-  });
+  return records;
 }
 
-/** Lines of events that the checkpoint reaches: the others are of a later bundle. */
-function* linesOf({ bytes }: BodyPage, size: number): Generator<Buffer, void, undefined> {
+/** Lines of events that the checkpoint reaches, and the others: they are of a later bundle. */
+function linesOf({ bytes }: BodyPage, size: number): [Buffer[], Buffer[]] {
   const splitter = new LineSplitter(bodyLineBytesMax);
   const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (const lines of [splitter.push(chunk), splitter.end()]) {
-    for (const line of lines) if (!(statedSequence(line.bytes) >= size)) yield line.bytes;
-  }
+  const all = [...splitter.push(chunk), ...splitter.end()].map((line) => line.bytes);
+  const isBehind = (line: Buffer) => statedSequence(line) >= size;
+  return [all.filter((line) => !isBehind(line)), all.filter(isBehind)];
 }

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -88,6 +89,23 @@ export class PartFolder {
     this.done.cutoffMs = cutoffs.length === 0 ? null : Math.max(...cutoffs);
     fsyncSync(this.#events);
     this.#saveState();
+  }
+
+  /** The events written so far, in chunks that end anywhere. */
+  *events(): Generator<Buffer, void, undefined> {
+    if (!this.has(bundleFiles.events)) return;
+    const fd = openSync(this.path(bundleFiles.events), 'r');
+    try {
+      for (let at = 0; at < this.done.bytes; ) {
+        const chunk = Buffer.alloc(Math.min(2 ** 20, this.done.bytes - at));
+        const read = readSync(fd, chunk, 0, chunk.length, at);
+        if (read === 0) return;
+        yield chunk.subarray(0, read);
+        at += read;
+      }
+    } finally {
+      closeSync(fd);
+    }
   }
 
   /** Gives the bundle its name. */

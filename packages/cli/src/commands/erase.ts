@@ -1,16 +1,11 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { eventIdFromUuid } from '@indelible/protocol';
-import type { Erased, ErasurePlan, ErasureTarget, Offboarded } from '@indelible/server';
+import type { Erased, ErasurePlan, ErasureTarget } from '@indelible/server';
 import { type Command, Option } from 'commander';
-import { fileDigest } from '../bundle/checksums.ts';
-import { bundleFiles, parseManifest } from '../bundle/manifest.ts';
-import { verifyBundle } from '../bundle/verify-bundle.ts';
 import { type Environment, tenantIdArgument } from '../connection.ts';
 import { FindingError, UsageError } from '../exit-codes.ts';
+import { leave, showLeaving } from '../offboarding/leave.ts';
 import { print } from '../output.ts';
-import { aligned, grouped, jsonLine, visible } from '../text.ts';
-import { showProgress } from '../verify/progress.ts';
+import { grouped, jsonLine, visible } from '../text.ts';
 
 const help = `
 Three things can be erased, and none of them can be undone:
@@ -18,7 +13,8 @@ Three things can be erased, and none of them can be undone:
                           acted on, in every event they acted in
   --event <id> --segment change|state
                           a secret that got into one event: diff and reason, or both states
-  --bundle <folder>       everything of a tenant that leaves, once it was given this bundle
+  --tenant <id> alone     everything of a tenant that leaves. It is given its log first: a bundle, made in
+                          indelible-<id> or --bundle <folder>, or the one that is there already
 
 The log still verifies: of what is erased the hash stays, and the log itself records who erased
 what, and why. Nothing is erased under legal hold, and never who an operator was. Without --yes
@@ -48,7 +44,7 @@ export function eraseCommand(program: Command, env: Environment): void {
     .option('--actor <uuid|e-mail>', 'erase who this person was')
     .option('--event <id>', 'erase something of this event')
     .addOption(new Option('--segment <name>', 'what of the event').choices(['change', 'state']))
-    .option('--bundle <folder>', 'erase the tenant, which has been given this bundle')
+    .option('--bundle <folder>', 'where the bundle of a tenant that leaves is, or is to be made')
     .option('--reason <text>', 'why; the log keeps it')
     .option('--operator-email <address>', 'who has it erased; the log keeps it')
     .option('--yes', 'do it')
@@ -56,15 +52,23 @@ export function eraseCommand(program: Command, env: Environment): void {
     .addHelpText('after', help)
     .action(async (options: Options) => {
       const target = targetOf(options);
-      if (target === null) await leave(options, env);
+      if (target === null) await offboard(options, env);
       else await erase(target, options, env);
     });
+}
+
+async function offboard(options: Options, env: Environment): Promise<void> {
+  const { tenant: tenantId, bundle = `indelible-${tenantId}`, yes = false, json = false } = options;
+  const leaving = { tenantId, folder: bundle.replace(/(?<=.)\/+$/, ''), json };
+  await server(env);
+  if (yes) await leave(leaving, requesterOf(options), env);
+  else await showLeaving(leaving, env);
 }
 
 /** Null for a tenant that leaves. */
 function targetOf({ tenant, actor, event, segment, bundle }: Options): ErasureTarget | null {
   const given = [actor, event, bundle].filter((each) => each !== undefined);
-  if (given.length !== 1) throw new UsageError('name one of --actor, --event and --bundle');
+  if (given.length > 1) throw new UsageError('name one of --actor, --event and --bundle');
   if ((event === undefined) !== (segment === undefined)) {
     throw new UsageError('--event and --segment go together');
   }
@@ -149,79 +153,6 @@ function erasedText({ tenantId, erasures, files }: Erased): string {
   );
   const gone = files > 0 ? `${grouped(files)} file(s) of exports are gone\n` : '';
   return `tenant ${tenantId}\n${lines.join('')}${gone}`;
-}
-
-async function leave(options: Options, env: Environment): Promise<void> {
-  const { tenant: tenantId, bundle: folder = '', yes = false, json = false } = options;
-  const { offboardTenant, offboardingOf, certificateText } = await server(env);
-  // What has begun goes on with the bundle it began with.
-  const begun = await offboardingOf(env, tenantId).catch(asFinding);
-  const bundle = begun?.bundle ?? (await verifiedBundle(folder, tenantId));
-  if (!yes) {
-    const shown = { done: false, tenantId, begun: begun !== null, bundle };
-    return print(json ? jsonLine(shown) : leavingText(tenantId, bundle, begun !== null));
-  }
-  const requester = requesterOf(options);
-  const left = await offboardTenant(env, { tenantId, bundle, ...requester }).catch(asFinding);
-  const { certificate } = requireCertificate(left);
-  const path = `${folder.replace(/\/+$/, '')}-certificate`;
-  const text = certificateText(certificate);
-  writeFileSync(`${path}.json`, `${JSON.stringify(certificate, null, 2)}\n`);
-  writeFileSync(`${path}.txt`, text);
-  await print(json ? jsonLine({ done: true, ...certificate }) : `${visibleLines(text)}\n`);
-}
-
-function requireCertificate({ certificate, ...left }: Offboarded) {
-  if (certificate !== null) return { ...left, certificate };
-  throw new FindingError(
-    'the tenant has left, but no checkpoint covers that yet: repeat the command for the certificate ' +
-      'when a service has run for ten seconds',
-  );
-}
-
-const visibleLines = (text: string) => text.split('\n').map(visible).join('\n');
-
-function leavingText(
-  tenantId: string,
-  bundle: { size: number; events: number },
-  begun: boolean,
-): string {
-  const rows = aligned([
-    ['events', 'every one, and what the archive has of them'],
-    ['and', 'API keys, sessions, links, saved searches, restores, exports'],
-    ['stays', 'the log itself: hashes, times and ids; what the service records from then on'],
-    [
-      'bundle',
-      `${grouped(bundle.events)} event(s), the first ${grouped(bundle.size)} entries: whole`,
-    ],
-  ]);
-  const title = begun ? 'has begun to leave; would go on being erased' : 'would be erased';
-  return `tenant ${tenantId}, ${title}:\n${rows}Nothing was erased. --yes does it, for good.\n`;
-}
-
-/** What is told of a bundle that is whole, and the tenant's. */
-async function verifiedBundle(folder: string, tenantId: string) {
-  if (!existsSync(join(folder, bundleFiles.manifest))) {
-    throw new UsageError(
-      `${folder} holds no bundle: make it first: indelible export --tenant ${tenantId} --bundle ${folder}`,
-    );
-  }
-  const progress = await showProgress(process.stderr);
-  const report = await verifyBundle(folder, { vkeys: [], plan: null, progress }).finally(() =>
-    progress.stop(),
-  );
-  if (report.result !== 'intact')
-    throw new FindingError(`the bundle is not whole. ${report.summary}`);
-  const manifest = parseManifest(readFileSync(join(folder, bundleFiles.manifest), 'utf8'));
-  const { origin, size, counts, withheld } = manifest;
-  if (manifest.tenantId.toLowerCase() !== tenantId) {
-    throw new UsageError('the bundle is of another tenant');
-  }
-  if (withheld.length > 0) {
-    throw new UsageError(`the bundle lacks ${withheld.join(', ')}: make one with everything`);
-  }
-  const sha256 = fileDigest(join(folder, bundleFiles.sums));
-  return { origin, size, events: counts.events, sha256 };
 }
 
 async function server(env: Environment) {

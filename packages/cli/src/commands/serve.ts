@@ -34,22 +34,26 @@ function rolesArgument(text: string): Role[] {
   if (!roles.every((role) => role === 'api' || role === 'worker')) {
     throw new InvalidArgumentError('Allowed are api, worker and api,worker.');
   }
-  if (roles.includes('api')) return roles;
-  throw new InvalidArgumentError('A worker answers calls too: give api,worker.');
+  return roles;
 }
 
 async function serve({ role, demo, json }: ServeOptions, env: Environment): Promise<void> {
   if (demo && !isLocal(env)) {
     throw new UsageError('--demo is for a service on its own embedded database, for this machine');
   }
+  const answers = role.includes('api');
+  if (demo && !answers) throw new UsageError('--demo needs --role api: its events come by calls');
   // Heard from the first moment: a start that is cut off would leave its database running.
   const stopped = stopSignal();
   const service = await start(env, role);
   const { url, dataDir, platformKeyFile, takenOver } = service;
   if (demo) await loadDemoInto(service, env);
-  const panelLink = isLocal(env) ? await firstPanelLink(service, env) : null;
+  const panelLink = answers && isLocal(env) ? await firstPanelLink(service, env) : null;
   const facts = { url, dataDir, platformKeyFile, takenOver, panelLink };
-  process.stdout.write(json ? jsonLine(facts) : banner(facts));
+  const text = answers
+    ? banner(facts)
+    : `Indelible works in the background; health at ${url}/healthz\n`;
+  process.stdout.write(json ? jsonLine(facts) : text);
   await stopped;
   process.stderr.write('stopping: what was accepted is still recorded\n');
   await service.stop();

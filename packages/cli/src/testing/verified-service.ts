@@ -101,8 +101,8 @@ export function stateEvent(index: number, timeMs: number): Record<string, unknow
       id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11',
       name: '=cmd|"x"',
     },
-    diff: { 'greeting.text': { from: 'Hello', to: `¡Hola!\r\n${index}` } },
+    diff: { 'greeting.text': { from: 'Hello', to: `¡Hola!;=1\r\n${index}` } },
     before: { greeting: { text: 'Hello' }, n: index },
-    after: { greeting: { text: `¡Hola!\r\n${index}` }, n: index },
+    after: { greeting: { text: `¡Hola!;=1\r\n${index}` }, n: index },
   });
 }

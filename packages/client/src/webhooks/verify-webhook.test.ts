@@ -128,3 +128,13 @@ test('a secret that cannot be one is the receiver’s fault, and is not quoted',
     await expect(verify).rejects.not.toThrow('base64!');
   }
 });
+
+test('a secret that is not set, and a body that was parsed, are told as what they are', async () => {
+  const unset = undefined as unknown as string;
+  for (const secrets of [unset, [secret, unset]]) {
+    await expect(verifyWebhook(body, signed(), secrets, { now })).rejects.toThrow(/check where/);
+  }
+  for (const parsed of [JSON.parse(body), undefined, null]) {
+    await expect(verifyWebhook(parsed, signed(), secret, { now })).rejects.toThrow(/that arrived/);
+  }
+});

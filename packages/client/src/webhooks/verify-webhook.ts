@@ -29,7 +29,7 @@ export interface VerifiedWebhook {
  * Checks a message as standardwebhooks.com has it (v1: HMAC-SHA256 of `id.timestamp.body`), in constant
  * time. `body` is the request's body exactly as it arrived, not what a framework parsed. `secrets` are
  * `whsec_…`, several while one is being replaced. Throws WebhookVerificationError for a message that
- * is not to be believed, and TypeError for a secret that is none.
+ * is not to be believed, and TypeError for a secret that is none or a body that was parsed.
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
@@ -39,6 +39,7 @@ export async function verifyWebhook(
 ): Promise<VerifiedWebhook> {
   const keys = [secrets].flat().map(keyBytesOf);
   if (keys.length === 0) throw new TypeError('there is no secret to check webhooks with');
+  requireRaw(body);
   const id = headerOf(headers, 'webhook-id');
   const timestamp = headerOf(headers, 'webhook-timestamp');
   const signatures = signaturesIn(headerOf(headers, 'webhook-signature'));
@@ -53,11 +54,20 @@ export async function verifyWebhook(
 
 const secretPrefix = 'whsec_';
 
-function keyBytesOf(secret: string): Uint8Array {
-  const base64 = secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret;
+function keyBytesOf(secret: unknown): Uint8Array {
+  // A variable that is not set is not a string, whatever the types say.
+  const text = typeof secret === 'string' ? secret : '';
+  const base64 = text.startsWith(secretPrefix) ? text.slice(secretPrefix.length) : text;
   const bytes = parseBase64(base64);
   if (bytes !== null && bytes.length > 0) return bytes;
   throw new TypeError('a webhook secret is whsec_ and base64; check where yours is read from');
+}
+
+function requireRaw(body: unknown): void {
+  if (typeof body === 'string' || body instanceof Uint8Array) return;
+  throw new TypeError(
+    'the body must be the text or bytes that arrived, not what was parsed of them',
+  );
 }
 
 function headerOf(headers: WebhookHeaders, name: string): string {

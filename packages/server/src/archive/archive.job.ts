@@ -33,7 +33,7 @@ export interface SegmentLimits {
   characters: number;
 }
 
-export const segmentLimits: SegmentLimits = { entries: 100_000, characters: 64 * 2 ** 20 };
+export const segmentLimits: SegmentLimits = { entries: 100_000, characters: 32 * 2 ** 20 };
 
 /** A segment that is in the archive and bookmarked. */
 export interface ArchivedSegment {

@@ -8,7 +8,7 @@ import { archiveWhenDue } from '../archive-log.ts';
 import { withOwnerSession } from '../db.ts';
 import { type ObjectStore, openObjectStore } from '../objects.ts';
 import { removalEvent } from '../retention/removal-event.ts';
-import { recordOwnIn } from '../run-retention.ts';
+import { recordOwnIn } from '../run-as-owner.ts';
 import { archiveNow, archiveOf, configOf, duckDb } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';

@@ -70,6 +70,10 @@ async function expectRestorable(id: string, events: number): Promise<void> {
   try {
     const place = join(service.dataDir, 'objects/archive');
     await restoreArchive(envOf(fresh), place, { tenantId: id });
+    const told = await fresh.owner.query(
+      `SELECT "after"->>'size' AS size FROM audit_events WHERE action = 'erase' AND recorded_by_kind = 'service'`,
+    );
+    expect(told.rows, 'the record lay behind the end of the archive').toEqual([{ size: '6' }]);
     const { rows } = await fresh.owner.query(
       'SELECT count(*)::int AS count FROM audit_events WHERE erased IS NOT NULL',
     );

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import {
+  eventIdFromUuid,
   FormatError,
   type Sha256,
   segmentHash,
@@ -11,7 +12,12 @@ import {
 import type { ObjectStore } from '../objects.ts';
 import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
 import { parseArchiveName, tenantFolder } from './layout.ts';
-import { type ArchiveManifest, formatManifest, parseManifest } from './manifest.ts';
+import {
+  type ArchiveManifest,
+  formatManifest,
+  parseManifest,
+  type StatedErasure,
+} from './manifest.ts';
 import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
 import { readSegment } from './read-segment.store.ts';
 import { writeSegment } from './write-segment.ts';
@@ -36,7 +42,7 @@ export interface EraseArchivedDeps {
 /**
  * Takes a segment of events out of a tenant's archive: the one thing that ever replaces what is in it.
  * The file that holds the segment is written anew beside the former one, the manifest is replaced by one
- * that names it, the former file is removed. Cut off anywhere, it is finished by the same call again.
+ * that names it and says what was erased, the former file is removed. Cut off anywhere, it is finished by the same call again.
  * Only whoever has the turn to archive may call it. Throws ArchiveConflict for an archive that cannot be
  * read. Returns in how many archived events something was erased.
  */
@@ -104,13 +110,19 @@ async function eraseInSegment(
     const file = { name: nextName(manifest.files[kind].name), bytes: bytes.length };
     const files = { ...manifest.files, [kind]: { ...file, sha256: sha256Hex(bytes) } };
     await putOnce(objects, `${dirname(manifestName)}/${file.name}`, bytes);
-    const replaced = formatManifest({ ...manifest, files });
+    const erasures = [...(manifest.erasures ?? []), statementOf(erasure)];
+    const replaced = formatManifest({ ...manifest, files, erasures });
     await objects.putStream(manifestName, one(replaced));
     await objects.remove(`${dirname(manifestName)}/${manifest.files[kind].name}`);
     return count;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** What the manifest says of it: the log's own record lies behind what is archived. */
+function statementOf({ segment, actors, events, size }: ArchiveErasure): StatedErasure {
+  return { segment, actors: [...actors], events: events.map(eventIdFromUuid), size };
 }
 
 async function* one(bytes: Uint8Array) {

@@ -18,11 +18,17 @@ import { type ArchivedRow, rowOf } from './archived-row.ts';
 import { monthFolder, monthOf, parseArchiveName, segmentNames } from './layout.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
 import { putOnce, sha256Hex } from './objects-once.ts';
-import { type ArchivedTenant, hasNewerRemoval, insertSegment, readLogPage } from './store.ts';
+import {
+  type ArchivedTenant,
+  erasuresBehind,
+  hasNewerRemoval,
+  insertSegment,
+  readLogPage,
+} from './store.ts';
 import { writeSegment } from './write-segment.ts';
 
-// Rows of a page may be 600 KiB each, and all of them are in memory.
-const pageEntries = 256;
+// All rows of a page are in memory, and may be 600 KiB each: how many are read follows from the last ones.
+const pageEntries = { first: 32, most: 256, characters: 2 ** 21 };
 
 /** A segment as far as it has been read. */
 interface Draft {
@@ -31,6 +37,8 @@ interface Draft {
   firstReceivedUs: number;
   events: number;
   contradicted: number;
+  /** Events of which a segment was erased. */
+  erased: number;
   /** The first moment the plan showed while the first page was read. */
   oldestMs: number;
 }
@@ -60,7 +68,7 @@ export async function makeSegment(
   }
 }
 
-const emptyDraft = { firstReceivedUs: 0, events: 0, contradicted: 0, oldestMs: 0 };
+const emptyDraft = { firstReceivedUs: 0, events: 0, contradicted: 0, erased: 0, oldestMs: 0 };
 
 /** The rows from the draft's first on, until the segment is full; keeps the draft up to date. */
 async function* pagesOf(
@@ -70,10 +78,12 @@ async function* pagesOf(
   end: number,
 ): AsyncGenerator<ArchivedRow[]> {
   let characters = 0;
-  for (let start = draft.first; start < end; start += pageEntries) {
-    const range = { start, end: Math.min(start + pageEntries, end) };
+  let step = pageEntries.first;
+  for (let start = draft.first; start < end; ) {
+    const range = { start, end: Math.min(start + step, end) };
     const page = await owner((tx) => readLogPage(tx, tenantId, range, now()));
     const rows: ArchivedRow[] = [];
+    const before = characters;
     let isFull = false;
     for (const [offset, entry] of page.entries.entries()) {
       const row = rowOf(sha, start + offset, entry, (uuid) => page.bodies.get(uuid) ?? null);
@@ -93,6 +103,9 @@ async function* pagesOf(
     }
     yield rows;
     if (isFull) return;
+    start = range.end;
+    const each = (characters - before) / rows.length;
+    step = Math.min(pageEntries.most, Math.ceil(pageEntries.characters / Math.max(1, each)));
   }
 }
 
@@ -106,6 +119,7 @@ function count(draft: Draft, { sequence, body, commitment }: ArchivedRow): void 
   draft.last = sequence;
   if (body !== null) draft.events += 1;
   if (body !== null && commitment !== null) draft.contradicted += 1;
+  if (body?.hashes.some((hash) => hash !== null)) draft.erased += 1;
 }
 
 interface Made {
@@ -165,7 +179,7 @@ async function manifestOf(
   const entries = last - first + 1;
   const { note } = checkpoint;
   const { origin } = parseCheckpoint(parseNote(note).text);
-  const { root, consistency, keys } = await owner(async (tx) => {
+  const { root, consistency, keys, erasures } = await owner(async (tx) => {
     const nodes = treeReader(tx, sha)(id);
     const path =
       last + 1 === checkpoint.size ? [] : consistencyProof(sha, nodes, last + 1, checkpoint.size);
@@ -173,6 +187,7 @@ async function manifestOf(
       root: await rootAtSize(sha, nodes, last + 1),
       consistency: await path,
       keys: await signingKeys(tx),
+      erasures: draft.erased === 0 ? [] : await erasuresBehind(tx, id, last),
     };
   });
   const file = (suffix: string, bytes: Uint8Array) => ({
@@ -195,6 +210,7 @@ async function manifestOf(
     madeAt: formatTimestamp(now()),
     cutoff: legalHold ? null : formatTimestamp(draft.oldestMs),
     files: { events: file('', events), identity: file('-identity', identity) },
+    ...(erasures.length === 0 ? {} : { erasures }),
     root: formatBase64(root),
     checkpoint: note,
     consistency: consistency.map(formatBase64),

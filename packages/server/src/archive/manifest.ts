@@ -5,6 +5,8 @@ import {
   type Plan,
   parseBase64,
   parseTimestamp,
+  type WithholdableSegment,
+  withholdableSegments,
 } from '@indelible/protocol';
 
 export const archiveFormat = 'indelible-archive/v1';
@@ -15,6 +17,16 @@ export interface ArchivedFile {
   bytes: number;
   /** SHA-256 in hexadecimal. */
   sha256: string;
+}
+
+/** An erasure that the log records behind what is archived, at the place `size`. Names nobody. */
+export interface StatedErasure {
+  segment: WithholdableSegment;
+  /** Of each event by one of them below `size`, operators aside. */
+  actors: string[];
+  /** And of these: `evt_audit_…` */
+  events: string[];
+  size: number;
 }
 
 /** What a segment says about itself. Written last: what has no manifest is not in the archive. */
@@ -38,6 +50,8 @@ export interface ArchiveManifest {
   /** The plan showed nothing older; null while a legal hold stood. */
   cutoff: string | null;
   files: { events: ArchivedFile; identity: ArchivedFile };
+  /** What explains segments of which the hash alone is left, until the archive has the log's record of it. */
+  erasures?: StatedErasure[];
   /** Root of the log up to and with `last`, Base64. */
   root: string;
   /** A signed checkpoint of this size or a greater one. */
@@ -67,6 +81,7 @@ export function parseManifest(bytes: Uint8Array): ArchiveManifest {
   need(isMoment(json.madeAt), 'madeAt');
   need(json.cutoff === null || isMoment(json.cutoff), 'cutoff');
   need(isRecord(files) && isFile(files.events) && isFile(files.identity), 'files');
+  need(json.erasures === undefined || isErasures(json.erasures), 'erasures');
   need(isHash(json.root), 'root');
   need(typeof json.checkpoint === 'string', 'checkpoint');
   need(Array.isArray(consistency) && consistency.every(isHash), 'consistency');
@@ -111,6 +126,18 @@ function isFile(value: unknown): boolean {
   const { name, bytes, sha256 } = value;
   const isName = typeof name === 'string' && /^[0-9][\w.-]*\.parquet$/.test(name);
   return isName && isCount(bytes) && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256);
+}
+
+function isErasures(value: unknown): boolean {
+  const isTexts = (list: unknown) =>
+    Array.isArray(list) && list.every((each) => typeof each === 'string');
+  const isErasure = (each: unknown) =>
+    isRecord(each) &&
+    (withholdableSegments as readonly unknown[]).includes(each.segment) &&
+    isTexts(each.actors) &&
+    isTexts(each.events) &&
+    isCount(each.size);
+  return Array.isArray(value) && value.every(isErasure);
 }
 
 function isKey(value: unknown): boolean {

@@ -15,10 +15,11 @@ import { beginAnew } from '../log/reopen.store.ts';
 import { appendLogs, type LogHead, openLog, planEntries } from '../log/store.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import { type ArchivedRow, decodedEntryOf } from './archived-row.ts';
-import { type ArchiveManifest, parseManifest } from './manifest.ts';
+import { type ArchiveManifest, parseManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './objects-once.ts';
 import type { Archive, FoundSegment } from './open-archive.ts';
 import { holdEmpty, insertRestored, insertRestoredTenant, setLogId } from './restore.store.ts';
+import { RestoredErasures, restoredErasure } from './restored-erasures.ts';
 
 export interface RestoreDeps {
   sha: Sha256;
@@ -46,6 +47,8 @@ interface Restored {
   events: number;
   checkpoint: Checkpoint;
   note: string;
+  /** Erasures whose records the archive does not reach. */
+  erasures: StatedErasure[];
 }
 
 /**
@@ -89,12 +92,14 @@ async function restoreTenant(
   await openLog(tx, tenantId, retentionClass);
   let head: LogHead = { ...emptyHead, tenantId, retentionClass };
   let events = 0;
+  const erased = new RestoredErasures();
   for (const [index, manifest] of manifests.entries()) {
     const segment = segments[index];
     if (segment === undefined) break;
     await requireNext(archive, segment, manifest, head.size);
     for await (const rows of archive.read(manifest)) {
       head = await appendRows(tx, deps.sha, head, rows);
+      erased.take(rows);
       events += rows.filter(({ body }) => body !== null).length;
     }
     requireRoot(deps.sha, head, segment, manifest);
@@ -102,7 +107,8 @@ async function restoreTenant(
   const checkpoint = await signedOver(deps, last);
   await setLogId(tx, tenantId, checkpoint.origin.slice(-32));
   const { name } = last.tenant;
-  return { tenantId, name, size: head.size, events, checkpoint, note: last.checkpoint };
+  const erasures = erased.unrecorded(manifests, head.size);
+  return { tenantId, name, size: head.size, events, checkpoint, note: last.checkpoint, erasures };
 }
 
 const emptyHead = { size: 0, frontier: new Uint8Array(), lastReceivedUs: 0, otherClasses: [] };
@@ -213,6 +219,15 @@ export async function beginRestored(
   const logId = await beginAnew(tx, tenantId);
   await recordOwn(tx, tenantId, restoring(tenantId, note, checkpoint.size, size));
   return logId;
+}
+
+/** Records what the archive states to be erased and does not record itself; the log would not verify else. */
+export async function recordErasures(
+  tx: WriterTx,
+  { recordOwn }: Pick<RestoreDeps, 'recordOwn'>,
+  { tenantId, erasures }: Restored,
+): Promise<void> {
+  for (const each of erasures) await recordOwn(tx, tenantId, restoredErasure(tenantId, each));
 }
 
 const nobody = '00000000-0000-0000-0000-000000000000';

@@ -1,9 +1,10 @@
-import { uuidFromBytes } from '@indelible/protocol';
+import { eventIdFromUuid, uuidFromBytes } from '@indelible/protocol';
 import type { TenantTx, WriterTx } from '../db.ts';
 import { openersOf, type StoredEvent, storedColumns, visibility } from '../events/store.ts';
 import { readEntries } from '../log/store.ts';
 import { uuidArray } from '../pg-arrays.ts';
 import type { ArchivedBody } from './archived-row.ts';
+import type { StatedErasure } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
@@ -108,6 +109,19 @@ export async function hasNewerRemoval(
   return rows[0]?.newer === true;
 }
 
+/** Erasures that the log records behind this sequence. */
+export async function erasuresBehind(
+  tx: WriterTx,
+  tenantId: string,
+  sequence: number,
+): Promise<StatedErasure[]> {
+  const { rows } = await tx.query<StatedErasure>(
+    `SELECT segment, actors, events, size FROM erasures WHERE tenant_id = $1 AND size > $2 ORDER BY size`,
+    [tenantId, sequence],
+  );
+  return rows.map((row) => ({ ...row, events: row.events.map(eventIdFromUuid) }));
+}
+
 /** A part of a log: each entry from `start` on, with its event where there is one to be shown. */
 export interface LogPage {
   start: number;
@@ -129,14 +143,18 @@ export async function readLogPage(
   const visible = await visibility(tenantTx, nowMs);
   if (visible === null) throw new Error('the tenant has no log');
   const entries = await readEntries(tenantTx, range.start, range.end);
+  // One plan for all pages: making it takes longer than reading one.
+  await tx.query('SET LOCAL plan_cache_mode = force_generic_plan');
   const uuids = entries.map((entry) => uuidFromBytes(entry, 12));
   const { rows } = await tx.query<StoredEvent>({
     name: 'archive-events',
-    // Every class: while a plan changes, events move from one to another.
-    text: `SELECT ${storedColumns}, before, after
-      FROM unnest($2::uuid[]) AS wanted (i) CROSS JOIN unnest('{0,1,2,3}'::int2[]) AS class (c)
-      JOIN audit_events ON tenant_id = $1 AND retention_class = c AND id = i
-      WHERE id >= $3`,
+    // The classes by the same snapshot: while a plan changes, events move from one to another. OFFSET keeps
+    // the planner from reading all that the tenant has instead of each event by its key.
+    text: `SELECT e.*
+      FROM unnest((SELECT retention_class || other_classes FROM log_heads WHERE tenant_id = $1)) AS class (c)
+      CROSS JOIN unnest($2::uuid[]) AS wanted (i)
+      CROSS JOIN LATERAL (SELECT ${storedColumns}, before, after FROM audit_events
+        WHERE tenant_id = $1 AND retention_class = c AND id = i AND id >= $3 OFFSET 0) e`,
     values: [tenantId, uuidArray(uuids), visible.oldest],
   });
   const bodies = new Map(rows.map((row) => [row.uuid, bodyOf(row)]));

@@ -66,12 +66,12 @@ function append(
 }
 
 // Version 1 of the format's encodings: version 2 saves 2 % and is not read everywhere. Of zstd's levels
-// 9 is where more time stops saving space.
+// 9 is where more time stops saving space. A whole group of rows is in memory: a larger one saves 3 %.
 const format =
-  "FORMAT parquet, PARQUET_VERSION 'V1', COMPRESSION zstd, COMPRESSION_LEVEL 9, ROW_GROUP_SIZE 122880";
+  "FORMAT parquet, PARQUET_VERSION 'V1', COMPRESSION zstd, COMPRESSION_LEVEL 9, ROW_GROUP_SIZE 32768";
 
 async function copy(db: DuckDBConnection, table: string, folder: string): Promise<string> {
   const path = join(folder, `${table}.parquet`);
-  await db.run(`COPY (SELECT * FROM ${table} ORDER BY sequence) TO ${quoted(path)} (${format})`);
+  await db.run(`COPY (SELECT * FROM ${table} ) TO ${quoted(path)} (${format})`);
   return path;
 }

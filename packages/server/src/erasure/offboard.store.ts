@@ -12,6 +12,7 @@ export interface RemovedCounts {
   viewerLinks: number;
   searches: number;
   restores: number;
+  webhooks: number;
   exports: number;
 }
 
@@ -93,6 +94,7 @@ const tablesOfTenant = {
   viewerLinks: 'viewer_links',
   searches: 'searches',
   restores: 'restores',
+  webhooks: 'webhooks',
 } as const;
 
 /** Removes what a tenant has beside events and files, and the settings that say how to reach it. */

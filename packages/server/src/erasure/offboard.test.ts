@@ -55,7 +55,8 @@ test('of a tenant that left, the log and one record stay, and nothing else', asy
     },
   ]);
   expect(offboarding).toMatchObject({ size, record: size, counts: { events: size, apiKeys: 1 } });
-  for (const table of ['api_keys', 'sessions', 'viewer_links', 'searches', 'restores', 'exports']) {
+  const belongings = ['api_keys', 'sessions', 'viewer_links', 'searches', 'restores', 'webhooks'];
+  for (const table of [...belongings, 'exports']) {
     const found = await service.owner.query(`SELECT FROM ${table} WHERE tenant_id = $1`, [
       tenant.id,
     ]);

@@ -2,7 +2,7 @@ import type { WithholdableSegment } from '@indelible/protocol';
 import type { WriterTx } from '../db.ts';
 import { type StoredEvent, storedColumns } from '../events/store.ts';
 import { byteaArray, int2Array, jsonArray, textArray, uuidArray } from '../pg-arrays.ts';
-import { listPartitions } from '../retention/partitions.store.ts';
+import { listPartitions, listRetired } from '../retention/partitions.store.ts';
 import type { Owner } from '../retention/terms.store.ts';
 
 /* Statements of the owner role: no serving role may run them. */
@@ -222,7 +222,8 @@ export async function findEvent(
   return rows[0] ?? null;
 }
 
-/** Whether retention has taken partitions out that may come back: then not everything can be reached. */
+/** Whether retention has taken partitions out that are still there: then not everything can be reached. */
 export async function hasDetachedPartitions(owner: Owner): Promise<boolean> {
-  return (await listPartitions(owner)).some(({ state }) => state !== 'attached');
+  const isOut = (await listPartitions(owner)).some(({ state }) => state !== 'attached');
+  return isOut || (await listRetired(owner)).length > 0;
 }

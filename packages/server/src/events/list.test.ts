@@ -331,7 +331,7 @@ test('totals are exact up to 10,000; one more is "at least 10,000"', async () =>
   await service.owner.query(
     `INSERT INTO audit_events SELECT $1, (lpad(to_hex($2::bigint - n), 12, '0') || '7000800000000000' || lpad(to_hex(n), 4, '0'))::uuid,
        n, now(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 2, false, 'service', null, '', 'admin', null, null,
-       'view', 'queue', null, 'data_access', null, '{}', null, null, ''
+       'view', 'queue', null, 'data_access', null, '{}', null, null, decode(repeat('00', 48), 'hex')
      FROM generate_series(1, 9999) n`,
     [own.id, service.clock.now],
   );

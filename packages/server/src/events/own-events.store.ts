@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import { LogDamaged, lockHeads } from '../log/store.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
-import type { PartitionKeeper } from './partitions.ts';
+import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
 import { appendEvents } from './store.ts';
 import type { UuidSource } from './uuid-source.ts';
@@ -73,7 +73,17 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
     const [head] = await lockHeads(tx, [tenantId], true);
     if (!head) throw new LogDamaged('a log has lost its head', [tenantId]);
     const batch = { head, events: [prepareOwn(deps, tenantId, event)] };
-    await deps.partitions.ensure([batch]);
-    await appendEvents(tx, deps.sha, [batch], deps.now());
+    const append = async () => {
+      await deps.partitions.ensure([batch]);
+      await appendEvents(tx, deps.sha, [batch], deps.now());
+    };
+    await tx.query('SAVEPOINT own_event');
+    await append().catch(async (error: unknown) => {
+      if (!isMissingPartition(error)) throw error;
+      // The clock was put back to a day that retention has dropped since.
+      await tx.query('ROLLBACK TO SAVEPOINT own_event');
+      deps.partitions.forget();
+      await append();
+    });
   };
 }

@@ -207,7 +207,7 @@ test('ten thousand groups are an answer; more are refused with a sentence that s
     service.owner.query(
       `INSERT INTO audit_events SELECT $1, (lpad(to_hex($2::bigint - n * 60000), 12, '0') || '7000800000000000' || lpad(to_hex(n), 4, '0'))::uuid,
          n, now(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 2, false, 'service', null, '', 'admin', null, null,
-         'view', 'kind_' || n, null, 'data_access', null, '{}', null, null, ''
+         'view', 'kind_' || n, null, 'data_access', null, '{}', null, null, decode(repeat('00', 48), 'hex')
        FROM generate_series($3::int, $4::int) n`,
       [own.id, service.clock.now, first, last],
     );

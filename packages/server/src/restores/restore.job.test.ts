@@ -113,6 +113,28 @@ test('a request that cannot be recorded is not made', async () => {
   expect(await restoresIn(service, tenant)).toEqual([]);
 });
 
+test('while recording stands still no host is called; the outcome is written when it goes on', async () => {
+  const halt = (reason: string | null) =>
+    service.owner.query('UPDATE log_rounds SET halted = $1', [reason]);
+  tenant.host.before = async () => void (await halt('a test'));
+  const { body } = await restore(service, tenant.key, await recordChange(service, tenant));
+  expect([body.status, tenant.host.calls.length]).toEqual(['requested', 1]);
+  tenant.host.before = async () => {};
+  for (let n = 0; n < 3; n++) {
+    service.clock.now += 30_001;
+    await service.app.restores.tick();
+  }
+  expect(tenant.host.calls).toHaveLength(1);
+  await halt(null);
+  await service.app.restores.tick();
+  expect(tenant.host.calls.map(({ id, applied }) => [id, applied])).toEqual([
+    [body.id, true],
+    [body.id, false],
+  ]);
+  expect(await statusOf(body.id)).toBe('applied');
+  expect(await outcomesIn(service, tenant)).toEqual(['requested', 'applied']);
+});
+
 test('two processes that look at once call once', async () => {
   const id = await abandonedRestore(await recordChange(service, tenant));
   const { app } = await anotherProcess();

@@ -3,6 +3,7 @@ import { type Database, readTenant, write } from '../db.ts';
 import { keptText, type Outbound } from '../outbound.ts';
 import type { RecordOwn } from '../own-event.ts';
 import type { Sealer } from '../sealed.ts';
+import { signedPost } from '../standard-webhooks.ts';
 import { restoreSecretContext } from '../tenants/put-tenant.store.ts';
 import { judge, restoreIdPrefix } from './restore-call.ts';
 import { restoreEvent } from './restore-event.ts';
@@ -102,14 +103,15 @@ export class RestoreJob {
   }
 
   async #call(claimed: ClaimedRestore): Promise<ReturnType<typeof judge>> {
-    const { db, outbound } = this.#deps;
+    const { db, outbound, now } = this.#deps;
     const { tenantId, id, body } = claimed;
     // Asked at every attempt: an address that was taken back is not called any more.
     const address = await readTenant(db, tenantId, restoreAddress);
     if (address === null) return { status: 'failed', reason: 'there is no restore URL any more' };
     const secret = this.#open(tenantId, address.sealedSecret);
     if (secret === null) return { status: 'failed', reason: secretLost };
-    const call = { url: address.url, secrets: [secret], id: typeId(restoreIdPrefix, id), body };
+    const message = { id: typeId(restoreIdPrefix, id), body };
+    const call = signedPost(address.url, message, [secret], now());
     return judge(await outbound({ ...call, signal: this.#stop.signal }));
   }
 

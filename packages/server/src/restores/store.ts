@@ -122,8 +122,9 @@ export async function listRestores(
 }
 
 /**
- * Takes the restore that has been due longest, of any tenant but these. Until `leaseUntilMs` it is this
- * process's own; if nothing is heard of it by then, it is due again.
+ * Takes the restore that has been due longest, of any tenant but these; none while recording stands
+ * still, because no outcome could be written. Until `leaseUntilMs` it is this process's own; if nothing
+ * is heard of it by then, it is due again.
  */
 export async function claimRestore(
   tx: WriterTx,
@@ -135,6 +136,7 @@ export async function claimRestore(
     name: 'claim-restore',
     text: `WITH due AS MATERIALIZED (SELECT tenant_id AS t, id AS i FROM restores
         WHERE status = 'requested' AND due_at <= $2 AND tenant_id <> ALL ($1::uuid[])
+          AND NOT EXISTS (SELECT FROM log_rounds WHERE halted IS NOT NULL)
         ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
       UPDATE restores SET attempts = attempts + 1, due_at = $3 FROM due
       WHERE tenant_id = t AND id = i RETURNING ${requestColumns}, body, attempts`,

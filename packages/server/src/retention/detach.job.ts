@@ -49,6 +49,7 @@ async function detach(owner: OwnerSession, partition: StoredPartition): Promise<
   return state === 'detached';
 }
 
-function isLockTimeout(error: unknown): boolean {
+/** Whether somebody else has what a statement wanted, and did not give it back in time. */
+export function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '55P03';
 }

@@ -14,8 +14,12 @@ export interface StoredPartition extends Partition {
   state: PartitionState;
 }
 
-export async function makePartitionsAhead(owner: Owner, nowMs: number): Promise<void> {
-  await owner.query('SELECT make_partitions_ahead($1)', [new Date(nowMs)]);
+export async function makePartitionsAhead(
+  owner: Owner,
+  nowMs: number,
+  days: number,
+): Promise<void> {
+  await owner.query('SELECT make_partitions_ahead($1, $2)', [new Date(nowMs), days]);
 }
 
 /** Makes or attaches the partition that holds this moment. */
@@ -89,6 +93,34 @@ export async function holdDetached(tx: WriterTx, { name }: Partition): Promise<b
   return rows[0]?.detached === true;
 }
 
-export async function dropPartition(tx: WriterTx, { name }: Partition): Promise<void> {
-  await tx.query(`DROP TABLE ${name}`);
+const retiredPrefix = 'gone_';
+
+/**
+ * Takes its name from a detached partition: from the commit on nothing in it can come back, whoever
+ * records or changes a plan, and what is left to do is to give its space back. Takes a moment.
+ */
+export async function retirePartition(tx: WriterTx, { name }: Partition): Promise<void> {
+  await tx.query(`ALTER TABLE ${name} RENAME TO ${retiredPrefix}${name}`);
+}
+
+/** Tables that were partitions, and still take their space. */
+export async function listRetired(owner: Owner): Promise<string[]> {
+  const { rows } = await owner.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'indelible'::regnamespace
+       AND relkind = 'r' AND relname ~ '^${retiredPrefix}audit_events_[a-z]+_[0-9]+$' ORDER BY relname`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** What each step of dropping a table takes away: its indexes, then itself. */
+export async function stepsOfDropping(owner: Owner, table: string): Promise<string[]> {
+  const { rows } = await owner.query<{ step: string }>(
+    `SELECT CASE WHEN conname IS NULL THEN format('DROP INDEX %I', relname)
+        ELSE format('ALTER TABLE %I DROP CONSTRAINT %I', $1::text, conname) END AS step
+     FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+       LEFT JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid
+     WHERE indrelid = $1::regclass ORDER BY relname`,
+    [table],
+  );
+  return [...rows.map(({ step }) => step), `DROP TABLE ${table}`];
 }

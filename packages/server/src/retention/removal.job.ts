@@ -2,12 +2,13 @@ import type { OwnerSession, WriterTx } from '../db.ts';
 import { lockHeads } from '../log/store.ts';
 import type { RecordOwn } from '../own-event.ts';
 import { detachAll } from './detach.job.ts';
+import { discardRetired } from './discard.job.ts';
 import { type Due, findDue, isOwed, type KeptPartition } from './due.job.ts';
 import {
   countByTenant,
-  dropPartition,
   holdDetached,
   placePartition,
+  retirePartition,
   type StoredPartition,
   tenantsIn,
 } from './partitions.store.ts';
@@ -45,8 +46,9 @@ export interface Removed {
  *  1. due partitions are detached: then nothing can be added to them, and their events are counted;
  *     a crash leaves a table of its own, which the next run finds
  *  2. each tenant's removal is recorded in its log: a crash leads to a second record, which says no less
- *  3. the tables are dropped, and what lies in other partitions is deleted in batches
- * A plan or hold that changes in between is heard: a partition then comes back as it was.
+ *  3. each table is given up, which cannot be taken back: a crash leaves a table without a use
+ *  4. those tables are dropped, and what lies in other partitions is deleted in batches
+ * A plan or hold that changes before 3 is heard: a partition then comes back as it was.
  */
 export async function removeExpired(
   owner: OwnerSession,
@@ -64,8 +66,9 @@ export async function removeExpired(
   }
   const dropped: string[] = [];
   for (const partition of detached) {
-    if (await dropOrAttach(owner, partition, recorded, atMs)) dropped.push(partition.name);
+    if (await retireOrAttach(owner, partition, recorded, atMs)) dropped.push(partition.name);
   }
+  await discardRetired(owner, deps.stopping);
   for (const piece of due.pieces) await removePiece(owner, deps, piece, recorded, atMs);
   return { tenants: [...recorded.values()], dropped, waiting, kept: due.kept };
 }
@@ -130,8 +133,8 @@ async function recordRemoval(
   return removed;
 }
 
-/** Whether it was dropped. Whoever changes a plan or places a hold waits until this is decided. */
-function dropOrAttach(
+/** Whether it is gone. Whoever changes a plan or places a hold waits until this is decided. */
+function retireOrAttach(
   owner: OwnerSession,
   partition: StoredPartition,
   recorded: ReadonlyMap<string, RemovedEvents>,
@@ -140,13 +143,13 @@ function dropOrAttach(
   const { retentionClass, fromMs, toMs } = partition;
   return owner.transaction(async (tx) => {
     await holdPlans(tx);
-    if (!(await holdDetached(tx, partition))) return false; // recording has taken it back
+    if (!(await holdDetached(tx, partition))) return false; // somebody needs it again
     const tenantIds = await tenantsIn(tx, partition);
     const terms = await readTerms(tx, tenantIds);
     const isFree = tenantIds.every(
       (id) => (recorded.get(id)?.cutoffMs ?? 0) >= toMs && !isOwed(terms.get(id), toMs, atMs),
     );
-    if (isFree) await dropPartition(tx, partition);
+    if (isFree) await retirePartition(tx, partition);
     else await placePartition(tx, retentionClass, fromMs);
     return isFree;
   });

@@ -9,7 +9,11 @@ import { keepSeenTime, readSeenTime, readTerms, takeTurn } from './terms.store.t
 
 export interface RetentionDeps extends RemovalDeps {
   now: () => number;
+  /** How far ahead partitions are made; three months without it. */
+  daysAhead?: number;
 }
+
+const daysAheadUsually = 92;
 
 export interface RetentionRun extends Removed {
   /** The moment it went by; null while no earlier run has seen the clock. */
@@ -28,7 +32,7 @@ export async function runRetention(
 ): Promise<RetentionRun | null> {
   if (!(await takeTurn(owner))) return null;
   const nowMs = deps.now();
-  await makePartitionsAhead(owner, nowMs);
+  await makePartitionsAhead(owner, nowMs, deps.daysAhead ?? daysAheadUsually);
   const time = lookAtClock(await readSeenTime(owner), nowMs);
   await keepSeenTime(owner, time);
   const moved = await settleTenants(owner, nowMs, deps.stopping);

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withOwnerSession } from '../db.ts';
+import { runRetentionAs } from '../run-retention.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,
@@ -7,6 +9,7 @@ import {
   hour,
   listed,
   partitions,
+  placeFor,
   recordAt,
   records,
   run,
@@ -14,9 +17,7 @@ import {
   stored,
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
-
-// Each run makes three months of partitions.
-vi.setConfig({ testTimeout: 120_000 });
+import { placePartition } from './partitions.store.ts';
 
 let service: TestService;
 
@@ -56,7 +57,7 @@ test('what has expired is recorded in the log of its tenant, and then gone, with
 
 test('partitions are there three months ahead, and a run that came late makes up for it', async () => {
   service.clock.now += 40 * day;
-  await run(service);
+  await runRetentionAs(service.ownerUrl, { sensitiveTypes: [] }, { now: () => service.clock.now });
   const names = await partitions(service);
   const ahead = service.clock.now + 92 * day;
   expect(names).toContain(nameOf(ahead));
@@ -67,6 +68,35 @@ test('partitions are there three months ahead, and a run that came late makes up
   const tenant = await service.tenant('Pro');
   await recordAt(service, tenant, service.clock.now);
   await expectRetainedIntact(service, tenant.id);
+});
+
+test('a clock that is put back to a day that retention has dropped loses nothing the service records itself', async () => {
+  const tenant = await service.tenant('Starter');
+  const start = noonOf(service.clock.now);
+  service.clock.now = start;
+  await change(service, tenant, { name: 'One' });
+  service.clock.now = start + 31 * day;
+  const done = await runTwice(service);
+  expect(done?.dropped).toContain(nameOf(start));
+  service.clock.now = start;
+  await change(service, tenant, { name: 'Two' });
+  const { body } = await service.call({ url: '/api/audit-logs?resource=tenant', key: tenant.key });
+  expect(body.data[0].diff).toEqual({ name: { from: 'One', to: 'Two' } });
+  expect(await partitions(service)).toContain(nameOf(start));
+  service.clock.now = start + 31 * day;
+});
+
+test('of several processes that need a partition at once, one makes it and the others find it', async () => {
+  const places = Array.from({ length: 10 }, (_, n) => Date.UTC(2010, n));
+  await Promise.all(
+    [1, 2, 3].map(() =>
+      withOwnerSession(service.ownerUrl, async (owner) => {
+        for (const place of places) await placePartition(owner, 3, place);
+      }),
+    ),
+  );
+  const made = (await partitions(service)).filter((each) => each.includes('held_2010'));
+  expect(made).toHaveLength(places.length);
 });
 
 test('a clock that jumps ahead by years and back removes nothing, and moves nothing out of sight', async () => {
@@ -181,6 +211,7 @@ test('an upgrade back within the grace brings back what the downgrade hid', asyn
 test('while a hold stands nothing is hidden or removed; once lifted it is hidden, and goes after the grace', async () => {
   const tenant = await service.tenant('Starter');
   const { now } = service.clock;
+  await placeFor(service, tenant, now - 29 * day);
   const old = await recordAt(service, tenant, now - 29 * day);
   await change(service, tenant, { legalHold: true });
   const ancient = await recordAt(service, tenant, now - 5_000 * day);

@@ -114,10 +114,14 @@ function failed(failures: FailedAttempts, address: string, nowMs: number): AppEr
 function shown(principal: Principal, tenant: TenantRow, path: string | null) {
   const { id, email, role, session } = principal;
   if (session === null || role === 'api_key') throw unauthenticated();
-  const { name, plan, locale, timeZone, restoreUrl } = tenant;
+  const { name, plan, locale, timeZone, restoreUrl, closedAtMs } = tenant;
+  const closed = closedAtMs ? { closedAt: formatTimestamp(closedAtMs) } : {};
   return {
     actor: { id, email, role },
-    tenant: { id: tenant.id, name, plan, locale, timeZone, restoreUrl: restoreUrl !== null },
+    tenant: {
+      ...{ id: tenant.id, name, plan, locale, timeZone, ...closed },
+      restoreUrl: restoreUrl !== null,
+    },
     crossTenant: role === 'superadmin',
     reason: session.reason,
     scopes: scopes.filter((scope) => principal.scopes.has(scope)),

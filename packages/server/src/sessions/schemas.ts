@@ -74,6 +74,7 @@ const Tenant = Type.Object(
     locale: Type.String(),
     timeZone: Type.String(),
     restoreUrl: Type.Boolean({ description: 'Whether former states can be restored.' }),
+    closedAt: Type.Optional(time('Since when the tenant has left; only then.')),
   },
   strict,
 );

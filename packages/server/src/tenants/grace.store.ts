@@ -7,6 +7,11 @@ export const graceDays = 30;
 
 const dayMs = 86_400_000;
 
+/** Until when what a change at this moment hides is kept. */
+export function graceEnd(nowMs: number): number {
+  return nowMs + graceDays * dayMs;
+}
+
 /**
  * Writes down until when the events are kept that this change hides at once. A second change adds its
  * own grace, and none ends earlier than it was granted.
@@ -18,7 +23,7 @@ export async function grantGrace(
   after: TenantSettings,
   nowMs: number,
 ): Promise<void> {
-  const until = new Date(nowMs + graceDays * dayMs);
+  const until = new Date(graceEnd(nowMs));
   const isSmaller = plans.indexOf(after.plan) < plans.indexOf(before.plan);
   const isLifted = before.legalHold && !after.legalHold;
   if (!isSmaller && !isLifted) return;

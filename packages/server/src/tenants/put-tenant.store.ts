@@ -3,7 +3,7 @@ import type { WriterTx } from '../db.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import { AppError } from '../problem.ts';
 import type { Sealer } from '../sealed.ts';
-import { grantGrace } from './grace.store.ts';
+import { graceEnd, grantGrace } from './grace.store.ts';
 import {
   insertTenant,
   lockTenant,
@@ -19,6 +19,7 @@ import {
   type TenantSettings,
   weakensRetention,
 } from './tenant-settings.ts';
+import type { TermsNotice } from './terms-mail.job.ts';
 
 export interface PutTenantDeps {
   now: () => number;
@@ -26,6 +27,8 @@ export interface PutTenantDeps {
   recordOwn: RecordOwn;
   /** Begins the tenant's log, or moves its new events to another retention class. */
   openLog: (tx: WriterTx, tenantId: string, retentionClass: number) => Promise<void>;
+  /** Tells the tenant, once `tx` has committed, that its events are kept for less time. */
+  tellTerms: (tx: WriterTx, notice: TermsNotice) => Promise<void>;
 }
 
 export interface PutTenant {
@@ -88,9 +91,22 @@ async function changeTenant(
   await updateTenant(tx, tenant);
   await grantGrace(tx, tenant.id, before, tenant, tenant.updatedAtMs);
   const restoreSecret = await renewRestoreSecret(tx, deps.sealer, before.restoreUrl, tenant);
+  if (weakensRetention(before, settings)) await deps.tellTerms(tx, noticeOf(put, before, tenant));
   await deps.openLog(tx, tenant.id, retentionClassOf(tenant));
   await deps.recordOwn(tx, tenant.id, tenantEvent('update', put, before, tenant));
   return { created: false, tenant, restoreSecret };
+}
+
+/** Who takes the addresses away in the same change is not the last to hear of it. */
+function noticeOf({ actor, reason }: PutTenant, before: TenantRow, after: TenantRow): TermsNotice {
+  const termsOf = ({ plan, legalHold }: TenantRow) => ({ plan, legalHold });
+  return {
+    tenantId: after.id,
+    to: [...new Set([...before.notifyEmails, ...after.notifyEmails])],
+    ...{ before: termsOf(before), after: termsOf(after) },
+    ...{ atMs: after.updatedAtMs, keptUntilMs: graceEnd(after.updatedAtMs) },
+    ...{ by: actor.email, reason },
+  };
 }
 
 /** Another URL gets another secret: who knew the old one cannot sign for the new one. */

@@ -61,7 +61,8 @@ const putOptions = {
     summary: 'Create or change a tenant',
     description:
       'Needs a platform-bound credential. Lifting a legal hold or choosing a smaller plan needs the ' +
-      "header `X-Access-Reason`. Every change is recorded in the tenant's own log.",
+      'header `X-Access-Reason`, and is mailed to `notifyEmails`. Every change is recorded in the ' +
+      "tenant's own log.",
     params: TenantParams,
     body: TenantChange,
     response: {

@@ -11,9 +11,11 @@ export interface ShownExport {
   id: string;
   status: string;
   rowsDone: number;
+  rowsTotal: number | null;
   bytes: number | null;
   sha256: string | null;
   error: string | null;
+  retryReason: string | null;
   expiresAt: string | null;
   notified: string[];
   notice: string | null;
@@ -69,6 +71,24 @@ export async function download(
   if (status !== 302) throw new Error(`no download: ${status}`);
   const { pathname, search } = new URL(String(answered.location));
   return service.call({ url: `${pathname}${search}`, key: null, headers });
+}
+
+/** Ends the pause before the next attempt of a job, which may be made its last one. */
+export async function retryNow(
+  { owner }: Pick<TestService, 'owner'>,
+  exportId: string,
+  { isLast = false } = {},
+): Promise<void> {
+  const job = uuidFromTypeId('exp_', exportId);
+  // An attempt that has failed is written down a moment after the export says so.
+  for (;;) {
+    const { rowCount } = await owner.query(
+      `UPDATE ${jobsSchema}.job SET start_after = now()
+        ${isLast ? ', retry_limit = retry_count + 1' : ''} WHERE id = $1 AND state = 'retry'`,
+      [job],
+    );
+    if (rowCount === 1) return;
+  }
 }
 
 /** Makes time pass for a job: its worker has been silent for an hour, its pause before a retry is over. */

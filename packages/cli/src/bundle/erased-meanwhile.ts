@@ -1,0 +1,58 @@
+import {
+  type ErasureRecord,
+  HiddenSegments,
+  parseBodyLine,
+  ServiceRecords,
+  type WithholdableSegment,
+  withholdableSegments,
+} from '@indelible/protocol';
+import { FindingError } from '../exit-codes.ts';
+import { LineSplitter } from '../import/line-splitter.ts';
+import { bodyLineBytesMax } from '../verify/log-bodies.ts';
+import type { PartFolder } from './part-folder.ts';
+
+/** The records of erasures among lines that the checkpoint does not reach. */
+export function erasuresIn(lines: readonly Buffer[]): readonly ErasureRecord[] {
+  const records = new ServiceRecords();
+  for (const line of lines) {
+    if (line.includes(erasureMark)) records.take(parseBodyLine(line).event);
+  }
+  return records.erasures;
+}
+
+const hashesMark = Buffer.from('"hashes":{');
+const erasureMark = Buffer.from('"action":"erase"');
+
+/**
+ * Throws FindingError when events lack what was erased since the export began: its checkpoint does not
+ * reach the log's record of that (`newer`), so that nobody who verifies the bundle could tell it from
+ * hiding. What no record explains is for the verification to find.
+ */
+export function requireNothingErasedMeanwhile(
+  part: PartFolder,
+  withheld: readonly WithholdableSegment[],
+  newer: readonly ErasureRecord[],
+): void {
+  if (newer.length === 0) return;
+  const hidden = new HiddenSegments();
+  const records = new ServiceRecords();
+  const take = (line: Buffer) => {
+    if (!line.includes(hashesMark) && !line.includes(erasureMark)) return;
+    const body = parseBodyLine(line);
+    records.take(body.event);
+    hidden.take(body);
+  };
+  const lines = new LineSplitter(bodyLineBytesMax);
+  for (const chunk of part.events()) for (const { bytes } of lines.push(chunk)) take(bytes);
+  for (const { bytes } of lines.end()) take(bytes);
+  const own = withholdableSegments.filter((name) => !withheld.includes(name));
+  const { erasures } = records;
+  const all = [...erasures, ...newer];
+  const count = own
+    .map((name) => hidden.unexplained(name, erasures) - hidden.unexplained(name, all))
+    .reduce((sum, each) => sum + each, 0);
+  if (count === 0) return;
+  throw new FindingError(
+    `${count} part(s) of events were erased since this export began; remove ${part.path('')} and begin anew`,
+  );
+}

@@ -1,0 +1,127 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withOwnService } from '@indelible/server';
+import { afterAll, expect, test } from 'vitest';
+import { envOf } from '../../../server/src/testing/archived.ts';
+import {
+  bundleOf,
+  offboardNow,
+  recordEach,
+  requester,
+} from '../../../server/src/testing/erasure-setup.ts';
+import { testService } from '../../../server/src/testing/service.ts';
+import { verifiedBundle } from '../testing/bundle-of.ts';
+import { runCli } from '../testing/run-cli.ts';
+import { makeBundle } from './leaving-bundle.ts';
+
+const service = await testService();
+const place = mkdtempSync(join(tmpdir(), 'indelible-leaving-'));
+afterAll(async () => {
+  rmSync(place, { recursive: true });
+  await service.close();
+});
+const env = envOf(service);
+const by = ['--reason', requester.reason, '--operator-email', requester.operatorEmail, '--yes'];
+const patient = { timeout: 120_000 };
+
+const leave = (tenantId: string, ...args: string[]) =>
+  runCli(['erase', '--tenant', tenantId, ...args], { env, cwd: place });
+
+async function leavingTenant() {
+  const tenant = await service.tenant('Pro');
+  await recordEach(service, tenant.key, [{}, { reason: 'two' }, { reason: 'three' }]);
+  return tenant;
+}
+
+const eventsOf = async (tenantId: string) =>
+  (
+    await service.owner.query<{ what: string }>(
+      `SELECT action || ' ' || resource_type AS what FROM audit_events WHERE tenant_id = $1 ORDER BY sequence`,
+      [tenantId],
+    )
+  ).rows.map(({ what }) => what);
+
+test(
+  'one command gives a tenant its log, erases it and certifies that; cut off before, it goes on',
+  patient,
+  async () => {
+    const { id } = await leavingTenant();
+    const shown = await leave(id);
+    expect([shown.status, existsSync(join(place, `indelible-${id}`))]).toEqual([0, false]);
+    expect(shown.stdout).toContain(`made first, in indelible-${id}, and verified`);
+    const folder = join(place, `indelible-${id}`);
+    // Cut off in the middle of the bundle.
+    const cutOff = withOwnService(env, (own) => {
+      const fetch: typeof globalThis.fetch = (input, init) =>
+        String(input).endsWith('/events')
+          ? Promise.reject(new TypeError('cut off'))
+          : own.fetch(input, init);
+      return makeBundle({ ...own, fetch }, { tenantId: id, folder, ...requester });
+    });
+    await expect(cutOff).rejects.toThrow();
+    expect([existsSync(folder), existsSync(`${folder}.part`)]).toEqual([false, true]);
+    const checkpoint = readFileSync(join(`${folder}.part`, 'checkpoint'), 'utf8');
+    expect(await eventsOf(id)).toContain('update queue');
+
+    const done = await leave(id, ...by);
+    expect([done.status, done.stderr.includes('indelible:')]).toEqual([0, false]);
+    expect(done.stdout).toContain('Certificate of offboarding');
+    expect(readFileSync(join(folder, 'checkpoint'), 'utf8'), 'continued').toBe(checkpoint);
+    expect(await verifiedBundle(folder)).toMatchObject({ result: 'intact' });
+    expect((await eventsOf(id))[0]).toBe('delete tenant');
+    const certificate = JSON.parse(readFileSync(`${folder}-certificate.json`, 'utf8'));
+    expect(certificate).toMatchObject({ tenantId: id, reason: requester.reason });
+    const events = readFileSync(join(folder, 'events.ndjson'), 'utf8').split('\n').length - 1;
+    expect([certificate.bundle.events, events]).toEqual([events, expect.any(Number)]);
+    // Once more, as after a certificate that was not written: the same one.
+    rmSync(`${folder}-certificate.json`);
+    const again = await leave(id, '--json', ...by);
+    expect(JSON.parse(again.stdout)).toMatchObject({ done: true, bundle: certificate.bundle });
+    expect(existsSync(`${folder}-certificate.json`)).toBe(true);
+  },
+);
+
+test('what has begun to go goes on without the bundle', patient, async () => {
+  const { id } = await leavingTenant();
+  const { rows } = await service.owner.query(
+    'SELECT log_id, size FROM log_heads WHERE tenant_id = $1',
+    [id],
+  );
+  const bundle = bundleOf(rows[0].log_id, Number(rows[0].size), 5);
+  const cut = new Error('cut off');
+  const betweenBatches = () => {
+    throw cut;
+  };
+  await expect(offboardNow(service, id, bundle, { betweenBatches })).rejects.toThrow(cut);
+  expect(await eventsOf(id)).toContain('update queue');
+  const elsewhere = join(place, 'elsewhere');
+  const done = await leave(id, '--bundle', elsewhere, ...by);
+  expect(done.status).toBe(0);
+  expect(await eventsOf(id)).toEqual(['delete tenant']);
+  const certificate = JSON.parse(readFileSync(`${elsewhere}-certificate.json`, 'utf8'));
+  expect(certificate.bundle).toEqual(bundle);
+  expect(existsSync(elsewhere)).toBe(false);
+});
+
+test('under legal hold not even a bundle is made, and nothing goes', patient, async () => {
+  const { id } = await leavingTenant();
+  await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body: { legalHold: true } });
+  const refused = await leave(id, '--bundle', 'held', ...by);
+  expect(refused.status).toBe(1);
+  expect(refused.stderr).toContain('under legal hold');
+  expect(existsSync(join(place, 'held'))).toBe(false);
+  expect(await eventsOf(id)).toContain('update queue');
+});
+
+test('a log that is damaged is not erased: its bundle would not be whole', patient, async () => {
+  const { id } = await leavingTenant();
+  await service.owner.query(
+    `UPDATE audit_events SET reason = 'forged' WHERE tenant_id = $1 AND reason = 'two'`,
+    [id],
+  );
+  const refused = await leave(id, '--bundle', 'damaged', ...by);
+  expect(refused.status).toBe(1);
+  expect(refused.stderr).toContain('the bundle is not whole');
+  expect(await eventsOf(id)).toContain('update queue');
+});

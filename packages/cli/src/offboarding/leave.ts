@@ -1,0 +1,87 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import type { Offboarded, Requester } from '@indelible/server';
+import type { Environment } from '../connection.ts';
+import { FindingError } from '../exit-codes.ts';
+import { print } from '../output.ts';
+import { aligned, grouped, jsonLine, visible } from '../text.ts';
+import { makeBundle, verifiedBundle } from './leaving-bundle.ts';
+
+export interface Leaving {
+  tenantId: string;
+  /** Where the tenant's bundle is, or is to be made. */
+  folder: string;
+  json: boolean;
+}
+
+/** Without erasing: what `leave` would do, and with which bundle. */
+export async function showLeaving({ tenantId, folder, json }: Leaving, env: Environment) {
+  const { offboardingOf } = await import('@indelible/server');
+  const begun = await offboardingOf(env, tenantId).catch(asFinding);
+  const there = existsSync(folder) ? await verifiedBundle(folder, tenantId) : null;
+  const bundle = begun?.bundle ?? there;
+  const shown = { done: false, tenantId, begun: begun !== null, bundle };
+  await print(json ? jsonLine(shown) : leavingText(tenantId, folder, bundle, begun !== null));
+}
+
+/**
+ * Lets a tenant leave: gives it its bundle, verifies that, erases everything, writes the certificate beside
+ * the bundle. Cut off anywhere, the same call goes on: a bundle that is there is taken, one in the making
+ * continued, and what has begun to be erased goes on with the bundle it began with.
+ */
+export async function leave(
+  { tenantId, folder, json }: Leaving,
+  requester: Requester,
+  env: Environment,
+): Promise<void> {
+  const { certificateText, offboardingOf, offboardTenant, withOwnService } = await import(
+    '@indelible/server'
+  );
+  const begun = await offboardingOf(env, tenantId).catch(asFinding);
+  const left = await withOwnService(env, async (service) => {
+    if (begun === null && !existsSync(folder)) {
+      await makeBundle(service, { tenantId, folder, ...requester });
+    }
+    const bundle = begun?.bundle ?? (await verifiedBundle(folder, tenantId));
+    const leaving = { tenantId, bundle, ...requester };
+    return offboardTenant(env, leaving, service.publish).catch(asFinding);
+  });
+  const { certificate } = requireCertificate(left);
+  const text = certificateText(certificate);
+  writeFileSync(`${folder}-certificate.json`, `${JSON.stringify(certificate, null, 2)}\n`);
+  writeFileSync(`${folder}-certificate.txt`, text);
+  await print(json ? jsonLine({ done: true, ...certificate }) : `${visibleLines(text)}\n`);
+}
+
+function requireCertificate({ certificate, ...left }: Offboarded) {
+  if (certificate !== null) return { ...left, certificate };
+  throw new FindingError(
+    'the tenant has left, but no checkpoint covers that yet: repeat the command for the certificate ' +
+      'when a service has run for ten seconds',
+  );
+}
+
+const visibleLines = (text: string) => text.split('\n').map(visible).join('\n');
+
+function leavingText(
+  tenantId: string,
+  folder: string,
+  bundle: { size: number; events: number } | null,
+  begun: boolean,
+): string {
+  const given =
+    bundle === null
+      ? `made first, in ${visible(folder)}, and verified`
+      : `${grouped(bundle.events)} event(s), the first ${grouped(bundle.size)} entries: whole`;
+  const rows = aligned([
+    ['events', 'every one, and what the archive has of them'],
+    ['and', 'API keys, sessions, links, saved searches, restores, webhooks, exports'],
+    ['stays', 'the log itself: hashes, times and ids; what the service records from then on'],
+    ['bundle', given],
+  ]);
+  const title = begun ? 'has begun to leave; would go on being erased' : 'would be erased';
+  return `tenant ${tenantId}, ${title}:\n${rows}Nothing was erased. --yes does it, for good.\n`;
+}
+
+function asFinding(error: unknown): never {
+  throw new FindingError(error instanceof Error ? error.message : String(error));
+}

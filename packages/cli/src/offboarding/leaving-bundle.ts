@@ -1,0 +1,61 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createClient } from '@indelible/client';
+import type { OwnService } from '@indelible/server';
+import { fileDigest } from '../bundle/checksums.ts';
+import { exportBundle } from '../bundle/export-bundle.ts';
+import { bundleFiles, parseManifest } from '../bundle/manifest.ts';
+import { verifyBundle } from '../bundle/verify-bundle.ts';
+import { FindingError, UsageError } from '../exit-codes.ts';
+import { showProgress } from '../verify/progress.ts';
+
+/** Whose bundle, where, and who makes it why: that goes into the tenant's log. */
+export interface BundleToMake {
+  tenantId: string;
+  folder: string;
+  reason: string;
+  operatorEmail: string;
+}
+
+/**
+ * The bundle that a tenant is given before it is erased: the one in the folder, or else made now. One
+ * that was cut off is continued. Throws FindingError under legal hold, and for a log that is damaged.
+ */
+export async function makeBundle(
+  { fetch, key }: OwnService,
+  { tenantId, folder, reason, operatorEmail }: BundleToMake,
+): Promise<void> {
+  const identity = { url: 'http://localhost', key, tenantId, reason, operatorEmail };
+  const client = createClient({ ...identity, fetch, timeoutMs: 60_000 });
+  if ((await client.tenants.get(tenantId)).legalHold) {
+    throw new FindingError('the tenant is under legal hold: nothing of it may be erased');
+  }
+  const progress = await showProgress(process.stderr);
+  const made = exportBundle(client, { tenantId, folder, withhold: [], progress });
+  const { findings } = await made.finally(() => progress.stop());
+  const [first] = findings.kept();
+  if (first !== undefined) throw new FindingError(`the log is damaged. ${first.message}`);
+}
+
+/** What is told of a bundle that is whole, and the tenant's. */
+export async function verifiedBundle(folder: string, tenantId: string) {
+  if (!existsSync(join(folder, bundleFiles.manifest))) {
+    throw new UsageError(`${folder} holds no bundle; name another folder`);
+  }
+  const progress = await showProgress(process.stderr);
+  const report = await verifyBundle(folder, { vkeys: [], plan: null, progress }).finally(() =>
+    progress.stop(),
+  );
+  if (report.result !== 'intact')
+    throw new FindingError(`the bundle is not whole. ${report.summary}`);
+  const manifest = parseManifest(readFileSync(join(folder, bundleFiles.manifest), 'utf8'));
+  const { origin, size, counts, withheld } = manifest;
+  if (manifest.tenantId.toLowerCase() !== tenantId) {
+    throw new UsageError('the bundle is of another tenant');
+  }
+  if (withheld.length > 0) {
+    throw new UsageError(`the bundle lacks ${withheld.join(', ')}: make one with everything`);
+  }
+  const sha256 = fileDigest(join(folder, bundleFiles.sums));
+  return { origin, size, events: counts.events, sha256 };
+}

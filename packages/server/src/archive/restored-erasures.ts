@@ -1,0 +1,72 @@
+import {
+  HiddenSegments,
+  parseBodyLine,
+  ServiceRecords,
+  withholdableSegments,
+} from '@indelible/protocol';
+import type { OwnEvent } from '../own-event.ts';
+import type { ArchivedRow } from './archived-row.ts';
+import { bodyLine } from './body-line.ts';
+import type { ArchiveManifest, StatedErasure } from './manifest.ts';
+import { ArchiveConflict } from './objects-once.ts';
+
+/** What an archive lacks of its events, and what in it says why. */
+export class RestoredErasures {
+  readonly #hidden = new HiddenSegments();
+  readonly #records = new ServiceRecords();
+
+  take(rows: readonly ArchivedRow[]): void {
+    for (const row of rows) {
+      const { body } = row;
+      const isErased = body?.hashes.some((hash) => hash !== null) ?? false;
+      const isRecord = body?.event.action === 'erase' && body.event.recordedByKind === 'service';
+      const line = isErased || isRecord ? bodyLine(row) : null;
+      if (line === null) continue;
+      const whole = parseBodyLine(line);
+      this.#records.take(whole.event);
+      this.#hidden.take(whole);
+    }
+  }
+
+  /**
+   * Erasures that the archive states and ends before the log's record of; ArchiveConflict when not even
+   * that explains what is missing.
+   */
+  unrecorded(manifests: readonly ArchiveManifest[], size: number): StatedErasure[] {
+    const stated = new Map<string, StatedErasure>();
+    for (const each of manifests.flatMap(({ erasures = [] }) => erasures)) {
+      if (each.size >= size) stated.set(`${each.size} ${each.segment}`, each);
+    }
+    const all = [...this.#records.erasures, ...[...stated.values()].map(recordOf)];
+    for (const name of withholdableSegments) {
+      const count = this.#hidden.unexplained(name, all);
+      if (count === 0) continue;
+      throw new ArchiveConflict(
+        `${count} event(s) of the archive lack their ${name}, and nothing records that it was erased`,
+      );
+    }
+    return [...stated.values()];
+  }
+}
+
+function recordOf({ segment, actors, events, size }: StatedErasure) {
+  return { sequence: size, segment, size, actors: new Set(actors), events: new Set(events) };
+}
+
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+/** What the log of a restored tenant says of an erasure whose own record was lost with the database. */
+export function restoredErasure(
+  tenantId: string,
+  { segment, actors, events, size }: StatedErasure,
+): OwnEvent {
+  return {
+    actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
+    action: 'erase',
+    resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
+    diff: {},
+    after: { segment, actors, events, size },
+    reason:
+      'The archive that the log was restored from states this erasure, and ends before its record.',
+  };
+}

@@ -1,0 +1,41 @@
+import { type Database, readTenant, type WriterTx } from '../db.ts';
+import type { Jobs } from '../jobs.ts';
+import type { Mailer } from '../mail.ts';
+import { panelHome } from '../panel-path.ts';
+import { getTenant } from './store.ts';
+import { termsMail, type WeakerTerms } from './terms-mail.ts';
+
+/** A change as it was made, and who is told: the addresses before it as well as those after it. */
+export interface TermsNotice extends WeakerTerms {
+  tenantId: string;
+  to: string[];
+}
+
+/** Has the notice mailed once `tx` has committed; nobody to be told is no notice. */
+export async function sendTermsNotice(
+  jobs: Pick<Jobs, 'send'>,
+  tx: WriterTx,
+  notice: TermsNotice,
+): Promise<void> {
+  const { tenantId, to } = notice;
+  if (to.length > 0) await jobs.send(tx, 'tenant-mail', { data: notice, tenantId });
+}
+
+export interface TermsMailDeps {
+  db: Database;
+  jobs: Jobs;
+  mailer: Mailer;
+  publicUrl: () => string;
+}
+
+/** Mail on smaller plans and lifted holds. Jobs: a mail server that is away keeps no change from being made. */
+export function handleTermsMail({ db, jobs, mailer, publicUrl }: TermsMailDeps): void {
+  jobs.handle<TermsNotice>('tenant-mail', { atOnce: 1 }, async ({ data }) => {
+    const { tenantId, to, ...change } = data;
+    const tenant = await readTenant(db, tenantId, getTenant);
+    if (tenant === null) return;
+    const { locale, timeZone, name: tenantName } = tenant;
+    const url = `${publicUrl()}${panelHome}?resource=tenant`;
+    await mailer.send({ to, ...termsMail({ ...change, locale, timeZone, tenantName, url }) });
+  });
+}

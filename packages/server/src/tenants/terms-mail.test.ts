@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestService, testService } from '../testing/service.ts';
+import { startSmtpServer } from '../testing/smtp-server.ts';
+import { type TermsMail, termsMail } from './terms-mail.ts';
+import { termsMailTexts } from './terms-mail-texts.ts';
+
+let smtp: Awaited<ReturnType<typeof startSmtpServer>>;
+let service: TestService;
+beforeAll(async () => {
+  smtp = await startSmtpServer();
+  service = await testService({ SMTP_URL: smtp.url, PUBLIC_URL: 'https://audit.example.com' });
+  await service.app.jobs.start();
+});
+afterAll(async () => {
+  await service.close();
+  await smtp.close();
+});
+
+const mailsTo = (address: string) => smtp.received.filter(({ to }) => to.includes(address));
+
+async function put(id: string, body: Record<string, unknown>): Promise<number> {
+  const headers = { 'x-access-reason': 'contract%20ended' };
+  return (await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body, headers })).status;
+}
+
+async function tenantTold(to: string[], more: Record<string, unknown> = {}) {
+  const { id } = await service.tenant('Enterprise');
+  expect(await put(id, { notifyEmails: to, ...more })).toBe(200);
+  return id;
+}
+
+async function queued(id: string): Promise<string[]> {
+  const { rows } = await service.owner.query<{ state: string }>(
+    `SELECT state FROM indelible_jobs.job WHERE name = 'tenant-mail' AND group_id = $1`,
+    [id],
+  );
+  return rows.map(({ state }) => state);
+}
+
+test('a downgrade is mailed to the tenant, in its language and zone, as text and HTML', async () => {
+  const zone = { locale: 'pt-BR', timeZone: 'America/Sao_Paulo' };
+  const id = await tenantTold(['ana@example.com', 'ben@example.com'], {
+    ...zone,
+    name: 'Café & Co',
+  });
+  service.clock.now = Date.UTC(2027, 2, 1, 2);
+  expect(await put(id, { plan: 'Starter' })).toBe(200);
+  await expect.poll(() => mailsTo('ana@example.com').length, { timeout: 15_000 }).toBe(1);
+  const { parsed, to } = mailsTo('ana@example.com')[0] ?? {};
+  expect(to).toEqual(['ana@example.com', 'ben@example.com']);
+  expect(parsed?.subject).toBe(termsMailTexts['pt-BR'].subject);
+  for (const shown of ['Enterprise → Starter', 'contract ended', '28 de fevereiro de 2027']) {
+    expect(parsed?.text).toContain(shown);
+    expect(parsed?.html).toContain(shown);
+  }
+  // 30 days later, there: the end of the grace.
+  expect(parsed?.text).toContain('30 de março de 2027');
+  expect(parsed?.text).toContain('Café & Co');
+  expect(parsed?.html).toContain('Café &#38; Co');
+  expect(parsed?.html).toContain('<html lang="pt-BR"');
+  expect(parsed?.text).toContain('https://audit.example.com/settings/audit/events?resource=tenant');
+});
+
+test('a lifted hold is mailed, also to addresses that the same change takes away', async () => {
+  const id = await tenantTold(['former@example.com'], { legalHold: true });
+  expect(await put(id, { legalHold: false, notifyEmails: ['new@example.com'] })).toBe(200);
+  await expect.poll(() => mailsTo('former@example.com').length, { timeout: 15_000 }).toBe(1);
+  const { parsed, to } = mailsTo('new@example.com')[0] ?? {};
+  expect(to).toEqual(['former@example.com', 'new@example.com']);
+  expect(parsed?.subject).toBe(termsMailTexts.en.liftedSubject);
+  expect(parsed?.text).toContain('Events older than 7 years are hidden from now on');
+});
+
+test('what takes nothing away is mailed to nobody, nor is a change that was not made', async () => {
+  const id = await tenantTold(['calm@example.com'], { plan: 'Pro' });
+  const before = (await queued(id)).length;
+  for (const body of [{ plan: 'Enterprise' }, { legalHold: true }, { name: 'Other' }]) {
+    expect(await put(id, body)).toBe(200);
+  }
+  await service.owner.query("UPDATE log_rounds SET halted = 'a test'");
+  expect(await put(id, { plan: 'Starter' })).toBe(503);
+  await service.owner.query('UPDATE log_rounds SET halted = NULL');
+  expect(await queued(id)).toHaveLength(before);
+  const lonely = await service.tenant('Pro');
+  expect(await put(lonely.id, { plan: 'Starter' })).toBe(200);
+  expect(await queued(lonely.id)).toEqual([]);
+});
+
+test('a mail server that is down keeps no change from being made, and is tried again', async () => {
+  const id = await tenantTold(['late@example.com']);
+  await smtp.close();
+  expect(await put(id, { plan: 'Pro' })).toBe(200);
+  await expect.poll(() => queued(id), { timeout: 15_000 }).toEqual(['retry']);
+  smtp = await startSmtpServer({}, smtp.port);
+  await service.owner.query(
+    `UPDATE indelible_jobs.job SET start_after = now() WHERE name = 'tenant-mail' AND group_id = $1`,
+    [id],
+  );
+  await expect.poll(() => mailsTo('late@example.com').length, { timeout: 15_000 }).toBe(1);
+});
+
+const mail: TermsMail = {
+  ...{ locale: 'en', timeZone: 'UTC', tenantName: 'Acme', url: 'https://audit.example.com/' },
+  before: { plan: 'Enterprise', legalHold: true },
+  after: { plan: 'Pro', legalHold: false },
+  ...{ atMs: Date.UTC(2027, 0, 1), keptUntilMs: Date.UTC(2027, 0, 31) },
+  ...{ by: 'olga@example.com', reason: 'ticket 1' },
+};
+
+test.each(['en', 'es', 'pt-BR'] as const)(
+  'in %s both changes are told, in its own words',
+  (locale) => {
+    const texts = termsMailTexts[locale];
+    const { subject, text, html } = termsMail({ ...mail, locale });
+    expect(subject).toBe(texts.liftedSubject);
+    for (const word of [
+      texts.lifted('Acme'),
+      texts.smaller('Acme'),
+      texts.liftedWord,
+      'ticket 1',
+    ]) {
+      expect(text).toContain(word);
+    }
+    expect(html).toContain('olga@example.com');
+    expect(JSON.stringify(texts)).not.toMatch(/[<>&]/);
+    const held = termsMail({ ...mail, locale, after: { plan: 'Pro', legalHold: true } });
+    expect(held.subject).toBe(texts.subject);
+    expect(held.text).toContain(texts.held);
+    const greater = termsMail({ ...mail, locale, before: { plan: 'Starter', legalHold: true } });
+    expect(greater.text).not.toContain(texts.smaller('Acme'));
+    expect(greater.text).toContain('Starter → Pro');
+  },
+);
+
+test.each(['<img src=x onerror=alert(1)>', 'Acme\r\nBcc: eve@example.net', 'A\u202eb'])(
+  'a tenant and a reason of %j are shown as they are, and do nothing else',
+  (hostile) => {
+    const plain = termsMail(mail);
+    const { subject, text, html } = termsMail({ ...mail, tenantName: hostile, reason: hostile });
+    expect(subject).toBe(plain.subject);
+    expect(html.match(/<[^>]*>/g)).toEqual(plain.html.match(/<[^>]*>/g));
+    expect(text.split('\n')).toHaveLength(plain.text.split('\n').length);
+  },
+);
