@@ -160,10 +160,9 @@ test('what is of one type is not overwritten by a form of another', async () => 
   await page.getByRole('link', { name: 'IVRs' }).click();
   const greeting = card(page, 'Main menu').getByLabel('Greeting');
   const before = await greeting.inputValue();
-  const form = card(page, 'Main menu').locator('form').first();
-  await form.evaluate((each: HTMLFormElement) => {
-    each.action = each.action.replace('/ivr/', '/user_role/');
-  });
+  await page.evaluate(`for (const each of document.forms) {
+    each.setAttribute('action', each.action.replace('/ivr/', '/user_role/'));
+  }`);
   await save(page, 'Main menu');
   await see(page.getByRole('alert')).toContainText('It is gone');
   await page.getByRole('link', { name: 'IVRs' }).click();

@@ -61,6 +61,11 @@ if (import.meta.main) {
     dataDir: process.env.DATA_DIR ?? 'data/example',
     hostPort: Number(process.env.HOST_PORT ?? 4000),
     servicePort: Number(process.env.PORT ?? 3000),
+  }).catch((error: NodeJS.ErrnoException & { port?: number }) => {
+    const isTaken = error.code === 'EADDRINUSE';
+    const taken = `port ${error.port} is taken: choose others with HOST_PORT and PORT`;
+    console.error(`The example cannot start: ${isTaken ? taken : error.message}`);
+    process.exit(1);
   });
   console.log(
     `\n  The contact centre   ${example.url}\n  Its audit log        ${example.serviceUrl}\n`,

@@ -69,8 +69,7 @@ export function errorOfAnswer(
 ): IndelibleError {
   const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<ProblemFacts>;
   if (typeof problem.code !== 'string' || !codeForm.test(problem.code)) {
-    const detail = `something that is not the service answered with status ${status}`;
-    return new IndelibleError({ status, code: 'unexpected_answer', detail, requestId });
+    return notTheService(status, requestId);
   }
   return new IndelibleError({
     status,
@@ -79,4 +78,10 @@ export function errorOfAnswer(
     requestId,
     errors: Array.isArray(problem.errors) ? problem.errors : [],
   });
+}
+
+/** An answer that the service does not give: a page of sign-in, a proxy's, or another program's. */
+export function notTheService(status: number, requestId: string | null = null): IndelibleError {
+  const detail = `something that is not the service answered with status ${status}`;
+  return new IndelibleError({ status, code: 'unexpected_answer', detail, requestId });
 }

@@ -1,4 +1,5 @@
 import type { Page } from './api-types.ts';
+import { notTheService } from './errors.ts';
 import type { Params, Transport } from './transport.ts';
 
 export type SentHeaders = Record<string, string>;
@@ -19,12 +20,25 @@ export async function* everyItem<T>(
   params: Params = [],
   headers: SentHeaders = {},
 ): AsyncGenerator<T, void, undefined> {
-  let page = await read<Page<T>>(send, path, params, headers);
+  let page = await readItems<T>(send, path, params, headers);
   for (;;) {
     yield* page.data;
     const { nextCursor } = page.pagination;
     if (nextCursor === null) return;
     const at: Params = [...params, ['cursor', nextCursor]];
-    page = await read<Page<T>>(send, path, at, headers);
+    page = await readItems<T>(send, path, at, headers);
   }
+}
+
+/** Throws for an answer that is no page: it would pass for the end, or for no end at all. */
+async function readItems<T>(
+  send: Transport,
+  path: string,
+  params: Params,
+  headers: SentHeaders,
+): Promise<Page<T>> {
+  const page = await read<Partial<Page<T>> | null>(send, path, params, headers);
+  const { data, pagination } = page ?? {};
+  if (Array.isArray(data) && pagination?.nextCursor !== undefined) return { data, pagination };
+  throw notTheService(200);
 }

@@ -4,6 +4,7 @@ import {
   type EventInput,
   type IndelibleClient,
   IndelibleError,
+  newEventId,
   PartialBatchError,
 } from './index.ts';
 import { type Answer, scriptedService } from './testing/scripted-service.ts';
@@ -62,11 +63,27 @@ test('a batch whose first call fails is its error, and an empty one is no call',
 });
 
 test('the id of the request that an event belongs to goes along, if there is one', async () => {
-  const { client, received } = await answering({});
-  await client.record(event(), { requestId: 'request-0001' });
-  await client.record(event(), { requestId: 'a line\nbreak' });
+  const id = newEventId();
+  const { client, received } = await answering({ body: { id } });
+  await client.record({ ...event(), id }, { requestId: 'request-0001' });
+  await client.record({ ...event(), id }, { requestId: 'a line\nbreak' });
   expect(received[0]?.headers['x-request-id']).toBe('request-0001');
   expect(received[1]?.headers['x-request-id']).toBeUndefined();
+});
+
+test.each<[string, Answer]>([
+  ['nothing', { body: '' }],
+  ['null', { body: 'null' }],
+  ['a list', { body: [] }],
+  ['that it is well', { body: { status: 'ok' } }],
+  ['of another event', { body: { id: newEventId(), results: [] } }],
+  ['of results that are none', { body: { results: [{}] } }],
+  ['nothing, as to a removal', { status: 204, body: '' }],
+])('no event counts as recorded when what answers says %s', async (_, answer) => {
+  const { client } = await answering(answer);
+  const calls = [client.record(event()), client.recordBatch([event()]), client.list().next()];
+  const unexpected = { status: 'rejected', reason: { code: 'unexpected_answer' } };
+  expect(await Promise.allSettled(calls)).toMatchObject([unexpected, unexpected, unexpected]);
 });
 
 test('every event of a batch leaves with an id and without secrets', async () => {

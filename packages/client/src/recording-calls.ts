@@ -1,7 +1,7 @@
 import type { BatchResult, EventInput, RecordedEvent } from './api-types.ts';
 import type { RecordContext } from './audit-sink.ts';
 import type { AnyAction, AnyResourceType } from './catalogue.ts';
-import { PartialBatchError } from './errors.ts';
+import { notTheService, PartialBatchError } from './errors.ts';
 import { createOutgoing, type OutgoingEvent, type OutgoingOptions } from './outgoing-event.ts';
 import type { Transport } from './transport.ts';
 
@@ -36,16 +36,30 @@ export function recordingCalls(send: Transport, options: OutgoingOptions): Recor
   };
   const recordBatchTexts = async (texts: readonly string[]) => {
     const answer = await post(`${eventsPath}/batch`, batchOf(texts));
-    return (answer as { results: BatchResult[] }).results;
+    return resultsFor(answer, texts.length);
   };
   return {
     record: async (event, context) => {
-      const body = JSON.stringify(outgoing(event));
-      return (await post(eventsPath, body, context)) as RecordedEvent;
+      const sent = outgoing(event);
+      const body = JSON.stringify(sent);
+      const answer = (await post(eventsPath, body, context)) as RecordedEvent | null;
+      // Only the service can say that it has this event; “OK” from elsewhere would be a lost one.
+      if (answer?.id !== sent.id) throw notTheService(200);
+      return answer;
     },
     recordBatch: (events) => recordParts(events.map(outgoing), recordBatchTexts),
     recordBatchTexts,
   };
+}
+
+const statuses: readonly unknown[] = ['created', 'duplicate', 'rejected'];
+
+/** One result for each event that was sent. Throws when it is anything else. */
+function resultsFor(answer: unknown, sent: number): BatchResult[] {
+  const { results } = (answer ?? {}) as { results?: unknown };
+  const isComplete = Array.isArray(results) && results.length === sent;
+  if (isComplete && results.every((each) => statuses.includes(each?.status))) return results;
+  throw notTheService(200);
 }
 
 const batchStart = '{"events":[';

@@ -108,7 +108,8 @@ async function attemptOnce(
   if (bytes === null) return { failure: tooLong(response, call) };
   if (response.ok && isRaw(call, headers)) return { answer: { bytes, headers } };
   const body = jsonOrUndefined(bytes);
-  if (response.ok && call.mediaType === undefined && body !== undefined) return { answer: body };
+  if (response.ok && call.mediaType === undefined && isAnswer(status, body))
+    return { answer: body };
   const error = errorOfAnswer(status, body, headers.get('x-request-id'));
   if (gatewayStatus.includes(status)) {
     const message = `${options.baseUrl} cannot be reached: a gateway answered ${status} in its place`;
@@ -160,6 +161,12 @@ function tooLong({ status, headers }: Response, call: Call): Failure {
 /** Whether the answer is what the call wants as it is; a web page in its place is not. */
 function isRaw({ mediaType }: Call, headers: Headers): boolean {
   return mediaType !== undefined && headers.get('content-type')?.split(';')[0] === mediaType;
+}
+
+/** The service answers with an object, or says that it has nothing to say; a gateway may say anything. */
+function isAnswer(status: number, body: unknown): boolean {
+  if (body === null) return status === 204;
+  return typeof body === 'object' && !Array.isArray(body);
 }
 
 function addressOf({ path, params = [] }: Call, baseUrl: string): string {

@@ -225,6 +225,7 @@ function wireExports(
   handleExportMail({ db, jobs, mailer, publicUrl });
   exportRoutes(http, deps);
   downloadRoutes(http, deps);
+  http.addHook('onRequest', async () => files.noteRequest());
   http.addHook('onClose', async () => {
     await jobs.stop();
     await files.close();

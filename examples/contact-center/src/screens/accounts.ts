@@ -58,7 +58,10 @@ function operatorScreens(app: FastifyInstance, { pool }: HostDeps): void {
     const tenant = findTenant(body.tenant);
     const reason = body.reason?.trim() ?? '';
     if (!tenant) throw new InputError('Choose an account.');
-    if (reason === '') throw new InputError('Say why: the account sees the reason.');
+    // Spaces that nobody sees are no reason either.
+    if (!/[\p{L}\p{N}]/u.test(reason)) {
+      throw new InputError('Say why: the account sees the reason.');
+    }
     request.visit = { ...visit, tenant, reason };
     // Before the door opens: an operator nobody could see does not get in.
     const entered = request.audit.event({

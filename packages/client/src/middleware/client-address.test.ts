@@ -39,6 +39,23 @@ test('however much a client writes in front, the address its proxy saw is found'
   );
 });
 
+test('so it is in Forwarded, whatever quotes a client leaves open, and in no time', () => {
+  const trusted = { trustedProxies: proxies, proxyHeader: 'forwarded' } as const;
+  const claims = fc.oneof(
+    fc.string(),
+    fc.string({ unit: fc.constantFrom('"', '\\', ',', 'for=') }),
+  );
+  fc.assert(
+    fc.property(claims, (claim) => {
+      const seen = `${claim}, for="[2001:db8::7]:99", for="10.1.1.1:\\8\\0";host="a,\\"b"`;
+      expect(clientOf(trusted, seen)).toBe('2001:db8::7');
+    }),
+  );
+  const began = performance.now();
+  clientOf(trusted, '"\\'.repeat(50_000));
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
 test('an entry that a trusted proxy wrote and that is no address ends the way: nobody is guessed', () => {
   expect(clientOf({ trustedProxies: proxies }, '198.51.100.1, unknown')).toBeNull();
   const forwarded = { trustedProxies: proxies, proxyHeader: 'forwarded' } as const;

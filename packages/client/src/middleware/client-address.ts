@@ -50,14 +50,34 @@ function forwardedForEntries(header: string): string[] {
   return header === '' ? [] : header.split(',');
 }
 
-// RFC 7239: elements and their pairs are divided by commas and semicolons outside quotes.
-const element = /(?:"(?:[^"\\]|\\.)*"|[^,"])+/g;
 const forPair = /(?:^|;)\s*for=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))/i;
 
 /** The `for` of each element; '' where a proxy gave none, which is not passed over. */
 function forwardedEntries(header: string): string[] {
-  return (header.match(element) ?? []).map((text) => {
+  return elementsOf(header).map((text) => {
     const [, quoted, token = ''] = forPair.exec(text.trim()) ?? [];
     return quoted?.replace(/\\(.)/g, '$1') ?? token;
   });
+}
+
+/**
+ * RFC 7239: elements are divided by commas outside quotes. Read from the right, where the trusted ones are:
+ * a quote that a stranger leaves open on the left swallows none of them, and is looked for only once.
+ */
+function elementsOf(header: string): string[] {
+  const elements: string[] = [];
+  let [end, quoted] = [header.length, false];
+  for (let at = header.length - 1; at >= 0; at -= 1) {
+    if (header[at] === '"' && !(quoted && isEscaped(header, at))) quoted = !quoted;
+    if (header[at] !== ',' || quoted) continue;
+    elements.push(header.slice(at + 1, end));
+    end = at;
+  }
+  return [...elements, header.slice(0, end)].reverse();
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text[first - 1] === '\\') first -= 1;
+  return (at - first) % 2 === 1;
 }

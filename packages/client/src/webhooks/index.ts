@@ -8,6 +8,7 @@ export type * from './messages.ts';
 export { type WebhookErrorCode, WebhookVerificationError } from './verification-error.ts';
 export {
   type VerifiedWebhook,
+  verifySignature,
   verifyWebhook,
   type WebhookHeaders,
   type WebhookOptions,

@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { newSecret, signatureHeaders } from '../../../server/src/standard-webhooks.ts';
-import { verifyWebhook, type WebhookHeaders, WebhookVerificationError } from './index.ts';
+import {
+  verifySignature,
+  verifyWebhook,
+  type WebhookHeaders,
+  WebhookVerificationError,
+} from './index.ts';
 
 const secret = newSecret();
 const now = Date.UTC(2025, 8, 20, 12);
@@ -136,5 +141,16 @@ test('a secret that is not set, and a body that was parsed, are told as what the
   }
   for (const parsed of [JSON.parse(body), undefined, null]) {
     await expect(verifyWebhook(parsed, signed(), secret, { now })).rejects.toThrow(/that arrived/);
+  }
+});
+
+test('a stream’s message is checked by its signature alone, whatever its body is', async () => {
+  for (const text of ['[]', '[{"id":1},{"id":2}]', '{"id":1}\n{"id":2}\n', '']) {
+    const headers = signed([secret], now, text);
+    expect(await verifySignature(text, headers, secret, { now })).toBe('msg_1');
+    const changed = verifySignature(`${text} `, headers, secret, { now });
+    await expect(changed).rejects.toMatchObject({ code: 'wrong_signature' });
+    const late = verifySignature(text, headers, secret, { now: now + 301_000 });
+    await expect(late).rejects.toMatchObject({ code: 'too_old' });
   }
 });

@@ -9,7 +9,8 @@ import { checkpointQuery } from './use-checkpoint.ts';
 export function usePrint(): () => void {
   const queries = useQueryClient();
   return useCallback(() => {
-    const shown = () => requestAnimationFrame(() => window.print());
+    // The page hears of the answer in a task of its own, queued before this one: by then it is shown.
+    const shown = () => setTimeout(() => window.print());
     queries.fetchQuery(checkpointQuery).then(shown, shown);
   }, [queries]);
 }

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { uuidFromEventId } from '@indelible/protocol';
@@ -116,6 +116,27 @@ test('a leaked state leaves the file of events, and nothing else of the event do
   ]);
   expect(await emails(id)).toContain(operatorEmail);
   await expectRestorable(id, 1);
+});
+
+test('an archive that lacks what nothing says to be erased is not restored', async () => {
+  const { id, erasure } = await archived();
+  await eraseArchived({ sha, objects, tmpDir }, erasure);
+  const folder = join(service.dataDir, 'objects/archive', `tenant=${id}`);
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.json')) continue;
+    const path = join(folder, name);
+    const { erasures, ...manifest } = JSON.parse(readFileSync(path, 'utf8'));
+    expect(erasures).toMatchObject([{ segment: 'identity', actors: [person], size: 6 }]);
+    writeFileSync(path, JSON.stringify(manifest));
+  }
+  const fresh = await testService();
+  try {
+    await expect(restoreArchive(envOf(fresh), folder, { tenantId: id })).rejects.toThrow(
+      '2 event(s) of the archive lack their identity, and nothing records that it was erased',
+    );
+  } finally {
+    await fresh.close();
+  }
 });
 
 const broken = new Error('the store is away');

@@ -40,11 +40,12 @@ export async function* fileChunks(
   db: Database,
   row: ExportRow,
   tally: FileTally,
+  betweenPages: () => Promise<void> = async () => {},
 ): AsyncGenerator<Buffer, void, undefined> {
   const { header, line, writeLine } = fileShape(row.format, row.columns);
   const buffer = new LineBuffer(writeLine);
   if (header !== '') yield tally.add(Buffer.from(header), 0);
-  for await (const page of pages(db, row)) {
+  for await (const page of pages(db, row, betweenPages)) {
     for (const piece of buffer.piecesOf(page)) {
       if ('lines' in piece) yield tally.add(piece.lines, piece.rows);
       else yield tally.add(Buffer.from(line(await readAlone(db, row, piece.alone))), 1);
@@ -52,7 +53,11 @@ export async function* fileChunks(
   }
 }
 
-async function* pages(db: Database, row: ExportRow): AsyncGenerator<string[], void, undefined> {
+async function* pages(
+  db: Database,
+  row: ExportRow,
+  betweenPages: () => Promise<void>,
+): AsyncGenerator<string[], void, undefined> {
   const wanted = rowsOf(row);
   const read = (walk: TimeWalk) =>
     readPage(walk, (range) =>
@@ -61,6 +66,7 @@ async function* pages(db: Database, row: ExportRow): AsyncGenerator<string[], vo
   const first = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted));
   for (let reading: Promise<WalkedPage> | null = read(first); reading; ) {
     const { rows, next }: WalkedPage = await reading;
+    await betweenPages();
     reading = next && read(next);
     reading?.catch(() => {}); // met when it is its turn, or by nobody when the reader has gone
     if (rows.length > 0) yield rows;

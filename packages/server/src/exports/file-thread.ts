@@ -15,7 +15,7 @@ export interface FileInMaking {
 const lingerMs = 10_000;
 /** Its heap is kept small, where the one of requests may grow with them. */
 const resourceLimits = {
-  maxYoungGenerationSizeMb: Number(process['env'].YOUNG ?? 4),
+  maxYoungGenerationSizeMb: 4,
   maxOldGenerationSizeMb: 256,
 };
 
@@ -27,13 +27,19 @@ const resourceLimits = {
 export class FileThread {
   readonly #settings: ThreadSettings;
   readonly #onError: (error: unknown) => void;
+  readonly #requests = new Int32Array(new SharedArrayBuffer(4));
   #worker: Worker | null = null;
   #making = 0;
   #ending: NodeJS.Timeout | undefined;
 
-  constructor(settings: ThreadSettings, onError: (error: unknown) => void) {
-    this.#settings = settings;
+  constructor(settings: Omit<ThreadSettings, 'requests'>, onError: (error: unknown) => void) {
+    this.#settings = { ...settings, requests: this.#requests };
     this.#onError = onError;
+  }
+
+  /** Somebody waits for an answer of this process: files step back, see step-back.ts. */
+  noteRequest(): void {
+    Atomics.add(this.#requests, 0, 1);
   }
 
   /** Ends early with whatever failure once `signal` is aborted; nothing of the file stays then. */

@@ -1,10 +1,9 @@
-import { setPriority } from 'node:os';
-import { env } from 'node:process';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../db.ts';
 import { openObjectStore } from '../objects.ts';
 import { objectName } from './export-file.ts';
 import { FileTally, fileChunks } from './file-chunks.ts';
+import { stepBackFrom } from './step-back.ts';
 import type { ExportRow, Failure, FinishedFile } from './store.ts';
 
 /* The program of the thread that makes the files of exports; see file-thread.ts. */
@@ -12,6 +11,8 @@ import type { ExportRow, Failure, FinishedFile } from './store.ts';
 export interface ThreadSettings {
   databaseUrl: string;
   objectStoreUrl: string;
+  /** How many requests the process was asked so far, shared. */
+  requests: Int32Array<SharedArrayBuffer>;
 }
 
 /** A file to be made. News of it go to `port`; a message from there stops it. */
@@ -29,10 +30,7 @@ export type FileNews =
 const poolSize = 6;
 const newsEveryMs = 250;
 
-// Requests come first. On Linux this is the thread's own; elsewhere it would be that of the whole process.
-if (process.platform === 'linux') setPriority(Number(env.NICE ?? 5)); // tmp
-
-const { databaseUrl, objectStoreUrl } = workerData as ThreadSettings;
+const { databaseUrl, objectStoreUrl, requests } = workerData as ThreadSettings;
 const objects = openObjectStore(objectStoreUrl);
 // A connection that is lost while it idles is replaced on the next use.
 const db = openDatabase(databaseUrl, { poolSize, onIdleError: () => {} });
@@ -50,12 +48,13 @@ async function make(
   signal: AbortSignal,
 ): Promise<void> {
   const tally = new FileTally();
+  const stepBack = stepBackFrom(requests);
   const tellSoFar = () => tell({ rows: tally.rows, bytes: tally.bytes });
   const timer = setInterval(tellSoFar, newsEveryMs);
   let failure: Failure = 'storage';
   async function* source() {
     try {
-      yield* fileChunks(db, row, tally);
+      yield* fileChunks(db, row, tally, stepBack);
     } catch (error) {
       failure = 'unexpected';
       throw error;

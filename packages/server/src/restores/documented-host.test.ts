@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { formats } from '../json-schema.ts';
+import { signatureHeaders } from '../standard-webhooks.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { ivr, keyOf, recordChange, restore } from '../testing/restore-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
@@ -109,4 +110,13 @@ test('the documented answer has the shape of an answer', () => {
   const [, example = ''] = /^```json\n(\{\n {2}"id": "rst_[\s\S]*?)^```$/m.exec(page) ?? [];
   const validate = new Ajv2020({ strict: false, formats }).compile(Restore);
   expect(validate(JSON.parse(example)), JSON.stringify(validate.errors)).toBe(true);
+});
+
+test('the documented signature check believes nobody while the secret is not set', async () => {
+  const { isSigned } = await documentedReceiver();
+  const nowMs = Date.now();
+  for (const secret of ['', 'whsec_', 'whsec_AAAA']) {
+    const forged = signatureHeaders({ id: 'rst_1', body: '{}' }, [secret], nowMs);
+    expect(() => isSigned(forged, '{}', secret, nowMs)).toThrow('not set');
+  }
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newSecret } from '../standard-webhooks.ts';
+import { newSecret, signatureHeaders } from '../standard-webhooks.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { hookedTenant, webhookCalls } from '../testing/webhook-setup.ts';
 import { retryPausesMs } from './retry-schedule.ts';
@@ -58,6 +58,15 @@ test('the documented receiver takes what the service sends, and nothing that was
   for (const away of [-301_000, 301_000]) expect(signed([first], call.raw, at + away)).toBe(false);
   expect(await receive(call.headers, call.raw, [newSecret()], store)).toBe(401);
   await tenant.receiver.close();
+});
+
+test('the documented receiver believes nobody while a secret is not set', async () => {
+  const { isSigned } = await documentedReceiver();
+  const nowMs = Date.now();
+  for (const secret of ['', 'whsec_', 'whsec_AAAA']) {
+    const forged = signatureHeaders({ id: 'msg_1', body: '{}' }, [secret], nowMs);
+    expect(() => isSigned(forged, '{}', [newSecret(), secret], nowMs)).toThrow('not set');
+  }
 });
 
 test('the documented table of attempts is the schedule', () => {

@@ -1,0 +1,57 @@
+import { uuidFromTypeId } from '@indelible/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readTenant } from '../db.ts';
+import { openObjectStore } from '../objects.ts';
+import { poolEvents, recordAll } from '../testing/event-pool.ts';
+import { askForJob } from '../testing/exports.ts';
+import { type TestService, testService } from '../testing/service.ts';
+import { objectName } from './export-file.ts';
+import { FileThread } from './file-thread.ts';
+import { type ExportRow, getExport } from './store.ts';
+
+let service: TestService;
+let row: ExportRow;
+let files: FileThread;
+const errors: unknown[] = [];
+beforeAll(async () => {
+  service = await testService();
+  const { id, key } = await service.tenant();
+  await recordAll(service, key, poolEvents(400, service.clock.now, 20));
+  const job = uuidFromTypeId('exp_', (await askForJob(service, key)).id) ?? '';
+  row = (await readTenant(service.db, id, (tx) => getExport(tx, job))) as ExportRow;
+  const databaseUrl = service.servingUrl;
+  files = new FileThread({ databaseUrl, objectStoreUrl: storeUrl() }, (e) => errors.push(e));
+});
+afterAll(async () => {
+  await files.close();
+  await service.close();
+});
+
+const storeUrl = () => `file://${service.dataDir}/objects`;
+const stored = () => openObjectStore(storeUrl()).list('exports');
+const never = new AbortController().signal;
+
+test('a file whose thread ends has failed, and the next one gets a thread again', async () => {
+  const lost = files.make(row, never);
+  await files.close();
+  expect(await lost.outcome).toBe('unexpected');
+  const made = files.make(row, never);
+  expect(await made.outcome).toMatchObject({ rows: 402 });
+  expect(await stored()).toEqual([objectName(row)]);
+});
+
+test('files of one thread are made beside each other, and what is not wanted any more leaves nothing', async () => {
+  const other = { ...row, id: '018f3a6e-5d1b-7c42-9a10-3f6e2b8d4c01' };
+  const [wanted, unwanted] = [files.make(row, never), files.make(other, AbortSignal.abort())];
+  expect(await unwanted.outcome).toBe('storage');
+  expect(await wanted.outcome).toMatchObject({ rows: 402, sha256: expect.any(Uint8Array) });
+  expect(await stored()).toEqual([objectName(row)]);
+  expect(errors).toEqual([]);
+});
+
+test('what goes wrong in the thread is heard of, and ends nothing else', async () => {
+  const odd = files.make({ ...row, filters: 'no filter' }, never);
+  expect(await odd.outcome).toBe('unexpected');
+  expect(errors.map(String)).toEqual([expect.stringContaining('SyntaxError')]);
+  expect(await files.make(row, never).outcome).toMatchObject({ rows: 402 });
+});

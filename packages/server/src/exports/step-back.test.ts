@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { pauseMs, stepBackFrom } from './step-back.ts';
+
+const counter = () => new Int32Array(new SharedArrayBuffer(4));
+
+test('an export works on while nobody asks for anything', async () => {
+  expect(pauseMs(0, 8)).toBe(0);
+  const stepBack = stepBackFrom(counter());
+  const began = performance.now();
+  for (let page = 0; page < 1_000; page++) await stepBack();
+  expect(performance.now() - began).toBeLessThan(900); // a pause is a millisecond at least
+});
+
+test('who asks now and then holds it up by next to nothing, many take two thirds of the time', () => {
+  expect(pauseMs(1, 8)).toBe(1);
+  expect(pauseMs(1_000, 8)).toBe(16);
+});
+
+test('requests that came during a page are waited for once', async () => {
+  const requests = counter();
+  const stepBack = stepBackFrom(requests);
+  const began = performance.now();
+  while (performance.now() - began < 20) Atomics.add(requests, 0, 1);
+  await stepBack();
+  const waited = performance.now() - began;
+  expect(waited).toBeGreaterThan(55);
+  await stepBack();
+  expect(performance.now() - began - waited).toBeLessThan(20);
+});
