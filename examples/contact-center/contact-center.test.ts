@@ -103,6 +103,7 @@ test('a change is found with its difference, proven, put back, recorded again, a
 
 test('an operator gets in with a reason only, and the account sees who, why and what', async () => {
   const page = await signedIn('Olga Petrov');
+  await page.getByLabel('Why do you look into it?').fill(' \u200b ');
   await page.getByRole('button', { name: 'Enter' }).click();
   await see(page.getByRole('alert')).toContainText('Say why');
   await page.getByRole('link', { name: 'Accounts' }).click();

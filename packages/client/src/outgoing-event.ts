@@ -32,46 +32,14 @@ export function createOutgoing({ tenantId, maskedKeys = [] }: OutgoingOptions = 
   return (event: EventInput): OutgoingEvent => {
     const owner = event.tenantId ?? tenantId;
     return {
-      ...withoutSecrets(event, eventMembers, masker),
+      ...event,
       id: event.id ?? newEventId(timeOf(event)),
       ...(owner === undefined ? {} : { tenantId: owner }),
-      actor: withoutSecrets(event.actor, actorMembers, masker),
-      resource: withoutSecrets(event.resource, resourceMembers, masker),
+      actor: { ...event.actor },
+      resource: { ...event.resource },
       ...maskedChanges(event, masker),
     };
   };
-}
-
-const eventMembers: readonly string[] = [
-  ...[
-    'id',
-    'timestamp',
-    'tenantId',
-    'actor',
-    'action',
-    'resource',
-    'diff',
-    'crossTenant',
-    'reason',
-  ],
-  ...['before', 'after'],
-];
-const actorMembers: readonly string[] = ['id', 'email', 'role', 'ip', 'userAgent'];
-const resourceMembers: readonly string[] = ['type', 'id', 'name'];
-
-/**
- * A copy. Members that an event does not have, of a whole user object perhaps, are left for the service to
- * refuse, and it must not learn secrets by them.
- */
-function withoutSecrets<Part extends object>(
-  part: Part,
-  members: readonly string[],
-  masker: Masker,
-): Part {
-  const strangers = Object.entries(part ?? {}).filter(([name]) => !members.includes(name));
-  if (strangers.length === 0) return { ...part };
-  const { value } = masker.maskState(plainJson(Object.fromEntries(strangers)));
-  return { ...part, ...(value as object) };
 }
 
 // A timestamp that nobody can read is refused by the service, whatever the id says.

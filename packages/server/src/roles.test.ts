@@ -217,6 +217,7 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer INSERT webhook_deliveries',
     'writer INSERT webhooks',
     'writer UPDATE tenants',
+    'writer UPDATE(alive_at) exports',
     'writer UPDATE(announced_sequence) webhooks',
     'writer UPDATE(attempt) exports',
     'writer UPDATE(attempt) webhooks',

@@ -15,7 +15,7 @@ export interface FileInMaking {
 const lingerMs = 10_000;
 /** Its heap is kept small, where the one of requests may grow with them. */
 const resourceLimits = {
-  maxYoungGenerationSizeMb: 4,
+  maxYoungGenerationSizeMb: 8,
   maxOldGenerationSizeMb: 256,
 };
 
