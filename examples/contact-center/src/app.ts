@@ -42,8 +42,9 @@ export async function buildHost(deps: HostDeps): Promise<FastifyInstance> {
     }),
   );
   app.setErrorHandler((error, request, reply) => {
-    if (error instanceof InputError) {
-      return sendPage(reply, request.visit, 'That did not work', problem(error.message), 400);
+    const sentence = inputProblem(error);
+    if (sentence !== null) {
+      return sendPage(reply, request.visit, 'That did not work', problem(sentence), 400);
     }
     console.error(error);
     return sendPage(reply, request.visit, 'Something went wrong', problem('Try again later.'), 500);
@@ -58,6 +59,14 @@ export async function buildHost(deps: HostDeps): Promise<FastifyInstance> {
     activityScreen(screens, deps);
   });
   return app;
+}
+
+/** What is wrong with what was sent, in words; null when it is not the visitor's doing. */
+function inputProblem(error: unknown): string | null {
+  if (error instanceof InputError) return error.message;
+  const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
+  // Class 22 of PostgreSQL: a text that is no UUID, or that no column can hold.
+  return statusCode < 500 || /^22...$/.test(code) ? 'This cannot be used.' : null;
 }
 
 const problem = (message: string) => html`<p class="problem" role="alert">${message}</p>`;

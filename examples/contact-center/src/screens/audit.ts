@@ -4,13 +4,13 @@ import { html } from '../html.ts';
 import { sendPage } from '../page.ts';
 import { InputError } from '../resource-types.ts';
 import { listReceived } from '../store.ts';
+import type { Visit } from '../visit.ts';
 
 /** The service's panel in a frame, opened by a link that works once. */
 export function auditScreen(app: FastifyInstance, { audit }: HostDeps): void {
   app.get('/audit', async ({ visit }, reply) => {
-    if (!visit?.tenant || visit.person.role === 'supervisor') {
-      throw new InputError('The audit log is for administrators.');
-    }
+    requireAdministrator(visit);
+    if (!visit?.tenant) throw new InputError('Choose an account first.');
     // Whoever looks just after a change shall see it.
     await audit().delivered();
     const { id, email, role } = visit.person;
@@ -28,6 +28,7 @@ export function auditScreen(app: FastifyInstance, { audit }: HostDeps): void {
 /** What the service has sent to this product: the newest events, as their webhook brought them. */
 export function activityScreen(app: FastifyInstance, { pool }: HostDeps): void {
   app.get('/activity', async ({ visit }, reply) => {
+    requireAdministrator(visit);
     const events = await listReceived(pool, visit?.tenant?.id ?? '');
     const items = events.map(
       ({ timestamp, action, actor, resource }) => html`<tr><td>${timestamp}</td>
@@ -39,4 +40,9 @@ export function activityScreen(app: FastifyInstance, { pool }: HostDeps): void {
 ${items}</table>`;
     return sendPage(reply, visit, 'Activity', table);
   });
+}
+
+function requireAdministrator(visit: Visit | null): void {
+  if (visit?.person.role !== 'supervisor') return;
+  throw new InputError('The audit log is for administrators.');
 }

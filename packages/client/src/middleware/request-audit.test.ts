@@ -45,6 +45,13 @@ test('what an event says itself comes first: actor, tenant, reason, id', () => {
   expect(audit.event({ ...change, id: event.id }).id).toBe(event.id);
 });
 
+test('a tenant that the handler leaves undefined is the one of the request', () => {
+  const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
+  const source = { sink: { record: () => {} }, actor: () => ana, tenantId: () => tenantId };
+  const event = new RequestAudit(source, origin).event({ ...change, tenantId: undefined } as never);
+  expect(event.tenantId).toBe(tenantId);
+});
+
 test('acting as somebody is said in the reason, however the actor became known', () => {
   const asAna = `acting as ana@example.com (${ana.id})`;
   expect(auditOf({ ...operator, actingAs: ana }).event(change).reason).toBe(asAna);

@@ -84,9 +84,9 @@ export class RequestAudit {
 
   /** The event with id, actor, origin and tenant, for an outbox: `inTransaction(tx, audit.event(…))`. */
   event(input: AuditInput): FilledEvent {
-    const { actor: own, reason, id, ...said } = input;
+    const { actor: own, reason, id, tenantId: ownTenantId, ...said } = input;
     const actor = own ?? this.#declared ?? this.#source.actor() ?? anonymous;
-    const tenantId = this.#source.tenantId();
+    const tenantId = ownTenantId ?? this.#source.tenantId();
     const why = reason ?? reasonOf(actor);
     return {
       // Made now, at the moment of the action, so that whatever carries the event records it once.
