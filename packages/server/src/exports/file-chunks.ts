@@ -7,9 +7,13 @@ import { fileShape } from './export-file.ts';
 import { storedFilter } from './export-input.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { type ExportedEvent, uuidBytes } from './packed-event.ts';
+import { readAhead } from './read-ahead.ts';
 import { countRows, type FileRows, type IdRange, nextRows, type PackedPage } from './rows.store.ts';
 import type { ExportRow, FinishedFile } from './store.ts';
 import { advance, beginWalk, nextRange, shorten, type TimeWalk, tookTooLong } from './time-walk.ts';
+
+/** One would come too late: of the time a page takes, half is waiting for answers. */
+const pagesAhead = 2;
 
 /** Counts and hashes a file as it passes by. */
 export class FileTally {
@@ -33,7 +37,7 @@ export class FileTally {
 /**
  * The file of an export in pieces, the same bytes at every run. A piece is valid until the next one is
  * asked for: they share a buffer, because a million rows would otherwise leave hundreds of megabytes to
- * be collected late. Reads a page ahead, each a snapshot of its own: memory stays small, and no snapshot
+ * be collected late. Reads pages ahead, each a snapshot of its own: memory stays small, and no snapshot
  * is held for long. The pages fit together because ids and sequences never change.
  */
 export async function* fileChunks(
@@ -59,16 +63,13 @@ async function* pages(
   betweenPages: () => Promise<void>,
 ): AsyncGenerator<string[], void, undefined> {
   const wanted = rowsOf(row);
+  const first = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted));
   const read = (walk: TimeWalk) =>
     readPage(walk, (range) =>
       readVisible(db, row, (tx, visible) => nextRows(tx, wanted, visible, range)),
     );
-  const first = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted));
-  for (let reading: Promise<WalkedPage> | null = read(first); reading; ) {
-    const { rows, next }: WalkedPage = await reading;
+  for await (const { rows } of readAhead(first, read, pagesAhead)) {
     await betweenPages();
-    reading = next && read(next);
-    reading?.catch(() => {}); // met when it is its turn, or by nobody when the reader has gone
     if (rows.length > 0) yield rows;
   }
 }

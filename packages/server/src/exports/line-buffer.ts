@@ -10,7 +10,7 @@ export type WriteLine = (row: Buffer, bytes: number, out: Buffer, at: number) =>
 export type Piece = { lines: Buffer; rows: number } | { alone: string };
 
 /** Where a piece ends: soon enough that other requests are answered in between. */
-const pieceBytes = 192 * 1024;
+const pieceBytes = 384 * 1024;
 /** Packed rows that may be longer are read alone. */
 const rowBytesMax = 64 * 1024;
 /** A byte becomes six at most, as in `\u0001`; then there is what an event has beside its texts. */

@@ -32,7 +32,7 @@ export interface PackedPage {
 /** Of larger events a page holds the id alone: two pages of them would not fit into memory. */
 const pageOf = {
   withStates: { rows: 250, eventBytesMax: 32 * 1024 },
-  without: { rows: 1_000, eventBytesMax: 8 * 1024 },
+  without: { rows: 2_000, eventBytesMax: 8 * 1024 },
 };
 
 /** The next rows in list order, newest first, within a range. */

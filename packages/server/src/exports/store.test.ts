@@ -33,6 +33,7 @@ test('a third export of a tenant waits, also when three begin at the same moment
 test('an export whose sender was killed has failed within minutes, one still being sent has not', async () => {
   const { key } = await service.tenant();
   const sent = async () => {
+    service.clock.now += 1; // so that the newest is the last one made
     const body = { filters: {}, format: 'csv' };
     await service.call({ method: 'POST', url: exportsUrl, key, body });
     const { body: list } = await service.call({ url: `${exportsUrl}?limit=1`, key });
