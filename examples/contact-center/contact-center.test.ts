@@ -117,6 +117,7 @@ test('an operator gets in with a reason only, and the account sees who, why and 
   const ana = await signedIn('Ana Duarte');
   const panel = await panelIn(ana);
   await panel.getByRole('link', { name: 'Operator access' }).click();
+  await see(panel.getByRole('heading', { name: 'Operator access' })).toBeVisible();
   const changed = panel.getByRole('row').filter({ hasText: 'Sales' });
   await see(changed).toContainText('olga@operator.example');
   await see(changed).toContainText('Ticket 7: calls are not routed');
@@ -137,6 +138,7 @@ test('listening is recorded before anything is heard, and who may not change a q
   await see(wait(ana)).not.toHaveValue('5');
   const panel = await panelIn(ana);
   await panel.getByRole('link', { name: 'Recording access' }).click();
+  await see(panel.getByRole('heading', { name: 'Recording access' })).toBeVisible();
   await see(panel.getByRole('row').filter({ hasText: 'leo@harbor.example' })).toBeVisible();
   await ana.context().close();
 });
