@@ -5,9 +5,11 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +24,7 @@ function newRoot(): string {
 }
 
 const { world, pid, startedAt } = ownIdentity();
-const tag = '0123456789ab';
+const tag = '0123456789abcdef0123456789';
 const elsewhere = `ffffffffffff.1.77.${tag}`;
 
 test('a folder belongs to its process as long as that runs, and to nobody once it is released', () => {
@@ -36,6 +38,22 @@ test('a folder belongs to its process as long as that runs, and to nobody once i
   expect(readdirSync(root)).toEqual([expect.stringMatching(/^free\./)]);
   expect(other.takeOver(0)).toHaveLength(1);
   expect(mine.takeOver(0)).toEqual([]);
+});
+
+test('folders are taken over in the order in which they were made, whoever touched them since', () => {
+  const root = newRoot();
+  const first = new SpoolFolders(root);
+  const made = Array.from({ length: 40 }, () => first.make());
+  for (const [index, folder] of made.entries()) writeFileSync(join(folder, 'number'), `${index}`);
+  for (const folder of made.toReversed()) first.release(folder);
+  for (let owner = 0; owner < 2; owner += 1) {
+    utimesSync(join(root, readdirSync(root)[7] ?? ''), 7, 7);
+    const next = new SpoolFolders(root);
+    const taken = next.takeOver(0);
+    const numbers = taken.map((folder) => Number(readFileSync(join(folder, 'number'), 'utf8')));
+    expect(numbers).toEqual([...made.keys()]);
+    for (const folder of taken.toReversed()) next.release(folder);
+  }
 });
 
 test('a process number that another process has now is not taken for the one before', async () => {

@@ -7,8 +7,11 @@ import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.t
  * A spool may be shared by any number of processes. Each writes into folders of its own, and the name
  * of a folder says whose it is:
  *
- *   <world>.<process number>.<its start>.<random>     owned
- *   free.<random>                                     left behind by a recorder that was closed
+ *   <world>.<process number>.<its start>.<tag>     owned
+ *   free.<tag>                                     left behind by a recorder that was closed
+ *
+ * A folder keeps its tag whoever owns it. Tags begin with the time at which the folder was made, so that
+ * they sort by age: file systems tell times to a few milliseconds only, and change them on every removal.
  *
  * Taking a folder over is renaming it, which the file system does for one process alone: there is no
  * lock that could outlive its holder, and no moment in which two processes own the same events.
@@ -33,7 +36,7 @@ export class SpoolFolders {
 
   /** A new folder of our own. */
   make(): string {
-    const folder = join(this.#root, ownedName());
+    const folder = join(this.#root, ownedName(newTag()));
     // Events hold personal data: nobody else on this machine reads them.
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#owned.add(folder);
@@ -42,10 +45,9 @@ export class SpoolFolders {
 
   /** Takes over whatever nobody owns any more, and returns the folders in order of their age. */
   takeOver(nowMs: number): string[] {
-    const age = (name: string) => modifiedMs(join(this.#root, name));
     return this.#names()
       .filter((name) => !this.#owned.has(join(this.#root, name)) && this.#isAbandoned(name, nowMs))
-      .sort((one, other) => age(one) - age(other))
+      .sort((one, other) => (tagOf(one) < tagOf(other) ? -1 : 1))
       .flatMap((name) => this.#take(name));
   }
 
@@ -82,7 +84,7 @@ export class SpoolFolders {
   /** Leaves a folder to whoever comes next, be it a recorder of this very process. */
   release(folder: string): void {
     if (!this.#owned.delete(folder)) return;
-    renameSync(folder, join(this.#root, `free.${randomTag()}`));
+    renameSync(folder, join(this.#root, `free.${tagOf(folder)}`));
   }
 
   #names(): string[] {
@@ -111,7 +113,7 @@ export class SpoolFolders {
   }
 
   #take(name: string): string[] {
-    const folder = join(this.#root, ownedName());
+    const folder = join(this.#root, ownedName(tagOf(name)));
     try {
       renameSync(join(this.#root, name), folder);
     } catch {
@@ -123,18 +125,26 @@ export class SpoolFolders {
   }
 }
 
-const randomTag = () => randomBytes(6).toString('hex');
+let lastMadeUs = 0;
 
-function ownedName(): string {
+/** 14 hex digits: microseconds since 1970, ascending within a process. 12 more: random. */
+function newTag(): string {
+  lastMadeUs = Math.max(lastMadeUs + 1, Date.now() * 1_000);
+  return lastMadeUs.toString(16).padStart(14, '0') + randomBytes(6).toString('hex');
+}
+
+const tagOf = (folder: string) => folder.slice(folder.lastIndexOf('.') + 1);
+
+function ownedName(tag: string): string {
   const { world, pid, startedAt } = ownIdentity();
-  return `${world}.${pid}.${startedAt}.${randomTag()}`;
+  return `${world}.${pid}.${startedAt}.${tag}`;
 }
 
 /** Null: nobody's. Undefined: no folder of a spool. */
 function ownerOf(name: string): ProcessIdentity | null | undefined {
-  if (/^free\.[0-9a-f]{12}$/.test(name)) return null;
+  if (/^free\.[0-9a-f]{26}$/.test(name)) return null;
   const [, world, pid, startedAt] =
-    /^([0-9a-f]{12})\.(\d{1,10})\.(\d{1,20})\.[0-9a-f]{12}$/.exec(name) ?? [];
+    /^([0-9a-f]{12})\.(\d{1,10})\.(\d{1,20})\.[0-9a-f]{26}$/.exec(name) ?? [];
   if (world === undefined || startedAt === undefined) return undefined;
   return { world, pid: Number(pid), startedAt };
 }
