@@ -56,8 +56,11 @@ function packed(e: CsvEvent, columns: readonly CsvColumn[]): string {
 
 /** What is written of these rows; ids of those to be read alone in angle brackets. */
 function written(rows: readonly string[], columns: readonly CsvColumn[]): string {
-  const pieces = new LineBuffer(csvLineWriter(columns)).piecesOf(rows);
-  return [...pieces].map((p) => ('lines' in p ? p.lines.toString() : `<${p.alone}>`)).join('');
+  let text = '';
+  for (const piece of new LineBuffer(csvLineWriter(columns)).piecesOf(rows)) {
+    text += 'lines' in piece ? piece.lines.toString() : `<${piece.alone}>`;
+  }
+  return text;
 }
 
 const all: readonly CsvColumn[] = [...csvColumns, ...csvFurtherColumns];
@@ -94,13 +97,13 @@ test('a row that came as its id alone is read alone, unless the id is all that i
 });
 
 test('rows of any size come whole: those that might not fit are read alone', () => {
-  const sizes = [10, 20_000, 21_000, 22_000, 70_000];
+  const sizes = [10, 20_000, 95_000, 99_000, 300_000];
   const events = sizes.map((size) => ({ ...event, diff: `{"a":"${';'.repeat(size)}"}` }));
-  const lines = events.map((each) => (each.diff.length < 21_400 ? csvRow(each) : `<${uuid}>`));
-  const many = Array.from({ length: 20 }, () => events).flat();
+  const lines = events.map((each) => (each.diff.length < 97_000 ? csvRow(each) : `<${uuid}>`));
+  const many = Array.from({ length: 5 }, () => events).flat();
   const result = written(
     many.map((each) => packed(each, csvColumns)),
     csvColumns,
   );
-  expect(result === lines.join('').repeat(20)).toBe(true);
+  expect(result === lines.join('').repeat(5)).toBe(true);
 });

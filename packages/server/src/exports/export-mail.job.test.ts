@@ -72,6 +72,7 @@ test('a mail server that is down fails no export, and is tried again', async () 
     `UPDATE indelible_jobs.job SET start_after = now() WHERE name = 'export-mail' AND group_id = $1`,
     [id],
   );
+  service.app.jobs.wake('export-mail');
   await exportUntil(service, key, job.id, ({ notified }) => notified.length > 0);
   expect(mailsTo('eva@example.com')).toHaveLength(1);
 }, 60_000);

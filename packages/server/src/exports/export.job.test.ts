@@ -271,6 +271,7 @@ test('a worker that falls silent is replaced, and may come back without doing ha
     writeFileSync(join(folder, `${uuid}.csv.0123456789ab.tmp`), 'half a file');
     await other.app.jobs.start();
     await letHeartbeatsStop(first, job.id);
+    other.app.jobs.wake('export');
     const call: TestService['call'] = (options) => callOn(other.app, options);
     const ready = await exportUntil({ call }, key, job.id, hasEnded);
     expect(ready).toMatchObject({ status: 'ready', rowsDone: 1_002 });
@@ -308,6 +309,7 @@ test.each(['before', 'after'])(
       `UPDATE ${jobTable} SET state = 'retry', start_after = now() WHERE id = $1`,
       [uuid],
     );
+    service.app.jobs.wake('export');
     const again = await exportUntil(service, key, job.id, hasEnded);
     const { sha256, bytes, rowsDone } = ready;
     expect(again).toMatchObject({ status: 'ready', sha256, bytes, rowsDone });

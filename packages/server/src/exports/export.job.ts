@@ -105,6 +105,7 @@ async function finish(deps: ExportJobDeps, row: ExportRow, file: FinishedFile): 
     await recordOwn(tx, row.tenantId, outcomeEvent(finished));
   });
   jobs.wake('export-mail');
+  jobs.wake('export'); // there is a place for the next one
 }
 
 /** After the last attempt, also when no worker lived to its end. */

@@ -7,6 +7,7 @@ import { fileShape } from './export-file.ts';
 import { storedFilter } from './export-input.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { type ExportedEvent, uuidBytes } from './packed-event.ts';
+import { firstSize, nextSize, type PageSize } from './page-size.ts';
 import { readAhead } from './read-ahead.ts';
 import { countRows, type FileRows, type IdRange, nextRows, type PackedPage } from './rows.store.ts';
 import type { ExportRow, FinishedFile } from './store.ts';
@@ -52,7 +53,7 @@ export async function* fileChunks(
   for await (const page of pages(db, row, betweenPages)) {
     for (const piece of buffer.piecesOf(page)) {
       if ('lines' in piece) yield tally.add(piece.lines, piece.rows);
-      else yield tally.add(Buffer.from(line(await readAlone(db, row, piece.alone))), 1);
+      else yield tally.add(buffer.hold(line(await readAlone(db, row, piece.alone))), 1);
     }
   }
 }
@@ -63,12 +64,12 @@ async function* pages(
   betweenPages: () => Promise<void>,
 ): AsyncGenerator<string[], void, undefined> {
   const wanted = rowsOf(row);
-  const first = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted));
-  const read = (walk: TimeWalk) =>
-    readPage(walk, (range) =>
-      readVisible(db, row, (tx, visible) => nextRows(tx, wanted, visible, range)),
+  const walk = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted));
+  const read = (place: Place) =>
+    readPage(place, (range) =>
+      readVisible(db, row, (tx, visible) => nextRows(tx, wanted, visible, range, place.size)),
     );
-  for await (const { rows } of readAhead(first, read, pagesAhead)) {
+  for await (const { rows } of readAhead({ walk, size: firstSize }, read, pagesAhead)) {
     await betweenPages();
     if (rows.length > 0) yield rows;
   }
@@ -83,26 +84,30 @@ function oldestOf({ filter, oldestId }: FileRows): string {
   return from > oldestId ? from : oldestId;
 }
 
-interface WalkedPage {
-  rows: string[];
-  /** Where to go on; null at the end. */
-  next: TimeWalk | null;
+/** Where a page begins, and how large it may be. */
+interface Place {
+  walk: TimeWalk;
+  size: PageSize;
 }
 
-/** The next page; what takes too long for one statement is looked for in shorter looks. */
+/** The next page, and the place behind it; what takes too long for one statement is read in shorter looks. */
 async function readPage(
-  walk: TimeWalk,
+  { walk, size }: Place,
   read: (range: IdRange) => Promise<PackedPage>,
-): Promise<WalkedPage> {
+): Promise<{ rows: string[]; next: Place | null }> {
   const began = performance.now();
   try {
-    const { rows, more } = await read(nextRange(walk));
+    const { rows, alone } = await read(nextRange(walk));
     const last = rows.at(-1)?.slice(0, uuidBytes) ?? null;
-    return { rows, next: advance(walk, { last, more, tookMs: performance.now() - began }) };
+    const found = { last, more: rows.length === size.rows, tookMs: performance.now() - began };
+    const behind = advance(walk, found);
+    const characters = rows.reduce((sum, row) => sum + row.length, 0);
+    const after = nextSize(size, { rows: rows.length, alone, characters });
+    return { rows, next: behind && { walk: behind, size: after } };
   } catch (error) {
     const shorter = tookTooLong(error) ? shorten(walk) : null;
     if (shorter === null) throw error;
-    return readPage(shorter, read);
+    return readPage({ walk: shorter, size }, read);
   }
 }
 

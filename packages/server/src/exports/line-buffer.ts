@@ -6,13 +6,13 @@ import { uuidBytes } from './packed-event.ts';
  */
 export type WriteLine = (row: Buffer, bytes: number, out: Buffer, at: number) => number;
 
-/** Whole lines, in a buffer that is valid until the next piece; or the id of an event to be read alone. */
+/** Whole lines, valid until the next piece is asked for; or the id of an event to be read alone. */
 export type Piece = { lines: Buffer; rows: number } | { alone: string };
 
 /** Where a piece ends: soon enough that other requests are answered in between. */
-const pieceBytes = 384 * 1024;
+const pieceBytes = 96 * 1024;
 /** Packed rows that may be longer are read alone. */
-const rowBytesMax = 64 * 1024;
+const rowBytesMax = 96 * 1024;
 /** A byte becomes six at most, as in `\u0001`; then there is what an event has beside its texts. */
 const lineBytesMax = 6 * rowBytesMax + 4_096;
 
@@ -44,8 +44,18 @@ export class LineBuffer {
     }
   }
 
+  /** A line on its own, valid until the next piece too. */
+  hold(line: string): Buffer {
+    if (!isWithin(line, this.#out.length)) return Buffer.from(line);
+    return this.#out.subarray(0, this.#out.write(line));
+  }
+
   #write(row: string, at: number): number {
-    if (3 * row.length > rowBytesMax) return -1;
+    if (!isWithin(row, rowBytesMax)) return -1;
     return this.#writeLine(this.#row, this.#row.write(row), this.#out, at);
   }
+}
+
+function isWithin(text: string, bytesMax: number): boolean {
+  return 3 * text.length <= bytesMax || Buffer.byteLength(text) <= bytesMax;
 }

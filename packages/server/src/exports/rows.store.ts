@@ -2,6 +2,8 @@ import type { EventFilter } from '@indelible/protocol';
 import type { TenantTx } from '../db.ts';
 import { inClasses, Params, type Visibility } from '../events/filter-sql.store.ts';
 import { matching, newestFirst, prepared } from '../events/list.store.ts';
+import { uuidBytes } from './packed-event.ts';
+import type { PageSize } from './page-size.ts';
 
 /** Which rows are in a file, and what of them. */
 export interface FileRows {
@@ -25,15 +27,9 @@ export interface IdRange {
 /** Packed rows, newest first, see packed-event.ts. */
 export interface PackedPage {
   rows: string[];
-  /** Whether the range may hold more. */
-  more: boolean;
+  /** How many of them came as their id alone. */
+  alone: number;
 }
-
-/** Of larger events a page holds the id alone: two pages of them would not fit into memory. */
-const pageOf = {
-  withStates: { rows: 250, eventBytesMax: 32 * 1024 },
-  without: { rows: 2_000, eventBytesMax: 8 * 1024 },
-};
 
 /** The next rows in list order, newest first, within a range. */
 export async function nextRows(
@@ -41,25 +37,28 @@ export async function nextRows(
   { filter, beforeSequence, oldestId, fields, withStates }: FileRows,
   { classes, size }: Visibility,
   { from, before }: IdRange,
+  page: PageSize,
 ): Promise<PackedPage> {
   const params = new Params();
   const conditions = [`sequence < ${params.add(beforeSequence)}`, `id >= ${params.add(from)}`];
   if (before !== null) conditions.push(`id < ${params.add(before)}`);
-  const page = withStates ? pageOf.withStates : pageOf.without;
   const limit = params.add(page.rows);
   const visible = { classes, size, oldest: oldestId };
   const source = newestFirst(tx, filter, visible, conditions, limit, params);
   const states = `+ coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`;
   const bytes = `octet_length(diff::text) ${withStates ? states : ''}`;
+  const fits = `${bytes} <= ${params.add(page.eventBytesMax)}`;
   const packed = ['id', ...fields].join(', ');
   const { rows } = await tx.query<{ row: string }>(
     prepared(
-      `SELECT CASE WHEN ${bytes} <= ${page.eventBytesMax} THEN concat_ws(E'\\x1f', ${packed}) ELSE id::text END AS row
+      `SELECT CASE WHEN ${fits} THEN concat_ws(E'\\x1f', ${packed}) ELSE id::text END AS row
        FROM (${source}) s ORDER BY id DESC LIMIT ${limit}`,
       params,
     ),
   );
-  return { rows: rows.map(({ row }) => row), more: rows.length === page.rows };
+  const texts = rows.map(({ row }) => row);
+  const isAlone = (text: string) => fields.length > 0 && text.length === uuidBytes;
+  return { rows: texts, alone: texts.filter(isAlone).length };
 }
 
 /** How many rows the file will have. Costs a look at each of them, so it may take too long. */

@@ -11,9 +11,10 @@ test('an export works on while nobody asks for anything', async () => {
   expect(performance.now() - began).toBeLessThan(900); // a pause is a millisecond at least
 });
 
-test('who asks now and then holds it up by next to nothing, many take four fifths of the time', () => {
-  expect(pauseMs(1, 8)).toBe(3);
-  expect(pauseMs(1_000, 8)).toBe(32);
+test('who asks now and then does not hold it up, many take eight ninths of the time', () => {
+  expect(pauseMs(1, 8)).toBe(0);
+  expect(pauseMs(3, 8)).toBe(10);
+  expect(pauseMs(1_000, 8)).toBe(64);
 });
 
 test('requests that came during a page are waited for once', async () => {
@@ -23,7 +24,7 @@ test('requests that came during a page are waited for once', async () => {
   while (performance.now() - began < 20) Atomics.add(requests, 0, 1);
   await stepBack();
   const waited = performance.now() - began;
-  expect(waited).toBeGreaterThan(95);
+  expect(waited).toBeGreaterThan(175);
   await stepBack();
   expect(performance.now() - began - waited).toBeLessThan(20);
 });

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How long an export steps back for a request that came while it made a page, */
-const perRequestMs = 3;
+/** How long an export steps back for each request but one that came while it made a page, */
+const perRequestMs = 5;
 /** and at most: so many times as long as the page took. */
-const pausesMax = 4;
+const pausesMax = 8;
 
 /**
  * Lets those who wait for an answer go first. What is returned is awaited between two pages. `requests`
@@ -21,9 +21,9 @@ export function stepBackFrom(requests: Int32Array<SharedArrayBuffer>): () => Pro
 }
 
 /**
- * Where many requests come in, an export works a fifth of the time; where none do, or one now and then asks
- * how far it is, next to nothing is waited for.
+ * Where many requests come in, an export works a ninth of the time; where none do, or one now and then asks
+ * how far it is, nothing is waited for.
  */
 export function pauseMs(requests: number, pageMs: number): number {
-  return Math.min(requests * perRequestMs, pausesMax * pageMs);
+  return Math.min(Math.max(0, requests - 1) * perRequestMs, pausesMax * pageMs);
 }

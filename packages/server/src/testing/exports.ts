@@ -75,7 +75,7 @@ export async function download(
 
 /** Ends the pause before the next attempt of a job, which may be made its last one. */
 export async function retryNow(
-  { owner }: Pick<TestService, 'owner'>,
+  { owner, app }: Pick<TestService, 'owner' | 'app'>,
   exportId: string,
   { isLast = false } = {},
 ): Promise<void> {
@@ -87,7 +87,7 @@ export async function retryNow(
         ${isLast ? ', retry_limit = retry_count + 1' : ''} WHERE id = $1 AND state = 'retry'`,
       [job],
     );
-    if (rowCount === 1) return;
+    if (rowCount === 1) return app.jobs.wake('export');
   }
 }
 
