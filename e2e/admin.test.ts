@@ -217,6 +217,23 @@ test('dragging over the histogram leads to just the events of the bars that were
   await page.context().close();
 });
 
+test('a list of more exports than a page holds goes on to the very first one', async () => {
+  const id = randomUUID();
+  await panel.client.tenants.put(id, { name: 'Busy', plan: 'Pro' });
+  const headers = { 'x-tenant-id': id, 'x-access-reason': 'fifty%20exports' };
+  const body = { filters: {}, format: 'csv' };
+  const call = { method: 'POST', url: '/api/audit-logs/exports', headers, body } as const;
+  const made = await Promise.all(Array.from({ length: 51 }, () => panel.service.call(call)));
+  expect(made.filter(({ status }) => status === 200)).toHaveLength(51);
+  const page = await panel.enter({ tenantId: id, path: '/settings/audit/exports' });
+  const listed = page.getByRole('main').getByRole('listitem');
+  await see(listed).toHaveCount(50);
+  await page.getByRole('button', { name: 'Older' }).click();
+  await see(listed).toHaveCount(51);
+  await see(page.getByRole('button', { name: 'Older' })).toHaveCount(0);
+  await page.context().close();
+});
+
 test('an export of more rows than are sent at once tells how far it is while it is made, and is whole', async () => {
   const count = 10_400;
   const id = randomUUID();

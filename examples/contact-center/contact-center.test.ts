@@ -1,13 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createClient } from '@indelible/client';
 import { expect } from '@playwright/test';
+import pg from 'pg';
 import type { Browser, FrameLocator, Page } from 'playwright-core';
 import { afterAll, beforeAll, test, vi, expect as want } from 'vitest';
 import { builtPanel } from '../../e2e/built-panel.ts';
 import { openChromium } from '../../e2e/chromium.ts';
 import { runCli } from '../../packages/cli/src/testing/run-cli.ts';
-import { tenants } from './src/people.ts';
+import { signatureHeaders } from '../../packages/server/src/standard-webhooks.ts';
+import { connectAudit } from './src/audit.ts';
+import { people, tenants } from './src/people.ts';
+import { type CallSecrets, findSecrets, listResources } from './src/store.ts';
 import { type Example, startExample } from './start.ts';
 
 /* The story of the product, told by a host application that uses all of it. */
@@ -16,8 +22,10 @@ vi.setConfig({ testTimeout: 90_000, hookTimeout: 180_000 });
 
 const see = expect.configure({ timeout: 20_000 });
 const dataDir = mkdtempSync(join(tmpdir(), 'indelible-example-'));
-const harbor = tenants[0]?.id ?? '';
+const [harbor = '', lumen = ''] = tenants.map(({ id }) => id);
 let example: Example;
+/** The product's own database. */
+let pool: pg.Pool;
 let browser: Browser;
 
 beforeAll(async () => {
@@ -25,9 +33,11 @@ beforeAll(async () => {
   await builtPanel();
   const started = startExample({ dataDir, hostPort: 0, servicePort: 0 });
   [example, browser] = await Promise.all([started, openChromium()]);
+  pool = new pg.Pool({ connectionString: example.databaseUrl });
 });
 afterAll(async () => {
   await browser?.close();
+  await pool?.end();
   await example?.stop();
   rmSync(dataDir, { recursive: true, force: true });
 });
@@ -156,6 +166,153 @@ test('calls that the service did not sign, and forms of other pages, are refused
     body: new URLSearchParams({ person: 'anybody' }),
   });
   want(foreign.status).toBe(403);
+});
+
+/** What the service signs its calls to the product with, as the product keeps it. */
+async function secretsOf(tenantId: string): Promise<CallSecrets> {
+  const secrets = await findSecrets(pool, tenantId);
+  if (!secrets) throw new Error('the tenant is not connected');
+  return secrets;
+}
+
+/** A call as the service makes it: `ageSeconds` old, with this secret. */
+function signedCall(path: string, body: unknown, secret: string, ageSeconds = 0) {
+  const text = JSON.stringify(body);
+  const nowMs = Date.now() - ageSeconds * 1_000;
+  const signature = signatureHeaders({ id: 'msg_1', body: text }, [secret], nowMs);
+  const headers = { 'content-type': 'application/json', ...signature };
+  return fetch(`${example.url}${path}`, { method: 'POST', headers, body: text });
+}
+
+const told = (tenantId: string, events: unknown[] = []) => {
+  return { type: 'audit.events.recorded', timestamp: '', data: { tenantId, events } };
+};
+
+test('messages that are old, or of another tenant, are refused; one as large as they come is taken', async () => {
+  const { webhook } = await secretsOf(harbor);
+  const path = `/hooks/events/${harbor}`;
+  want((await signedCall(path, told(harbor), webhook)).status).toBe(204);
+  want((await signedCall(path, told(harbor), webhook, 301)).status).toBe(401);
+  want((await signedCall(path, told(lumen), webhook)).status).toBe(401);
+  want((await signedCall(`/hooks/events/${lumen}`, told(lumen), webhook)).status).toBe(401);
+  const large = { ...told(harbor), padding: 'x'.repeat(4.5 * 2 ** 20) };
+  want((await signedCall(path, large, webhook)).status).toBe(204);
+});
+
+test('calls for nobody, of another kind, or beyond any size are refused as the caller’s fault', async () => {
+  const post = async (path: string, type: string, body: string) => {
+    const init = { method: 'POST', headers: { 'content-type': type }, body };
+    return (await fetch(`${example.url}${path}`, init)).status;
+  };
+  for (const nobody of ['nope', '7a2e3d4c-5b6a-4f79-9e88-c0ffee000009']) {
+    want(await post(`/hooks/restore/${nobody}`, 'application/json', '{}')).toBe(401);
+    want(await post(`/hooks/events/${nobody}`, 'application/json', '{}')).toBe(401);
+  }
+  want(await post(`/hooks/events/${harbor}`, 'text/plain', '{}')).toBe(415);
+  const huge = 'x'.repeat(6 * 2 ** 20);
+  want(await post(`/hooks/events/${harbor}`, 'application/json', huge)).toBe(413);
+});
+
+test('a state is put back only over a resource of its type, whole, of our own recording, for who may', async () => {
+  const { restore } = await secretsOf(harbor);
+  const [ivr] = await listResources(pool, harbor, 'ivr');
+  const { rows } = await pool.query('SELECT key_id AS id FROM audit_credentials');
+  const state = { maxWaitSeconds: 20, strategy: 'round_robin', overflowTo: '' };
+  const call = (changes: object) => {
+    const asked = {
+      ...{ type: 'audit.restore.requested', id: `rst_${randomUUID()}`, tenantId: harbor },
+      ...{ eventId: 'evt_audit_1', resource: { type: 'queue', id: ivr?.id, name: 'Main menu' } },
+      ...{ to: 'before', requestedBy: { id: people[0]?.id, email: null, role: 'admin' } },
+      ...{ recordedBy: { kind: 'api_key', id: rows[0].id }, requestedAt: '' },
+      ...{ before: state, after: null, ...changes },
+    };
+    return signedCall(`/hooks/restore/${harbor}`, asked, restore).then((answer) => answer.json());
+  };
+  const other = { type: 'queue', id: randomUUID(), name: 'Restored' };
+  const [, leo, mia] = people;
+  for (const [changes, why] of [
+    [{}, 'of another type'],
+    [{ resource: { ...other, type: 'dashboard' } }, 'nothing that can be put back'],
+    [{ resource: other, to: 'after' }, 'nothing that can be put back'],
+    [{ resource: other, before: { ...state, maxWaitSeconds: 4 } }, 'Longest wait'],
+    [{ resource: other, recordedBy: { kind: 'api_key', id: randomUUID() } }, 'not recorded by us'],
+    ...[leo, mia, { id: randomUUID() }].map(
+      (person) => [{ resource: other, requestedBy: { ...person } }, 'may not'] as const,
+    ),
+  ] as const) {
+    want(await call(changes)).toEqual({ status: 'refused', reason: want.stringContaining(why) });
+  }
+  want(await listResources(pool, harbor, 'ivr')).toEqual([ivr]);
+  const id = `rst_${randomUUID()}`;
+  want(await call({ id, resource: other })).toEqual({ status: 'applied' });
+  // The same call again is answered as the first, and does nothing.
+  want(await call({ id, resource: { ...other, name: 'Again' } })).toEqual({ status: 'applied' });
+  const names = (await listResources(pool, harbor, 'queue')).map(({ name }) => name);
+  want(names.filter((name) => /Restored|Again/.test(name))).toEqual(['Restored']);
+});
+
+test('connected anew, from another address or after a start that was cut off, there is one webhook and it works', async () => {
+  const place = { url: example.serviceUrl, platformKey: example.platformKey };
+  const reason = 'A test of the example';
+  const client = createClient({ url: place.url, key: place.platformKey, tenantId: harbor, reason });
+  const connect = async (ownUrl: string) => (await connectAudit(pool, { ...place, ownUrl })).stop();
+  await connect(`${example.url}/elsewhere`);
+  // As if the start had ended before it kept what it was given.
+  await pool.query('DELETE FROM audit_connections');
+  await connect(example.url);
+  const found: [url: string, status: number | null][] = [];
+  for await (const { id, url } of client.webhooks.list()) {
+    found.push([url, (await client.webhooks.test(id)).status]);
+  }
+  want(found).toEqual([[`${example.url}/hooks/events/${harbor}`, 204]]);
+  want(await secretsOf(harbor)).toMatchObject({ restore: want.stringMatching(/^whsec_./) });
+});
+
+test('a reason that the log would not take lets nobody in, and a field that comes twice is no failure', async () => {
+  const page = await signedIn('Olga Petrov');
+  const enter = (form: string) =>
+    page.request.post(`${example.url}/operator`, {
+      headers: { origin: example.url, 'content-type': 'application/x-www-form-urlencoded' },
+      data: `tenant=${harbor}&${form}`,
+      maxRedirects: 0,
+    });
+  for (const reason of ['x'.repeat(1_001), 'Ticket%0A7', 'Ticket%017']) {
+    want((await enter(`reason=${reason}`)).status()).toBe(400);
+  }
+  want((await enter('reason=first&reason=Ticket+8')).status()).toBe(303);
+  await page.context().close();
+});
+
+test('no page is wider than a phone', async () => {
+  for (const [name, paths] of [
+    ['Olga Petrov', ['/operator']],
+    ['Ana Duarte', ['/configure/queue', '/configure/ivr', '/recordings', '/activity', '/audit']],
+  ] as const) {
+    const page = await signedIn(name);
+    await page.setViewportSize({ width: 360, height: 780 });
+    for (const path of ['/sign-in', ...paths]) {
+      await page.goto(`${example.url}${path}`);
+      want(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(360);
+    }
+    await page.context().close();
+  }
+});
+
+test('while the audit log is away the product works, and says so in place of the panel', async () => {
+  const { host, platformKey, serviceUrl } = example;
+  await host.connect({ url: 'http://127.0.0.1:1', platformKey });
+  const page = await signedIn('Ana Duarte');
+  await wait(page).fill('90');
+  await save(page, 'Support');
+  await see(wait(page)).toHaveValue('90');
+  await page.getByRole('link', { name: 'Audit log' }).click();
+  await see(page.getByRole('alert')).toContainText('cannot be reached');
+  await host.connect({ url: serviceUrl, platformKey });
+  const panel = await panelIn(page);
+  await see(panel.locator('tr.row').filter({ hasText: 'maxWaitSeconds' }).first()).toContainText(
+    '90',
+  );
+  await page.context().close();
 });
 
 test('what is of one type is not overwritten by a form of another', async () => {

@@ -17,6 +17,8 @@ export interface Example {
   url: string;
   serviceUrl: string;
   platformKey: string;
+  /** The product's own. */
+  databaseUrl: string;
   host: Host;
   stop(): Promise<void>;
 }
@@ -49,7 +51,7 @@ export async function startExample(options: ExampleOptions): Promise<Example> {
     const stop = async () => {
       for (const each of undo.toReversed()) await each();
     };
-    return { url: host.url, serviceUrl: service.url, platformKey, host, stop };
+    return { url: host.url, serviceUrl: service.url, platformKey, databaseUrl, host, stop };
   } catch (error) {
     for (const each of undo.toReversed()) await each().catch(() => {});
     throw error;

@@ -32,7 +32,9 @@ export interface HostDeps {
 export async function buildHost(deps: HostDeps): Promise<FastifyInstance> {
   const app = fastify();
   await app.register(cookies, { secret: deps.cookieSecret });
-  await app.register(forms);
+  // One text for each name, whatever is sent.
+  const parser = (text: string) => Object.fromEntries(new URLSearchParams(text));
+  await app.register(forms, { parser });
   app.decorateRequest('visit', null);
   await app.register(
     fastifyAudit<FastifyRequest>({

@@ -39,8 +39,6 @@ export interface AuditConnection {
   /** Resolves once what was committed until now is in the log, or after two seconds. */
   delivered(): Promise<void>;
   stop(): Promise<void>;
-  /** What the service signs its calls with. */
-  secretsOf(tenantId: string): Promise<CallSecrets | null>;
 }
 
 export interface AuditPlace {
@@ -65,7 +63,6 @@ export async function connectAudit(pool: pg.Pool, place: AuditPlace): Promise<Au
     client,
     delivered: () => Promise.race([relay.drain(), setTimeout(2_000, undefined, { ref: false })]),
     stop: () => relay.stop(),
-    secretsOf: (tenantId) => findSecrets(pool, tenantId),
   };
 }
 
@@ -80,7 +77,10 @@ async function recordingKey(pool: pg.Pool, setup: IndelibleClient): Promise<Reco
   return made;
 }
 
-/** The tenant at the service, with the addresses that restores and new events are sent to. */
+/**
+ * The tenant at the service, with the addresses that restores and new events are sent to. Secrets are handed
+ * out once: a start that ended before it kept them asks for new ones.
+ */
 async function connectTenant(
   pool: pg.Pool,
   { url, platformKey, ownUrl }: AuditPlace,
@@ -93,15 +93,27 @@ async function connectTenant(
   const reason = 'The contact centre connects itself';
   const setup = createClient({ url, key: platformKey, tenantId, reason });
   const restoreUrl = `${ownUrl}/hooks/restore/${tenantId}`;
-  const { restoreSecret } = await setup.tenants.put(tenantId, { name, plan: 'Pro', restoreUrl });
-  const webhook = await setup.webhooks.create({
-    name: 'Activity',
-    url: `${ownUrl}/hooks/events/${tenantId}`,
-  });
-  const secrets = {
-    ownUrl,
-    restore: restoreSecret ?? known?.restore ?? '',
-    webhook: webhook.secret ?? '',
-  };
-  await keepSecrets(pool, tenantId, secrets);
+  // Only another address than before comes with a secret.
+  await setup.tenants.put(tenantId, { name, plan: 'Pro', restoreUrl: null });
+  const { restoreSecret = '' } = await setup.tenants.put(tenantId, { restoreUrl });
+  const webhook = await connectWebhook(setup, `${ownUrl}/hooks/events/${tenantId}`, known);
+  await keepSecrets(pool, tenantId, { ownUrl, restore: restoreSecret, webhook });
+}
+
+const webhookName = 'Activity';
+
+/** The one that is there goes on where it is; returns what its messages are signed with. */
+async function connectWebhook(
+  { webhooks }: IndelibleClient,
+  url: string,
+  known: CallSecrets | null,
+): Promise<string> {
+  for await (const { id, name } of webhooks.list()) {
+    if (name !== webhookName) continue;
+    const secret = known?.webhook ?? (await webhooks.rotateSecret(id)).secret;
+    await webhooks.update(id, { url });
+    await webhooks.resume(id);
+    return secret;
+  }
+  return (await webhooks.create({ name: webhookName, url })).secret ?? '';
 }

@@ -9,9 +9,10 @@ import type { HostDeps } from './app.ts';
 import { inTransaction } from './audit.ts';
 import { changeEvent } from './change-event.ts';
 import { type Tx, transaction } from './database.ts';
-import { findPerson, mayConfigure } from './people.ts';
+import { findPerson, findTenant, mayConfigure } from './people.ts';
 import { findType, InputError, judged } from './resource-types.ts';
 import {
+  findSecrets,
   keepReceived,
   keepRestoreAnswer,
   lockResource,
@@ -26,17 +27,21 @@ interface Call {
   Body: string;
 }
 
+/** Messages hold up to 4 MiB of events; of more than 1 MiB Fastify would take none. */
+const bodyLimit = 5 * 2 ** 20;
+
 /** What the audit log service calls: restores, and the events it has recorded. */
 export function hookRoutes(app: FastifyInstance, deps: HostDeps): void {
   app.register(async (hooks) => {
     // A signature is made of the very bytes that were sent.
     hooks.removeAllContentTypeParsers();
-    hooks.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) =>
-      done(null, body),
-    );
-    hooks.setErrorHandler((error, _, reply: FastifyReply) =>
-      reply.code(error instanceof WebhookVerificationError ? 401 : 500).send(),
-    );
+    const asSent = { parseAs: 'string', bodyLimit } as const;
+    hooks.addContentTypeParser('application/json', asSent, (_, body, done) => done(null, body));
+    hooks.setErrorHandler((error, _, reply: FastifyReply) => {
+      const code = statusOf(error);
+      if (code >= 500) console.error(error);
+      return reply.code(code).send();
+    });
     hooks.post<Call>('/hooks/restore/:tenantId', async (request, reply) => {
       const call = await verified(request, deps, 'restore');
       if (call.type !== 'audit.restore.requested') return reply.code(400).send();
@@ -52,15 +57,24 @@ export function hookRoutes(app: FastifyInstance, deps: HostDeps): void {
   });
 }
 
+/** Whoever has no good signature is nobody; the rest is as the framework has it. */
+function statusOf(error: unknown): number {
+  if (error instanceof WebhookVerificationError) return 401;
+  return (error as { statusCode?: number }).statusCode ?? 500;
+}
+
 async function verified(
   { params, body, headers }: FastifyRequest<Call>,
-  { audit }: HostDeps,
+  { pool }: HostDeps,
   kind: 'restore' | 'webhook',
 ): Promise<WebhookMessage> {
-  const secrets = await audit().secretsOf(params.tenantId);
+  const { tenantId } = params;
+  const secrets = findTenant(tenantId) && (await findSecrets(pool, tenantId));
   if (!secrets) throw new WebhookVerificationError('wrong_signature', 'there is no such tenant');
   const { message } = await verifyWebhook(body, headers, secrets[kind]);
-  return message;
+  const meant = message.type === 'audit.restore.requested' ? message : message.data;
+  if (meant.tenantId === tenantId) return message;
+  throw new WebhookVerificationError('wrong_signature', 'the message is for another tenant');
 }
 
 /** The same call may come twice: the answer is kept in the transaction that did what it says. */

@@ -13,7 +13,7 @@ export interface HostOptions {
 
 export interface Host {
   url: string;
-  /** Connects the product to its audit log service; screens answer from then on. */
+  /** Connects the product to its audit log service, or to another one; screens answer from then on. */
   connect(service: { url: string; platformKey: string }): Promise<void>;
   stop(): Promise<void>;
 }
@@ -34,6 +34,7 @@ export async function startHost({ databaseUrl, port, cookieSecret }: HostOptions
   return {
     url,
     async connect({ url: serviceUrl, platformKey }) {
+      await connection?.stop();
       connection = await connectAudit(pool, { url: serviceUrl, platformKey, ownUrl: url });
       await firstData(pool);
     },

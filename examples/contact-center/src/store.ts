@@ -117,7 +117,7 @@ export async function keepRestoreAnswer(tx: Tx, restoreId: string, answer: unkno
 export type ReceivedEvent = Required<Pick<EventInput, 'timestamp'>> &
   EventInput & { sequence: number };
 
-/** Keeps an event that a webhook brought; one that came before changes nothing. */
+/** Keeps an event that a webhook brought, once. The newest is right: of an erased one less is left. */
 export async function keepReceived(
   pool: pg.Pool,
   tenantId: string,
@@ -125,7 +125,7 @@ export async function keepReceived(
 ): Promise<void> {
   await pool.query(
     `INSERT INTO received_events (tenant_id, sequence, event) VALUES ($1, $2, $3)
-     ON CONFLICT DO NOTHING`,
+     ON CONFLICT (tenant_id, sequence) DO UPDATE SET event = excluded.event`,
     [tenantId, event.sequence, JSON.stringify(event)],
   );
 }

@@ -6,6 +6,7 @@ import {
   type EventCriteria,
   IndelibleError,
   type Params,
+  type SavedSearch,
   type WebhookDelivery,
 } from '@indelible/client';
 
@@ -34,52 +35,6 @@ export interface Session {
 
 export type SignIn = { token: string } | { jwt: string; tenantId?: string; reason?: string };
 
-interface EvidenceCheckpoint {
-  size: number;
-  rootHash: string;
-  note: string;
-}
-
-/** A saved search: what matched when it was saved. */
-export interface Evidence {
-  id: string;
-  url: string;
-  filters: EventCriteria;
-  note: string | null;
-  createdAt: string;
-  createdBy: { id: string; email: string | null };
-  checkpoint: EvidenceCheckpoint | null;
-  matched: { value: number };
-  /** SHA-256 of the ids that matched. */
-  digest: string;
-}
-
-/** A saved search, asked again just now. */
-export interface EvidenceNow extends Evidence {
-  now: {
-    matched: { value: number };
-    digest: string;
-    agrees: boolean;
-    /** Whether the answer is the same among what the kept checkpoint covers. */
-    earlierAgrees: boolean;
-    /** Matches that were recorded after it. */
-    recordedSince: { value: number };
-    /** Whether events of its range have passed their retention since. */
-    bodiesExpired: boolean;
-    checkpoint: EvidenceCheckpoint | null;
-  };
-}
-
-export interface Restore {
-  id: string;
-  status: 'requested' | 'applied' | 'refused' | 'failed';
-  reason: string | null;
-  eventId: string;
-  to: 'before' | 'after';
-  requestedAt: string;
-  finishedAt: string | null;
-}
-
 export type ExportFormat = 'csv' | 'ndjson';
 
 export interface ExportJob {
@@ -100,13 +55,20 @@ export interface ExportJob {
   error: string | null;
 }
 
+/** Part of a list, newest first. */
+export interface Page<Item> {
+  data: Item[];
+  pagination: { nextCursor: string | null };
+}
+
 const fetchHere: typeof fetch = (input, init) =>
   fetch(input, { ...init, credentials: 'same-origin' });
 const attempts = 3;
 
-/** Reads of events and of the log. */
+/** What any host product can ask for as well. */
 export const client = createClient({ url: location.origin, fetch: fetchHere, attempts });
 
+// What only the panel needs: sessions, single pages, files in the browser.
 const send = createTransport({
   baseUrl: location.origin,
   key: null,
@@ -123,6 +85,8 @@ const post = async <T>(path: string, body: unknown, headers: Record<string, stri
   const call = { method: 'POST', path, body: JSON.stringify(body), headers } as const;
   return (await send({ ...call, idempotent: false })) as T;
 };
+const page = <Item>(path: string, cursor: string | null) =>
+  read<Page<Item>>(path, cursor === null ? [] : [['cursor', cursor]]);
 const remove = async (path: string) =>
   void (await send({ method: 'DELETE', path, idempotent: true }));
 
@@ -136,19 +100,10 @@ export const api = {
     open: (credential: SignIn) => post<Session>('/api/session', credential),
     close: () => remove('/api/session'),
   },
-  evidence: {
-    save: (filters: EventCriteria, note: string) =>
-      post<Evidence>(`${events}/searches`, { filters, ...(note === '' ? {} : { note }) }),
-    get: (id: string) => read<EvidenceNow>(`${events}/searches/${encodeURIComponent(id)}`),
-    list: () => read<{ data: Evidence[] }>(`${events}/searches`),
-  },
-  restore: {
-    request: (eventId: string, to: Restore['to']) =>
-      post<Restore>(`${events}/${encodeURIComponent(eventId)}/restore`, { to }),
-    get: (id: string) => read<Restore>(`${events}/restores/${encodeURIComponent(id)}`),
-  },
+  /** Searches kept as evidence. */
+  searches: (cursor: string | null) => page<SavedSearch>(`${events}/searches`, cursor),
   exports: {
-    list: () => read<{ data: ExportJob[] }>(`${events}/exports`),
+    list: (cursor: string | null) => page<ExportJob>(`${events}/exports`, cursor),
     start: (filters: EventCriteria, format: ExportFormat) =>
       post<ExportJob>(`${events}/exports`, { filters, format }, { prefer: 'respond-async' }),
     cancel: (id: string) => remove(`${events}/exports/${encodeURIComponent(id)}`),
@@ -157,19 +112,10 @@ export const api = {
     now: exportNow,
   },
   webhooks: {
-    /** One page, newest first. */
     deliveries: (id: string, cursor: string | null) =>
-      read<DeliveryPage>(
-        `/api/webhooks/${encodeURIComponent(id)}/deliveries`,
-        cursor === null ? [] : [['cursor', cursor]],
-      ),
+      page<WebhookDelivery>(`/api/webhooks/${encodeURIComponent(id)}/deliveries`, cursor),
   },
 };
-
-interface DeliveryPage {
-  data: WebhookDelivery[];
-  pagination: { nextCursor: string | null };
-}
 
 /**
  * The file itself, or the job that the service made of it because there are more rows than it

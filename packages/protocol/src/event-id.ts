@@ -6,8 +6,7 @@
  */
 
 /** Any 8-4-4-4-12 hexadecimal text, either case, for JSON schemas. */
-export const uuidPattern =
-  '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
+const uuidPattern = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
 
 /** The largest moment that a UUIDv7 can carry: 48 bits of milliseconds since 1970. */
 export const uuidTimeMaxMs = 2 ** 48 - 1;

@@ -46,7 +46,7 @@ export interface Finding {
 }
 
 /** Findings kept in full; all are counted. */
-export const findingsKeptMax = 100;
+const findingsKeptMax = 100;
 
 /** What has been found so far; one for all passes over a log. */
 export interface Findings {

@@ -1,4 +1,4 @@
-/** Everything that server, client, command line and panel share; pure, without dependencies. */
+/** Everything that server, client, command line and panel share; pure. */
 
 export * from './body-pass.ts';
 export * from './bytes.ts';

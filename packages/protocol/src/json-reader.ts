@@ -92,7 +92,7 @@ function setMember(object: Record<string, unknown>, name: string, value: unknown
 const ordinary = { writable: true, enumerable: true, configurable: true };
 
 /** Position of the quote that closes the string opened at `open`. */
-export function endOfString(text: string, open: number): number {
+function endOfString(text: string, open: number): number {
   for (let close = text.indexOf('"', open + 1); ; close = text.indexOf('"', close + 1)) {
     // A quote is escaped by an odd run of backslashes. Runs never overlap: linear in all.
     let slash = close - 1;

@@ -11,15 +11,15 @@ import {
 } from './query-params.ts';
 import { parseTimestamp } from './timestamp.ts';
 
-export const listSorts = ['timestamp', 'user', 'sequence'] as const;
+const listSorts = ['timestamp', 'user', 'sequence'] as const;
 export type ListSort = (typeof listSorts)[number];
-export const listOrders = ['asc', 'desc'] as const;
+const listOrders = ['asc', 'desc'] as const;
 export type ListOrder = (typeof listOrders)[number];
 
 export const listLimitDefault = 50;
 export const listLimitMax = 500;
 /** The deepest `page × limit`; beyond it only cursors reach. */
-export const pagedEventsMax = 100_000;
+const pagedEventsMax = 100_000;
 
 /** What to list. Neither `page` nor `cursor` means the first page; never both. */
 export interface ListQuery {

@@ -18,7 +18,7 @@ export interface StatsQuery {
 }
 
 /** Every parameter of the statistics. */
-export const statsParamNames: readonly string[] = [...filterParamNames, 'group_by', 'time_zone'];
+const statsParamNames: readonly string[] = [...filterParamNames, 'group_by', 'time_zone'];
 
 /**
  * The query behind decoded parameters, or everything that is wrong: `unknown_parameter` or

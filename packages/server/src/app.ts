@@ -94,6 +94,8 @@ export interface App {
   webhooks: WebhookJob;
   /** Background work; `start` begins with it. */
   jobs: Jobs;
+  /** Counts a run of work that is not a job. */
+  ran: Metrics['ran'];
   /** Removes the files of exports that have had their time. */
   expireExports(): Promise<void>;
 }
@@ -131,7 +133,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   searchRoutes(http, { db, now, recordAccess, recordOwn, publicUrl, publishCheckpoint });
   const restores = wireRestores(http, deps, recordOwn);
   restoreRoutes(http, { db, now, recordAccess, recordOwn, job: restores });
-  const exports = wireExports(http, deps, recording, publicUrl);
+  const exports = wireExports(http, deps, recording, metrics, publicUrl);
   const webhooks = wireWebhooks(http, deps, { ...recording, ...exports, metrics, publicUrl });
   readRoutes(http, { db, now, cursors, recordAccess, publicUrl });
   proofRoutes(http, { db, sha, now, recordAccess, publicUrl, publishCheckpoint });
@@ -144,7 +146,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const { frameAncestors } = config;
   await panelRoutes(http, { folder: deps.panelFolder ?? builtPanel, frameAncestors, publicUrl });
   http.addHook('onClose', () => recorder.drained());
-  return { http, recorder, checkpoints, restores, webhooks, ...exports };
+  return { http, recorder, checkpoints, restores, webhooks, ...exports, ran: metrics.ran };
 }
 
 function openHttp(config: Config, logger: Logger): FastifyInstance {
@@ -201,10 +203,12 @@ function wireExports(
   http: FastifyInstance,
   { config, db, now, logger, objects, sessionSecret }: AppDeps,
   { recordOwn, recordAccess }: { recordOwn: RecordOwn; recordAccess: RecordAccess },
+  metrics: Metrics,
   publicUrl: () => string,
 ): Pick<App, 'jobs' | 'expireExports'> {
   const onError = (err: unknown) => logger.error({ err }, 'an export has to wait, or failed');
-  const jobs = createJobs(db.jobs, (err) => logger.error({ err }, 'background work was held up'));
+  const heldUp = (err: unknown) => logger.error({ err }, 'background work was held up');
+  const jobs = createJobs(db.jobs, heldUp, metrics.ran);
   const mailer = createMailer({ ...config, logger, now });
   const links = createDownloadLinks(sessionSecret);
   const { objectStoreUrl } = config;

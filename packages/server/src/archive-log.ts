@@ -133,6 +133,7 @@ export function scheduleArchive(
   ownerUrl: string,
   config: Config,
   logger: Logger,
+  ran: (work: string, ok: boolean) => void,
 ): () => Promise<void> {
   const { archiveIntervalMs } = config;
   if (archiveIntervalMs === null) return async () => {};
@@ -142,11 +143,16 @@ export function scheduleArchive(
   const tick = async () => {
     if (stopping.aborted) return;
     const outcomes = await archiveWhenDue(config, ownerUrl, archiveIntervalMs, { stopping });
-    if (outcomes !== null) tell(logger, outcomes);
+    if (outcomes === null) return;
+    tell(logger, outcomes);
+    const isWhole = outcomes.every(({ problem }) => problem === null);
+    ran('archive', isWhole);
   };
   const timer = setInterval(() => {
     running = running.then(tick).catch((err: unknown) => {
-      if (!stopping.aborted) logger.error({ err }, 'the archive has to wait for its next run');
+      if (stopping.aborted) return;
+      logger.error({ err }, 'the archive has to wait for its next run');
+      ran('archive', false);
     });
   }, lookEveryMs);
   return () => {

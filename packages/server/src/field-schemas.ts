@@ -4,12 +4,24 @@ import { Type } from 'typebox';
 
 export const strict = { additionalProperties: false };
 
-export const uuid = (description: string) => Type.String({ format: 'uuid', description });
+export const uuid = (description?: string) =>
+  Type.String({ format: 'uuid', ...(description === undefined ? {} : { description }) });
 
 export const time = (description: string) => Type.String({ format: 'date-time', description });
 
 export const nullable = (options: Record<string, unknown>) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...options });
+
+/** The path of a call that concerns one thing. */
+export const idParams = (description: string) => Type.Object({ id: Type.String({ description }) });
+
+/** The path of a call to one log under its own origin. */
+export const LogParams = Type.Object({
+  logId: Type.String({
+    pattern: '^[0-9a-f]{32}$',
+    description: "What the log's origin ends in, 32 hexadecimal digits.",
+  }),
+});
 
 /** What people call something. The look-ahead, not a second loop, keeps matching linear. */
 export const label = (description: string) =>

@@ -102,8 +102,15 @@ interface Handled {
   run: (job: RunningJob<unknown>) => Promise<void>;
 }
 
-/** Job queues on connections of their own; `onError` hears of what went wrong in the background. */
-export function createJobs(pool: pg.Pool, onError: (error: unknown) => void): Jobs {
+/**
+ * Job queues on connections of their own; `onError` hears of what went wrong in the background, `ended` of
+ * each attempt, unless it was called off.
+ */
+export function createJobs(
+  pool: pg.Pool,
+  onError: (error: unknown) => void,
+  ended: (queue: QueueName, ok: boolean) => void,
+): Jobs {
   const handled: Handled[] = [];
   const workers: { queue: QueueName; id: string }[] = [];
   const stopping = new AbortController();
@@ -130,7 +137,14 @@ export function createJobs(pool: pg.Pool, onError: (error: unknown) => void): Jo
       void opened?.then((boss) => waiting.forEach(({ id }) => void boss.notifyWorker(id)));
     },
     handle(queue, limits, handler) {
-      handled.push({ queue, limits, run: (job) => handler(job as Parameters<typeof handler>[0]) });
+      const run = async (job: RunningJob<unknown>) => {
+        await handler(job as Parameters<typeof handler>[0]).catch((error) => {
+          if (!job.signal.aborted) ended(queue, false);
+          throw error;
+        });
+        ended(queue, true);
+      };
+      handled.push({ queue, limits, run });
     },
     async start() {
       const boss = await open();

@@ -11,7 +11,14 @@ const firstId = '00000000-0000-0000-0000-000000000000';
 
 export const PageQuery = Type.Object(
   {
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limitMax, default: limitDefault })),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: limitMax,
+        default: limitDefault,
+        description: 'How many a page holds at most.',
+      }),
+    ),
     cursor: Type.Optional(Type.String({ description: 'The `nextCursor` of the page before.' })),
   },
   strict,

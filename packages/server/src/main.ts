@@ -73,8 +73,10 @@ async function start(
   const endCheckpoints = runCheckpoints(app);
   const endWork = roles.includes('worker') ? await runWork(app, logger) : () => {};
   const ownerUrl = embedded?.ownerUrl ?? config.databaseOwnerUrl;
-  const endRetention = ownerUrl ? scheduleRetention(ownerUrl, config, logger) : async () => {};
-  const endArchive = ownerUrl ? scheduleArchive(ownerUrl, config, logger) : async () => {};
+  const endRetention = ownerUrl
+    ? scheduleRetention(ownerUrl, config, logger, app.ran)
+    : async () => {};
+  const endArchive = ownerUrl ? scheduleArchive(ownerUrl, config, logger, app.ran) : async () => {};
   return {
     url,
     dataDir: config.dataDir,

@@ -10,6 +10,8 @@ export interface Metrics {
   checkpoints: CheckpointObserver;
   request(method: string, route: string, status: number, seconds: number): void;
   watchQueue(depth: () => { events: number; bytes: number }): void;
+  /** Background work has ended, well or not: a queue's name, `retention` or `archive`. */
+  ran(work: string, ok: boolean): void;
   webhooks: WebhookMetrics;
 }
 
@@ -56,6 +58,7 @@ export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
   });
   return {
     registry,
+    ran: backgroundMetrics(registers),
     request: (method, route, status, seconds) =>
       requests.observe({ method, route, status }, seconds),
     flush: {
@@ -85,6 +88,16 @@ export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
       gauge('indelible_queue_bytes', 'Memory they take', () => depth().bytes);
     },
   };
+}
+
+function backgroundMetrics(registers: Registry[]): Metrics['ran'] {
+  const runs = new Counter({
+    name: 'indelible_background_runs_total',
+    help: 'Runs of background work, by what it was and how it ended',
+    labelNames: ['work', 'outcome'],
+    registers,
+  });
+  return (work, ok) => runs.inc({ work, outcome: ok ? 'done' : 'failed' });
 }
 
 function checkpointMetrics(registers: Registry[]): CheckpointObserver {

@@ -18,6 +18,20 @@ const ProblemSchema = Type.Object(
   { additionalProperties: false, $id: 'Problem', title: 'Problem' },
 );
 
+/** The groups of calls, in the order in which a newcomer meets them. */
+const tags = [
+  { name: 'Events', description: 'Recording, listing, reading and counting audit events.' },
+  { name: 'Searches', description: 'Searches kept as evidence.' },
+  { name: 'Exports', description: 'Events as a file.' },
+  { name: 'Restore', description: 'Setting a resource back to a recorded state.' },
+  { name: 'Webhooks', description: 'Events delivered to an address of your own.' },
+  { name: 'Verification', description: 'The signed log: checkpoints, tiles, proofs and keys.' },
+  { name: 'Tenants', description: 'The customers of the host product, with plan and legal hold.' },
+  { name: 'API keys', description: 'Credentials of programs.' },
+  { name: 'Panel', description: 'Signing in to the panel.' },
+  { name: 'Operations', description: 'Health and metrics, for whoever runs the service.' },
+];
+
 /** OpenAPI 3.1 at `/openapi.json`, made of the very schemas that validate; rendered at `/docs`. */
 export async function documentApi(app: FastifyInstance): Promise<void> {
   for (const schema of [EventInput, FullEvent, ListedEvent, RecordedEvent, ProblemSchema])
@@ -25,6 +39,7 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
   app.addHook('onRoute', (route) => {
     if (!route.schema || route.schema.hide) return;
     route.schema.response = withProblem(route.schema.response);
+    if (route.config?.scope === 'public') route.schema.security ??= [];
     if (typeof route.method === 'string')
       route.schema.operationId ??= operationIdOf(route.method, route.url);
   });
@@ -50,6 +65,7 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
         },
       },
       security: [{ bearer: [] }, { session: [] }],
+      tags,
     },
     refResolver: {
       buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`),

@@ -42,6 +42,28 @@ async function metricsOf(app = service.app): Promise<Map<string, number>> {
   );
 }
 
+test('work in the background is counted by how it ended', async () => {
+  const tenant = await service.tenant('Pro');
+  const reasoned = { 'x-access-reason': 'a%20smaller%20contract' };
+  const put = (body: unknown) =>
+    service.call({ method: 'PUT', url: `/api/tenants/${tenant.id}`, headers: reasoned, body });
+  const counted = async (app: typeof service.app, outcome: string) => {
+    const runs = await metricsOf(app);
+    return runs.get(`indelible_background_runs_total{work="tenant-mail",outcome="${outcome}"}`);
+  };
+  expect((await put({ notifyEmails: ['ana@example.com'], plan: 'Starter' })).status).toBe(200);
+  const closed = await further(service.servingUrl, { SMTP_URL: 'smtp://127.0.0.1:1' });
+  await closed.app.jobs.start();
+  await expect.poll(() => counted(closed.app, 'failed'), { timeout: 10_000 }).toBe(1);
+  await closed.app.jobs.stop();
+  expect((await put({ plan: 'Pro' })).status).toBe(200);
+  expect((await put({ plan: 'Starter' })).status).toBe(200);
+  const outbox = await further();
+  await outbox.app.jobs.start();
+  await expect.poll(() => counted(outbox.app, 'done'), { timeout: 10_000 }).toBe(1);
+  expect(await counted(outbox.app, 'failed')).toBeUndefined();
+});
+
 test('liveness, readiness and metrics need no credential', async () => {
   for (const url of ['/healthz', '/readyz', '/metrics']) {
     const answer = await service.call({ url, key: null });

@@ -3,6 +3,7 @@ import http, { type ClientRequest, type IncomingMessage, type RequestOptions } f
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from './outbound-address.ts';
+import { resolveByDns } from './outbound-names.ts';
 
 /** One call to an address that a tenant has chosen. */
 export interface OutboundCall {
@@ -39,12 +40,13 @@ export type Resolve = (host: string) => Promise<readonly { address: string; fami
 
 const answerBytesMax = 64 * 1024;
 const keptBytesMax = 1024;
+// Receivers of a developer stand in the hosts file, or in the names that containers share.
 const resolveBySystem: Resolve = (host) => systemLookup(host, { all: true });
 
 /**
- * Calls addresses that tenants choose: over https, public ones only. The address is judged when it is connected to, so that a name cannot
- * show one address to us and another to the socket. Redirects are answers like any other and never
- * followed; proxy variables are not read; nothing is kept open.
+ * Calls addresses that tenants choose: over https, public ones only. The address is judged when it is
+ * connected to, so that a name cannot show one address to us and another to the socket. Redirects are
+ * answers like any other and never followed; proxy variables are not read; nothing is kept open.
  */
 export function createOutbound(deps: OutboundDeps): Outbound {
   const { timeoutMs = 10_000 } = deps;
@@ -112,7 +114,10 @@ function send(
 const commonHeaders = { accept: 'application/json', 'user-agent': 'Indelible' };
 
 /** Hands the socket the very addresses that were judged. One that is not public spoils the name. */
-function judgedLookup({ allowPrivate, resolve = resolveBySystem }: OutboundDeps): LookupFunction {
+function judgedLookup({
+  allowPrivate,
+  resolve = namesOf(allowPrivate),
+}: OutboundDeps): LookupFunction {
   return (host, options, callback) => {
     resolve(host).then(
       (found) => {
@@ -126,6 +131,8 @@ function judgedLookup({ allowPrivate, resolve = resolveBySystem }: OutboundDeps)
     );
   };
 }
+
+const namesOf = (allowPrivate: boolean) => (allowPrivate ? resolveBySystem : resolveByDns());
 
 async function readText(answer: IncomingMessage): Promise<{ text: string; complete: boolean }> {
   const parts: Buffer[] = [];
@@ -147,6 +154,11 @@ const reasons: Record<string, string> = {
   UNANSWERED: 'the connection ended without an answer',
   ENOTFOUND: 'its name cannot be resolved',
   EAI_AGAIN: 'its name cannot be resolved',
+  ENODATA: 'its name cannot be resolved',
+  EBADNAME: 'its name cannot be resolved',
+  ESERVFAIL: 'its name server does not know',
+  EREFUSED: 'its name server does not know',
+  ETIMEOUT: 'its name server did not answer',
   HPE_HEADER_OVERFLOW: 'the headers of its answer are too large',
 };
 

@@ -54,6 +54,7 @@ export function scheduleRetention(
   ownerUrl: string,
   config: Pick<Config, 'sensitiveTypes'>,
   logger: Logger,
+  ran: (work: string, ok: boolean) => void,
 ): () => Promise<void> {
   const ending = new AbortController();
   const stopping = ending.signal;
@@ -62,10 +63,14 @@ export function scheduleRetention(
     running = running.then(async () => {
       if (stopping.aborted) return;
       const run = await runRetentionAs(ownerUrl, config, { stopping });
-      if (run) logger.info(told(run), 'retention has run');
+      if (run === null) return; // another process is at it
+      logger.info(told(run), 'retention has run');
+      ran('retention', true);
     });
     running = running.catch((err: unknown) => {
-      if (!stopping.aborted) logger.error({ err }, 'retention has to wait for its next run');
+      if (stopping.aborted) return;
+      logger.error({ err }, 'retention has to wait for its next run');
+      ran('retention', false);
     });
   };
   // Not with the start: whatever it needs was made by the last run, or by the migration.

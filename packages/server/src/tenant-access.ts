@@ -21,10 +21,11 @@ export interface TenantAccess {
 export type RecordAccess = (tenantId: string, event: OwnEvent) => Promise<void>;
 
 /**
- * The tenant a read concerns; in the panel the session names it, and an operator's reason. Throws `forbidden` for another tenant than the credential's own; for
- * operators and platform keys `invalid_parameter` without `X-Tenant-Id`, `reason_required` without a
- * declared reason, and `invalid_parameter` with a wrong e-mail address: these last two refusals are
- * recorded in the tenant's log too.
+ * The tenant a read concerns; in the panel the session names it, and an operator's reason. Throws
+ * `forbidden` for another tenant than the credential's own; for operators and platform keys
+ * `invalid_parameter` without `X-Tenant-Id`, `reason_required` without a declared reason, and
+ * `invalid_parameter` with a wrong e-mail address: these last two refusals are recorded in the
+ * tenant's log too.
  */
 async function tenantAccess(request: FastifyRequest, record: RecordAccess): Promise<TenantAccess> {
   const { principal } = request;

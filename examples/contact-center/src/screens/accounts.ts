@@ -42,10 +42,10 @@ export function accountScreens(app: FastifyInstance, deps: HostDeps): void {
 }
 
 const signIn = html`<p>This example has no passwords.</p>
-${people.map(
-  ({ id, name, email, role }) => html`<form class="card" method="post" action="/sign-in">
-  <button name="person" value="${id}">${name}</button> ${email}, ${role}</form>`,
-)}`;
+<div class="people">${people.map(
+  ({ id, name, email, role }) => html`<form method="post" action="/sign-in">
+  <button name="person" value="${id}">${name}</button> <span>${email}, ${role}</span></form>`,
+)}</div>`;
 
 function operatorScreens(app: FastifyInstance, { pool }: HostDeps): void {
   app.get('/operator', async ({ visit }, reply) => {
@@ -56,12 +56,8 @@ function operatorScreens(app: FastifyInstance, { pool }: HostDeps): void {
     const { visit, body } = request;
     if (visit?.person.role !== 'superadmin') throw new InputError('This is for operators.');
     const tenant = findTenant(body.tenant);
-    const reason = body.reason?.trim() ?? '';
     if (!tenant) throw new InputError('Choose an account.');
-    // Spaces that nobody sees are no reason either.
-    if (!/[\p{L}\p{N}]/u.test(reason)) {
-      throw new InputError('Say why: the account sees the reason.');
-    }
+    const reason = judgedReason(body.reason);
     request.visit = { ...visit, tenant, reason };
     // Before the door opens: an operator nobody could see does not get in.
     const entered = request.audit.event({
@@ -72,6 +68,15 @@ function operatorScreens(app: FastifyInstance, { pool }: HostDeps): void {
     keepVisit(reply, request.visit);
     return reply.redirect('/', 303);
   });
+}
+
+/** A reason that people can read, and that the audit log takes. Throws InputError. */
+function judgedReason(text = ''): string {
+  const reason = text.trim();
+  // Spaces that nobody sees are no reason either.
+  if (!/[\p{L}\p{N}]/u.test(reason)) throw new InputError('Say why: the account sees the reason.');
+  if (reason.length <= 1_000 && !/\p{Cc}/u.test(reason)) return reason;
+  throw new InputError('Say why in one line of at most 1,000 characters.');
 }
 
 const operatorForm = html`<div class="card"><form method="post" action="/operator">

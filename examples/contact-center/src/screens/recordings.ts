@@ -3,7 +3,7 @@ import type { HostDeps } from '../app.ts';
 import { inTransaction } from '../audit.ts';
 import { transaction } from '../database.ts';
 import { html } from '../html.ts';
-import { sendPage } from '../page.ts';
+import { sendPage, wide } from '../page.ts';
 import { InputError } from '../resource-types.ts';
 import { findRecording, listRecordings } from '../store.ts';
 
@@ -20,7 +20,7 @@ export function recordingScreens(app: FastifyInstance, { pool }: HostDeps): void
     const table = html`<table>
 <tr><th>Began (UTC)<th>Agent<th>Caller<th>Length<th></tr>
 ${rows}</table>`;
-    return sendPage(reply, visit, 'Recordings', table);
+    return sendPage(reply, visit, 'Recordings', wide('Recordings', table));
   });
   app.post<{ Params: { id: string } }>('/recordings/:id', async (request, reply) => {
     const { visit, params } = request;

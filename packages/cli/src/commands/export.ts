@@ -90,7 +90,7 @@ function columns(text: string): string[] {
 
 async function runTable(options: ExportCommandOptions, env: Environment): Promise<void> {
   const { output } = options;
-  if (output === undefined) throw new UsageError('name a table by --output, or a --bundle');
+  if (!output) throw new UsageError('name a table by --output, or a --bundle');
   if (options.withhold.length > 0) throw new UsageError('--withhold is for a --bundle');
   const terms = termsOf(options, output);
   const job = await withProgress(options, env, (client, progress) =>

@@ -1,4 +1,4 @@
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -123,6 +123,24 @@ test('the beginning of another export is never continued, and a file never overw
   expect(() => new PartFile(target, csvTerms())).toThrow('exists already');
 });
 
+test('what cannot be written here is said in a sentence, and goes on when it can', async () => {
+  const client = await clientWithKey();
+  const target = path('full.csv');
+  const { id } = await exportTable(client, path('made.csv'), csvTerms(), noProgress);
+  new PartFile(target, csvTerms()).begin(id);
+  rmSync(`${target}.part`);
+  mkdirSync(`${target}.part`);
+  const args = ['export', '--output', target];
+  const refused = await runCli(args, { env: env() });
+  expect([refused.status, refused.stderr]).toEqual([
+    1,
+    `indelible: ${target}.part cannot be written (EISDIR); mend that, and run the same command again to go on\n`,
+  ]);
+  rmdirSync(`${target}.part`);
+  expect((await runCli(args, { env: env() })).status).toBe(0);
+  expect(readFileSync(target)).toEqual(readFileSync(path('made.csv')));
+});
+
 test.each([
   [[], 'name a table by --output, or a --bundle'],
   [['--output', 'table.txt'], 'name the file .csv or .ndjson'],
@@ -130,6 +148,8 @@ test.each([
   [['--output', 't.csv', '--columns', 'password'], 'Allowed are id, timestamp'],
   [['--output', 't.csv', '--withhold', 'state'], '--withhold is for a --bundle'],
   [['--output', 't.csv', '--from', 'yesterday'], 'from'],
+  [['--output', 'no/such/folder/t.csv'], 'no/such/folder is no folder that can be written to'],
+  [['--output', '', '--format', 'csv'], 'name a table by --output'],
   [['--bundle', 'b', '--action', 'login', '--tenant', 'x'], 'UUID'],
 ])('export %j is wrong usage, and says what to do', async (args, sentence) => {
   const { status, stderr } = await runCli(['export', ...args], { env: env() });

@@ -25,6 +25,8 @@ export async function exportTable(
     await fetchFile(client, job, file, progress);
     file.finish();
     return job;
+  } catch (error) {
+    throw file.problemOf(error);
   } finally {
     file.close();
   }

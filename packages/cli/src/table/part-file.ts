@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import {
+  accessSync,
   closeSync,
+  constants,
   createReadStream,
   existsSync,
   fsyncSync,
@@ -13,9 +15,10 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { EventCriteria } from '@indelible/client';
-import { UsageError } from '../exit-codes.ts';
+import { FindingError, UsageError } from '../exit-codes.ts';
 
 /** What a table is of: a download that was cut off is only continued by the same. */
 export interface TableTerms {
@@ -35,10 +38,12 @@ export class PartFile {
   #exportId: string | null;
   #fd: number | null = null;
 
-  /** Throws UsageError when the file exists, or the beginning of another one lies in the way. */
+  /** Throws UsageError when the file exists, its folder does not, or the beginning of another one lies in the way. */
   constructor(target: string, terms: TableTerms) {
     this.#target = target;
     this.#terms = terms;
+    // Before the service makes, and records, what there would be no place for.
+    requireFolder(dirname(target));
     if (existsSync(target)) throw new UsageError(`${target} exists already; name another file`);
     this.#exportId = this.#begun();
   }
@@ -95,6 +100,14 @@ export class PartFile {
     truncateSync(this.#part);
   }
 
+  /** What went wrong with the file as a sentence; any other error as it is. */
+  problemOf(error: unknown): unknown {
+    if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error;
+    return new FindingError(
+      `${this.#part} cannot be written (${error.code}); mend that, and run the same command again to go on`,
+    );
+  }
+
   close(): void {
     if (this.#fd !== null) closeSync(this.#fd);
     this.#fd = null;
@@ -121,6 +134,16 @@ export class PartFile {
   #inTheWay(): UsageError {
     return new UsageError(`${this.#part} is not the beginning of this export; remove it first`);
   }
+}
+
+function requireFolder(path: string): void {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK);
+    if (statSync(path).isDirectory()) return;
+  } catch {
+    // the same sentence
+  }
+  throw new UsageError(`${path} is no folder that can be written to`);
 }
 
 function readState(path: string): { exportId: string; terms: TableTerms } | null {

@@ -1,12 +1,12 @@
+import type { OpenedSearch } from '@indelible/client';
 import { Check, X } from 'lucide-react';
-import type { EvidenceNow } from '../api.ts';
 import { useTexts } from '../i18n/texts.tsx';
 import type { TimeRange } from '../search/time-range.ts';
 import { useCriteriaTexts } from '../state/use-criteria-texts.ts';
 import { useFormats } from '../state/use-formats.ts';
 
 /** In words what follows from a kept search, and as clearly what does not. */
-export function EvidenceStatement(props: { evidence: EvidenceNow; range: TimeRange }) {
+export function EvidenceStatement(props: { evidence: OpenedSearch; range: TimeRange }) {
   const { evidence, range } = props;
   const t = useTexts();
   const formats = useFormats();

@@ -1,7 +1,8 @@
+import type { Restore } from '@indelible/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { CircleCheck, CircleX, PlugZap, Undo2 } from 'lucide-react';
 import { type ReactNode, useEffect, useMemo } from 'react';
-import { api, type Restore } from '../api.ts';
+import { client } from '../api.ts';
 import { fieldPairs } from '../compare/fields.ts';
 import type { Version } from '../compare/versions.ts';
 import { useTexts } from '../i18n/texts.tsx';
@@ -24,11 +25,11 @@ export default function RestoreDialog({ target, current, close }: RestoreDialogP
   const { tenant } = useSession();
   const queries = useQueryClient();
   const { event, of } = target;
-  const request = useMutation({ mutationFn: () => api.restore.request(event.id, of) });
+  const request = useMutation({ mutationFn: () => client.restore(event.id, of) });
   const id = request.data?.id;
   const progress = useQuery({
     queryKey: ['restore', id],
-    queryFn: () => api.restore.get(id ?? ''),
+    queryFn: () => client.restores.get(id ?? ''),
     enabled: id !== undefined,
     refetchInterval: ({ state }) => (isOpen(state.data ?? request.data) ? pollMs : false),
   });

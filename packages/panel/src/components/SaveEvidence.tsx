@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { api } from '../api.ts';
+import { client } from '../api.ts';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
 import { criteriaOf } from '../search/criteria.ts';
@@ -33,7 +33,8 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
   const save = (event: FormEvent) => {
     event.preventDefault();
     setState('busy');
-    api.evidence.save(criteriaOf({ ...filter, to: range.to }), note.trim()).then(
+    const filters = criteriaOf({ ...filter, to: range.to });
+    client.searches.create({ filters, note: note.trim() || null }).then(
       ({ id }) => go(paths.search(id)),
       (error: unknown) => setState({ error: errorText(error, t) }),
     );

@@ -64,7 +64,7 @@ export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsP
           <RotateCw aria-hidden />
         </button>
       </div>
-      {test.data && <WebhookTestResult result={test.data} />}
+      {test.data && <WebhookTestResult result={test.data} format={webhook.format} />}
       {failed !== null && (
         <p role="alert" className="text-del">
           {errorText(failed, t)}
@@ -143,7 +143,9 @@ function Rotate({ webhook, close }: DialogProps) {
       go={() => rotate.mutate(undefined)}
       close={close}
     >
-      <p className="text-muted text-pretty">{w.rotate.text}</p>
+      <p className="text-muted text-pretty">
+        {w.rotate.text} {webhook.previousSecretValidUntil !== null && w.rotate.again}
+      </p>
     </ConfirmSheet>
   );
 }

@@ -10,6 +10,7 @@ import {
   draftOf,
   emptyDraft,
   filterFacets,
+  inFormat,
   inputOf,
   typesOf,
 } from '../webhooks/draft.ts';
@@ -41,7 +42,7 @@ export default function WebhookForm({ webhook, saved, close }: WebhookFormProps)
       ? client.webhooks.create(input)
       : client.webhooks.update(webhook.id, input);
   });
-  const problems = useProblems(save.error);
+  const problems = useProblems(save.error, draft.format);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate(undefined, { onSuccess: saved });
@@ -81,7 +82,7 @@ export default function WebhookForm({ webhook, saved, close }: WebhookFormProps)
         </FormField>
         <WebhookReceiverFields draft={draft} edit={edit} stored={webhook} problems={problems} />
         <Types draft={draft} edit={edit} problem={problems.of('/types')} />
-        <Filters draft={draft} edit={edit} />
+        <Filters draft={draft} edit={edit} problem={problems.of('/filters')} />
         {save.isError && problems.isElsewhere && (
           <p role="alert" className="text-del">
             {errorText(save.error, t)}
@@ -123,7 +124,7 @@ function FormatChoice({ draft, edit }: PartProps) {
           value={draft.format}
           onChange={({ target }) => {
             const format = webhookFormats.find((each) => each === target.value) ?? 'webhook';
-            edit({ format, types: ['audit.events.recorded'] });
+            edit(inFormat(format));
           }}
         >
           {webhookFormats.map((format) => (
@@ -169,7 +170,7 @@ function Types({ draft, edit, problem }: PartProps & { problem: string | undefin
 /** Choices are counted over everything that is retained. */
 const everything = { ...emptySearch, range: { kind: 'last', preset: 'all' } as const };
 
-function Filters({ draft, edit }: PartProps) {
+function Filters({ draft, edit, problem }: PartProps & { problem: string | undefined }) {
   const w = useWebhookTexts();
   const [nowMs] = useState(Date.now);
   if (!draft.types.includes('audit.events.recorded')) return null;
@@ -183,7 +184,9 @@ function Filters({ draft, edit }: PartProps) {
         facets={filterFacets}
         withRange={false}
       />
-      <p className="mt-1 text-xs text-faint">{w.form.allEvents}</p>
+      <p className={`mt-1 text-xs ${problem === undefined ? 'text-faint' : 'text-del'}`}>
+        {problem ?? w.form.allEvents}
+      </p>
     </div>
   );
 }

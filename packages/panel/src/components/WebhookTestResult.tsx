@@ -1,13 +1,22 @@
-import type { WebhookTest } from '@indelible/client';
+import type { WebhookFormat, WebhookTest } from '@indelible/client';
 import { CircleCheck, CircleX } from 'lucide-react';
 import { useWebhookTexts } from '../i18n/webhook-texts.ts';
 import { useFormats } from '../state/use-formats.ts';
+import { formatFields } from '../webhooks/formats.ts';
+
+interface TestResultProps {
+  result: WebhookTest;
+  format: WebhookFormat;
+}
 
 /** What came of a test: whether it worked, and what the receiver said. */
-export function WebhookTestResult({ result }: { result: WebhookTest }) {
+export function WebhookTestResult({ result, format }: TestResultProps) {
   const w = useWebhookTexts();
   const formats = useFormats();
   const { ok, status, reason, response, durationMs } = result;
+  // Of a log platform its health was asked, which some answer with a status that looks like a refusal.
+  const { isSigned } = formatFields[format];
+  const works = isSigned ? w.test.ok(status === null ? '' : String(status)) : w.test.healthy;
   const Icon = ok ? CircleCheck : CircleX;
   return (
     <div
@@ -16,7 +25,7 @@ export function WebhookTestResult({ result }: { result: WebhookTest }) {
     >
       <p className="flex flex-wrap items-center gap-x-2 font-semibold">
         <Icon aria-hidden className="size-5" />
-        {ok ? w.test.ok(status === null ? '' : String(status)) : w.test.failed}
+        {ok ? works : w.test.failed}
         <span className="ml-auto text-xs font-normal tabular-nums">
           {status ?? w.test.noAnswer} · {w.test.took(formats.number(durationMs))}
         </span>

@@ -98,6 +98,27 @@ export const webhooksEn = {
       url: 'This has to be an https address that can be reached from the internet, without user name, password or fragment.',
       credential: 'Give it for this receiver: one that was stored for another is not sent to it.',
       types: 'Choose at least one.',
+      name: 'This is too long, or not in one line.',
+      urlOf: {
+        splunk_hec: 'The token is asked for by itself.',
+        datadog: 'The key is asked for by itself.',
+        elastic: 'The index has a setting of its own.',
+      },
+      credentialAlone: 'Give it alone: plain characters, no spaces, nothing in front.',
+      credentialLine: 'This has to be one line of plain characters, without spaces at its ends.',
+      option: 'This is too long, or not in one line.',
+      optionOf: {
+        splunk_hec: {
+          index: 'Lower case, digits, _ and - only, beginning with a letter or a digit.',
+        },
+        elastic: {
+          index: 'Lower case, without spaces and without any of \\ / * ? " < > | , # :',
+        },
+        datadog: {
+          ddtags: 'Tags with commas between them, each beginning with a letter, without spaces.',
+        },
+      },
+      filters: 'At most 20 values of each kind.',
     },
     fromNow: 'It begins with what is recorded from now on.',
     save: 'Save',
@@ -135,6 +156,7 @@ export const webhooksEn = {
     button: 'New secret',
     title: 'Make a new signing secret?',
     text: 'For 24 hours messages are signed with both, the new one and the present one. Then the present one is gone.',
+    again: 'The one before it, which still signs as well, ends at once.',
     confirm: 'Make a new secret',
     until: (when: string) => `The secret before it signs as well until ${when}.`,
   },

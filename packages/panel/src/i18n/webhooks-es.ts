@@ -97,6 +97,28 @@ export const webhooksEs: WebhookTexts = {
       url: 'Debe ser una dirección https accesible desde internet, sin usuario, contraseña ni fragmento.',
       credential: 'Indíquela para este receptor: la que se guardó para otro no se le envía.',
       types: 'Elija al menos uno.',
+      name: 'Es demasiado largo o no cabe en una línea.',
+      urlOf: {
+        splunk_hec: 'El token se pide aparte.',
+        datadog: 'La clave se pide aparte.',
+        elastic: 'El índice tiene su propio ajuste.',
+      },
+      credentialAlone: 'Indíquela sola: caracteres simples, sin espacios y sin nada delante.',
+      credentialLine:
+        'Debe ser una sola línea de caracteres simples, sin espacios al principio ni al final.',
+      option: 'Es demasiado largo o no cabe en una línea.',
+      optionOf: {
+        splunk_hec: {
+          index: 'Solo minúsculas, cifras, _ y -, y empieza por una letra o una cifra.',
+        },
+        elastic: {
+          index: 'En minúsculas, sin espacios y sin ninguno de \\ / * ? " < > | , # :',
+        },
+        datadog: {
+          ddtags: 'Etiquetas separadas por comas; cada una empieza por una letra, sin espacios.',
+        },
+      },
+      filters: 'Como máximo 20 valores de cada clase.',
     },
     fromNow: 'Empieza con lo que se registre a partir de ahora.',
     save: 'Guardar',
@@ -134,6 +156,7 @@ export const webhooksEs: WebhookTexts = {
     button: 'Secreto nuevo',
     title: '¿Crear un secreto de firma nuevo?',
     text: 'Durante 24 horas los mensajes van firmados con los dos, el nuevo y el actual. Después el actual desaparece.',
+    again: 'El anterior a él, que todavía firma también, termina al instante.',
     confirm: 'Crear un secreto nuevo',
     until: (when) => `El secreto anterior también firma hasta el ${when}.`,
   },

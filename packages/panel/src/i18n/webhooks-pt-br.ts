@@ -97,6 +97,27 @@ export const webhooksPtBr: WebhookTexts = {
       credential:
         'Informe-a para este receptor: a que foi guardada para outro não é enviada a ele.',
       types: 'Escolha pelo menos um.',
+      name: 'É longo demais ou não cabe em uma linha.',
+      urlOf: {
+        splunk_hec: 'O token é pedido à parte.',
+        datadog: 'A chave é pedida à parte.',
+        elastic: 'O índice tem o seu próprio ajuste.',
+      },
+      credentialAlone: 'Informe-a sozinha: caracteres simples, sem espaços e sem nada antes.',
+      credentialLine: 'Deve ser uma só linha de caracteres simples, sem espaços nas pontas.',
+      option: 'É longo demais ou não cabe em uma linha.',
+      optionOf: {
+        splunk_hec: {
+          index: 'Só minúsculas, algarismos, _ e -, começando por letra ou algarismo.',
+        },
+        elastic: {
+          index: 'Em minúsculas, sem espaços e sem nenhum de \\ / * ? " < > | , # :',
+        },
+        datadog: {
+          ddtags: 'Etiquetas separadas por vírgulas; cada uma começa por letra, sem espaços.',
+        },
+      },
+      filters: 'No máximo 20 valores de cada tipo.',
     },
     fromNow: 'Ele começa com o que for registrado a partir de agora.',
     save: 'Salvar',
@@ -134,6 +155,7 @@ export const webhooksPtBr: WebhookTexts = {
     button: 'Novo segredo',
     title: 'Criar um novo segredo de assinatura?',
     text: 'Por 24 horas as mensagens são assinadas com os dois, o novo e o atual. Depois o atual deixa de existir.',
+    again: 'O anterior a ele, que ainda assina também, termina na hora.',
     confirm: 'Criar um novo segredo',
     until: (when) => `O segredo anterior também assina até ${when}.`,
   },

@@ -1,8 +1,9 @@
+import type { SavedSearch } from '@indelible/client';
 import { parseTimestamp } from '@indelible/protocol';
-import { useQuery } from '@tanstack/react-query';
 import { FileCheck2 } from 'lucide-react';
-import { api, type Evidence } from '../api.ts';
+import { api } from '../api.ts';
 import { AppLink } from '../components/AppLink.tsx';
+import { OlderButton } from '../components/OlderButton.tsx';
 import { PageHead } from '../components/PageHead.tsx';
 import { LoadError, Notice, Skeleton } from '../components/States.tsx';
 import { useTexts } from '../i18n/texts.tsx';
@@ -10,17 +11,18 @@ import { paths } from '../paths.ts';
 import { searchOfCriteria } from '../search/criteria.ts';
 import { useCriteriaTexts } from '../state/use-criteria-texts.ts';
 import { useFormats } from '../state/use-formats.ts';
+import { usePages } from '../state/use-pages.ts';
 
 /** Searches that were kept as evidence, newest first. */
 export function EvidenceListPage() {
   const t = useTexts();
-  const searches = useQuery({ queryKey: ['evidence'], queryFn: api.evidence.list, staleTime: 0 });
+  const searches = usePages('searches', { list: api.searches });
   return (
     <>
       <PageHead title={t.evidence.title} intro={t.evidence.intro} />
       {searches.isPending && <Skeleton label={t.events.loading} />}
       {searches.isError && <LoadError error={searches.error} retry={searches.refetch} />}
-      {searches.data?.data.length === 0 && (
+      {searches.items?.length === 0 && (
         <Notice
           title={t.evidence.title}
           icon={<FileCheck2 className="mb-1 size-6 text-faint" aria-hidden />}
@@ -28,18 +30,21 @@ export function EvidenceListPage() {
           {t.evidence.none}
         </Notice>
       )}
-      {searches.data && searches.data.data.length > 0 && (
-        <ul className="mx-4 mb-10 divide-y divide-line rounded-xl border border-line lg:mx-6">
-          {searches.data.data.map((evidence) => (
-            <Kept key={evidence.id} evidence={evidence} />
-          ))}
-        </ul>
+      {searches.items && searches.items.length > 0 && (
+        <div className="mx-4 mb-10 lg:mx-6">
+          <ul className="divide-y divide-line rounded-xl border border-line">
+            {searches.items.map((evidence) => (
+              <Kept key={evidence.id} evidence={evidence} />
+            ))}
+          </ul>
+          <OlderButton list={searches} />
+        </div>
       )}
     </>
   );
 }
 
-function Kept({ evidence }: { evidence: Evidence }) {
+function Kept({ evidence }: { evidence: SavedSearch }) {
   const t = useTexts();
   const formats = useFormats();
   const { all } = useCriteriaTexts();

@@ -1,9 +1,9 @@
-import { IndelibleError } from '@indelible/client';
+import { IndelibleError, type OpenedSearch } from '@indelible/client';
 import { parseTimestamp } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, CircleX, Printer } from 'lucide-react';
-import { api, type EvidenceNow } from '../api.ts';
+import { client } from '../api.ts';
 import { AppLink } from '../components/AppLink.tsx';
 import { CopyButton } from '../components/CopyButton.tsx';
 import { CriteriaList } from '../components/CriteriaList.tsx';
@@ -23,7 +23,7 @@ export function EvidencePage() {
   const { searchId } = useParams({ from: '/settings/audit/searches/$searchId' });
   const evidence = useQuery({
     queryKey: ['evidence', searchId],
-    queryFn: () => api.evidence.get(searchId),
+    queryFn: () => client.searches.get(searchId),
     staleTime: 0,
   });
   if (evidence.isPending) {
@@ -42,7 +42,7 @@ export function EvidencePage() {
   return <EvidenceSheet evidence={evidence.data} />;
 }
 
-function EvidenceSheet({ evidence }: { evidence: EvidenceNow }) {
+function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
   const t = useTexts();
   const formats = useFormats();
   const print = usePrint();
@@ -88,7 +88,7 @@ function EvidenceSheet({ evidence }: { evidence: EvidenceNow }) {
 }
 
 /** Three answers: the same, the same and more since, or another one. */
-function Agreement({ evidence }: { evidence: EvidenceNow }) {
+function Agreement({ evidence }: { evidence: OpenedSearch }) {
   const t = useTexts();
   const formats = useFormats();
   const { agrees, earlierAgrees, recordedSince, bodiesExpired } = evidence.now;
@@ -124,7 +124,7 @@ const tones = {
   bad: { tone: 'bg-del-soft text-del', Icon: CircleX },
 };
 
-function ThenAndNow({ evidence }: { evidence: EvidenceNow }) {
+function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
   const t = useTexts();
   const formats = useFormats();
   const sides = [evidence, evidence.now];

@@ -1,12 +1,13 @@
-import { useQuery } from '@tanstack/react-query';
 import { api } from '../api.ts';
 import { ExportForm } from '../components/ExportForm.tsx';
 import { ExportList } from '../components/ExportList.tsx';
 import { KnownSearch } from '../components/KnownSearch.tsx';
+import { OlderButton } from '../components/OlderButton.tsx';
 import { PageHead } from '../components/PageHead.tsx';
 import { LoadError, Skeleton } from '../components/States.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { useMay } from '../state/session-context.tsx';
+import { usePages } from '../state/use-pages.ts';
 
 const pollMs = 1_500;
 
@@ -14,14 +15,10 @@ const pollMs = 1_500;
 export function ExportsPage() {
   const t = useTexts();
   const mayExport = useMay('exports:write');
-  const exports = useQuery({
-    queryKey: ['exports'],
-    queryFn: api.exports.list,
+  const exports = usePages('exports', {
+    list: api.exports.list,
     // Only while something moves: an operator's every read is recorded.
-    refetchInterval: ({ state }) => {
-      const moving = state.data?.data.some(({ status }) => isMoving(status));
-      return moving ? pollMs : false;
-    },
+    askAgainMs: (jobs) => jobs.some(({ status }) => isMoving(status)) && pollMs,
   });
   return (
     <>
@@ -38,7 +35,8 @@ export function ExportsPage() {
           <h2 className="mb-2 font-semibold">{t.exports.past}</h2>
           {exports.isPending && <Skeleton lines={4} label={t.events.loading} />}
           {exports.isError && <LoadError error={exports.error} retry={exports.refetch} />}
-          {exports.data && <ExportList exports={exports.data.data} changed={exports.refetch} />}
+          {exports.items && <ExportList exports={exports.items} changed={exports.refetch} />}
+          <OlderButton list={exports} />
         </section>
       </div>
     </>

@@ -1,5 +1,5 @@
 /** Text as people search it: without accents and case, so that "acao" finds "Ação". */
-export function folded(text: string): string {
+function folded(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }
 

@@ -20,8 +20,17 @@ test('an endpoint that failed is not said to be sending, and one that was given 
   const paused = { status: 'paused', behind: 9, attempt: 8 } as const;
   expect(conditionOf(webhook({ ...paused, pausedBecause: 'requested' }))).toBe('paused');
   expect(conditionOf(webhook({ ...paused, pausedBecause: 'failing' }))).toBe('stopped');
-  const lastDelivery = { responseStatus: 410 } as Webhook['lastDelivery'];
-  expect(conditionOf(webhook({ ...paused, pausedBecause: 'failing', lastDelivery }))).toBe('gone');
+});
+
+test('who wanted no more is told from who never answered, also after a test of either', () => {
+  const test = (responseStatus: number) => ({ responseStatus }) as Webhook['lastDelivery'];
+  const paused = { status: 'paused', pausedBecause: 'failing', behind: 9 } as const;
+  for (const lastDelivery of [test(410), test(204), null]) {
+    expect(conditionOf(webhook({ ...paused, attempt: 1, lastDelivery }))).toBe('gone');
+    expect(conditionOf(webhook({ ...paused, attempt: 8, lastDelivery }))).toBe('stopped');
+    // Of the message that is due now nothing is known yet: it was made anew.
+    expect(conditionOf(webhook({ ...paused, attempt: 0, lastDelivery }))).toBe('stopped');
+  }
 });
 
 test('a page asks again while something is under way, soon after the next attempt, and else never', () => {

@@ -6,11 +6,14 @@ import type { Webhook } from '@indelible/client';
  */
 export type Condition = 'current' | 'behind' | 'failing' | 'stopped' | 'gone' | 'paused';
 
+const attemptsMax = 8;
+
 export function conditionOf(webhook: Webhook): Condition {
-  const { status, pausedBecause, attempt, behind, lastDelivery } = webhook;
+  const { status, pausedBecause, attempt, behind } = webhook;
   if (status === 'paused') {
     if (pausedBecause !== 'failing') return 'paused';
-    return lastDelivery?.responseStatus === 410 ? 'gone' : 'stopped';
+    // Only a receiver that wants no more ends it before the last attempt. The last delivery may be a test.
+    return attempt > 0 && attempt < attemptsMax ? 'gone' : 'stopped';
   }
   if (attempt > 0) return 'failing';
   return behind > 0 ? 'behind' : 'current';

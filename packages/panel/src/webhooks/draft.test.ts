@@ -1,6 +1,6 @@
 import type { Webhook } from '@indelible/client';
 import { expect, test } from 'vitest';
-import { draftOf, emptyDraft, inputOf, keepsCredential } from './draft.ts';
+import { draftOf, emptyDraft, inFormat, inputOf, keepsCredential } from './draft.ts';
 
 const stored = {
   ...{ name: 'SIEM', url: 'https://splunk.example.com/', format: 'splunk_hec' },
@@ -31,6 +31,13 @@ test('a credential is given anew, kept, or forgotten', () => {
   expect(inputOf({ ...draft, credential: ' key ' })).toMatchObject({ credential: 'key' });
   expect(inputOf(draft)).not.toHaveProperty('credential');
   expect(inputOf({ ...draft, forgetCredential: true })).toMatchObject({ credential: null });
+});
+
+test('a credential that was entered for one receiver does not go to that of another format', () => {
+  const entered = { ...emptyDraft, ...inFormat('splunk_hec'), credential: 'a token of Splunk' };
+  const input = inputOf({ ...entered, ...inFormat('elastic') });
+  expect(input.format).toBe('elastic');
+  expect(input).not.toHaveProperty('credential');
 });
 
 test('a stored credential is kept for its own receiver and format alone', () => {

@@ -43,6 +43,11 @@ export function draftOf({ name, url, format, types, filters, options }: Webhook)
   return { ...emptyDraft, name: name ?? '', url, format, types, facets, options };
 }
 
+/** Another format: a credential that was entered for the receiver of the one before is not for this one. */
+export function inFormat(format: WebhookFormat): Partial<Draft> {
+  return { format, types: ['audit.events.recorded'], credential: '' };
+}
+
 /** The whole input: also what was emptied, so that a change empties it too. */
 export function inputOf(draft: Draft): WebhookInput {
   const { url, format, facets, types } = draft;

@@ -1,24 +1,23 @@
-import { IndelibleError } from '@indelible/client';
+import { IndelibleError, type WebhookFormat } from '@indelible/client';
 import { useWebhookTexts } from '../i18n/webhook-texts.ts';
+import { fieldOf, problemText } from './problem-text.ts';
 
 /** What the service finds wrong with an endpoint, by field. */
 export interface Problems {
-  of(path: string): string | undefined;
-  /** Whether the error is about something else than a field. */
+  of(field: string): string | undefined;
+  /** Whether the error is about something that the form does not ask for. */
   isElsewhere: boolean;
 }
 
-export function useProblems(error: unknown): Problems {
+/** `format` is that of what was sent. */
+export function useProblems(error: unknown, format: WebhookFormat): Problems {
   const w = useWebhookTexts();
   const errors = error instanceof IndelibleError ? error.errors : [];
   return {
-    isElsewhere: errors.length === 0,
-    of(path) {
-      const found = errors.find((each) => each.path === path);
-      if (found === undefined) return undefined;
-      if (path === '/url' && found.code === 'invalid_format') return w.form.problems.url;
-      if (path === '/credential' && found.code === 'required') return w.form.problems.credential;
-      return found.message;
+    isElsewhere: errors.every((each) => fieldOf(each) === null),
+    of(field) {
+      const found = errors.find((each) => fieldOf(each) === field);
+      return found && problemText(w, format, found);
     },
   };
 }

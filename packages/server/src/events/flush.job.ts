@@ -197,8 +197,8 @@ export class Recorder {
 
   /**
    * A database that is away, or recording that is stopped, fails all of them with 503; a damaged log
-   * those of its tenant. Anything else may be the fault of one event: the flush is repeated tenant by tenant, then by halves, so that the
-   * bad one fails alone.
+   * those of its tenant. Anything else may be the fault of one event: the flush is repeated tenant by
+   * tenant, then by halves, so that the bad one fails alone.
    */
   async #recover(items: QueuedEvent[], wait: boolean, error: unknown): Promise<QueuedEvent[]> {
     const isOneLog = error instanceof LogDamaged && byTenant(items).size > 1;
@@ -219,6 +219,7 @@ export class Recorder {
     return skipped;
   }
 }
+
 /** What a failed flush is repeated as: each tenant alone, then each half of what is one tenant's. */
 function parts(items: QueuedEvent[]): QueuedEvent[][] {
   const groups = [...byTenant(items).values()];

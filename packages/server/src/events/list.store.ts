@@ -168,7 +168,7 @@ export interface CutPage extends ListedPage {
  * The rows of `page` (a statement that yields one more than the limit) in this order, as many as fit
  * into `bytesMax`, but at least one: an event that is larger must not block the way.
  */
-export async function cutPage(
+async function cutPage(
   tx: TenantTx,
   { include, limit }: Pick<ListQuery, 'include' | 'limit'>,
   page: string,

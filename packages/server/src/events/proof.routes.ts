@@ -16,6 +16,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { acceptedType } from '../accepted-type.ts';
 import { type Database, readTenant, type TenantTx } from '../db.ts';
+import { idParams, LogParams } from '../field-schemas.ts';
 import { judgedByHandler } from '../http.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { unreadable } from '../log/store.ts';
@@ -79,7 +80,7 @@ export function proofRoutes(app: FastifyInstance, deps: ProofDeps): void {
         tags,
         summary: 'Proof that an event is in the log',
         description: 'JSON, or with `Accept: text/plain` a C2SP tlog-proof.',
-        params: Type.Object({ id: Type.String() }),
+        params: idParams('`evt_audit_…`'),
         headers: operatorHeaders,
         response: {
           200: {
@@ -190,7 +191,7 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
         description:
           'NDJSON lines `{event, salts, hashes?}` in order of id, at most 2,000 events or 8 MiB; `Link: rel="next"` leads on. ' +
           '`Retention-Cutoff` is the first moment that the plan still shows: older bodies may be gone.',
-        params: Type.Object({ logId: Type.String({ pattern: '^[0-9a-f]{32}$' }) }),
+        params: LogParams,
         querystring: Type.Object({
           after: Type.Optional(Type.String({ description: 'An event id.' })),
         }),

@@ -1,5 +1,6 @@
 import { facetValuesMax, listLimitDefault, listLimitMax } from '@indelible/protocol';
 import { Type } from 'typebox';
+import { idParams, nullable, strict } from '../field-schemas.ts';
 import { operatorHeaders } from '../operator-headers.ts';
 
 /* The parameters and answers of the reading calls, for the OpenAPI document. The parameters are judged
@@ -35,9 +36,18 @@ const listQuerystring = Type.Object({
     Type.String({ description: 'From `nextCursor` or `previousCursor`, unchanged.' }),
   ),
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: listLimitMax, default: listLimitDefault }),
+    Type.Integer({
+      minimum: 1,
+      maximum: listLimitMax,
+      default: listLimitDefault,
+      description: 'Events a page holds at most.',
+    }),
   ),
-  sort: Type.Optional(Type.Enum(['timestamp', 'user', 'sequence'])),
+  sort: Type.Optional(
+    Type.Enum(['timestamp', 'user', 'sequence'], {
+      description: 'By time (the default), by e-mail and then time, or in the order of the log.',
+    }),
+  ),
   order: Type.Optional(
     Type.Enum(['asc', 'desc'], {
       description: 'Default: `desc` by timestamp, `asc` by user and sequence.',
@@ -60,6 +70,7 @@ const statsQuerystring = Type.Object({
     {
       minItems: 1,
       maxItems: 2,
+      description: 'One or two keys, at most one of them a time.',
     },
   ),
   time_zone: Type.Optional(
@@ -67,8 +78,7 @@ const statsQuerystring = Type.Object({
   ),
 });
 
-const cursor = Type.Unsafe<string | null>({ type: ['string', 'null'] });
-const strict = { additionalProperties: false };
+const cursor = nullable({});
 
 const ListAnswer = Type.Object(
   {
@@ -99,7 +109,7 @@ const StatsAnswer = Type.Object(
           hour: Type.Optional(Type.String({ format: 'date-time' })),
           day: Type.Optional(Type.String({ format: 'date-time' })),
           user: Type.Optional(Type.String({ format: 'uuid' })),
-          email: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'] })),
+          email: Type.Optional(nullable({})),
           action: Type.Optional(Type.String()),
           resource: Type.Optional(Type.String()),
           category: Type.Optional(Type.String()),
@@ -130,7 +140,7 @@ export const listSchema = {
 export const eventSchema = {
   tags,
   summary: 'Read one event, with its states',
-  params: Type.Object({ id: Type.String() }),
+  params: idParams('`evt_audit_…`'),
   headers: operatorHeaders,
   response: { 200: Type.Ref('AuditEvent') },
 };

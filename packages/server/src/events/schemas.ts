@@ -1,18 +1,13 @@
 import { categories, type Diff } from '@indelible/protocol';
 import { Type } from 'typebox';
+import { nullable, strict, time, uuid } from '../field-schemas.ts';
 
 /* The shapes of an audit event, once: they validate what comes in, generate the OpenAPI document, and
  * check every answer in the tests. */
 
-export const uuid = (description?: string) =>
-  Type.String({ format: 'uuid', ...(description ? { description } : {}) });
-export const time = (description: string) => Type.String({ format: 'date-time', description });
-const nullable = (options: Record<string, unknown>) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], ...options });
 const word = '^[a-z][a-z0-9]*(_[a-z0-9]+)*$';
 const snakeCase = (description: string, examples: string[]) =>
   Type.String({ pattern: word, maxLength: 64, description, examples });
-const strict = { additionalProperties: false };
 
 export const limits = {
   eventBytesMax: 600 * 1024,
@@ -60,6 +55,18 @@ const diff = Type.Unsafe<Diff>({
 const state = (description: string) =>
   Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'], description });
 
+const example = {
+  actor: {
+    id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a',
+    email: 'ana@example.com',
+    role: 'admin',
+    ip: '203.0.113.7',
+  },
+  action: 'update',
+  resource: { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: 'Sales' },
+  diff: { maxWaitSeconds: { from: 30, to: 60 } },
+};
+
 /** What a producer sends. Unknown fields are refused, not dropped. */
 export const EventInput = Type.Object(
   {
@@ -101,7 +108,7 @@ export const EventInput = Type.Object(
     before: Type.Optional(state('Complete state before the change, at most 256 KiB.')),
     after: Type.Optional(state('Complete state after the change, at most 256 KiB.')),
   },
-  { ...strict, $id: 'AuditEventInput', title: 'AuditEventInput' },
+  { ...strict, $id: 'AuditEventInput', title: 'AuditEventInput', examples: [example] },
 );
 
 const eventFields = {

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type EventFilter, eventUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import { type Database, readTenant, write } from '../db.ts';
+import { type Database, readTenant, type TenantTx, write } from '../db.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { countEvents } from '../events/list.store.ts';
+import { listBySequence } from '../events/sequence-list.store.ts';
 import { visibility } from '../events/store.ts';
 import type { Jobs } from '../jobs.ts';
+import { type LogHead, lockHeads } from '../log/store.ts';
 import { actorOf } from '../own-event.ts';
 import { AppError } from '../problem.ts';
 import type { TenantAccess } from '../tenant-access.ts';
@@ -18,10 +20,7 @@ import { tookTooLong } from './time-walk.ts';
 /** So many rows are sent with the answer; one more makes a job. */
 export const streamedRowsMax = 10_000;
 
-/**
- * Begins an export: counts to the bound, then record and row (and job) in one transaction. What is recorded
- * between count and record is in the file too.
- */
+/** Begins an export: counts to the bound, then record and row (and job) in one transaction. */
 export async function createExport(
   request: FastifyRequest,
   { db, now, recordOwn, jobs }: StreamDeps & { jobs: Jobs },
@@ -31,19 +30,21 @@ export async function createExport(
 ): Promise<ExportRow> {
   const { tenantId } = access;
   const nowMs = now();
-  const visible = await readTenant(db, tenantId, (tx) => visibility(tx, nowMs));
-  if (!visible) throw new AppError('not_found', 'there is no such tenant');
-  const count = await countRows(db, tenantId, input.filter, visible);
-  const { format, columns } = input;
-  const wanted: ExportRequest = {
+  const { filter, format, columns } = input;
+  const { visible, count } = await countRows(db, tenantId, filter, nowMs);
+  const basis = {
     ...requester(request, access),
     ...{ id: eventUuid(nowMs, randomBytes(10)), createdAtMs: nowMs, oldestId: visible.oldest },
-    ...{ format, columns, filters: JSON.stringify(filterJson(input.filter)) },
-    mode: wantsJob || count === null ? 'job' : 'stream',
-    rowsTotal: count,
+    ...{ format, columns, filters: JSON.stringify(filterJson(filter)) },
   };
   const { ip, userAgent } = actorOf(request);
   return write(db, async (tx) => {
+    // From here on nothing comes before the export's own record, so what that says of rows stays true.
+    const [head] = await lockHeads(tx, [tenantId], true);
+    const isOutdated = count !== null && head !== undefined && head.size > visible.size;
+    const rowsTotal = isOutdated ? await countOn(db, head, filter, visible, count) : count;
+    const mode = wantsJob || rowsTotal === null ? 'job' : 'stream';
+    const wanted: ExportRequest = { ...basis, mode, rowsTotal };
     const ahead = wanted.mode === 'job' ? await countUnfinished(tx, tenantId) : 0;
     await recordOwn(tx, tenantId, requestedEvent(wanted, { ip, userAgent }));
     const row = await insertExport(tx, wanted);
@@ -55,23 +56,60 @@ export async function createExport(
   });
 }
 
-/** Matches so far; null when there are more than are sent at once, or it takes too long to tell. */
+interface Counted {
+  visible: Visibility;
+  /** Matches; null when there are more than are sent at once, or it takes too long to tell. */
+  count: number | null;
+}
+
+/** Counts what there is so far, in the snapshot that `visible` tells the size of. */
 async function countRows(
   db: Database,
   tenantId: string,
   filter: EventFilter,
-  visible: Visibility,
-): Promise<number | null> {
+  nowMs: number,
+): Promise<Counted> {
+  const look = async (tx: TenantTx) => {
+    const visible = await visibility(tx, nowMs);
+    if (!visible) throw new AppError('not_found', 'there is no such tenant');
+    return visible;
+  };
   try {
-    const count = await readTenant(db, tenantId, (tx) =>
-      countEvents(tx, filter, visible, streamedRowsMax),
-    );
-    return count > streamedRowsMax ? null : count;
+    return await readTenant(db, tenantId, async (tx) => {
+      const visible = await look(tx);
+      const count = await countEvents(tx, filter, visible, streamedRowsMax);
+      return { visible, count: count > streamedRowsMax ? null : count };
+    });
   } catch (error) {
-    if (tookTooLong(error)) return null;
-    throw error;
+    if (!tookTooLong(error)) throw error;
+    return { visible: await readTenant(db, tenantId, look), count: null };
   }
 }
+
+/** The count with what has been recorded since; null when that makes more than are sent at once. */
+function countOn(
+  db: Database,
+  { tenantId, size, retentionClass, otherClasses }: LogHead,
+  filter: EventFilter,
+  counted: Visibility,
+  count: number,
+): Promise<number | null> {
+  const visible = { oldest: counted.oldest, size, classes: [retentionClass, ...otherClasses] };
+  return readTenant(db, tenantId, async (tx) => {
+    let rows = count;
+    for (let at: number | null = counted.size; at !== null && rows <= streamedRowsMax; ) {
+      const page = await listBySequence(tx, { ...inSequence, filter }, visible, at);
+      rows += page.rows.length;
+      at = page.nextSequence;
+    }
+    return rows > streamedRowsMax ? null : rows;
+  });
+}
+
+const inSequence = {
+  ...({ sort: 'sequence', order: 'asc' } as const),
+  ...{ limit: 500, include: { total: false, state: false } },
+};
 
 function requester(request: FastifyRequest, { tenantId, operator }: TenantAccess) {
   const { id, email, role } = request.principal;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { fstatSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { uuidFromTypeId } from '@indelible/protocol';
@@ -119,6 +119,7 @@ test('a file comes in ranges, and never parts of two files', async () => {
     [`bytes=${size - 5}-`, size - 5, size - 1],
     ['bytes=-7', size - 7, size - 1],
     [`bytes=10-${size + 100}`, 10, size - 1],
+    ['BYTES=10-99999999999999999999', 10, size - 1],
   ];
   for (const [range, start, end] of ranges) {
     const part = await open(url, { range });
@@ -126,7 +127,7 @@ test('a file comes in ranges, and never parts of two files', async () => {
     expect(part.headers['content-range']).toBe(`bytes ${start}-${end}/${size}`);
     expect(part.text).toBe(bytes.subarray(start, end + 1).toString());
   }
-  for (const range of [`bytes=${size}-`, 'bytes=-0']) {
+  for (const range of [`bytes=${size}-`, 'bytes=-0', 'bytes=99999999999999999999-']) {
     const refused = await open(url, { range });
     expect([refused.status, refused.headers['content-range']]).toEqual([416, `bytes */${size}`]);
   }
@@ -138,10 +139,38 @@ test('a file comes in ranges, and never parts of two files', async () => {
   expect((await open(url, { ...same, 'if-range': '"another"' })).status).toBe(200);
 });
 
+/** Of an open file; null for what was closed meanwhile. */
+function inodeOf(fd: number): number | null {
+  try {
+    return fstatSync(fd).ino;
+  } catch {
+    return null;
+  }
+}
+
+const storedAt = () =>
+  join(service.dataDir, 'objects/exports', tenant.id, `${uuidFromTypeId('exp_', job.id)}.csv`);
+
+test('who asks for the head alone is told what there is, and the file is not read for that', async () => {
+  const { pathname, search } = await link();
+  const path = storedAt();
+  truncateSync(path, 64 * 2 ** 30); // takes minutes to read, and no place on the disk
+  const { ino } = statSync(path);
+  const isRead = () => readdirSync('/dev/fd').some((fd) => inodeOf(Number(fd)) === ino);
+  const url = `${pathname}${search}`;
+  const head = await service.call({ method: 'HEAD', url, key: null });
+  expect([head.status, head.text]).toEqual([200, '']);
+  expect(head.headers).toMatchObject({
+    'content-length': String(job.bytes),
+    etag: `"${job.sha256}"`,
+  });
+  await expect.poll(isRead, { timeout: 3_000 }).toBe(false);
+  writeFileSync(path, file);
+});
+
 test('a store that cannot be read answers 503, one without the file 410', async () => {
   const url = await link();
-  const folder = join(service.dataDir, 'objects/exports', tenant.id);
-  const path = join(folder, `${uuidFromTypeId('exp_', job.id)}.csv`);
+  const path = storedAt();
   rmSync(path);
   expect((await open(url)).body.code).toBe('gone');
   writeFileSync(path, file);

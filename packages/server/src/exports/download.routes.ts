@@ -5,6 +5,7 @@ import { judgedByHandler } from '../http.ts';
 import type { ObjectStore } from '../objects.ts';
 import { AppError, unavailable } from '../problem.ts';
 import { readAsTenant } from '../tenant-access.ts';
+import { readParams } from '../url-parameters.ts';
 import { readRange } from './byte-range.ts';
 import type { DownloadLinks } from './download-link.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
@@ -12,6 +13,7 @@ import { mediaTypes, objectName } from './export-file.ts';
 import { type ExportDeps, exportsPath, fileNameOf, requireExport, whoOf } from './routes.ts';
 import { downloadSchema, fileSchema } from './schemas.ts';
 import { statusAt } from './shown-export.ts';
+import { endWhenStalled } from './stalled-reader.ts';
 import { type ExportRow, getExport } from './store.ts';
 
 export interface DownloadDeps extends ExportDeps {
@@ -27,16 +29,22 @@ export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
   const { db, now, links, recordOwn } = deps;
   const config = { scope: 'exports:write' as const };
 
-  app.get(`${exportsPath}/:id/download`, { config, schema: downloadSchema }, (request, reply) =>
-    readAsTenant(request, deps.recordAccess, async (access) => {
-      const row = requireFile(await requireExport(request, deps, access.tenantId), now());
-      const event = byAnotherEvent('download', row, whoOf(request, access));
-      await write(db, (tx) => recordOwn(tx, row.tenantId, event));
-      const { tenantId, id: exportId } = row;
-      const query = links.sign({ tenantId, exportId, untilMs: now() + linkLivesMs });
-      const { id } = request.params as { id: string };
-      return `${deps.publicUrl()}${exportsPath}/${id}/file?${query}`;
-    }).then((url) => reply.code(302).header('location', url).send()),
+  app.get(
+    `${exportsPath}/:id/download`,
+    { config, schema: downloadSchema },
+    async (request, reply) => {
+      readParams(request, []);
+      const url = await readAsTenant(request, deps.recordAccess, async (access) => {
+        const row = requireFile(await requireExport(request, deps, access.tenantId), now());
+        const event = byAnotherEvent('download', row, whoOf(request, access));
+        await write(db, (tx) => recordOwn(tx, row.tenantId, event));
+        const { tenantId, id: exportId } = row;
+        const query = links.sign({ tenantId, exportId, untilMs: now() + linkLivesMs });
+        const { id } = request.params as { id: string };
+        return `${deps.publicUrl()}${exportsPath}/${id}/file?${query}`;
+      });
+      return reply.code(302).header('location', url).send();
+    },
   );
 
   app.get(
@@ -87,15 +95,18 @@ async function sendFile(
   if (range) {
     reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${size}`);
   }
-  return reply
+  reply
     .type(mediaTypes[row.format])
     .header('content-disposition', `attachment; filename="${await fileNameOf(deps, row)}"`)
     .header('content-length', range ? range.end - range.start + 1 : size)
     .header('accept-ranges', 'bytes')
     .header('etag', etag)
     .header('cache-control', 'no-store')
-    .header('referrer-policy', 'no-referrer')
-    .send(opened.body);
+    .header('referrer-policy', 'no-referrer');
+  endWhenStalled(reply.raw);
+  // The framework would read it to its end, and throw it away.
+  if (request.method === 'HEAD') opened.body.destroy();
+  return reply.send(opened.body);
 }
 
 /** Throws `range_not_satisfiable`. A part of another file than the one begun with would fit nowhere. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { uuidFromTypeId } from '@indelible/protocol';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -39,6 +40,34 @@ async function rowsOf(exportId: string): Promise<Record<string, string>[]> {
   for await (const lines of fileChunks(service.db, row, new FileTally())) text += lines;
   return parse(text, { columns: true });
 }
+
+test('whoever stops reading what is sent holds one page in memory, and no connection', async () => {
+  const { id, key } = await service.tenant();
+  await recordAll(
+    service,
+    key,
+    Array.from({ length: 600 }, () => eventOf()),
+  );
+  const job = await askForJob(service, key);
+  const row = await readTenant(service.db, id, (tx) =>
+    getExport(tx, uuidFromTypeId('exp_', job.id) ?? ''),
+  );
+  if (!row) throw new Error('there is no such export');
+  let reads = 0;
+  const count = () => {
+    reads += 1;
+  };
+  const { reader } = service.db;
+  reader.on('acquire', count);
+  const chunks = fileChunks(service.db, row, new FileTally());
+  await chunks.next(); // the header
+  const { value: lines } = await chunks.next();
+  await setImmediate();
+  reader.off('acquire', count);
+  expect(String(lines).trimEnd().split('\r\n')).toHaveLength(125);
+  expect([reads, reader.totalCount - reader.idleCount]).toEqual([1, 0]);
+  await chunks.return();
+});
 
 test('a filter that matches next to nothing comes to its end, however slow a look at the log is', async () => {
   const at = (day: number) => ({

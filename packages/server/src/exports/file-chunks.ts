@@ -7,14 +7,29 @@ import { fileShape } from './export-file.ts';
 import { storedFilter } from './export-input.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { type ExportedEvent, uuidBytes } from './packed-event.ts';
-import { firstSize, nextSize, type PageSize } from './page-size.ts';
+import { firstSize, nextSize, type PageSize, shortestSize } from './page-size.ts';
 import { readAhead } from './read-ahead.ts';
 import { countRows, type FileRows, type IdRange, nextRows, type PackedPage } from './rows.store.ts';
 import type { ExportRow, FinishedFile } from './store.ts';
 import { advance, beginWalk, nextRange, shorten, type TimeWalk, tookTooLong } from './time-walk.ts';
 
-/** One would come too late: of the time a page takes, half is waiting for answers. */
-const pagesAhead = 2;
+/** How the pages of a file are read. */
+export interface Pace {
+  firstSize: PageSize;
+  /** Pages that are read before they are asked for. */
+  ahead: number;
+  /** Awaited between two pages. */
+  between(): Promise<void>;
+}
+
+/** For whoever takes the file as it is made. Who stops taking it may hold no more than a page in memory. */
+const asItIsTaken: Pace = { firstSize: shortestSize, ahead: 0, between: async () => {} };
+
+/** For a file that is written as fast as it can be. */
+export function asItIsWritten(between: () => Promise<void>): Pace {
+  // One would come too late: of the time a page takes, half is waiting for answers.
+  return { firstSize, ahead: 2, between };
+}
 
 /** Counts and hashes a file as it passes by. */
 export class FileTally {
@@ -38,19 +53,19 @@ export class FileTally {
 /**
  * The file of an export in pieces, the same bytes at every run. A piece is valid until the next one is
  * asked for: they share a buffer, because a million rows would otherwise leave hundreds of megabytes to
- * be collected late. Reads pages ahead, each a snapshot of its own: memory stays small, and no snapshot
+ * be collected late. Reads pages, each a snapshot of its own: memory stays small, and no snapshot
  * is held for long. The pages fit together because ids and sequences never change.
  */
 export async function* fileChunks(
   db: Database,
   row: ExportRow,
   tally: FileTally,
-  betweenPages: () => Promise<void> = async () => {},
+  pace = asItIsTaken,
 ): AsyncGenerator<Buffer, void, undefined> {
   const { header, line, writeLine } = fileShape(row.format, row.columns);
   const buffer = new LineBuffer(writeLine);
   if (header !== '') yield tally.add(Buffer.from(header), 0);
-  for await (const page of pages(db, row, betweenPages)) {
+  for await (const page of pages(db, row, pace)) {
     for (const piece of buffer.piecesOf(page)) {
       if ('lines' in piece) yield tally.add(piece.lines, piece.rows);
       else yield tally.add(buffer.hold(line(await readAlone(db, row, piece.alone))), 1);
@@ -61,7 +76,7 @@ export async function* fileChunks(
 async function* pages(
   db: Database,
   row: ExportRow,
-  betweenPages: () => Promise<void>,
+  { firstSize, ahead, between }: Pace,
 ): AsyncGenerator<string[], void, undefined> {
   const wanted = rowsOf(row);
   const walk = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted));
@@ -69,8 +84,8 @@ async function* pages(
     readPage(place, (range) =>
       readVisible(db, row, (tx, visible) => nextRows(tx, wanted, visible, range, place.size)),
     );
-  for await (const { rows } of readAhead({ walk, size: firstSize }, read, pagesAhead)) {
-    await betweenPages();
+  for await (const { rows } of readAhead({ walk, size: firstSize }, read, ahead)) {
+    await between();
     if (rows.length > 0) yield rows;
   }
 }

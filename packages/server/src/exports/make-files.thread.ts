@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../db.ts';
 import { openObjectStore } from '../objects.ts';
 import { objectName } from './export-file.ts';
-import { FileTally, fileChunks } from './file-chunks.ts';
+import { asItIsWritten, FileTally, fileChunks } from './file-chunks.ts';
 import { stepBackFrom } from './step-back.ts';
 import type { ExportRow, Failure, FinishedFile } from './store.ts';
 
@@ -48,13 +48,13 @@ async function make(
   signal: AbortSignal,
 ): Promise<void> {
   const tally = new FileTally();
-  const stepBack = stepBackFrom(requests);
+  const pace = asItIsWritten(stepBackFrom(requests));
   const tellSoFar = () => tell({ rows: tally.rows, bytes: tally.bytes });
   const timer = setInterval(tellSoFar, newsEveryMs);
   let failure: Failure = 'storage';
   async function* source() {
     try {
-      yield* fileChunks(db, row, tally, stepBack);
+      yield* fileChunks(db, row, tally, pace);
     } catch (error) {
       failure = 'unexpected';
       throw error;

@@ -6,10 +6,11 @@ export interface PageSize {
 
 // Each at most 8 MiB, and a few times the length of the texts that have limits of their own. Long pages are
 // quick where events are small: beginning one costs as much as reading hundreds of rows.
+export const shortestSize: PageSize = { rows: 125, eventBytesMax: 64 * 1024 };
 const sizes: readonly PageSize[] = [
   { rows: 2_000, eventBytesMax: 4 * 1024 },
   { rows: 500, eventBytesMax: 16 * 1024 },
-  { rows: 125, eventBytesMax: 64 * 1024 },
+  shortestSize,
 ];
 const smallPage = 1024 * 1024;
 

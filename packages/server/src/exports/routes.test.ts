@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, expect, test } from 'vitest';
 import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { type Answer, eventOf, testService } from '../testing/service.ts';
+import { type Answer, eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService();
 afterAll(() => service.close());
@@ -39,6 +39,21 @@ async function records(key: string) {
   );
 }
 
+/** Asks for an export as an operator, and has `meanwhile` happen between its count and its record. */
+async function heldUp(tenantId: string, filters: object, meanwhile: () => Promise<unknown>) {
+  const { writer } = service.db;
+  const taken = await Promise.all(
+    Array.from({ length: writer.options.max }, () => writer.connect()),
+  );
+  // Neither this key nor a count needs a connection of the writer's; the record does.
+  const headers = { 'x-tenant-id': tenantId, 'x-access-reason': 'count' };
+  const asked = post(platformKey, { ...csv, filters }, headers);
+  await expect.poll(() => writer.waitingCount, { timeout: 20_000 }).toBe(1);
+  await meanwhile();
+  for (const client of taken) client.release();
+  return asked;
+}
+
 test('an export holds the rows of the list, in its order, under the same filters', async () => {
   const { id, key } = await tenantWithPool(service, 900);
   const asked: [filters: object, query: string][] = [
@@ -70,13 +85,45 @@ test('up to 10,000 rows come at once, one more makes a job', async () => {
   // Request and outcome of that export are rows themselves, so the next one has 10,002.
   const filters = { resource: '!export' };
   expect(idsOf(await post(key, { ...csv, filters }))).toHaveLength(10_000);
-  await recordAll(service, key, [eventOf()]);
-  const job = await post(key, { ...csv, filters });
+  const record = () => recordAll(service, platformKey, [eventOf({ tenantId: id })]);
+  const job = await heldUp(id, filters, record);
   expect(job.status).toBe(202);
   expect(job.headers.location).toBe(`${url}/${job.body.id}`);
   expect(job.body).toMatchObject({ mode: 'job', status: 'queued', rowsDone: 0, rowsTotal: null });
   await expectLogIntact(service, id);
 }, 60_000);
+
+test('what is recorded while an export is begun is counted with it, where it matches', async () => {
+  const { id, key } = await service.tenant();
+  await recordAll(service, key, [eventOf(), eventOf()]);
+  const filters = { action: 'update' };
+  const answer = await heldUp(id, filters, () =>
+    recordAll(service, platformKey, [
+      eventOf({ tenantId: id }),
+      eventOf({ tenantId: id, action: 'delete' }),
+    ]),
+  );
+  expect(idsOf(answer)).toHaveLength(3);
+  const [requested, ended] = await records(key);
+  expect([requested.after.rows, ended.after.rows]).toEqual([3, 3]);
+  await expectLogIntact(service, id);
+});
+
+test('a filter where filters are not read from is refused, never left out', async () => {
+  const { key } = await service.tenant();
+  const job = await post(key, csv, { prefer: 'respond-async' });
+  const asked: [method: 'POST' | 'GET' | 'DELETE', path: string, body?: object][] = [
+    ['POST', `${url}?action=login`, csv],
+    ['GET', `${url}/${job.body.id}?include=state`],
+    ['DELETE', `${url}/${job.body.id}?force=true`],
+    ['GET', `${url}/${job.body.id}/download?format=ndjson`],
+  ];
+  for (const [method, path, body] of asked) {
+    const answer = await service.call({ method, url: path, key, body });
+    expect([answer.status, answer.body.code], path).toEqual([400, 'unknown_parameter']);
+  }
+  expect(await records(key)).toHaveLength(1);
+});
 
 test('who prefers a job gets one at any size', async () => {
   const { key } = await service.tenant();

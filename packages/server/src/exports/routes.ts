@@ -10,12 +10,14 @@ import { actorOf } from '../own-event.ts';
 import { AppError } from '../problem.ts';
 import { type RecordAccess, readAsTenant, type TenantAccess } from '../tenant-access.ts';
 import { getTenant } from '../tenants/store.ts';
+import { readParams } from '../url-parameters.ts';
 import { createExport } from './create-export.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
 import { fileName, mediaTypes } from './export-file.ts';
 import { readExportInput, storedFilter } from './export-input.ts';
 import { cancelSchema, createSchema, getSchema, listSchema } from './schemas.ts';
 import { shownExport } from './shown-export.ts';
+import { endWhenStalled } from './stalled-reader.ts';
 import { type ExportRow, endExport, getExport, listExports } from './store.ts';
 import { type StreamDeps, streamExport, withFirst } from './stream-export.ts';
 
@@ -34,6 +36,7 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   const judged = { ...judgedByHandler, config };
 
   app.post(exportsPath, { ...judged, schema: createSchema }, async (request, reply) => {
+    readParams(request, []);
     const input = readExportInput(request.body);
     const wantsJob = prefersAsync(request.headers.prefer);
     const row = await readAsTenant(request, deps.recordAccess, (access) =>
@@ -55,17 +58,19 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
     });
   });
 
-  app.get(`${exportsPath}/:id`, { config, schema: getSchema }, (request) =>
-    readAsTenant(request, deps.recordAccess, async ({ tenantId }) =>
+  app.get(`${exportsPath}/:id`, { config, schema: getSchema }, async (request) => {
+    readParams(request, []);
+    return readAsTenant(request, deps.recordAccess, async ({ tenantId }) =>
       shownExport(await requireExport(request, deps, tenantId), now()),
-    ),
-  );
+    );
+  });
 
-  app.delete(`${exportsPath}/:id`, { config, schema: cancelSchema }, (request) =>
-    readAsTenant(request, deps.recordAccess, async (access) =>
+  app.delete(`${exportsPath}/:id`, { config, schema: cancelSchema }, async (request) => {
+    readParams(request, []);
+    return readAsTenant(request, deps.recordAccess, async (access) =>
       shownExport(await cancel(request, deps, access), now()),
-    ),
-  );
+    );
+  });
 }
 
 /**
@@ -89,6 +94,7 @@ async function sendFile(
   const { ip, userAgent } = actorOf(request);
   const chunks = await withFirst(streamExport(deps, row, { ip, userAgent }));
   const name = await fileNameOf(deps, row);
+  endWhenStalled(reply.raw);
   return reply
     .type(mediaTypes[row.format])
     .header('content-disposition', `attachment; filename="${name}"`)

@@ -8,6 +8,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type Database, readTenant, type TenantTx } from '../db.ts';
+import { LogParams } from '../field-schemas.ts';
 import { judgedByHandler } from '../http.ts';
 import { operatorHeaders } from '../operator-headers.ts';
 import { AppError, unavailable } from '../problem.ts';
@@ -30,7 +31,6 @@ export interface LogRouteDeps {
 const tags = ['Verification'];
 const scope = 'events:read';
 const noteText = 'text/plain; charset=utf-8';
-const LogParams = Type.Object({ logId: Type.String({ pattern: '^[0-9a-f]{32}$' }) });
 
 /** A tenant's log under its own origin, as C2SP tlog-tiles; checkpoints and consistency proofs. */
 export function logRoutes(app: FastifyInstance, deps: LogRouteDeps): void {
@@ -71,7 +71,11 @@ function keyRoute(app: FastifyInstance, { db, sha, originHost }: LogRouteDeps): 
           'Every log is signed under its own origin as key name: name it with `origin` to get its vkey ' +
           'lines. The public keys are the same for all logs of the service, newest first; a key that was ' +
           'taken up again has a line for each time.',
-        querystring: Type.Object({ origin: Type.Optional(Type.String()) }),
+        querystring: Type.Object({
+          origin: Type.Optional(
+            Type.String({ description: 'First line of the checkpoints of a log.' }),
+          ),
+        }),
         response: { 200: Keys },
       },
     },
@@ -203,7 +207,7 @@ const Consistency = Type.Object(
 );
 
 function consistencyRoute(app: FastifyInstance, deps: LogRouteDeps): void {
-  const Size = Type.Integer({ minimum: 0 });
+  const size = (description: string) => Type.Integer({ minimum: 0, description });
   app.get(
     '/api/audit-logs/consistency',
     {
@@ -212,7 +216,10 @@ function consistencyRoute(app: FastifyInstance, deps: LogRouteDeps): void {
       schema: {
         tags,
         summary: 'Proof that one size of the log continues another',
-        querystring: Type.Object({ first: Size, second: Size }),
+        querystring: Type.Object({
+          first: size('The size that is known.'),
+          second: size('The size that is to continue it.'),
+        }),
         headers: operatorHeaders,
         response: { 200: Consistency },
       },

@@ -1,4 +1,4 @@
-import { createFrontier, encodeEntry, leafHash, type Sha256, tileWidth } from '@indelible/protocol';
+import { createFrontier, encodeEntry, leafHash, type Sha256 } from '@indelible/protocol';
 
 /** A locked log head: the size of the tree, its compact range, and the last receive time. */
 export interface LogHead {
@@ -76,9 +76,4 @@ export function planEntries(
 
 function concat(entries: LogAppend['tail']): Uint8Array {
   return Buffer.concat(entries.map(({ entry }) => entry));
-}
-
-/** Index of the tile that holds this sequence, and the place within it. */
-export function tilePlace(sequence: number): { index: number; offset: number } {
-  return { index: Math.floor(sequence / tileWidth), offset: sequence % tileWidth };
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { nullable, strict, time } from '../field-schemas.ts';
+import { idParams, nullable, strict, time } from '../field-schemas.ts';
 import { PageQuery, Pagination } from '../keyset-page.ts';
 import { operatorHeaders } from '../operator-headers.ts';
 
@@ -7,7 +7,7 @@ const Target = Type.Enum(['before', 'after'], {
   description: 'Which of the two states of the event.',
 });
 
-export const RestoreInput = Type.Object({ to: Target }, { ...strict, title: 'RestoreInput' });
+const RestoreInput = Type.Object({ to: Target }, { ...strict, title: 'RestoreInput' });
 
 export const Restore = Type.Object(
   {
@@ -36,7 +36,7 @@ export const requestSchema = {
     'if there is one by then. Request and outcome are recorded. `409` without a restore URL, for a state ' +
     'that the event lacks or that holds masked values, and while the same restore is under way (`Location` ' +
     'leads to it).',
-  params: Type.Object({ id: Type.String() }),
+  params: idParams('`evt_audit_…`'),
   headers: operatorHeaders,
   body: RestoreInput,
   response: { 202: Restore },
@@ -45,7 +45,7 @@ export const requestSchema = {
 export const getSchema = {
   tags,
   summary: 'What became of a restore',
-  params: Type.Object({ id: Type.String() }),
+  params: idParams('`rst_…`'),
   headers: operatorHeaders,
   response: { 200: Restore },
 };

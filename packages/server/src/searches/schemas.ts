@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { nullable, strict, time, uuid } from '../field-schemas.ts';
+import { idParams, nullable, strict, time, uuid } from '../field-schemas.ts';
 import { PageQuery, Pagination } from '../keyset-page.ts';
 import { operatorHeaders } from '../operator-headers.ts';
 
-export const noteMax = 1_000;
+const noteMax = 1_000;
 
 // Without types: `parseFilterBody`, which the panel and exports share, names every problem itself.
 const member = (description: string) => ({ description });
@@ -25,7 +25,7 @@ const Filters = Type.Unsafe<object>({
   },
 });
 
-export const SearchInput = Type.Object(
+const SearchInput = Type.Object(
   {
     filters: Filters,
     note: Type.Optional(
@@ -94,7 +94,7 @@ const Now = Type.Object(
   strict,
 );
 
-export const SearchNow = Type.Object({ ...saved, now: Now }, { ...strict, title: 'SearchNow' });
+const SearchNow = Type.Object({ ...saved, now: Now }, { ...strict, title: 'SearchNow' });
 
 const tags = ['Searches'];
 
@@ -114,7 +114,7 @@ export const getSchema = {
   tags,
   summary: 'A saved search, asked again',
   description: '`now` is the answer of this moment, against a fresh checkpoint.',
-  params: Type.Object({ id: Type.String() }),
+  params: idParams('`srch_…`'),
   headers: operatorHeaders,
   response: { 200: SearchNow },
 };

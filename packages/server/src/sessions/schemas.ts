@@ -9,7 +9,7 @@ const role = Type.Enum(['admin', 'superadmin'], {
 });
 const email = nullable({ format: 'email', maxLength: 320 });
 
-export const ttlSecondsMax = 900;
+const ttlSecondsMax = 900;
 export const ttlSecondsDefault = 300;
 
 export const ViewerLinkInput = Type.Object(

@@ -3,7 +3,7 @@ import type { WriterTx } from '../db.ts';
 import type { TenantSettings } from './tenant-settings.ts';
 
 /** How long what a smaller plan, or the end of a hold, has hidden is still kept. */
-export const graceDays = 30;
+const graceDays = 30;
 
 const dayMs = 86_400_000;
 

@@ -55,7 +55,7 @@ export function whoOf(request: FastifyRequest, { operator }: TenantAccess): Who 
 
 /**
  * Makes a webhook that begins behind the record of its making. Throws `validation_failed`, `not_found` for
- * an unknown tenant and `conflict` when the tenant has 20.
+ * an unknown tenant and `conflict` when the tenant has 20 or has left.
  */
 export async function createWebhook(
   { db, now, sealer, recordOwn, newUuid, allowPrivate }: ChangeDeps,
@@ -79,7 +79,9 @@ export async function createWebhook(
     if ((await countWebhooks(tx, tenantId)) >= webhooksMax) {
       throw new AppError('conflict', `a tenant has at most ${webhooksMax} webhooks`);
     }
-    return insertWebhook(tx, made);
+    const inserted = await insertWebhook(tx, made);
+    if (!inserted) throw new AppError('conflict', 'the tenant has left: nothing is sent any more');
+    return inserted;
   });
   return { webhook, secret };
 }

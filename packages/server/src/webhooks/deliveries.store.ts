@@ -73,6 +73,18 @@ export async function listDeliveries(
   return rows;
 }
 
+/** The newest one of a message, not of a test; null for none. */
+export async function lastOfMessages(tx: TenantTx, webhookId: string): Promise<DeliveryRow | null> {
+  const { rows } = await tx.query<DeliveryRow>({
+    name: 'last-delivery-of-messages',
+    text: `SELECT ${columns} FROM webhook_deliveries
+      WHERE tenant_id = $1 AND webhook_id = $2 AND type <> 'audit.webhook.test'
+      ORDER BY id DESC LIMIT 1`,
+    values: [tx.tenantId, webhookId],
+  });
+  return rows[0] ?? null;
+}
+
 /** The newest one of each of these endpoints, by endpoint. */
 export async function lastDeliveries(
   tx: TenantTx,

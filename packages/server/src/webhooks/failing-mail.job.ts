@@ -4,7 +4,7 @@ import type { Jobs } from '../jobs.ts';
 import { logSize } from '../log/store.ts';
 import type { Mailer } from '../mail.ts';
 import { getTenant } from '../tenants/store.ts';
-import { lastDeliveries } from './deliveries.store.ts';
+import { lastOfMessages } from './deliveries.store.ts';
 import { failingMail } from './failing-mail.ts';
 import { webhookIdPrefix } from './message-body.ts';
 import { getWebhook, type WebhookKey } from './store.ts';
@@ -25,7 +25,7 @@ async function mail({ db, mailer, publicUrl }: FailingMailDeps, { tenantId, id }
   const { webhook, tenant, last, size } = await readTenant(db, tenantId, async (tx) => ({
     webhook: await getWebhook(tx, id),
     tenant: await getTenant(tx),
-    last: (await lastDeliveries(tx, [id], 0)).get(id),
+    last: await lastOfMessages(tx, id),
     size: await logSize(tx),
   }));
   // Somebody was quicker: resumed, removed, or there is nobody to be told.
@@ -36,7 +36,7 @@ async function mail({ db, mailer, publicUrl }: FailingMailDeps, { tenantId, id }
     ...{ isGone: last?.responseStatus === 410, reason: last?.reason ?? null },
     ...{ attempts: webhook.attempt, pausedAtMs: webhook.updatedAtMs },
     behind: Math.max(0, size - webhook.nextSequence),
-    url: `${publicUrl()}/settings/audit/webhooks#${typeId(webhookIdPrefix, id)}`,
+    url: `${publicUrl()}/settings/audit/webhooks/${typeId(webhookIdPrefix, id)}`,
   });
   await mailer.send({ to: tenant.notifyEmails, ...message });
 }

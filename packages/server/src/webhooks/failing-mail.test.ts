@@ -6,7 +6,7 @@ const paused: FailingMail = {
   ...{ name: 'SIEM', host: 'hooks.example', isGone: false },
   ...{ reason: 'the receiver answered 503', attempts: 8, behind: 12_345 },
   pausedAtMs: Date.UTC(2026, 5, 1, 12),
-  url: 'https://audit.example.com/settings/audit/webhooks#whk_1',
+  url: 'https://audit.example.com/settings/audit/webhooks/whk_1',
 };
 
 test.each([

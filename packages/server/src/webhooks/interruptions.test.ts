@@ -10,7 +10,7 @@ import {
   type TestService,
   testService,
 } from '../testing/service.ts';
-import type { ReceiverAnswer } from '../testing/webhook-receiver.ts';
+import { type ReceiverAnswer, webhookReceiver } from '../testing/webhook-receiver.ts';
 import {
   type HookedTenant,
   hookedTenant,
@@ -208,11 +208,52 @@ test('what is done to a webhook while a call is under way holds: paused, replaye
   expect(sent.at(-1).after.lastSequence).toBe(removed.sequence);
 });
 
+test.each([204, 410])(
+  'what the address before answers (%d) settles nothing for the one that it was changed to',
+  async (code) => {
+    const former = await webhookReceiver();
+    const held = Promise.withResolvers<ReceiverAnswer>();
+    former.answers = [{ held: held.promise }];
+    const { id } = await hooks.create({ url: former.url });
+    const event = await hooks.record();
+    const ticking = deliver();
+    await expect.poll(() => former.calls.length, patiently).toBe(1);
+    await hooks.patch(id, { url: tenant.receiver.url });
+    held.resolve({ code });
+    await ticking;
+    await deliver();
+    const [call] = tenant.receiver.calls;
+    expect([call?.id, call?.body.data.events[0].id]).toEqual([former.calls[0]?.id, event.id]);
+    expect(await hooks.get(id)).toMatchObject({ status: 'active', attempt: 0, behind: 0 });
+    expect(
+      (await hooks.deliveries(id)).map((each: { responseStatus: number }) => each.responseStatus),
+    )
+      // Newest first: what became of the other call is told all the same.
+      .toContain(code);
+    await former.close();
+  },
+);
+
+test('a webhook that is renamed while a call is under way gets nothing twice for it', async () => {
+  const held = holdAnswers();
+  const { id } = await hooks.create();
+  const event = await hooks.record();
+  const ticking = deliver();
+  await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(1);
+  await hooks.patch(id, { name: 'Renamed' });
+  held.resolve({ code: 204 });
+  await ticking;
+  await deliver();
+  const ids = tenant.receiver.events().map((each) => each.id);
+  expect(ids.filter((each) => each === event.id)).toHaveLength(1);
+});
+
 test('while recording is stopped nothing is sent, because no attempt could be recorded', async () => {
   const { id } = await hooks.create();
   await hooks.record();
   await service.owner.query("UPDATE log_rounds SET halted = 'a test'");
   await deliver();
+  expect((await hooks.act(id, 'test')).status).toBe(503);
   expect(tenant.receiver.calls).toEqual([]);
   await service.owner.query('UPDATE log_rounds SET halted = NULL');
   await deliver();

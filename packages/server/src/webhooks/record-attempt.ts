@@ -31,7 +31,8 @@ export interface Sent {
 /**
  * Writes what came of an attempt: the endpoint's place, the delivery and its record in the tenant's log, or
  * nothing of it. A message that is not due any more (replayed, or delivered by another process that took
- * this one for dead) moves nothing; an endpoint that was removed meanwhile keeps its record alone.
+ * this one for dead) moves nothing, and neither does the answer of an address that was changed meanwhile;
+ * an endpoint that was removed keeps its record alone.
  */
 export async function recordAttempt(
   deps: RecordDeps,
@@ -42,7 +43,7 @@ export async function recordAttempt(
   const { db, jobs } = deps;
   const { row, wasPaused } = await deliver(db, async (tx) => {
     const current = await lockWebhook(tx, sent.endpoint);
-    const isDue = sent.message !== null && current?.messageId === sent.messageId;
+    const isDue = current !== null && isStillDue(current, sent);
     const after = isDue ? settled(deps, current, sent, result) : current;
     const row = deliveryOf(deps, isDue ? current : sent.endpoint, after, sent, result, isDue);
     const wasPaused = isDue && after?.status === 'paused' && current.status === 'active';
@@ -57,6 +58,12 @@ export async function recordAttempt(
   });
   if (wasPaused) jobs.wake('webhook-mail');
   return row;
+}
+
+/** Whether this is the message that is due, and went where it goes by now. */
+function isStillDue(current: WebhookRow, { message, messageId, endpoint }: Sent): boolean {
+  if (message === null || current.messageId !== messageId) return false;
+  return current.revision === endpoint.revision;
 }
 
 function settled(
@@ -104,6 +111,13 @@ async function recordInLog(
 ): Promise<void> {
   await recordOwn(tx, endpoint.tenantId, sentEvent(endpoint, delivery, who));
   if (!wasPaused) return;
-  const event = pausedEvent(endpoint, byService, 'failing', delivery.reason);
+  const event = pausedEvent(endpoint, byService, 'failing', failureOf(delivery));
   await recordOwn(tx, endpoint.tenantId, event);
+}
+
+/** Never in the receiver's words: they may quote an event, and what is erased of it would stay here. */
+function failureOf({ responseStatus: status, reason }: DeliveryRow): string | null {
+  if (status === null) return reason;
+  const refused = status >= 200 && status < 300 ? ', and did not take the message' : '';
+  return `the receiver answered ${status}${refused}`;
 }

@@ -121,6 +121,17 @@ test('410 pauses at once: the receiver wants no more', async () => {
   expect(tenant.receiver.calls).toHaveLength(1);
 });
 
+test('what a receiver says of an event does not get into the log, where no erasure would find it', async () => {
+  tenant.receiver.answers = [{ code: 410, text: 'cannot store the value Ana Duarte' }];
+  const { id } = await hooks.create({ format: 'generic' });
+  await hooks.record();
+  await deliver();
+  expect((await hooks.get(id)).lastDelivery.reason).toContain('Ana Duarte');
+  const [paused] = await hooks.log('pause');
+  expect(paused.after.failure).toBe('the receiver answered 410');
+  expect(JSON.stringify(await hooks.log('send'))).not.toContain('Ana Duarte');
+});
+
 test.each<[string, ReceiverAnswer, string]>([
   ['a redirect', { code: 307, headers: { location: '/other' } }, 'redirects are not followed'],
   ['404', { code: 404 }, 'answered 404'],
@@ -146,6 +157,17 @@ test('whoever corrects the address need not wait, and the message stays the same
   await hooks.patch(id, { url: tenant.receiver.url });
   await deliver();
   expect(tenant.receiver.calls[0]?.id).toBe(failed.messageId);
+});
+
+test('another name changes nothing about when a failed message is tried again', async () => {
+  tenant.receiver.answers = [{ code: 500 }];
+  const { id } = await hooks.create();
+  await hooks.record();
+  await deliver();
+  const { attempt, nextAttemptAt } = await hooks.get(id);
+  expect(attempt).toBe(1);
+  const { body } = await hooks.patch(id, { name: 'Renamed' });
+  expect(body).toMatchObject({ name: 'Renamed', attempt, nextAttemptAt });
 });
 
 test('with other filters a message that failed is made anew, under another id', async () => {
@@ -194,6 +216,8 @@ test('whoever the tenant named is told in its language; mail that waits keeps no
   const gone = await hooks.create({ url: `${receiver.url}?token=only-theirs`, name: 'Colector' });
   await hooks.record({ resource: { type: 'ivr', id: tenant.id, name: 'a word of the event' } });
   await deliver();
+  // A test that somebody makes meanwhile is not why it was paused.
+  expect((await hooks.act(gone.id, 'test')).body.ok).toBe(true);
   // Nobody works on mail yet, and deliveries go on.
   const fine = await hooks.create();
   await hooks.record();
@@ -207,7 +231,7 @@ test('whoever the tenant named is told in its language; mail that waits keeps no
   for (const text of [mail.text ?? '', mail.html ?? '']) {
     expect(text).toContain('410');
     expect(text).toContain('Colector');
-    expect(text).toContain(`/settings/audit/webhooks#${gone.id}`);
+    expect(text).toContain(`/settings/audit/webhooks/${gone.id}`);
     expect(text).not.toMatch(/only-theirs|whsec_|a word of the event/);
   }
   expect(mail.html).toContain('Telefónica &#60;b&#62;');

@@ -182,6 +182,15 @@ test('a tenant has at most 20 webhooks, also when the last two come at the same 
   expect(await hooks.log('create')).toHaveLength(20);
 });
 
+test('a tenant that has left gets no webhook: nothing would ever be sent', async () => {
+  const close = 'UPDATE log_heads SET closed_at = $2 WHERE tenant_id = $1';
+  await service.owner.query(close, [tenant.id, new Date()]);
+  const { status, body } = await hooks.post({ url: 'https://hooks.example/' });
+  await service.owner.query(close, [tenant.id, null]);
+  expect([status, body.code]).toEqual([409, 'conflict']);
+  expect((await hooks.list()).body.data).toEqual([]);
+});
+
 test('a rotated secret signs at once, the one before it for 24 hours more', async () => {
   const { receiver } = tenant;
   const { id, secret: first } = await hooks.create();
@@ -200,6 +209,16 @@ test('a rotated secret signs at once, the one before it for 24 hours more', asyn
   expect((await hooks.get(id)).previousSecretValidUntil).toBeNull();
   const [rotated] = await hooks.log('rotate');
   expect(rotated.after).toEqual({ previousValidUntil: until });
+});
+
+test('of a secret that is replaced twice within a day the newest two sign, and the first no more', async () => {
+  const { receiver } = tenant;
+  const { id, secret: first } = await hooks.create();
+  const [second, third] = [await hooks.act(id, 'secret'), await hooks.act(id, 'secret')];
+  await hooks.act(id, 'test');
+  const call = receiver.calls.at(-1);
+  const secrets = [third.body.secret, second.body.secret, first];
+  expect(call && secrets.map((each) => signedBy(each, call))).toEqual([true, true, false]);
 });
 
 test('a test call shows at once whether messages arrive, holds no event, and is recorded', async () => {

@@ -69,23 +69,24 @@ export type NewWebhook = WebhookKey &
   WebhookSettings &
   Pick<WebhookRow, 'secret' | 'credential' | 'createdAtMs'>;
 
-/** Begins at the end that the log has within this transaction: behind the record of its making. */
-export async function insertWebhook(tx: WriterTx, w: NewWebhook): Promise<WebhookRow> {
+/**
+ * Begins at the end that the log has within this transaction: behind the record of its making. Null for a
+ * tenant that has left.
+ */
+export async function insertWebhook(tx: WriterTx, w: NewWebhook): Promise<WebhookRow | null> {
   const { rows } = await tx.query<WebhookRow>({
     name: 'insert-webhook',
     text: `INSERT INTO webhooks (tenant_id, id, name, url, format, types, filters, options, secret, credential,
         next_sequence, due_at, served_at, created_at, updated_at)
       SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, size, $11, $11, $11, $11 FROM log_heads
-        WHERE tenant_id = $1
+        WHERE tenant_id = $1 AND closed_at IS NULL
       RETURNING ${webhookColumns}`,
     values: [
       ...[w.tenantId, w.id, w.name, w.url, w.format, w.types, w.filters, w.options],
       ...[w.secret, w.credential, new Date(w.createdAtMs)],
     ],
   });
-  const [row] = rows;
-  if (!row) throw new Error('a webhook was not inserted');
-  return row;
+  return rows[0] ?? null;
 }
 
 export async function countWebhooks(tx: WriterTx, tenantId: string): Promise<number> {

@@ -1,3 +1,5 @@
+import { haltReason } from '../log/checkpoint.store.ts';
+import { logIsHalted } from '../log/store.ts';
 import { AppError } from '../problem.ts';
 import { type AttemptDeps, attemptCall } from './attempt.ts';
 import { testCall } from './delivery-call.ts';
@@ -6,6 +8,8 @@ import type { WebhookRow } from './store.ts';
 import type { Who } from './webhook-event.ts';
 
 export interface TestDeps extends AttemptDeps, RecordDeps {}
+
+const haltAnswerMs = 10_000;
 
 /** What a test came to, for whoever asked. */
 export interface TestResult {
@@ -18,7 +22,8 @@ export interface TestResult {
 
 /**
  * Calls receivers without any event, whether the webhook is paused or not; recorded like a delivery, in the
- * name of who asked. One at a time a webhook in this process: throws `conflict`.
+ * name of who asked. One at a time a webhook in this process: throws `conflict`, and `unavailable` while
+ * recording is stopped.
  */
 export function testerOf(deps: TestDeps): (row: WebhookRow, who: Who) => Promise<TestResult> {
   const running = new Set<string>();
@@ -32,6 +37,8 @@ export function testerOf(deps: TestDeps): (row: WebhookRow, who: Who) => Promise
 }
 
 async function test(deps: TestDeps, endpoint: WebhookRow, who: Who): Promise<TestResult> {
+  // What could not be recorded is not sent.
+  if ((await haltReason(deps.db, haltAnswerMs)) !== null) throw logIsHalted();
   const messageId = deps.newUuid(deps.now());
   const result = await attemptCall(
     deps,

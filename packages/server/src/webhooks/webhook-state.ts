@@ -54,7 +54,10 @@ export function replayedFrom(row: WebhookRow, sequence: number, nowMs: number): 
   return { ...startedAnew(row, nowMs), ...back };
 }
 
-/** With other settings. A message that would not be the same under them begins anew, under another id. */
+/**
+ * With other settings. A message that would not be the same under them begins anew, under another id; one
+ * that goes elsewhere keeps its id and begins with its attempts. Another name changes nothing of either.
+ */
 export function changedTo(
   row: WebhookRow,
   settings: WebhookSettings,
@@ -64,6 +67,8 @@ export function changedTo(
   const changed = { ...row, ...settings, credential, updatedAtMs: nowMs };
   const same = (['format', 'filters'] as const).every((key) => row[key] === settings[key]);
   if (!same || row.types.join() !== settings.types.join()) return startedAnew(changed, nowMs);
+  const sameCall = row.url === settings.url && row.options === settings.options;
+  if (sameCall && row.credential === credential) return changed;
   // Whoever corrects an address does not want to wait for hours to see that it works.
   return { ...changed, revision: row.revision + 1, attempt: 0, dueAtMs: nowMs };
 }

@@ -139,7 +139,7 @@ test.each([
 });
 
 test('a full message with everything around it stays below five megabytes', async () => {
-  const big = { big: { from: null, to: 'x'.repeat(32_000) } };
+  const big = { big: { from: null, to: 'x'.repeat(16_000) } };
   const actor = { id: startId, email: null, role: 'admin', ip: null, userAgent: 'u'.repeat(1_024) };
   const resource = { type: 'queue', id: startId, name: '"'.repeat(200) };
   const events = Array.from({ length: 100 }, (_, n) =>
@@ -151,6 +151,16 @@ test('a full message with everything around it stays below five megabytes', asyn
   expect(Buffer.byteLength(body) - bytes + datadog.batchBytesMax).toBeLessThan(5_000_000);
 });
 const startId = '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a';
+
+test('also with the difference as a text, which doubles what is quoted, a full message stays below that', () => {
+  const quoted = { '"': { from: null, to: '"\\'.repeat(8_000) } };
+  const event = eventText(0, { diff: quoted });
+  const count = Math.floor(datadog.batchBytesMax / Buffer.byteLength(event));
+  const events = Array.from({ length: count }, () => event);
+  const { body } = datadog.deliver(targetOf({ options: { diff: 'text' } }), batchOf(events));
+  expect(count).toBeGreaterThan(50);
+  expect(Buffer.byteLength(body)).toBeLessThan(5_000_000);
+});
 
 test('an answer of something that is not Datadog is no success', () => {
   expect(datadog.judgeHealth(200, '<html>Welcome</html>')).toMatchObject({ ok: false });

@@ -100,6 +100,15 @@ test('a message of which one event met a full queue may pass, and then all of it
   expect(cluster.documents.size).toBe(3);
 });
 
+test('what is read of an answer is enough to name the reason, even when all of a full message is refused', async () => {
+  const events = Array.from({ length: 100 }, (_, n) => eventText(n));
+  for (const event of events) cluster.trouble.set(idOf(event), 400);
+  const { status, text } = await send(elastic.deliver(targetOf(), batchOf(events)));
+  expect(Buffer.byteLength(text)).toBeLessThan(32 * 1024);
+  const reason = expect.stringMatching(/did not take event evt_audit_\w+ and 99 more \(400\)/);
+  expect(elastic.judge(status, text)).toEqual({ ok: false, reason, mayPass: false });
+});
+
 test('a field that changes its type breaks a stream of objects, and the reason names event and field', async () => {
   const options = { index: 'objects', diff: 'object' };
   const second = eventText(1, { diff: { maxWait: { from: 60, to: 'for ever' } } });

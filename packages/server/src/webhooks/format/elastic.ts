@@ -28,7 +28,7 @@ export const elastic: StreamFormat = {
     });
     const url = new URL(callUrl(target.url, bulk, '/_bulk'));
     // Of the answer only what `judge` reads: of a hundred refused events it would be too long to keep.
-    url.searchParams.set('filter_path', 'errors,error,items.*._id,items.*.status,items.*.error');
+    url.searchParams.set('filter_path', readOfAnswer);
     const headers = { ...authorization(target), 'content-type': 'application/x-ndjson' };
     return { method: 'POST', url: url.href, headers, body: lines.join('') };
   },
@@ -41,6 +41,8 @@ export const elastic: StreamFormat = {
 };
 
 const bulk = /\/_bulk$/;
+const ofItems = ['_id', 'status', 'error.type', 'error.reason'].map((each) => `items.*.${each}`);
+const readOfAnswer = ['errors', 'error', ...ofItems].join();
 
 function urlProblem(url: string): string | null {
   const problem = urlCheck()(url);

@@ -5,7 +5,7 @@ interface Item {
   _id: string;
   status: number;
   result?: string;
-  error?: { type: string; reason: string };
+  error?: { type: string; reason: string; caused_by: { type: string; reason: string } };
 }
 
 /**
@@ -82,21 +82,29 @@ export async function elasticReceiver() {
 }
 
 function refused(_index: string, _id: string, status: number, type: string, reason: string): Item {
-  return { _index, _id, status, error: { type, reason } };
+  // As long as such an explanation may be: it quotes the value that did not fit.
+  const caused_by = {
+    type: 'illegal_argument_exception',
+    reason: `For input: "${'x'.repeat(600)}"`,
+  };
+  return { _index, _id, status, error: { type, reason, caused_by } };
 }
 
 function problem(status: number, type: string, reason: string): ReceiverAnswer {
   return { status, body: { error: { root_cause: [{ type, reason }], type, reason }, status } };
 }
 
-/** Only what `filter_path` names: here of an item its id, status and error. */
+/** Only what `filter_path` names: here of an item its id, status and error, or what the error is. */
 function filtered(
   answer: { took: number; errors: boolean; items: { create: Item }[] },
   path: string | null,
 ) {
   if (path === null) return answer;
+  const isWhole = path.split(',').includes('items.*.error');
   const items = answer.items.map(({ create: { _id, status, error } }) => {
-    return { create: { _id, status, ...(error ? { error } : {}) } };
+    if (!error) return { create: { _id, status } };
+    const { type, reason } = error;
+    return { create: { _id, status, error: isWhole ? error : { type, reason } } };
   });
   return { errors: answer.errors, items };
 }

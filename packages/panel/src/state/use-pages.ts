@@ -1,0 +1,26 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import type { Page } from '../api.ts';
+
+interface ListedBy<Item> {
+  /** One page, newest first; `null` asks for the first one. */
+  list: (cursor: string | null) => Promise<Page<Item>>;
+  /** How long to wait before asking again, or false; told what is listed so far. */
+  askAgainMs?: (items: readonly Item[]) => number | false;
+}
+
+/** A list page by page: `items` are those of all pages that were asked for. */
+export function usePages<Item>(name: string, { list, askAgainMs }: ListedBy<Item>) {
+  const query = useInfiniteQuery({
+    queryKey: [name],
+    queryFn: ({ pageParam }) => list(pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.pagination.nextCursor,
+    staleTime: 0,
+    refetchInterval: ({ state }) => askAgainMs?.(itemsOf(state.data?.pages)) ?? false,
+  });
+  return { ...query, items: query.data && itemsOf(query.data.pages) };
+}
+
+function itemsOf<Item>(pages: readonly Page<Item>[] = []): Item[] {
+  return pages.flatMap(({ data }) => data);
+}

@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { endWhenStalled } from './stalled-reader.ts';
+
+const afterMs = 100;
+
+/** Asks a server that answers so; the connection reads nothing by itself. */
+async function ask(answer: (response: ServerResponse) => void) {
+  const server = createServer((_, response) => {
+    endWhenStalled(response, afterMs);
+    answer(response);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const reader = connect(port, '127.0.0.1');
+  onTestFinished(() => {
+    reader.destroy();
+    server.close();
+  });
+  reader.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  return reader;
+}
+
+test('a reader who takes nothing any more is given up', async () => {
+  const closed = Promise.withResolvers<boolean>();
+  await ask((response) => {
+    response.on('close', () => closed.resolve(response.writableFinished));
+    response.end(Buffer.alloc(64 * 2 ** 20)); // more than lies ready on the way
+  });
+  expect(await closed.promise).toBe(false);
+});
+
+test('who waits because there is nothing to take yet gets everything', async () => {
+  const reader = await ask((response) => {
+    response.write('first, ');
+    let silences = 0;
+    response.on('timeout', () => {
+      silences += 1;
+      if (silences === 2) response.end('then last');
+    });
+  });
+  expect(await text(reader)).toMatch(/first, .*then last/s);
+});
