@@ -94,7 +94,9 @@ function toServer(server: Server, logger: MailerOptions['logger'], timeoutMs: nu
     // A server that keeps talking and never ends is only stopped by the whole time.
     const signal = AbortSignal.timeout(timeoutMs);
     const { rejected } = await transport.sendMail({ ...message, signal }).catch((error) => {
-      throw new Error(signal.aborted ? tooLate : sentenceOf(error));
+      const reason = signal.aborted ? tooLate : sentenceOf(error);
+      logger.warn({ reason }, 'a message was not sent');
+      throw new Error(reason);
     });
     if (rejected.length > 0) {
       logger.warn({ rejected: rejected.length }, 'the mail server refused some recipients');

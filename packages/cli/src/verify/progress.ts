@@ -63,7 +63,9 @@ async function bar(stream: NodeJS.WriteStream, work: Work): Promise<Shown> {
 }
 
 function lines(stream: NodeJS.WriteStream, work: Work): Shown {
-  const timer = setInterval(() => stream.write(`${countsOf(work)}\n`), lineMs);
+  const timer = setInterval(() => {
+    if (work.name !== '') stream.write(`${countsOf(work)}\n`);
+  }, lineMs);
   timer.unref();
   return {
     begin: () => {},

@@ -39,20 +39,27 @@ async function records(key: string) {
   );
 }
 
-/** Asks for an export as an operator, and has `meanwhile` happen between its count and its record. */
-async function heldUp(tenantId: string, filters: object, meanwhile: () => Promise<unknown>) {
+/** Asks for exports as an operator, and has `meanwhile` happen between their counts and their records. */
+async function heldUp(
+  tenantId: string,
+  filters: object,
+  meanwhile: () => Promise<unknown>,
+  times = 1,
+) {
   const { writer } = service.db;
   const taken = await Promise.all(
     Array.from({ length: writer.options.max }, () => writer.connect()),
   );
-  // Neither this key nor a count needs a connection of the writer's; the record does.
-  const headers = { 'x-tenant-id': tenantId, 'x-access-reason': 'count' };
-  const asked = post(platformKey, { ...csv, filters }, headers);
-  await expect.poll(() => writer.waitingCount, { timeout: 20_000 }).toBe(1);
+  const asked = Array.from({ length: times }, () => asOperator(tenantId, { ...csv, filters }));
+  await expect.poll(() => writer.waitingCount, { timeout: 20_000 }).toBe(times);
   await meanwhile();
   for (const client of taken) client.release();
-  return asked;
+  return Promise.all(asked);
 }
+
+// Neither this key nor a count needs a connection of the writer's; an export's record does.
+const asOperator = (tenantId: string, body: object, headers: Record<string, string> = {}) =>
+  post(platformKey, body, { 'x-tenant-id': tenantId, 'x-access-reason': 'count', ...headers });
 
 test('an export holds the rows of the list, in its order, under the same filters', async () => {
   const { id, key } = await tenantWithPool(service, 900);
@@ -86,10 +93,10 @@ test('up to 10,000 rows come at once, one more makes a job', async () => {
   const filters = { resource: '!export' };
   expect(idsOf(await post(key, { ...csv, filters }))).toHaveLength(10_000);
   const record = () => recordAll(service, platformKey, [eventOf({ tenantId: id })]);
-  const job = await heldUp(id, filters, record);
-  expect(job.status).toBe(202);
-  expect(job.headers.location).toBe(`${url}/${job.body.id}`);
-  expect(job.body).toMatchObject({ mode: 'job', status: 'queued', rowsDone: 0, rowsTotal: null });
+  const [job] = await heldUp(id, filters, record);
+  expect(job?.status).toBe(202);
+  expect(job?.headers.location).toBe(`${url}/${job?.body.id}`);
+  expect(job?.body).toMatchObject({ mode: 'job', status: 'queued', rowsDone: 0, rowsTotal: null });
   await expectLogIntact(service, id);
 }, 60_000);
 
@@ -97,16 +104,34 @@ test('what is recorded while an export is begun is counted with it, where it mat
   const { id, key } = await service.tenant();
   await recordAll(service, key, [eventOf(), eventOf()]);
   const filters = { action: 'update' };
-  const answer = await heldUp(id, filters, () =>
+  const [answer] = await heldUp(id, filters, () =>
     recordAll(service, platformKey, [
       eventOf({ tenantId: id }),
       eventOf({ tenantId: id, action: 'delete' }),
     ]),
   );
-  expect(idsOf(answer)).toHaveLength(3);
+  expect(answer && idsOf(answer)).toHaveLength(3);
   const [requested, ended] = await records(key);
   expect([requested.after.rows, ended.after.rows]).toEqual([3, 3]);
   await expectLogIntact(service, id);
+});
+
+test('eight files of a tenant are sent at once: who asks for more is told to wait, or gets a job', async () => {
+  const [{ id }, other] = await Promise.all([service.tenant(), service.tenant()]);
+  const meanwhile = async () => {
+    const refused = await asOperator(id, csv);
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+    expect(refused.headers['retry-after']).toBe('5');
+    return elsewhere.push(
+      asOperator(other.id, csv),
+      asOperator(id, csv, { prefer: 'respond-async' }),
+    );
+  };
+  const elsewhere: Promise<Answer>[] = [];
+  const sent = await heldUp(id, {}, meanwhile, 8);
+  expect(sent.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  expect((await Promise.all(elsewhere)).map(({ status }) => status)).toEqual([200, 202]);
+  expect((await asOperator(id, csv)).status).toBe(200);
 });
 
 test('a filter where filters are not read from is refused, never left out', async () => {
