@@ -3,8 +3,8 @@ import { verifyArchive } from '../packages/cli/src/archive/verify-archive.ts';
 import { noProgress } from '../packages/cli/src/verify/log-source.ts';
 import { archiveLog } from '../packages/server/src/archive-log.ts';
 
-// Started by bench/archive.ts, a process a figure: what it does, then how long it took and what it took
-// of memory, as one line of JSON.
+// Started by bench/archive.ts, a process a figure: what it does, then how long it took and what it
+// took of memory, as one line of JSON.
 const [what = '', tenantId = '', place = ''] = process.argv.slice(2);
 const started = performance.now();
 const facts = what === 'run' ? await run() : await verify();

@@ -16,7 +16,10 @@ interface Measured {
   peakBytes: number;
 }
 
-/** The archive: so many events of one tenant, and as many kilobytes of states, archived and verified. */
+/**
+ * The archive: so many events of one tenant, and as many kilobytes of states, archived and
+ * verified.
+ */
 export async function benchArchive(
   service: BenchService,
   report: Report,

@@ -14,10 +14,16 @@ import type { Report } from './report.ts';
 const yearMs = 365 * 86_400_000;
 const loadSeconds = 8;
 
-/** How often each is measured, in turn with what it is held against: the machine is not always the same. */
+/**
+ * How often each is measured, in turn with what it is held against: the machine is not always the
+ * same.
+ */
 const rounds = 3;
 
-/** A CSV of every event of a large log, beside `psql \copy` of the same rows; then beside other work. */
+/**
+ * A CSV of every event of a large log, beside `psql \copy` of the same rows; then beside other
+ * work.
+ */
 export async function benchExport(
   service: BenchService,
   report: Report,
@@ -138,7 +144,9 @@ async function makeTenant(service: BenchService, tenantId: string): Promise<stri
   return made.key;
 }
 
-/** Through the service, because an export is bounded by the log; times spread over a year, in order. */
+/**
+ * Through the service, because an export is bounded by the log; times spread over a year, in order.
+ */
 async function recordMany(service: BenchService, tenantId: string, rows: number): Promise<void> {
   const batch = 1_000;
   let sent = 0;

@@ -7,7 +7,9 @@ import { seedEvents } from './seed.ts';
 
 const rounds = 200;
 
-/** Lists and statistics over many events in many partitions: every filter, first and 1,000th page. */
+/**
+ * Lists and statistics over many events in many partitions: every filter, first and 1,000th page.
+ */
 export async function benchList(
   service: BenchService,
   report: Report,
@@ -88,7 +90,10 @@ async function reader(service: BenchService, tenantId: string): Promise<Get> {
   return (path) => call('GET', path, made.key);
 }
 
-/** The address of the page behind 50,000 events: reached in steps of 500, as cursors go with any limit. */
+/**
+ * The address of the page behind 50,000 events: reached in steps of 500, as cursors go with any
+ * limit.
+ */
 async function thousandth(get: Get, first: string): Promise<string | null> {
   const wide = first.replace('limit=50', 'limit=500');
   let path = wide;

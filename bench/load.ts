@@ -10,8 +10,8 @@ export interface LoadResult {
 }
 
 /**
- * Sends requests over keep-alive connections, one at a time on each, until `seconds` are over. A bare
- * HTTP/1.1 client, because the generator shares the machine with what it measures.
+ * Sends requests over keep-alive connections, one at a time on each, until `seconds` are over. A
+ * bare HTTP/1.1 client, because the generator shares the machine with what it measures.
  */
 export async function load(options: {
   url: string;

@@ -16,8 +16,8 @@ const eventsPerTurn = 20;
 const tenants = Array.from({ length: 20 }, () => randomUUID());
 
 /**
- * What a call of `record` costs whoever makes it, while batches travel from the same thread: the event
- * loop is given up after every few calls, as it is between a host's requests.
+ * What a call of `record` costs whoever makes it, while batches travel from the same thread: the
+ * event loop is given up after every few calls, as it is between a host's requests.
  */
 export async function benchRecorder(service: BenchService, report: Report): Promise<void> {
   const admin = createClient({ url: service.url, key: service.key });

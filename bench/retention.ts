@@ -18,8 +18,8 @@ const readerSeconds = 3;
 
 /**
  * Retention: a partition of so many rows is removed while events are recorded; then one more, while
- * somebody has it open. Removed is what nobody sees any more and nothing brings back; giving its space
- * back comes after that, step by step, and is measured by itself.
+ * somebody has it open. Removed is what nobody sees any more and nothing brings back; giving its
+ * space back comes after that, step by step, and is measured by itself.
  */
 export async function benchRetention(
   service: BenchService,
@@ -77,7 +77,8 @@ async function partitionOf(
     [monthsAgo],
   );
   const { name = '', first = '' } = made.rows[0] ?? {};
-  // As its owner: a superuser's table would be out of the job's reach. Indexes come with attaching it.
+  // As its owner: a superuser's table would be out of the job's reach. Indexes come with attaching
+  // it.
   await owner.query('SET ROLE indelible_owner');
   await owner.query(`CREATE TABLE ${name} (LIKE audit_events INCLUDING CONSTRAINTS)`);
   const chunk = 250_000;

@@ -7,7 +7,9 @@ import { writeSyntheticBundle } from './synthetic-bundle.ts';
 
 const program = join(import.meta.dirname, 'verify-process.ts');
 
-/** Offline verification: events a second of one core, and memory at a small and at a large bundle. */
+/**
+ * Offline verification: events a second of one core, and memory at a small and at a large bundle.
+ */
 export function benchVerify(report: Report, events: number): void {
   for (const count of [Math.ceil(events / 10), events]) {
     const folder = mkdtempSync(join(tmpdir(), 'indelible-bench-'));

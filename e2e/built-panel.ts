@@ -18,7 +18,10 @@ const sources = [
 /** No build takes this long: who holds the lock for longer has died. */
 const lockMaxMs = 120_000;
 
-/** Runs `npm run build` when the panel is not built, or its sources are newer; once, however many ask. */
+/**
+ * Runs `npm run build` when the panel is not built, or its sources are newer; once, however many
+ * ask.
+ */
 export async function builtPanel(): Promise<void> {
   if (await isFresh()) return;
   await takeLock();

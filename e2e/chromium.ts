@@ -15,8 +15,8 @@ import { type Browser, chromium } from 'playwright-core';
 
 /**
  * The Chromium inside the npm package @sparticuz/chromium: works as root, without network, apt or a
- * download. Unpacked once per version into `.cache`; where the package has no build for this machine
- * (Arm, macOS), a browser that Playwright finds is used.
+ * download. Unpacked once per version into `.cache`; where the package has no build for this
+ * machine (Arm, macOS), a browser that Playwright finds is used.
  */
 export async function openChromium(): Promise<Browser> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return chromium.launch();

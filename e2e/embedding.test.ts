@@ -14,8 +14,8 @@ import { openChromium } from './chromium.ts';
 
 /*
  * What a real browser makes of cookie, Origin and policies. The service is behind TLS, as off
- * loopback; the sites around it are not, which makes them other sites to a browser. The panel here is
- * the smallest page that signs in.
+ * loopback; the sites around it are not, which makes them other sites to a browser. The panel here
+ * is the smallest page that signs in.
  */
 
 const jwtSecret = 'a shared secret of at least thirty-two bytes';

@@ -10,7 +10,9 @@ export interface Shown {
 
 const base = '/settings/audit';
 
-/** Every page of the panel by name, as a path; lists of a length that can be looked through quickly. */
+/**
+ * Every page of the panel by name, as a path; lists of a length that can be looked through quickly.
+ */
 export const everyPage = {
   events: () => `${base}/events?resource=recording_policy`,
   event: ({ eventId }: Shown) => `${base}/events/${eventId}?resource=ivr&last=7d`,

@@ -3,7 +3,9 @@ import type { Page } from 'playwright-core';
 
 /* What can be held against any page by itself. */
 
-/** What axe finds in `within`: everything in light; in dark, where only colours differ, contrast. */
+/**
+ * What axe finds in `within`: everything in light; in dark, where only colours differ, contrast.
+ */
 export async function violations(page: Page, name: string, within = 'html'): Promise<string[]> {
   const found: string[] = [];
   for (const colorScheme of ['dark', 'light'] as const) {
@@ -26,8 +28,8 @@ export async function violations(page: Page, name: string, within = 'html'): Pro
 const phone = { width: 360, height: 740 };
 
 /**
- * On a phone: that the page is wider than it, and which of these words are cut off. What people have
- * named may be cut, with an ellipsis; what the panel calls things may not.
+ * On a phone: that the page is wider than it, and which of these words are cut off. What people
+ * have named may be cut, with an ellipsis; what the panel calls things may not.
  */
 export async function misfits(page: Page, words: ReadonlySet<string>): Promise<string[]> {
   const before = page.viewportSize() ?? phone;
@@ -38,7 +40,9 @@ export async function misfits(page: Page, words: ReadonlySet<string>): Promise<s
   return [...(width === phone.width ? [] : [`${width} px wide`]), ...cut];
 }
 
-/** Texts of which a part lies outside of what shows them; what can be scrolled there is not cut off. */
+/**
+ * Texts of which a part lies outside of what shows them; what can be scrolled there is not cut off.
+ */
 function cutOff(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`(() => {
     const cut = new Set();

@@ -14,10 +14,10 @@ import {
 } from '../packages/protocol/src/csv-row.ts';
 
 /*
- * `npm run test:libreoffice`: what LibreOffice's own CSV import makes of an export, cell by cell, in
- * a language whose separator is the comma and in one where it is the semicolon; and of its JSON cells, when
- * the semicolon is taken for the separator. Needs `soffice` (Debian: libreoffice-calc-nogui), which is
- * why it is not part of `npm test`.
+ * `npm run test:libreoffice`: what LibreOffice's own CSV import makes of an export, cell by cell,
+ * in a language whose separator is the comma and in one where it is the semicolon; and of its JSON
+ * cells, when the semicolon is taken for the separator. Needs `soffice` (Debian:
+ * libreoffice-calc-nogui), which is why it is not part of `npm test`.
  */
 
 const names = [

@@ -111,7 +111,9 @@ const profile: BrowserContextOptions = {
   reducedMotion: 'reduce',
 };
 
-/** Hears everything that a page must not meet: refused answers, errors, broken policies, dialogs. */
+/**
+ * Hears everything that a page must not meet: refused answers, errors, broken policies, dialogs.
+ */
 function watcher() {
   let seen: string[] = [];
   let allowed: RegExp[] = [];

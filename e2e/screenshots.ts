@@ -11,7 +11,10 @@ import { builtPanel } from './built-panel.ts';
 import { openChromium } from './chromium.ts';
 import { everyPage, findMenu, prepare, type Shown, settled } from './every-page.ts';
 
-/* Takes the pictures of the panel: every page in light, in dark, and on a phone. `npm run screenshots` */
+/*
+ * Takes the pictures of the panel: every page in light, in dark, and on a phone. `npm run
+ * screenshots`
+ */
 
 const folder = join(import.meta.dirname, 'screenshots');
 const [{ cast }] = demoTenants;

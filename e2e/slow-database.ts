@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A PostgreSQL that is far away: passes on what it answers at `bytesPerMs` a connection, until it is
- * told to hurry. `url` names the server by its socket folder (`host`).
+ * A PostgreSQL that is far away: passes on what it answers at `bytesPerMs` a connection, until it
+ * is told to hurry. `url` names the server by its socket folder (`host`).
  */
 export async function slowDatabase(url: string, bytesPerMs: number) {
   const folder = await mkdtemp(join(tmpdir(), 'indelible-slow-'));

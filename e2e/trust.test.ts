@@ -17,7 +17,9 @@ import { settled } from './every-page.ts';
 import { type OpenPanel, openPanel, operator, type Visit } from './open-panel.ts';
 import { detail, listedIds, rows, see } from './panel-page.ts';
 
-/* What a tenant's admin is to believe: visits of operators, kept searches, proofs, and the session. */
+/*
+ * What a tenant's admin is to believe: visits of operators, kept searches, proofs, and the session.
+ */
 
 const jwtSecret = 'a shared secret of at least thirty-two bytes';
 const host = createServer();

@@ -7,7 +7,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventOf, testService } from '../packages/server/src/testing/service.ts';
 import { openChromium } from './chromium.ts';
 
-/* The verifier of the command line, in a browser: the same source, bundled, with no Node in sight. */
+/*
+ * The verifier of the command line, in a browser: the same source, bundled, with no Node in sight.
+ */
 
 const service = await testService();
 let browser: Browser;

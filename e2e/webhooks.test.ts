@@ -49,7 +49,9 @@ async function record(): Promise<{ id: string; sequence: number }> {
   return { id: result?.id ?? '', sequence: result?.sequence ?? -1 };
 }
 
-/** The same, on the page of an endpoint, which looks by itself only while something is under way. */
+/**
+ * The same, on the page of an endpoint, which looks by itself only while something is under way.
+ */
 async function recordAndLook(): Promise<{ id: string; sequence: number }> {
   const recorded = await record();
   await button('Refresh').click();

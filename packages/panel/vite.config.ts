@@ -23,7 +23,8 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       treeshake: {
-        // Loading them does nothing: a page gets what it uses of them, and the verifier comes with proofs.
+        // Loading them does nothing: a page gets what it uses of them, and the verifier comes with
+        // proofs.
         moduleSideEffects: [{ test: /\/packages\/(?:protocol|client)\/src\//, sideEffects: false }],
       },
     },

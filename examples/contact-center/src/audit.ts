@@ -78,8 +78,8 @@ async function recordingKey(pool: pg.Pool, setup: IndelibleClient): Promise<Reco
 }
 
 /**
- * The tenant at the service, with the addresses that restores and new events are sent to. Secrets are handed
- * out once: a start that ended before it kept them asks for new ones.
+ * The tenant at the service, with the addresses that restores and new events are sent to. Secrets
+ * are handed out once: a start that ended before it kept them asks for new ones.
  */
 async function connectTenant(
   pool: pg.Pool,

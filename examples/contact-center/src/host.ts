@@ -13,7 +13,9 @@ export interface HostOptions {
 
 export interface Host {
   url: string;
-  /** Connects the product to its audit log service, or to another one; screens answer from then on. */
+  /**
+   * Connects the product to its audit log service, or to another one; screens answer from then on.
+   */
   connect(service: { url: string; platformKey: string }): Promise<void>;
   stop(): Promise<void>;
 }

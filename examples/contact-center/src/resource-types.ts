@@ -1,4 +1,6 @@
-/* What a tenant configures. One description a type makes its form and judges what comes out of it. */
+/*
+ * What a tenant configures. One description a type makes its form and judges what comes out of it.
+ */
 
 export type State = Record<string, unknown>;
 
@@ -81,7 +83,9 @@ const linesOf = (text: string) =>
     .map((line) => line.trim())
     .filter(Boolean);
 
-/** The same state when it is one of this type: also of what comes from elsewhere. Throws InputError. */
+/**
+ * The same state when it is one of this type: also of what comes from elsewhere. Throws InputError.
+ */
 export function judged(type: ResourceType, state: State): State {
   return Object.fromEntries(
     type.fields.map((field) => {

@@ -28,8 +28,8 @@ export async function listResources(
 }
 
 /**
- * The resource, also a deleted one, locked until the transaction ends: what is recorded as the state
- * before a change is then the state before that very change.
+ * The resource, also a deleted one, locked until the transaction ends: what is recorded as the
+ * state before a change is then the state before that very change.
  */
 export async function lockResource(tx: Tx, tenantId: string, id: string): Promise<Resource | null> {
   const { rows } = await tx.query<Resource>(
@@ -117,7 +117,9 @@ export async function keepRestoreAnswer(tx: Tx, restoreId: string, answer: unkno
 export type ReceivedEvent = Required<Pick<EventInput, 'timestamp'>> &
   EventInput & { sequence: number };
 
-/** Keeps an event that a webhook brought, once. The newest is right: of an erased one less is left. */
+/**
+ * Keeps an event that a webhook brought, once. The newest is right: of an erased one less is left.
+ */
 export async function keepReceived(
   pool: pg.Pool,
   tenantId: string,

@@ -45,7 +45,9 @@ export function urlOf(options: ConnectionOptions, env: Environment): string {
   return options.url ?? (env.INDELIBLE_URL || urlDefault);
 }
 
-/** A client for what the options and the environment say. Throws UsageError for what cannot work. */
+/**
+ * A client for what the options and the environment say. Throws UsageError for what cannot work.
+ */
 export function connect(
   options: ConnectionOptions,
   env: Environment,

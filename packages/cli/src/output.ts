@@ -6,8 +6,8 @@ export async function print(text: string): Promise<void> {
 }
 
 /**
- * Lets the process end by itself, but not later than in five seconds: something that was left running
- * by mistake must not keep a command that is over.
+ * Lets the process end by itself, but not later than in five seconds: something that was left
+ * running by mistake must not keep a command that is over.
  */
 export function endSoon(): void {
   setTimeout(() => process.exit(), 5_000).unref();

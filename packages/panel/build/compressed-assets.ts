@@ -5,7 +5,9 @@ import type { Plugin } from 'vite';
 
 const compressible = /\.(js|css|svg|html)$/;
 
-/** Writes `.gz` and `.br` beside every text asset, so that the service never compresses at run time. */
+/**
+ * Writes `.gz` and `.br` beside every text asset, so that the service never compresses at run time.
+ */
 export function compressedAssets(): Plugin {
   return {
     name: 'compressed-assets',

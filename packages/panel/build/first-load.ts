@@ -25,8 +25,8 @@ export function firstLoadBytes(bundle: Rolldown.OutputBundle): number {
 }
 
 /**
- * The code of the entry chunks, of what they import statically, and of the pages in `firstPages` with
- * theirs: the list of events is what people open first.
+ * The code of the entry chunks, of what they import statically, and of the pages in `firstPages`
+ * with theirs: the list of events is what people open first.
  */
 export function firstLoadCode(bundle: Rolldown.OutputBundle): string[] {
   const chunks = Object.values(bundle).filter((output) => output.type === 'chunk');

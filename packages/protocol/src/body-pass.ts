@@ -68,7 +68,8 @@ type Problem = [FindingCode, string];
 /**
  * The second pass over a log: holds bodies, in any order, against the entries that the first pass
  * has found to be the checkpoint's. Checks id, content, time of receipt and derived fields of each,
- * and that each entry has its body once or a reason to have none. Needs two bits of memory an entry.
+ * and that each entry has its body once or a reason to have none. Needs two bits of memory an
+ * entry.
  */
 export class BodyPass {
   readonly #options: BodyPassOptions;
@@ -155,8 +156,8 @@ export class BodyPass {
   }
 
   /**
-   * The last entry without a body that may be an event of the service's own, which it records at the
-   * very time of the event; -1 when there is none. Whatever it said, nobody knows.
+   * The last entry without a body that may be an event of the service's own, which it records at
+   * the very time of the event; -1 when there is none. Whatever it said, nobody knows.
    */
   lastAbsentOwn(): number {
     for (let sequence = this.#options.checkpoint.size - 1; sequence >= 0; sequence -= 1) {
@@ -192,7 +193,9 @@ function receivedAtUs(entry: Uint8Array): number {
   return view.getUint32(4) * 2 ** 32 + view.getUint32(8);
 }
 
-/** Of each entry two bits: whether a body claimed its place, and whether it was that of its event. */
+/**
+ * Of each entry two bits: whether a body claimed its place, and whether it was that of its event.
+ */
 class Places {
   readonly #size: number;
   readonly #bits: Uint8Array;

@@ -72,7 +72,9 @@ function valuesOf(digits: string): Int8Array {
   return values;
 }
 
-/** Whether both hold the same bytes. For public values: the time it takes tells where they differ. */
+/**
+ * Whether both hold the same bytes. For public values: the time it takes tells where they differ.
+ */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   for (let at = 0; at < a.length; at += 1) if (a[at] !== b[at]) return false;

@@ -18,8 +18,9 @@ const scalarToken = /true|false|null|-?[\d.e+-]+/y;
 
 /**
  * Where the object ends that begins at `start` of a well-formed text, if it stands there exactly as
- * `canonicalize` would write it; else -1. Also -1 for what is rare: an escape in a name, nesting over
- * 32 levels. Of a text as long as a body line: millions of escapes in one string throw RangeError.
+ * `canonicalize` would write it; else -1. Also -1 for what is rare: an escape in a name, nesting
+ * over 32 levels. Of a text as long as a body line: millions of escapes in one string throw
+ * RangeError.
  */
 export function endOfCanonicalObject(text: string, start: number): number {
   return text.charCodeAt(start) === openBrace ? endOfObject(text, start, 1) : -1;

@@ -3,8 +3,8 @@ import type { Sha256 } from './merkle.ts';
 import { formatTimestamp } from './timestamp.ts';
 
 /**
- * What the log commits to: the stored columns of an event. `diff`, `before` and `after` are RFC 8785
- * texts, made once when the event was taken; ids are lower-case UUIDs.
+ * What the log commits to: the stored columns of an event. `diff`, `before` and `after` are RFC
+ * 8785 texts, made once when the event was taken; ids are lower-case UUIDs.
  */
 export interface CommittedEvent {
   tenantId: string;
@@ -38,8 +38,8 @@ const quote = JSON.stringify;
 /**
  * The RFC 8785 text of each segment, in the order of `segmentNames`; `state` is there only when the
  * event carries one. The field lists belong to entry version 1 and never change. Members are
- * written in sorted order by hand: this runs for every event recorded and verified. A verifier gives
- * `id` and `timestamp` as they were shown, so that they are checked like everything else.
+ * written in sorted order by hand: this runs for every event recorded and verified. A verifier
+ * gives `id` and `timestamp` as they were shown, so that they are checked like everything else.
  */
 export function segmentTexts(
   e: CommittedEvent,
@@ -72,7 +72,10 @@ const namePrefixes = segmentNames.map((name) =>
 // One buffer for all that is hashed here: allocating one a segment cost as much as the hashing.
 let scratch = new Uint8Array(4096);
 
-/** `H("audit-seg/v1\n" ‖ u8 len ‖ name ‖ salt ‖ text)` of the segment at this place of `segmentNames`. */
+/**
+ * `H("audit-seg/v1\n" ‖ u8 len ‖ name ‖ salt ‖ text)` of the segment at this place of
+ * `segmentNames`.
+ */
 export function segmentHash(
   sha: Sha256,
   index: number,
@@ -92,8 +95,8 @@ export function segmentHash(
 }
 
 /**
- * `H("audit-content/v1\n" ‖ Σ(u8 len ‖ name ‖ c))`: binds the segment hashes, so that one segment can
- * be withheld or erased (its hash given instead) and the log still verifies.
+ * `H("audit-content/v1\n" ‖ Σ(u8 len ‖ name ‖ c))`: binds the segment hashes, so that one segment
+ * can be withheld or erased (its hash given instead) and the log still verifies.
  */
 export function commitmentOfHashes(sha: Sha256, hashes: readonly Uint8Array[]): Uint8Array {
   scratch.set(contentPrefix);
@@ -109,8 +112,8 @@ export function commitmentOfHashes(sha: Sha256, hashes: readonly Uint8Array[]): 
 }
 
 /**
- * The commitment of these texts, all in the order of `segmentNames`: of each segment the salt, or the
- * hash alone where it is withheld or erased; neither for a state that is not there.
+ * The commitment of these texts, all in the order of `segmentNames`: of each segment the salt, or
+ * the hash alone where it is withheld or erased; neither for a state that is not there.
  */
 export function commitmentOfSegments(
   sha: Sha256,

@@ -57,10 +57,10 @@ export function csvHeader(columns: readonly CsvColumn[] = csvColumns): string {
 
 /**
  * The line of an event, with its CRLF. `null` is an empty cell; `diff`, the states and `recordedBy`
- * are one JSON cell each, in which a semicolon is written `\u003b`: a spreadsheet that takes it for the
- * separator would begin a cell, and with it perhaps a formula, in the middle of a text. Text that a
- * spreadsheet could take for a formula gets a `'` in front: a reader of the file who wants the exact
- * text takes one leading `'` off again.
+ * are one JSON cell each, in which a semicolon is written `\u003b`: a spreadsheet that takes it for
+ * the separator would begin a cell, and with it perhaps a formula, in the middle of a text. Text
+ * that a spreadsheet could take for a formula gets a `'` in front: a reader of the file who wants
+ * the exact text takes one leading `'` off again.
  */
 export function csvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColumns): string {
   return `${columns.map((column) => cells[column](event)).join(',')}\r\n`;

@@ -24,9 +24,10 @@ export interface EntryPassOptions {
 }
 
 /**
- * The first pass over a log: recomputes the tree from all its entries, in order, and holds it against
- * the checkpoint. The caller keeps the entries where a `BodyPass` finds them again; until `finish` has
- * found nothing wrong, they are only what somebody sent. Memory does not grow with the log.
+ * The first pass over a log: recomputes the tree from all its entries, in order, and holds it
+ * against the checkpoint. The caller keeps the entries where a `BodyPass` finds them again; until
+ * `finish` has found nothing wrong, they are only what somebody sent. Memory does not grow with the
+ * log.
  */
 export class EntryPass {
   readonly #options: EntryPassOptions;
@@ -49,8 +50,8 @@ export class EntryPass {
   }
 
   /**
-   * The next entries, 60 bytes each, side by side. FormatError for a part of one: then the bytes were
-   * cut wrongly on the way, which says nothing about the log.
+   * The next entries, 60 bytes each, side by side. FormatError for a part of one: then the bytes
+   * were cut wrongly on the way, which says nothing about the log.
    */
   add(entries: Uint8Array): void {
     if (entries.length % entryBytes !== 0) throw new FormatError('an entry has 60 bytes');

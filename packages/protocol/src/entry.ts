@@ -3,7 +3,9 @@ import { uuidBytes, uuidFromBytes } from './event-id.ts';
 /** Bytes of one log entry, what a leaf of the tree hashes. */
 export const entryBytes = 60;
 
-/** One log entry, decoded. `receivedAtUs` counts microseconds since 1970 and fits a safe integer. */
+/**
+ * One log entry, decoded. `receivedAtUs` counts microseconds since 1970 and fits a safe integer.
+ */
 export interface LogEntry {
   receivedAtUs: number;
   eventUuid: string;

@@ -29,7 +29,9 @@ export type WithholdableSegment = (typeof withholdableSegments)[number];
 /** Salts, or hashes, in hexadecimal by the name of their segment, as JSON carries them. */
 export type SegmentHex = { [Name in SegmentName]?: string };
 
-/** Reads JSON text that will be proven; FormatError for what is no JSON or repeats a member name. */
+/**
+ * Reads JSON text that will be proven; FormatError for what is no JSON or repeats a member name.
+ */
 export function parseProvenJson(source: string | Uint8Array): unknown {
   const { value, duplicateKeys } = readStrictJson(source);
   const [repeated] = duplicateKeys;
@@ -132,7 +134,9 @@ export function commitmentOfBody(sha: Sha256, { event, salts, hashes }: EventBod
   return commitmentOfSegments(sha, segmentTexts(event, event.id, event.timestamp), salts, hashes);
 }
 
-/** Reads a body line: `{"event":…,"salts":{…},"hashes":{…}}`. Throws FormatError and nothing else. */
+/**
+ * Reads a body line: `{"event":…,"salts":{…},"hashes":{…}}`. Throws FormatError and nothing else.
+ */
 export function parseBodyLine(source: string | Uint8Array): EventBody {
   return bodyLineOf(parseProvenJson(source));
 }

@@ -84,7 +84,10 @@ for (let value = 0; value < alphabet.length; value++) {
 const digitPairs = Array.from({ length: 1_024 }, (_, ten) => {
   return `${alphabet[ten >> 5]}${alphabet[ten & 31]}`;
 });
-/** Where the five hexadecimal digits behind the first two begin, each time as many: hyphens go between. */
+/**
+ * Where the five hexadecimal digits behind the first two begin, each time as many: hyphens go
+ * between.
+ */
 const fivesAt = [
   [2, 3, 4, 5, 6],
   [7, 9, 10, 11, 12],
@@ -97,8 +100,8 @@ const fivesAt = [
 /** `prefix` (with its closing underscore) and the base32 of `uuid`. Throws RangeError: no UUID. */
 export function typeId(prefix: string, uuid: string): string {
   if (!isUuid(uuid)) throw new RangeError('not a UUID');
-  // 26 characters hold 130 bits: the number is led by two zero bits. Ten bits at a time, because every
-  // event that is shown or exported passes here.
+  // 26 characters hold 130 bits: the number is led by two zero bits. Ten bits at a time, because
+  // every event that is shown or exported passes here.
   const digit = (at: number) => hexDigit(uuid.charCodeAt(at));
   let id = prefix + digitPairs[(digit(0) << 4) | digit(1)];
   for (const [a, b, c, d, e] of fivesAt) {

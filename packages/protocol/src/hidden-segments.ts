@@ -14,7 +14,10 @@ interface Hidden {
 /** Events that are remembered one by one; of more, only whole erasures of an actor explain any. */
 const keptMax = 100_000;
 
-/** Which events keep a segment back, so that the log's records of erasures can explain it in the end. */
+/**
+ * Which events keep a segment back, so that the log's records of erasures can explain it in the
+ * end.
+ */
 export class HiddenSegments {
   readonly #hidden = new Map<string, Hidden>();
   #kept = 0;

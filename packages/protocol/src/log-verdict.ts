@@ -7,7 +7,8 @@ import { formatTimestamp } from './timestamp.ts';
 
 /**
  * What came of verifying a log. `intact` is said of what was checked, and `follows` says what;
- * `unproven`: nothing is damaged, but something that is absent is explained by somebody's word alone.
+ * `unproven`: nothing is damaged, but something that is absent is explained by somebody's word
+ * alone.
  */
 export interface LogVerdict {
   code: 'intact' | 'unproven' | 'damaged';

@@ -26,14 +26,15 @@ export interface Masker {
 
 /**
  * Replaces the values of secret keys by `"[masked]"`; `null` stays. Names are compared without
- * case, `_`, `-`, `.` and spaces. A key is secret when it equals or ends with a name (`newPassword`,
- * `sip_password`, but not `tokenizer`); a diff field when its dotted path does, at its end or
- * before a dot, so that a field below a secret (`password.hash`) is one too. The recursion needs
- * values that `checkJson` has accepted.
+ * case, `_`, `-`, `.` and spaces. A key is secret when it equals or ends with a name
+ * (`newPassword`, `sip_password`, but not `tokenizer`); a diff field when its dotted path does, at
+ * its end or before a dot, so that a field below a secret (`password.hash`) is one too. The
+ * recursion needs values that `checkJson` has accepted.
  */
 export function createMasker(names: readonly string[]): Masker {
   const alternatives = names.map((name) => normalise(name)).filter((name) => name !== '');
-  // A key's dots are gone, so `$` ends it; in a path, dots may also be part of the name (`api.key`).
+  // A key's dots are gone, so `$` ends it; in a path, dots may also be part of the name
+  // (`api.key`).
   const secret = new RegExp(
     `(?:${alternatives.map(dotsBetween).join('|') || '(?!)'})(?:\\.|$)`,
     'u',

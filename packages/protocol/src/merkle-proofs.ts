@@ -187,7 +187,10 @@ function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
-/** The root the tree had when it held `size` leaves; RangeError for no size, reads O(log size) nodes. */
+/**
+ * The root the tree had when it held `size` leaves; RangeError for no size, reads O(log size)
+ * nodes.
+ */
 export async function rootAtSize(sha: Sha256, getNode: GetNode, size: number): Promise<Uint8Array> {
   if (!isSize(size)) throw new RangeError('no such size');
   if (size === 0) return emptyRoot(sha);

@@ -27,8 +27,8 @@ const untilEnd = new RegExp(
 );
 
 /**
- * Reads a body line that is, to the byte, as the service writes it; null for any other, good or bad:
- * those are for `parseProvenJson` and `bodyLineOf`, which give the same body, only slower. One
+ * Reads a body line that is, to the byte, as the service writes it; null for any other, good or
+ * bad: those are for `parseProvenJson` and `bodyLineOf`, which give the same body, only slower. One
  * order of members without spaces leaves no room for a member that is there twice.
  */
 export function readPlainBody(line: string): EventBody | null {

@@ -17,7 +17,9 @@ const terms = (sequence: number, plan: Plan | null, more: Partial<TermsRecord> =
   ...more,
 });
 
-/** The cover out of these claims: what it says of an event of 40, and of 400 days ago, and findings. */
+/**
+ * The cover out of these claims: what it says of an event of 40, and of 400 days ago, and findings.
+ */
 function judged(claims: Partial<CoverClaims>, records: Partial<ServiceRecords> = {}) {
   const findings = createFindings();
   const all = Object.assign(new ServiceRecords(), records);

@@ -22,17 +22,20 @@ export interface CoverClaims {
   knownPlan: Plan | null;
 }
 
-/** Which bodies may be absent, and which plan that rests on: the log's own record, or the caller's word. */
+/**
+ * Which bodies may be absent, and which plan that rests on: the log's own record, or the caller's
+ * word.
+ */
 export interface ProvenCover {
   cover: BodyCover;
   plan: { name: Plan; from: 'log' | 'caller' } | null;
 }
 
 /**
- * Which absent bodies retention explains, as far as the log itself proves it: by the removals and plans
- * that the service has recorded in it. A cutoff that is merely stated explains nothing: within what the
- * shortest plan would hide the absence is `stated`, beyond that it is damage. Contradictions between
- * the log and what is stated are findings.
+ * Which absent bodies retention explains, as far as the log itself proves it: by the removals and
+ * plans that the service has recorded in it. A cutoff that is merely stated explains nothing:
+ * within what the shortest plan would hide the absence is `stated`, beyond that it is damage.
+ * Contradictions between the log and what is stated are findings.
  */
 export function provenCover(claims: CoverClaims, findings: Findings): ProvenCover {
   const { records, nowMs, statedCutoffMs, knownPlan } = claims;

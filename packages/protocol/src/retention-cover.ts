@@ -1,6 +1,6 @@
 /**
- * That bodies are gone: those of the first `size` entries whose id's time is before `cutoffMs`. An entry
- * itself never goes.
+ * That bodies are gone: those of the first `size` entries whose id's time is before `cutoffMs`. An
+ * entry itself never goes.
  */
 export interface RetentionRecord {
   cutoffMs: number;

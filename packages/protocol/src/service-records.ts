@@ -32,7 +32,10 @@ export interface RemovalRecord {
   isLeaving: boolean;
 }
 
-/** The service's record that a segment was erased: of events below `size`, by these actors or of these ids. */
+/**
+ * The service's record that a segment was erased: of events below `size`, by these actors or of
+ * these ids.
+ */
 export interface ErasureRecord {
   sequence: number;
   segment: string;
@@ -50,9 +53,9 @@ export interface ReopenRecord {
 }
 
 /**
- * What a log says about itself: events that only the service records (`recordedBy.kind` is `service`).
- * `take` is for events that are exactly what their entries commit to, in any order; then these records
- * are as good as the log's signature.
+ * What a log says about itself: events that only the service records (`recordedBy.kind` is
+ * `service`). `take` is for events that are exactly what their entries commit to, in any order;
+ * then these records are as good as the log's signature.
  */
 export class ServiceRecords {
   readonly terms: TermsRecord[] = [];

@@ -55,8 +55,8 @@ export interface TileMaker {
 }
 
 /**
- * Gives every hash tile that a log of this size is served as: full ones as soon as they are complete,
- * partial ones at the end. For a tree that grows from nothing; holds one tile a level.
+ * Gives every hash tile that a log of this size is served as: full ones as soon as they are
+ * complete, partial ones at the end. For a tree that grows from nothing; holds one tile a level.
  */
 export function createTileMaker(onTile: OnTile): TileMaker {
   const levels: { bytes: Uint8Array; hashes: number }[] = [];

@@ -75,8 +75,8 @@ export interface Leaf {
 
 /**
  * Whether the leaf is at its place in the log that the proof's checkpoint stands for: so a receipt
- * (`sequence` and `leafHash` of the answer that recorded it) is held against a later proof. Everything
- * about the proof is a verdict; only malformed vkeys throw FormatError.
+ * (`sequence` and `leafHash` of the answer that recorded it) is held against a later proof.
+ * Everything about the proof is a verdict; only malformed vkeys throw FormatError.
  */
 export async function verifyTlogProof(
   sha: Sha256,

@@ -24,8 +24,8 @@ interface BodyJson {
 
 /**
  * A body line without these segments: their values emptied, their salts replaced by their hashes.
- * The rest still verifies, and nothing about the values can be learnt or guessed from the line. What
- * is withheld already stays so. Throws FormatError for what is no body line.
+ * The rest still verifies, and nothing about the values can be learnt or guessed from the line.
+ * What is withheld already stays so. Throws FormatError for what is no body line.
  */
 export function withholdSegments(
   sha: Sha256,

@@ -4,9 +4,9 @@ interface Range {
 }
 
 /**
- * Which of these media types an `Accept` header asks for (RFC 9110 section 12.5.1): the one of highest
- * weight, of equal ones the one that is named more precisely, then the first given. The first one too
- * when the header is missing or accepts none of them.
+ * Which of these media types an `Accept` header asks for (RFC 9110 section 12.5.1): the one of
+ * highest weight, of equal ones the one that is named more precisely, then the first given. The
+ * first one too when the header is missing or accepts none of them.
  */
 export function acceptedType(header: string | undefined, types: readonly string[]): string {
   const ranges = (header ?? '*/*').split(',').map(readRange);

@@ -100,7 +100,9 @@ export interface App {
   expireExports(): Promise<void>;
 }
 
-/** The whole service, ready to listen or to be injected into; it opens nothing and starts nothing. */
+/**
+ * The whole service, ready to listen or to be injected into; it opens nothing and starts nothing.
+ */
 export async function buildApp(deps: AppDeps): Promise<App> {
   const { config, db, now, logger, sessionSecret } = deps;
   const metrics = createMetrics((err) => {
@@ -293,7 +295,9 @@ function wireWebhooks(
   return job;
 }
 
-/** Everything that appends to a log: the queue for producers, and what the service records itself. */
+/**
+ * Everything that appends to a log: the queue for producers, and what the service records itself.
+ */
 async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics, onFlush: () => void) {
   const catalogue = createCatalogue({ sensitiveTypes: config.sensitiveTypes });
   const make = (wanted: PartitionWanted) => record(db, (tx) => makePartitions(tx, [wanted]));

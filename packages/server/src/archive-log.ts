@@ -30,10 +30,10 @@ export type { RestoredTenant } from './archive/restore.job.ts';
 export type { SegmentRow } from './archive/store.ts';
 
 /**
- * `indelible archive run`: archives what is closed of the logs, of one tenant or of all whose plan has
- * it, see `archiveTenants`. As the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a
- * service may be using. Null when another process is archiving. Throws an Error whose message is one
- * sentence for the operator.
+ * `indelible archive run`: archives what is closed of the logs, of one tenant or of all whose plan
+ * has it, see `archiveTenants`. As the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL,
+ * which a service may be using. Null when another process is archiving. Throws an Error whose
+ * message is one sentence for the operator.
  */
 export function archiveLog(
   env: Environment,
@@ -53,8 +53,8 @@ export function listArchive(env: Environment, tenantId: string | null): Promise<
 }
 
 /**
- * `indelible archive forget`: the next run archives the tenant's log from its first entry, for when its
- * archive was moved away. Throws an Error while anything of it is in the object store.
+ * `indelible archive forget`: the next run archives the tenant's log from its first entry, for when
+ * its archive was moved away. Throws an Error while anything of it is in the object store.
  */
 export function forgetArchive(env: Environment, tenantId: string): Promise<void> {
   const config = readConfig(env);
@@ -79,9 +79,9 @@ export interface RestoredArchive {
 }
 
 /**
- * `indelible archive restore`: makes the tenants of an archive, in a folder or at an s3 URL, anew in this
- * service, which must have none. All of it happens or nothing does. Throws an Error whose message is one
- * sentence for the operator.
+ * `indelible archive restore`: makes the tenants of an archive, in a folder or at an s3 URL, anew
+ * in this service, which must have none. All of it happens or nothing does. Throws an Error whose
+ * message is one sentence for the operator.
  */
 export function restoreArchive(
   env: Environment,
@@ -125,9 +125,9 @@ export function restoreArchive(
 const lookEveryMs = 60_000;
 
 /**
- * Archives every ARCHIVE_INTERVAL for as long as a service lives; whoever restarts it does not put that
- * off. The function returned ends that: it waits for the segment a run is at, and the next run goes on
- * from there.
+ * Archives every ARCHIVE_INTERVAL for as long as a service lives; whoever restarts it does not put
+ * that off. The function returned ends that: it waits for the segment a run is at, and the next run
+ * goes on from there.
  */
 export function scheduleArchive(
   ownerUrl: string,
@@ -162,7 +162,10 @@ export function scheduleArchive(
   };
 }
 
-/** Counts and sentences about objects: a tenant's id is no personal data, its name never stands there. */
+/**
+ * Counts and sentences about objects: a tenant's id is no personal data, its name never stands
+ * there.
+ */
 function tell(logger: Logger, outcomes: readonly TenantArchive[]): void {
   const segments = outcomes.flatMap((outcome) => outcome.segments);
   const events = segments.reduce((sum, each) => sum + each.events, 0);
@@ -179,8 +182,8 @@ function tell(logger: Logger, outcomes: readonly TenantArchive[]): void {
 }
 
 /**
- * A run of the service itself, when the interval since the last one is over; null when it is not, or
- * another process has it.
+ * A run of the service itself, when the interval since the last one is over; null when it is not,
+ * or another process has it.
  */
 export async function archiveWhenDue(
   config: Config,
@@ -218,7 +221,10 @@ export function runArchive(
   });
 }
 
-/** The folder for files that are being written; what killed runs left is removed: only one runs at a time. */
+/**
+ * The folder for files that are being written; what killed runs left is removed: only one runs at a
+ * time.
+ */
 export async function archiveTmpDir(dataDir: string): Promise<string> {
   const folder = join(dataDir, 'tmp');
   await mkdir(folder, { recursive: true, mode: 0o700 });

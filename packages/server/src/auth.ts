@@ -44,7 +44,9 @@ export interface PanelSession {
   expiresAtMs: number;
 }
 
-/** Who is behind the panel's cookie; throws `unauthenticated`, or `forbidden` for a foreign page. */
+/**
+ * Who is behind the panel's cookie; throws `unauthenticated`, or `forbidden` for a foreign page.
+ */
 export type AuthenticateSession = (request: FastifyRequest) => Promise<Principal>;
 
 /** What the database knows of a key. All but `revokedAtMs` never changes. */
@@ -81,8 +83,8 @@ export interface Authenticator {
    * The caller behind an `Authorization` header. Throws `unauthenticated`, the same for every kind
    * of wrong key; `forbidden` for a valid token whose role may do nothing here; `unavailable` when
    * the token's key set cannot be read.
-   * `cached` may answer from facts that never change, and so misses a revocation: only for recording,
-   * whose flush checks revocation in its own transaction.
+   * `cached` may answer from facts that never change, and so misses a revocation: only for
+   * recording, whose flush checks revocation in its own transaction.
    */
   authenticate(
     authorization: string | undefined,
@@ -165,7 +167,10 @@ function keyPrincipal(
   return { ...fixed, id, tenantId, scopes: new Set(granted), recheckKeyId };
 }
 
-/** A UUIDv8 of the key's hash, hashed again under its own label: the log shows it, the key stays safe. */
+/**
+ * A UUIDv8 of the key's hash, hashed again under its own label: the log shows it, the key stays
+ * safe.
+ */
 function platformKeyId(keyHash: Uint8Array): string {
   const digest = createHash('sha256')
     .update('indelible/platform-key-id/v1\n')
@@ -176,7 +181,9 @@ function platformKeyId(keyHash: Uint8Array): string {
   return uuidFromBytes(digest);
 }
 
-/** Compares with every key, so that the time taken does not tell which one, or how much, was right. */
+/**
+ * Compares with every key, so that the time taken does not tell which one, or how much, was right.
+ */
 function findPlatformKey(keys: readonly KnownKey[], hash: Uint8Array): KnownKey | null {
   return keys.filter((key) => timingSafeEqual(key.hash, hash))[0] ?? null;
 }

@@ -10,7 +10,9 @@ export function bearerToken(authorization: string | undefined): string {
   return token;
 }
 
-/** One answer for whatever is wrong with a credential, so that trying tells nobody which part was. */
+/**
+ * One answer for whatever is wrong with a credential, so that trying tells nobody which part was.
+ */
 export function unauthenticated(detail?: string): AppError {
   return new AppError('unauthenticated', detail, { headers: { 'www-authenticate': 'Bearer' } });
 }

@@ -40,7 +40,9 @@ export interface Config {
   readonly queueBytesMax: number;
 }
 
-/** How JWTs are checked: by key set (asymmetric) or by shared secret (HS256); both null = no JWTs. */
+/**
+ * How JWTs are checked: by key set (asymmetric) or by shared secret (HS256); both null = no JWTs.
+ */
 export interface AuthConfig {
   readonly jwksUrl: string | null;
   readonly jwtSecret: string | null;
@@ -57,7 +59,10 @@ export interface AuthConfig {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The only reader of the environment. Throws an Error whose message names the variable that is wrong. */
+/**
+ * The only reader of the environment. Throws an Error whose message names the variable that is
+ * wrong.
+ */
 export function readConfig(env: Environment): Config {
   const read = reader(env);
   const config: Config = {
@@ -176,7 +181,8 @@ function readInterval(value: string): number | null {
   );
 }
 
-// They go into a response header and into checks of message origins, so nothing else may stand there.
+// They go into a response header and into checks of message origins, so nothing else may stand
+// there.
 function readFrameAncestors(value: string): string[] {
   const sources = value.split(/[\s,]+/).filter(Boolean);
   if (value === "'none'") return [];

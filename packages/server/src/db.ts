@@ -12,7 +12,9 @@ export interface Database {
   readonly writer: pg.Pool;
   /** The writer role once more, for recording alone: nobody who waits can take its connections. */
   readonly recorder: pg.Pool;
-  /** The writer role for deliveries to webhooks: however many there are, callers find a connection. */
+  /**
+   * The writer role for deliveries to webhooks: however many there are, callers find a connection.
+   */
   readonly deliveries: pg.Pool;
   /** The writer role for the job queue's own statements, which expect values as `pg` reads them. */
   readonly jobs: pg.Pool;
@@ -22,7 +24,10 @@ export interface Database {
 /** Connections that recording holds at the same moment, at most, by what they do. */
 export const recordingPlaces = { flushes: 2, waiters: 4, partitions: 1 } as const;
 
-/** A transaction in which row-level security shows one tenant's rows only; the sole way to read events. */
+/**
+ * A transaction in which row-level security shows one tenant's rows only; the sole way to read
+ * events.
+ */
 export interface TenantTx {
   readonly tenantId: string;
   query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>>;
@@ -157,8 +162,8 @@ export function deliver<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Pr
 }
 
 /**
- * Runs `work` in one transaction as the owner of everything, on a connection of its own: maintenance,
- * never the service. The login of `ownerUrl` must be able to become indelible_owner.
+ * Runs `work` in one transaction as the owner of everything, on a connection of its own:
+ * maintenance, never the service. The login of `ownerUrl` must be able to become indelible_owner.
  */
 export async function asOwner<T>(ownerUrl: string, work: (tx: WriterTx) => Promise<T>): Promise<T> {
   const pool = openPool(ownerUrl, 'indelible_owner', 1, () => {});
@@ -198,8 +203,8 @@ export async function withOwnerSession<T>(
       transaction: (work) => transactionOn(client, 'BEGIN', work, {}),
     });
   } finally {
-    // Given back at once: the server ends a session a moment after its connection, and whoever comes
-    // next would find its turn taken. A connection that is lost has none to give back.
+    // Given back at once: the server ends a session a moment after its connection, and whoever
+    // comes next would find its turn taken. A connection that is lost has none to give back.
     await client.query('SELECT pg_advisory_unlock_all()').catch(() => {});
     client.release(true);
     await pool.end();
@@ -224,7 +229,8 @@ async function transactionOn<T>(
   state: { broken?: Error | undefined },
 ): Promise<T> {
   try {
-    // Not awaited yet: its answer comes with that of the first query. Nothing is believed before it.
+    // Not awaited yet: its answer comes with that of the first query. Nothing is believed before
+    // it.
     const begun = client.query(begin);
     begun.catch(() => {}); // told below, or by the queries behind it
     const result = await work(client);
@@ -239,7 +245,9 @@ async function transactionOn<T>(
   }
 }
 
-/** Returns why the connection cannot be used any more, if so: the pool must not hand it out again. */
+/**
+ * Returns why the connection cannot be used any more, if so: the pool must not hand it out again.
+ */
 async function rollBack(client: pg.PoolClient, cause: unknown): Promise<Error | undefined> {
   // The server is still busy with what took too long, and would not hear the ROLLBACK either.
   if (cause instanceof Error && cause.message === queryTimeout) return cause;
@@ -272,7 +280,9 @@ const systemFaults = [
 // Lock timeouts, serialization failures, deadlocks, and sessions that were ended for idling.
 const passingStates = ['55P03', '40001', '40P01', '25P03', '25P04'];
 
-/** Why a connection failed, in words for the operator: what system and server say names no secret. */
+/**
+ * Why a connection failed, in words for the operator: what system and server say names no secret.
+ */
 export function connectionProblem(error: unknown): string {
   // Without a message when every address of a name was tried: then each attempt has one.
   const all = error instanceof AggregateError ? error.errors : [error];
@@ -281,8 +291,9 @@ export function connectionProblem(error: unknown): string {
 }
 
 /**
- * True for a database that is away, restarting, overloaded, too slow or refusing the login: the answer
- * is 503, not 500. Classes 08, 28, 53, 57 and 58 of SQLSTATE speak of the server, not of the statement.
+ * True for a database that is away, restarting, overloaded, too slow or refusing the login: the
+ * answer is 503, not 500. Classes 08, 28, 53, 57 and 58 of SQLSTATE speak of the server, not of the
+ * statement.
  */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

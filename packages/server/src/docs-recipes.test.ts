@@ -25,7 +25,9 @@ import {
 } from './testing/recipe-project.ts';
 import { platformKey, testService } from './testing/service.ts';
 
-/* The recipes for frameworks, tests and migration: their code as it stands there, compiled against the
+/*
+ * The recipes for frameworks, tests and migration: their code as it stands there, compiled against
+ * the
  * packages that users install, and run against a real service. */
 
 const run = promisify(execFile);

@@ -14,8 +14,8 @@ const aheadDays = 28;
 const migrate = 'run `indelible migrate`';
 
 /**
- * What the serving login sees of its database: version, roles, rights, migrations, partitions. Later
- * checks are left out when earlier ones make them pointless. Never throws for what it finds.
+ * What the serving login sees of its database: version, roles, rights, migrations, partitions.
+ * Later checks are left out when earlier ones make them pointless. Never throws for what it finds.
  */
 export async function diagnoseDatabase(servingUrl: string, nowMs: number): Promise<Finding[]> {
   return withClient(servingUrl, 'database', async (client) => {

@@ -11,8 +11,9 @@ export interface SigningKeyFile {
 }
 
 /**
- * What the serving login sees of the verifiable logs: whether they stand still, what was wrong with the
- * object store, and whether this process may sign them. The schema must be up to date. Never throws for what it finds.
+ * What the serving login sees of the verifiable logs: whether they stand still, what was wrong with
+ * the object store, and whether this process may sign them. The schema must be up to date. Never
+ * throws for what it finds.
  */
 export async function diagnoseLog(servingUrl: string, keyFile: SigningKeyFile): Promise<Finding[]> {
   const db = openDatabase(servingUrl, { poolSize: 1, onIdleError: () => {} });

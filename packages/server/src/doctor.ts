@@ -8,7 +8,9 @@ import { isPostmaster, readPostmasterPid } from './embedded-postgres/postmaster-
 import { readSecretFile } from './embedded-postgres/secret-file.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 
-/** One thing that was looked at; `detail` says what was found and, unless it is fine, what to do. */
+/**
+ * One thing that was looked at; `detail` says what was found and, unless it is fine, what to do.
+ */
 export interface Finding {
   check: string;
   level: 'ok' | 'warn' | 'fail';

@@ -28,15 +28,18 @@ export { type Erased, ErasureRefused } from './erasure/erase.job.ts';
 export type { BundleFacts, Requester } from './erasure/erasure-event.ts';
 export type { ErasurePlan } from './erasure/plan.job.ts';
 
-/** What is to be erased of a tenant: a person's identity (UUID or e-mail), or one segment of an event. */
+/**
+ * What is to be erased of a tenant: a person's identity (UUID or e-mail), or one segment of an
+ * event.
+ */
 export type ErasureTarget =
   | { tenantId: string; actor: string }
   | { tenantId: string; eventId: string; segment: WithholdableSegment };
 
 /**
  * `indelible erase`, as far as it only looks: what would be erased. Runs as the owner: of
- * DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a service may be using. Throws an Error whose
- * message is one sentence for the operator, as the calls below do.
+ * DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a service may be using. Throws an Error
+ * whose message is one sentence for the operator, as the calls below do.
  */
 export function erasurePlan(env: Environment, target: ErasureTarget): Promise<ErasurePlan> {
   return runEraser(readConfig(env), (ownerUrl) =>
@@ -88,8 +91,8 @@ export function offboardingOf(env: Environment, tenantId: string): Promise<Offbo
 }
 
 /**
- * `indelible erase --tenant …`: lets a tenant leave that has been given its events. `publish` has what is
- * recorded signed; without it that is left to a running service.
+ * `indelible erase --tenant …`: lets a tenant leave that has been given its events. `publish` has
+ * what is recorded signed; without it that is left to a running service.
  */
 export function offboardTenant(
   env: Environment,
@@ -125,7 +128,9 @@ export function offboardAs(
   });
 }
 
-/** The first checkpoint that covers an entry, which a running service publishes within ten seconds. */
+/**
+ * The first checkpoint that covers an entry, which a running service publishes within ten seconds.
+ */
 async function checkpointOver(
   owner: OwnerSession,
   tenantId: string,

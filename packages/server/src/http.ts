@@ -32,7 +32,9 @@ export function requestId(headers: Record<string, unknown>): string {
   return typeof given === 'string' && /^[\w-]{8,64}$/.test(given) ? given : randomUUID();
 }
 
-/** Bodies are strict JSON in UTF-8, uncompressed; anything else is refused before it is looked at. */
+/**
+ * Bodies are strict JSON in UTF-8, uncompressed; anything else is refused before it is looked at.
+ */
 export function acceptJsonOnly(app: FastifyInstance): void {
   app.server.removeAllListeners('clientError').on('clientError', answerBrokenRequest);
   app.decorateRequest('duplicateKeys');
@@ -132,7 +134,9 @@ function invalid(
   return new AppError(code, `the request has ${errors.length} problem(s); see errors`, { errors });
 }
 
-/** Every error leaves as a problem document; an unexpected one is logged and says nothing of itself. */
+/**
+ * Every error leaves as a problem document; an unexpected one is logged and says nothing of itself.
+ */
 export function sendProblem(
   error: unknown,
   request: FastifyRequest,
@@ -159,7 +163,9 @@ const brokenRequests: Record<
   HPE_HEADER_OVERFLOW: ['payload_too_large', 'the headers are larger than this service takes'],
 };
 
-/** What never becomes a request meets no hook: its problem document is written to the socket itself. */
+/**
+ * What never becomes a request meets no hook: its problem document is written to the socket itself.
+ */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   const known = brokenRequests[error.code ?? ''];
@@ -179,7 +185,10 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   socket.destroy(error);
 }
 
-/** A path that exists with other methods answers 405 and names them; any other 404. The body is not read. */
+/**
+ * A path that exists with other methods answers 405 and names them; any other 404. The body is not
+ * read.
+ */
 export function refuseUnknownCalls(app: FastifyInstance): void {
   const known: { pattern: RegExp; methods: Set<string> }[] = [];
   app.addHook('onRoute', ({ url, method }) => {

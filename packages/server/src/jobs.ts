@@ -82,7 +82,9 @@ export interface Jobs {
   send(tx: WriterTx, queue: QueueName, job: NewJob): Promise<void>;
   /** Takes back a job that has not ended; its handler's signal is aborted within seconds. */
   cancel(tx: WriterTx, queue: QueueName, id: string): Promise<void>;
-  /** Looks for new jobs at once; for after a commit. Otherwise they are found within two seconds. */
+  /**
+   * Looks for new jobs at once; for after a commit. Otherwise they are found within two seconds.
+   */
   wake(queue: QueueName): void;
   /** What `start` begins with. A handler that throws is tried again, as its queue says. */
   handle<Data>(
@@ -103,8 +105,8 @@ interface Handled {
 }
 
 /**
- * Job queues on connections of their own; `onError` hears of what went wrong in the background, `ended` of
- * each attempt, unless it was called off.
+ * Job queues on connections of their own; `onError` hears of what went wrong in the background,
+ * `ended` of each attempt, unless it was called off.
  */
 export function createJobs(
   pool: pg.Pool,
@@ -183,8 +185,8 @@ async function openBoss(pool: pg.Pool, onError: (error: unknown) => void): Promi
 type ExecuteSql = (text: string, values?: unknown[]) => Promise<pg.QueryResult>;
 
 /**
- * One statement after the other: workers that look for jobs at the same moment would each count what runs
- * without the other's, and take more of one tenant than they may.
+ * One statement after the other: workers that look for jobs at the same moment would each count
+ * what runs without the other's, and take more of one tenant than they may.
  */
 function inTurn(execute: ExecuteSql): ExecuteSql {
   let last: Promise<unknown> = Promise.resolve();

@@ -30,8 +30,8 @@ export const personScopes: ReadonlySet<Scope> = new Set<Scope>([
 /**
  * Checks JWTs by key set or by shared secret, whichever is configured; null when neither is.
  * The verifier throws `unauthenticated` for a wrong, unsigned, expired or foreign token and for one
- * that lacks a claim, `forbidden` for a role that may do nothing here, and `unavailable` when the key
- * set cannot be read: the token may be good. No message holds any part of the token.
+ * that lacks a claim, `forbidden` for a role that may do nothing here, and `unavailable` when the
+ * key set cannot be read: the token may be good. No message holds any part of the token.
  */
 export function createJwtVerifier(
   auth: AuthConfig,

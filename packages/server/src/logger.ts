@@ -1,8 +1,8 @@
 import pino, { type Logger } from 'pino';
 
 /**
- * The service's log: JSON lines on standard error. Of an error only what it says and where: those of
- * `pg` carry the client, its connection and the row that was refused.
+ * The service's log: JSON lines on standard error. Of an error only what it says and where: those
+ * of `pg` carry the client, its connection and the row that was refused.
  */
 export function openLogger(level: string, fd = 2): Logger {
   const options = { level, base: null, serializers: { err: describeError } };

@@ -39,8 +39,8 @@ const button =
   'display:inline-block;padding:12px 20px;border-radius:6px;background:#0b57d0;color:#ffffff;' +
   'font-weight:600;text-decoration:none';
 
-// Styles stand on the elements, because many mail programs drop style sheets; the dark ones can only
-// stand in one, where they need to be stronger.
+// Styles stand on the elements, because many mail programs drop style sheets; the dark ones can
+// only stand in one, where they need to be stronger.
 const dark = `@media (prefers-color-scheme: dark) {
   body, .card { background: #16181c !important; color: #e6e6e6 !important; }
   .muted { color: #a8b0ba !important; }

@@ -15,8 +15,9 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * Resolves when the mail server took the message for at least one recipient. Throws an Error whose
-   * sentence holds no address, within `timeoutMs`: whoever mails must be able to go on without.
+   * Resolves when the mail server took the message for at least one recipient. Throws an Error
+   * whose sentence holds no address, within `timeoutMs`: whoever mails must be able to go on
+   * without.
    */
   send(mail: Mail): Promise<void>;
 }
@@ -145,8 +146,8 @@ function sentenceOf(error: unknown): string {
 }
 
 /**
- * Built from the URL piece by piece: nodemailer itself takes any option from its query, also those that
- * log messages or switch certificates off.
+ * Built from the URL piece by piece: nodemailer itself takes any option from its query, also those
+ * that log messages or switch certificates off.
  */
 function readSmtpUrl(smtpUrl: string): Server {
   const url = new URL(smtpUrl);

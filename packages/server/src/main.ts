@@ -25,13 +25,15 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** What a process does: answer requests, work in the background, or both. All answer who runs them. */
+/**
+ * What a process does: answer requests, work in the background, or both. All answer who runs them.
+ */
 export type Role = 'api' | 'worker';
 
 /**
- * Starts the service from its environment: the embedded PostgreSQL unless DATABASE_URL names another,
- * migrations for the embedded one, then HTTP. Throws an Error whose message is one sentence for the
- * operator; nothing is left running then.
+ * Starts the service from its environment: the embedded PostgreSQL unless DATABASE_URL names
+ * another, migrations for the embedded one, then HTTP. Throws an Error whose message is one
+ * sentence for the operator; nothing is left running then.
  */
 export async function startService(
   env: Environment,
@@ -124,8 +126,9 @@ const restoresEveryMs = 1_000;
 const expireEveryMs = 60_000;
 
 /**
- * Begins to work in the background: jobs, restores whose next attempt is due, webhooks, files that have
- * had their time. The function returned takes up nothing more; what is under way ends with the server.
+ * Begins to work in the background: jobs, restores whose next attempt is due, webhooks, files that
+ * have had their time. The function returned takes up nothing more; what is under way ends with the
+ * server.
  */
 async function runWork(app: App, logger: Logger): Promise<() => void> {
   await app.jobs.start();

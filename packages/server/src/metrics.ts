@@ -167,7 +167,9 @@ function webhookMetrics(registers: Registry[]): WebhookMetrics {
   };
 }
 
-/** Who asks while an answer is on its way gets that one: both gauges of a scrape cost one statement. */
+/**
+ * Who asks while an answer is on its way gets that one: both gauges of a scrape cost one statement.
+ */
 function sharedWhileRunning<T>(ask: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null;
   return () => {

@@ -5,13 +5,16 @@ import { s3Store } from './objects/s3-store.ts';
 
 /** Where checkpoints, exports and archives are kept: objects by name. */
 export interface ObjectStore {
-  /** Writes a whole object unless one of this name exists; false when it does. Durable when it resolves. */
+  /**
+   * Writes a whole object unless one of this name exists; false when it does. Durable when it
+   * resolves.
+   */
   putIfAbsent(name: string, body: Uint8Array): Promise<boolean>;
   /**
-   * Writes an object of any size in bounded memory, in place of an earlier one of this name. Durable when
-   * it resolves; before that nothing of it can be seen. When it throws, also because `body` threw or
-   * `signal` was aborted (with its reason), nothing of it stays. A chunk is done with when the next
-   * one is asked for, so a source may use one buffer for all of them.
+   * Writes an object of any size in bounded memory, in place of an earlier one of this name.
+   * Durable when it resolves; before that nothing of it can be seen. When it throws, also because
+   * `body` threw or `signal` was aborted (with its reason), nothing of it stays. A chunk is done
+   * with when the next one is asked for, so a source may use one buffer for all of them.
    */
   putStream(
     name: string,
@@ -21,8 +24,9 @@ export interface ObjectStore {
   /** The object, or null. */
   get(name: string): Promise<Uint8Array | null>;
   /**
-   * The object or a range of it, to be read or destroyed; null when there is none. `bytes` is the whole
-   * object's size. An end beyond the last byte is cut. Throws RangeError when no byte is in the range.
+   * The object or a range of it, to be read or destroyed; null when there is none. `bytes` is the
+   * whole object's size. An end beyond the last byte is cut. Throws RangeError when no byte is in
+   * the range.
    */
   getStream(name: string, range?: ByteRange): Promise<{ bytes: number; body: Readable } | null>;
   /** Removes an object, if there is one. */

@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 
-/** Headers of every call that reads a tenant's data; operators and platform-bound keys need them. */
+/**
+ * Headers of every call that reads a tenant's data; operators and platform-bound keys need them.
+ */
 export const operatorHeaders = Type.Object({
   'x-tenant-id': Type.Optional(
     Type.String({ format: 'uuid', description: 'Operators: whose data.' }),

@@ -4,9 +4,9 @@ import ipaddr from 'ipaddr.js';
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Whether `text` is an address of the public internet, by the registries of special-purpose addresses
- * (RFC 6890 and what came after it). Everything that another address could hide in is refused too:
- * IPv4-mapped, NAT64, 6to4 and Teredo. False for text that is no address.
+ * Whether `text` is an address of the public internet, by the registries of special-purpose
+ * addresses (RFC 6890 and what came after it). Everything that another address could hide in is
+ * refused too: IPv4-mapped, NAT64, 6to4 and Teredo. False for text that is no address.
  */
 export function isPublicAddress(text: string): boolean {
   // Stricter than the parser below, which takes shortened and octal spellings.

@@ -18,9 +18,9 @@ export interface OwnService {
 }
 
 /**
- * For commands that read what users read, also when no service runs, or beside one that does: runs `work`
- * with a service on the owner's database. What `work` throws is passed on; that the service cannot be had
- * is an Error whose message is one sentence for the operator.
+ * For commands that read what users read, also when no service runs, or beside one that does: runs
+ * `work` with a service on the owner's database. What `work` throws is passed on; that the service
+ * cannot be had is an Error whose message is one sentence for the operator.
  */
 export async function withOwnService<T>(
   env: Environment,

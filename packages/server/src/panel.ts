@@ -22,8 +22,8 @@ export interface PanelDeps {
 }
 
 /**
- * The panel's page and its files. The page is the same for everybody and holds no data: what it shows
- * it asks for, with the session's cookie.
+ * The panel's page and its files. The page is the same for everybody and holds no data: what it
+ * shows it asks for, with the session's cookie.
  */
 export async function panelRoutes(app: FastifyInstance, deps: PanelDeps): Promise<void> {
   const assets = join(deps.folder, 'assets');

@@ -1,6 +1,8 @@
 import { type ErrorCode, errorCodes, type FieldProblem } from '@indelible/protocol';
 
-/** An error with a stable code of `errorCodes`; everything else that is thrown is a 500 or a 503. */
+/**
+ * An error with a stable code of `errorCodes`; everything else that is thrown is a 500 or a 503.
+ */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly errors: FieldProblem[] | undefined;

@@ -18,9 +18,10 @@ import { openSigner } from './signer.ts';
 export type { ReopenedLog } from './log/reopen.job.ts';
 
 /**
- * `indelible log reopen`: lets recording go on after the database was rewound, see `reopenLogs`. Runs
- * as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which no service may be using.
- * All of it happens or nothing does. Throws an Error whose message is one sentence for the operator.
+ * `indelible log reopen`: lets recording go on after the database was rewound, see `reopenLogs`.
+ * Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which no service may be
+ * using. All of it happens or nothing does. Throws an Error whose message is one sentence for the
+ * operator.
  */
 export async function reopenLog(env: Environment): Promise<ReopenedLog[]> {
   const config = readConfig(env);
@@ -51,8 +52,8 @@ async function reopenAs(ownerUrl: string, config: Config): Promise<ReopenedLog[]
 }
 
 /**
- * What is reopened is signed by the key that signs here. As everywhere, one that was made by default does
- * not replace another; and none is made where the logs are signed already.
+ * What is reopened is signed by the key that signs here. As everywhere, one that was made by
+ * default does not replace another; and none is made where the logs are signed already.
  */
 export function reopeningSigner({ signingKeyFile, dataDir }: Config): ReopenDeps['openSigner'] {
   return async (keyInUse) => {

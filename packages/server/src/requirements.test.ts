@@ -3,7 +3,9 @@ import { afterAll, expect, test } from 'vitest';
 import { expectLogIntact } from './testing/intact.ts';
 import { eventOf, platformKey, testService } from './testing/service.ts';
 
-/* The user's own requirements, one test each, in the very JSON and words they were given in. What is
+/*
+ * The user's own requirements, one test each, in the very JSON and words they were given in. What
+ * is
  * promised here never changes; everything else about the service may. */
 
 const service = await testService();

@@ -16,9 +16,9 @@ import { sha } from './sha256.ts';
 /* What the commands that act as the owner begin with: retention, erasure, the archive. */
 
 /**
- * Runs `work` with the owner's URL: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a service
- * may be using and which is started when none does. Whatever it throws becomes one sentence behind
- * `failed`; a `refusal`, whose message is a sentence for the operator already, is passed on.
+ * Runs `work` with the owner's URL: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a
+ * service may be using and which is started when none does. Whatever it throws becomes one sentence
+ * behind `failed`; a `refusal`, whose message is a sentence for the operator already, is passed on.
  */
 export async function runAsOwner<T>(
   { databaseUrl, databaseOwnerUrl, dataDir }: Config,

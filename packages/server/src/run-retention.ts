@@ -12,9 +12,9 @@ import { recordOwnIn, runAsOwner, withMigratedSession } from './run-as-owner.ts'
 export type { RetentionPlan, RetentionRun } from './retention/retention.job.ts';
 
 /**
- * `indelible retention run`: one run of the job, see `runRetention`; null when another process is at it.
- * Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a service may be using.
- * Throws an Error whose message is one sentence for the operator.
+ * `indelible retention run`: one run of the job, see `runRetention`; null when another process is
+ * at it. Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a service
+ * may be using. Throws an Error whose message is one sentence for the operator.
  */
 export function retentionRun(env: Environment): Promise<RetentionRun | null> {
   const config = readConfig(env);
@@ -47,8 +47,8 @@ const firstRunMs = 30_000;
 const runEveryMs = 3_600_000;
 
 /**
- * Runs the job every hour for as long as a service lives. The function returned ends that: it waits for
- * the step a run is at, and the next run goes on from there.
+ * Runs the job every hour for as long as a service lives. The function returned ends that: it waits
+ * for the step a run is at, and the next run goes on from there.
  */
 export function scheduleRetention(
   ownerUrl: string,

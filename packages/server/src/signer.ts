@@ -26,8 +26,8 @@ export function newSigningKey(): string {
 }
 
 /**
- * The signer of a PEM file of mode 0600; `create` makes the file on the first start. Throws a sentence
- * when it is missing, open to others, or holds another kind of key.
+ * The signer of a PEM file of mode 0600; `create` makes the file on the first start. Throws a
+ * sentence when it is missing, open to others, or holds another kind of key.
  */
 export function openSigner(path: string, create: boolean): Signer {
   const key = parseKey(path, create ? readOrCreateSecretFile(path, newSigningKey) : readKey(path));

@@ -1,6 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** What is signed: the id stays the same for every attempt, the body is JSON text, sent as it is. */
+/**
+ * What is signed: the id stays the same for every attempt, the body is JSON text, sent as it is.
+ */
 export interface SignedMessage {
   id: string;
   body: string;
@@ -14,8 +16,8 @@ export function newSecret(): string {
 }
 
 /**
- * The headers of standardwebhooks.com (v1, HMAC-SHA256 of `id.timestamp.body`): the timestamp in seconds,
- * one signature for each secret, of which there are two while one is being replaced.
+ * The headers of standardwebhooks.com (v1, HMAC-SHA256 of `id.timestamp.body`): the timestamp in
+ * seconds, one signature for each secret, of which there are two while one is being replaced.
  */
 export function signatureHeaders(
   { id, body }: SignedMessage,

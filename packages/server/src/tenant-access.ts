@@ -17,7 +17,9 @@ export interface TenantAccess {
   operator: { reason: string; email: string | null } | null;
 }
 
-/** Records an operator's access in the tenant's log and resolves once it is committed; may throw. */
+/**
+ * Records an operator's access in the tenant's log and resolves once it is committed; may throw.
+ */
 export type RecordAccess = (tenantId: string, event: OwnEvent) => Promise<void>;
 
 /**
@@ -46,7 +48,10 @@ async function tenantAccess(request: FastifyRequest, record: RecordAccess): Prom
   throw refusal;
 }
 
-/** An operator in the panel declared the reason on signing in; anybody else bound to a tenant is its own. */
+/**
+ * An operator in the panel declared the reason on signing in; anybody else bound to a tenant is its
+ * own.
+ */
 function operatorOf({ role, email, session }: Principal): TenantAccess['operator'] {
   if (role !== 'superadmin') return null;
   if (session?.reason) return { reason: session.reason, email };
@@ -83,9 +88,9 @@ function headerTenant(request: FastifyRequest): string | null {
 
 /**
  * Runs a read of one tenant's data. An operator's read is recorded in that tenant's log before the
- * answer leaves; when it cannot be recorded, there is no answer (503). The read comes first, so that
- * an answer never contains its own record, and a search that found nothing, or too much, is recorded
- * like any other.
+ * answer leaves; when it cannot be recorded, there is no answer (503). The read comes first, so
+ * that an answer never contains its own record, and a search that found nothing, or too much, is
+ * recorded like any other.
  */
 export async function readAsTenant<T>(
   request: FastifyRequest,
@@ -135,7 +140,10 @@ function accessEvent(
   };
 }
 
-/** Who says that the operator has this address: their token, who made their link, or they themselves. */
+/**
+ * Who says that the operator has this address: their token, who made their link, or they
+ * themselves.
+ */
 function attestor({ email, session }: Principal): 'token' | 'viewer_link' | 'header' {
   if (email === null) return 'header';
   return session?.signedInBy === 'viewer_link' ? 'viewer_link' : 'token';

@@ -10,7 +10,9 @@ import { InsideFolder } from './inside-folder.ts';
 import { lineBlocks } from './line-blocks.ts';
 import { bundleFiles } from './manifest.ts';
 
-/** More than any bundle needs: whoever made the folder must not fill the memory of who verifies it. */
+/**
+ * More than any bundle needs: whoever made the folder must not fill the memory of who verifies it.
+ */
 const bytesMax = {
   manifest: 2 ** 20,
   note: 64 * 1024,
@@ -64,8 +66,8 @@ export class BundleFiles implements TileSource {
   }
 
   /**
-   * SHA-256 in hexadecimal of a file, '' for the events, which are hashed when they are read; null where
-   * there is none. FormatError for what is no regular file, or longer than a bundle has it.
+   * SHA-256 in hexadecimal of a file, '' for the events, which are hashed when they are read; null
+   * where there is none. FormatError for what is no regular file, or longer than a bundle has it.
    */
   digest(name: string): string | null {
     const { events, sums } = bundleFiles;

@@ -24,9 +24,9 @@ const hashesMark = Buffer.from('"hashes":{');
 const erasureMark = Buffer.from('"action":"erase"');
 
 /**
- * Throws FindingError when events lack what was erased since the export began: its checkpoint does not
- * reach the log's record of that (`newer`), so that nobody who verifies the bundle could tell it from
- * hiding. What no record explains is for the verification to find.
+ * Throws FindingError when events lack what was erased since the export began: its checkpoint does
+ * not reach the log's record of that (`newer`), so that nobody who verifies the bundle could tell
+ * it from hiding. What no record explains is for the verification to find.
  */
 export function requireNothingErasedMeanwhile(
   part: PartFolder,

@@ -39,9 +39,9 @@ export interface Exported {
 }
 
 /**
- * Writes a bundle of everything that the latest checkpoint covers and the plan shows. One that was cut
- * off goes on where it was, against the checkpoint it began with. The client must be bound to the
- * tenant. Throws UsageError for a folder that exists, FindingError for a checkpoint that is not
+ * Writes a bundle of everything that the latest checkpoint covers and the plan shows. One that was
+ * cut off goes on where it was, against the checkpoint it began with. The client must be bound to
+ * the tenant. Throws UsageError for a folder that exists, FindingError for a checkpoint that is not
  * signed and for events that were erased meanwhile, and what the client throws.
  */
 export async function exportBundle(
@@ -93,7 +93,10 @@ interface EntriesToWrite {
   progress: Progress;
 }
 
-/** Keeps every tile as it is served; the lowest hashes as the entries give them, for it serves those. */
+/**
+ * Keeps every tile as it is served; the lowest hashes as the entries give them, for it serves
+ * those.
+ */
 async function writeEntries(client: IndelibleClient, part: PartFolder, wanted: EntriesToWrite) {
   const { signed, findings, progress } = wanted;
   const file = new EntryFile();

@@ -25,8 +25,8 @@ interface EventsToWrite {
 }
 
 /**
- * Writes the events up to the checkpoint, a page at a time, from where the part folder has got to. Returns
- * the erasures that the log records behind it.
+ * Writes the events up to the checkpoint, a page at a time, from where the part folder has got to.
+ * Returns the erasures that the log records behind it.
  */
 export async function writeEvents(
   client: IndelibleClient,
@@ -53,7 +53,9 @@ export async function writeEvents(
 
 const lineFeed = Buffer.from('\n');
 
-/** The line without what is withheld; records that explain what is gone keep the state that says so. */
+/**
+ * The line without what is withheld; records that explain what is gone keep the state that says so.
+ */
 function shownLine(line: Buffer, withheld: readonly WithholdableSegment[]): Buffer {
   const isKept = withheld.includes('state') && explainsAbsence(line);
   const segments = isKept ? withheld.filter((name) => name !== 'state') : withheld;

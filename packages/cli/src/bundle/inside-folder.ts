@@ -21,8 +21,8 @@ export class InsideFolder {
   }
 
   /**
-   * Opens a file below the folder for reading; null when there is none. FormatError for anything but
-   * a regular file of at most `bytesMax` bytes.
+   * Opens a file below the folder for reading; null when there is none. FormatError for anything
+   * but a regular file of at most `bytesMax` bytes.
    */
   open(name: string, bytesMax = Number.POSITIVE_INFINITY): number | null {
     const fd = this.#opened(name);

@@ -23,7 +23,9 @@ export const bundleFiles = {
   sums: 'SHA256SUMS',
 } as const;
 
-/** What a bundle says about itself. Nothing in it is proven: what contradicts the log is a finding. */
+/**
+ * What a bundle says about itself. Nothing in it is proven: what contradicts the log is a finding.
+ */
 export interface Manifest {
   format: typeof bundleFormat;
   tenantId: string;

@@ -138,7 +138,10 @@ async function verifyFiles(run: Run): Promise<Verified> {
   };
 }
 
-/** When the bundle was made, as it says; it cannot come from the future, where more would have expired. */
+/**
+ * When the bundle was made, as it says; it cannot come from the future, where more would have
+ * expired.
+ */
 function madeAtOf({ madeAt }: Manifest, now: () => number, findings: Findings): number {
   const [madeAtMs, nowMs] = [parseTimestamp(madeAt) ?? Number.NaN, now()];
   if (madeAtMs <= nowMs + clockSlackMs) return madeAtMs;
@@ -147,7 +150,9 @@ function madeAtOf({ madeAt }: Manifest, now: () => number, findings: Findings): 
   return nowMs;
 }
 
-/** The index is for people: what it lists must stand in the log, which alone explains an absence. */
+/**
+ * The index is for people: what it lists must stand in the log, which alone explains an absence.
+ */
 function compareIndex(bundle: BundleFiles, { removals }: ServiceRecords, findings: Findings): void {
   const proven = new Map(removals.map((each) => [each.sequence, each]));
   for (const stated of orFinding(findings, () => bundle.retention()) ?? []) {

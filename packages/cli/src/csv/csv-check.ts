@@ -30,8 +30,8 @@ export interface CsvOptions {
 }
 
 /**
- * Holds a CSV of the service against a bundle: each row is exactly what an event of the bundle gives,
- * none is missing for the filter, none comes twice, and they are in the order of the list.
+ * Holds a CSV of the service against a bundle: each row is exactly what an event of the bundle
+ * gives, none is missing for the filter, none comes twice, and they are in the order of the list.
  */
 export function csvCheck(options: CsvOptions): BundleCheck {
   const index = new EventIndex();
@@ -192,7 +192,9 @@ class Comparison {
     if (altered.length > 0) add('csv_row_altered', `is not what was logged: ${altered.join(', ')}`);
   }
 
-  /** The columns whose cells are not what the event gives; those that are withheld are passed over. */
+  /**
+   * The columns whose cells are not what the event gives; those that are withheld are passed over.
+   */
   #alteredColumns({ bytes, cells }: CsvRecord, { line }: IndexedEvent): string[] {
     const body = parseBodyLine(line);
     const event = csvEventOf(body.event);

@@ -15,8 +15,8 @@ const recordBytes = 40;
 const blockRecords = 512;
 
 /**
- * The events of a bundle by id, in two temporary files: a table of any length is compared in the same
- * memory. Takes them in the order of their ids, as bundles have them.
+ * The events of a bundle by id, in two temporary files: a table of any length is compared in the
+ * same memory. Takes them in the order of their ids, as bundles have them.
  */
 export class EventIndex {
   readonly #records = openUnnamed();

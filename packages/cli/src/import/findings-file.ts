@@ -4,8 +4,8 @@ import { UsageError } from '../exit-codes.ts';
 import { jsonLine } from '../text.ts';
 
 /**
- * A file of JSON lines that is made when the first one is written, for this user's eyes only, since it
- * holds what the source held. Each line is on its way to the disk before the next is judged: an
+ * A file of JSON lines that is made when the first one is written, for this user's eyes only, since
+ * it holds what the source held. Each line is on its way to the disk before the next is judged: an
  * import that is interrupted leaves what it found.
  */
 export class FindingsFile {

@@ -3,9 +3,9 @@ const numbers = { SIGINT: 2, SIGTERM: 15 } as const;
 type Signal = keyof typeof numbers;
 
 /**
- * What Ctrl-C and SIGTERM do to an import: the reading stops at once, and what is under way has five
- * seconds to be settled. Further signals change nothing: npx passes on the Ctrl-C that the terminal
- * has already sent.
+ * What Ctrl-C and SIGTERM do to an import: the reading stops at once, and what is under way has
+ * five seconds to be settled. Further signals change nothing: npx passes on the Ctrl-C that the
+ * terminal has already sent.
  */
 export class Interruption {
   /** Ends the reading. */

@@ -27,11 +27,11 @@ interface Assignment<T> {
 }
 
 /**
- * Sends events in batches, one batch at a time in each of a few lanes. All events of a tenant that are
- * waiting or under way are in one lane, in the order they came: no batch of a tenant can overtake
- * another one, while different tenants travel side by side. A lane sends what has gathered as soon
- * as its last batch is answered, so that batches are large exactly when the service is the slower
- * one, and a slow source is passed on at once.
+ * Sends events in batches, one batch at a time in each of a few lanes. All events of a tenant that
+ * are waiting or under way are in one lane, in the order they came: no batch of a tenant can
+ * overtake another one, while different tenants travel side by side. A lane sends what has gathered
+ * as soon as its last batch is answered, so that batches are large exactly when the service is the
+ * slower one, and a slow source is passed on at once.
  */
 export class Lanes<T extends Queued> {
   readonly #limits: LaneLimits;

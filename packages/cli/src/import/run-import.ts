@@ -32,9 +32,9 @@ const limits = {
 };
 
 /**
- * Imports a source from its first line to its last, or until `stop`. What happened is in `tally` and in
- * the two files, also after an error. Memory does not grow with the source but for the table of its
- * source ids (27 to 53 bytes each). Throws what reading and sending throw.
+ * Imports a source from its first line to its last, or until `stop`. What happened is in `tally`
+ * and in the two files, also after an error. Memory does not grow with the source but for the table
+ * of its source ids (27 to 53 bytes each). Throws what reading and sending throw.
  */
 export async function runImport(run: ImportRun): Promise<void> {
   const send = createSending({

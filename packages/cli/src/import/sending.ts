@@ -21,8 +21,8 @@ export interface SendingDeps {
 const attemptsMax = 10;
 
 /**
- * Sends a batch until each of its events is stored or rejected: unknown tenants are created once and
- * their events sent again, and so are those the service could not take just then, which is safe
+ * Sends a batch until each of its events is stored or rejected: unknown tenants are created once
+ * and their events sent again, and so are those the service could not take just then, which is safe
  * because every event has its id. Throws what the client throws, and UnreachableError after ten
  * attempts that left something over.
  */

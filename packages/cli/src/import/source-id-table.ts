@@ -4,9 +4,10 @@ const slotsAtFirst = 1_024;
 const fullness = 0.75;
 
 /**
- * Remembers of every source id where it came first and with which content: 20 bytes a slot, and with
- * the free slots that make it quick 27 to 53 bytes a source id (while it doubles, up to 80). Keys and
- * contents are 64 bits of a SHA-256: among 100 million source ids, two are confused once in 3,700 runs.
+ * Remembers of every source id where it came first and with which content: 20 bytes a slot, and
+ * with the free slots that make it quick 27 to 53 bytes a source id (while it doubles, up to 80).
+ * Keys and contents are 64 bits of a SHA-256: among 100 million source ids, two are confused once
+ * in 3,700 runs.
  */
 export class SourceIdTable {
   #slots = new Uint32Array(slotsAtFirst * slotWords);
@@ -17,8 +18,8 @@ export class SourceIdTable {
   }
 
   /**
-   * Notes where a source id stands (`line` from 1). Returns the line that used it first when that had
-   * other content, else null. `key` and `content` have at least 8 bytes.
+   * Notes where a source id stands (`line` from 1). Returns the line that used it first when that
+   * had other content, else null. `key` and `content` have at least 8 bytes.
    */
   note(key: Uint8Array, content: Uint8Array, line: number): number | null {
     const entry = [...wordsOf(key), ...wordsOf(content), line] as const;

@@ -76,7 +76,9 @@ export function takeLine(line: Line, tenantDefault: string | null): TakenLine {
 // What a service says of an event that it has stored; the one that takes it back says it anew.
 const outputMembers = ['category', 'hasState', 'sequence', 'receivedAt', 'recordedBy'];
 
-/** Only where all of it is there: a lone `sequence` is somebody's mistake, and is refused as one. */
+/**
+ * Only where all of it is there: a lone `sequence` is somebody's mistake, and is refused as one.
+ */
 function withoutOutput(members: Members): Members {
   if (!outputMembers.every((name) => Object.hasOwn(members, name))) return members;
   return Object.fromEntries(

@@ -32,8 +32,8 @@ export async function openSource(path: string, stop: AbortSignal): Promise<Sourc
       yield chunk as Buffer;
     }
   }
-  // Ends a read that waits for input which may never come. The reason reaches whoever reads; a stream
-  // that nobody reads yet would take the process down with it.
+  // Ends a read that waits for input which may never come. The reason reaches whoever reads; a
+  // stream that nobody reads yet would take the process down with it.
   stream.on('error', () => {});
   stop.addEventListener('abort', () => stream.destroy(stop.reason), { once: true });
   return { chunks: unpacked(counted()), bytesTotal, bytesRead: () => bytes };

@@ -30,7 +30,8 @@ export interface TableTerms {
 
 /**
  * A table on its way: `<file>.part` with the bytes so far and `<file>.part.json` with the export
- * that the service makes for it. It gets its name when it is whole, and what the service said it is.
+ * that the service makes for it. It gets its name when it is whole, and what the service said it
+ * is.
  */
 export class PartFile {
   readonly #target: string;
@@ -38,7 +39,10 @@ export class PartFile {
   #exportId: string | null;
   #fd: number | null = null;
 
-  /** Throws UsageError when the file exists, its folder does not, or the beginning of another one lies in the way. */
+  /**
+   * Throws UsageError when the file exists, its folder does not, or the beginning of another one
+   * lies in the way.
+   */
   constructor(target: string, terms: TableTerms) {
     this.#target = target;
     this.#terms = terms;

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 const main = join(import.meta.dirname, '..', 'main.ts');
 
 export interface CliOptions {
-  /** Beside PATH, HOME and Node's cache nothing is passed on, so that no setting of the machine counts. */
+  /**
+   * Beside PATH, HOME and Node's cache nothing is passed on, so that no setting of the machine
+   * counts.
+   */
   env?: Record<string, string>;
   cwd?: string;
   /** Standard input, sent at once; without it the input stays open. */

@@ -25,7 +25,9 @@ interface VerifyOptions extends Partial<TenantOptions> {
   fetch?: typeof globalThis.fetch;
 }
 
-/** A service with one tenant whose log has something of everything, and somebody who verifies it. */
+/**
+ * A service with one tenant whose log has something of everything, and somebody who verifies it.
+ */
 export interface VerifiedService {
   service: TestService;
   url: string;

@@ -35,7 +35,10 @@ async function grow(index: number): Promise<string> {
   return id;
 }
 
-/** Signs the first entries as they are now, as somebody with the key who avoids the service's own rounds. */
+/**
+ * Signs the first entries as they are now, as somebody with the key who avoids the service's own
+ * rounds.
+ */
 async function publishByHand(size: number): Promise<void> {
   const { rows } = await log.service.owner.query<{ origin: string }>(
     `SELECT replace(log_id::text, '-', '') AS origin FROM log_heads WHERE ${own}`,

@@ -1,6 +1,6 @@
 /**
- * Results 0 to `count` - 1 of `get` in order, with up to `atOnce` calls under way. Ends with the first
- * error in that order; later results are dropped.
+ * Results 0 to `count` - 1 of `get` in order, with up to `atOnce` calls under way. Ends with the
+ * first error in that order; later results are dropped.
  */
 export async function* inOrder<T>(
   count: number,

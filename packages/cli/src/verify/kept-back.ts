@@ -17,8 +17,8 @@ export interface Explained {
 }
 
 /**
- * What is kept back must be said to be, or have been erased on record of the log: else anybody could hide
- * what was said. `which` of the log's events it is about, for the sentence.
+ * What is kept back must be said to be, or have been erased on record of the log: else anybody
+ * could hide what was said. `which` of the log's events it is about, for the sentence.
  */
 export function requireExplained(
   hidden: HiddenSegments,

@@ -25,8 +25,8 @@ export function keyWindowsOf(keys: readonly unknown[]): KeyWindow[] {
 }
 
 /**
- * A checkpoint does not say when it was signed, but it was after the last entry that it covers: a key
- * that was no longer in use then may be in somebody else's hands.
+ * A checkpoint does not say when it was signed, but it was after the last entry that it covers: a
+ * key that was no longer in use then may be in somebody else's hands.
  */
 export function compareWithWindows(
   { keys, signedBy }: SignedCheckpoint,

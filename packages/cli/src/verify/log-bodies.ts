@@ -33,7 +33,9 @@ export interface BodiesWanted {
   tenantId: string | null;
   /** Takes what the log says about itself. */
   records: ServiceRecords;
-  /** Of `readEntries`: then the first events without an entry are not the first that are damaged. */
+  /**
+   * Of `readEntries`: then the first events without an entry are not the first that are damaged.
+   */
   isGap?: boolean;
   beyondCheckpoint: NonNullable<BodyPassOptions['beyondCheckpoint']>;
   /** Sees each line before it is judged. */
@@ -55,7 +57,9 @@ export interface RetentionClaims {
 
 /** Bodies that were held against their entries; which are missing is still to be judged. */
 export interface BodiesRead {
-  /** Once, when all records of the log have been taken, of the events since the checkpoint as well. */
+  /**
+   * Once, when all records of the log have been taken, of the events since the checkpoint as well.
+   */
   finish(claims: RetentionClaims): BodiesJudged;
 }
 
@@ -69,7 +73,9 @@ export interface BodiesJudged {
 /** No event the service takes makes a longer line, whatever is computed out of its states. */
 export const bodyLineBytesMax = 8 * 2 ** 20;
 
-/** Holds every body against its entry; `finish` of what it returns looks for entries that lack one. */
+/**
+ * Holds every body against its entry; `finish` of what it returns looks for entries that lack one.
+ */
 export async function readBodies(wanted: BodiesWanted): Promise<BodiesRead> {
   const { chunks, file, checkpoint, findings, tenantId, beyondCheckpoint, onLine } = wanted;
   let pageCutoffMs: number | null = null;

@@ -47,9 +47,9 @@ interface Tile {
 }
 
 /**
- * Reads every entry up to the checkpoint, recomputes the tree and compares root, earlier roots and the
- * hash tiles as they are kept. What is wrong goes to the findings; `file` has the entries then, or
- * those before the first that cannot be had.
+ * Reads every entry up to the checkpoint, recomputes the tree and compares root, earlier roots and
+ * the hash tiles as they are kept. What is wrong goes to the findings; `file` has the entries then,
+ * or those before the first that cannot be had.
  */
 export async function readEntries(wanted: EntriesWanted): Promise<EntriesRead> {
   const { source, checkpoint, file, progress } = wanted;
@@ -92,7 +92,9 @@ export interface Span {
   to: number;
 }
 
-/** What goes to the findings of a pass over entries, with where its roots part from those signed. */
+/**
+ * What goes to the findings of a pass over entries, with where its roots part from those signed.
+ */
 class EntryFindings {
   readonly #add: Findings['add'];
   readonly #earlier: readonly Checkpoint[];
@@ -127,7 +129,9 @@ class EntryFindings {
     };
   }
 
-  /** Of two entries in the wrong order either may be the changed one, unless they were signed so. */
+  /**
+   * Of two entries in the wrong order either may be the changed one, unless they were signed so.
+   */
   finish(): void {
     const back = this.#firstBack;
     if (back === null) return;
@@ -178,7 +182,9 @@ function entriesOf(bytes: Uint8Array, width: number, index: number, findings: Fi
   }
 }
 
-/** As many entries of a tile that is incomplete as there are without a gap: shows where it begins. */
+/**
+ * As many entries of a tile that is incomplete as there are without a gap: shows where it begins.
+ */
 async function* longestPart(source: TileSource, index: number, width: number) {
   let best: Uint8Array | null = null;
   let [served, missing] = [0, width];

@@ -4,9 +4,14 @@ export interface TileSource {
   tile(path: string): Promise<Uint8Array | null>;
   /** How many tiles are worth asking for at the same moment. */
   readonly tilesAtOnce: number;
-  /** The lowest level of hash tiles that is kept, and not made of the entries when it is asked for. */
+  /**
+   * The lowest level of hash tiles that is kept, and not made of the entries when it is asked for.
+   */
   readonly lowestKeptLevel: 0 | 1;
-  /** Whether one entry that is missing keeps the others of the last, incomplete tile from being served. */
+  /**
+   * Whether one entry that is missing keeps the others of the last, incomplete tile from being
+   * served.
+   */
   readonly isTailWhole?: boolean;
 }
 

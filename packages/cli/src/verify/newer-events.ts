@@ -80,9 +80,9 @@ export interface NewerWanted {
 }
 
 /**
- * What was recorded since the checkpoint: no signature covers it, but the log as it is served now must
- * have as many entries as it says, and each event its entry. One put into the table behind the log's
- * back has none. Returns the size the log has come to.
+ * What was recorded since the checkpoint: no signature covers it, but the log as it is served now
+ * must have as many entries as it says, and each event its entry. One put into the table behind the
+ * log's back has none. Returns the size the log has come to.
  */
 export async function judgeNewer(wanted: NewerWanted): Promise<number> {
   const { checkpoint, file, lines, tenantId, findings } = wanted;
@@ -132,8 +132,8 @@ async function addEntries({ source, file }: NewerWanted, size: number): Promise<
 }
 
 /**
- * How many entries the service says its log has, at least `from`: found by asking for proofs between
- * equal sizes, which need no hashes, until there are none.
+ * How many entries the service says its log has, at least `from`: found by asking for proofs
+ * between equal sizes, which need no hashes, until there are none.
  */
 async function headSize(client: IndelibleClient, from: number): Promise<number> {
   const holds = async (size: number) =>

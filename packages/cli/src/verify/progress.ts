@@ -4,7 +4,9 @@ import type { Progress } from './log-source.ts';
 const barMs = 200;
 const lineMs = 5_000;
 
-/** Progress that is shown until `stop`: a bar on a terminal, else a plain line every five seconds. */
+/**
+ * Progress that is shown until `stop`: a bar on a terminal, else a plain line every five seconds.
+ */
 export async function showProgress(
   stream: NodeJS.WriteStream,
 ): Promise<Progress & { stop(): void }> {

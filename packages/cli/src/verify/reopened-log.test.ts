@@ -9,7 +9,9 @@ import { signedAgain } from '../testing/signed-again.ts';
 import { stateEvent, type VerifiedService, verifiedService } from '../testing/verified-service.ts';
 import { SeenCheckpoints } from './seen-checkpoints.ts';
 
-/* A database that is really restored, and a log that is really reopened, as a verifier sees them. */
+/*
+ * A database that is really restored, and a log that is really reopened, as a verifier sees them.
+ */
 
 let log: VerifiedService;
 let backups: Backups;

@@ -34,8 +34,9 @@ export interface ReopenedWanted {
 }
 
 /**
- * Looks for the record with which a reopened log begins: behind the entries it went on with, it names
- * the last checkpoint that was published before. Without that record the log is just another one.
+ * Looks for the record with which a reopened log begins: behind the entries it went on with, it
+ * names the last checkpoint that was published before. Without that record the log is just another
+ * one.
  */
 export async function readReopened(wanted: ReopenedWanted): Promise<Reopened> {
   const { seen, findings } = wanted;
@@ -73,8 +74,8 @@ function lostSentences(last: Checkpoint, published: Checkpoint, sequence: number
 }
 
 /**
- * What the list shows proves nothing yet: the log itself, held against its checkpoint, must have that
- * very record at that very place.
+ * What the list shows proves nothing yet: the log itself, held against its checkpoint, must have
+ * that very record at that very place.
  */
 export function requireProven(
   { record }: Reopened,

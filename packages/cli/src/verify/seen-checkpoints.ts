@@ -39,10 +39,10 @@ export function serviceAt(url: string): string {
 }
 
 /**
- * The checkpoints of one tenant's log that were seen before, oldest first. They are kept by tenant (a
- * UUID), not by origin: a log under another name must not look like one that was never seen. Two
- * services may have a tenant of the same UUID: those at another address *and* under another host in the
- * origin are another service's.
+ * The checkpoints of one tenant's log that were seen before, oldest first. They are kept by tenant
+ * (a UUID), not by origin: a log under another name must not look like one that was never seen. Two
+ * services may have a tenant of the same UUID: those at another address *and* under another host in
+ * the origin are another service's.
  */
 export class SeenCheckpoints {
   readonly #folder: string;

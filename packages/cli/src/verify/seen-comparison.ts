@@ -24,13 +24,19 @@ export interface SeenComparison {
   /** Those seen before that the entries can still be held against, oldest first. */
   earlier: readonly SeenCheckpoint[];
   doesNotFollow: readonly string[];
-  /** Less was signed now than before: what of it is still the same, only earlier checkpoints tell. */
+  /**
+   * Less was signed now than before: what of it is still the same, only earlier checkpoints tell.
+   */
   isRolledBack: boolean;
-  /** Why the log is taken for the one that was seen under another name; its record must prove that. */
+  /**
+   * Why the log is taken for the one that was seen under another name; its record must prove that.
+   */
   reopened: Reopened | null;
 }
 
-/** Judges a checkpoint by those that were seen before, and by what the service says its log holds. */
+/**
+ * Judges a checkpoint by those that were seen before, and by what the service says its log holds.
+ */
 export async function compareWithSeen(wanted: SeenWanted): Promise<SeenComparison> {
   const { client, shown, seen, findings, reopened } = wanted;
   await compareWithHead(client, shown, findings);

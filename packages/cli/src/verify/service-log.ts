@@ -10,8 +10,8 @@ import {
 } from './trusted-checkpoint.ts';
 
 /**
- * Has the service sign a checkpoint of everything recorded so far, which it does when the proof of an
- * event needs one. Where it cannot, or nothing is newer, the latest one stays what it is.
+ * Has the service sign a checkpoint of everything recorded so far, which it does when the proof of
+ * an event needs one. Where it cannot, or nothing is newer, the latest one stays what it is.
  */
 export async function askForCheckpoint(client: IndelibleClient, size: number): Promise<void> {
   try {
@@ -22,7 +22,8 @@ export async function askForCheckpoint(client: IndelibleClient, size: number): P
       return;
     }
   } catch (error) {
-    // Busy, without its object store, or with something damaged: what is signed already is verified.
+    // Busy, without its object store, or with something damaged: what is signed already is
+    // verified.
     if (!(error instanceof IndelibleError) || error.status === 403) throw error;
   }
 }

@@ -6,8 +6,8 @@ import type { TileSource } from './log-source.ts';
 const tileHeight = 8;
 
 /**
- * The nodes of a log of this size, out of its hash tiles; whoever uses them holds the outcome against
- * a signed root. Throws RangeError for a node that the tiles do not have.
+ * The nodes of a log of this size, out of its hash tiles; whoever uses them holds the outcome
+ * against a signed root. Throws RangeError for a node that the tiles do not have.
  */
 export function tileNodes(source: TileSource, size: number): GetNode {
   return async (level, index) => {

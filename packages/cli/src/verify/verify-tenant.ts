@@ -35,8 +35,8 @@ export interface TenantOptions {
 
 /**
  * Verifies a tenant's whole log through the API: signature, entries, root, hash tiles, bodies, and
- * consistency with what this machine has seen before; remembers the checkpoint when all is well. The
- * client must be bound to the tenant. Throws what the client throws; damage is in the report.
+ * consistency with what this machine has seen before; remembers the checkpoint when all is well.
+ * The client must be bound to the tenant. Throws what the client throws; damage is in the report.
  */
 export async function verifyTenant(
   client: IndelibleClient,
@@ -145,7 +145,10 @@ async function verifyAgainst(run: Run): Promise<Verified> {
   };
 }
 
-/** Entries were taken back from here on, or from anywhere behind the last that are known to be the same. */
+/**
+ * Entries were taken back from here on, or from anywhere behind the last that are known to be the
+ * same.
+ */
 function rolledBackSpan({ isRolledBack, earlier }: SeenComparison, size: number): Span | null {
   return isRolledBack ? { from: earlier.at(-1)?.checkpoint.size ?? 0, to: size } : null;
 }

@@ -29,7 +29,9 @@ export function versionsOf(events: readonly AuditEvent[]): Version[] {
   return versions;
 }
 
-/** What the service itself says of a restore: its states are those of the request, not the resource. */
+/**
+ * What the service itself says of a restore: its states are those of the request, not the resource.
+ */
 function isRestoreRecord({ action, recordedBy }: AuditEvent): boolean {
   return action === 'restore' && recordedBy.kind === 'service';
 }

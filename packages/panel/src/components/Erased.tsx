@@ -11,7 +11,9 @@ export function isErased({ erased }: AuditEvent, segment: Segment): boolean {
   return erased?.includes(segment) ?? false;
 }
 
-/** Stands where a value was that has been erased, so that it does not read as one that never was. */
+/**
+ * Stands where a value was that has been erased, so that it does not read as one that never was.
+ */
 export function ErasedValue() {
   const t = useTexts();
   return <i className="text-muted">{t.erased.value}</i>;

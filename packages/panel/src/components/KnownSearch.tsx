@@ -6,7 +6,9 @@ import { useParsedSearch } from '../state/use-location.ts';
 import { AppLink } from './AppLink.tsx';
 import { Notice } from './States.tsx';
 
-/** What is below, if the search in the address is one: a misspelt filter must never widen a result. */
+/**
+ * What is below, if the search in the address is one: a misspelt filter must never widen a result.
+ */
 export function KnownSearch({ children }: { children: ReactNode }) {
   const parsed = useParsedSearch();
   return 'problems' in parsed ? <BadSearch problems={parsed.problems} /> : children;

@@ -26,7 +26,9 @@ export function ConditionBadge({ webhook }: { webhook: Webhook }) {
   );
 }
 
-/** The same in sentences: what it waits for, why, and what becomes of what is recorded meanwhile. */
+/**
+ * The same in sentences: what it waits for, why, and what becomes of what is recorded meanwhile.
+ */
 export function useConditionText(): (webhook: Webhook) => string {
   const t = useWebhookTexts();
   const formats = useFormats();

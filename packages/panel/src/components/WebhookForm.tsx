@@ -15,7 +15,7 @@ import {
   typesOf,
 } from '../webhooks/draft.ts';
 import { formatFields, webhookFormats } from '../webhooks/formats.ts';
-import { useProblems } from '../webhooks/use-problems.ts';
+import { type Problems, useProblems } from '../webhooks/use-problems.ts';
 import { FilterBar } from './FilterBar.tsx';
 import { FormField } from './FormField.tsx';
 import { Sheet } from './Sheet.tsx';
@@ -56,30 +56,7 @@ export default function WebhookForm({ webhook, saved, close }: WebhookFormProps)
     >
       <form onSubmit={submit} className="space-y-4" noValidate>
         <FormatChoice draft={draft} edit={edit} />
-        <FormField label={w.form.url} hint={w.form.urlHint} problem={problems.of('/url')}>
-          {(ties) => (
-            <input
-              {...ties}
-              type="url"
-              required
-              className="field"
-              placeholder={formatFields[draft.format].urlExample}
-              value={draft.url}
-              onChange={({ target }) => edit({ url: target.value })}
-            />
-          )}
-        </FormField>
-        <FormField label={w.form.name} hint={w.form.nameHint} problem={problems.of('/name')}>
-          {(ties) => (
-            <input
-              {...ties}
-              className="field"
-              maxLength={200}
-              value={draft.name}
-              onChange={({ target }) => edit({ name: target.value })}
-            />
-          )}
-        </FormField>
+        <Where draft={draft} edit={edit} problems={problems} />
         <WebhookReceiverFields draft={draft} edit={edit} stored={webhook} problems={problems} />
         <Types draft={draft} edit={edit} problem={problems.of('/types')} />
         <Filters draft={draft} edit={edit} problem={problems.of('/filters')} />
@@ -88,21 +65,12 @@ export default function WebhookForm({ webhook, saved, close }: WebhookFormProps)
             {errorText(save.error, t)}
           </p>
         )}
-        <div className="flex flex-wrap items-center justify-end gap-2 border-t border-line pt-4">
-          {webhook === null && (
-            <p className="mr-auto text-xs text-muted text-pretty">{w.form.fromNow}</p>
-          )}
-          <button type="button" className="btn" disabled={save.isPending} onClick={close}>
-            {w.form.cancel}
-          </button>
-          <button
-            type="submit"
-            className="btn btn-primary"
-            disabled={save.isPending || draft.url.trim() === '' || draft.types.length === 0}
-          >
-            {webhook === null ? w.form.createIt : w.form.save}
-          </button>
-        </div>
+        <Buttons
+          isNew={webhook === null}
+          isBusy={save.isPending}
+          isComplete={draft.url.trim() !== '' && draft.types.length > 0}
+          close={close}
+        />
       </form>
     </Sheet>
   );
@@ -111,6 +79,38 @@ export default function WebhookForm({ webhook, saved, close }: WebhookFormProps)
 interface PartProps {
   draft: Draft;
   edit: (change: Partial<Draft>) => void;
+}
+
+function Where({ draft, edit, problems }: PartProps & { problems: Problems }) {
+  const w = useWebhookTexts();
+  return (
+    <>
+      <FormField label={w.form.url} hint={w.form.urlHint} problem={problems.of('/url')}>
+        {(ties) => (
+          <input
+            {...ties}
+            type="url"
+            required
+            className="field"
+            placeholder={formatFields[draft.format].urlExample}
+            value={draft.url}
+            onChange={({ target }) => edit({ url: target.value })}
+          />
+        )}
+      </FormField>
+      <FormField label={w.form.name} hint={w.form.nameHint} problem={problems.of('/name')}>
+        {(ties) => (
+          <input
+            {...ties}
+            className="field"
+            maxLength={200}
+            value={draft.name}
+            onChange={({ target }) => edit({ name: target.value })}
+          />
+        )}
+      </FormField>
+    </>
+  );
 }
 
 function FormatChoice({ draft, edit }: PartProps) {
@@ -164,6 +164,28 @@ function Types({ draft, edit, problem }: PartProps & { problem: string | undefin
         <p className="mt-1 text-xs text-del">{problem ?? w.form.problems.types}</p>
       )}
     </fieldset>
+  );
+}
+
+interface ButtonsProps {
+  isNew: boolean;
+  isBusy: boolean;
+  isComplete: boolean;
+  close: () => void;
+}
+
+function Buttons({ isNew, isBusy, isComplete, close }: ButtonsProps) {
+  const w = useWebhookTexts();
+  return (
+    <div className="flex flex-wrap items-center justify-end gap-2 border-t border-line pt-4">
+      {isNew && <p className="mr-auto text-xs text-muted text-pretty">{w.form.fromNow}</p>}
+      <button type="button" className="btn" disabled={isBusy} onClick={close}>
+        {w.form.cancel}
+      </button>
+      <button type="submit" className="btn btn-primary" disabled={isBusy || !isComplete}>
+        {isNew ? w.form.createIt : w.form.save}
+      </button>
+    </div>
   );
 }
 

@@ -25,7 +25,9 @@ export function unitFor(spanMs: number): TimeUnit {
   return spanMs <= 10 * day ? 'hour' : 'day';
 }
 
-/** Bars without gaps over `[from, to)`; neighbouring buckets are joined until at most 96 are left. */
+/**
+ * Bars without gaps over `[from, to)`; neighbouring buckets are joined until at most 96 are left.
+ */
 export function barsOf(
   counts: readonly BucketCount[],
   range: { from: number; to: number },

@@ -20,7 +20,9 @@ export function criteriaOf(filter: EventFilter): EventCriteria {
   return criteria;
 }
 
-/** The search behind kept criteria, to be shown in words; criteria that are not understood are none. */
+/**
+ * The search behind kept criteria, to be shown in words; criteria that are not understood are none.
+ */
 export function searchOfCriteria(criteria: EventCriteria): EventSearch {
   const parsed = parseFilterBody(criteria);
   if (!('filter' in parsed)) return { ...emptySearch, range: { kind: 'between' } };

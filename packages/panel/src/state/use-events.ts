@@ -6,7 +6,9 @@ import { type EventSearch, eventSearchParams, filterAt } from '../search/event-s
 
 export const pageSize = 50;
 
-/** The moment a search is meant at: when it was opened or last refreshed, or what its address says. */
+/**
+ * The moment a search is meant at: when it was opened or last refreshed, or what its address says.
+ */
 export function useMoment(search: EventSearch): { nowMs: number; refresh: () => void } {
   const [refreshes, setRefreshes] = useState(0);
   const { cursor: _cursor, page: _page, ...rest } = search;

@@ -56,7 +56,9 @@ export function useDeliveries(webhook: Webhook, cursor: string | null) {
   });
 }
 
-/** Something that is done to an endpoint; afterwards everything about webhooks is asked for again. */
+/**
+ * Something that is done to an endpoint; afterwards everything about webhooks is asked for again.
+ */
 export function useWebhookChange<Input, Answer>(change: (input: Input) => Promise<Answer>) {
   const queries = useQueryClient();
   return useMutation({

@@ -43,7 +43,10 @@ export function draftOf({ name, url, format, types, filters, options }: Webhook)
   return { ...emptyDraft, name: name ?? '', url, format, types, facets, options };
 }
 
-/** Another format: a credential that was entered for the receiver of the one before is not for this one. */
+/**
+ * Another format: a credential that was entered for the receiver of the one before is not for this
+ * one.
+ */
 export function inFormat(format: WebhookFormat): Partial<Draft> {
   return { format, types: ['audit.events.recorded'], credential: '' };
 }
@@ -85,8 +88,8 @@ function credentialOf({ format, credential, forgetCredential }: Draft): {
 }
 
 /**
- * Whether the stored credential goes on being used. The service asks for it again when the receiver or the
- * format is another one: it was given for that one alone.
+ * Whether the stored credential goes on being used. The service asks for it again when the receiver
+ * or the format is another one: it was given for that one alone.
  */
 export function keepsCredential({ format, url }: Draft, stored: Webhook | null): boolean {
   if (stored === null || !stored.hasCredential || format !== stored.format) return false;

@@ -14,7 +14,9 @@ export function fieldOf({ path }: Problem): string | null {
   return ['url', 'name', 'credential', 'types', 'filters'].includes(field) ? `/${field}` : null;
 }
 
-/** What is wrong at a field, in the language that is spoken; '' for what the form does not ask for. */
+/**
+ * What is wrong at a field, in the language that is spoken; '' for what the form does not ask for.
+ */
 export function problemText(w: WebhookTexts, format: WebhookFormat, problem: Problem): string {
   const { problems } = w.form;
   const field = fieldOf(problem);

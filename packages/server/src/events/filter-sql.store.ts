@@ -12,7 +12,9 @@ export class Params {
   }
 }
 
-/** What a plan lets a tenant see: the classes its rows may sit in, and the first id not yet expired. */
+/**
+ * What a plan lets a tenant see: the classes its rows may sit in, and the first id not yet expired.
+ */
 export interface Visibility {
   classes: readonly number[];
   oldest: string;

@@ -38,15 +38,17 @@ export interface FlushDeps {
 }
 
 /**
- * How long the events of a locked head wait for a place to wait in. Less than lock_timeout: when those
- * who have the places give up, so do the ones behind them, and the places are free for others.
+ * How long the events of a locked head wait for a place to wait in. Less than lock_timeout: when
+ * those who have the places give up, so do the ones behind them, and the places are free for
+ * others.
  */
 const placeWaitMsMax = 4_000;
 
 /**
- * Group commit without a timer: a flush starts as soon as one of two places is free and takes what has
- * gathered, so a lone event waits for nothing and a busy service commits hundreds at once. A head that
- * another process keeps locked is skipped, then waited for in a place of its own: it stalls nobody.
+ * Group commit without a timer: a flush starts as soon as one of two places is free and takes what
+ * has gathered, so a lone event waits for nothing and a busy service commits hundreds at once. A
+ * head that another process keeps locked is skipped, then waited for in a place of its own: it
+ * stalls nobody.
  */
 export class Recorder {
   readonly #deps: FlushDeps;
@@ -63,10 +65,11 @@ export class Recorder {
   }
 
   /**
-   * Resolves once the events are committed, with their outcomes in the order given. `keyId` is checked
-   * for revocation in the same transaction. Throws `unavailable` when the queue is full (64 MiB). An
-   * event the database could not take just now is `rejected` as `unavailable`: when the connection
-   * broke during the commit it may be stored all the same, and the same id may be sent again.
+   * Resolves once the events are committed, with their outcomes in the order given. `keyId` is
+   * checked for revocation in the same transaction. Throws `unavailable` when the queue is full (64
+   * MiB). An event the database could not take just now is `rejected` as `unavailable`: when the
+   * connection broke during the commit it may be stored all the same, and the same id may be sent
+   * again.
    */
   async record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
     const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
@@ -98,8 +101,8 @@ export class Recorder {
   }
 
   /**
-   * At the end of this turn of the event loop: the requests that were read in it share a flush, in place
-   * of the first one leaving alone.
+   * At the end of this turn of the event loop: the requests that were read in it share a flush, in
+   * place of the first one leaving alone.
    */
   #pumpSoon(): void {
     if (this.#pumping) return;
@@ -196,9 +199,9 @@ export class Recorder {
   }
 
   /**
-   * A database that is away, or recording that is stopped, fails all of them with 503; a damaged log
-   * those of its tenant. Anything else may be the fault of one event: the flush is repeated tenant by
-   * tenant, then by halves, so that the bad one fails alone.
+   * A database that is away, or recording that is stopped, fails all of them with 503; a damaged
+   * log those of its tenant. Anything else may be the fault of one event: the flush is repeated
+   * tenant by tenant, then by halves, so that the bad one fails alone.
    */
   async #recover(items: QueuedEvent[], wait: boolean, error: unknown): Promise<QueuedEvent[]> {
     const isOneLog = error instanceof LogDamaged && byTenant(items).size > 1;
@@ -220,7 +223,9 @@ export class Recorder {
   }
 }
 
-/** What a failed flush is repeated as: each tenant alone, then each half of what is one tenant's. */
+/**
+ * What a failed flush is repeated as: each tenant alone, then each half of what is one tenant's.
+ */
 function parts(items: QueuedEvent[]): QueuedEvent[][] {
   const groups = [...byTenant(items).values()];
   if (groups.length > 1) return groups;
@@ -257,8 +262,8 @@ const closedTenant = rejected(
 const damagedLog = rejected('unavailable', damagedSentence);
 
 /**
- * A tenant without a locked head is either unknown (refused), or held by somebody else (skipped), or its
- * log has lost its head (503: the tenant is known).
+ * A tenant without a locked head is either unknown (refused), or held by somebody else (skipped),
+ * or its log has lost its head (503: the tenant is known).
  */
 async function withoutHead(
   tx: WriterTx,

@@ -12,7 +12,9 @@ export interface ListPosition {
   sequence: number;
 }
 
-/** Writes and reads cursors: opaque, authenticated, bound to the tenant, the filter and the order. */
+/**
+ * Writes and reads cursors: opaque, authenticated, bound to the tenant, the filter and the order.
+ */
 export class CursorSeal {
   readonly #key: Uint8Array;
 

@@ -21,7 +21,9 @@ import type { ListPosition } from './list-cursor.ts';
 import type { StoredEvent } from './prepared-event.ts';
 import { storedColumns } from './store.ts';
 
-/** A row of a list; the states are null unless asked for, `hasState` tells whether there are any. */
+/**
+ * A row of a list; the states are null unless asked for, `hasState` tells whether there are any.
+ */
 export type ListedRow = StoredEvent & { hasState: boolean; emailKey: string };
 
 export interface ListedPage {
@@ -67,8 +69,9 @@ function orderBy(sort: ListQuery['sort'], descending: boolean): string {
 }
 
 /**
- * What matches, newest first, as the source of another statement: one ordered branch a class and value,
- * as for a page. `conditions` come on top; `limit` is the placeholder of how many are wanted.
+ * What matches, newest first, as the source of another statement: one ordered branch a class and
+ * value, as for a page. `conditions` come on top; `limit` is the placeholder of how many are
+ * wanted.
  */
 export function newestFirst(
   tx: TenantTx,
@@ -165,8 +168,8 @@ export interface CutPage extends ListedPage {
 }
 
 /**
- * The rows of `page` (a statement that yields one more than the limit) in this order, as many as fit
- * into `bytesMax`, but at least one: an event that is larger must not block the way.
+ * The rows of `page` (a statement that yields one more than the limit) in this order, as many as
+ * fit into `bytesMax`, but at least one: an event that is larger must not block the way.
  */
 async function cutPage(
   tx: TenantTx,

@@ -32,7 +32,9 @@ const idsOf = (answer: { body: { data: { id: string }[] } }) =>
   answer.body.data.map(({ id }) => id);
 const ids = (events: readonly StoredFacts[]) => events.map(({ id }) => id);
 
-/** Follows `nextCursor` to the end, or `previousCursor` to the beginning; returns each page's ids. */
+/**
+ * Follows `nextCursor` to the end, or `previousCursor` to the beginning; returns each page's ids.
+ */
 async function walk(query: string, way: 'nextCursor' | 'previousCursor', cursor?: string) {
   const pages: { ids: string[]; body: { pagination: Record<string, string> } }[] = [];
   let at: string | null = cursor ?? null;

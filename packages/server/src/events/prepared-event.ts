@@ -54,7 +54,10 @@ export function hasState(event: Pick<StoredEvent, 'before' | 'after' | 'erased'>
   return before !== null || after !== null || erasedSegments(event).includes('state');
 }
 
-/** What opens a stored event's commitment; lists in the order of `segmentNames`, as in an `EventBody`. */
+/**
+ * What opens a stored event's commitment; lists in the order of `segmentNames`, as in an
+ * `EventBody`.
+ */
 export interface EventOpeners {
   salts: readonly (Uint8Array | null)[];
   hashes: readonly (Uint8Array | null)[];
@@ -93,7 +96,9 @@ export function storedOpeners({ salts, hashes }: EventOpeners): {
   };
 }
 
-/** The commitment that the log holds of an event that is as it was recorded, erased segments aside. */
+/**
+ * The commitment that the log holds of an event that is as it was recorded, erased segments aside.
+ */
 export function storedCommitment(sha: Sha256, event: StoredEvent): Uint8Array {
   const { salts, hashes } = openersOf(event);
   return commitmentOfSegments(sha, segmentTexts(event), salts, hashes);
@@ -116,9 +121,9 @@ export function prepare(event: CommittedEvent, sha: Sha256, random: Random): Pre
 }
 
 /**
- * Whether a producer sent the same content again. Who recorded it and its category are the service's
- * own words (a rotated key, an extended catalogue), so the stored ones stand in for both. What was erased
- * cannot be compared any more, and does not come back by being sent again.
+ * Whether a producer sent the same content again. Who recorded it and its category are the
+ * service's own words (a rotated key, an extended catalogue), so the stored ones stand in for both.
+ * What was erased cannot be compared any more, and does not come back by being sent again.
  */
 export function sameContent(sent: PreparedEvent, stored: CommittedEvent & Erasable): boolean {
   const { category, recordedByKind, recordedById } = stored;
@@ -133,8 +138,8 @@ export function sameContent(sent: PreparedEvent, stored: CommittedEvent & Erasab
 const quote = JSON.stringify;
 
 /**
- * The event as the API shows it. Diff and states are spliced in as the very texts that were hashed, so
- * nothing is parsed and written again on the way out.
+ * The event as the API shows it. Diff and states are spliced in as the very texts that were hashed,
+ * so nothing is parsed and written again on the way out.
  */
 export function eventJson(
   e: Omit<StoredEvent, 'salts'>,

@@ -179,7 +179,9 @@ function segmentsOf(event: StoredEvent): { salts: SegmentHex; hashes?: SegmentHe
 
 const bodiesPerPage = 2_000;
 
-/** Every event its plan still shows, in order of id, with states and salts: NDJSON, page by page. */
+/**
+ * Every event its plan still shows, in order of id, with states and salts: NDJSON, page by page.
+ */
 function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
   app.get(
     '/l/:logId/events',
@@ -234,8 +236,8 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
 }
 
 /**
- * Searches by user look at a copy of the address, which no proof covers. Where the two differ, both are
- * shown in place of the address: so the body does not fit its entry, whichever was changed.
+ * Searches by user look at a copy of the address, which no proof covers. Where the two differ, both
+ * are shown in place of the address: so the body does not fit its entry, whichever was changed.
  */
 function asFound(row: ListedRow): StoredEvent {
   const { actorEmail, emailKey } = row;

@@ -3,7 +3,9 @@ import { Type } from 'typebox';
 import { idParams, nullable, strict } from '../field-schemas.ts';
 import { operatorHeaders } from '../operator-headers.ts';
 
-/* The parameters and answers of the reading calls, for the OpenAPI document. The parameters are judged
+/*
+ * The parameters and answers of the reading calls, for the OpenAPI document. The parameters are
+ * judged
  * by `parseListQuery` and `parseStatsQuery`, which the panel and the command line share. */
 
 const repeatable = (description: string) =>

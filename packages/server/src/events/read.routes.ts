@@ -38,7 +38,9 @@ const reading = <S>(schema: S) => ({
   schema,
 });
 
-/** `GET /api/audit-logs`, `/{id}` and `/stats`: one tenant's events, as far as its plan shows them. */
+/**
+ * `GET /api/audit-logs`, `/{id}` and `/stats`: one tenant's events, as far as its plan shows them.
+ */
 export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
   app.get('/api/audit-logs', reading(listSchema), async (request, reply) => {
     const query = parsed(parseListQuery(searchParams(request)));
@@ -68,7 +70,9 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
   });
 }
 
-/** Everything behind the first `?`: to a URL parser a filter behind a stray `#` would not be there. */
+/**
+ * Everything behind the first `?`: to a URL parser a filter behind a stray `#` would not be there.
+ */
 function searchParams({ url }: FastifyRequest): URLSearchParams {
   return new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
 }
@@ -154,7 +158,8 @@ async function keysetPage(
   position: ListPosition | null,
 ): Promise<Rows> {
   const { rows, more } = await listEvents(tx, query, visible, position);
-  // A numbered page that ends early would leave a gap: the next number begins where this one should end.
+  // A numbered page that ends early would leave a gap: the next number begins where this one should
+  // end.
   if (query.page !== undefined && more && rows.length < query.limit) {
     const message =
       'is larger than 8 MiB; ask for a smaller limit, or follow nextCursor with cursor';
@@ -246,7 +251,9 @@ async function readStats(tx: TenantTx, query: StatsQuery, visible: Visibility, n
   return { data, total: data.reduce((sum, row) => sum + row.count, 0) };
 }
 
-/** The starts of the time buckets that can hold events, none without a time key; null = too many. */
+/**
+ * The starts of the time buckets that can hold events, none without a time key; null = too many.
+ */
 function buckets({ filter, groupBy, timeZone }: StatsQuery, visible: Visibility, nowMs: number) {
   const unit = groupBy.find((key) => key === 'minute' || key === 'hour' || key === 'day');
   if (!unit) return [];

@@ -2,7 +2,9 @@ import type { ErrorCode } from '@indelible/protocol';
 import type { PreparedEvent } from './prepared-event.ts';
 import type { Appended } from './store.ts';
 
-/** What became of one event: stored now or before, or refused for a reason only the database knows. */
+/**
+ * What became of one event: stored now or before, or refused for a reason only the database knows.
+ */
 export type Outcome = Appended | { status: 'rejected'; code: ErrorCode; detail: string };
 
 /** One event on its way to the log; settled exactly once. */
@@ -18,14 +20,16 @@ const flushBytesMax = 4 * 2 ** 20;
 const skipsBeforeWaiting = 3;
 
 /**
- * Events waiting for a flush, first come first served within a tenant and in turn between tenants. A
- * tenant that was taken is out of reach until it is released, so its events stay in order and two
+ * Events waiting for a flush, first come first served within a tenant and in turn between tenants.
+ * A tenant that was taken is out of reach until it is released, so its events stay in order and two
  * flushes of one process never wait for each other. Times are any milliseconds that never go back.
  */
 export class RecordQueue {
   readonly #lines = new Map<string, QueuedEvent[]>();
   readonly #taken = new Set<string>();
-  /** Tenants whose head was locked elsewhere: how often in a row it was found so, and since when. */
+  /**
+   * Tenants whose head was locked elsewhere: how often in a row it was found so, and since when.
+   */
   readonly #skipped = new Map<string, { times: number; sinceMs: number }>();
 
   add(item: QueuedEvent): void {

@@ -2,7 +2,9 @@ import { categories, type Diff } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { nullable, strict, time, uuid } from '../field-schemas.ts';
 
-/* The shapes of an audit event, once: they validate what comes in, generate the OpenAPI document, and
+/*
+ * The shapes of an audit event, once: they validate what comes in, generate the OpenAPI document,
+ * and
  * check every answer in the tests. */
 
 const word = '^[a-z][a-z0-9]*(_[a-z0-9]+)*$';
@@ -24,7 +26,8 @@ const actorFields = {
   id: uuid('Who acted; the nil UUID for an unauthenticated actor.'),
   email: nullable({ format: 'email', maxLength: 320 }),
   role: Type.String({
-    // Neither line breaks nor invisible characters: a role that looks like another must not pass for it.
+    // Neither line breaks nor invisible characters: a role that looks like another must not pass
+    // for it.
     pattern: '^[^\\s\\p{Cc}\\p{Cf}]+$',
     minLength: 1,
     maxLength: 64,
@@ -45,7 +48,8 @@ const resourceFields = {
 const scalar = Type.Unsafe<string | number | boolean | null>({
   type: ['string', 'number', 'boolean', 'null'],
 });
-// Not Type.Record: its pattern does not match a name with a line break, whose value would go unchecked.
+// Not Type.Record: its pattern does not match a name with a line break, whose value would go
+// unchecked.
 const diff = Type.Unsafe<Diff>({
   type: 'object',
   additionalProperties: Type.Object({ from: scalar, to: scalar }, strict),

@@ -45,8 +45,8 @@ export interface TenantBatch {
 }
 
 /**
- * Appends events to their tenants' logs within `tx`, whose heads are locked. Optimistic: repeated ids
- * are looked up only when the insert meets one, because most batches have none.
+ * Appends events to their tenants' logs within `tx`, whose heads are locked. Optimistic: repeated
+ * ids are looked up only when the insert meets one, because most batches have none.
  */
 export async function appendEvents(
   tx: WriterTx,
@@ -94,7 +94,9 @@ async function storedElsewhere(tx: WriterTx, batches: readonly TenantBatch[]) {
   return places.length === 0 ? new Map<string, StoredEvent>() : findStored(tx, places);
 }
 
-/** The first event of each id that is not stored yet; its repeats in the same batch are left out. */
+/**
+ * The first event of each id that is not stored yet; its repeats in the same batch are left out.
+ */
 function withoutKnown(batch: TenantBatch, known: Map<string, StoredEvent>): PreparedEvent[] {
   const firsts = new Map<string, PreparedEvent>();
   for (const event of batch.events) {
@@ -194,8 +196,8 @@ async function insertEvents(tx: WriterTx, rows: readonly Row[]): Promise<number>
 }
 
 /**
- * Stored events of these ids, by `tenant/uuid`, each in one retention class: with tenant, class and id
- * given, every look-up goes to one partition.
+ * Stored events of these ids, by `tenant/uuid`, each in one retention class: with tenant, class and
+ * id given, every look-up goes to one partition.
  */
 async function findStored(
   tx: WriterTx,
@@ -234,8 +236,8 @@ export async function getEvent(
   classes: number[],
   oldest: string,
 ): Promise<StoredEvent | null> {
-  // Class by class, mostly one: a class that is compared with `= ANY` prunes no partition at all, and
-  // looking into a few hundred of them takes 5 ms.
+  // Class by class, mostly one: a class that is compared with `= ANY` prunes no partition at all,
+  // and looking into a few hundred of them takes 5 ms.
   for (const retentionClass of classes) {
     const { rows } = await tx.query<StoredEvent>({
       name: 'get-event',

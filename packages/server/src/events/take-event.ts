@@ -67,9 +67,9 @@ export interface RawEvent {
 }
 
 /**
- * Validates, normalises and masks one event as a producer sent it. Every problem is reported at once;
- * what is accepted is canonical and will be stored as it stands. Tenant and retention are checked
- * later, under the lock of the log's head.
+ * Validates, normalises and masks one event as a producer sent it. Every problem is reported at
+ * once; what is accepted is canonical and will be stored as it stands. Tenant and retention are
+ * checked later, under the lock of the log's head.
  */
 export function takeEvent(raw: unknown, context: TakeContext): Taken {
   // A crowd of members is not looked at one by one.
@@ -101,7 +101,8 @@ export function takeEvent(raw: unknown, context: TakeContext): Taken {
 
 /** Judges what was sent: a computed diff is the service's own, and never a reason to refuse. */
 function isTooLarge(raw: unknown, { bytes }: PreparedEvent): boolean {
-  // Two bytes a character were counted, and UTF-8 takes at most three: only large events are measured.
+  // Two bytes a character were counted, and UTF-8 takes at most three: only large events are
+  // measured.
   if (bytes * 1.5 <= limits.eventBytesMax) return false;
   return Buffer.byteLength(JSON.stringify(raw)) > limits.eventBytesMax;
 }
@@ -117,7 +118,8 @@ const ruleCodes = new Set<string>([
   'not_recordable',
 ]);
 
-// One problem with a code of its own gives that code; several, or a plain one, are a failed validation.
+// One problem with a code of its own gives that code; several, or a plain one, are a failed
+// validation.
 function refuse(problems: FieldProblem[]): Taken {
   const [first] = problems;
   const own = problems.length === 1 && first && ruleCodes.has(first.code);
@@ -130,7 +132,9 @@ function refuse(problems: FieldProblem[]): Taken {
   };
 }
 
-/** What the rules say of an event whose shape is wrong elsewhere: all problems belong in one answer. */
+/**
+ * What the rules say of an event whose shape is wrong elsewhere: all problems belong in one answer.
+ */
 function otherRuleProblems(
   input: unknown,
   known: readonly FieldProblem[],
@@ -174,7 +178,10 @@ function jsonProblems(raw: unknown): FieldProblem[] {
 
 const emptied = (value: unknown) => (value === '' ? null : value);
 
-/** Empty strings in nullable fields mean null. Copies only what it changes, never the caller's object. */
+/**
+ * Empty strings in nullable fields mean null. Copies only what it changes, never the caller's
+ * object.
+ */
 function emptyToNull(raw: unknown): unknown {
   if (!isObject(raw)) return raw;
   const event: Record<string, unknown> = { ...raw };

@@ -5,9 +5,9 @@ export interface Range {
 }
 
 /**
- * What a `Range` header (RFC 9110 section 14) asks of a file of `size` bytes: one range; `unsatisfiable`
- * when it lies behind the end; null for the whole file, also when there are several ranges or the header
- * cannot be read, which a server may ignore.
+ * What a `Range` header (RFC 9110 section 14) asks of a file of `size` bytes: one range;
+ * `unsatisfiable` when it lies behind the end; null for the whole file, also when there are several
+ * ranges or the header cannot be read, which a server may ignore.
  */
 export function readRange(
   header: string | undefined,

@@ -39,7 +39,8 @@ export async function createExport(
   };
   const { ip, userAgent } = actorOf(request);
   return write(db, async (tx) => {
-    // From here on nothing comes before the export's own record, so what that says of rows stays true.
+    // From here on nothing comes before the export's own record, so what that says of rows stays
+    // true.
     const [head] = await lockHeads(tx, [tenantId], true);
     const isOutdated = count !== null && head !== undefined && head.size > visible.size;
     const rowsTotal = isOutdated ? await countOn(db, head, filter, visible, count) : count;
@@ -49,7 +50,8 @@ export async function createExport(
     await recordOwn(tx, tenantId, requestedEvent(wanted, { ip, userAgent }));
     const row = await insertExport(tx, wanted);
     if (row.mode === 'stream') return row;
-    // Everybody's first comes before anybody's second: who asks for many waits behind who asks for one.
+    // Everybody's first comes before anybody's second: who asks for many waits behind who asks for
+    // one.
     const { id } = row;
     await jobs.send(tx, 'export', { id, data: { tenantId, id }, tenantId, priority: -ahead });
     return row;

@@ -3,8 +3,8 @@ import type { WriteLine } from './line-buffer.ts';
 import { fieldEnd, uuidBytes } from './packed-event.ts';
 
 /**
- * The bytes of `csvRow` for packed rows of these columns' fields, copied from bytes to bytes: a string for
- * every cell costs more than all the rest of an export.
+ * The bytes of `csvRow` for packed rows of these columns' fields, copied from bytes to bytes: a
+ * string for every cell costs more than all the rest of an export.
  */
 export function csvLineWriter(columns: readonly CsvColumn[]): WriteLine {
   const kinds = columns.map((column) => kindOf[column] ?? 'text');

@@ -12,8 +12,8 @@ export interface DownloadLinks {
   /** Query parameters of the link. */
   sign(file: LinkedFile): URLSearchParams;
   /**
-   * The file, or null for a link that is not of this service or was changed, be it in its spelling alone;
-   * may be out of time.
+   * The file, or null for a link that is not of this service or was changed, be it in its spelling
+   * alone; may be out of time.
    */
   read(exportId: string, query: string): LinkedFile | null;
 }

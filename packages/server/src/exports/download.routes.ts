@@ -54,7 +54,10 @@ export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
   );
 }
 
-/** Throws `gone` for a file that is no longer kept, or never was, and `conflict` for one not made yet. */
+/**
+ * Throws `gone` for a file that is no longer kept, or never was, and `conflict` for one not made
+ * yet.
+ */
 function requireFile(row: ExportRow, nowMs: number): ExportRow {
   const status = statusAt(row, nowMs);
   if (row.mode === 'stream') {
@@ -109,7 +112,9 @@ async function sendFile(
   return reply.send(opened.body);
 }
 
-/** Throws `range_not_satisfiable`. A part of another file than the one begun with would fit nowhere. */
+/**
+ * Throws `range_not_satisfiable`. A part of another file than the one begun with would fit nowhere.
+ */
 function rangeOf({ headers }: FastifyRequest, size: number, etag: string) {
   const condition = headers['if-range'];
   if (condition !== undefined && condition !== etag) return undefined;

@@ -31,7 +31,10 @@ export interface FileShape {
   writeLine: WriteLine;
 }
 
-/** CSV as contract and `indelible verify` know it, or every event whole, as `indelible import` takes it. */
+/**
+ * CSV as contract and `indelible verify` know it, or every event whole, as `indelible import` takes
+ * it.
+ */
 export function fileShape(format: ExportFormat, names: readonly string[] | null): FileShape {
   if (format === 'ndjson') return ndjson;
   const columns = (names ?? csvColumns) as readonly CsvColumn[];
@@ -63,9 +66,9 @@ export function objectName(file: { tenantId: string; id: string; format: ExportF
 }
 
 /**
- * `acme-corp_audit-log_2026-01-01_2026-02-01_exported-20260301T101112Z.csv`: tenant, range and time.
- * ASCII letters, digits and `._-` only, so that it needs no quoting anywhere; an open end of the range
- * is `all` or `now`.
+ * `acme-corp_audit-log_2026-01-01_2026-02-01_exported-20260301T101112Z.csv`: tenant, range and
+ * time. ASCII letters, digits and `._-` only, so that it needs no quoting anywhere; an open end of
+ * the range is `all` or `now`.
  */
 export function fileName(
   tenantName: string,

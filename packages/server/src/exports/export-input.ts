@@ -26,8 +26,8 @@ type Refuse = (path: string, code: string, message: string) => void;
 const members = ['filters', 'format', 'columns'];
 
 /**
- * The body of a new export. Throws `validation_failed` with every problem: an export that silently left
- * out a filter, or a column, would be taken for the whole truth.
+ * The body of a new export. Throws `validation_failed` with every problem: an export that silently
+ * left out a filter, or a column, would be taken for the whole truth.
  */
 export function readExportInput(body: unknown): ExportInput {
   const problems: FieldProblem[] = [];

@@ -19,7 +19,10 @@ const nobody =
   'nobody could be told by e-mail: who asked for the export has no address, and the tenant has no notifyEmails';
 const notDelivered = 'the e-mail could not be sent: the mail server did not take it';
 
-/** Mail on exports. Jobs of their own: a mail server that is away fails no export, and is tried again. */
+/**
+ * Mail on exports. Jobs of their own: a mail server that is away fails no export, and is tried
+ * again.
+ */
 export function handleExportMail(deps: ExportMailDeps): void {
   deps.jobs.handle<ExportKey>('export-mail', { atOnce: 1 }, (job) => mailOutcome(deps, job));
 }

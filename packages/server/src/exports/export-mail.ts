@@ -29,7 +29,9 @@ export interface ExportMail {
   timeZone: string;
 }
 
-/** Mail on how an export ended, as text and as HTML. The subject holds nothing but our own words. */
+/**
+ * Mail on how an export ended, as text and as HTML. The subject holds nothing but our own words.
+ */
 export function exportMail(mail: ExportMail): { subject: string; text: string; html: string } {
   const texts = exportMailTexts[mail.locale];
   const { subject, lead } = texts[mail.outcome];

@@ -22,7 +22,10 @@ export interface Pace {
   between(): Promise<void>;
 }
 
-/** For whoever takes the file as it is made. Who stops taking it may hold no more than a page in memory. */
+/**
+ * For whoever takes the file as it is made. Who stops taking it may hold no more than a page in
+ * memory.
+ */
 const asItIsTaken: Pace = { firstSize: shortestSize, ahead: 0, between: async () => {} };
 
 /** For a file that is written as fast as it can be. */
@@ -51,10 +54,10 @@ export class FileTally {
 }
 
 /**
- * The file of an export in pieces, the same bytes at every run. A piece is valid until the next one is
- * asked for: they share a buffer, because a million rows would otherwise leave hundreds of megabytes to
- * be collected late. Reads pages, each a snapshot of its own: memory stays small, and no snapshot
- * is held for long. The pages fit together because ids and sequences never change.
+ * The file of an export in pieces, the same bytes at every run. A piece is valid until the next one
+ * is asked for: they share a buffer, because a million rows would otherwise leave hundreds of
+ * megabytes to be collected late. Reads pages, each a snapshot of its own: memory stays small, and
+ * no snapshot is held for long. The pages fit together because ids and sequences never change.
  */
 export async function* fileChunks(
   db: Database,
@@ -105,7 +108,10 @@ interface Place {
   size: PageSize;
 }
 
-/** The next page, and the place behind it; what takes too long for one statement is read in shorter looks. */
+/**
+ * The next page, and the place behind it; what takes too long for one statement is read in shorter
+ * looks.
+ */
 async function readPage(
   { walk, size }: Place,
   read: (range: IdRange) => Promise<PackedPage>,

@@ -20,9 +20,9 @@ const resourceLimits = {
 };
 
 /**
- * Makes the files of export jobs in a thread of their own, one for all jobs of the process, so that no
- * request waits for them, nor memory grows by what they throw away. The thread is there while it has
- * something to do. `onError` hears what went wrong in it.
+ * Makes the files of export jobs in a thread of their own, one for all jobs of the process, so that
+ * no request waits for them, nor memory grows by what they throw away. The thread is there while it
+ * has something to do. `onError` hears what went wrong in it.
  */
 export class FileThread {
   readonly #settings: ThreadSettings;

@@ -1,8 +1,8 @@
 import { uuidBytes } from './packed-event.ts';
 
 /**
- * Writes the line of the packed row in the first `bytes` of `row` into `out` at `at`, and returns where it
- * ends there; -1 when it cannot be written, and its event is to be read alone.
+ * Writes the line of the packed row in the first `bytes` of `row` into `out` at `at`, and returns
+ * where it ends there; -1 when it cannot be written, and its event is to be read alone.
  */
 export type WriteLine = (row: Buffer, bytes: number, out: Buffer, at: number) => number;
 

@@ -1,6 +1,6 @@
 /**
- * Pages, each of which says where the next one begins, read one after the other and up to `ahead` of them
- * before they are asked for: whoever takes them is busy while the next ones come.
+ * Pages, each of which says where the next one begins, read one after the other and up to `ahead`
+ * of them before they are asked for: whoever takes them is busy while the next ones come.
  */
 export async function* readAhead<Place, Page extends { next: Place | null }>(
   first: NoInfer<Place>,

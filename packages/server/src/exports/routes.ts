@@ -77,8 +77,8 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
 }
 
 /**
- * RFC 7240: preferences are separated by commas, and may carry parameters; what stands in quotes is text. An
- * empty value is as good as none.
+ * RFC 7240: preferences are separated by commas, and may carry parameters; what stands in quotes is
+ * text. An empty value is as good as none.
  */
 function prefersAsync(header: string | string[] | undefined): boolean {
   const unquoted = [header ?? []]

@@ -1,12 +1,14 @@
 import type { ServerResponse } from 'node:http';
 
-/** How long nothing may be taken of what is sent; up to twice as long where a write is half done. */
+/**
+ * How long nothing may be taken of what is sent; up to twice as long where a write is half done.
+ */
 const stalledAfterMs = 60_000;
 
 /**
- * Breaks an answer off when whoever it is sent to takes nothing of it for so long, though there is something
- * to take. A reader who has stopped, and stays, would hold its page in memory for ever, and its export
- * neither ready nor failed.
+ * Breaks an answer off when whoever it is sent to takes nothing of it for so long, though there is
+ * something to take. A reader who has stopped, and stays, would hold its page in memory for ever,
+ * and its export neither ready nor failed.
  */
 export function endWhenStalled(response: ServerResponse, afterMs = stalledAfterMs): void {
   response.setTimeout(afterMs, () => {

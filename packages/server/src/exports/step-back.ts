@@ -6,8 +6,8 @@ const perRequestMs = 5;
 const pausesMax = 8;
 
 /**
- * Lets those who wait for an answer go first. What is returned is awaited between two pages. `requests`
- * counts what the process was asked so far.
+ * Lets those who wait for an answer go first. What is returned is awaited between two pages.
+ * `requests` counts what the process was asked so far.
  */
 export function stepBackFrom(requests: Int32Array<SharedArrayBuffer>): () => Promise<void> {
   let seen = Atomics.load(requests, 0);
@@ -21,8 +21,8 @@ export function stepBackFrom(requests: Int32Array<SharedArrayBuffer>): () => Pro
 }
 
 /**
- * Where many requests come in, an export works a ninth of the time; where none do, or one now and then asks
- * how far it is, nothing is waited for.
+ * Where many requests come in, an export works a ninth of the time; where none do, or one now and
+ * then asks how far it is, nothing is waited for.
  */
 export function pauseMs(requests: number, pageMs: number): number {
   return Math.min(Math.max(0, requests - 1) * perRequestMs, pausesMax * pageMs);

@@ -117,8 +117,9 @@ export async function listExports(tx: TenantTx, from: string, count: number): Pr
 const atOncePerTenant = 2;
 
 /**
- * An attempt begins; null when there is nothing left to do, as when it was cancelled, and `full` while two
- * others of the tenant are being made. What a dead worker left counts until the queue takes it back.
+ * An attempt begins; null when there is nothing left to do, as when it was cancelled, and `full`
+ * while two others of the tenant are being made. What a dead worker left counts until the queue
+ * takes it back.
  */
 export async function beginExport(
   tx: WriterTx,
@@ -154,7 +155,10 @@ async function isUnfinished(tx: WriterTx, tenantId: string, id: string): Promise
   return rowCount === 1;
 }
 
-/** How far this attempt has come; false when it is not to go on: cancelled, or another one has begun. */
+/**
+ * How far this attempt has come; false when it is not to go on: cancelled, or another one has
+ * begun.
+ */
 export async function progressExport(
   tx: WriterTx,
   key: ExportAttempt,
@@ -215,8 +219,8 @@ export async function finishExport(
 export type PartOfFile = Pick<FinishedFile, 'rows' | 'bytes'>;
 
 /**
- * Ends an export without a file; null when it has ended already. A failure known before stays. `sent` is
- * what whoever hung up had been given.
+ * Ends an export without a file; null when it has ended already. A failure known before stays.
+ * `sent` is what whoever hung up had been given.
  */
 export async function endExport(
   tx: WriterTx,
@@ -252,8 +256,8 @@ export async function setNotified(
 }
 
 /**
- * Ends the time of files that have had theirs, and names every object that is to go: theirs, and what
- * failed and cancelled exports may have left. Spans tenants.
+ * Ends the time of files that have had theirs, and names every object that is to go: theirs, and
+ * what failed and cancelled exports may have left. Spans tenants.
  */
 export async function expireExports(
   tx: WriterTx,

@@ -23,9 +23,9 @@ export interface StreamDeps {
 export const keptAliveEveryMs = 30_000;
 
 /**
- * The file, to be sent as it is read. Its end is recorded before the last chunk is acknowledged, and so is
- * a reader who stops early or a fault on the way: whoever sends it must then break the connection off, so
- * that a part is never taken for the whole.
+ * The file, to be sent as it is read. Its end is recorded before the last chunk is acknowledged,
+ * and so is a reader who stops early or a fault on the way: whoever sends it must then break the
+ * connection off, so that a part is never taken for the whole.
  */
 export async function* streamExport(
   deps: StreamDeps,
@@ -86,8 +86,8 @@ export async function failExport(
 }
 
 /**
- * A generator whose first chunk is there already, as something to read: what fails before it can still be
- * answered with a problem.
+ * A generator whose first chunk is there already, as something to read: what fails before it can
+ * still be answered with a problem.
  */
 export async function withFirst<T>(
   rest: AsyncGenerator<T, void, undefined>,

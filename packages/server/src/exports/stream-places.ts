@@ -6,13 +6,16 @@ import { AppError } from '../problem.ts';
 const placesMax = 8;
 
 /**
- * How many files may be sent at once: each holds a page in memory for as long as its reader likes, and a
- * tenant may have as many readers as it likes. Jobs need no place.
+ * How many files may be sent at once: each holds a page in memory for as long as its reader likes,
+ * and a tenant may have as many readers as it likes. Jobs need no place.
  */
 export class StreamPlaces {
   readonly #taken = new Map<string, number>();
 
-  /** Takes a place until the answer has ended, however it does. Throws `rate_limited` when there is none. */
+  /**
+   * Takes a place until the answer has ended, however it does. Throws `rate_limited` when there is
+   * none.
+   */
   take(tenantId: string, response: ServerResponse): void {
     const taken = this.#taken.get(tenantId) ?? 0;
     if (taken >= placesMax) throw noPlace();

@@ -27,9 +27,9 @@ export function nextRange({ before, atMs, spanMs, oldest }: TimeWalk) {
 }
 
 /**
- * Goes on behind a look that found these rows; null at the end. Looks are bounded by what they may have to
- * read, not by what they find: a filter that matches next to nothing must not run into the limit of a
- * statement. In a dense log they open no more partitions than hold the next page.
+ * Goes on behind a look that found these rows; null at the end. Looks are bounded by what they may
+ * have to read, not by what they find: a filter that matches next to nothing must not run into the
+ * limit of a statement. In a dense log they open no more partitions than hold the next page.
  */
 export function advance(
   walk: TimeWalk,

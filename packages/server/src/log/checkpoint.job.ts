@@ -35,14 +35,18 @@ export interface CheckpointDeps {
   signer: Signer;
   /** Host part of every origin. */
   originHost: string;
-  /** Makes the signer's key the one in use and tells the logs; may be called again when it threw. */
+  /**
+   * Makes the signer's key the one in use and tells the logs; may be called again when it threw.
+   */
   announceKey: () => Promise<void>;
   observer: CheckpointObserver;
   /** Waits so many milliseconds, or until it is told to stop; node's timer unless given. */
   pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** Hears of rounds, and why the logs stand still, whoever found it (null: they do not, any more). */
+/**
+ * Hears of rounds, and why the logs stand still, whoever found it (null: they do not, any more).
+ */
 export interface CheckpointObserver {
   published(checkpoints: number): void;
   roundFailed(error: unknown): void;
@@ -64,11 +68,11 @@ const demandWaitMsMax = 8_000;
 
 /**
  * Signs what the logs have come to, and guards against a rewound database. The order of a round
- * makes the guard: (1) take the round's number and compare the database with the last round, (2) sign,
- * (3) write `checkpoints/<round>` to the object store unless it exists, (4) release. A crash between 3
- * and 4 leaves an object that agrees with the logs: the next round goes past it. A database restored
- * from an older backup counts its rounds from the past, meets an object that promises more than its
- * logs hold, and recording stops.
+ * makes the guard: (1) take the round's number and compare the database with the last round, (2)
+ * sign, (3) write `checkpoints/<round>` to the object store unless it exists, (4) release. A crash
+ * between 3 and 4 leaves an object that agrees with the logs: the next round goes past it. A
+ * database restored from an older backup counts its rounds from the past, meets an object that
+ * promises more than its logs hold, and recording stops.
  */
 export class CheckpointJob {
   readonly #deps: CheckpointDeps;
@@ -105,9 +109,9 @@ export class CheckpointJob {
   }
 
   /**
-   * Resolves when a round has begun and ended after this call, so that it covers everything recorded
-   * before. At most one a second: who comes meanwhile waits for it with the others, about a second.
-   * Throws `unavailable` when nothing can be published, or not within 8 s.
+   * Resolves when a round has begun and ended after this call, so that it covers everything
+   * recorded before. At most one a second: who comes meanwhile waits for it with the others, about
+   * a second. Throws `unavailable` when nothing can be published, or not within 8 s.
    */
   async onDemand(): Promise<void> {
     this.#demanded ??= this.#runDemanded();
@@ -140,7 +144,8 @@ export class CheckpointJob {
   }
 
   async #round(wait: boolean): Promise<void> {
-    // A key is put to use, and that recorded in the logs, only once they are known not to be rewound.
+    // A key is put to use, and that recorded in the logs, only once they are known not to be
+    // rewound.
     if (!this.#keyAnnounced) {
       const guarded = await this.#inRound(wait, async () => 0);
       if (guarded === null || guarded.halted !== null) return;
@@ -155,7 +160,8 @@ export class CheckpointJob {
     }
   }
 
-  // The logs may be told later: a log whose head is locked must not keep all others from being signed.
+  // The logs may be told later: a log whose head is locked must not keep all others from being
+  // signed.
   async #announceKey(): Promise<boolean> {
     const { announceKey, observer } = this.#deps;
     return announceKey().then(
@@ -222,7 +228,8 @@ export class CheckpointJob {
     const signed = await this.#signAll(logs);
     const at = new Date(now()).toISOString();
     const notes = signed.map(({ note }) => note);
-    // Within this transaction, so that the object names what it leads to; seen by nobody before COMMIT.
+    // Within this transaction, so that the object names what it leads to; seen by nobody before
+    // COMMIT.
     await publishRound(tx, round, signed, now());
     const state = await releasedState(tx);
     const object = await writeRound(sha, signer, { round, at, notes, state, isReopening: false });

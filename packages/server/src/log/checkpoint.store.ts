@@ -13,7 +13,9 @@ export interface SignedCheckpoint {
   note: string;
 }
 
-/** A log that is not where its last checkpoint left it; `signed…` is that one, of the same log id. */
+/**
+ * A log that is not where its last checkpoint left it; `signed…` is that one, of the same log id.
+ */
 export interface DirtyLog {
   tenantId: string;
   logId: string;
@@ -38,8 +40,8 @@ export interface TakenRound {
 }
 
 /**
- * Takes the rounds for this transaction; null when another process has them. With `wait` it waits for
- * that one, as long as lock_timeout lets it.
+ * Takes the rounds for this transaction; null when another process has them. With `wait` it waits
+ * for that one, as long as lock_timeout lets it.
  */
 export async function takeRound(tx: WriterTx, wait: boolean): Promise<TakenRound | null> {
   const { rows } = await tx.query<TakenRound>({
@@ -60,8 +62,8 @@ export async function haltReason(db: Database, timeoutMs: number): Promise<strin
 }
 
 /**
- * Logs whose head is not the one last published, or which are not stored exactly up to their end. What
- * is shorter than was published, or gone, is among them: that is damage.
+ * Logs whose head is not the one last published, or which are not stored exactly up to their end.
+ * What is shorter than was published, or gone, is among them: that is damage.
  */
 export async function dirtyLogs(tx: WriterTx, limit: number): Promise<DirtyLog[]> {
   const { rows } = await tx.query<DirtyLog>({
@@ -144,7 +146,10 @@ export async function releasedState(tx: WriterTx): Promise<Uint8Array> {
   return rows[0]?.state ?? new Uint8Array();
 }
 
-/** Keeps what is wrong with the object store for `indelible doctor`, unless something is known already. */
+/**
+ * Keeps what is wrong with the object store for `indelible doctor`, unless something is known
+ * already.
+ */
 export async function noteAlarm(tx: WriterTx, sentence: string): Promise<void> {
   await tx.query('SELECT note_alarm($1)', [sentence]);
 }
@@ -208,8 +213,9 @@ export interface PublishedCheckpoint {
 }
 
 /**
- * The tenant's log id, and its last released checkpoint if there is one. Throws LogDamaged when that is
- * not what it was when it was released, as far as it says so itself; a round looks at the rest.
+ * The tenant's log id, and its last released checkpoint if there is one. Throws LogDamaged when
+ * that is not what it was when it was released, as far as it says so itself; a round looks at the
+ * rest.
  */
 export async function publishedCheckpoint(
   tx: TenantTx,

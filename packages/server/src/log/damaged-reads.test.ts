@@ -4,7 +4,10 @@ import { checkpointOf } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 
-/* What the tables of a log do not hold, or hold wrongly, is neither a fault of the call nor of the code. */
+/*
+ * What the tables of a log do not hold, or hold wrongly, is neither a fault of the call nor of the
+ * code.
+ */
 
 const service = await testService();
 afterAll(() => service.close());

@@ -21,13 +21,16 @@ export interface StoreAlarm {
 
 /**
  * Holds the database against the rounds in the object store. Each round's object says, under the
- * service's signature, what all logs had come to with it (`stateOf`). So one comparison with the last
- * round covers every log, however long it has been quiet, and its cost does not grow with the rounds.
- * What no key of the service has signed is believed in nothing: it neither stops recording nor counts.
+ * service's signature, what all logs had come to with it (`stateOf`). So one comparison with the
+ * last round covers every log, however long it has been quiet, and its cost does not grow with the
+ * rounds. What no key of the service has signed is believed in nothing: it neither stops recording
+ * nor counts.
  */
 export class RoundGuard {
   readonly #deps: RoundGuardDeps;
-  /** The last round this process has seen itself: objects never change, so it need not look again. */
+  /**
+   * The last round this process has seen itself: objects never change, so it need not look again.
+   */
   #seen: { round: number; state: Uint8Array } | null = null;
   readonly #foreign = new Set<number>();
   #alarms: StoreAlarm[] = [];
@@ -48,9 +51,9 @@ export class RoundGuard {
 
   /**
    * The first free number behind the database's `last` round, or what shows that the database was
-   * rewound or changed. Rounds that are in the store but not in the database are released on the way,
-   * if they are the service's own and the logs hold what they promise. Throws when the last round is
-   * not in the store: then nothing can be compared, and nothing must be signed.
+   * rewound or changed. Rounds that are in the store but not in the database are released on the
+   * way, if they are the service's own and the logs hold what they promise. Throws when the last
+   * round is not in the store: then nothing can be compared, and nothing must be signed.
    */
   async firstFree(tx: WriterTx, last: number): Promise<number | string> {
     const keys = await this.#keys(tx);

@@ -16,7 +16,10 @@ import {
   testService,
 } from '../testing/service.ts';
 
-/* The damage is done as superuser, to a service of its own each time: its logs stand still afterwards. */
+/*
+ * The damage is done as superuser, to a service of its own each time: its logs stand still
+ * afterwards.
+ */
 
 const cleanup: (() => Promise<unknown>)[] = [];
 afterAll(async () => {

@@ -32,10 +32,10 @@ export interface PublishedLogsDeps {
 }
 
 /**
- * What the object store says was published, read from the newest round back until the state that that
- * one signed is complete: with what the database knows (`known`, up to its round `last`), if that fits,
- * else by itself. Where objects are missing, the newest that can be found of each log counts. A round
- * of a reopening is complete by itself, if the database holds that reopening.
+ * What the object store says was published, read from the newest round back until the state that
+ * that one signed is complete: with what the database knows (`known`, up to its round `last`), if
+ * that fits, else by itself. Where objects are missing, the newest that can be found of each log
+ * counts. A round of a reopening is complete by itself, if the database holds that reopening.
  */
 export async function publishedLogs(
   { sha, objects, publicKeys }: PublishedLogsDeps,

@@ -43,22 +43,26 @@ export interface ReopenDeps {
   objects: ObjectStore;
   recordOwn: RecordOwn;
   /**
-   * Opens the key of this installation, given the one in use, if any; null when there is none yet. Throws
-   * a sentence for one that must not sign.
+   * Opens the key of this installation, given the one in use, if any; null when there is none yet.
+   * Throws a sentence for one that must not sign.
    */
   openSigner: (keyInUse: Uint8Array | null) => Promise<Signer | null>;
-  /** What else is to be changed of the logs before that is signed; hears which of them begin anew. */
+  /**
+   * What else is to be changed of the logs before that is signed; hears which of them begin anew.
+   */
   beforeSigning?: (reopened: readonly ReopenedLog[]) => Promise<void>;
-  /** Further keys that are trusted to have signed rounds, beside that one and those of the database. */
+  /**
+   * Further keys that are trusted to have signed rounds, beside that one and those of the database.
+   */
   publicKeys?: readonly Uint8Array[];
 }
 
 /**
  * The way on after a rewound database, within the owner's transaction: every log that does not hold
- * what was published of it begins a new origin with the leaves it has, and its first new record is the
- * last published checkpoint, so that the tenant sees what was lost. Logs that agree go on as they are;
- * without any contradiction nothing changes. What was published is what the object store holds under
- * the service's signature; the table of it in the database is made to say so.
+ * what was published of it begins a new origin with the leaves it has, and its first new record is
+ * the last published checkpoint, so that the tenant sees what was lost. Logs that agree go on as
+ * they are; without any contradiction nothing changes. What was published is what the object store
+ * holds under the service's signature; the table of it in the database is made to say so.
  */
 export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<ReopenedLog[]> {
   const last = await stopLogs(tx);
@@ -188,8 +192,8 @@ async function foundByRoot(
 }
 
 /**
- * Signs what the logs have come to now, behind every number that is taken: the next round begins there,
- * and a database that was rewound to before this meets it. Returns its number.
+ * Signs what the logs have come to now, behind every number that is taken: the next round begins
+ * there, and a database that was rewound to before this meets it. Returns its number.
  */
 async function publishReopening(
   tx: WriterTx,
@@ -210,7 +214,8 @@ async function publishReopening(
 
 /**
  * The log as its entries make it. Where somebody changed the database in place, head and tiles are
- * made anew from the entries that are there, up to the first gap: else the log could never grow again.
+ * made anew from the entries that are there, up to the first gap: else the log could never grow
+ * again.
  */
 async function made(
   tx: WriterTx,

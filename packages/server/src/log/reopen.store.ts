@@ -5,7 +5,10 @@ import { type LogHead, lockHeads } from './store.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-/** Keeps every process from signing and recording until the transaction ends; returns the last round. */
+/**
+ * Keeps every process from signing and recording until the transaction ends; returns the last
+ * round.
+ */
 export async function stopLogs(tx: WriterTx): Promise<number> {
   const { rows } = await tx.query<{ round: number }>('SELECT round FROM log_rounds FOR UPDATE');
   // Where nobody has found the contradiction yet, recording goes on while a log is made anew.
@@ -75,7 +78,9 @@ export async function keepCheckpoint(
   );
 }
 
-/** Gives a log the id back that it was published under: only somebody at the tables can change it. */
+/**
+ * Gives a log the id back that it was published under: only somebody at the tables can change it.
+ */
 export async function keepLogId(tx: WriterTx, tenantId: string, logId: string): Promise<void> {
   const text = 'UPDATE log_heads SET log_id = $2 WHERE tenant_id = $1 AND log_id <> $2';
   await tx.query(text, [tenantId, logId]);
@@ -117,8 +122,9 @@ export async function forgetCheckpoint(tx: WriterTx, tenantId: string): Promise<
 }
 
 /**
- * Removes what somebody put behind the end of a log: entries from `size` on of which there is no event,
- * and tiles in the place of entries that the tail still holds. What was really recorded there stays.
+ * Removes what somebody put behind the end of a log: entries from `size` on of which there is no
+ * event, and tiles in the place of entries that the tail still holds. What was really recorded
+ * there stays.
  */
 export async function dropForeign(tx: WriterTx, tenantId: string, size: number): Promise<void> {
   // An entry has the id of its event behind twelve bytes.

@@ -31,7 +31,9 @@ export interface Round {
   notes: readonly string[];
   /** `stateOf` all logs, once this round is released. */
   state: Uint8Array;
-  /** Of `log reopen`: `notes` are the checkpoints of all logs, and what was before counts no more. */
+  /**
+   * Of `log reopen`: `notes` are the checkpoints of all logs, and what was before counts no more.
+   */
   isReopening: boolean;
 }
 
@@ -83,8 +85,8 @@ export async function writeRound(
 const signedText = new RegExp(`^${keyName}\\n(\\d+)( reopened)?\\n(.{44})\\n(.{44})\\n$`);
 
 /**
- * Reads the object of this round. Null when none of these Ed25519 keys has signed it for this number:
- * nothing follows from such an object, neither that it may be gone past nor what it holds.
+ * Reads the object of this round. Null when none of these Ed25519 keys has signed it for this
+ * number: nothing follows from such an object, neither that it may be gone past nor what it holds.
  */
 export async function readRound(
   sha: Sha256,
@@ -139,8 +141,9 @@ export interface ReleasedCheckpoint {
 }
 
 /**
- * One hash for the newest checkpoints of all logs: SHA-256 of `log id (16 bytes) ‖ u64 size ‖ root ‖
- * SHA-256(note)` of each, in order of log id. `releasedState` is the same of the database's table.
+ * One hash for the newest checkpoints of all logs: SHA-256 of `log id (16 bytes) ‖ u64 size ‖ root
+ * ‖ SHA-256(note)` of each, in order of log id. `releasedState` is the same of the database's
+ * table.
  */
 export function stateOf(sha: Sha256, checkpoints: Iterable<ReleasedCheckpoint>): Uint8Array {
   const rows = [...checkpoints].sort((a, b) => (a.logId < b.logId ? -1 : 1));

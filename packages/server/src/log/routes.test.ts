@@ -57,7 +57,9 @@ async function storedEntries(tenantId: string): Promise<Buffer[]> {
 
 const leafOf = (entry: Buffer) => sha(Buffer.concat([Buffer.of(0), entry]));
 
-/** Level by level what C2SP tlog-tiles puts into tiles: leaf hashes, then roots of 256 of them each. */
+/**
+ * Level by level what C2SP tlog-tiles puts into tiles: leaf hashes, then roots of 256 of them each.
+ */
 function tileLevels(entries: readonly Buffer[]): Buffer[][] {
   const levels = [entries.map(leafOf)];
   for (let below = levels[0] ?? []; below.length >= 256; ) {

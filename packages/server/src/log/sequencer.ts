@@ -32,8 +32,8 @@ export interface LogAppend {
 }
 
 /**
- * Numbers events behind a locked head and computes everything the append writes. Receive times never
- * decrease within a log, even when the clock does. Pure: the same input gives the same bytes.
+ * Numbers events behind a locked head and computes everything the append writes. Receive times
+ * never decrease within a log, even when the clock does. Pure: the same input gives the same bytes.
  */
 export function planAppend(
   sha: Sha256,

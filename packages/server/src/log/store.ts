@@ -6,7 +6,9 @@ import type { LogAppend, LogHead } from './sequencer.ts';
 
 export { type LogAppend, type LogHead, planAppend, planEntries } from './sequencer.ts';
 
-/** What callers hear while the logs stand still: which log, and why, only the operator's log says. */
+/**
+ * What callers hear while the logs stand still: which log, and why, only the operator's log says.
+ */
 export const haltedSentence =
   'recording is stopped, because the log contradicts what was published of it: the operator must act';
 
@@ -26,8 +28,9 @@ export const unreadable = (finding: string, tenantId: string) =>
   );
 
 /**
- * A log is not stored as the service left it. Who records hears `unavailable`: the event is not at fault,
- * and must not be dropped for it. Who reads hears `log_damaged`. `finding` is for the operator.
+ * A log is not stored as the service left it. Who records hears `unavailable`: the event is not at
+ * fault, and must not be dropped for it. Who reads hears `log_damaged`. `finding` is for the
+ * operator.
  */
 export class LogDamaged extends AppError {
   /** Whose logs are concerned, or may be. */
@@ -69,8 +72,8 @@ export async function lockHeads(
 }
 
 /**
- * Which of these tenants exist, and whether they have a log: tells a skipped head from an unknown tenant,
- * and both from a log that has lost its head.
+ * Which of these tenants exist, and whether they have a log: tells a skipped head from an unknown
+ * tenant, and both from a log that has lost its head.
  */
 export async function tenantsWithLog(
   tx: WriterTx,
@@ -87,8 +90,8 @@ export async function tenantsWithLog(
 }
 
 /**
- * Begins a tenant's log, or moves its new events to another retention class. Throws LogDamaged for one
- * that has lost its head: beside its own entries none is begun.
+ * Begins a tenant's log, or moves its new events to another retention class. Throws LogDamaged for
+ * one that has lost its head: beside its own entries none is begun.
  */
 export async function openLog(
   tx: WriterTx,
@@ -105,8 +108,8 @@ export async function openLog(
 
 /**
  * Writes tail, tiles and heads in one round trip; fails as a whole when any head has moved. Throws
- * LogDamaged when one of the logs has no place for its next entries: those are made here, so a value or
- * key that is refused (SQLSTATE 22, 23) is never the event's fault.
+ * LogDamaged when one of the logs has no place for its next entries: those are made here, so a
+ * value or key that is refused (SQLSTATE 22, 23) is never the event's fault.
  */
 export async function appendLogs(tx: WriterTx, appends: readonly LogAppend[]): Promise<void> {
   const of = <T>(pick: (append: LogAppend) => T) => appends.map(pick);
@@ -156,7 +159,9 @@ export async function logSize(tx: TenantTx): Promise<number> {
   return rows[0]?.size ?? 0;
 }
 
-/** Entries `[start, end)` of the log in order, from tiles and tail; at most a few tiles at a time. */
+/**
+ * Entries `[start, end)` of the log in order, from tiles and tail; at most a few tiles at a time.
+ */
 export async function readEntries(tx: TenantTx, start: number, end: number): Promise<Uint8Array[]> {
   const { rows } = await tx.query<{ first: number; data: Buffer }>({
     name: 'read-entries',

@@ -8,7 +8,9 @@ import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
 import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
 
-/* Somebody changes the tables of the log, all they like, and covers it up; the object store stays. */
+/*
+ * Somebody changes the tables of the log, all they like, and covers it up; the object store stays.
+ */
 
 const cleanup: (() => unknown)[] = [];
 afterAll(async () => {
@@ -40,7 +42,9 @@ async function installation() {
   };
   const haltReason = async (): Promise<string | null> =>
     (await owner.query('SELECT halted FROM log_rounds')).rows[0].halted;
-  /** Cuts the log in place, with the head it then should have; all that a superuser can make right. */
+  /**
+   * Cuts the log in place, with the head it then should have; all that a superuser can make right.
+   */
   const cut = async (tenantId: string, size: number, frontier: Buffer) => {
     await owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence >= $2', [
       tenantId,
@@ -65,7 +69,9 @@ async function installation() {
 
 type Installation = Awaited<ReturnType<typeof installation>>;
 
-/** A tenant whose log of 23 entries is published, cut back to 20 as if the last three never were. */
+/**
+ * A tenant whose log of 23 entries is published, cut back to 20 as if the last three never were.
+ */
 async function cutBack(service: Installation) {
   const tenant = await service.tenant();
   await service.recordMany(tenant.key, 18);

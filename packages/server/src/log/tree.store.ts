@@ -23,8 +23,9 @@ interface TilePlace {
 }
 
 /**
- * What is stored of these tiles, in the order given: entries of 60 bytes at level 0, hashes above. A
- * tile of which a part is missing in between counts as empty: nothing may be mistaken for its neighbour.
+ * What is stored of these tiles, in the order given: entries of 60 bytes at level 0, hashes above.
+ * A tile of which a part is missing in between counts as empty: nothing may be mistaken for its
+ * neighbour.
  */
 async function readTiles(tx: Query, tiles: readonly TilePlace[]): Promise<Buffer[]> {
   const { rows } = await tx.query<{ data: Buffer | null }>({
@@ -104,7 +105,9 @@ export function treeReader(tx: Query, sha: Sha256): (tenantId: string) => GetNod
   };
 }
 
-/** Nodes of the tenant's tree, of which the log says it has them. Throws LogDamaged when it has not. */
+/**
+ * Nodes of the tenant's tree, of which the log says it has them. Throws LogDamaged when it has not.
+ */
 export function treeNodes(tx: TenantTx, sha: Sha256): GetNode {
   const nodes = treeReader(tx, sha)(tx.tenantId);
   return (level, index) =>
@@ -139,8 +142,8 @@ async function readTail(tx: Query, tenantId: string, first: number): Promise<Buf
 }
 
 /**
- * The bytes of a tile as C2SP tlog-tiles serves them, or null when the log of `size` entries is not that
- * long. Throws LogDamaged for one that it should have.
+ * The bytes of a tile as C2SP tlog-tiles serves them, or null when the log of `size` entries is not
+ * that long. Throws LogDamaged for one that it should have.
  */
 export async function tileBytes(
   { tenantId, query }: TenantTx,

@@ -1,7 +1,9 @@
 /** What a draft is called until it is whole; no object may be. */
 export const draftSuffix = '.tmp';
 
-/** Names are ours alone, but a store on disk must never be led out of its folder, nor to a draft. */
+/**
+ * Names are ours alone, but a store on disk must never be led out of its folder, nor to a draft.
+ */
 export function requireName(name: string): void {
   const fine =
     /^[A-Za-z0-9_=.-]+(\/[A-Za-z0-9_=.-]+)*$/.test(name) &&

@@ -40,8 +40,8 @@ export function place({ location }: S3, name: string): { Bucket: string; Key: st
 }
 
 /**
- * Who wrote the object, or null when there is none. Every object carries a random writer, which tells
- * whether a write whose answer was lost is the one that arrived.
+ * Who wrote the object, or null when there is none. Every object carries a random writer, which
+ * tells whether a write whose answer was lost is the one that arrived.
  */
 export async function writerOf(s3: S3, name: string): Promise<string | null> {
   const head = await s3.client

@@ -14,8 +14,8 @@ export interface RestoredEvent {
 }
 
 /**
- * The call's JSON text. The states are spliced in as the very texts that the log commits to. `current`
- * is the state the resource was last recorded in; undefined when the log does not say.
+ * The call's JSON text. The states are spliced in as the very texts that the log commits to.
+ * `current` is the state the resource was last recorded in; undefined when the log does not say.
  */
 export function restoreBody(
   request: RestoreRequest,
@@ -59,8 +59,8 @@ type CallResult =
   | { kind: 'failed'; reason: string; mayPass: boolean };
 
 /**
- * What a call's result means for the restore. `retry` is for what may pass by itself: the network, 5xx
- * and 429; its `reason` is that of the failure, should it have been the last attempt.
+ * What a call's result means for the restore. `retry` is for what may pass by itself: the network,
+ * 5xx and 429; its `reason` is that of the failure, should it have been the last attempt.
  */
 export function judge(result: CallResult): RestoreOutcome | { status: 'retry'; reason: string } {
   if (result.kind === 'failed') {
@@ -80,7 +80,10 @@ export function judge(result: CallResult): RestoreOutcome | { status: 'retry'; r
 const failed = (reason: string): RestoreOutcome => ({ status: 'failed', reason });
 const answered = (status: number) => `the host product answered ${status}`;
 
-/** `{status: "applied"}` or `{status: "refused", reason}`; other members are the host's own business. */
+/**
+ * `{status: "applied"}` or `{status: "refused", reason}`; other members are the host's own
+ * business.
+ */
 function outcomeIn(text: string): RestoreOutcome | null {
   const answer = parseObject(text);
   if (answer?.status === 'applied') return { status: 'applied', reason: null };

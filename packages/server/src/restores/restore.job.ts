@@ -36,8 +36,8 @@ const leaseMs = 30_000;
 
 /**
  * Calls the host products. A restore is a row from its request to its outcome, and an attempt is a
- * claim on that row which expires: what a crash leaves behind is called again under the same id, and
- * the host answers as it did. The first outcome to be written stays, with its event, in one
+ * claim on that row which expires: what a crash leaves behind is called again under the same id,
+ * and the host answers as it did. The first outcome to be written stays, with its event, in one
  * transaction. One call a tenant at a time: who does not answer holds up nobody else.
  */
 export class RestoreJob {

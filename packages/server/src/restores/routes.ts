@@ -87,7 +87,9 @@ interface Asked {
   body: string;
 }
 
-/** Throws `not_found` for an event that is not to be seen, `conflict` for what cannot be restored. */
+/**
+ * Throws `not_found` for an event that is not to be seen, `conflict` for what cannot be restored.
+ */
 function prepare(request: FastifyRequest, deps: RestoreDeps, access: TenantAccess): Promise<Asked> {
   const { id } = request.params as { id: string };
   const { to: target } = request.body as { to: RestoreRequest['target'] };

@@ -46,7 +46,9 @@ const requestColumns = `tenant_id AS "tenantId", id, event_id AS "eventUuid", re
   requested_by_role AS "requestedByRole", access_reason AS "accessReason"`;
 const rowColumns = `${requestColumns}, status, reason, finished_at AS "finishedAtMs"`;
 
-/** Where the tenant wants restores sent, with the sealed secret that signs them; null for nowhere. */
+/**
+ * Where the tenant wants restores sent, with the sealed secret that signs them; null for nowhere.
+ */
 export async function restoreAddress(
   tx: TenantTx,
 ): Promise<{ url: string; sealedSecret: Buffer } | null> {
@@ -123,8 +125,8 @@ export async function listRestores(
 
 /**
  * Takes the restore that has been due longest, of any tenant but these; none while recording stands
- * still, because no outcome could be written. Until `leaseUntilMs` it is this process's own; if nothing
- * is heard of it by then, it is due again.
+ * still, because no outcome could be written. Until `leaseUntilMs` it is this process's own; if
+ * nothing is heard of it by then, it is due again.
  */
 export async function claimRestore(
   tx: WriterTx,

@@ -25,8 +25,8 @@ export const searchIdPrefix = 'srch_';
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 /**
- * Asks and saves. The moment comes first, the checkpoint then: it covers whatever was recorded before
- * that moment, and the answer is given among what it covers.
+ * Asks and saves. The moment comes first, the checkpoint then: it covers whatever was recorded
+ * before that moment, and the answer is given among what it covers.
  */
 export async function saveSearch(
   request: FastifyRequest,
@@ -75,7 +75,9 @@ function requireRange(filter: FrozenFilter): FrozenFilter {
   });
 }
 
-/** The checkpoint of the whole log as it is now; signs one when the log has grown since the last. */
+/**
+ * The checkpoint of the whole log as it is now; signs one when the log has grown since the last.
+ */
 async function freshCheckpoint(deps: SearchDeps, tenantId: string): Promise<PublishedCheckpoint> {
   const read = () => readTenant(deps.db, tenantId, publishedCheckpoint);
   const before = await read();

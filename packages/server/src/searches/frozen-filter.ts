@@ -9,8 +9,8 @@ import {
 export type FrozenFilter = EventFilter & { from: number; to: number };
 
 /**
- * The filter over what can be said today: nothing before the plan's first moment, nothing after now. An
- * open end becomes that moment. A range that is empty then has `from >= to`.
+ * The filter over what can be said today: nothing before the plan's first moment, nothing after
+ * now. An open end becomes that moment. A range that is empty then has `from >= to`.
  */
 export function freeze(filter: EventFilter, retainedFromMs: number, nowMs: number): FrozenFilter {
   const from = Math.max(filter.from ?? retainedFromMs, retainedFromMs);

@@ -10,11 +10,12 @@ export interface SessionCookie {
 const loopback = ['127.0.0.1', '[::1]', 'localhost'];
 
 /**
- * Off loopback the cookie is `Secure` and has the prefix `__Host-`: no other host, and no page without
- * TLS, can set or replace it. It is `SameSite=Strict`, which is enough for a panel of its own, because
- * the page itself needs no cookie and everything it asks for is asked by itself. In a frame of another
- * site no such cookie is sent, so with FRAME_ANCESTORS it is `SameSite=None` and `Partitioned`: the
- * browser keeps one for each embedding site, and a foreign page is never sent with it.
+ * Off loopback the cookie is `Secure` and has the prefix `__Host-`: no other host, and no page
+ * without TLS, can set or replace it. It is `SameSite=Strict`, which is enough for a panel of its
+ * own, because the page itself needs no cookie and everything it asks for is asked by itself. In a
+ * frame of another site no such cookie is sent, so with FRAME_ANCESTORS it is `SameSite=None` and
+ * `Partitioned`: the browser keeps one for each embedding site, and a foreign page is never sent
+ * with it.
  */
 export function sessionCookie(config: Pick<Config, 'publicUrl' | 'frameAncestors'>): SessionCookie {
   const url = config.publicUrl === null ? null : new URL(config.publicUrl);
@@ -31,7 +32,9 @@ export function sessionCookie(config: Pick<Config, 'publicUrl' | 'frameAncestors
   return { name, attributes: attributes.join('; ') };
 }
 
-/** The Set-Cookie header that hands a session to the browser; it goes when the browser is closed. */
+/**
+ * The Set-Cookie header that hands a session to the browser; it goes when the browser is closed.
+ */
 export function setCookie({ name, attributes }: SessionCookie, token: string): string {
   return `${name}=${token}; ${attributes}`;
 }
@@ -42,8 +45,8 @@ export function clearCookie({ name, attributes }: SessionCookie): string {
 }
 
 /**
- * The session's token in a Cookie header (RFC 6265 section 4.2.1). Null without one, and null when there
- * are two: one of them was planted, and nobody can tell which.
+ * The session's token in a Cookie header (RFC 6265 section 4.2.1). Null without one, and null when
+ * there are two: one of them was planted, and nobody can tell which.
  */
 export function readCookie({ name }: SessionCookie, header: string | undefined): string | null {
   const values = (header ?? '').split(';').flatMap((pair) => {

@@ -100,7 +100,9 @@ function isUnauthenticated(error: unknown): boolean {
   return error instanceof AppError && error.code === 'unauthenticated';
 }
 
-/** What a failed sign-in is answered; after too many from one address it asks for patience instead. */
+/**
+ * What a failed sign-in is answered; after too many from one address it asks for patience instead.
+ */
 function failed(failures: FailedAttempts, address: string, nowMs: number): AppError {
   const waitSeconds = failures.add(address, nowMs);
   if (waitSeconds === null) {

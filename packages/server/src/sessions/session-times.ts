@@ -11,7 +11,9 @@ export function endsOf(nowMs: number): { idleExpiresAtMs: number; expiresAtMs: n
   return { idleExpiresAtMs: nowMs + idleMs, expiresAtMs: nowMs + longestMs };
 }
 
-/** When an unused session ends now that it was used, or null while that need not be written down. */
+/**
+ * When an unused session ends now that it was used, or null while that need not be written down.
+ */
 export function prolongedTo(
   nowMs: number,
   session: { idleExpiresAtMs: number; expiresAtMs: number },

@@ -2,7 +2,10 @@ import { formatTimestamp } from '@indelible/protocol';
 import type { OwnEvent } from '../own-event.ts';
 import type { StoredSession, ViewerLink, Visitor } from './store.ts';
 
-/* What the tenant's log says of signing in to the panel. No token, and no hash of one, is part of it. */
+/*
+ * What the tenant's log says of signing in to the panel. No token, and no hash of one, is part of
+ * it.
+ */
 
 /** Where a request came from. */
 export interface Whence {

@@ -47,10 +47,10 @@ export interface OpenedSession {
 type Entry = Visitor & { signedInBy: 'viewer_link' | 'jwt'; path: string | null };
 
 /**
- * Opens a session for whoever holds a viewer link or a token of the host product. Spending the link,
- * ending the former session, the new one and its record in the tenant's log are one transaction.
- * Throws `unauthenticated`, `forbidden`, `reason_required`, `not_found` for a tenant that is none, and
- * `validation_failed`.
+ * Opens a session for whoever holds a viewer link or a token of the host product. Spending the
+ * link, ending the former session, the new one and its record in the tenant's log are one
+ * transaction. Throws `unauthenticated`, `forbidden`, `reason_required`, `not_found` for a tenant
+ * that is none, and `validation_failed`.
  */
 export async function signIn(deps: SignInDeps, attempt: SignInAttempt): Promise<OpenedSession> {
   const enter = await entrance(deps, attempt);

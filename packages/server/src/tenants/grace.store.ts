@@ -13,8 +13,8 @@ export function graceEnd(nowMs: number): number {
 }
 
 /**
- * Writes down until when the events are kept that this change hides at once. A second change adds its
- * own grace, and none ends earlier than it was granted.
+ * Writes down until when the events are kept that this change hides at once. A second change adds
+ * its own grace, and none ends earlier than it was granted.
  */
 export async function grantGrace(
   tx: WriterTx,

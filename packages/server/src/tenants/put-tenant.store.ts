@@ -51,9 +51,9 @@ export interface WrittenTenant {
 export const restoreSecretContext = (tenantId: string) => `tenant-restore-secret:${tenantId}`;
 
 /**
- * Creates or changes a tenant, and records it in the tenant's own log, all in `tx`: the tenant's row
- * is locked before the head of its log, as everywhere. A change that changes nothing is not recorded.
- * Throws `validation_failed` (a new tenant without name or plan) and `reason_required`.
+ * Creates or changes a tenant, and records it in the tenant's own log, all in `tx`: the tenant's
+ * row is locked before the head of its log, as everywhere. A change that changes nothing is not
+ * recorded. Throws `validation_failed` (a new tenant without name or plan) and `reason_required`.
  */
 export async function putTenant(
   tx: WriterTx,

@@ -11,7 +11,10 @@ import {
 import type { Locale } from './tenant-settings.ts';
 import { termsMailTexts } from './terms-mail-texts.ts';
 
-/** A change that takes protection from what is recorded: a smaller plan, a hold that is lifted, or both. */
+/**
+ * A change that takes protection from what is recorded: a smaller plan, a hold that is lifted, or
+ * both.
+ */
 export interface WeakerTerms {
   before: { plan: Plan; legalHold: boolean };
   after: { plan: Plan; legalHold: boolean };

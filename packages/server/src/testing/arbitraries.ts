@@ -3,7 +3,9 @@ import fc from 'fast-check';
 /* What producers may send. Every event made here is valid and canonical (lower-case UUIDs, RFC 5952
  * addresses, no secrets), so that a read must give back exactly what was sent. */
 
-/** Any Unicode text but U+0000 and lone surrogates: control characters, emoji, right-to-left marks. */
+/**
+ * Any Unicode text but U+0000 and lone surrogates: control characters, emoji, right-to-left marks.
+ */
 export const textArbitrary = (maxLength: number): fc.Arbitrary<string> =>
   fc
     .oneof(

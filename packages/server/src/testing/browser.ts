@@ -14,7 +14,9 @@ export const admin = (email: string | null = 'ana@example.com'): Person => {
   return { id: randomUUID(), email, role: 'admin' };
 };
 
-/** A browser at the panel: it keeps the service's cookies and sends them, as the panel's page does. */
+/**
+ * A browser at the panel: it keeps the service's cookies and sends them, as the panel's page does.
+ */
 export class Browser {
   readonly #app: App;
   readonly #cookies = new Map<string, string>();

@@ -56,7 +56,9 @@ export const poolValues = {
   category: ['configuration', 'data_access', 'security', 'integration', 'cross_tenant'],
 } as const;
 
-/** A small deterministic generator: the same pool at every run, so that a failure can be repeated. */
+/**
+ * A small deterministic generator: the same pool at every run, so that a failure can be repeated.
+ */
 function generator(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

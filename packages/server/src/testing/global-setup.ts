@@ -8,14 +8,17 @@ import { migrate } from '../migrate.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Superuser and serving login of the run's PostgreSQL, whose database `template` is migrated. */
+    /**
+     * Superuser and serving login of the run's PostgreSQL, whose database `template` is migrated.
+     */
     postgres: { ownerUrl: string; servingUrl: string };
   }
 }
 
 /**
  * One real PostgreSQL for the run; each test file clones its database from a migrated template.
- * fsync is off because no test pulls the plug; those that kill something start a server of their own.
+ * fsync is off because no test pulls the plug; those that kill something start a server of their
+ * own.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'indelible-test-'));

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * What happens to a connection at its COMMIT: it breaks before the server has seen it, or after it was
- * carried out; or it stays, and nothing comes back any more.
+ * What happens to a connection at its COMMIT: it breaks before the server has seen it, or after it
+ * was carried out; or it stays, and nothing comes back any more.
  */
 export type CommitFault = 'commit lost' | 'answer lost' | 'silence';
 
 /**
- * Stands between a service and PostgreSQL on a Unix socket and passes everything on, until it is told
- * to spoil the next COMMIT. The protocol's messages are a letter and a length.
+ * Stands between a service and PostgreSQL on a Unix socket and passes everything on, until it is
+ * told to spoil the next COMMIT. The protocol's messages are a letter and a length.
  */
 export class PostgresProxy {
   readonly #server: Server;

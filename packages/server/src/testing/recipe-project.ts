@@ -5,7 +5,9 @@ import { buildClient } from '../../../client/build.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 const recipes = join(root, 'docs/recipes');
-/** Below the checkout, so that frameworks are found; the client in it is the one that users install. */
+/**
+ * Below the checkout, so that frameworks are found; the client in it is the one that users install.
+ */
 export const project = join(root, '.cache', `framework-recipes-${process.pid}`);
 
 /** Those whose code is TypeScript in named files. */
@@ -27,7 +29,9 @@ export function blocksOf(recipe: string): Block[] {
   });
 }
 
-/** The files of a recipe: each block names its own in the first line; blocks of one file follow on. */
+/**
+ * The files of a recipe: each block names its own in the first line; blocks of one file follow on.
+ */
 function filesOf(recipe: string): Map<string, string> {
   const files = new Map<string, string>();
   for (const { language, code } of blocksOf(recipe)) {
@@ -78,8 +82,8 @@ const nextFiles = {
 export const compiled = (recipe: string, name: string) => join(project, 'out', recipe, name);
 
 /**
- * Writes the code of all recipes into a project that has installed the built packages, compiles it as
- * strictly as users may, and gives back what the compiler says: nothing, if all is well.
+ * Writes the code of all recipes into a project that has installed the built packages, compiles it
+ * as strictly as users may, and gives back what the compiler says: nothing, if all is well.
  */
 export function compileRecipes(): string {
   const installed = (name: string) => join(project, 'node_modules/@indelible', name);

@@ -10,7 +10,9 @@ export interface HostCall {
   applied: boolean;
 }
 
-/** How a host answers: by its rules, or with this status, body and headers; or not until it is let. */
+/**
+ * How a host answers: by its rules, or with this status, body and headers; or not until it is let.
+ */
 export type HostAnswer =
   | { status: 'applied' }
   | { status: 'refused'; reason?: unknown }
@@ -19,8 +21,9 @@ export type HostAnswer =
   | { held: Promise<HostAnswer> };
 
 /**
- * A small host product: verifies what it is sent as standardwebhooks.com says (written here once more,
- * with WebCrypto), applies each restore once, and answers from `answers`, the last one for ever.
+ * A small host product: verifies what it is sent as standardwebhooks.com says (written here once
+ * more, with WebCrypto), applies each restore once, and answers from `answers`, the last one for
+ * ever.
  */
 export async function restoringHost(now: () => number) {
   const host = fastify({ forceCloseConnections: true });
@@ -81,7 +84,10 @@ async function answer(
   return reply.send(given);
 }
 
-/** Standard Webhooks: one of the space-separated `v1,<base64>` fits, and the time is within 5 minutes. */
+/**
+ * Standard Webhooks: one of the space-separated `v1,<base64>` fits, and the time is within 5
+ * minutes.
+ */
 async function isSigned(
   headers: Record<string, unknown>,
   body: string,

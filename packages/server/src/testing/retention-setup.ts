@@ -37,8 +37,8 @@ export async function recordAt(
 }
 
 /**
- * Makes the partition such an event needs. Only for moments long after those that the database server's
- * own clock allows recording to make one for.
+ * Makes the partition such an event needs. Only for moments long after those that the database
+ * server's own clock allows recording to make one for.
  */
 export async function placeFor(service: TestService, { id }: Tenant, timeMs: number) {
   await service.owner.query('SET ROLE indelible_owner');

@@ -18,7 +18,10 @@ export interface S3Server {
 process.env.AWS_ACCESS_KEY_ID = 'test';
 process.env.AWS_SECRET_ACCESS_KEY = 'test';
 
-/** A real S3 server on loopback. `conditional` false: it ignores If-None-Match, as fauxqs by itself does. */
+/**
+ * A real S3 server on loopback. `conditional` false: it ignores If-None-Match, as fauxqs by itself
+ * does.
+ */
 export async function startS3Server({ conditional = true } = {}): Promise<S3Server> {
   const app = buildApp({ logger: false });
   const requests: string[] = [];
@@ -55,9 +58,9 @@ export async function startS3Server({ conditional = true } = {}): Promise<S3Serv
 }
 
 /**
- * fauxqs knows no conditional writing, which S3 has had since 2024: `If-None-Match: *` answers 412 when
- * the key is taken. A key is taken here the moment the first request for it is let through, in one
- * synchronous step, so that of requests that race exactly one wins.
+ * fauxqs knows no conditional writing, which S3 has had since 2024: `If-None-Match: *` answers 412
+ * when the key is taken. A key is taken here the moment the first request for it is let through, in
+ * one synchronous step, so that of requests that race exactly one wins.
  */
 function addConditionalPut(app: ReturnType<typeof buildApp>): void {
   const taken = new Set<string>();

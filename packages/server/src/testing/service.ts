@@ -26,7 +26,9 @@ export interface TestService {
   dataDir: string;
   /** The service's clock; move it to move time. */
   clock: { now: number };
-  /** Sends a request as the platform key unless told otherwise; checks the answer against OpenAPI. */
+  /**
+   * Sends a request as the platform key unless told otherwise; checks the answer against OpenAPI.
+   */
   call(options: CallOptions): Promise<Answer>;
   /** A new tenant of this plan with a key of all tenant scopes. */
   tenant(plan?: string): Promise<{ id: string; key: string }>;

@@ -24,7 +24,9 @@ export function takeContext(changes: Partial<TakeContext> = {}): TakeContext {
   };
 }
 
-/** Takes a valid event with these changes and gives back its columns and warnings; fails if refused. */
+/**
+ * Takes a valid event with these changes and gives back its columns and warnings; fails if refused.
+ */
 export function taken(changes: Record<string, unknown> = {}, context: Partial<TakeContext> = {}) {
   const { event, warnings, refusal } = {
     warnings: [],
@@ -34,7 +36,9 @@ export function taken(changes: Record<string, unknown> = {}, context: Partial<Ta
   return { event, warnings };
 }
 
-/** The refusal of a valid event with these changes: its code and `path code` of each field error. */
+/**
+ * The refusal of a valid event with these changes: its code and `path code` of each field error.
+ */
 export function refused(changes: Record<string, unknown>, context: Partial<TakeContext> = {}) {
   return refusedRaw(eventOf(changes), context);
 }

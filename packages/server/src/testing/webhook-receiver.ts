@@ -23,7 +23,10 @@ export type ReceiverAnswer =
 
 export type Receiver = Awaited<ReturnType<typeof webhookReceiver>>;
 
-/** A real HTTP receiver on loopback that keeps what it gets, and answers from `answers`, the last for ever. */
+/**
+ * A real HTTP receiver on loopback that keeps what it gets, and answers from `answers`, the last
+ * for ever.
+ */
 export async function webhookReceiver() {
   const state = {
     url: '',
@@ -72,7 +75,10 @@ async function answer(response: ServerResponse, given: ReceiverAnswer): Promise<
   response.writeHead(given.code, given.headers).end(given.text ?? '');
 }
 
-/** Whether the call was signed with this secret, by the library of Standard Webhooks; whatever its time. */
+/**
+ * Whether the call was signed with this secret, by the library of Standard Webhooks; whatever its
+ * time.
+ */
 export function signedBy(secret: string, { id, headers, raw }: ReceivedCall): boolean {
   const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
   const expected = new Webhook(secret).sign(id, at, raw);

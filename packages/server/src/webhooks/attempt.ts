@@ -21,8 +21,8 @@ const unreadable =
   'its secret or credential cannot be read any more: set the credential and the secret anew';
 
 /**
- * One call to an endpoint. Never throws: what keeps the call from being made is the outcome of it, so
- * that an endpoint that cannot be called is paused in the end like one that does not answer.
+ * One call to an endpoint. Never throws: what keeps the call from being made is the outcome of it,
+ * so that an endpoint that cannot be called is paused in the end like one that does not answer.
  */
 export async function attemptCall(
   { now, outbound, sealer, onError }: AttemptDeps,

@@ -54,8 +54,8 @@ export function whoOf(request: FastifyRequest, { operator }: TenantAccess): Who 
 }
 
 /**
- * Makes a webhook that begins behind the record of its making. Throws `validation_failed`, `not_found` for
- * an unknown tenant and `conflict` when the tenant has 20 or has left.
+ * Makes a webhook that begins behind the record of its making. Throws `validation_failed`,
+ * `not_found` for an unknown tenant and `conflict` when the tenant has 20 or has left.
  */
 export async function createWebhook(
   { db, now, sealer, recordOwn, newUuid, allowPrivate }: ChangeDeps,

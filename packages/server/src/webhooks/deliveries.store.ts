@@ -1,7 +1,9 @@
 import type { TenantTx, WriterTx } from '../db.ts';
 import { uuidArray } from '../pg-arrays.ts';
 
-/** One attempt, and what came of it. Sequences are those of the first and last event in the message. */
+/**
+ * One attempt, and what came of it. Sequences are those of the first and last event in the message.
+ */
 export interface DeliveryRow {
   tenantId: string;
   webhookId: string;

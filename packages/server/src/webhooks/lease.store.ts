@@ -2,8 +2,8 @@ import type { TenantTx, WriterTx } from '../db.ts';
 import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns } from './store.ts';
 
 /*
- * Who delivers to an endpoint. Statements of the job: they span tenants, and those that change something
- * are each a transaction of their own, in one round trip.
+ * Who delivers to an endpoint. Statements of the job: they span tenants, and those that change
+ * something are each a transaction of their own, in one round trip.
  */
 
 type Alone = Pick<WriterTx, 'query'>;
@@ -14,8 +14,9 @@ export interface Leased extends WebhookKey {
 }
 
 /**
- * Takes the endpoint that has something due and has waited longest, of any tenant but these. Nothing is
- * due while recording is stopped, because no attempt could be recorded, nor for a tenant that has left.
+ * Takes the endpoint that has something due and has waited longest, of any tenant but these.
+ * Nothing is due while recording is stopped, because no attempt could be recorded, nor for a tenant
+ * that has left.
  */
 export async function claimWebhook(
   tx: Alone,
@@ -40,8 +41,8 @@ export async function claimWebhook(
 }
 
 /**
- * Writes the message down before it is sent, and keeps the endpoint until `untilMs`. False when the lease
- * is lost, or the endpoint is not as it was read: then nothing is to be sent.
+ * Writes the message down before it is sent, and keeps the endpoint until `untilMs`. False when the
+ * lease is lost, or the endpoint is not as it was read: then nothing is to be sent.
  */
 export async function holdMessage(
   tx: Alone,

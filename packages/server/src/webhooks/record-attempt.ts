@@ -29,10 +29,10 @@ export interface Sent {
 }
 
 /**
- * Writes what came of an attempt: the endpoint's place, the delivery and its record in the tenant's log, or
- * nothing of it. A message that is not due any more (replayed, or delivered by another process that took
- * this one for dead) moves nothing, and neither does the answer of an address that was changed meanwhile;
- * an endpoint that was removed keeps its record alone.
+ * Writes what came of an attempt: the endpoint's place, the delivery and its record in the tenant's
+ * log, or nothing of it. A message that is not due any more (replayed, or delivered by another
+ * process that took this one for dead) moves nothing, and neither does the answer of an address
+ * that was changed meanwhile; an endpoint that was removed keeps its record alone.
  */
 export async function recordAttempt(
   deps: RecordDeps,
@@ -115,7 +115,9 @@ async function recordInLog(
   await recordOwn(tx, endpoint.tenantId, event);
 }
 
-/** Never in the receiver's words: they may quote an event, and what is erased of it would stay here. */
+/**
+ * Never in the receiver's words: they may quote an event, and what is erased of it would stay here.
+ */
 function failureOf({ responseStatus: status, reason }: DeliveryRow): string | null {
   if (status === null) return reason;
   const refused = status >= 200 && status < 300 ? ', and did not take the message' : '';

@@ -7,9 +7,9 @@ import { readEntries } from '../log/store.ts';
 const aheadMsMax = 5 * 60_000;
 
 /**
- * Where the part of the log begins in which there may be events that the plan still shows: everything
- * before was received so long ago that it is hidden by age. Found by halving, because receipt times only
- * grow along a log.
+ * Where the part of the log begins in which there may be events that the plan still shows:
+ * everything before was received so long ago that it is hidden by age. Found by halving, because
+ * receipt times only grow along a log.
  */
 export async function firstShown(
   tx: TenantTx,

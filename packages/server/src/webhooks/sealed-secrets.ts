@@ -7,8 +7,8 @@ export const secretContext = (id: string) => `webhook-secret:${id}`;
 export const credentialContext = (id: string) => `webhook-credential:${id}`;
 
 /**
- * The secrets that are valid now, newest first. Throws when secret or credential cannot be opened; a former
- * secret of which that is true is left out, because it may be why there is another one.
+ * The secrets that are valid now, newest first. Throws when secret or credential cannot be opened;
+ * a former secret of which that is true is left out, because it may be why there is another one.
  */
 export function openSecrets(sealer: Sealer, row: WebhookRow, nowMs: number): Opened {
   const { id, secret, previousSecret, previousSecretUntilMs, credential } = row;

@@ -70,8 +70,8 @@ export type NewWebhook = WebhookKey &
   Pick<WebhookRow, 'secret' | 'credential' | 'createdAtMs'>;
 
 /**
- * Begins at the end that the log has within this transaction: behind the record of its making. Null for a
- * tenant that has left.
+ * Begins at the end that the log has within this transaction: behind the record of its making. Null
+ * for a tenant that has left.
  */
 export async function insertWebhook(tx: WriterTx, w: NewWebhook): Promise<WebhookRow | null> {
   const { rows } = await tx.query<WebhookRow>({

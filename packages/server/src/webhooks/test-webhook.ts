@@ -21,9 +21,9 @@ export interface TestResult {
 }
 
 /**
- * Calls receivers without any event, whether the webhook is paused or not; recorded like a delivery, in the
- * name of who asked. One at a time a webhook in this process: throws `conflict`, and `unavailable` while
- * recording is stopped.
+ * Calls receivers without any event, whether the webhook is paused or not; recorded like a
+ * delivery, in the name of who asked. One at a time a webhook in this process: throws `conflict`,
+ * and `unavailable` while recording is stopped.
  */
 export function testerOf(deps: TestDeps): (row: WebhookRow, who: Who) => Promise<TestResult> {
   const running = new Set<string>();

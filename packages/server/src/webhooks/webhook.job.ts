@@ -10,14 +10,16 @@ const callsPerTenant = 4;
 const pollMs = 1_000;
 /** A busy service flushes a hundred times a second; that many looks would be for nothing. */
 const wakeMsMin = 100;
-/** With ten thousand endpoints a look takes 10 ms: it is to be a small part of the time in any case. */
+/**
+ * With ten thousand endpoints a look takes 10 ms: it is to be a small part of the time in any case.
+ */
 const looksShareMax = 0.05;
 const forgetEveryMs = 3_600_000;
 
 /**
- * Delivers to all endpoints: several at once, each by one process at a time, whoever has waited longest
- * first. Work is found in the logs themselves, by one statement a second and after each flush of this
- * process, so that nothing has to be queued and nothing can be lost.
+ * Delivers to all endpoints: several at once, each by one process at a time, whoever has waited
+ * longest first. Work is found in the logs themselves, by one statement a second and after each
+ * flush of this process, so that nothing has to be queued and nothing can be lost.
  */
 export class WebhookJob {
   readonly #deps: DeliverDeps;
@@ -52,7 +54,9 @@ export class WebhookJob {
     }, this.#wakeMs);
   }
 
-  /** Delivers everything that is due; resolves when nothing is under way any more. Never rejects. */
+  /**
+   * Delivers everything that is due; resolves when nothing is under way any more. Never rejects.
+   */
   async tick(): Promise<void> {
     await this.#claim();
     while (this.#running.size > 0) {

@@ -5,14 +5,14 @@ import { callUrl } from './target-url.ts';
 import { credentialProblem, oneOf, plainText, soundCredential, urlCheck } from './value-checks.ts';
 
 /**
- * Datadog's logs intake: `POST /api/v2/logs`, one JSON array of logs. Reserved attributes (`ddsource`,
- * `ddtags`, `hostname`, `service`, `message`), standard ones (`usr.*`, `network.client.ip`,
- * `http.useragent`, `evt.name`) and the event itself under `indelible`. Datadog knows no ids: what is sent
- * twice is stored twice.
+ * Datadog's logs intake: `POST /api/v2/logs`, one JSON array of logs. Reserved attributes
+ * (`ddsource`, `ddtags`, `hostname`, `service`, `message`), standard ones (`usr.*`,
+ * `network.client.ip`, `http.useragent`, `evt.name`) and the event itself under `indelible`.
+ * Datadog knows no ids: what is sent twice is stored twice.
  *
- * From docs.datadoghq.com: "Send logs" (at most 5 MB and 1,000 logs a request, 1 MB a log, timestamps up
- * to 18 hours old, statuses), "Validate API key", "Log Date Remapper" (which attributes are taken for the
- * official time) and "Standard attributes".
+ * From docs.datadoghq.com: "Send logs" (at most 5 MB and 1,000 logs a request, 1 MB a log,
+ * timestamps up to 18 hours old, statuses), "Validate API key", "Log Date Remapper" (which
+ * attributes are taken for the official time) and "Standard attributes".
  */
 export const datadog: StreamFormat = {
   options: {
@@ -23,7 +23,8 @@ export const datadog: StreamFormat = {
     diff: oneOf('object', 'text'),
   },
   needsCredential: true,
-  // Five megabytes, less what surrounds a hundred events; a difference as a text may be twice as long.
+  // Five megabytes, less what surrounds a hundred events; a difference as a text may be twice as
+  // long.
   batchBytesMax: 2_000_000,
   credentialProblem: keyProblem,
   urlProblem: urlCheck('dd-api-key', 'api_key'),
@@ -73,7 +74,9 @@ function logOf(parts: EventParts, target: StreamTarget, { nowMs }: StreamBatch):
   return `${head.slice(0, -1)},"indelible":${whole}}`;
 }
 
-/** Datadog's own hosts, as `datadoghq.eu`, `app.datadoghq.com`, `us3.datadoghq.com` or the intake's. */
+/**
+ * Datadog's own hosts, as `datadoghq.eu`, `app.datadoghq.com`, `us3.datadoghq.com` or the intake's.
+ */
 const site =
   /^(?:http-intake\.logs\.|app\.|api\.|www\.)?((?:[a-z0-9-]+\.)?(?:datadoghq\.com|datadoghq\.eu|ddog-gov\.com))$/;
 const paths = /\/(api\/v2\/logs|api\/v1\/validate|v1\/input)$/;

@@ -2,10 +2,10 @@ import { type Category, defaultCatalogue } from '@indelible/protocol';
 import { type EventFields, type EventParts, summary } from './event-parts.ts';
 
 /**
- * The document of an event: fields of the Elastic Common Schema 8 for what it has a name for (elastic.co,
- * "ECS field reference" and "ECS categorization fields"), and the whole event under `indelible`. There
- * the diff is one text unless asked otherwise: as an object each changed field becomes a mapped field,
- * whose first value decides its type for ever.
+ * The document of an event: fields of the Elastic Common Schema 8 for what it has a name for
+ * (elastic.co, "ECS field reference" and "ECS categorization fields"), and the whole event under
+ * `indelible`. There the diff is one text unless asked otherwise: as an object each changed field
+ * becomes a mapped field, whose first value decides its type for ever.
  */
 export function ecsDocument(parts: EventParts, flatDiff: boolean): string {
   const { fields } = parts;

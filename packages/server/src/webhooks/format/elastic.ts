@@ -6,12 +6,13 @@ import { callUrl } from './target-url.ts';
 import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 
 /**
- * Elasticsearch and OpenSearch: `POST _bulk` in NDJSON, each event a `create` under its own id, into an
- * index or a data stream. What is there already answers 409 for its item: nothing is stored twice (in a
- * data stream, within one backing index).
+ * Elasticsearch and OpenSearch: `POST _bulk` in NDJSON, each event a `create` under its own id,
+ * into an index or a data stream. What is there already answers 409 for its item: nothing is stored
+ * twice (in a data stream, within one backing index).
  *
- * From elastic.co: "Bulk API" (body, items, the last line ends too), "Data streams" (only `create`, a
- * `@timestamp`), "Index names", "Rejected requests" (429); docs.opensearch.org has the same calls.
+ * From elastic.co: "Bulk API" (body, items, the last line ends too), "Data streams" (only `create`,
+ * a `@timestamp`), "Index names", "Rejected requests" (429); docs.opensearch.org has the same
+ * calls.
  */
 export const elastic: StreamFormat = {
   options: { index: indexProblem, diff: oneOf('text', 'object') },
@@ -27,7 +28,8 @@ export const elastic: StreamFormat = {
       return `${action}\n${ecsDocument(parts, diff !== 'object')}\n`;
     });
     const url = new URL(callUrl(target.url, bulk, '/_bulk'));
-    // Of the answer only what `judge` reads: of a hundred refused events it would be too long to keep.
+    // Of the answer only what `judge` reads: of a hundred refused events it would be too long to
+    // keep.
     url.searchParams.set('filter_path', readOfAnswer);
     const headers = { ...authorization(target), 'content-type': 'application/x-ndjson' };
     return { method: 'POST', url: url.href, headers, body: lines.join('') };
@@ -50,7 +52,9 @@ function urlProblem(url: string): string | null {
   return 'has an index in front of _bulk: give the URL without both, and the index as an option';
 }
 
-/** `ApiKey …`, `Basic …` and `Bearer …` as they are; `user:password` is Basic, all else an API key. */
+/**
+ * `ApiKey …`, `Basic …` and `Bearer …` as they are; `user:password` is Basic, all else an API key.
+ */
 function authorization({ credential }: StreamTarget): Record<string, string> {
   if (credential === null) return {};
   const sound = soundCredential(credential, credentialProblem);
@@ -109,7 +113,9 @@ function errorOf({ error }: Record<string, unknown>): string {
   return [said(type, 100), said(reason)].filter(Boolean).join(': ');
 }
 
-/** `GET /` names the product and its version; a key made for writing alone may not even ask that. */
+/**
+ * `GET /` names the product and its version; a key made for writing alone may not even ask that.
+ */
 function judgeHealth(status: number, text: string): FormatVerdict {
   const answer = jsonObject(text);
   if (status === 403 && errorOf(answer).includes('cluster:monitor/main')) return fine;

@@ -29,8 +29,8 @@ export interface EventFields {
 }
 
 /**
- * Takes an event text apart. The diff is cut out before anything is parsed: it may be large, its member
- * names are anybody's, and what is sent on must be the very text that was recorded.
+ * Takes an event text apart. The diff is cut out before anything is parsed: it may be large, its
+ * member names are anybody's, and what is sent on must be the very text that was recorded.
  */
 export function eventParts(text: string): EventParts {
   const [start, end] = diffSpan(text);

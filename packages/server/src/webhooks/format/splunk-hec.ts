@@ -5,14 +5,14 @@ import { callUrl } from './target-url.ts';
 import { credentialProblem, plainText, soundCredential, urlCheck } from './value-checks.ts';
 
 /**
- * Splunk's HTTP Event Collector: `POST services/collector/event`, one envelope after the other in one
- * body, each with `time` in seconds since 1970 (milliseconds behind the point), `host`, `source`,
- * `sourcetype`, `index` and the event itself. HEC keeps no ids: what is sent twice is stored twice, and
- * `dedup id` finds it.
+ * Splunk's HTTP Event Collector: `POST services/collector/event`, one envelope after the other in
+ * one body, each with `time` in seconds since 1970 (milliseconds behind the point), `host`,
+ * `source`, `sourcetype`, `index` and the event itself. HEC keeps no ids: what is sent twice is
+ * stored twice, and `dedup id` finds it.
  *
- * From help.splunk.com: "Format events for HTTP Event Collector" (envelope, authorization), "HTTP Event
- * Collector REST API endpoints" (`services/collector/health`) and "Troubleshoot HTTP Event Collector"
- * (the codes 0 to 27). Splunk Cloud recommends at most 1 MB a request.
+ * From help.splunk.com: "Format events for HTTP Event Collector" (envelope, authorization), "HTTP
+ * Event Collector REST API endpoints" (`services/collector/health`) and "Troubleshoot HTTP Event
+ * Collector" (the codes 0 to 27). Splunk Cloud recommends at most 1 MB a request.
  */
 export const splunkHec: StreamFormat = {
   options: {

@@ -1,4 +1,6 @@
-/** One HTTP call, complete but for what the sender adds to each (length, user agent, signatures). */
+/**
+ * One HTTP call, complete but for what the sender adds to each (length, user agent, signatures).
+ */
 export interface FormatRequest {
   method: 'GET' | 'POST';
   url: string;
@@ -26,8 +28,8 @@ export interface StreamBatch {
 }
 
 /**
- * What an answer means. `reason` is a clause for the tenant's admins that holds no credential; `mayPass`
- * whether the same message may be taken later without anybody changing anything.
+ * What an answer means. `reason` is a clause for the tenant's admins that holds no credential;
+ * `mayPass` whether the same message may be taken later without anybody changing anything.
  */
 export type FormatVerdict = { ok: true } | { ok: false; reason: string; mayPass: boolean };
 
@@ -35,8 +37,8 @@ export type FormatVerdict = { ok: true } | { ok: false; reason: string; mayPass:
 export type ValueCheck = (value: string) => string | null;
 
 /**
- * The language of one product. Everything is pure; whoever calls sends the request under the rules for
- * outbound calls and hands back status and text of the answer.
+ * The language of one product. Everything is pure; whoever calls sends the request under the rules
+ * for outbound calls and hands back status and text of the answer.
  */
 export interface StreamFormat {
   /** Names of options with a check each; others are refused. */

@@ -9,9 +9,9 @@ interface Item {
 }
 
 /**
- * A small Elasticsearch, from its documentation: the bulk API with a result for each item, and dynamic
- * mapping: the first value of a field decides its type, dates are detected in texts unless the name
- * begins with `logs-`, whose built-in template switches that off.
+ * A small Elasticsearch, from its documentation: the bulk API with a result for each item, and
+ * dynamic mapping: the first value of a field decides its type, dates are detected in texts unless
+ * the name begins with `logs-`, whose built-in template switches that off.
  */
 export async function elasticReceiver() {
   const state = {
@@ -94,7 +94,9 @@ function problem(status: number, type: string, reason: string): ReceiverAnswer {
   return { status, body: { error: { root_cause: [{ type, reason }], type, reason }, status } };
 }
 
-/** Only what `filter_path` names: here of an item its id, status and error, or what the error is. */
+/**
+ * Only what `filter_path` names: here of an item its id, status and error, or what the error is.
+ */
 function filtered(
   answer: { took: number; errors: boolean; items: { create: Item }[] },
   path: string | null,

@@ -11,8 +11,8 @@ export interface SplunkEvent {
 }
 
 /**
- * A small HTTP Event Collector, from Splunk's documentation: codes, envelopes one after the other, all
- * of a message or nothing.
+ * A small HTTP Event Collector, from Splunk's documentation: codes, envelopes one after the other,
+ * all of a message or nothing.
  */
 export async function splunkReceiver() {
   const state = {
