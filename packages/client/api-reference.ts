@@ -1,6 +1,7 @@
 /**
- * Writes docs/api from the types and comments of the client's entry points, and beside it the digest of
- * the declarations it was written from: a test compares that with the code, because writing takes longer.
+ * Writes docs/api from the types and comments of the client's entry points, and beside it the
+ * digest of the declarations it was written from: a test compares that with the code, because
+ * writing takes longer.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -12,7 +12,9 @@ import { testService } from '../server/src/testing/service.ts';
 import { declarationsDigest, digestFile } from './api-reference.ts';
 import { installedClient, runtimes } from './testing/installed-client.ts';
 
-/* The client as users get it: packed, installed into an empty folder, run on what they run it on. */
+/*
+ * The client as users get it: packed, installed into an empty folder, run on what they run it on.
+ */
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'indelible-client-'));

@@ -1,7 +1,8 @@
 /**
- * Builds the two packages that host products install, `@indelible/protocol` and `@indelible/client`, for
- * Node 20 and whatever else runs ES2022: JavaScript and declarations, publishable as they lie there.
- * Started as a program it writes `packages/protocol/dist` and `packages/client/dist`.
+ * Builds the two packages that host products install, `@indelible/protocol` and
+ * `@indelible/client`, for Node 20 and whatever else runs ES2022: JavaScript and declarations,
+ * publishable as they lie there. Started as a program it writes `packages/protocol/dist` and
+ * `packages/client/dist`.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,7 +33,9 @@ const root = resolve(import.meta.dirname, '../..');
 /** Frameworks of the middleware, which only hosts that use them have. */
 const peers = { fastify: '>=5', express: '>=5', hono: '>=4', '@nestjs/common': '>=11' };
 
-/** Builds both packages into these folders. Throws with the compiler's words when there are errors. */
+/**
+ * Builds both packages into these folders. Throws with the compiler's words when there are errors.
+ */
 export function buildClient(targets: { protocol: string; client: string }): void {
   buildPackage({
     source: join(root, 'packages/protocol'),

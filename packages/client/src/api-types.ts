@@ -37,8 +37,11 @@ export interface EventInput<A extends string = AnyAction, R extends string = Any
   diff?: Diff;
   crossTenant?: boolean;
   reason?: string | null;
-  before?: State | null;
-  after?: State | null;
+  /**
+   * Complete states, as JSON: of any type that a product has for them, interfaces and classes too.
+   */
+  before?: object | null;
+  after?: object | null;
 }
 
 /** An event as it is stored; `before` and `after` are there only where a call returns states. */

@@ -27,7 +27,9 @@ export interface EventCatalogue<A extends string, R extends string> {
   event(event: EventInput<A, R>): EventInput<A, R>;
 }
 
-/** What `defineCatalogue` takes: words of the product's own, `snake_case`, at most 64 characters. */
+/**
+ * What `defineCatalogue` takes: words of the product's own, `snake_case`, at most 64 characters.
+ */
 export interface CatalogueWords<A extends string, R extends string> {
   actions?: readonly A[];
   resourceTypes?: readonly R[];
@@ -35,8 +37,8 @@ export interface CatalogueWords<A extends string, R extends string> {
 
 /**
  * Declares a product's own actions and resource types, once. A client that is given the catalogue
- * takes these and the known ones; any other word is a type error. Throws TypeError for a word that the
- * service would refuse.
+ * takes these and the known ones; any other word is a type error. Throws TypeError for a word that
+ * the service would refuse.
  */
 export function defineCatalogue<const A extends string = never, const R extends string = never>(
   words: CatalogueWords<A, R>,

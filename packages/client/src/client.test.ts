@@ -205,3 +205,52 @@ test('a refused download is read no further than a problem document is long', as
   await expect(first).rejects.toMatchObject({ status: 403, code: 'unexpected_answer' });
   await expect(client.exports.download('exp_1').next()).rejects.toMatchObject({ code: 'gone' });
 });
+
+test('a download begins when it is read, so that its failure reaches the reader and nobody else', async () => {
+  const unhandled: unknown[] = [];
+  const onUnhandled = (reason: unknown) => unhandled.push(reason);
+  process.on('unhandledRejection', onUnhandled);
+  onTestFinished(() => void process.off('unhandledRejection', onUnhandled));
+  const { client, received } = await answering([{ status: 410, body: { code: 'gone' } }]);
+  const chunks = client.exports.download('exp_1');
+  await client.ready().catch(() => {});
+  expect(received.map(({ line }) => line)).toEqual(['GET /readyz']);
+  await expect(chunks.next()).rejects.toMatchObject({ code: 'gone' });
+  expect(unhandled).toEqual([]);
+});
+
+test('a download that nobody answers ends in time, and one that arrives slowly does not', async () => {
+  const { client } = await answering([{ silent: true }], { timeoutMs: 50 });
+  await expect(client.exports.download('exp_1').next()).rejects.toThrow('no answer within 0.05 s');
+  const slow = createServer((request, response) => {
+    if (!request.url?.startsWith('/api/file')) {
+      response.writeHead(302, { location: '/api/file' }).end();
+      return;
+    }
+    response.write('first,');
+    setTimeout(() => response.end('last'), 100);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void slow.close());
+  await once(slow, 'listening');
+  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  let text = '';
+  for await (const chunk of createClient({ url, timeoutMs: 50 }).exports.download('exp_1')) {
+    text += new TextDecoder().decode(chunk);
+  }
+  expect(text).toBe('first,last');
+});
+
+test('settings whose answer shows a secret once are sent once; all others are repeated', async () => {
+  const { client, received } = await answering([{ hangUp: true }, { hangUp: true }, { body: {} }]);
+  const settings = { name: 'Initech', plan: 'Pro', restoreUrl: 'https://example.com' } as const;
+  await expect(client.tenants.put('t', settings)).rejects.toThrow(UnreachableError);
+  expect(received).toHaveLength(1);
+  await client.tenants.put('t', { ...settings, restoreUrl: null });
+  expect(received).toHaveLength(3);
+});
+
+test('a key that is empty, as of a variable that is not set, is told as that', () => {
+  const make = (key: string) => () => createClient({ url: 'http://127.0.0.1:9', key });
+  expect(make('')).toThrow('the key is empty');
+  expect(make('idl_x\n')).toThrow('a line break');
+});

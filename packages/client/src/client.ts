@@ -12,9 +12,9 @@ import {
 import { type EvidenceCalls, evidenceCalls } from './evidence-calls.ts';
 import { type ExportCalls, exportCalls } from './export-calls.ts';
 import { type LogCalls, logCalls } from './log-calls.ts';
-import { everyItem, read, type SentHeaders } from './paging.ts';
+import { everyItem, post, read } from './paging.ts';
 import { type RecordingCalls, recordingCalls } from './recording-calls.ts';
-import { createTransport, type Retry, type Transport } from './transport.ts';
+import { createTransport, type Retry, type SentHeaders, type Transport } from './transport.ts';
 import { type WebhookCalls, webhookCalls } from './webhook-calls.ts';
 
 export interface ClientOptions<A extends string = AnyAction, R extends string = AnyResourceType> {
@@ -33,7 +33,9 @@ export interface ClientOptions<A extends string = AnyAction, R extends string = 
   operatorEmail?: string;
   /** The words that events may have; without it any the service takes. */
   catalogue?: EventCatalogue<A, R>;
-  /** Further key names whose values are masked before an event leaves; the service's own always are. */
+  /**
+   * Further key names whose values are masked before an event leaves; the service's own always are.
+   */
   maskedKeys?: readonly string[];
   insecure?: boolean;
   /** Whole time of one attempt; 30 s. */
@@ -59,7 +61,10 @@ export interface IndelibleClient<A extends string = AnyAction, R extends string 
   tenants: {
     get(id: string): Promise<Api.Tenant>;
     list(): AsyncGenerator<Api.Tenant, void, undefined>;
-    /** Creates or changes; omitted settings keep their value. */
+    /**
+     * Creates or changes; omitted settings keep their value. With a `restoreUrl` never repeated on
+     * its own: the answer is the only place that shows the secret of a new one.
+     */
     put(id: string, settings: Partial<Api.TenantSettings>): Promise<Api.WrittenTenant>;
   };
   /** Keys of a tenant, or of the platform (`null`). */
@@ -72,8 +77,8 @@ export interface IndelibleClient<A extends string = AnyAction, R extends string 
   /** Links that open the panel, for the backend that knows who is signed in. */
   viewerLinks: {
     /**
-     * The link opens the panel once, as `actor`; hand it to that person's browser and to nobody else.
-     * Never repeated on its own: one for an operator is in the tenant's log each time.
+     * The link opens the panel once, as `actor`; hand it to that person's browser and to nobody
+     * else. Never repeated on its own: one for an operator is in the tenant's log each time.
      */
     create(input: Api.ViewerLinkInput): Promise<Api.ViewerLink>;
   };
@@ -112,7 +117,7 @@ export function createClient<A extends string = AnyAction, R extends string = An
     ...readingCalls(send, headers),
     tenants: tenantCalls(send, options),
     apiKeys: keyCalls(send),
-    viewerLinks: viewerLinkCalls(send),
+    viewerLinks: { create: (input) => post(send, '/api/viewer-links', input) },
     log: logCalls(send, headers),
     ...evidenceCalls(send, headers),
     exports: exportCalls(send, createDownload(transport), headers),
@@ -124,7 +129,7 @@ export function createClient<A extends string = AnyAction, R extends string = An
 // Refused here, because the platform's own error would quote the key.
 function requireSendable(key: string | null): void {
   if (key === null || /^[\x21-\x7e]+$/.test(key)) return;
-  throw new TypeError('the key holds characters that no key has (a line break, perhaps)');
+  throw new TypeError('the key is empty, or none (a line break in it, perhaps)');
 }
 
 const eventsPath = '/api/audit-logs';
@@ -144,27 +149,29 @@ function readingCalls(send: Transport, headers: SentHeaders) {
 
 type OperatorOptions = Pick<ClientOptions, 'tenantId' | 'reason' | 'operatorEmail'>;
 
-function operatorHeaders({ tenantId, reason, operatorEmail }: OperatorOptions): SentHeaders {
+function operatorHeaders({ tenantId, operatorEmail, ...options }: OperatorOptions): SentHeaders {
   return {
-    ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }),
-    ...reasonHeader(reason),
-    ...(operatorEmail === undefined ? {} : { 'x-operator-email': operatorEmail }),
+    'x-tenant-id': tenantId,
+    ...reasonHeader(options),
+    'x-operator-email': operatorEmail,
   };
 }
 
-function reasonHeader(reason: string | undefined): SentHeaders {
-  return reason === undefined ? {} : { 'x-access-reason': encodeURIComponent(reason) };
+function reasonHeader({ reason }: OperatorOptions): SentHeaders {
+  return { 'x-access-reason': reason && encodeURIComponent(reason) };
 }
 
-function tenantCalls(send: Transport, { reason }: OperatorOptions): IndelibleClient['tenants'] {
+function tenantCalls(send: Transport, options: OperatorOptions): IndelibleClient['tenants'] {
   const pathOf = (id: string) => `/api/tenants/${encodeURIComponent(id)}`;
   return {
     get: (id) => read<Api.Tenant>(send, pathOf(id)),
     list: () => everyItem<Api.Tenant>(send, '/api/tenants'),
     put: async (id, settings) => {
-      const headers = reasonHeader(reason);
+      const headers = reasonHeader(options);
       const body = JSON.stringify(settings);
-      const call = { method: 'PUT', path: pathOf(id), body, headers, idempotent: true } as const;
+      // The first answer may have held the secret of the address, and a second one does not.
+      const idempotent = settings.restoreUrl == null;
+      const call = { method: 'PUT', path: pathOf(id), body, headers, idempotent } as const;
       return (await send(call)) as Api.WrittenTenant;
     },
   };
@@ -174,30 +181,11 @@ function keyCalls(send: Transport): IndelibleClient['apiKeys'] {
   const pathOf = (tenantId: string | null) =>
     tenantId === null ? '/api/api-keys' : `/api/tenants/${encodeURIComponent(tenantId)}/api-keys`;
   return {
-    create: async (tenantId, input) => {
-      const body = JSON.stringify(input);
-      const call = { method: 'POST', path: pathOf(tenantId), body, idempotent: false } as const;
-      return (await send(call)) as Api.NewApiKey;
-    },
+    create: (tenantId, input) => post(send, pathOf(tenantId), input),
     list: (tenantId) => everyItem<Api.ApiKey>(send, pathOf(tenantId)),
     revoke: async (tenantId, keyId) => {
       const path = `${pathOf(tenantId)}/${encodeURIComponent(keyId)}`;
       await send({ method: 'DELETE', path, idempotent: true });
-    },
-  };
-}
-
-function viewerLinkCalls(send: Transport): IndelibleClient['viewerLinks'] {
-  return {
-    create: async (input) => {
-      const path = '/api/viewer-links';
-      const call = {
-        method: 'POST',
-        path,
-        body: JSON.stringify(input),
-        idempotent: false,
-      } as const;
-      return (await send(call)) as Api.ViewerLink;
     },
   };
 }

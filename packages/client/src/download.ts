@@ -1,11 +1,18 @@
-import { errorOfAnswer, UnreachableError } from './errors.ts';
-import { jsonOrUndefined, networkReason, readBounded, type TransportOptions } from './transport.ts';
+import { errorOfAnswer } from './errors.ts';
+import {
+  headersOf,
+  jsonOrUndefined,
+  readBounded,
+  type SentHeaders,
+  type TransportOptions,
+  unreachable,
+} from './transport.ts';
 
 /** Opens the body of the link that a call redirects to; `range` goes to the link alone. */
 export type Download = (
   path: string,
-  headers: Record<string, string>,
-  range: Record<string, string>,
+  headers: SentHeaders,
+  range: SentHeaders,
 ) => Promise<Response>;
 
 /**
@@ -15,14 +22,13 @@ export type Download = (
 export function createDownload(options: TransportOptions): Download {
   const { baseUrl, key } = options;
   return async (path, headers, range) => {
-    const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
-    const answer = await open(options, `${baseUrl}${path}`, { ...authorization, ...headers });
+    const answer = await open(options, `${baseUrl}${path}`, headersOf(key, headers));
     const location = answer.headers.get('location');
     if (answer.status < 300 || answer.status > 399 || location === null) {
       throw await refusalOf(answer);
     }
     await answer.body?.cancel();
-    const file = await open(options, linkAt(baseUrl, location), range);
+    const file = await open(options, linkAt(baseUrl, location), headersOf(null, range));
     if (file.ok) return file;
     throw await refusalOf(file);
   };
@@ -34,17 +40,19 @@ function linkAt(baseUrl: string, location: string): string {
   return `${baseUrl}${pathname.slice(pathname.indexOf('/api/'))}${search}`;
 }
 
-async function open(
-  { fetch, signal, baseUrl }: TransportOptions,
-  url: string,
-  headers: Record<string, string>,
-): Promise<Response> {
+async function open(options: TransportOptions, url: string, headers: Headers): Promise<Response> {
+  const { fetch, signal, timeoutMs } = options;
+  // Until the answer begins: the signal goes on to hold for the body, the time does not.
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort({ name: 'TimeoutError' }), timeoutMs);
+  const both = signal === null ? late.signal : AbortSignal.any([late.signal, signal]);
   try {
-    return await fetch(url, { headers, redirect: 'manual', signal });
+    return await fetch(url, { headers, redirect: 'manual', signal: both });
   } catch (cause) {
     signal?.throwIfAborted();
-    const message = `${baseUrl} cannot be reached: ${networkReason(cause)}`;
-    throw new UnreachableError(message, { cause });
+    throw unreachable(cause, options);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

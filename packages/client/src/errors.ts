@@ -5,8 +5,8 @@ import type { OutgoingEvent } from './outgoing-event.ts';
 interface ProblemFacts {
   status: number;
   /**
-   * A code of the service, or `unexpected_answer` when something else answered in its place. A service
-   * that is newer than this client may have codes that it does not know.
+   * A code of the service, or `unexpected_answer` when something else answered in its place. A
+   * service that is newer than this client may have codes that it does not know.
    */
   code: ErrorCode | 'unexpected_answer';
   detail: string;
@@ -32,8 +32,8 @@ export class IndelibleError extends Error {
 }
 
 /**
- * No answer: nothing listens, the network failed, the time was up, or a gateway in front of the service
- * says one of these. What was sent may have been done all the same.
+ * No answer: nothing listens, the network failed, the time was up, or a gateway in front of the
+ * service says one of these. What was sent may have been done all the same.
  */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
@@ -61,7 +61,9 @@ export class PartialBatchError extends Error {
 
 const codeForm = /^[a-z]+(_[a-z]+)*$/;
 
-/** What an answer that is no success says; anything but a problem document is `unexpected_answer`. */
+/**
+ * What an answer that is no success says; anything but a problem document is `unexpected_answer`.
+ */
 export function errorOfAnswer(
   status: number,
   body: unknown,
@@ -82,6 +84,18 @@ export function errorOfAnswer(
 
 /** An answer that the service does not give: a page of sign-in, a proxy's, or another program's. */
 export function notTheService(status: number, requestId: string | null = null): IndelibleError {
-  const detail = `something that is not the service answered with status ${status}`;
+  return unexpected(
+    status,
+    `something that is not the service answered with status ${status}`,
+    requestId,
+  );
+}
+
+/** An answer that does not fit what was asked for. */
+export function unexpected(
+  status: number,
+  detail: string,
+  requestId: string | null = null,
+): IndelibleError {
   return new IndelibleError({ status, code: 'unexpected_answer', detail, requestId });
 }

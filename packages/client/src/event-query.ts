@@ -1,4 +1,4 @@
-import { type FacetName, facetNames, facetParams, type GroupKey } from '@indelible/protocol';
+import { type FacetName, facetParams, type GroupKey } from '@indelible/protocol';
 import type { Params } from './transport.ts';
 
 /** Which events; values any of which is wanted, a leading `!` excludes. Times are ISO 8601. */
@@ -31,50 +31,39 @@ export interface StatsQuery extends EventCriteria {
   timeZone?: string;
 }
 
-const orderMembers = ['sort', 'order', 'afterSequence', 'limit', 'cursor'];
-const pageMembers = [...orderMembers, 'includeState', 'includeTotal'];
-const statsMembers = ['groupBy', 'timeZone'];
+const criteriaParams = { from: 'from', to: 'to', ...facetParams };
+const pageParams = {
+  ...criteriaParams,
+  ...{ sort: 'sort', order: 'order', afterSequence: 'after_sequence', limit: 'limit' },
+  ...{ cursor: 'cursor', includeState: 'include', includeTotal: 'include' },
+};
+const statsOnly = { groupBy: 'group_by', timeZone: 'time_zone' };
 
 /** The query parameters of `GET /api/audit-logs`. Throws TypeError for a member that is none. */
 export function listParams(query: PageQuery): Params {
-  requireKnown(query, pageMembers);
-  const params = criteriaParams(query);
-  const add = (name: string, value: string | number | undefined) => {
-    if (value !== undefined) params.push([name, String(value)]);
-  };
-  add('sort', query.sort);
-  add('order', query.order);
-  add('after_sequence', query.afterSequence);
-  add('limit', query.limit);
-  add('include', query.includeState ? 'state' : undefined);
-  add('include', query.includeTotal ? 'total' : undefined);
-  add('cursor', query.cursor);
-  return params;
+  const includeState = query.includeState ? 'state' : undefined;
+  const includeTotal = query.includeTotal ? 'total' : undefined;
+  return paramsOf({ ...query, includeState, includeTotal }, pageParams);
 }
 
-/** The query parameters of `GET /api/audit-logs/stats`. Throws TypeError for a member that is none. */
+/**
+ * The query parameters of `GET /api/audit-logs/stats`. Throws TypeError for a member that is none.
+ */
 export function statsParams(query: StatsQuery): Params {
-  requireKnown(query, statsMembers);
-  const params = criteriaParams(query);
-  for (const key of query.groupBy) params.push(['group_by', key]);
-  if (query.timeZone !== undefined) params.push(['time_zone', query.timeZone]);
-  return params;
+  return paramsOf(query, { ...criteriaParams, ...statsOnly });
 }
 
-// A misspelt filter that was left out would widen the answer without a word.
-function requireKnown(query: object, members: readonly string[]): void {
-  const known: readonly string[] = ['from', 'to', ...facetNames, ...members];
-  const unknown = Object.keys(query).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  throw new TypeError(`${unknown} is no criterion; there are ${known.join(', ')}`);
-}
-
-function criteriaParams(criteria: EventCriteria): [string, string][] {
-  const params: [string, string][] = [];
-  if (criteria.from !== undefined) params.push(['from', criteria.from]);
-  if (criteria.to !== undefined) params.push(['to', criteria.to]);
-  for (const facet of facetNames) {
-    for (const value of [criteria[facet] ?? []].flat()) params.push([facetParams[facet], value]);
+/** In the order of `names`: the parameter of each member that a query may have. */
+function paramsOf(query: object, names: Record<string, string>): Params {
+  // A misspelt filter that was left out would widen the answer without a word.
+  const unknown = Object.keys(query).find((name) => !Object.hasOwn(names, name));
+  if (unknown !== undefined) {
+    const known = Object.keys(names).join(', ');
+    throw new TypeError(`${unknown} is no criterion; there are ${known}`);
   }
-  return params;
+  const given: Record<string, unknown> = { ...query };
+  return Object.entries(names).flatMap(([member, name]) => {
+    const value = given[member];
+    return value === undefined ? [] : [value].flat().map((each) => [name, String(each)] as const);
+  });
 }

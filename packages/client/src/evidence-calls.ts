@@ -1,6 +1,6 @@
 import type { EventCriteria } from './event-query.ts';
-import { everyItem, type SentHeaders } from './paging.ts';
-import type { Transport } from './transport.ts';
+import { everyItem, post, read } from './paging.ts';
+import type { SentHeaders, Transport } from './transport.ts';
 
 /** A signed state of the log that an answer was given against; `rootHash` in hexadecimal. */
 export interface SearchCheckpoint {
@@ -74,8 +74,8 @@ export interface EvidenceCalls {
   /** Searches kept as evidence. */
   searches: SearchCalls;
   /**
-   * Asks the host product to set a resource back to a state of this event. Never repeated on its own.
-   * The answer may still be `requested`: then `restores.get` tells what became of it.
+   * Asks the host product to set a resource back to a state of this event. Never repeated on its
+   * own. The answer may still be `requested`: then `restores.get` tells what became of it.
    */
   restore(eventId: string, to: 'before' | 'after'): Promise<Restore>;
   restores: RestoreCalls;
@@ -84,20 +84,17 @@ export interface EvidenceCalls {
 const events = '/api/audit-logs';
 
 export function evidenceCalls(send: Transport, headers: SentHeaders): EvidenceCalls {
-  const get = (path: string) => send({ method: 'GET', path, headers, idempotent: true });
-  const post = (path: string, body: unknown) =>
-    send({ method: 'POST', path, headers, body: JSON.stringify(body), idempotent: false });
+  const get = <T>(path: string) => read<T>(send, path, [], headers);
   const part = encodeURIComponent;
   return {
     searches: {
-      create: async (input) => (await post(`${events}/searches`, input)) as SavedSearch,
-      get: async (id) => (await get(`${events}/searches/${part(id)}`)) as OpenedSearch,
+      create: (input) => post(send, `${events}/searches`, input, headers),
+      get: (id) => get(`${events}/searches/${part(id)}`),
       list: () => everyItem<SavedSearch>(send, `${events}/searches`, [], headers),
     },
-    restore: async (eventId, to) =>
-      (await post(`${events}/${part(eventId)}/restore`, { to })) as Restore,
+    restore: (eventId, to) => post(send, `${events}/${part(eventId)}/restore`, { to }, headers),
     restores: {
-      get: async (id) => (await get(`${events}/restores/${part(id)}`)) as Restore,
+      get: (id) => get(`${events}/restores/${part(id)}`),
       list: (resourceId) =>
         everyItem<Restore>(
           send,

@@ -1,8 +1,8 @@
 import type { Download } from './download.ts';
-import { IndelibleError } from './errors.ts';
+import { notTheService } from './errors.ts';
 import type { EventCriteria } from './event-query.ts';
-import { everyItem } from './paging.ts';
-import type { Transport } from './transport.ts';
+import { everyItem, post, read } from './paging.ts';
+import type { SentHeaders, Transport } from './transport.ts';
 
 /** Which rows and which columns; of an NDJSON export every event is whole. */
 export interface ExportInput {
@@ -47,37 +47,32 @@ export interface ExportCalls {
 
 const path = '/api/audit-logs/exports';
 
-export function exportCalls(
-  send: Transport,
-  open: Download,
-  headers: Record<string, string>,
-): ExportCalls {
+export function exportCalls(send: Transport, open: Download, headers: SentHeaders): ExportCalls {
   const of = (id: string) => `${path}/${encodeURIComponent(id)}`;
   return {
-    create: async (input) => {
-      const body = JSON.stringify({ filters: {}, ...input });
+    create: (input) => {
       const wanted = { ...headers, prefer: 'respond-async' };
-      const call = { method: 'POST', path, body, headers: wanted, idempotent: false } as const;
-      return (await send(call)) as ExportJob;
+      return post(send, path, { filters: {}, ...input }, wanted);
     },
-    get: async (id) =>
-      (await send({ method: 'GET', path: of(id), headers, idempotent: true })) as ExportJob,
+    get: (id) => read(send, of(id), [], headers),
     list: () => everyItem<ExportJob>(send, path, [], headers),
     cancel: async (id) =>
       void (await send({ method: 'DELETE', path: of(id), headers, idempotent: true })),
-    download: (id, fromByte = 0) =>
-      chunksOf(
-        open(`${of(id)}/download`, headers, fromByte === 0 ? {} : { range: `bytes=${fromByte}-` }),
-        fromByte,
-      ),
+    download: (id, fromByte = 0) => {
+      const range = { range: fromByte === 0 ? undefined : `bytes=${fromByte}-` };
+      return chunksOf(() => open(`${of(id)}/download`, headers, range), fromByte);
+    },
   };
 }
 
-async function* chunksOf(opened: Promise<Response>, fromByte: number) {
-  const { body, status } = await opened;
+/**
+ * Opened when the first chunk is asked for: a failure before that would have nobody to be told to.
+ */
+async function* chunksOf(opened: () => Promise<Response>, fromByte: number) {
+  const { body, status } = await opened();
+  // The service continues every download: whatever begins anew is something in between.
   if (fromByte > 0 && status !== 206) {
-    const detail = 'the service cannot continue a download';
-    throw new IndelibleError({ status, code: 'unexpected_answer', detail, requestId: null });
+    throw notTheService(status);
   }
   if (body !== null) yield* body as unknown as AsyncIterable<Uint8Array>;
 }

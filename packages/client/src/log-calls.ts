@@ -1,11 +1,13 @@
 import { parseTimestamp } from '@indelible/protocol';
 import { IndelibleError } from './errors.ts';
-import type { Call, Params, RawAnswer, Transport } from './transport.ts';
+import type { Call, Params, RawAnswer, SentHeaders, Transport } from './transport.ts';
 
 /** The keys that sign for a log, as the service states them. */
 export interface LogKeys {
   origin: string;
-  /** `vkey` as C2SP signed-note writes it; times are ISO 8601, `notAfter` null for the one in use. */
+  /**
+   * `vkey` as C2SP signed-note writes it; times are ISO 8601, `notAfter` null for the one in use.
+   */
   keys: { vkey: string; notBefore: string; notAfter: string | null }[];
 }
 
@@ -43,11 +45,13 @@ export interface LogCalls {
    * checkpoint the service signs one.
    */
   proof(id: string, options?: { attempts?: number }): Promise<Uint8Array | null>;
-  /** Every body that the plan shows, page after page as they are needed; from `next` on, if given. */
+  /**
+   * Every body that the plan shows, page after page as they are needed; from `next` on, if given.
+   */
   bodies(logId: string, next?: string): AsyncGenerator<BodyPage, void, undefined>;
 }
 
-export function logCalls(send: Transport, headers: Record<string, string>): LogCalls {
+export function logCalls(send: Transport, headers: SentHeaders): LogCalls {
   const common = { method: 'GET', headers, idempotent: true } as const;
   const get = (path: string, params: Params = []) =>
     send({ ...common, path, params, answerBytesMax: jsonBytesMax });
@@ -61,7 +65,7 @@ export function logCalls(send: Transport, headers: Record<string, string>): LogC
     tile: (logId, path) =>
       raw(`/l/${logId}/${path}`, 'application/octet-stream', small).then(bytesOf, nullWhenMissing),
     consistency: async (first, second) => {
-      const sizes: Params = Object.entries({ first, second }).map(([k, v]) => [k, String(v)]);
+      const sizes = [['first', `${first}`] as const, ['second', `${second}`] as const];
       const answer = get('/api/audit-logs/consistency', sizes).catch(nullWhenMissing);
       return (await answer) as ConsistencyProof | null;
     },
@@ -95,8 +99,8 @@ async function* bodyPages(page: (params: Params) => Promise<RawAnswer>, first: s
 }
 
 /**
- * The query of the next page. Only that is taken from the link: the key goes to the service the caller
- * has named, whatever address an answer points to.
+ * The query of the next page. Only that is taken from the link: the key goes to the service the
+ * caller has named, whatever address an answer points to.
  */
 function nextPage(link: string | null): string | null {
   const [, query] = /<[^>?]*\?([^>]*)>\s*;\s*rel="next"/.exec(link ?? '') ?? [];

@@ -88,6 +88,68 @@ test('no secret leaves within the sides of a change, or beside them', () => {
   }
 });
 
+test('no secret leaves in members that no event has, nor in objects where a text belongs', () => {
+  const outgoing = createOutgoing({ maskedKeys: ['email', 'name', 'actor'] });
+  const user = { ...event.actor, email: 'ana@example.com', passwordHash: 's3cret' };
+  const odd = {
+    ...event,
+    actor: user,
+    resource: { ...event.resource, name: 'Sales', settings: [{ apiKey: 's3cret' }] },
+    reason: { token: 's3cret' },
+    metadata: { headers: { Authorization: 's3cret' } },
+    password: 's3cret',
+  } as unknown as EventInput;
+  const sent = outgoing(odd);
+  expect(JSON.stringify(sent)).not.toContain('s3cret');
+  // Still there, so that the service refuses them by name; what an event has is as it was.
+  expect(sent).toMatchObject({
+    actor: { ...event.actor, email: 'ana@example.com', passwordHash: '[masked]' },
+    resource: { ...event.resource, name: 'Sales', settings: [{ apiKey: '[masked]' }] },
+    metadata: { headers: { Authorization: '[masked]' } },
+    password: '[masked]',
+  });
+  const list = [{ ...user, token: 's3cret' }] as unknown as EventInput['actor'];
+  expect(JSON.stringify(outgoing({ ...event, actor: list }))).not.toContain('s3cret');
+});
+
+test('an event is what it is as JSON, asked once: what looks harmless first cannot turn into a secret', () => {
+  let asked = 0;
+  const document = { toJSON: () => ({ ...event.actor, secret: 's3cret' }), secret: 's3cret' };
+  const given = {
+    ...event,
+    actor: document as unknown as EventInput['actor'],
+    get after() {
+      asked += 1;
+      return { plain: asked };
+    },
+    toJSON: undefined,
+  };
+  const sent = createOutgoing()(given);
+  expect(asked).toBe(1);
+  expect(JSON.parse(JSON.stringify(sent))).toEqual(sent);
+  expect(sent).toMatchObject({
+    actor: { ...event.actor, secret: '[masked]' },
+    after: { plain: 1 },
+  });
+  const turning = { ...event, toJSON: () => ({ ...event, after: { password: 's3cret' } }) };
+  expect(JSON.stringify(createOutgoing()(turning))).not.toContain('s3cret');
+});
+
+test('a moment may be a Date, and the id is of that moment', () => {
+  const timestamp = new Date('2025-09-03T10:00:00.123Z') as unknown as string;
+  const sent = createOutgoing()({ ...event, timestamp });
+  expect(sent).toMatchObject({ timestamp: '2025-09-03T10:00:00.123Z' });
+  expect(sent.id).toMatch(/^evt_audit_01k/);
+});
+
+test.each([null, undefined, 7, 'update', [event]])(
+  '%j is no event, and is said to be none',
+  (none) => {
+    const outgoing = createOutgoing();
+    expect(() => outgoing(none as unknown as EventInput)).toThrow(/^an audit event is an object$/);
+  },
+);
+
 test('an event keeps what it has, gets an id of its own time, and is not the caller’s object', () => {
   const outgoing = createOutgoing({ tenantId });
   const given = { ...event, timestamp: '2025-09-03T10:00:00.123Z', after: { steps: [1] } };

@@ -1,8 +1,6 @@
 import type { Page } from './api-types.ts';
 import { notTheService } from './errors.ts';
-import type { Params, Transport } from './transport.ts';
-
-export type SentHeaders = Record<string, string>;
+import type { Params, SentHeaders, Transport } from './transport.ts';
 
 export async function read<T>(
   send: Transport,
@@ -13,7 +11,20 @@ export async function read<T>(
   return (await send({ method: 'GET', path, params, headers, idempotent: true })) as T;
 }
 
-/** Follows `nextCursor` to the end; a cursor goes with the parameters its page was asked for with. */
+/** A call that is never repeated on its own, because each one does something. */
+export async function post<T>(
+  send: Transport,
+  path: string,
+  input: unknown,
+  headers: SentHeaders = {},
+): Promise<T> {
+  const body = JSON.stringify(input);
+  return (await send({ method: 'POST', path, body, headers, idempotent: false })) as T;
+}
+
+/**
+ * Follows `nextCursor` to the end; a cursor goes with the parameters its page was asked for with.
+ */
 export async function* everyItem<T>(
   send: Transport,
   path: string,

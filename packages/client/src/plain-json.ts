@@ -1,16 +1,18 @@
 import type { JsonValue } from '@indelible/protocol';
 
-/* What JSON would make of a value, as a value: secrets are looked for in what really leaves, not in an
- * object that turns into something else (`toJSON`) on its way. Not by JSON.parse, for which see
- * docs/decisions/0006. */
+/*
+ * What JSON would make of a value, as a value: secrets are looked for in what really leaves, not in
+ * an object that turns into something else (`toJSON`) on its way. Not by JSON.parse, for which see
+ * docs/decisions/0006.
+ */
 
 // Far beyond what the service takes; it also ends values that contain themselves.
 const depthMax = 200;
 
 /**
  * The value as JSON carries it: dates become text, undefined members and functions are left out,
- * numbers that JSON lacks become null. Throws TypeError for a BigInt and for nesting over 200 levels,
- * such as that of an object that contains itself.
+ * numbers that JSON lacks become null. Throws TypeError for a BigInt and for nesting over 200
+ * levels, such as that of an object that contains itself.
  */
 export function plainJson(value: unknown): JsonValue {
   return plain('', value, 0) ?? null;

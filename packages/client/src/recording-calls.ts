@@ -5,14 +5,17 @@ import { notTheService, PartialBatchError } from './errors.ts';
 import { createOutgoing, type OutgoingEvent, type OutgoingOptions } from './outgoing-event.ts';
 import type { Transport } from './transport.ts';
 
-/** Every call is safe to repeat: an event that has no id gets one before it is sent the first time. */
+/**
+ * Every call is safe to repeat: an event that has no id gets one before it is sent the first time.
+ */
 export interface RecordingCalls<A extends string = AnyAction, R extends string = AnyResourceType> {
   /** Records one event; it is durable and found by the next read when this returns. */
   record(event: EventInput<A, R>, context?: RecordContext): Promise<RecordedEvent>;
   /**
-   * Records any number of events; results in the order given, one bad event never blocks the others.
-   * More than one call takes (1,000 events, 8 MiB) go in several, one after the other. Throws
-   * PartialBatchError when a call after the first fails: it says what came of the events before.
+   * Records any number of events; results in the order given, one bad event never blocks the
+   * others. More than one call takes (1,000 events, 8 MiB) go in several, one after the other.
+   * Throws PartialBatchError when a call after the first fails: it says what came of the events
+   * before.
    */
   recordBatch(events: readonly EventInput<A, R>[]): Promise<BatchResult[]>;
   /**
@@ -30,8 +33,8 @@ const requestIdForm = /^[\w-]{8,64}$/;
 export function recordingCalls(send: Transport, options: OutgoingOptions): RecordingCalls {
   const outgoing = createOutgoing(options);
   const post = (path: string, body: string, { requestId }: RecordContext = {}) => {
-    const isKept = requestId !== undefined && requestIdForm.test(requestId);
-    const headers: Record<string, string> = isKept ? { 'x-request-id': requestId } : {};
+    const isKept = requestIdForm.test(requestId ?? '');
+    const headers = { 'x-request-id': isKept ? requestId : undefined };
     return send({ method: 'POST', path, body, headers, idempotent: true });
   };
   const recordBatchTexts = async (texts: readonly string[]) => {

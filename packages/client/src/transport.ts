@@ -1,5 +1,5 @@
 import { backoffMs, retryAfterMaxMs, retryAfterMs } from './backoff.ts';
-import { errorOfAnswer, IndelibleError, UnreachableError } from './errors.ts';
+import { errorOfAnswer, type IndelibleError, UnreachableError, unexpected } from './errors.ts';
 
 /** Told before each pause, for progress displays and logs. */
 export interface Retry {
@@ -23,6 +23,9 @@ export interface TransportOptions {
   signal: AbortSignal | null;
 }
 
+/** By name; those that are undefined are not sent. */
+export type SentHeaders = Record<string, string | undefined>;
+
 /** Query parameters, in order. */
 export type Params = readonly (readonly [string, string])[];
 
@@ -32,7 +35,7 @@ export interface Call {
   params?: Params;
   /** JSON text. */
   body?: string;
-  headers?: Record<string, string>;
+  headers?: SentHeaders;
   /** Whether it may be sent again when its outcome is unknown. */
   idempotent: boolean;
   /** Fewer attempts than every call has. */
@@ -54,24 +57,28 @@ const answerBytesMax = 64 * 2 ** 20;
 /** Makes calls and returns their JSON (null for an empty answer), or a `RawAnswer`. */
 export type Transport = (call: Call) => Promise<unknown>;
 
-/** An attempt that failed: whether another one may help, and how long the service asks to wait. */
+/**
+ * An attempt that failed, and how long the service asks to wait before another; `never`: it would
+ * not help.
+ */
 interface Failure {
   error: IndelibleError | UnreachableError;
-  retryable: boolean;
   retryAfterMs: number;
 }
+
+const never = Number.POSITIVE_INFINITY;
 
 const retryableStatus = [429, 503];
 
 /**
- * The service never answers with these: a gateway does, for a service that it does not reach or hear
- * from. That is a failure of the network, one hop later.
+ * The service never answers with these: a gateway does, for a service that it does not reach or
+ * hear from. That is a failure of the network, one hop later.
  */
 const gatewayStatus = [502, 504];
 
 /**
- * A transport that repeats idempotent calls after network failures, 429 and 503, except for a log that
- * is damaged: waiting mends nothing. Throws IndelibleError for what the service refuses and
+ * A transport that repeats idempotent calls after network failures, 429 and 503, except for a log
+ * that is damaged: waiting mends nothing. Throws IndelibleError for what the service refuses and
  * UnreachableError when there is no answer.
  */
 export function createTransport(options: TransportOptions): Transport {
@@ -81,7 +88,7 @@ export function createTransport(options: TransportOptions): Transport {
       if ('answer' in outcome) return outcome.answer;
       const { failure } = outcome;
       const attempts = Math.min(options.attempts, call.attempts ?? options.attempts);
-      const again = call.idempotent && failure.retryable && attempt < attempts;
+      const again = call.idempotent && attempt < attempts;
       if (!again || failure.retryAfterMs > retryAfterMaxMs) throw failure.error;
       const delayMs = backoffMs(attempt, Math.random(), failure.retryAfterMs);
       options.onRetry({ attempt, delayMs, error: failure.error });
@@ -111,51 +118,38 @@ async function attemptOnce(
   if (response.ok && call.mediaType === undefined && isAnswer(status, body))
     return { answer: body };
   const error = errorOfAnswer(status, body, headers.get('x-request-id'));
+  const isPassing = retryableStatus.includes(status) && error.code !== 'log_damaged';
   if (gatewayStatus.includes(status)) {
-    const message = `${options.baseUrl} cannot be reached: a gateway answered ${status} in its place`;
-    return { failure: noAnswer(new UnreachableError(message)) };
+    const gateway = new Error(`a gateway answered ${status} in its place`);
+    return { failure: noAnswer(unreachable(gateway, options)) };
   }
-  return {
-    failure: {
-      error,
-      retryable: retryableStatus.includes(status) && error.code !== 'log_damaged',
-      retryAfterMs: retryAfterMs(headers.get('retry-after'), Date.now()),
-    },
-  };
+  const askedMs = retryAfterMs(headers.get('retry-after'), Date.now());
+  return { failure: { error, retryAfterMs: isPassing ? askedMs : never } };
 }
 
-const noAnswer = (error: UnreachableError): Failure => {
-  return { error, retryable: true, retryAfterMs: 0 };
-};
+const noAnswer = (error: UnreachableError): Failure => ({ error, retryAfterMs: 0 });
 
 /** The body, or null when it is longer: the rest is not read, however long it goes on. */
 export async function readBounded(
   { body }: Response,
   bytesMax: number,
 ): Promise<Uint8Array | null> {
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   // Leaving the loop cancels the stream.
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     length += chunk.length;
     if (length > bytesMax) return null;
     chunks.push(chunk);
   }
-  const bytes = new Uint8Array(length);
-  for (let at = 0, next = 0; next < chunks.length; next += 1) {
-    const chunk = chunks[next] ?? new Uint8Array();
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
 function tooLong({ status, headers }: Response, call: Call): Failure {
   const bytesMax = call.answerBytesMax ?? answerBytesMax;
   const detail = `the answer to ${call.method} ${call.path} is longer than ${bytesMax} bytes`;
-  const requestId = headers.get('x-request-id');
-  const error = new IndelibleError({ status, code: 'unexpected_answer', detail, requestId });
-  return { error, retryable: false, retryAfterMs: 0 };
+  const error = unexpected(status, detail, headers.get('x-request-id'));
+  return { error, retryAfterMs: never };
 }
 
 /** Whether the answer is what the call wants as it is; a web page in its place is not. */
@@ -163,7 +157,10 @@ function isRaw({ mediaType }: Call, headers: Headers): boolean {
   return mediaType !== undefined && headers.get('content-type')?.split(';')[0] === mediaType;
 }
 
-/** The service answers with an object, or says that it has nothing to say; a gateway may say anything. */
+/**
+ * The service answers with an object, or says that it has nothing to say; a gateway may say
+ * anything.
+ */
 function isAnswer(status: number, body: unknown): boolean {
   if (body === null) return status === 204;
   return typeof body === 'object' && !Array.isArray(body);
@@ -174,15 +171,24 @@ function addressOf({ path, params = [] }: Call, baseUrl: string): string {
   return `${baseUrl}${path}${query === '' ? '' : `?${query}`}`;
 }
 
+const json = 'application/json';
+
+/** Throws for text that no header can hold, which must not pass for a network that fails. */
+export function headersOf(key: string | null, more: SentHeaders): Headers {
+  const headers = new Headers(key === null ? {} : { authorization: `Bearer ${key}` });
+  for (const [name, value] of Object.entries(more)) {
+    if (value !== undefined) headers.set(name, value);
+  }
+  return headers;
+}
+
 function requestOf(call: Call, { key, timeoutMs, signal }: TransportOptions): RequestInit {
   const timeout = AbortSignal.timeout(timeoutMs);
   return {
     method: call.method,
-    // Throws for text that no header can hold, which must not pass for a network that fails.
-    headers: new Headers({
-      accept: call.mediaType ?? 'application/json',
-      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-      ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+    headers: headersOf(key, {
+      accept: call.mediaType ?? json,
+      'content-type': call.body && json,
       ...call.headers,
     }),
     ...(call.body === undefined ? {} : { body: call.body }),
@@ -192,14 +198,18 @@ function requestOf(call: Call, { key, timeoutMs, signal }: TransportOptions): Re
   };
 }
 
-function unreachable(cause: unknown, { baseUrl, timeoutMs }: TransportOptions): UnreachableError {
-  const timedOut = cause instanceof Error && cause.name === 'TimeoutError';
+/** No answer, and why. */
+export function unreachable(
+  cause: unknown,
+  { baseUrl, timeoutMs }: TransportOptions,
+): UnreachableError {
+  const timedOut = (cause as Error | null)?.name === 'TimeoutError';
   const why = timedOut ? `no answer within ${timeoutMs / 1_000} s` : networkReason(cause);
   return new UnreachableError(`${baseUrl} cannot be reached: ${why}`, { cause });
 }
 
 /** The innermost reason: fetch itself only ever says "fetch failed". */
-export function networkReason(error: unknown): string {
+function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError) return networkReason(error.errors[0]);
   return error.cause === undefined ? error.message : networkReason(error.cause);

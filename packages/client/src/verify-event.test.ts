@@ -95,3 +95,16 @@ test('an event that is not there has no proof', async () => {
   const missing = 'evt_audit_01k47h6zr0f868n1725yta1txt';
   expect(await verifyEvent(client, missing)).toMatchObject({ valid: false, code: 'no_proof' });
 });
+
+test('one key may be given without a list', async () => {
+  const [vkey = ''] = vkeys;
+  expect(await verifyEvent(client, id, { vkeys: vkey })).toMatchObject({ code: 'valid' });
+});
+
+test.each([null, {}, { keys: {} }, { keys: [null, 7, { vkey: 7 }] }])(
+  'an answer %j states no key, and is no reason to believe',
+  async (answer) => {
+    const odd = { log: { ...client.log, keys: async () => answer as never } };
+    expect(await verifyEvent(odd, id)).toMatchObject({ valid: false, code: 'unknown_key' });
+  },
+);

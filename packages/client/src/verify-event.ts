@@ -19,7 +19,9 @@ import { plainJson } from './plain-json.ts';
 export interface EventVerdict {
   /** True for the code `valid`, and for no other. */
   valid: boolean;
-  /** `no_proof`: there is no such event, or it is past its retention. Stable, as the other codes. */
+  /**
+   * `no_proof`: there is no such event, or it is past its retention. Stable, as the other codes.
+   */
   code: ProofCode | 'no_proof';
   /** What follows from it, in words. */
   message: string;
@@ -29,29 +31,33 @@ export interface EventVerdict {
   keys: 'given' | 'stated';
   /** The event as it was proven, with its states; null unless valid. */
   event: AuditEvent | null;
-  /** The signed state of the log that it was checked against; null where there is none to be trusted. */
+  /**
+   * The signed state of the log that it was checked against; null where there is none to be
+   * trusted.
+   */
   checkpoint: { origin: string; size: number } | null;
 }
 
 export interface VerifyOptions {
   /**
-   * Verifier keys known from elsewhere, a vkey line each. Without them those that the service states
-   * are used: then only what was signed before can convict it.
+   * Verifier keys known from elsewhere, a vkey line each. Without them those that the service
+   * states are used: then only what was signed before can convict it.
    */
-  vkeys?: readonly string[];
+  vkeys?: string | readonly string[];
 }
 
 /**
- * Fetches the proof of an event and checks it here, trusting nothing of it but the signature: content
- * → commitment → leaf → path → root → signature. Given an event in place of an id, it also checks that
- * what is proven is what was shown. Throws what calls throw, and FormatError for a malformed key in
- * `vkeys`; everything about the proof is a verdict.
+ * Fetches the proof of an event and checks it here, trusting nothing of it but the signature:
+ * content → commitment → leaf → path → root → signature. Given an event in place of an id, it also
+ * checks that what is proven is what was shown. Throws what calls throw, and FormatError for a
+ * malformed key in `vkeys`; everything about the proof is a verdict.
  */
 export async function verifyEvent(
   client: { readonly log: Pick<LogCalls, 'proof' | 'keys'> },
   shown: string | AuditEvent,
-  { vkeys }: VerifyOptions = {},
+  options: VerifyOptions = {},
 ): Promise<EventVerdict> {
+  const vkeys = options.vkeys === undefined ? undefined : [options.vkeys].flat();
   const id = typeof shown === 'string' ? shown : shown.id;
   const keys = vkeys === undefined ? 'stated' : 'given';
   const failed = (code: EventVerdict['code'], message: string): EventVerdict => {
@@ -80,12 +86,14 @@ export async function verifyEvent(
 
 const ownKeys = 'The key that signed is known from the service itself.';
 
-/** The keys that the service states for the log of this proof; none for a proof that names no log. */
+/**
+ * The keys that the service states for the log of this proof; none for a proof that names no log.
+ */
 async function statedKeys(log: Pick<LogCalls, 'keys'>, proof: Uint8Array): Promise<string[]> {
   try {
     const [origin = ''] = parseEventProof(proof).checkpoint.split('\n');
-    const { keys } = await log.keys(origin);
-    return keys.map(({ vkey }) => vkey).filter(isVerifierKey);
+    const { keys } = (await log.keys(origin)) ?? {};
+    return [keys ?? []].flat().flatMap((key) => (isVerifierKey(key?.vkey) ? [key.vkey] : []));
   } catch (error) {
     // Not of the form, or an origin that is none of the service's: the verdict says so.
     if (error instanceof FormatError) return [];
@@ -112,7 +120,9 @@ function differenceOf(proven: AuditEvent, shown: string | AuditEvent): string | 
   return 'What is proven is not what was shown.';
 }
 
-/** States count only where they were shown; what the service says beside an event is not part of it. */
+/**
+ * States count only where they were shown; what the service says beside an event is not part of it.
+ */
 function textOf(event: AuditEvent, shown: AuditEvent): string {
   const left = ['leafHash', 'warnings', 'erased'];
   if (!('before' in shown || 'after' in shown)) left.push('before', 'after');

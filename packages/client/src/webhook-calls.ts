@@ -1,5 +1,5 @@
-import { everyItem, type SentHeaders } from './paging.ts';
-import type { Call, Transport } from './transport.ts';
+import { everyItem } from './paging.ts';
+import type { Call, SentHeaders, Transport } from './transport.ts';
 
 /** `webhook`: signed JSON (Standard Webhooks); the others speak to a log platform. */
 export type WebhookFormat = 'webhook' | 'splunk_hec' | 'datadog' | 'elastic' | 'generic';

@@ -8,8 +8,8 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');
 
 /**
- * Builds and packs the client with all it depends on, installs the packed files into `<folder>/host`
- * without any network, and puts a host product beside them. Returns that folder.
+ * Builds and packs the client with all it depends on, installs the packed files into
+ * `<folder>/host` without any network, and puts a host product beside them. Returns that folder.
  */
 export async function installedClient(folder: string): Promise<string> {
   const targets = { protocol: join(folder, 'protocol'), client: join(folder, 'client') };
@@ -42,8 +42,8 @@ export interface Runtime {
 const isLinuxX64 = process.platform === 'linux' && process.arch === 'x64';
 
 /**
- * What the client is tried on. Bun and Deno come with the workspace for linux-x64 alone: there none may
- * be missing, elsewhere it is what the machine has.
+ * What the client is tried on. Bun and Deno come with the workspace for linux-x64 alone: there none
+ * may be missing, elsewhere it is what the machine has.
  */
 export async function runtimes(): Promise<Runtime[]> {
   const bun = join(root, 'node_modules/@oven/bun-linux-x64/bin/bun');

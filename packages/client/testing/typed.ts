@@ -14,10 +14,18 @@ import { verifyWebhook } from '@indelible/client/webhooks';
 const catalogue = defineCatalogue({ actions: ['refund'], resourceTypes: ['invoice'] });
 const client = createClient({ url: 'https://audit.example.com', key: 'idl_x', catalogue });
 
+/** A state as products have it: an interface, without an index signature. */
+interface Invoice {
+  status: 'paid' | 'refunded';
+  total: number;
+}
+
 export async function use(body: string, headers: Headers): Promise<EventVerdict | string> {
   const actor = { id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', role: 'admin' };
   const resource = { type: 'invoice', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11' } as const;
-  const { id } = await client.record({ actor, action: 'refund', resource });
+  const before: Invoice = { status: 'paid', total: 17 };
+  const after: Invoice = { ...before, status: 'refunded' };
+  const { id } = await client.record({ actor, action: 'refund', resource, before, after });
   const { message } = await verifyWebhook(body, headers, 'whsec_');
   if (message.type === 'audit.events.recorded') return message.data.events[0]?.id ?? '';
   return verifyEvent(client, id);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { emailKey, isEmail, isPrintable, isSnakeCase } from './field-rules.ts';
+import { emailKey, isEmail, isPrintable, isSnakeCase, isVisible } from './field-rules.ts';
 
 test('words are snake_case, begin with a letter and have at most 64 characters', () => {
   for (const word of [
@@ -62,4 +62,21 @@ test('control characters, lone surrogates and replacement characters are not pri
     expect(isPrintable(text)).toBe(false);
   }
   for (const text of ['', 'plain', 'naïve 東京 😀']) expect(isPrintable(text)).toBe(true);
+});
+
+test('a text is visible when anything of it can be seen', () => {
+  for (const text of ['x', '7', '.', '🔎', 'ü', '監', '\u3164x', '\u2801']) {
+    expect(isVisible(text), text).toBe(true);
+  }
+  for (const text of [
+    '',
+    ' ',
+    '\u00a0\u2003',
+    '\u200b\ufeff',
+    '\u3164\u115f\uffa0',
+    '\u2800',
+    '\u0000',
+  ]) {
+    expect(isVisible(text), JSON.stringify(text)).toBe(false);
+  }
 });

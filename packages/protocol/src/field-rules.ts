@@ -7,6 +7,8 @@ export const wordLengthMax = 64;
 const snakeCaseExpression = new RegExp(snakeCasePattern);
 const emailExpression = /^(?=.{3,320}$)[^\s@]+@[^\s@]+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\uFFFD]/u;
+// Hangul fillers are letters to Unicode, and a pattern of Braille without a dot is a sign.
+const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
 
 /** Whether `text` is a snake_case word of at most 64 characters. */
 export function isSnakeCase(text: string): boolean {
@@ -33,4 +35,9 @@ export function emailKey(email: string): string {
  */
 export function isPrintable(text: string): boolean {
   return !unprintable.test(text);
+}
+
+/** Whether whoever reads `text` sees anything: a letter, number, punctuation mark or sign. */
+export function isVisible(text: string): boolean {
+  return visible.test(text);
 }

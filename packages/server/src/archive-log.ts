@@ -16,9 +16,16 @@ import {
   recordErasures,
   restoreTenants,
 } from './archive/restore.job.ts';
-import { beginDueRun, forgetSegments, listSegments, type SegmentRow } from './archive/store.ts';
+import {
+  beginDueRun,
+  forgetSegments,
+  listSegments,
+  putRunOff,
+  type SegmentRow,
+} from './archive/store.ts';
 import { takeTurn } from './archive/turn.store.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
+import type { WriterTx } from './db.ts';
 import { type ReopenedLog, reopenLogs } from './log/reopen.job.ts';
 import { openObjectStore } from './objects.ts';
 import { reopeningSigner } from './reopen-log.ts';
@@ -65,9 +72,11 @@ export function forgetArchive(env: Environment, tenantId: string): Promise<void>
         `${tenantFolder(tenantId)} holds ${left.length} objects; move them away first`,
       );
     }
-    await withMigratedSession(ownerUrl, (owner) =>
-      owner.transaction((tx) => forgetSegments(tx, tenantId)),
-    );
+    await withMigratedSession(ownerUrl, async (owner) => {
+      if (!(await takeTurn(owner))) throw new Error('another process is archiving at this moment');
+      const forgotten = await owner.transaction((tx) => forgetSegments(tx, tenantId));
+      if (forgotten === 0) throw new Error(`nothing of a tenant ${tenantId} was archived`);
+    });
   });
 }
 
@@ -123,6 +132,7 @@ export function restoreArchive(
 }
 
 const lookEveryMs = 60_000;
+const retryMs = 3_600_000;
 
 /**
  * Archives every ARCHIVE_INTERVAL for as long as a service lives; whoever restarts it does not put
@@ -183,7 +193,8 @@ function tell(logger: Logger, outcomes: readonly TenantArchive[]): void {
 
 /**
  * A run of the service itself, when the interval since the last one is over; null when it is not,
- * or another process has it.
+ * or another process has it. What did not come to its end is due again an hour later, not an
+ * interval.
  */
 export async function archiveWhenDue(
   config: Config,
@@ -192,10 +203,18 @@ export async function archiveWhenDue(
   changes: Partial<ArchiveDeps> = {},
 ): Promise<TenantArchive[] | null> {
   const nowMs = (changes.now ?? Date.now)();
-  const isDue = await withMigratedSession(ownerUrl, (owner) =>
-    owner.transaction((tx) => beginDueRun(tx, nowMs, intervalMs)),
-  );
-  return isDue ? runArchive(config, ownerUrl, null, changes) : null;
+  const keepingTime = <T>(work: (tx: WriterTx) => Promise<T>) =>
+    withMigratedSession(ownerUrl, (owner) => owner.transaction(work));
+  if (!(await keepingTime((tx) => beginDueRun(tx, nowMs, intervalMs)))) return null;
+  let isWhole = false;
+  try {
+    const outcomes = await runArchive(config, ownerUrl, null, changes);
+    isWhole = outcomes?.every(({ problem }) => problem === null) === true;
+    return outcomes;
+  } finally {
+    const dueMs = nowMs + Math.min(retryMs, intervalMs);
+    if (!isWhole) await keepingTime((tx) => putRunOff(tx, dueMs, intervalMs));
+  }
 }
 
 /** As `archiveLog`, with an owner's URL that is known. */

@@ -33,6 +33,7 @@ test.each([
   ['other scripts', encodeURIComponent('Prüfung 監査 🔎'), 'Prüfung 監査 🔎'],
   ['a single character', 'x', 'x'],
   ['a number', '4711', '4711'],
+  ['a sign', encodeURIComponent('🔎'), '🔎'],
   ['a letter beside one that cannot be seen', encodeURIComponent('\u3164x'), '\u3164x'],
 ])('%s is a reason', (_, header, reason) => {
   expect(parseAccessReason(header)).toBe(reason);
@@ -48,8 +49,6 @@ test.each([
   ['characters that cannot be seen', encodeURIComponent('\u200b\u200d\u2060\ufeff')],
   ['letters that cannot be seen', encodeURIComponent('\u3164\u115f\u1160\uffa0')],
   ['a pattern of Braille without a dot', encodeURIComponent('\u2800\u2800')],
-  ['punctuation alone', '.'],
-  ['signs alone', encodeURIComponent('---  🔎')],
   ['a line break', 'ticket%0A2026-01-01 forged line'],
   ['a carriage return at the end', 'ticket%0D'],
   ['a tab', 'ticket%094711'],
@@ -71,9 +70,9 @@ test.each([
 });
 
 test('a reason has at most 1,000 characters, however many bytes they take', () => {
-  const longest = encodeURIComponent(`${'🔎'.repeat(999)}x`);
-  expect(parseAccessReason(longest)).toHaveLength(1_999);
-  expect(codeOf(() => parseAccessReason(`${longest}y`))).toBe('reason_required');
+  const longest = encodeURIComponent('🔎'.repeat(1_000));
+  expect(parseAccessReason(longest)).toHaveLength(2_000);
+  expect(codeOf(() => parseAccessReason(`${longest}x`))).toBe('reason_required');
   expect(parseAccessReason(`${'%20'.repeat(50)}${'x'.repeat(1_000)}`)).toHaveLength(1_000);
 });
 

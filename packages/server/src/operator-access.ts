@@ -1,4 +1,4 @@
-import { isEmail } from '@indelible/protocol';
+import { isEmail, isVisible } from '@indelible/protocol';
 import { AppError } from './problem.ts';
 
 /** What an operator must declare before a tenant's data is read, and optionally who they are. */
@@ -6,7 +6,7 @@ export const accessReasonHeader = 'x-access-reason';
 export const operatorEmailHeader = 'x-operator-email';
 
 /** Unicode characters, after decoding and without surrounding white space. */
-export const accessReasonMax = 1_000;
+const accessReasonMax = 1_000;
 
 /**
  * Every value of a header, from Node's `rawHeaders` (name, value, name, value, ...). Its `headers`
@@ -19,14 +19,16 @@ export function headerValues(rawHeaders: readonly string[], name: string): strin
 
 /**
  * The declared reason: percent-encoded UTF-8 of 1 to 1,000 characters, none of them a control
- * character, at least one of them visible; surrounding white space is cut off.
- * Throws `reason_required` with a sentence that says what is wrong; a repeated header is.
+ * character, at least one of them visible; surrounding white space is cut off. Throws
+ * `reason_required` with a sentence that says what is wrong; a repeated header is.
  */
 export function parseAccessReason(header: string | readonly string[] | undefined): string {
   return judged(decode(onlyValue(header)), refused);
 }
 
-/** The same rules for a body's field `reason`, which needs no encoding; absent or null is missing. */
+/**
+ * The same rules for a body's field `reason`, which needs no encoding; absent or null is missing.
+ */
 export function parseReasonField(reason: string | null | undefined): string {
   const problem = (what: string) => new AppError('reason_required', `the field reason ${what}`);
   if (reason === undefined || reason === null) throw problem('is missing');
@@ -37,7 +39,7 @@ function judged(text: string, problem: (what: string) => AppError): string {
   // Control characters could forge lines wherever a reason is shown as plain text.
   if (/\p{Cc}/u.test(text)) throw problem('must not hold control characters');
   if (!text.isWellFormed()) throw problem('must be well-formed Unicode');
-  if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(text)) throw problem('must not be blank');
+  if (!isVisible(text)) throw problem('must not be blank');
   const reason = text.trim();
   if ([...reason].length > accessReasonMax) throw problem('must not exceed 1,000 characters');
   return reason;
@@ -65,8 +67,8 @@ function refused(problem: string): AppError {
 }
 
 /**
- * The operator's e-mail address as a platform-bound credential declares it in `X-Operator-Email`, or
- * null without that header. Throws `invalid_parameter` for a repeated header and for no address.
+ * The operator's e-mail address as a platform-bound credential declares it in `X-Operator-Email`,
+ * or null without that header. Throws `invalid_parameter` for a repeated header and for no address.
  */
 export function parseOperatorEmail(header: string | readonly string[] | undefined): string | null {
   const [value, ...more] = header === undefined ? [] : [header].flat();

@@ -20,8 +20,8 @@ export function statedErasures(segments: readonly NamedSegment[], size: number):
 }
 
 /**
- * Holds what is erased against the log's records. What a manifest alone explains is not proven until the
- * archive reaches the record: a sentence each. What nothing explains is damage.
+ * Holds what is erased against the log's records. What a manifest alone explains is not proven
+ * until the archive reaches the record: a sentence each. What nothing explains is damage.
  */
 export function judgeErased(
   hidden: HiddenSegments,

@@ -295,6 +295,25 @@ test('the commands run, list and verify an archive', patient, async () => {
   const verified = await runCli(['archive', 'verify', '--tenant', own.id], { env });
   expect(verified).toMatchObject({ status: 0 });
   expect(verified.stdout).toContain('INTACT');
+  const small = await service.tenant('Pro');
+  const nothing = await runCli(['archive', 'run', '--tenant', small.id], { env });
+  expect([nothing.status, nothing.stdout]).toEqual([1, '']);
+  expect(nothing.stderr).toContain(`tenant ${small.id} has no archive`);
+});
+
+test('what was archived is forgotten only where nothing of it is left', patient, async () => {
+  const own = await service.tenant();
+  await service.app.checkpoints.tick();
+  const env = envOf(service);
+  const archive = (...args: string[]) => runCli(['archive', ...args, '--tenant', own.id], { env });
+  await archive('run');
+  const folder = `archive/tenant=${own.id}`;
+  const refused = await archive('forget');
+  expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining(folder)]);
+  rmSync(join(service.dataDir, 'objects', folder), { recursive: true });
+  expect(await archive('forget')).toMatchObject({ status: 0, stderr: '' });
+  expect((await archive('forget')).stderr).toContain('nothing of a tenant');
+  expect((await archive('run')).stdout).toContain('1 segment(s) added');
 });
 
 test(

@@ -64,7 +64,9 @@ export function archiveCommand(program: Command, env: Environment): void {
     .action((where: string | undefined, options: ArchiveOptions) => restore(env, where, options));
 }
 
-/** The server's part, and a configuration that it takes; it is loaded for whoever needs it alone. */
+/**
+ * The server's part, and a configuration that it takes; it is loaded for whoever needs it alone.
+ */
 async function server(env: Environment) {
   const module = await import('@indelible/server');
   try {
@@ -79,6 +81,11 @@ async function run(env: Environment, { tenant = null, json }: RunOptions): Promi
   const { archiveLog } = await server(env);
   const archived = await archiveLog(env, tenant).catch(asFinding);
   if (archived === null) throw new FindingError('another process is archiving at this moment');
+  if (tenant !== null && archived.length === 0) {
+    throw new FindingError(
+      `tenant ${tenant} has no archive: its plan is not Enterprise, it has left, or there is none such`,
+    );
+  }
   await print(json ? jsonLine({ tenants: archived }) : archivedText(archived));
   const isFine = archived.every(
     ({ problem, segments }) => problem === null && segments.every((one) => one.contradicted === 0),

@@ -154,6 +154,16 @@ test('what cannot be done is said in a sentence', async () => {
   const usage = [
     ['--actor', email, '--bundle', 'x'],
     ['--actor', email, '--yes', '--reason', 'x', '--operator-email', 'nobody'],
+    [
+      '--actor',
+      email,
+      '--yes',
+      '--reason',
+      ' \u200b',
+      '--operator-email',
+      'olga@operators.example',
+    ],
+    ['--actor', email, '--yes', '--reason', 'a\nb', '--operator-email', 'olga@operators.example'],
     ['--bundle', tmpdir()],
     ['--bundle', '/nonexistent', '--yes'],
   ];

@@ -1,4 +1,4 @@
-import { eventIdFromUuid } from '@indelible/protocol';
+import { eventIdFromUuid, isVisible } from '@indelible/protocol';
 import type { Erased, ErasurePlan, ErasureTarget } from '@indelible/server';
 import { type Command, Option } from 'commander';
 import { type Environment, tenantIdArgument } from '../connection.ts';
@@ -93,8 +93,10 @@ function requesterOf({ reason, operatorEmail }: Options) {
   if (!reason || !operatorEmail) {
     throw new UsageError('--yes needs --reason and --operator-email: the log records why, and who');
   }
-  if (!reason.isWellFormed() || reason.length > 1_000) {
-    throw new UsageError('the reason is not a text of at most 1,000 characters');
+  // As an operator's reason over HTTP: people are to read it, in a log that keeps it for good.
+  const isReadable = isVisible(reason) && !/\p{Cc}/u.test(reason);
+  if (!isReadable || !reason.isWellFormed() || reason.length > 1_000) {
+    throw new UsageError('the reason is not one line of text of at most 1,000 characters');
   }
   if (!/^[^\s@]+@[^\s@]+$/.test(operatorEmail) || operatorEmail.length > 320) {
     throw new UsageError('--operator-email is not an e-mail address');
@@ -127,6 +129,7 @@ const placeNames: Record<string, string> = {
   searches: 'saved searches that name the person',
   restores: 'restores that name the person',
   exports: 'exports that name the person',
+  deliveries: 'answers of webhook receivers that name the person',
   sessions: 'sessions',
   viewerLinks: 'links to the panel',
 };

@@ -52,7 +52,9 @@ function importJson(args: string[], options: CliOptions = {}) {
   }));
 }
 
-/** UUIDs of what is stored for a tenant, in the order of its log, without the service's own events. */
+/**
+ * UUIDs of what is stored for a tenant, in the order of its log, without the service's own events.
+ */
 async function storedIds(tenantId: string): Promise<string[]> {
   const { rows } = await service.owner.query(
     `SELECT id FROM audit_events

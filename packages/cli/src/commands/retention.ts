@@ -9,6 +9,7 @@ const help = `
 Runs as the owner of the database: DATABASE_OWNER_URL, or the embedded PostgreSQL, also while
 a service is using it. A service that may act as the owner runs this every hour by itself; for
 any other one a daily "indelible retention run" belongs into cron.
+What somebody still reads, as a backup does, a run tries again every two minutes, for an hour.
 
 A run goes by the time that a run of the day before has seen, so that a clock that is wrong
 for some hours removes nothing: what has just expired goes one or two days later.`;
@@ -44,10 +45,18 @@ async function showPlan(env: Environment, json: boolean): Promise<void> {
 
 async function showRun(env: Environment, json: boolean): Promise<void> {
   const { retentionRun } = await server(env);
-  const run = await retentionRun(env).catch(asFinding);
+  const patience = setTimeout(() => process.stderr.write(stillAtIt), stillAtItMs);
+  const run = await retentionRun(env)
+    .catch(asFinding)
+    .finally(() => clearTimeout(patience));
   if (json) await print(jsonLine(run === null ? { busy: true } : runJson(run)));
   else await print(run === null ? 'another process is at it: nothing done\n' : runText(run));
 }
+
+const stillAtItMs = 20_000;
+const stillAtIt =
+  'still at work: what somebody reads, as a backup does, is tried again for an hour; ' +
+  'a run that is ended now is continued by the next one\n';
 
 async function server(env: Environment) {
   const server = await import('@indelible/server');

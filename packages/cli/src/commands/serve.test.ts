@@ -228,12 +228,16 @@ async function eventCount(url: string, dataDir: string, tenantId: string): Promi
   return total;
 }
 
-test('a demonstration is refused where a real service runs', async () => {
-  const database = {
+test('a demonstration is refused where a real service runs, and the variable that says so is named', async () => {
+  const real = {
     DATABASE_URL: 'postgres://127.0.0.1:1/none',
-    PLATFORM_API_KEY: 'k'.repeat(40),
+    PUBLIC_URL: 'https://audit.example.com',
   };
-  const { status, stderr } = await runCli(['serve', '--demo'], { env: { ...env, ...database } });
-  expect(status).toBe(2);
-  expect(stderr).toContain('--demo is for a service on its own embedded database');
+  for (const [name, value] of Object.entries(real)) {
+    const { status, stderr } = await runCli(['serve', '--demo'], {
+      env: { ...env, [name]: value },
+    });
+    expect(status).toBe(2);
+    expect(stderr).toMatch(new RegExp(`--demo is for .* embedded database.*: unset ${name}\n$`));
+  }
 });

@@ -38,8 +38,11 @@ function rolesArgument(text: string): Role[] {
 }
 
 async function serve({ role, demo, json }: ServeOptions, env: Environment): Promise<void> {
-  if (demo && !isLocal(env)) {
-    throw new UsageError('--demo is for a service on its own embedded database, for this machine');
+  const elsewhere = reachesElsewhere(env);
+  if (demo && elsewhere !== undefined) {
+    throw new UsageError(
+      `--demo is for a service on its own embedded database, for this machine: unset ${elsewhere}`,
+    );
   }
   const answers = role.includes('api');
   if (demo && !answers) throw new UsageError('--demo needs --role api: its events come by calls');
@@ -48,7 +51,7 @@ async function serve({ role, demo, json }: ServeOptions, env: Environment): Prom
   const service = await start(env, role);
   const { url, dataDir, platformKeyFile, takenOver } = service;
   if (demo) await loadDemoInto(service, env);
-  const panelLink = answers && isLocal(env) ? await firstPanelLink(service, env) : null;
+  const panelLink = answers && elsewhere === undefined ? await firstPanelLink(service, env) : null;
   const facts = { url, dataDir, platformKeyFile, takenOver, panelLink };
   const text = answers
     ? banner(facts)
@@ -79,9 +82,12 @@ async function loadDemoInto(service: Service, env: Environment): Promise<void> {
   }
 }
 
-/** Whether this is a service to try out, whose panel its own terminal may open. */
-function isLocal(env: Environment): boolean {
-  return !env.DATABASE_URL?.trim() && !env.PUBLIC_URL?.trim();
+/**
+ * The variable that makes this more than a service to try out, whose panel its own terminal may
+ * open.
+ */
+function reachesElsewhere(env: Environment): string | undefined {
+  return ['DATABASE_URL', 'PUBLIC_URL'].find((name) => env[name]?.trim());
 }
 
 async function start(env: Environment, roles: Role[]): Promise<Service> {

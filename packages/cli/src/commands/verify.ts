@@ -70,8 +70,8 @@ usage, 3 the service cannot be reached.`;
 export function verifyCommand(program: Command, env: Environment): void {
   const command = program
     .command('verify')
-    .description('verify a log, a bundle, an exported table or a receipt')
-    .argument('[subject]', 'a tenant (UUID), the folder of a bundle, or a CSV file')
+    .description('verify a log, a bundle, an archive, an exported table or a receipt')
+    .argument('[subject]', 'a tenant (UUID), the folder of a bundle or archive, or a CSV file')
     .option('--bundle <folder>', 'the bundle that a table or a receipt is held against')
     .option('--receipt <file>', 'a saved answer of a recording call')
     .option('--vkey <key>', 'trust this verifier key alone; may be repeated', vkeyArgument)

@@ -31,6 +31,18 @@ test('what was stored before counts as stored, what is refused as rejected, each
   expect(trouble).toBeNull();
 });
 
+test('a reason that only a newer service knows refuses one event, and holds up no other', async () => {
+  for (const code of ['quota_of_tomorrow', 'constructor', '']) {
+    const { statuses, outcomes, trouble } = await delivered(
+      ['1', '2'],
+      [results(rejected(code), created)],
+    );
+    expect(statuses).toEqual(['rejected', 'stored']);
+    expect(outcomes[0]).toMatchObject({ error: { code, status: 422, message: 'why' } });
+    expect(trouble).toBeNull();
+  }
+});
+
 test('an event that was not looked at is sent again, whatever became of the others', async () => {
   const answers = [results(created, rejected('unavailable'), rejected('unauthenticated'))];
   const { statuses, trouble } = await delivered(['1', '2', '3'], answers);

@@ -13,7 +13,8 @@ export interface ReadyEvent {
 
 /**
  * Makes events ready: an id now, so that no repetition records twice, and secrets masked before
- * anything is written to a disk or a table. Throws InvalidEventError for what JSON does not have.
+ * anything is written to a disk or a table. Throws InvalidEventError for what is no object, and for
+ * what JSON does not have.
  */
 export function createReadying(options: OutgoingOptions): (event: EventInput) => ReadyEvent {
   const outgoing = createOutgoing(options);
@@ -24,7 +25,7 @@ export function createReadying(options: OutgoingOptions): (event: EventInput) =>
       return { id, tenantId: String(tenantId).toLowerCase(), text: JSON.stringify(made) };
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new InvalidEventError('validation_failed', `the event is no JSON: ${why}`);
+      throw new InvalidEventError('validation_failed', `the event cannot be sent: ${why}`);
     }
   };
 }

@@ -85,6 +85,27 @@ test.each([
   expect(clientOf({ trustedProxies: proxies, proxyHeader: 'forwarded' }, header)).toBe(client);
 });
 
+test.each([
+  ['loopback', '127.8.9.1'],
+  ['loopback', '::1'],
+  ['linklocal', 'fe80::9%eth0'],
+  [['loopback', 'uniquelocal'], '172.31.0.1'],
+  ['loopback, uniquelocal', 'fd00::7'],
+  ['10.0.0.1', '10.0.0.1'],
+])('ranges may have the names that Express gives them: %j holds %s', (trustedProxies, peer) => {
+  expect(clientOf({ trustedProxies }, '203.0.113.7', peer)).toBe('203.0.113.7');
+  expect(clientOf({ trustedProxies }, '203.0.113.7', '198.51.100.1')).toBe('198.51.100.1');
+});
+
+test.each([true, null, -1, 1.5, Number.NaN, 'everywhere', '10.0.0.0/33', ['10.0.0.0/8', 7], ''])(
+  'trustedProxies: %j is refused at once, in a sentence that says what is wanted',
+  (wrong) => {
+    const make = () => addressFinder({ trustedProxies: wrong as number });
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(/trustedProxies.*(addresses|range)/);
+  },
+);
+
 test('only the header that the proxies write is read: the other one passes as the client sent it', () => {
   const find = addressFinder({ trustedProxies: proxies });
   const headers: Record<string, string> = { forwarded: 'for=198.51.100.1' };

@@ -3,10 +3,11 @@ import { plainIp, rangesOf } from '../rules/ip-address.ts';
 /** What stands between clients and this server, for frameworks that do not decide it themselves. */
 export interface ProxyOptions {
   /**
-   * The proxies in front: addresses and CIDR ranges, or how many there are in a row. Without it, or
-   * when the peer is none of them, headers are ignored and the peer is the client.
+   * The proxies in front: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (a list,
+   * or one text with commas), or how many there are in a row. Without it, or when the peer is none
+   * of them, headers are ignored and the peer is the client.
    */
-  trustedProxies?: readonly string[] | number;
+  trustedProxies?: string | readonly string[] | number;
   /**
    * The one header that these proxies write; `x-forwarded-for` unless given. Never both: a proxy
    * passes on the one it does not write as the client sent it.
@@ -19,7 +20,8 @@ export type HeaderOf = (name: string) => string | null | undefined;
 
 /**
  * Finds the client's address: from the peer leftwards through what each trusted proxy added, to the
- * first address that is none of theirs. Null when it is not known. Throws TypeError for wrong ranges.
+ * first address that is none of theirs. Null when it is not known. Throws TypeError for wrong
+ * proxies.
  */
 export function addressFinder(
   options: ProxyOptions,
@@ -40,10 +42,26 @@ export function addressFinder(
   };
 }
 
-function trustOf(proxies: readonly string[] | number) {
-  if (typeof proxies === 'number') return (_: string | null, hop: number) => hop < proxies;
-  const isProxy = rangesOf(proxies);
+function trustOf(proxies: string | readonly string[] | number) {
+  if (Number.isInteger(proxies) && Number(proxies) >= 0) {
+    return (_: string | null, hop: number) => hop < Number(proxies);
+  }
+  const isProxy = proxyRanges(proxies);
   return (address: string | null) => address !== null && isProxy(address);
+}
+
+function proxyRanges(proxies: unknown) {
+  const ranges =
+    typeof proxies === 'string' ? proxies.split(',').map((each) => each.trim()) : proxies;
+  // Such as `true`, with which other software believes whatever a client writes.
+  if (!Array.isArray(ranges)) {
+    throw new TypeError('trustedProxies are addresses and CIDR ranges, or a number of proxies');
+  }
+  try {
+    return rangesOf(ranges);
+  } catch (error) {
+    throw new TypeError(`trustedProxies: ${(error as Error).message}`);
+  }
 }
 
 function forwardedForEntries(header: string): string[] {
@@ -61,8 +79,9 @@ function forwardedEntries(header: string): string[] {
 }
 
 /**
- * RFC 7239: elements are divided by commas outside quotes. Read from the right, where the trusted ones are:
- * a quote that a stranger leaves open on the left swallows none of them, and is looked for only once.
+ * RFC 7239: elements are divided by commas outside quotes. Read from the right, where the trusted
+ * ones are: a quote that a stranger leaves open on the left swallows none of them, and is looked
+ * for only once.
  */
 function elementsOf(header: string): string[] {
   const elements: string[] = [];

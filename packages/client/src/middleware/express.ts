@@ -18,7 +18,9 @@ declare global {
   }
 }
 
-/** What is read of an Express request; other servers of Node's requests have it too, but for `ip`. */
+/**
+ * What is read of an Express request; other servers of Node's requests have it too, but for `ip`.
+ */
 export interface ExpressRequestLike {
   /** By Express's own setting `trust proxy`. */
   ip?: string | undefined;

@@ -18,7 +18,10 @@ export interface ExecutionContextLike {
   switchToHttp(): { getRequest(): unknown };
 }
 
-/** Options that are made of what others provide, such as a sink; the first three are as Nest has them. */
+/**
+ * Options that are made of what others provide, such as a sink; the first three are as Nest has
+ * them.
+ */
 export interface AuditModuleAsyncOptions<Request, Import, Token, Provided extends unknown[]> {
   imports?: Import[];
   inject?: Token[];
@@ -29,8 +32,8 @@ export interface AuditModuleAsyncOptions<Request, Import, Token, Provided extend
 const [appGuard, nestRequest, requestScope] = ['APP_GUARD', 'REQUEST', 2] as const;
 
 /**
- * Gives every HTTP request `request.audit`, and provides `RequestAudit` for injection everywhere (its
- * users become request-scoped). For Express and Fastify; import it before modules with guards.
+ * Gives every HTTP request `request.audit`, and provides `RequestAudit` for injection everywhere
+ * (its users become request-scoped). For Express and Fastify; import it before modules with guards.
  */
 // biome-ignore lint/complexity/noStaticOnlyClass: a module of Nest is a class
 export class AuditModule {
@@ -51,8 +54,8 @@ export class AuditModule {
       imports,
       providers: [
         { provide: AUDIT_OPTIONS, inject, useFactory },
-        // The first thing in a request that Nest lets know options and request: before interceptors and
-        // pipes, and other guards can record whom they turn away.
+        // The first thing in a request that Nest lets know options and request: before interceptors
+        // and pipes, and other guards can record whom they turn away.
         { provide: appGuard, inject: [AUDIT_OPTIONS], useFactory: attachingGuard },
         {
           provide: RequestAudit,

@@ -1,3 +1,4 @@
+import { uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import fc from 'fast-check';
 import fastify from 'fastify';
 import { Hono } from 'hono';
@@ -85,6 +86,15 @@ test('the id holds the moment of the event: its timestamp, or now', () => {
   // Whether a time can be read is for the service to say.
   const unreadable = auditOf().event({ ...change, timestamp: 'yesterday' });
   expect(() => sink.record(unreadable)).toThrow(/timestamp .*invalid_format/);
+});
+
+test('the moment of an event may be a Date, and its id is of that moment', () => {
+  const timestamp = new Date(Date.now() - 60_000);
+  const event = auditOf().event({ ...change, timestamp: timestamp as unknown as string });
+  expect(uuidTimeMs(uuidFromEventId(event.id) ?? '')).toBe(timestamp.getTime());
+  const sink = captureAudit();
+  sink.record(event);
+  expect(sink.events).toMatchObject([{ id: event.id, timestamp: timestamp.toISOString() }]);
 });
 
 test('a sink that fails, at once or later, is told apart from everything else that fails', async () => {

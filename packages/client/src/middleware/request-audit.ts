@@ -3,6 +3,7 @@ import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
 import { IndelibleError } from '../errors.ts';
 import { newEventId } from '../event-id.ts';
+import { plainJson } from '../plain-json.ts';
 
 /** The actor of what nobody is signed in for. */
 const nobody = '00000000-0000-0000-0000-000000000000';
@@ -26,7 +27,9 @@ export interface ActingAs {
   email?: string | null;
 }
 
-/** What a handler says of an event; the rest is known. Its own `actor` is for signing in and out. */
+/**
+ * What a handler says of an event; the rest is known. Its own `actor` is for signing in and out.
+ */
 export type AuditInput = Omit<EventInput, 'actor'> & { actor?: Actor };
 
 /** An event with everything filled in. */
@@ -36,8 +39,8 @@ export type FilledEvent = EventInput & { id: string };
 export interface AuditOptions<Request> {
   sink: AuditSink;
   /**
-   * Who is signed in; asked anew for each event, so that authentication may run after the middleware.
-   * Null for nobody: the event then has the nil UUID and the role `anonymous`.
+   * Who is signed in; asked anew for each event, so that authentication may run after the
+   * middleware. Null for nobody: the event then has the nil UUID and the role `anonymous`.
    */
   actorOf(request: Request): Actor | null | undefined;
   /** Whose log it goes to; not needed with a credential that is bound to one tenant. */
@@ -82,7 +85,10 @@ export class RequestAudit {
     };
   }
 
-  /** The event with id, actor, origin and tenant, for an outbox: `inTransaction(tx, audit.event(…))`. */
+  /**
+   * The event with id, actor, origin and tenant, for an outbox: `inTransaction(tx,
+   * audit.event(…))`.
+   */
   event(input: AuditInput): FilledEvent {
     const { actor: own, reason, id, tenantId: ownTenantId, ...said } = input;
     const actor = own ?? this.#declared ?? this.#source.actor() ?? anonymous;
@@ -134,8 +140,8 @@ export class RequestAudit {
 export class NotRecordedError extends Error {
   override readonly name = 'NotRecordedError';
 
-  // Not the sink's error itself: frameworks answer with an error's `status` and message, and the 401 of
-  // a key that has expired would tell the host's own users that they are signed out.
+  // Not the sink's error itself: frameworks answer with an error's `status` and message, and the
+  // 401 of a key that has expired would tell the host's own users that they are signed out.
   constructor(cause: unknown) {
     const code = cause instanceof IndelibleError ? ` (${cause.code})` : '';
     super(`the audit event was not recorded${code}`, { cause });
@@ -160,11 +166,14 @@ function reasonOf({ actingAs, reason }: Actor): string | null {
   return `${words.toWellFormed()}; ${whom}`;
 }
 
+/** Of the text that will be sent: what was given may be a Date, whatever the types say. */
 function timeOf({ timestamp }: AuditInput): number {
-  return (timestamp === undefined ? null : parseTimestamp(timestamp)) ?? Date.now();
+  return parseTimestamp(String(plainJson(timestamp))) ?? Date.now();
 }
 
-/** The first of these that may travel as a request id, as the service judges it; else a new UUID. */
+/**
+ * The first of these that may travel as a request id, as the service judges it; else a new UUID.
+ */
 export function requestIdOf(...given: (string | readonly string[] | null | undefined)[]): string {
   const fits = given.find((id) => typeof id === 'string' && /^[\w-]{8,64}$/.test(id));
   return typeof fits === 'string' ? fits : crypto.randomUUID();

@@ -148,7 +148,10 @@ model queues {
 }
 `;
 
-/** A client that Prisma generates for the host's table, below the repository so that it finds Prisma. */
+/**
+ * A client that Prisma generates for the host's table, below the repository so that it finds
+ * Prisma.
+ */
 function prismaClient(): { prisma: PrismaClient; remove: () => void } {
   const root = join(import.meta.dirname, '../../../..');
   mkdirSync(join(root, '.cache'), { recursive: true });

@@ -7,7 +7,9 @@ import { testService } from '../../../server/src/testing/service.ts';
 import { type AuditEvent, createClient } from '../index.ts';
 import { hostDatabase } from './testing/host-database.ts';
 
-/* The code of docs/reliable-recording.md, as it stands there, against a real service and database. */
+/*
+ * The code of docs/reliable-recording.md, as it stands there, against a real service and database.
+ */
 
 const root = join(import.meta.dirname, '../../../..');
 mkdirSync(join(root, '.cache'), { recursive: true });

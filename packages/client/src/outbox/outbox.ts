@@ -21,8 +21,8 @@ export interface TransactionalAudit<Tx> {
   /**
    * Writes the event in the host's transaction: it is recorded if and only if that commits. Call it
    * after the change itself, so that events of one row stand in the order of its changes. Resolves
-   * with the event's id. Throws InvalidEventError for an event that the service would refuse, before
-   * anything is written, and what the database throws.
+   * with the event's id. Throws InvalidEventError for an event that the service would refuse,
+   * before anything is written, and what the database throws.
    */
   inTransaction(transaction: Tx, event: EventInput): Promise<string>;
   /** The same as a sink, for middleware and for code that does not know of transactions. */
@@ -59,7 +59,9 @@ export function createOutbox(options: OutboxOptions = {}): Outbox {
   };
 }
 
-/** Judges what will be sent: the host's transaction is the place to learn that it would be refused. */
+/**
+ * Judges what will be sent: the host's transaction is the place to learn that it would be refused.
+ */
 function checked(event: ReadyEvent): ReadyEvent {
   const context = { nowMs: Date.now(), boundTenantId: undefined };
   const { refusal } = judgeEvent(JSON.parse(event.text), context);

@@ -2,6 +2,9 @@ import type { EventInput } from '../api-types.ts';
 import { backoffMs } from '../backoff.ts';
 import { deferred } from '../delivery/deferred.ts';
 import type { BatchClient, Trouble } from '../delivery/deliver-batch.ts';
+import { given } from '../delivery/given.ts';
+import { Hold } from '../delivery/hold.ts';
+import { rejectionText } from '../delivery/rejection-text.ts';
 import type { IndelibleError } from '../errors.ts';
 import { type PoolLike, RelaySession } from './relay-session.ts';
 import { countRows, type OutboxTable } from './store.ts';
@@ -18,8 +21,8 @@ export interface RelayOptions {
   /** How soon a relay that waits for another one asks again whether it is gone; 1,000 ms. */
   standbyMs?: number;
   /**
-   * An event that the service will never take. It stays in the table, marked with the reason. After a
-   * crash it may be told once more.
+   * An event that the service will never take. It stays in the table, marked with the reason. After
+   * a crash it may be told once more.
    */
   onRejected?: (event: EventInput, error: IndelibleError) => void;
   /** Anything that makes the relay wait: no service, a refused key, no database. */
@@ -31,8 +34,8 @@ export interface Relay {
   start(): void;
   /**
    * Resolves once every event committed before the call is delivered or set aside, by this relay or
-   * another one, however long the service is away; starts the relay for that long if it is not running.
-   * Rejects when the relay is stopped first.
+   * another one, however long the service is away; starts the relay for that long if it is not
+   * running. Rejects when the relay is stopped first.
    */
   drain(): Promise<void>;
   /** Finishes the batch under way, and lets another relay take over. */
@@ -44,12 +47,18 @@ export interface Relay {
 const sweepRowsMax = 20_000;
 // Below the 8 MiB of a call, and little enough to be read into memory at once.
 const batchBytesMax = 4 * 2 ** 20;
-const heldMs = 10_000;
 // Nobody can mend a key faster than that, and each attempt is one more refused call.
 const refusedMs = 30_000;
 const countMax = 100_000;
 
+/** From `start` or `drain` to `stop`. */
+interface Run {
+  isStopped: boolean;
+  ended: Promise<void>;
+}
+
 interface Drain {
+  run: Run;
   /** The first round of the loop whose result counts: an earlier one may have looked too early. */
   fromRound: number;
   resolve: () => void;
@@ -65,12 +74,12 @@ class OutboxRelay implements Relay {
   readonly #options: Required<RelayOptions>;
   readonly #session: RelaySession;
   readonly #drains: Drain[] = [];
-  /** Tenants that wait for their log, each until a moment. */
-  readonly #held = new Map<string, number>();
+  readonly #hold = new Hold();
   #round = 0;
   #failures = 0;
-  #running: Promise<void> | null = null;
-  #stopped = false;
+  #run: Run | null = null;
+  /** Whether the host wants it to run, besides those who wait in `drain`. */
+  #isStarted = false;
   /** Set by a call that came while the loop was at work: the next pause is left out. */
   #isWoken = false;
   #endPause: () => void = () => {};
@@ -78,10 +87,14 @@ class OutboxRelay implements Relay {
   constructor(table: OutboxTable, options: RelayOptions) {
     const defaults = { batchMax: 1_000, pollMs: 250, standbyMs: 1_000 };
     const onRejected = (event: EventInput, error: IndelibleError) =>
-      process.emitWarning(`the audit event ${event.id} was refused: ${error.message}`);
+      process.emitWarning(`the audit event ${event.id} was refused: ${rejectionText(error)}`);
     const onError = (error: Error) => process.emitWarning(`audit outbox: ${error.message}`);
-    this.#options = { ...defaults, onRejected, onError, ...options };
-    const { batchMax } = this.#options;
+    this.#options = { ...defaults, onRejected, onError, ...given(options) };
+    const { batchMax, pollMs, standbyMs } = this.#options;
+    // Without a pause it would ask the database as fast as that answers.
+    if (!(pollMs > 0 && standbyMs > 0)) {
+      throw new RangeError('pollMs and standbyMs must be more than 0');
+    }
     if (!Number.isInteger(batchMax) || batchMax < 1 || batchMax > 1_000) {
       throw new RangeError('batchMax is an integer from 1 to 1,000');
     }
@@ -90,26 +103,33 @@ class OutboxRelay implements Relay {
   }
 
   start(): void {
-    this.#stopped = false;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-    });
+    this.#isStarted = true;
+    this.#begin();
   }
 
   async drain(): Promise<void> {
-    const wasRunning = this.#running !== null;
     const { promise, resolve, reject } = deferred();
-    this.#drains.push({ fromRound: this.#round + 1, resolve, reject });
-    this.start();
+    this.#drains.push({ run: this.#begin(), fromRound: this.#round + 1, resolve, reject });
     this.#wake();
     await promise;
-    if (!wasRunning && this.#drains.length === 0) await this.stop();
+    if (!this.#isStarted && this.#drains.length === 0) await this.stop();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#isStarted = false;
+    if (this.#run === null) return;
+    this.#run.isStopped = true;
     this.#wake();
-    await this.#running;
+    await this.#run.ended;
+  }
+
+  /** The run under way; a new one once the one before, if that was told to stop, has let go. */
+  #begin(): Run {
+    if (this.#run !== null && !this.#run.isStopped) return this.#run;
+    const run: Run = { isStopped: false, ended: Promise.resolve() };
+    run.ended = (this.#run?.ended ?? Promise.resolve()).then(() => this.#work(run));
+    this.#run = run;
+    return run;
   }
 
   async backlog(): Promise<{ due: number; rejected: number }> {
@@ -126,33 +146,38 @@ class OutboxRelay implements Relay {
     }
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
+  async #work(run: Run): Promise<void> {
+    while (!run.isStopped) {
       this.#round += 1;
       this.#isWoken = false;
-      const pauseMs = await this.#once().catch((error: unknown) => this.#databaseFailed(error));
-      if (pauseMs > 0) await this.#pause(pauseMs);
+      const pauseMs = await this.#once(run).catch((error: unknown) => this.#databaseFailed(error));
+      if (pauseMs > 0 && !run.isStopped) await this.#pause(pauseMs);
     }
     await this.#session.end();
-    for (const { reject } of this.#drains.splice(0)) reject(new Error('the relay was stopped'));
+    if (this.#run === run) this.#run = null;
+    this.#end(
+      (drain) => drain.run === run,
+      ({ reject }) => reject(new Error('the relay was stopped')),
+    );
   }
 
   /** One look at the table. Returns for how many milliseconds nothing is to be done. */
-  async #once(): Promise<number> {
+  async #once(run: Run): Promise<number> {
     const round = this.#round;
     if (!(await this.#session.hold())) return this.#standBy(round);
-    const now = Date.now();
-    for (const [tenant, until] of this.#held) if (until <= now) this.#held.delete(tenant);
-    const sweep = await this.#sweep();
-    for (const tenant of sweep.heldTenants) this.#held.set(tenant, now + heldMs);
-    if (sweep.trouble !== null) return this.#inTrouble(sweep, sweep.trouble);
+    this.#hold.endIfOver(performance.now());
+    const { trouble, heldTenants, reachedEnd } = await this.#sweep(run);
+    if (trouble !== null) this.#told(() => this.#options.onError(trouble.error));
+    if (trouble?.scope === 'all') return this.#waitForAll(trouble);
     this.#failures = 0;
-    if (!sweep.reachedEnd) return 0;
-    if (this.#held.size === 0) this.#drained(round);
+    if (heldTenants.size > 0) this.#hold.add(heldTenants, performance.now());
+    if (!reachedEnd) return 0;
+    this.#hold.forget();
+    if (this.#hold.tenants.size === 0) this.#drained(round);
     return this.#options.pollMs;
   }
 
-  #sweep(): Promise<Sweep> {
+  #sweep(run: Run): Promise<Sweep> {
     const { client, batchMax, onRejected } = this.#options;
     return sweepOutbox({
       query: (text, values) => this.#session.query(text, values),
@@ -161,17 +186,13 @@ class OutboxRelay implements Relay {
       rowsMax: sweepRowsMax,
       batchMax,
       batchBytesMax,
-      heldTenants: [...this.#held.keys()],
+      heldTenants: [...this.#hold.tenants],
       onRejected: (event, error) => this.#told(() => onRejected(event, error)),
-      isStopped: () => this.#stopped,
+      isStopped: () => run.isStopped,
     });
   }
 
-  #inTrouble(sweep: Sweep, { kind, error }: Trouble): number {
-    this.#told(() => this.#options.onError(error));
-    // Some went through: those that did not are held, the others go on.
-    if (sweep.settled > 0) return 0;
-    this.#held.clear();
+  #waitForAll({ kind }: Trouble): number {
     this.#failures += 1;
     return kind === 'refused' ? refusedMs : backoffMs(this.#failures + 1, Math.random(), 0);
   }
@@ -192,10 +213,17 @@ class OutboxRelay implements Relay {
   }
 
   #drained(round: number): void {
-    const [over, waiting] = [[] as Drain[], [] as Drain[]];
-    for (const drain of this.#drains) (drain.fromRound <= round ? over : waiting).push(drain);
+    this.#end(
+      ({ fromRound }) => fromRound <= round,
+      ({ resolve }) => resolve(),
+    );
+  }
+
+  #end(isOver: (drain: Drain) => boolean, tell: (drain: Drain) => void): void {
+    const over = this.#drains.filter(isOver);
+    const waiting = this.#drains.filter((drain) => !isOver(drain));
     this.#drains.splice(0, this.#drains.length, ...waiting);
-    for (const { resolve } of over) resolve();
+    for (const drain of over) tell(drain);
   }
 
   /** A callback that throws must not end the relay. */
@@ -213,7 +241,7 @@ class OutboxRelay implements Relay {
   }
 
   async #pause(ms: number): Promise<void> {
-    if (this.#isWoken || this.#stopped) return;
+    if (this.#isWoken) return;
     const { promise, resolve } = deferred();
     const timer = setTimeout(resolve, ms);
     this.#endPause = resolve;

@@ -1,5 +1,7 @@
 import type { EventInput } from '../api-types.ts';
 import { type BatchClient, deliverBatch, type Trouble } from '../delivery/deliver-batch.ts';
+import { eventOf } from '../delivery/event-text.ts';
+import { rejectionText } from '../delivery/rejection-text.ts';
 import type { IndelibleError } from '../errors.ts';
 import {
   type DueRow,
@@ -23,14 +25,14 @@ import {
  *    5     COMMIT
  *    6                                                     sees 5, sends and deletes it
  *
- * A relay that remembered "sent up to 6" would never see 5. This one remembers nothing between sweeps:
- * what is in the table is unsent, so no row can be skipped.
+ * A relay that remembered "sent up to 6" would never see 5. This one remembers nothing between
+ * sweeps: what is in the table is unsent, so no row can be skipped.
  *
- * The order is that of cause and effect: an event whose transaction was committed before another event
- * was inserted has the lower id, and is visible to every snapshot that shows the other. All ids of a
- * sweep come from one statement, that is from one snapshot, so it is sent first. (Waiting for
- * `pg_snapshot_xmin` instead would order by when transactions began to write, which turns such pairs
- * round, and one long transaction anywhere in the cluster would hold up every event.)
+ * The order is that of cause and effect: an event whose transaction was committed before another
+ * event was inserted has the lower id, and is visible to every snapshot that shows the other. All
+ * ids of a sweep come from one statement, that is from one snapshot, so it is sent first. (Waiting
+ * for `pg_snapshot_xmin` instead would order by when transactions began to write, which turns such
+ * pairs round, and one long transaction anywhere in the cluster would hold up every event.)
  */
 
 export interface SweepOptions {
@@ -47,8 +49,6 @@ export interface SweepOptions {
 }
 
 export interface Sweep {
-  /** Rows that are no longer due. */
-  settled: number;
   /** Whether the snapshot held no further row, of tenants that are not held. */
   reachedEnd: boolean;
   trouble: Trouble | null;
@@ -61,25 +61,14 @@ export async function sweepOutbox(options: SweepOptions): Promise<Sweep> {
   const { query, table, rowsMax, heldTenants, isStopped } = options;
   const due = await dueRows(query, table, rowsMax, heldTenants);
   const reachedEnd = due.length < rowsMax;
-  const sweep: Sweep = { settled: 0, reachedEnd, trouble: null, heldTenants: new Set() };
-  let failedBefore = false;
+  const sweep: Sweep = { reachedEnd, trouble: null, heldTenants: new Set() };
   for (const ids of batchesOf(due, options)) {
     if (isStopped()) return { ...sweep, reachedEnd: false };
     const rows = await readRows(query, table, ids);
-    const settled = await sendRows(rows, sweep, options);
-    if (settled === 0 && sweep.trouble !== null) {
-      // One batch may fail for what a single tenant's log is in; a second one is asked before that
-      // is taken for all of them.
-      if (failedBefore || !isAnswer(sweep.trouble)) return { ...sweep, reachedEnd: false };
-      failedBefore = true;
-    }
+    await sendRows(rows, sweep, options);
+    if (sweep.trouble?.scope === 'all') return { ...sweep, reachedEnd: false };
   }
   return sweep;
-}
-
-// `unavailable` was said by the service itself, so it is there.
-function isAnswer({ error }: Trouble): boolean {
-  return 'code' in error && error.code === 'unavailable';
 }
 
 /** Cuts by number and by bytes; a row larger than a batch is one by itself. */
@@ -101,17 +90,17 @@ function* batchesOf(
 }
 
 /**
- * Sends the rows of tenants that are not held, and settles each as the service has answered. Returns
- * how many are no longer due. Killed before the rows are settled, they are sent again by the next
- * sweep, with the same ids: the service stores nothing twice.
+ * Sends the rows of tenants that are not held, and settles each as the service has answered. Killed
+ * before the rows are settled, they are sent again by the next sweep, with the same ids: the
+ * service stores nothing twice.
  */
 async function sendRows(
   rows: readonly OutboxRow[],
   sweep: Sweep,
   { query, table, client, onRejected }: SweepOptions,
-): Promise<number> {
+): Promise<void> {
   const sent = rows.filter(({ tenantId }) => !sweep.heldTenants.has(tenantId));
-  if (sent.length === 0) return 0;
+  if (sent.length === 0) return;
   const { outcomes, trouble } = await deliverBatch(
     client,
     sent.map(({ text }) => text),
@@ -129,19 +118,17 @@ async function sendRows(
     table,
     rejected.map(({ row, error }) => ({ id: row.id, code: error.code, reason: reasonOf(error) })),
   );
-  for (const { row, error } of rejected) onRejected(JSON.parse(row.text), error);
   await removeRows(query, table, stored);
-  sweep.trouble ??= trouble;
-  const settled = stored.length + rejected.length;
-  sweep.settled += settled;
-  return settled;
+  for (const { row, error } of rejected) {
+    onRejected({ ...eventOf(row.text), id: row.eventId } as EventInput, error);
+  }
+  if (sweep.trouble?.scope !== 'all') sweep.trouble = trouble ?? sweep.trouble;
 }
 
 const reasonCharactersMax = 4_000;
 
-/** The sentence and the fields at fault, for whoever looks into the table. */
-function reasonOf({ message, errors }: IndelibleError): string {
-  const fields = errors.map((each) => `${each.path} ${each.message}`);
+/** For whoever looks into the table. */
+function reasonOf(error: IndelibleError): string {
   // PostgreSQL takes no U+0000 in a text, and nobody vouches for what answered.
-  return [message, ...fields].join('; ').slice(0, reasonCharactersMax).replaceAll('\0', '');
+  return rejectionText(error).slice(0, reasonCharactersMax).replaceAll('\0', '');
 }

@@ -8,7 +8,9 @@ export interface Flight {
   isDisowned: boolean;
 }
 
-/** At most two batches under way, of different tenants: so no tenant's events overtake each other. */
+/**
+ * At most two batches under way, of different tenants: so no tenant's events overtake each other.
+ */
 export class Flights {
   readonly #flights = new Set<Flight>();
   #events = 0;

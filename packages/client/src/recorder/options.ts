@@ -1,13 +1,17 @@
 import type { EventInput } from '../api-types.ts';
 import type { BatchClient } from '../delivery/deliver-batch.ts';
+import { given } from '../delivery/given.ts';
 import type { InvalidEventError } from '../delivery/invalid-event-error.ts';
+import { rejectionText } from '../delivery/rejection-text.ts';
 import type { IndelibleError } from '../errors.ts';
 
 export interface RecorderOptions {
   client: BatchClient;
   /** The tenant of events without one. */
   tenantId?: string;
-  /** Key names whose values are masked before anything leaves or is written, besides `password` etc. */
+  /**
+   * Key names whose values are masked before anything leaves or is written, besides `password` etc.
+   */
   maskedKeys?: readonly string[];
   /** Where events wait on disk; processes may share it. Without one they wait in memory alone. */
   spoolFolder?: string;
@@ -32,7 +36,10 @@ export interface RecorderOptions {
   fsyncMs?: number;
   /** Flushes and closes when the process ends by itself, by SIGTERM or by SIGINT. */
   closeOnExit?: boolean;
-  /** An event that the service will never take, or that was none. After a crash it may be told again. */
+  /**
+   * An event that the service will never take, or that was none. After a crash it may be told
+   * again.
+   */
   onRejected?: (event: EventInput, error: IndelibleError | InvalidEventError) => void;
   /** An event that found room neither in memory nor on disk: nobody else holds it now. */
   onLost?: (event: EventInput, why: LossReason) => void;
@@ -58,6 +65,11 @@ export interface RecorderStats {
 
 export type Settings = Required<Omit<RecorderOptions, 'tenantId' | 'maskedKeys' | 'spoolFolder'>>;
 
+const limits = [
+  ...(['eventsMax', 'bytesMax', 'flushMs', 'batchMax'] as const),
+  ...(['spoolAfterMs', 'spoolBytesMax', 'fsyncMs'] as const),
+];
+
 /** Throws RangeError for a limit that is none, TypeError for `durable` without a folder. */
 export function settingsOf(options: RecorderOptions): Settings {
   const settings: Settings = {
@@ -70,14 +82,14 @@ export function settingsOf(options: RecorderOptions): Settings {
     spoolBytesMax: 2 ** 30,
     fsyncMs: 1_000,
     closeOnExit: false,
-    onRejected: (event, { message }) =>
-      warnRejected(`the audit event ${event.id} was refused: ${message}`),
+    onRejected: (event, error) =>
+      warnRejected(`the audit event ${event.id} was refused: ${rejectionText(error)}`),
     onLost: (event, why) => warnLost(`the audit event ${event.id} was lost: ${why}`),
     onSpooled: () => {},
     onWarning: ({ message }) => warn(`audit recorder: ${message}`),
-    ...options,
+    ...given(options),
   };
-  for (const name of ['eventsMax', 'bytesMax', 'flushMs', 'batchMax', 'spoolAfterMs'] as const) {
+  for (const name of limits) {
     if (!(settings[name] > 0)) throw new RangeError(`${name} must be more than 0`);
   }
   if (settings.batchMax > 1_000) throw new RangeError('batchMax is 1,000 at most');
@@ -92,13 +104,13 @@ const quietMs = 10_000;
 /** Without a callback nothing is silent, but a flood does not drown everything else either. */
 function createWarning(): (message: string) => void {
   let unsaid = 0;
-  let quietUntilMs = 0;
+  let quietUntilMs = Number.NEGATIVE_INFINITY;
   return (message) => {
-    if (Date.now() < quietUntilMs) {
+    if (performance.now() < quietUntilMs) {
       unsaid += 1;
       return;
     }
-    quietUntilMs = Date.now() + quietMs;
+    quietUntilMs = performance.now() + quietMs;
     process.emitWarning(unsaid > 0 ? `${message} (and ${unsaid} more before)` : message);
     unsaid = 0;
   };

@@ -12,8 +12,8 @@ const signals = ['SIGTERM', 'SIGINT'] as const;
 let isWatching = false;
 
 /**
- * Calls `end` when the process exits, and with `withTime` calls `close` first, when it ends by itself,
- * by SIGTERM or by SIGINT. Returns what takes it back. One listener serves every recorder.
+ * Calls `end` when the process exits, and with `withTime` calls `close` first, when it ends by
+ * itself, by SIGTERM or by SIGINT. Returns what takes it back. One listener serves every recorder.
  */
 export function watchProcessEnd(withTime: boolean, ending: Ending): () => void {
   if (!isWatching) process.on('exit', endAll);
@@ -47,7 +47,10 @@ function closeAll(): Promise<unknown> {
   return Promise.allSettled([...closings].map((ending) => ending.close()));
 }
 
-/** A host that listens itself decides itself when to go; otherwise the signal does what it always does. */
+/**
+ * A host that listens itself decides itself when to go; otherwise the signal does what it always
+ * does.
+ */
 async function closeAndGo(signal: NodeJS.Signals): Promise<void> {
   const isOurs = process.listenerCount(signal) === 1;
   await closeAll();

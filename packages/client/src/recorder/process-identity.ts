@@ -3,8 +3,9 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Which process owns a folder: `world` is the machine, container and boot within which a process number
- * means something, `startedAt` tells a process from a later one of the same number (`0`: unknown).
+ * Which process owns a folder: `world` is the machine, container and boot within which a process
+ * number means something, `startedAt` tells a process from a later one of the same number (`0`:
+ * unknown).
  */
 export interface ProcessIdentity {
   world: string;
@@ -20,8 +21,8 @@ export function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * Whether that process runs; null when it cannot be told from here: it belongs to another machine or
- * container, or nothing says when processes began.
+ * Whether that process runs; null when it cannot be told from here: it belongs to another machine
+ * or container, or nothing says when processes began.
  */
 export function isAlive({ world, pid, startedAt }: ProcessIdentity): boolean | null {
   const here = ownIdentity();

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { platformKey, testService } from '../../../server/src/testing/service.ts';
@@ -145,8 +146,9 @@ test('an event that the service refuses is told, and blocks no other', async () 
   const deep = (depth: number): object => (depth === 0 ? {} : { a: deep(depth - 1) });
   recorder.record(host.event(1));
   recorder.record({ ...host.event(2), action: 'No word' });
-  // The whole call is refused for this one (no JSON nested so deeply is read): it is found by halving.
-  recorder.record({ ...host.event(3), actor: { ...host.event(3).actor, ...deep(250) } });
+  // The whole call is refused for this one (no JSON nested so deeply is read): it is found by
+  // halving.
+  recorder.record({ ...host.event(3), actor: { ...host.event(3).actor, ...deep(198) } });
   recorder.record(host.event(4));
   expect(await recorder.flush()).toMatchObject({ sent: 2, rejected: 2, buffered: 0 });
   expect(told.rejected).toEqual([
@@ -172,6 +174,29 @@ test('record never throws: what is no event is told as refused', async () => {
     [undefined, 'validation_failed'],
   ]);
   expect(recorder.stats()).toMatchObject({ rejected: 4, buffered: 0 });
+});
+
+test('record never throws, even for what cannot be looked at', async () => {
+  const host = await newHost();
+  const { recorder, told } = recorderOf({ client: host.client() });
+  const fail = () => {
+    throw null;
+  };
+  const unreadable = Object.defineProperty(host.event(1), 'after', { enumerable: true, get: fail });
+  const closed = new Proxy(host.event(2), { get: fail, ownKeys: fail });
+  for (const event of [unreadable, closed]) expect(recorder.record(event)).toMatch(/^evt_audit_/);
+  expect(told.rejected).toEqual(Array(2).fill([undefined, 'validation_failed']));
+});
+
+test('options that are undefined are as if they were not there', async () => {
+  const host = await newHost();
+  const warned = once(process, 'warning');
+  const options = { flushMs: undefined, spoolBytesMax: undefined, onRejected: undefined };
+  const recorder = createRecorder({ client: host.client(), ...(options as object) });
+  recorder.record({ ...host.event(1), action: 'No word' });
+  expect(await recorder.close()).toMatchObject({ rejected: 1 });
+  const [{ message }] = await warned;
+  expect(message).toMatch(/was refused: .*\/action must match/);
 });
 
 test('an event is recorded as it was when it was handed over', async () => {

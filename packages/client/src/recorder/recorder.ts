@@ -4,6 +4,8 @@ import type { AuditSink } from '../audit-sink.ts';
 import { backoffMs } from '../backoff.ts';
 import { deferred } from '../delivery/deferred.ts';
 import { deliverBatch, type Outcome, type Trouble } from '../delivery/deliver-batch.ts';
+import { tenantOf } from '../delivery/event-text.ts';
+import { Hold } from '../delivery/hold.ts';
 import { InvalidEventError } from '../delivery/invalid-event-error.ts';
 import { createReadying, type ReadyEvent } from '../delivery/ready-event.ts';
 import { newEventId } from '../event-id.ts';
@@ -17,18 +19,19 @@ import { Spool } from './spool.ts';
 
 export interface Recorder extends AuditSink {
   /**
-   * Takes the event and returns its id at once. Never throws and never waits: what becomes of the event
-   * is told by the callbacks, and by `stats`.
+   * Takes the event and returns its id at once. Never throws and never waits: what becomes of the
+   * event is told by the callbacks, and by `stats`.
    */
   record(event: EventInput): string;
   /**
-   * Resolves once every event recorded before is acknowledged by the service; while that is away, once
-   * they are on disk, or in memory without a spool, and one more attempt has failed.
+   * Resolves once every event recorded before is acknowledged by the service; while that is away,
+   * or takes nothing for a tenant, once they are on disk (in memory without a spool) and one more
+   * attempt has failed.
    */
   flush(): Promise<RecorderStats>;
   /**
-   * Flushes for at most `timeoutMs` (10 s), leaves what remains to the spool and ends. An event that is
-   * recorded afterwards still goes to the spool.
+   * Flushes for at most `timeoutMs` (10 s), leaves what remains to the spool and ends. An event
+   * that is recorded afterwards still goes to the spool.
    */
   close(options?: { timeoutMs?: number }): Promise<RecorderStats>;
   stats(): RecorderStats;
@@ -48,9 +51,9 @@ const diskRetryMs = 1_000;
 const takeOverMs = 15_000;
 
 /*
- * An event is in memory, under way straight from there, or in the spool. As long as anything is in the
- * spool, that is sent, one batch after the other, and what is newer goes behind it: so each tenant's
- * events arrive in the order in which they were recorded.
+ * An event is in memory, under way straight from there, or in the spool. As long as anything is in
+ * the spool, that is sent, one batch after the other, and what is newer goes behind it: so each
+ * tenant's events arrive in the order in which they were recorded.
  */
 class BufferedRecorder implements Recorder {
   readonly #settings: Settings;
@@ -60,11 +63,13 @@ class BufferedRecorder implements Recorder {
   readonly #reports: Reports;
   readonly #pending = new PendingEvents();
   readonly #flights = new Flights();
+  readonly #hold = new Hold();
   readonly #waiters = new FlushWaiters();
   readonly #unwatch: () => void;
   readonly #takeOverTimer: NodeJS.Timeout | null;
   #flushTimer: NodeJS.Timeout | null = null;
   #pumpTimer: NodeJS.Timeout | null = null;
+  #holdTimer: NodeJS.Timeout | null = null;
   #syncTimer: NodeJS.Timeout | null = null;
   #immediate: NodeJS.Immediate | null = null;
   #number = 0;
@@ -97,11 +102,11 @@ class BufferedRecorder implements Recorder {
     try {
       ready = this.#ready(event);
     } catch (error) {
-      return this.#refuse(event, error as InvalidEventError);
+      return this.#reports.refused(event, newEventId(), error as InvalidEventError);
     }
     const { id, tenantId, text } = ready;
     const bytes = Buffer.byteLength(text);
-    if (bytes > eventBytesMax) return this.#refuse({ ...event, id }, tooLarge);
+    if (bytes > eventBytesMax) return this.#reports.refused(event, id, tooLarge);
     this.#number += 1;
     const pending = { tenantId, text, bytes, number: this.#number };
     if (this.#isEnded) this.#recordLate(text);
@@ -113,6 +118,7 @@ class BufferedRecorder implements Recorder {
   async flush(): Promise<RecorderStats> {
     if (this.#isEnded) return this.stats();
     this.#pausedUntilMs = 0;
+    this.#hold.cut();
     const flushed = this.#waiters.wait(this.#number, this.#troubles);
     this.#pump();
     await flushed;
@@ -148,9 +154,8 @@ class BufferedRecorder implements Recorder {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#unwatch();
-    for (const timer of [this.#flushTimer, this.#pumpTimer, this.#syncTimer, this.#takeOverTimer]) {
-      if (timer !== null) clearTimeout(timer);
-    }
+    const timers = [this.#flushTimer, this.#pumpTimer, this.#holdTimer, this.#syncTimer];
+    for (const timer of [...timers, this.#takeOverTimer]) if (timer !== null) clearTimeout(timer);
     if (this.#immediate !== null) clearImmediate(this.#immediate);
     this.#pending.putBack(this.#flights.disown());
     this.#spill(Number.POSITIVE_INFINITY);
@@ -193,7 +198,9 @@ class BufferedRecorder implements Recorder {
     return events < eventsMax && (held === 0 || held + bytes <= bytesMax);
   }
 
-  /** The one place where the caller waits for the disk: memory is full, and the event would be lost. */
+  /**
+   * The one place where the caller waits for the disk: memory is full, and the event would be lost.
+   */
   #makeRoom(bytes: number): boolean {
     if (this.#spool === null) return false;
     this.#startSpooling();
@@ -206,6 +213,7 @@ class BufferedRecorder implements Recorder {
     if (this.#spool !== null && !this.#spool.isEmpty) this.#pumpSpool();
     else this.#sendDirectly();
     if (this.#pending.count === 0) this.#nothingDue();
+    if (this.#pending.count === 0 && this.#spool?.isEmpty !== false) this.#hold.forget();
     this.#tellWaiters();
   }
 
@@ -234,12 +242,15 @@ class BufferedRecorder implements Recorder {
   }
 
   #sendDirectly(): void {
-    while (!this.#flights.isFull && this.#isToMove() && !this.#isPaused()) {
-      const busy = this.#flights.busyTenants();
+    if (this.#isPaused()) return;
+    this.#hold.endIfOver(performance.now());
+    while (!this.#flights.isFull && this.#isToMove()) {
+      const busy = new Set([...this.#flights.busyTenants(), ...this.#hold.tenants]);
       const events = this.#pending.take(this.#settings.batchMax, batchBytesMax, busy);
-      if (events.length === 0) return;
+      if (events.length === 0) break;
       void this.#fly(this.#flights.begin(events));
     }
+    if (this.#flights.isEmpty && this.#hold.tenants.size > 0) this.#troubles += 1;
   }
 
   async #fly(flight: Flight): Promise<void> {
@@ -248,35 +259,40 @@ class BufferedRecorder implements Recorder {
     const { outcomes, trouble } = await deliverBatch(this.#settings.client, texts);
     clearTimeout(slow);
     this.#flights.end(flight);
-    if (!flight.isDisowned) this.#landed(flight, texts, outcomes, trouble);
+    if (!flight.isDisowned) {
+      this.#reports.settled(texts, outcomes);
+      this.#pending.putBack(flight.events.filter((_, at) => outcomes[at]?.status === 'again'));
+      this.#judge(trouble, texts, outcomes);
+    }
     this.#pump();
   }
 
-  #landed(
-    { events }: Flight,
-    texts: readonly string[],
-    outcomes: readonly Outcome[],
-    trouble: Trouble | null,
-  ): void {
-    this.#reports.settled(texts, outcomes);
-    this.#pending.putBack(events.filter((_, index) => outcomes[index]?.status === 'again'));
-    this.#judge(trouble);
+  /** What has to be sent again waits, ever longer and on disk: of some tenants, or of all. */
+  #judge(trouble: Trouble | null, texts: readonly string[], outcomes: readonly Outcome[]): void {
+    if (trouble === null) this.#failures = 0;
+    if (trouble === null) return;
+    this.#isDue = true;
+    const again = texts.filter((_, at) => outcomes[at]?.status === 'again');
+    if (trouble.scope === 'all') this.#waitForAll(trouble);
+    else this.#waitFor(trouble, again);
+    this.#startSpooling();
   }
 
-  /** Waits after a failure, the longer the more there were; what waits goes to disk. */
-  #judge(trouble: Trouble | null): void {
-    if (trouble === null) {
-      this.#failures = 0;
-      return;
-    }
+  #waitForAll({ kind, error }: Trouble): void {
     this.#failures += 1;
     this.#troubles += 1;
-    const isRefused = trouble.kind === 'refused';
-    if (isRefused || this.#failures === 1) this.#reports.warn(trouble.error);
+    const isRefused = kind === 'refused';
+    if (isRefused || this.#failures === 1) this.#reports.warn(error);
     const waitMs = isRefused ? refusedMs : backoffMs(this.#failures + 1, Math.random(), 0);
     this.#pausedUntilMs = performance.now() + waitMs;
     this.#pumpIn(waitMs);
-    this.#startSpooling();
+  }
+
+  #waitFor({ error }: Trouble, texts: readonly string[]): void {
+    this.#reports.warn(error);
+    const waitMs = this.#hold.add(texts.map(tenantOf), performance.now());
+    if (this.#holdTimer !== null) clearTimeout(this.#holdTimer);
+    this.#holdTimer = setTimeout(() => this.#pump(), waitMs).unref();
   }
 
   /** What memory holds begins to go to disk; the rest follows turn by turn. */
@@ -291,8 +307,8 @@ class BufferedRecorder implements Recorder {
 
   #spill(bytesMax: number): void {
     if (this.#spool === null) return;
-    // What is under way may still fail, so it goes to disk before what is newer. If it does not fail,
-    // it is sent once more, and recorded once.
+    // What is under way may still fail, so it goes to disk before what is newer. If it does not
+    // fail, it is sent once more, and recorded once.
     this.#pending.putBack(this.#flights.disown());
     let bytes = 0;
     while (this.#pending.count > 0 && bytes < bytesMax) {
@@ -327,19 +343,23 @@ class BufferedRecorder implements Recorder {
     if (spool === null || this.#isSendingSpool) return;
     this.#isSendingSpool = true;
     while (!this.#isEnded && !this.#isPaused()) {
-      const texts = spool.peek(this.#settings.batchMax, batchBytesMax);
+      if (this.#hold.endIfOver(performance.now())) spool.rewind();
+      const { batchMax, client } = this.#settings;
+      const texts = spool.peek(batchMax, batchBytesMax, this.#hold.tenants);
       if (texts.length === 0) break;
-      const { outcomes, trouble } = await deliverBatch(this.#settings.client, texts);
+      const { outcomes, trouble } = await deliverBatch(client, texts);
       if (this.#isEnded) return;
-      const again = outcomes.findIndex(({ status }) => status === 'again');
-      const count = again === -1 ? texts.length : again;
-      this.#reports.settled(texts.slice(0, count), outcomes);
-      spool.settle(count);
-      this.#judge(trouble);
+      this.#reports.settled(texts, outcomes);
+      spool.settle(outcomes.map(({ status }) => status !== 'again'));
+      if (trouble?.scope === 'all') spool.rewind();
+      this.#judge(trouble, texts, outcomes);
       this.#tellWaiters();
     }
     this.#isSendingSpool = false;
+    // Those who flush have waited for everything that can go just now.
+    if (!this.#isPaused() && this.#hold.tenants.size > 0) this.#troubles += 1;
     if (spool.isEmpty) this.#pump();
+    else this.#tellWaiters();
   }
 
   #takeOver(): void {
@@ -371,13 +391,6 @@ class BufferedRecorder implements Recorder {
       appended: this.#spool?.progress.appended ?? 0,
       settled: this.#spool?.progress.settled ?? 0,
     });
-  }
-
-  #refuse(event: EventInput, error: InvalidEventError): string {
-    // What is no event at all can come from plain JavaScript.
-    const id = event?.id ?? newEventId();
-    this.#reports.rejected({ ...event, id }, error);
-    return id;
   }
 }
 

@@ -1,4 +1,8 @@
+import type { EventInput } from '../api-types.ts';
 import type { Outcome } from '../delivery/deliver-batch.ts';
+import { eventOf } from '../delivery/event-text.ts';
+import type { InvalidEventError } from '../delivery/invalid-event-error.ts';
+import type { IndelibleError } from '../errors.ts';
 import type { LossReason, Settings } from './options.ts';
 
 type Callbacks = Pick<Settings, 'onRejected' | 'onLost' | 'onSpooled' | 'onWarning'>;
@@ -16,18 +20,24 @@ export class Reports {
     for (const [index, text] of texts.entries()) {
       const outcome = outcomes[index];
       if (outcome?.status === 'stored') this.counts.sent += 1;
-      if (outcome?.status === 'rejected') this.rejected(JSON.parse(text), outcome.error);
+      if (outcome?.status === 'rejected') this.rejected(eventOf(text), outcome.error);
     }
   }
 
-  rejected(...[event, error]: Parameters<Callbacks['onRejected']>): void {
+  /** Tells of what was no event, or too large a one, and returns the id that it goes by. */
+  refused(given: EventInput, id: string, error: InvalidEventError): string {
+    this.rejected(readable(given, id), error);
+    return id;
+  }
+
+  rejected(event: Partial<EventInput>, error: IndelibleError | InvalidEventError): void {
     this.counts.rejected += 1;
-    this.#tell(() => this.#callbacks.onRejected(event, error));
+    this.#tell(() => this.#callbacks.onRejected(event as EventInput, error));
   }
 
   lost(text: string, why: LossReason): void {
     this.counts.lost += 1;
-    this.#tell(() => this.#callbacks.onLost(JSON.parse(text), why));
+    this.#tell(() => this.#callbacks.onLost(eventOf(text) as EventInput, why));
   }
 
   spooled(): void {
@@ -46,5 +56,16 @@ export class Reports {
     } catch (error) {
       process.emitWarning(`audit recorder: a callback failed: ${String(error)}`);
     }
+  }
+}
+
+/**
+ * What can be had of it: plain JavaScript hands over anything, and reading it may be what failed.
+ */
+function readable(given: EventInput, id: string): EventInput {
+  try {
+    return { ...given, id: given?.id ?? id };
+  } catch {
+    return { id } as EventInput;
   }
 }

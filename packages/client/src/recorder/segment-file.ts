@@ -5,6 +5,8 @@ import {
   ftruncateSync,
   openSync,
   readSync,
+  renameSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -12,8 +14,8 @@ import { dirname } from 'node:path';
 import { encodeRecords } from './segment.ts';
 
 /**
- * A segment that is being written. Each append is one write to the operating system, so that what was
- * appended outlives the process however it ends; `sync` makes it outlive the machine.
+ * A segment that is being written. Each append is one write to the operating system, so that what
+ * was appended outlives the process however it ends; `sync` makes it outlive the machine.
  */
 export class SegmentFile {
   readonly #path: string;
@@ -116,4 +118,23 @@ async function syncFolder(path: string): Promise<void> {
   const folder = await open(path).catch(() => null);
   await folder?.sync().catch(() => {});
   await folder?.close();
+}
+
+/** Where a segment is written anew, until it takes the place of the one before. */
+export const unfinishedPath = (path: string): string => `${path}.new`;
+
+/**
+ * Puts a segment of these records in the place of another, whole or not at all; returns its bytes.
+ */
+export function rewriteSegment(path: string, texts: readonly string[]): number {
+  const lines = encodeRecords(texts);
+  const fd = openSync(unfinishedPath(path), 'w', 0o600);
+  try {
+    writeFileSync(fd, lines);
+    fdatasyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(unfinishedPath(path), path);
+  return lines.length;
 }

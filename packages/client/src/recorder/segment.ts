@@ -3,8 +3,8 @@
  *
  *   <length: 8 hex> <CRC-32: 8 hex> <JSON>\n
  *
- * Length and checksum are of the JSON's bytes (UTF-8). JSON text holds no line feed, so that reading
- * goes on at the next line behind anything that is damaged.
+ * Length and checksum are of the JSON's bytes (UTF-8). JSON text holds no line feed, so that
+ * reading goes on at the next line behind anything that is damaged.
  */
 
 const headerBytes = 18;

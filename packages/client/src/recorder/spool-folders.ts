@@ -4,22 +4,27 @@ import { join } from 'node:path';
 import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts';
 
 /*
- * A spool may be shared by any number of processes. Each writes into folders of its own, and the name
- * of a folder says whose it is:
+ * A spool may be shared by any number of processes. Each writes into folders of its own, and the
+ * name of a folder says whose it is:
  *
  *   <world>.<process number>.<its start>.<tag>     owned
  *   free.<tag>                                     left behind by a recorder that was closed
  *
- * A folder keeps its tag whoever owns it. Tags begin with the time at which the folder was made, so that
- * they sort by age: file systems tell times to a few milliseconds only, and change them on every removal.
+ * A folder keeps its tag whoever owns it. Tags begin with the time at which the folder was made, so
+ * that they sort by age: file systems tell times to a few milliseconds only, and change them on
+ * every removal.
  *
- * Taking a folder over is renaming it, which the file system does for one process alone: there is no
- * lock that could outlive its holder, and no moment in which two processes own the same events.
+ * Taking a folder over is renaming it, which the file system does for one process alone: there is
+ * no lock that could outlive its holder, and no moment in which two processes own the same events.
  */
 
-/** A process of which nothing can be told is taken for gone when its folder stays untouched so long. */
+/**
+ * A process of which nothing can be told is taken for gone when its folder stays untouched so long.
+ */
 const silentMs = 60_000;
-/** After so long without a sign of life of its own, a process asks whether it still owns a folder. */
+/**
+ * After so long without a sign of life of its own, a process asks whether it still owns a folder.
+ */
 export const unsureAfterMs = 30_000;
 
 /** One recorder's folders below the spool's root. */

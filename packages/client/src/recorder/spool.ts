@@ -1,14 +1,17 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { tenantOf } from '../delivery/event-text.ts';
 import { decodeRecords, recordOverhead } from './segment.ts';
-import { SegmentFile } from './segment-file.ts';
+import { rewriteSegment, SegmentFile, unfinishedPath } from './segment-file.ts';
 import { SpoolFolders } from './spool-folders.ts';
 
 export interface SpoolOptions {
   root: string;
   /** All segments together; more is refused as a full disk would. */
   bytesMax: number;
-  /** A file that holds something else than records, or cannot be read; the rest of it is delivered. */
+  /**
+   * A file that holds something else than records, or cannot be read; the rest of it is delivered.
+   */
   onDamaged: (error: Error) => void;
 }
 
@@ -20,14 +23,36 @@ interface Segment {
   events: number;
   /** Bytes from here on are not read yet. */
   readTo: number;
+  /** Records before that place. */
+  records: number;
+  /** Numbers of records that are delivered, while one before them waits. */
+  delivered: Set<number>;
 }
+
+/**
+ * What was read of a segment: `first` is the number of its first record, `at` the next to be looked
+ * at.
+ */
+interface Loaded {
+  segment: Segment;
+  texts: string[];
+  first: number;
+  at: number;
+}
+
+const segmentAt = (path: string, size = 0, events = 0): Segment => {
+  return { path, size, events, readTo: 0, records: 0, delivered: new Set() };
+};
 
 // What is sent once more after a crash, and what is read into memory at once.
 const segmentBytesMax = 4 * 2 ** 20;
 
 /**
- * Events on disk, first in, first out. A segment goes when all of it is delivered; where a crash comes
- * first, its events are sent again under their ids, which records none of them twice.
+ * Events on disk, first in, first out, but for tenants that wait: those are passed over until
+ * `rewind`. A segment goes when all of it is delivered; where a crash comes first, its events are
+ * sent again under their ids, which records none of them twice. One that is left with events that
+ * wait is written anew with these alone: what a single tenant cannot deliver must not fill the disk
+ * for all.
  */
 export class Spool {
   readonly #options: SpoolOptions;
@@ -36,8 +61,9 @@ export class Spool {
   #active: { segment: Segment; file: SegmentFile } | null = null;
   #own: string | null = null;
   #segmentNumber = 0;
-  /** What was read and not acknowledged, and where it came from. */
-  #loaded: { segment: Segment; texts: string[]; at: number } | null = null;
+  #loaded: Loaded | null = null;
+  /** Places, in what is loaded, of the events that the last `peek` gave. */
+  #peeked: number[] = [];
   /** Ends when every sealed segment is on the disk. */
   #sealing: Promise<void> = Promise.resolve();
   #bytes = 0;
@@ -82,31 +108,39 @@ export class Spool {
     this.#appended += texts.length;
   }
 
-  /** The first events that are not settled; fewer than there are, none when there are none. */
-  peek(eventsMax: number, bytesMax: number): string[] {
-    while (this.#loaded === null || this.#loaded.at === this.#loaded.texts.length) {
-      if (this.#loaded !== null) this.#finish(this.#loaded.segment);
-      if (!this.#load()) return [];
+  /**
+   * The next events that are not delivered, of tenants that do not wait; fewer than there are, none
+   * at the end.
+   */
+  peek(eventsMax: number, bytesMax: number, waiting: ReadonlySet<string>): string[] {
+    for (;;) {
+      const loaded = this.#loaded ?? this.#load();
+      if (loaded === null) return [];
+      this.#peeked = nextOf(loaded, eventsMax, bytesMax, waiting);
+      if (this.#peeked.length > 0) return this.#peeked.map((place) => loaded.texts[place] ?? '');
+      this.#pass(loaded);
     }
-    const { texts, at } = this.#loaded;
-    let end = at;
-    let bytes = 0;
-    while (end < texts.length && end - at < eventsMax) {
-      bytes += Buffer.byteLength(texts[end] ?? '');
-      if (end > at && bytes > bytesMax) break;
-      end += 1;
-    }
-    return texts.slice(at, end);
   }
 
-  /** The first `count` events of the last `peek` are settled. */
-  settle(count: number): void {
-    if (this.#loaded === null) return;
-    this.#loaded.at += count;
-    this.#loaded.segment.events -= count;
-    this.#events -= count;
-    this.#settled += count;
-    if (this.#loaded.at === this.#loaded.texts.length) this.#finish(this.#loaded.segment);
+  /** Says of each event of the last `peek` whether it is delivered. */
+  settle(isDelivered: readonly boolean[]): void {
+    const loaded = this.#loaded;
+    if (loaded === null) return;
+    const { segment, first, texts } = loaded;
+    const places = this.#peeked.filter((_, index) => isDelivered[index]);
+    for (const place of places) segment.delivered.add(first + place);
+    segment.events -= places.length;
+    this.#events -= places.length;
+    this.#settled += places.length;
+    loaded.at = (this.#peeked.at(-1) ?? loaded.at - 1) + 1;
+    this.#peeked = [];
+    if (loaded.at === texts.length) this.#pass(loaded);
+  }
+
+  /** Begins again with the first event that is not delivered. */
+  rewind(): void {
+    this.#loaded = null;
+    for (const segment of this.#segments()) [segment.readTo, segment.records] = [0, 0];
   }
 
   /** Brings what was appended to the disk. */
@@ -153,7 +187,7 @@ export class Spool {
     this.#segmentNumber += 1;
     const path = join(this.#own, `${String(this.#segmentNumber).padStart(10, '0')}.log`);
     const file = new SegmentFile(path);
-    this.#active = { file, segment: { path, size: 0, events: 0, readTo: 0 } };
+    this.#active = { file, segment: segmentAt(path) };
     return this.#active;
   }
 
@@ -174,27 +208,42 @@ export class Spool {
     this.#own = null;
   }
 
-  /** Reads on; false when there is nothing to read. */
-  #load(): boolean {
-    const segment = this.#sealed[0] ?? this.#active?.segment;
-    if (segment === undefined || segment.readTo >= segment.size) return false;
-    try {
-      const bytes =
-        this.#active?.segment === segment
-          ? this.#active.file.read(segment.readTo)
-          : readFileSync(segment.path).subarray(segment.readTo);
-      segment.readTo += bytes.length;
-      segment.size = Math.max(segment.readTo, segment.size);
-      const { texts, damagedBytes } = decodeRecords(bytes);
-      if (damagedBytes > 0) this.#damaged(segment, `${damagedBytes} bytes are no whole record`);
-      this.#recount(segment, texts.length);
-      this.#loaded = { segment, texts, at: 0 };
-    } catch (error) {
-      // Taken over meanwhile, or unreadable; what cannot be read must not hold up the rest.
-      this.#damaged(segment, error instanceof Error ? error.message : String(error));
-      this.#drop(segment);
+  #segments(): Segment[] {
+    return this.#active === null ? this.#sealed : [...this.#sealed, this.#active.segment];
+  }
+
+  /** Reads on; null when there is nothing more to read. */
+  #load(): Loaded | null {
+    for (;;) {
+      const segment = this.#segments().find(({ readTo, size }) => readTo < size);
+      if (segment === undefined) return null;
+      try {
+        this.#loaded = this.#read(segment);
+        return this.#loaded;
+      } catch (error) {
+        // Taken over meanwhile, or unreadable; what cannot be read must not hold up the rest.
+        this.#damaged(segment, error instanceof Error ? error.message : String(error));
+        if (this.#active?.segment === segment) return null; // it is tried again with the next event
+        this.#drop(segment);
+      }
     }
-    return true;
+  }
+
+  #read(segment: Segment): Loaded {
+    const bytes =
+      this.#active?.segment === segment
+        ? this.#active.file.read(segment.readTo)
+        : readFileSync(segment.path).subarray(segment.readTo);
+    segment.readTo += bytes.length;
+    // What the file has, even if somebody cut it: there is no more to wait for.
+    this.#bytes += segment.readTo - segment.size;
+    segment.size = segment.readTo;
+    const { texts, damagedBytes } = decodeRecords(bytes);
+    if (damagedBytes > 0) this.#damaged(segment, `${damagedBytes} bytes are no whole record`);
+    const first = segment.records;
+    segment.records += texts.length;
+    this.#recount(segment, segment.records - segment.delivered.size);
+    return { segment, texts, first, at: 0 };
   }
 
   /** Lines were counted when it was taken over; those that are damaged are no events. */
@@ -209,14 +258,18 @@ export class Spool {
     this.#options.onDamaged(new Error(`the spool's file ${path} is damaged: ${what}`));
   }
 
-  /** Everything that was read of it is settled. */
-  #finish(segment: Segment): void {
+  /** Everything that was read is delivered, or waits. */
+  #pass(loaded: Loaded): void {
+    const { segment } = loaded;
     this.#loaded = null;
     if (segment.readTo < segment.size) return;
-    if (this.#active?.segment === segment) {
-      this.#empty(this.#active);
-      return;
-    }
+    if (segment.events > 0) this.#keepRest(loaded);
+    else if (this.#active?.segment === segment) this.#empty(this.#active);
+    else this.#finish(segment);
+  }
+
+  /** Everything in it is delivered. */
+  #finish(segment: Segment): void {
     this.#drop(segment);
     rmSync(segment.path, { force: true });
     const folder = dirname(segment.path);
@@ -225,11 +278,32 @@ export class Spool {
     if (!isUsed) this.#folders.remove(folder);
   }
 
+  /**
+   * Frees the disk of what is delivered, as far as the segment is read whole and nobody writes to
+   * it.
+   */
+  #keepRest({ segment, texts, first }: Loaded): void {
+    const { delivered } = segment;
+    if (first > 0 || delivered.size === 0 || this.#active?.segment === segment) return;
+    try {
+      const size = rewriteSegment(
+        segment.path,
+        texts.filter((_, place) => !delivered.has(place)),
+      );
+      this.#bytes -= segment.size - size;
+      Object.assign(segment, { size, readTo: size, records: segment.events });
+      delivered.clear();
+    } catch (error) {
+      // It stays as it was: what is delivered is sent again should the process end before the rest
+      // is.
+      this.#options.onDamaged(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
   #empty({ segment, file }: { segment: Segment; file: SegmentFile }): void {
     file.empty();
     this.#bytes -= segment.size;
-    segment.size = 0;
-    segment.readTo = 0;
+    Object.assign(segment, segmentAt(segment.path));
   }
 
   #drop(segment: Segment): void {
@@ -248,8 +322,30 @@ function segmentsIn(folder: string): Segment[] {
   const names = readdirSync(folder).filter((name) => /^\d{10}\.log$/.test(name));
   return names.sort().map((name) => {
     const path = join(folder, name);
-    return { path, size: statSync(path).size, events: linesIn(path), readTo: 0 };
+    rmSync(unfinishedPath(path), { force: true }); // a crash came while it was written anew
+    return segmentAt(path, statSync(path).size, linesIn(path));
   });
+}
+
+/** Places of the next events; `at` moves over those before them that are delivered or wait. */
+function nextOf(
+  loaded: Loaded,
+  eventsMax: number,
+  bytesMax: number,
+  waiting: ReadonlySet<string>,
+): number[] {
+  const { segment, texts, first } = loaded;
+  const places: number[] = [];
+  let bytes = 0;
+  for (let place = loaded.at; place < texts.length && places.length < eventsMax; place += 1) {
+    const text = texts[place] ?? '';
+    if (segment.delivered.has(first + place)) continue;
+    if (waiting.size > 0 && waiting.has(tenantOf(text))) continue;
+    bytes += Buffer.byteLength(text);
+    if (places.length > 0 && bytes > bytesMax) break;
+    places.push(place);
+  }
+  return places;
 }
 
 /** A record is a line, so this is how many events there are, but for damaged ones. */

@@ -12,8 +12,10 @@ import {
 } from '@indelible/protocol';
 import { canonicalIp } from './ip-address.ts';
 
-/* What the service demands of an event, field by field, with its codes. `judge-event.test.ts` holds it
- * against the service's own judgement. */
+/*
+ * What the service demands of an event, field by field, with its codes. `judge-event.test.ts` holds
+ * it against the service's own judgement.
+ */
 
 export type Members = Record<string, unknown>;
 

@@ -76,7 +76,7 @@ test.each([
   '10.0.0.0/',
   '10.0.0.0/8/8',
   '::/129',
-  'loopback',
+  'loopbacks',
   '10.0.0.0/1e1',
 ])('%j is no range, and configuring it fails', (range) => {
   expect(() => rangesOf([range])).toThrow(TypeError);

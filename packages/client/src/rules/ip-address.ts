@@ -1,4 +1,6 @@
-/** IP addresses as sockets, proxies and configuration write them. Runs anywhere: no Node modules. */
+/**
+ * IP addresses as sockets, proxies and configuration write them. Runs anywhere: no Node modules.
+ */
 
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 const ipv6 = /^(?=.*:)[0-9a-f:.]{2,45}$/i;
@@ -27,9 +29,19 @@ export function plainIp(text: string | null | undefined): string | null {
   return address?.replace(/^::ffff:(?=\d+\.)/, '') ?? null;
 }
 
-/** Tells whether an address lies in one of these ranges. Throws TypeError for what is no range. */
+/** Ranges by the names that Express and others have for them. */
+const namedRanges = new Map([
+  ['loopback', ['127.0.0.0/8', '::1']],
+  ['linklocal', ['169.254.0.0/16', 'fe80::/10']],
+  ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
+]);
+
+/**
+ * Tells whether an address lies in one of these ranges: addresses, CIDR ranges, `loopback`,
+ * `linklocal`, `uniquelocal`. Throws TypeError for what is none.
+ */
 export function rangesOf(ranges: readonly string[]): (address: string) => boolean {
-  const parsed = ranges.map(rangeOf);
+  const parsed = ranges.flatMap((range) => namedRanges.get(range) ?? [range]).map(rangeOf);
   return (address) => {
     const bits = bitsOf(address);
     return parsed.some((prefix) => bits.startsWith(prefix));
@@ -38,18 +50,20 @@ export function rangesOf(ranges: readonly string[]): (address: string) => boolea
 
 /** The bits that every address of `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.1` begins with. */
 function rangeOf(range: string): string {
-  const [text = '', length] = range.split('/');
+  const [text = '', length] = String(range).split('/');
   const address = plainIp(text);
   const lengthMax = address?.includes(':') ? 128 : 32;
   const bits = length === undefined ? lengthMax : Number(length);
   const isRange = /^\d+$/.test(length ?? '0') && bits <= lengthMax;
-  if (address === null || !isRange || range.split('/').length > 2) {
+  if (address === null || !isRange || String(range).split('/').length > 2) {
     throw new TypeError(`${range} is neither an IP address nor a CIDR range`);
   }
   return bitsOf(address).slice(0, 128 - lengthMax + bits);
 }
 
-/** 128 characters 0 and 1; IPv4 where IPv6 maps it, so that the two are never taken for each other. */
+/**
+ * 128 characters 0 and 1; IPv4 where IPv6 maps it, so that the two are never taken for each other.
+ */
 function bitsOf(address: string): string {
   const [head = '', tail] = asIpv6(address).split('::');
   const [first, last] = [groupsOf(head), groupsOf(tail ?? '')];

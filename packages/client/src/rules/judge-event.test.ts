@@ -118,6 +118,7 @@ const limits: [what: string, changes: Record<string, unknown>][] = [
   ['a rule and a shape broken at once', { action: 'heartbeat', reason: 1 }],
   ['somebody declared an operator', { crossTenant: true }],
   ['an operator without reason or e-mail', actor({ role: 'superadmin', email: null })],
+  ['an operator whose reason nobody sees', { ...actor({ role: 'superadmin' }), reason: '\u3164' }],
   ['a sensitive change without states', resource({ type: 'ivr' })],
   ['secrets', { diff: undefined, before: { password: 'a' }, after: { password: 'b' } }],
   ['an id of another moment', { id: idAt(nowMs), timestamp: iso(nowMs - 1) }],

@@ -11,6 +11,7 @@ import {
   eventUuid,
   type FieldProblem,
   formatTimestamp,
+  isVisible,
   type JsonValue,
   parseTimestamp,
   pointerOf,
@@ -112,7 +113,7 @@ function stateProblems({ before, after }: EventInput): FieldProblem[] {
     .map(([name]) => ({ path: `/${name}`, code: 'too_long', message: 'is larger than 256 KiB' }));
 }
 
-const maskedText = (state: State) => canonicalize(masker.maskState(state as JsonValue).value);
+const maskedText = (state: object) => canonicalize(masker.maskState(state as JsonValue).value);
 
 function refusalOf(code: ErrorCode, detail: string, errors: FieldProblem[] = []): Judgement {
   return { refusal: { code, detail, errors } };
@@ -208,7 +209,7 @@ function cutUserAgent(text: string | null): { userAgent: string | null; warnings
 function operatorWarnings({ actor, reason }: EventInput): WarningCode[] {
   if (actor.role !== 'superadmin') return [];
   return [
-    ...(reason?.trim() ? [] : (['reason_missing'] as const)),
+    ...(isVisible(reason ?? '') ? [] : (['reason_missing'] as const)),
     ...(actor.email ? [] : (['operator_email_missing'] as const)),
   ];
 }

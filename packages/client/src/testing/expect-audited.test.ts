@@ -82,6 +82,21 @@ test('a failure says when nothing was recorded, and what was refused meanwhile',
   ]);
 });
 
+test('lists are compared to their ends, element by element, in what an expectation names of each', () => {
+  const audit = captureAudit();
+  const steps = Array.from({ length: 200 }, (_, index) => ({ at: index, name: `step ${index}` }));
+  audit.record({ ...changed, before: { steps }, after: { steps } });
+  expectAudited(audit, { after: { steps: steps.map(({ at }) => ({ name: /step/, at })) } });
+  const other = steps.with(199, { at: 199, name: 'another' });
+  expect(failureOf(() => expectAudited(audit, { after: { steps: other } })).message).toContain(
+    'after.steps.199.name: expected "another", got "step 199"',
+  );
+  for (const wrong of [steps.slice(1), [...steps, null], { ...steps }]) {
+    failureOf(() => expectAudited(audit, { after: { steps: wrong } }));
+  }
+  expect(failureOf(() => expectAudited(audit, { after: { steps: 1n } })).message).toContain('1n');
+});
+
 test('a member that is not there differs from one that is null, and clear forgets everything', () => {
   const audit = captureAudit();
   audit.record({ ...changed, before: { a: 1 }, after: { a: 2 } });

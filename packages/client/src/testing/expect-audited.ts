@@ -1,6 +1,9 @@
 import type { AuditCapture, CapturedEvent } from './capture-audit.ts';
 
-/** A value, some members of it, a RegExp for a text, or a matcher as `expect.any(String)` makes them. */
+/**
+ * A value, some members of it, a RegExp for a text, or a matcher as `expect.any(String)` makes
+ * them.
+ */
 export type Expected<T> =
   | T
   | RegExp
@@ -31,9 +34,9 @@ interface Difference {
 }
 
 /**
- * The first captured event that holds everything `expected` names; members that it does not name may
- * be anything, lists are compared whole. Throws AuditAssertionError, which tells the nearest event
- * and what differs, and what was refused.
+ * The first captured event that holds everything `expected` names; members that it does not name
+ * may be anything, lists have as many elements as it names. Throws AuditAssertionError, which tells
+ * the nearest event and what differs, and what was refused.
  */
 export function expectAudited(capture: AuditCapture, expected: ExpectedEvent): CapturedEvent {
   const compared = capture.events.map((event, index) => {
@@ -75,7 +78,8 @@ function differencesOf(path: string, value: unknown, expected: unknown): Differe
   }
   if (typeof value !== 'object' || value === null) return [at(path, value, expected)];
   if (Array.isArray(expected) || Array.isArray(value)) {
-    return shown(value) === shown(expected) ? [] : [at(path, value, expected)];
+    const areLists = Array.isArray(expected) && Array.isArray(value);
+    if (!areLists || expected.length !== value.length) return [at(path, value, expected)];
   }
   return Object.entries(expected).flatMap(([name, member]) => {
     const found: unknown = Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
@@ -97,7 +101,7 @@ function shown(value: unknown): string {
   const text =
     JSON.stringify(value, (_, member) => {
       if (member instanceof RegExp || isMatcher(member)) return String(member);
-      return member;
+      return typeof member === 'bigint' ? `${member}n` : member;
     }) ?? String(value);
   return text.length > shownMax ? `${text.slice(0, shownMax)}…` : text;
 }

@@ -1,4 +1,6 @@
-/** For the tests of host products: a sink that judges as the service does, and what it was given. */
+/**
+ * For the tests of host products: a sink that judges as the service does, and what it was given.
+ */
 
 export {
   type AuditCapture,

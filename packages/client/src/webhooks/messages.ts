@@ -1,6 +1,8 @@
 import type { AuditEvent, State } from '../api-types.ts';
 
-/* What arrives, by `type`. More types may come: whoever does not know one answers 2xx and is done. */
+/*
+ * What arrives, by `type`. More types may come: whoever does not know one answers 2xx and is done.
+ */
 
 interface Message<Type extends string, Data> {
   type: Type;
@@ -36,8 +38,8 @@ export type ExportReady = Message<
 export type WebhookTested = Message<'audit.webhook.test', { tenantId: string; webhookId: string }>;
 
 /**
- * A tenant asks for a resource to be set back: the call to `restoreUrl`, which is signed in the same way
- * with the tenant's `restoreSecret`.
+ * A tenant asks for a resource to be set back: the call to `restoreUrl`, which is signed in the
+ * same way with the tenant's `restoreSecret`.
  */
 export interface RestoreRequested {
   type: 'audit.restore.requested';

@@ -107,6 +107,15 @@ test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])(
   },
 );
 
+test('a header may be a list of one, as servers with lists of headers give it', async () => {
+  const lists = Object.entries(signed()).map(([name, value]) => [name, [value]]);
+  const verified = await verifyWebhook(body, Object.fromEntries(lists), secret, { now });
+  expect(verified.id).toBe('msg_1');
+  for (const list of [[], [''], ['a', 'a']]) {
+    expect(await refusal({ ...signed(), 'webhook-id': list })).toBe('missing_header');
+  }
+});
+
 test.each(['soon', '1e9', '-5', ' 1', '1.5', '9'.repeat(13)])(
   'the timestamp %s is refused before anything is computed',
   async (timestamp) => {

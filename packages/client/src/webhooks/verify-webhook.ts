@@ -26,10 +26,11 @@ export interface VerifiedWebhook {
 }
 
 /**
- * Checks a message as standardwebhooks.com has it (v1: HMAC-SHA256 of `id.timestamp.body`), in constant
- * time. `body` is the request's body exactly as it arrived, not what a framework parsed. `secrets` are
- * `whsec_…`, several while one is being replaced. Throws WebhookVerificationError for a message that
- * is not to be believed, and TypeError for a secret that is none or a body that was parsed.
+ * Checks a message as standardwebhooks.com has it (v1: HMAC-SHA256 of `id.timestamp.body`), in
+ * constant time. `body` is the request's body exactly as it arrived, not what a framework parsed.
+ * `secrets` are `whsec_…`, several while one is being replaced. Throws WebhookVerificationError for
+ * a message that is not to be believed, and TypeError for a secret that is none or a body that was
+ * parsed.
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
@@ -42,8 +43,8 @@ export async function verifyWebhook(
 }
 
 /**
- * The same without a look at the body, for streams of the format `generic`, whose bodies are lists or
- * lines of events. Returns `webhook-id`, and throws as `verifyWebhook` does.
+ * The same without a look at the body, for streams of the format `generic`, whose bodies are lists
+ * or lines of events. Returns `webhook-id`, and throws as `verifyWebhook` does.
  */
 export async function verifySignature(
   body: string | Uint8Array,
@@ -88,7 +89,9 @@ function headerOf(headers: WebhookHeaders, name: string): string {
   const found = isFetchHeaders(headers)
     ? headers.get(name)
     : Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1];
-  if (typeof found === 'string' && found !== '') return found;
+  // Some servers give every header as a list. Of two it cannot be told which one is meant.
+  const [value, another] = [found ?? []].flat();
+  if (typeof value === 'string' && value !== '' && another === undefined) return value;
   throw new WebhookVerificationError('missing_header', `the message has no header ${name}`);
 }
 

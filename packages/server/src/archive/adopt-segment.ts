@@ -10,9 +10,9 @@ import { ArchiveConflict, sha256Hex } from './objects-once.ts';
 import { insertSegment } from './store.ts';
 
 /**
- * Bookmarks the segment that begins at `first` if its manifest is in the object store already: the run
- * that wrote it was cut off before the bookmark, or the database was restored to before it. Null when
- * there is none. Throws ArchiveConflict for one that is not of this log as it is.
+ * Bookmarks the segment that begins at `first` if its manifest is in the object store already: the
+ * run that wrote it was cut off before the bookmark, or the database was restored to before it.
+ * Null when there is none. Throws ArchiveConflict for one that is not of this log as it is.
  */
 export async function adoptSegment(
   deps: ArchiveDeps,

@@ -61,7 +61,9 @@ function overwrite(name: string) {
 
 const broken = new Error('the store is away');
 
-/** The real store, which fails once, at the n-th object it should write; `persisted`: after it has. */
+/**
+ * The real store, which fails once, at the n-th object it should write; `persisted`: after it has.
+ */
 function failingAt(n: number, persisted: boolean): ObjectStore {
   let calls = 0;
   return {
@@ -151,6 +153,37 @@ test('an object of the same name with other content is never overwritten, and th
   expect(Buffer.from((await objects.get(name)) ?? []).toString()).toBe('something else');
   await objects.remove(name);
   expect(await archiveOf(service, id)).toMatchObject({ problem: null, size: 7 });
+});
+
+test('a connection that is lost while the tree is read ends the run, and not the process', async () => {
+  const { id, key } = await tenantWith(7);
+  const unhandled: unknown[] = [];
+  const listen = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', listen);
+  let reads = 0;
+  const isLost = (query: unknown) => {
+    const isRead = typeof query === 'object' && query !== null && 'name' in query;
+    if (isRead && query.name === 'read-tiles') reads += 1;
+    return reads > 1; // the first one looks whether the log is what was signed
+  };
+  const owner: ArchiveDeps['owner'] = (work) =>
+    asOwner(service.ownerUrl, (tx) => {
+      const send = tx.query.bind(tx) as (...query: unknown[]) => Promise<unknown>;
+      const query = async (...query: unknown[]) => {
+        if (isLost(query[0])) throw new Error('the connection is lost');
+        return send(...query);
+      };
+      return work(
+        new Proxy(tx, { get: (all, name) => (name === 'query' ? query : Reflect.get(all, name)) }),
+      );
+    });
+  const limits = { entries: 3, characters: 1e6 };
+  const { problem } = await archiveOf(service, id, { owner, limits });
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('unhandledRejection', listen);
+  expect([problem, unhandled]).toEqual(['the connection is lost', []]);
+  await archiveOf(service, id);
+  await expectWhole(id, key, 1);
 });
 
 test('one tenant that cannot be archived keeps no other from it', async () => {

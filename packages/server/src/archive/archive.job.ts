@@ -57,11 +57,11 @@ export interface TenantArchive {
 }
 
 /**
- * Puts what is closed of the logs, everything below a published checkpoint, into the archive: of every
- * tenant of the plan, or of one. Each segment takes four steps: its two files, its manifest, then its
- * bookmark together with its record in the log. Wherever a run is cut off, the next one goes on: files
- * without a manifest are made again, a manifest without a bookmark is taken up. What goes wrong for one
- * tenant does not keep the others from being archived.
+ * Puts what is closed of the logs, everything below a published checkpoint, into the archive: of
+ * every tenant of the plan, or of one. Each segment takes four steps: its two files, its manifest,
+ * then its bookmark together with its record in the log. Wherever a run is cut off, the next one
+ * goes on: files without a manifest are made again, a manifest without a bookmark is taken up. What
+ * goes wrong for one tenant does not keep the others from being archived.
  */
 export async function archiveTenants(
   deps: ArchiveDeps,
@@ -102,7 +102,10 @@ async function archiveTenant(
   }
 }
 
-/** The last published checkpoint; null before the first, or when the log is not what it was signed over. */
+/**
+ * The last published checkpoint; null before the first, or when the log is not what it was signed
+ * over.
+ */
 async function closedPart(
   tx: WriterTx,
   sha: Sha256,
@@ -116,7 +119,9 @@ async function closedPart(
   throw new ArchiveConflict('the log is not what its last checkpoint was signed over');
 }
 
-/** After a restore from a backup the log may lack what is archived, or hold something else instead. */
+/**
+ * After a restore from a backup the log may lack what is archived, or hold something else instead.
+ */
 async function requireContinuation(
   { owner, sha }: ArchiveDeps,
   tenantId: string,
@@ -132,7 +137,9 @@ async function requireContinuation(
 
 const recordsMax = 512;
 
-/** Whether nothing is new but the records of archiving: they alone are not worth another segment. */
+/**
+ * Whether nothing is new but the records of archiving: they alone are not worth another segment.
+ */
 async function isOnlyRecords(
   { owner, now }: ArchiveDeps,
   tenantId: string,

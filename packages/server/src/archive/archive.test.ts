@@ -12,6 +12,7 @@ import { recordOwnIn } from '../run-as-owner.ts';
 import { archiveNow, archiveOf, configOf, duckDb } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { change, day, recordAt, run } from '../testing/retention-setup.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { parseManifest } from './manifest.ts';
 import { takeTurn } from './turn.store.ts';
@@ -244,4 +245,58 @@ test('the service archives when its interval is over, and a restart does not put
   expect(await due(now + hour - 1)).toBe(null);
   expect(await due(now + hour)).not.toBe(null);
   expect(await due(now + hour + 1)).toBe(null);
+  // A clock that was years ahead for a moment keeps nothing from being archived afterwards.
+  const year = 365 * 24 * hour;
+  expect(await due(now + 10 * year)).not.toBe(null);
+  expect(await due(now + hour + 2)).not.toBe(null);
+  expect(await due(now + hour + 3)).toBe(null);
+});
+
+test('a run that could not do its work is due again an hour later, not an interval', async () => {
+  const { key } = await service.tenant();
+  const config = configOf(service);
+  const hour = 3_600_000;
+  const now = service.clock.now + 30 * 24 * hour;
+  const due = (atMs: number) =>
+    archiveWhenDue(config, service.ownerUrl, 24 * hour, { now: () => atMs });
+  await due(now);
+  await recordMany(key, 1);
+  const next = now + 24 * hour;
+  await withOwnerSession(service.ownerUrl, async (owner) => {
+    expect(await takeTurn(owner)).toBe(true);
+    expect(await due(next)).toBe(null);
+  });
+  expect(await due(next + hour - 1)).toBe(null);
+  expect(await due(next + hour)).not.toBe(null);
+  expect(await due(next + 25 * hour - 1)).toBe(null);
+  expect(await due(next + 25 * hour)).not.toBe(null);
+});
+
+test('what retention holds back for a moment is archived when it is in sight again', async () => {
+  const { now } = service.clock;
+  const tenant = await service.tenant('Starter');
+  const old = now - 20 * day;
+  await recordAt(service, tenant, old);
+  service.clock.now = now + 15 * day;
+  const name = `audit_events_starter_${new Date(old).toISOString().slice(0, 10).replaceAll('-', '')}`;
+  const reader = await service.db.reader.connect();
+  await reader.query(
+    `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT set_config('app.tenant_id', '', true);
+     SELECT count(*) FROM audit_events`,
+  );
+  try {
+    await service.owner.query('SET lock_timeout = 100');
+    const detach = `ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`;
+    await expect(service.owner.query(detach)).rejects.toThrow('lock timeout');
+    await change(service, tenant, { plan: 'Enterprise' });
+    expect(await archiveOf(service, tenant.id)).toMatchObject({ segments: [], problem: null });
+  } finally {
+    await reader.query('COMMIT');
+    reader.release();
+  }
+  await run(service);
+  const { segments } = await archiveOf(service, tenant.id);
+  const archived = segments.reduce((sum, { events }) => sum + events, 0);
+  expect(archived).toBe(segments.reduce((sum, { first, last }) => sum + last - first + 1, 0));
+  service.clock.now = now;
 });

@@ -26,8 +26,8 @@ export interface ArchivedRow {
   /** Null when the event is not there any more. */
   body: ArchivedBody | null;
   /**
-   * The entry's commitment, where the columns do not give it: the event is gone, or damaged. Everywhere
-   * else it would be 32 bytes that do not compress and say nothing new.
+   * The entry's commitment, where the columns do not give it: the event is gone, or damaged.
+   * Everywhere else it would be 32 bytes that do not compress and say nothing new.
    */
   commitment: Uint8Array | null;
 }

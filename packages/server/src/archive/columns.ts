@@ -7,7 +7,9 @@ type Value = string | number | boolean | Uint8Array | null;
 
 export interface Column {
   name: string;
-  /** Times are UTC, in microseconds. Ids are text: what every engine reads, at a byte or two more. */
+  /**
+   * Times are UTC, in microseconds. Ids are text: what every engine reads, at a byte or two more.
+   */
   type: 'BIGINT' | 'VARCHAR' | 'BOOLEAN' | 'TIMESTAMP' | 'BLOB';
   /** Times as microseconds since 1970. */
   of: (row: ArchivedRow) => Value;

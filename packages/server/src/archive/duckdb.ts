@@ -18,8 +18,8 @@ export interface DuckDb {
 }
 
 /**
- * A DuckDB of its own, which spills into `folder` what memory does not hold. The library takes 70 MiB to
- * load, so only who archives does.
+ * A DuckDB of its own, which spills into `folder` what memory does not hold. The library takes 70
+ * MiB to load, so only who archives does.
  */
 export async function openDuckDb(folder: string): Promise<DuckDb> {
   const library = await import('@duckdb/node-api');

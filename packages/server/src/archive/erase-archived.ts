@@ -22,7 +22,10 @@ import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
 import { readSegment } from './read-segment.store.ts';
 import { writeSegment } from './write-segment.ts';
 
-/** What is to leave the archive: the segment of these events, and of each event by one of the actors. */
+/**
+ * What is to leave the archive: the segment of these events, and of each event by one of the
+ * actors.
+ */
 export interface ArchiveErasure {
   tenantId: string;
   segment: WithholdableSegment;
@@ -40,11 +43,12 @@ export interface EraseArchivedDeps {
 }
 
 /**
- * Takes a segment of events out of a tenant's archive: the one thing that ever replaces what is in it.
- * The file that holds the segment is written anew beside the former one, the manifest is replaced by one
- * that names it and says what was erased, the former file is removed. Cut off anywhere, it is finished by the same call again.
- * Only whoever has the turn to archive may call it. Throws ArchiveConflict for an archive that cannot be
- * read. Returns in how many archived events something was erased.
+ * Takes a segment of events out of a tenant's archive: the one thing that ever replaces what is in
+ * it. The file that holds the segment is written anew beside the former one, the manifest is
+ * replaced by one that names it and says what was erased, the former file is removed. Cut off
+ * anywhere, it is finished by the same call again. Only whoever has the turn to archive may call
+ * it. Throws ArchiveConflict for an archive that cannot be read. Returns in how many archived
+ * events something was erased.
  */
 export async function eraseArchived(
   deps: EraseArchivedDeps,
@@ -73,7 +77,10 @@ async function readManifest(objects: ObjectStore, name: string): Promise<Archive
   }
 }
 
-/** What no manifest names is left over from a run that was cut off, and may hold what is to be erased. */
+/**
+ * What no manifest names is left over from a run that was cut off, and may hold what is to be
+ * erased.
+ */
 async function removeUnnamed(
   objects: ObjectStore,
   names: readonly string[],
@@ -196,7 +203,10 @@ function withoutSegment(
   };
 }
 
-/** `…-identity.parquet`, then `…-r2-identity.parquet`, and so on: names that readers' patterns match. */
+/**
+ * `…-identity.parquet`, then `…-r2-identity.parquet`, and so on: names that readers' patterns
+ * match.
+ */
 function nextName(name: string): string {
   const [, range = '', revision = '1', rest = ''] =
     /^(\d+-\d+)(?:-r(\d+))?(-identity)?\.parquet$/.exec(name) ?? [];

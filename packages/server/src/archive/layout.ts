@@ -36,8 +36,8 @@ export function segmentNames(folder: string, range: SegmentRange): SegmentNames 
 }
 
 /**
- * A leading underscore hides the manifest from Athena and its like, which take every other file of a
- * folder for a part of the table.
+ * A leading underscore hides the manifest from Athena and its like, which take every other file of
+ * a folder for a part of the table.
  */
 export function namesOfStem(stem: string): SegmentNames {
   const events = `${stem}.parquet`;

@@ -23,11 +23,13 @@ import {
   erasuresBehind,
   hasNewerRemoval,
   insertSegment,
+  isHeldBack,
   readLogPage,
 } from './store.ts';
 import { writeSegment } from './write-segment.ts';
 
-// All rows of a page are in memory, and may be 600 KiB each: how many are read follows from the last ones.
+// All rows of a page are in memory, and may be 600 KiB each: how many are read follows from the
+// last ones.
 const pageEntries = { first: 32, most: 256, characters: 2 ** 21 };
 
 /** A segment as far as it has been read. */
@@ -44,8 +46,9 @@ interface Draft {
 }
 
 /**
- * Archives the segment that begins at `first`; returns it when it is bookmarked. Null when it has to wait:
- * events are gone whose removal is recorded where the checkpoint does not reach yet.
+ * Archives the segment that begins at `first`; returns it when it is bookmarked. Null when it has
+ * to wait: events are gone whose removal is recorded where the checkpoint does not reach yet, or
+ * retention has a partition in hand from which they may come back.
  */
 export async function makeSegment(
   deps: ArchiveDeps,
@@ -56,16 +59,25 @@ export async function makeSegment(
   const folder = await mkdtemp(join(deps.tmpDir, 'archive-'));
   try {
     const draft: Draft = { ...emptyDraft, first, last: first - 1 };
+    const wasHeldBack = await deps.owner(isHeldBack);
     const paths = await writeSegment(folder, pagesOf(deps, tenant.id, draft, checkpoint.size));
     const isWhole = draft.events === draft.last - first + 1;
-    const { size } = checkpoint;
-    if (!isWhole && (await deps.owner((tx) => hasNewerRemoval(tx, tenant.id, size)))) return null;
+    if (!isWhole && (wasHeldBack || (await mustWait(deps, tenant.id, checkpoint)))) return null;
     const events = await readFile(paths.events);
     const identity = await readFile(paths.identity);
     return await store(deps, tenant, { draft, checkpoint, events, identity });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Whether what is not there may come back, or is not explained by what the checkpoint covers. */
+function mustWait(
+  { owner }: ArchiveDeps,
+  tenantId: string,
+  { size }: PublishedCheckpoint,
+): Promise<boolean> {
+  return owner(async (tx) => (await isHeldBack(tx)) || hasNewerRemoval(tx, tenantId, size));
 }
 
 const emptyDraft = { firstReceivedUs: 0, events: 0, contradicted: 0, erased: 0, oldestMs: 0 };
@@ -129,7 +141,9 @@ interface Made {
   identity: Uint8Array;
 }
 
-/** The order makes a segment complete or absent: its files, then the manifest, then the bookmark. */
+/**
+ * The order makes a segment complete or absent: its files, then the manifest, then the bookmark.
+ */
 async function store(
   deps: ArchiveDeps,
   tenant: ArchivedTenant,
@@ -160,7 +174,10 @@ async function store(
   return segment;
 }
 
-/** Files that an earlier, interrupted run left for this first sequence: now nothing can refer to them. */
+/**
+ * Files that an earlier, interrupted run left for this first sequence: now nothing can refer to
+ * them.
+ */
 async function removeLeftovers({ objects }: ArchiveDeps, folder: string, { first, last }: Draft) {
   for (const object of await objects.list(folder)) {
     const name = parseArchiveName(object);
@@ -181,11 +198,15 @@ async function manifestOf(
   const { origin } = parseCheckpoint(parseNote(note).text);
   const { root, consistency, keys, erasures } = await owner(async (tx) => {
     const nodes = treeReader(tx, sha)(id);
-    const path =
-      last + 1 === checkpoint.size ? [] : consistencyProof(sha, nodes, last + 1, checkpoint.size);
+    const isSame = last + 1 === checkpoint.size;
+    // Asked for together, so read together; awaited together, or a lost connection would end the
+    // process.
+    const [root, consistency] = await Promise.all([
+      rootAtSize(sha, nodes, last + 1),
+      isSame ? [] : consistencyProof(sha, nodes, last + 1, checkpoint.size),
+    ]);
     return {
-      root: await rootAtSize(sha, nodes, last + 1),
-      consistency: await path,
+      ...{ root, consistency },
       keys: await signingKeys(tx),
       erasures: draft.erased === 0 ? [] : await erasuresBehind(tx, id, last),
     };

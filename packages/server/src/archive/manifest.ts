@@ -50,13 +50,18 @@ export interface ArchiveManifest {
   /** The plan showed nothing older; null while a legal hold stood. */
   cutoff: string | null;
   files: { events: ArchivedFile; identity: ArchivedFile };
-  /** What explains segments of which the hash alone is left, until the archive has the log's record of it. */
+  /**
+   * What explains segments of which the hash alone is left, until the archive has the log's record
+   * of it.
+   */
   erasures?: StatedErasure[];
   /** Root of the log up to and with `last`, Base64. */
   root: string;
   /** A signed checkpoint of this size or a greater one. */
   checkpoint: string;
-  /** That the checkpoint continues `root` (RFC 6962), Base64; empty where it is of the same size. */
+  /**
+   * That the checkpoint continues `root` (RFC 6962), Base64; empty where it is of the same size.
+   */
   consistency: string[];
   /** Keys of the log as the service knew them. */
   keys: { vkey: string; notBefore: string; notAfter: string | null }[];

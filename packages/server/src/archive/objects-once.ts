@@ -9,8 +9,8 @@ export function sha256Hex(bytes: Uint8Array): string {
 }
 
 /**
- * Writes an object that must never be overwritten. One of this name that holds the same bytes is ours:
- * its upload arrived, though its answer did not. Throws ArchiveConflict when it holds others.
+ * Writes an object that must never be overwritten. One of this name that holds the same bytes is
+ * ours: its upload arrived, though its answer did not. Throws ArchiveConflict when it holds others.
  */
 export async function putOnce(
   objects: ObjectStore,

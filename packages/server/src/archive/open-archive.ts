@@ -27,8 +27,8 @@ export interface Archive {
   /** How one of the segment's files stands to what the manifest says of it. */
   check(segment: FoundSegment, file: ArchivedFile): Promise<'intact' | 'missing' | 'other'>;
   /**
-   * The rows, in order and in pages, of the two files that were checked last. FormatError for files that
-   * are not those of a segment.
+   * The rows, in order and in pages, of the two files that were checked last. FormatError for files
+   * that are not those of a segment.
    */
   read(manifest: ArchiveManifest): AsyncIterable<ArchivedRow[]>;
   /** Removes what was copied here. */
@@ -87,7 +87,9 @@ async function folderSource(root: string): Promise<Source> {
   };
 }
 
-/** The last part of the path is what is listed; a bucket without one holds the archive's own folder. */
+/**
+ * The last part of the path is what is listed; a bucket without one holds the archive's own folder.
+ */
 async function s3Source(where: string): Promise<Source> {
   const url = new URL(where);
   const parts = url.pathname.split('/').filter(Boolean);

@@ -18,8 +18,14 @@ import { type ArchivedRow, decodedEntryOf } from './archived-row.ts';
 import { type ArchiveManifest, parseManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './objects-once.ts';
 import type { Archive, FoundSegment } from './open-archive.ts';
-import { holdEmpty, insertRestored, insertRestoredTenant, setLogId } from './restore.store.ts';
-import { RestoredErasures, restoredErasure } from './restored-erasures.ts';
+import {
+  holdEmpty,
+  insertRestored,
+  insertRestoredTenant,
+  setLegalHold,
+  setLogId,
+} from './restore.store.ts';
+import { RestoredRecords, restoredErasure } from './restored-records.ts';
 
 export interface RestoreDeps {
   sha: Sha256;
@@ -52,10 +58,10 @@ interface Restored {
 }
 
 /**
- * Makes the tenants of an archive anew in a service that has none, within the owner's transaction: the
- * same events, sequences, times of receipt and salts, so the same entries and the same roots. What is
- * damaged, or not what a checkpoint was signed over, is not restored at all. Logs have the id they were
- * published under when this returns; `beginRestored` gives them their own.
+ * Makes the tenants of an archive anew in a service that has none, within the owner's transaction:
+ * the same events, sequences, times of receipt and salts, so the same entries and the same roots.
+ * What is damaged, or not what a checkpoint was signed over, is not restored at all. Logs have the
+ * id they were published under when this returns; `beginRestored` gives them their own.
  */
 export async function restoreTenants(
   tx: WriterTx,
@@ -86,29 +92,47 @@ async function restoreTenant(
   for (const segment of segments) manifests.push(await manifestOf(archive, segment, tenantId));
   const last = manifests.at(-1);
   if (last === undefined) throw new ArchiveConflict(`the archive of ${tenantId} has no segment`);
+  requireArchivedPlan(last);
   // As the tenant was in the end; its class is the one that all its events take.
-  const retentionClass = last.tenant.legalHold ? 3 : plans.indexOf(last.tenant.plan);
+  const retentionClass = last.tenant.legalHold ? heldClass : plans.indexOf(last.tenant.plan);
   await insertRestoredTenant(tx, last, deps.now());
   await openLog(tx, tenantId, retentionClass);
   let head: LogHead = { ...emptyHead, tenantId, retentionClass };
   let events = 0;
-  const erased = new RestoredErasures();
+  const records = new RestoredRecords();
   for (const [index, manifest] of manifests.entries()) {
     const segment = segments[index];
     if (segment === undefined) break;
     await requireNext(archive, segment, manifest, head.size);
     for await (const rows of archive.read(manifest)) {
       head = await appendRows(tx, deps.sha, head, rows);
-      erased.take(rows);
+      records.take(rows);
       events += rows.filter(({ body }) => body !== null).length;
     }
     requireRoot(deps.sha, head, segment, manifest);
   }
   const checkpoint = await signedOver(deps, last);
   await setLogId(tx, tenantId, checkpoint.origin.slice(-32));
+  // No manifest is signed. One that was made after the hold was lifted knows better; it is lifted
+  // again.
+  if (records.underHold && !last.tenant.legalHold) {
+    await setLegalHold(tx, tenantId);
+    await openLog(tx, tenantId, heldClass);
+  }
   const { name } = last.tenant;
-  const erasures = erased.unrecorded(manifests, head.size);
+  const erasures = records.unrecorded(manifests, head.size);
   return { tenantId, name, size: head.size, events, checkpoint, note: last.checkpoint, erasures };
+}
+
+const heldClass = 3;
+
+/** Under a smaller plan the next retention run would remove what has just been restored. */
+function requireArchivedPlan({ tenantId, tenant }: ArchiveManifest): void {
+  if (tenant.plan === 'Enterprise') return;
+  throw new ArchiveConflict(
+    `the last manifest of ${tenantId} names the plan ${tenant.plan}, of which no archive is made: ` +
+      'somebody has changed it',
+  );
 }
 
 const emptyHead = { size: 0, frontier: new Uint8Array(), lastReceivedUs: 0, otherClasses: [] };
@@ -208,8 +232,8 @@ async function signedOver(
 }
 
 /**
- * Gives a restored log an id of its own, and so a new origin: nobody here knows what else was published
- * under the old one. Its first new record is the checkpoint that the archive ends in.
+ * Gives a restored log an id of its own, and so a new origin: nobody here knows what else was
+ * published under the old one. Its first new record is the checkpoint that the archive ends in.
  */
 export async function beginRestored(
   tx: WriterTx,
@@ -221,7 +245,10 @@ export async function beginRestored(
   return logId;
 }
 
-/** Records what the archive states to be erased and does not record itself; the log would not verify else. */
+/**
+ * Records what the archive states to be erased and does not record itself; the log would not verify
+ * else.
+ */
 export async function recordErasures(
   tx: WriterTx,
   { recordOwn }: Pick<RestoreDeps, 'recordOwn'>,
@@ -232,7 +259,8 @@ export async function recordErasures(
 
 const nobody = '00000000-0000-0000-0000-000000000000';
 
-// As after a rewound database: verifiers look for this record, and hold it against what they have seen.
+// As after a rewound database: verifiers look for this record, and hold it against what they have
+// seen.
 function restoring(tenantId: string, note: string, publishedSize: number, size: number): OwnEvent {
   return {
     actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },

@@ -16,7 +16,9 @@ import type { ArchiveManifest } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-/** Whether the service has neither tenants nor logs, and keeps others from making any until the end. */
+/**
+ * Whether the service has neither tenants nor logs, and keeps others from making any until the end.
+ */
 export async function holdEmpty(tx: WriterTx): Promise<boolean> {
   await tx.query('LOCK TABLE tenants, log_heads IN EXCLUSIVE MODE');
   const { rows } = await tx.query<{ empty: boolean }>(
@@ -38,6 +40,11 @@ export async function insertRestoredTenant(
      VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
     [tenantId, name, plan, locale, timeZone, legalHold, new Date(nowMs)],
   );
+}
+
+/** For a hold that is known only when the log's own records have been read. */
+export async function setLegalHold(tx: WriterTx, tenantId: string): Promise<void> {
+  await tx.query('UPDATE tenants SET legal_hold = true WHERE id = $1', [tenantId]);
 }
 
 /** Gives the log the id it was published under, by which published rounds know it. */

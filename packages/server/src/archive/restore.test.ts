@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseNote, rootAtSize } from '@indelible/protocol';
@@ -12,6 +12,7 @@ import { checkpointOf, vkeyOf } from '../testing/checkpoints.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { type ArchiveManifest, formatManifest, parseManifest } from './manifest.ts';
 
 const cleanup: (() => unknown)[] = [];
 afterAll(async () => {
@@ -157,9 +158,45 @@ const damages: [string, (folder: string, names: string[]) => void, string][] = [
     },
     'is not the file that was written',
   ],
+  [
+    'a manifest whose plan keeps less than the one that is archived',
+    (folder, names) => {
+      const manifest = names.filter((each) => each.endsWith('.json')).at(-1) ?? '';
+      edit(join(folder, manifest), (known) => ({
+        ...known,
+        tenant: { ...known.tenant, plan: 'Starter' },
+      }));
+    },
+    'names the plan Starter',
+  ],
 ];
 
+function edit(path: string, changed: (manifest: ArchiveManifest) => ArchiveManifest) {
+  writeFileSync(path, formatManifest(changed(parseManifest(readFileSync(path)))));
+}
+
 const find = (names: string[], end: string) => names.find((name) => name.endsWith(end)) ?? '';
+
+test('a hold that the log records stands after a restore, whatever a manifest says', async () => {
+  const held = await service.tenant();
+  const url = `/api/tenants/${held.id}`;
+  await service.call({ method: 'PUT', url, body: { legalHold: true } });
+  await archiveOf(service, held.id);
+  const folder = mkdtempSync(join(tmpdir(), 'indelible-held-'));
+  cleanup.push(() => rmSync(folder, { recursive: true }));
+  cpSync(join(archive, `tenant=${held.id}`), join(folder, `tenant=${held.id}`), {
+    recursive: true,
+  });
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  edit(join(folder, find(names, '.json')), (known) => ({
+    ...known,
+    tenant: { ...known.tenant, legalHold: false },
+  }));
+  const fresh = await newService();
+  await restoreArchive(envOf(fresh), folder, {});
+  expect((await fresh.call({ url })).body.legalHold).toBe(true);
+  await expectLogIntact(fresh, held.id);
+});
 
 test.each(damages)('%s keeps everything from being restored', async (_, damage, sentence) => {
   const fresh = await newService();

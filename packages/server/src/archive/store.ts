@@ -3,6 +3,7 @@ import type { TenantTx, WriterTx } from '../db.ts';
 import { openersOf, type StoredEvent, storedColumns, visibility } from '../events/store.ts';
 import { readEntries } from '../log/store.ts';
 import { uuidArray } from '../pg-arrays.ts';
+import { listPartitions } from '../retention/partitions.store.ts';
 import type { ArchivedBody } from './archived-row.ts';
 import type { StatedErasure } from './manifest.ts';
 
@@ -18,7 +19,9 @@ export interface ArchivedTenant {
   legalHold: boolean;
 }
 
-/** Tenants of the plan that has an archive, or the one of them that is named; none that has left. */
+/**
+ * Tenants of the plan that has an archive, or the one of them that is named; none that has left.
+ */
 export async function archivedTenants(
   tx: WriterTx,
   tenantId: string | null,
@@ -77,22 +80,31 @@ export async function insertSegment(
   ]);
 }
 
-/** The next run begins with the first entry again. */
-export async function forgetSegments(tx: WriterTx, tenantId: string): Promise<void> {
-  await tx.query('DELETE FROM archive_segments WHERE tenant_id = $1', [tenantId]);
+/** The next run begins with the first entry again. Returns how many segments there were. */
+export async function forgetSegments(tx: WriterTx, tenantId: string): Promise<number> {
+  const text = 'DELETE FROM archive_segments WHERE tenant_id = $1';
+  return (await tx.query(text, [tenantId])).rowCount ?? 0;
 }
 
-/** True when the last run began at least so long ago; then this one counts as begun. */
+/**
+ * True when the last run began at least so long ago; then this one counts as begun. One that began
+ * in the future was told a wrong time: the next one does not wait for it.
+ */
 export async function beginDueRun(
   tx: WriterTx,
   nowMs: number,
   intervalMs: number,
 ): Promise<boolean> {
   const { rowCount } = await tx.query(
-    'UPDATE archive_runs SET started_at = $1 WHERE started_at <= $2',
+    'UPDATE archive_runs SET started_at = $1 WHERE started_at <= $2 OR started_at > $1',
     [new Date(nowMs), new Date(nowMs - intervalMs)],
   );
   return rowCount === 1;
+}
+
+/** Has the next run of `beginDueRun` be due `dueMs`, whenever the last one began. */
+export async function putRunOff(tx: WriterTx, dueMs: number, intervalMs: number): Promise<void> {
+  await tx.query('UPDATE archive_runs SET started_at = $1', [new Date(dueMs - intervalMs)]);
 }
 
 /** Whether retention has recorded a removal that the log's first `size` entries do not show. */
@@ -107,6 +119,13 @@ export async function hasNewerRemoval(
     [tenantId, size],
   );
   return rows[0]?.newer === true;
+}
+
+/**
+ * Whether retention has a partition in hand, in which events may be that are owed and not in sight.
+ */
+export async function isHeldBack(tx: WriterTx): Promise<boolean> {
+  return (await listPartitions(tx)).some(({ state }) => state !== 'attached');
 }
 
 /** Erasures that the log records behind this sequence. */
@@ -148,8 +167,9 @@ export async function readLogPage(
   const uuids = entries.map((entry) => uuidFromBytes(entry, 12));
   const { rows } = await tx.query<StoredEvent>({
     name: 'archive-events',
-    // The classes by the same snapshot: while a plan changes, events move from one to another. OFFSET keeps
-    // the planner from reading all that the tenant has instead of each event by its key.
+    // The classes by the same snapshot: while a plan changes, events move from one to another.
+    // OFFSET keeps the planner from reading all that the tenant has instead of each event by its
+    // key.
     text: `SELECT e.*
       FROM unnest((SELECT retention_class || other_classes FROM log_heads WHERE tenant_id = $1)) AS class (c)
       CROSS JOIN unnest($2::uuid[]) AS wanted (i)

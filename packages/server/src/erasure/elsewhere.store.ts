@@ -19,8 +19,11 @@ export type Elsewhere = Record<keyof typeof places, number>;
 const inTenant = 'tenant_id = $1 AND $2::uuid[] IS NOT NULL AND $3::text[] IS NOT NULL';
 const byId = (column: string) => `${column} = ANY ($2::uuid[])`;
 const isAddress = (column: string) => `lower(${column}) = ANY ($3::text[])`;
-const containsAddress = (column: string) => `EXISTS (SELECT FROM unnest($3::text[]) AS a (address)
-  WHERE position(a.address in lower(${column}::text)) > 0)`;
+// Not as a part of a longer one, which is somebody else's.
+const containsAddress = (column: string) => String.raw`EXISTS (
+  SELECT FROM unnest($3::text[]) AS a (address)
+  WHERE lower(${column}::text) ~ ('(?<![[:alnum:]]|[[:alnum:]][._%+-])'
+    || regexp_replace(a.address, '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]]|[.-][[:alnum:]])'))`;
 
 /** Table, which of its rows, and what becomes of them: emptied columns, or (null) removal. */
 const places = {
@@ -45,6 +48,11 @@ const places = {
     change: `requested_by_email = CASE WHEN ${byId('requested_by_id')} THEN NULL ELSE requested_by_email END,
       mail_to = CASE WHEN ${isAddress('mail_to')} THEN NULL ELSE mail_to END,
       notified = (SELECT array_agg(n) FILTER (WHERE NOT ${isAddress('n')}) FROM unnest(notified) n)`,
+  },
+  deliveries: {
+    table: 'webhook_deliveries',
+    rows: containsAddress('response'),
+    change: 'response = NULL',
   },
   sessions: {
     table: 'sessions',
@@ -71,7 +79,9 @@ export async function findElsewhere(owner: Owner, person: Person): Promise<Elsew
   });
 }
 
-/** Removes the person from all of them. Filters that ask for an address ask for `ids` from now on. */
+/**
+ * Removes the person from all of them. Filters that ask for an address ask for `ids` from now on.
+ */
 export async function eraseElsewhere(
   tx: WriterTx,
   person: Person,
@@ -150,6 +160,15 @@ export async function notifiesAny(owner: Owner, person: Person): Promise<boolean
   return rows[0]?.told === true;
 }
 
+/** Whether the host product is still to be sent what an event held before. */
+export async function isRestoring(owner: Owner, tenantId: string): Promise<boolean> {
+  const { rows } = await owner.query<{ pending: boolean }>(
+    'SELECT EXISTS (SELECT FROM restores WHERE tenant_id = $1 AND body IS NOT NULL) AS pending',
+    [tenantId],
+  );
+  return rows[0]?.pending === true;
+}
+
 /** The file of an export, by what its name in the object store is made of. */
 export interface ExportFile {
   tenantId: string;
@@ -168,8 +187,8 @@ export async function countFiles(owner: Owner, tenantId: string): Promise<number
 }
 
 /**
- * Ends the time of every file the tenant has, and of those that are being made: what they hold may be
- * what was erased. Returns those that may have an object.
+ * Ends the time of every file the tenant has, and of those that are being made: what they hold may
+ * be what was erased. Returns those that may have an object.
  */
 export async function expireFiles(
   tx: WriterTx,
@@ -191,7 +210,9 @@ export async function expireFiles(
   return rows;
 }
 
-/** Notes that the object is gone. One that a worker still wrote goes with what failed exports leave. */
+/**
+ * Notes that the object is gone. One that a worker still wrote goes with what failed exports leave.
+ */
 export async function fileRemoved(tx: WriterTx, { tenantId, id }: ExportFile): Promise<void> {
   await tx.query(
     `UPDATE exports SET stored = false WHERE tenant_id = $1 AND id = $2 AND status = 'expired'`,

@@ -4,6 +4,7 @@ import { configOf } from '../testing/archived.ts';
 import { actorOf, ana, ben, eraseNow, recordEach } from '../testing/erasure-setup.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { keyOf } from '../testing/restore-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 
 let service: TestService;
@@ -34,7 +35,7 @@ async function search(filters: object, note: string) {
 }
 
 test('a saved search no longer names the person, and still finds what it found', async () => {
-  const saved = await search({ user: ['ana@example.com'] }, 'what did ANA@example.com do?');
+  const saved = await search({ user: ['ana@example.com'] }, '-ANA@example.com.');
   expect(saved.matched.value).toBe(1);
   await erase();
   const { body } = await service.call({ url: `${searchesUrl}/${saved.id}`, key: tenant.key });
@@ -48,6 +49,33 @@ test('a saved search about somebody else stays as it is', async () => {
   await erase();
   const { body } = await service.call({ url: `${searchesUrl}/${saved.id}`, key: tenant.key });
   expect(body).toMatchObject(saved);
+});
+
+test('a note about somebody whose address only ends alike stays', async () => {
+  const saved = await search({}, 'x.ana@example.com, bob-ana@example.com; ana@example.com.br');
+  await erase();
+  const { body } = await service.call({ url: `${searchesUrl}/${saved.id}`, key: tenant.key });
+  expect(body.note).toBe(saved.note);
+});
+
+test('what a receiver of webhooks answered about the person goes, and no other answer', async () => {
+  const key = await keyOf(service, tenant.id, ['webhooks:write', 'events:read']);
+  const { body: webhook } = await service.call({
+    ...{ method: 'POST', url: '/api/webhooks', key },
+    body: { url: 'https://receiver.example.com/hook' },
+  });
+  await service.owner.query(
+    `INSERT INTO webhook_deliveries (tenant_id, webhook_id, id, message_id, type, status, attempt, events, at,
+       duration_ms, response)
+     SELECT w.tenant_id, w.id, gen_random_uuid(), w.id, 'audit.events.recorded', 'failed', 1, 1, now(), 1, answer
+     FROM webhooks w, unnest($2::text[]) AS answer WHERE w.tenant_id = $1`,
+    [tenant.id, ['no user Ana@example.com', 'no user ben@example.com']],
+  );
+  await erase();
+  const url = `/api/webhooks/${webhook.id}/deliveries`;
+  const { body } = await service.call({ url, key });
+  const answers = body.data.map(({ response }: { response: string | null }) => response);
+  expect(answers.toSorted()).toEqual(['no user ben@example.com', null]);
 });
 
 test('files of exports expire at once, and a new one has nothing of the person', async () => {

@@ -11,8 +11,14 @@ import type { OwnerSession, WriterTx } from '../db.ts';
 import { openersOf, storedOpeners } from '../events/store.ts';
 import { lockHeads } from '../log/store.ts';
 import type { RecordOwn } from '../own-event.ts';
-import { lockTerms, takeTurn } from '../retention/terms.store.ts';
-import { type ExportFile, eraseElsewhere, expireFiles, fileRemoved } from './elsewhere.store.ts';
+import { lockTerms, type Owner, takeTurn } from '../retention/terms.store.ts';
+import {
+  type ExportFile,
+  eraseElsewhere,
+  expireFiles,
+  fileRemoved,
+  isRestoring,
+} from './elsewhere.store.ts';
 import { erasureEvent, type Requester } from './erasure-event.ts';
 import type { ErasurePlan } from './plan.job.ts';
 import {
@@ -36,8 +42,8 @@ export interface ErasureDeps {
   /** Removes the file of an export from the object store, if there is one. */
   removeFile: (file: ExportFile) => Promise<void>;
   /**
-   * Takes what the erasure is about out of the tenant's archive as well. Called when nothing that is
-   * still to be archived has it any more, again after a crash, until the erasure is finished.
+   * Takes what the erasure is about out of the tenant's archive as well. Called when nothing that
+   * is still to be archived has it any more, again after a crash, until the erasure is finished.
    */
   eraseArchived: (erasure: Erasure) => Promise<void>;
   /** Called between two batches, for tests and for whoever wants to stop. */
@@ -61,12 +67,14 @@ const eventsPerRecord = 2_000;
 
 /**
  * Erases what the plan says. Order, and what a crash leaves behind at each step:
- *  1. one transaction: the record in the log, the erasure itself as a task, and everything that names
- *     the person beside the events; a crash before it leaves everything as it was
- *  2. the events, batch by batch; from here on every run of this command, for whatever, goes on with it
+ *  1. one transaction: the record in the log, the erasure itself as a task, and everything that
+ *     names the person beside the events; a crash before it leaves everything as it was
+ *  2. the events, batch by batch; from here on every run of this command, for whatever, goes on
+ *     with it
  *  3. files of exports, then the archive: only now nothing can be made that still has it
  *  4. the task is marked as finished
- * Throws ErasureRefused under legal hold, and while retention is at work.
+ * Throws ErasureRefused under legal hold, while retention is at work, and before 4 while a restore
+ * is under way: the host product is sent the same body at every attempt.
  */
 export async function erase(
   owner: OwnerSession,
@@ -96,11 +104,15 @@ export async function takeErasureTurn(owner: OwnerSession): Promise<void> {
       'retention, or another erasure, is at work: try again when it is done',
     );
   }
-  if (await hasDetachedPartitions(owner)) {
-    throw new ErasureRefused(
-      'a retention run was interrupted, and holds events back: run `indelible retention run` first',
-    );
-  }
+  await requireInSight(owner);
+}
+
+/** What retention has in hand nobody sees: a look would find too little, or nothing. */
+export async function requireInSight(owner: Owner): Promise<void> {
+  if (!(await hasDetachedPartitions(owner))) return;
+  throw new ErasureRefused(
+    'retention is at work or was interrupted, and holds events back: run `indelible retention run` first',
+  );
 }
 
 /** The tenant's row is locked against changes; a hold that is placed later comes too late. */
@@ -139,7 +151,10 @@ async function beginErasure(
   }
 }
 
-/** Actors, then named events as many as a record takes, each with the number of events if known here. */
+/**
+ * Actors, then named events as many as a record takes, each with the number of events if known
+ * here.
+ */
 function partsOf(actors: string[], events: string[]): [string[], string[], number | null][] {
   const parts: [string[], string[], number | null][] =
     actors.length > 0 ? [[actors, [], null]] : [];
@@ -161,12 +176,17 @@ async function finishErasures(
     // Once more: a file may have been finished meanwhile from pages that were read before.
     const files = await removeFiles(owner, deps, tenantId);
     await deps.eraseArchived(erasure);
+    if (await isRestoring(owner, tenantId)) throw new ErasureRefused(restoring);
     await owner.transaction((tx) => finishErasure(tx, erasure, deps.now()));
     erased.erasures.push({ id: erasure.id, segment: erasure.segment, events });
     erased.files += files;
   }
   return erased;
 }
+
+const restoring =
+  'a restore of the tenant is under way, whose call may hold what is erased: where the service runs it ' +
+  'ends within minutes; repeat the command then, to be sure';
 
 /** Removes every file of the tenant's exports; returns how many. */
 export async function removeFiles(
@@ -206,7 +226,9 @@ async function eraseBatches(
   }
 }
 
-/** The hash takes the place of the salt, with which anybody could have tried out what the text was. */
+/**
+ * The hash takes the place of the salt, with which anybody could have tried out what the text was.
+ */
 function withoutSegment(
   sha: Sha256,
   row: ErasableEvent,

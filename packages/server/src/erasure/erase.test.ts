@@ -14,7 +14,7 @@ import {
   requester,
 } from '../testing/erasure-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { change } from '../testing/retention-setup.ts';
+import { change, placeFor } from '../testing/retention-setup.ts';
 import { eventOf, platformKey, type TestService, testService } from '../testing/service.ts';
 
 let service: TestService;
@@ -191,6 +191,69 @@ test('an erasure that was cut off between two batches goes on with the next run'
   const [later] = await recordEach(service, tenant.key, [{ ...states, actor: actorOf(ben, null) }]);
   await eraseNow(service, { tenantId: tenant.id, eventId: later.id, segment: 'state' });
   expect(await countErased()).toBe(701);
+  await expectLogIntact(service, tenant.id);
+});
+
+test.each(['change', 'state'] as const)(
+  'an erased %s whose copy in the archive was out of reach goes from there when the command is repeated',
+  async (segment) => {
+    const [event] = await recordEach(service, tenant.key, [{ ...states, reason: 'pin' }]);
+    const target = { tenantId: tenant.id, eventId: event.id, segment };
+    const away = () => Promise.reject(new Error('the object store is away'));
+    await expect(eraseNow(service, target, { eraseArchived: away })).rejects.toThrow('away');
+    const reached: string[] = [];
+    const eraseArchived = async ({ segment: each }: { segment: string }) => {
+      reached.push(each);
+    };
+    await eraseNow(service, target, { eraseArchived });
+    expect(reached).toEqual([segment]);
+    expect(await erasures(tenant.id)).toHaveLength(1);
+    await expect(eraseNow(service, target)).rejects.toThrow('erased already');
+    await expectLogIntact(service, tenant.id);
+  },
+);
+
+test('nobody is told that there is nothing to erase while retention holds events back', async () => {
+  const starter = await service.tenant('Starter');
+  const [event] = await recordEach(service, starter.key, [
+    { ...states, actor: actorOf(ben, null) },
+  ]);
+  const { rows } = await service.owner.query<{ name: string }>(
+    'SELECT DISTINCT tableoid::regclass::text AS name FROM audit_events WHERE tenant_id = $1',
+    [starter.id],
+  );
+  const name = rows[0]?.name ?? '';
+  await service.owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
+  const targets = [
+    { tenantId: starter.id, actor: ben },
+    { tenantId: starter.id, eventId: event.id, segment: 'state' },
+  ] as const;
+  for (const target of targets) {
+    await expect(eraseNow(service, target)).rejects.toThrow('holds events back');
+  }
+  await placeFor(service, starter, service.clock.now);
+  for (const target of targets) {
+    expect((await eraseNow(service, target)).erasures).toMatchObject([{ events: 1 }]);
+  }
+});
+
+test('an erasure is not done while the host product is still to be sent what is erased', async () => {
+  const [event] = await recordEach(service, tenant.key, [states]);
+  const id = '0198a3c4-5b6d-7e8f-9012-3456789abcde';
+  await service.owner.query(
+    `INSERT INTO restores (tenant_id, id, event_id, resource_type, resource_id, target, requested_at,
+       requested_by_id, requested_by_role, body, due_at)
+     VALUES ($1, $2, $2, 'queue', $2, 'before', now(), $2, 'admin', '{"before":{"pin":"1234"}}', now())`,
+    [tenant.id, id],
+  );
+  const target = { tenantId: tenant.id, eventId: event.id, segment: 'state' } as const;
+  await expect(eraseNow(service, target)).rejects.toThrow(/a restore .* under way/);
+  await service.owner.query(
+    `UPDATE restores SET status = 'applied', body = NULL, finished_at = now() WHERE tenant_id = $1`,
+    [tenant.id],
+  );
+  expect((await eraseNow(service, target)).erasures).toHaveLength(1);
+  expect(await erasures(tenant.id)).toHaveLength(1);
   await expectLogIntact(service, tenant.id);
 });
 

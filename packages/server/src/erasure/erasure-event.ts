@@ -9,8 +9,8 @@ export interface Requester {
 }
 
 /**
- * The record of an erasure. `after` is what `indelible verify` holds against erased segments: those of
- * events below `size` by one of `actors`, operators aside, and of these `events`. Names nobody.
+ * The record of an erasure. `after` is what `indelible verify` holds against erased segments: those
+ * of events below `size` by one of `actors`, operators aside, and of these `events`. Names nobody.
  */
 export function erasureEvent(erasure: Erasure, count: number, requester: Requester): OwnEvent {
   const { tenantId, id, segment, actors, events, size } = erasure;

@@ -26,17 +26,22 @@ export type { Offboarding } from './offboard.store.ts';
 
 export interface OffboardDeps
   extends Pick<ErasureDeps, 'now' | 'recordOwn' | 'removeFile' | 'betweenBatches'> {
-  /** Removes whatever the object store still has of the tenant's; called until the tenant has left. */
+  /**
+   * Removes whatever the object store still has of the tenant's; called until the tenant has left.
+   */
   removeObjects: (tenantId: string) => Promise<void>;
 }
 
 /**
- * Lets a tenant leave that has been given its events in a bundle. Order, and what a crash leaves behind:
- *  1. one transaction: nothing was recorded since the bundle but by the service itself; the log takes no
- *     more events; keys, sessions, searches and restores go; the log says that the tenant has left
- *  2. the events go, batch by batch, then files and archive: each run of this command goes on with it
- * Entries, tiles and checkpoints stay. Throws ErasureRefused under legal hold, while retention is at work,
- * and for a bundle that lacks something.
+ * Lets a tenant leave that has been given its events in a bundle. Order, and what a crash leaves
+ * behind:
+ *  1. one transaction: nothing was recorded since the bundle but by the service itself; the log
+ *     takes no more events; keys, sessions, searches and restores go; the log says that the tenant
+ *     has left
+ *  2. the events go, batch by batch, then files and archive: each run of this command goes on with
+ *     it
+ * Entries, tiles and checkpoints stay. Throws ErasureRefused under legal hold, while retention is
+ * at work, and for a bundle that lacks something.
  */
 export async function offboard(
   owner: OwnerSession,

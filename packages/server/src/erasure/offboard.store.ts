@@ -73,7 +73,9 @@ export async function closeLog(tx: WriterTx, tenantId: string, atMs: number): Pr
   ]);
 }
 
-/** The tenant's events: how many, the newest id, and how many producers have recorded since `from`. */
+/**
+ * The tenant's events: how many, the newest id, and how many producers have recorded since `from`.
+ */
 export async function eventFacts(
   tx: WriterTx,
   tenantId: string,

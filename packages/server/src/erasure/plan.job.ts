@@ -1,9 +1,9 @@
 import { isUuid, uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
-import { erasedSegments, hasState } from '../events/store.ts';
+import { erasedSegments, hasState, type StoredEvent } from '../events/store.ts';
 import type { Owner } from '../retention/terms.store.ts';
 import { readTerms } from '../retention/terms.store.ts';
 import { countFiles, type Elsewhere, findElsewhere, notifiesAny } from './elsewhere.store.ts';
-import { ErasureRefused } from './erase.job.ts';
+import { ErasureRefused, requireInSight } from './erase.job.ts';
 import {
   addressesOf,
   eventsOfUnknown,
@@ -39,8 +39,9 @@ export interface ErasurePlan {
 }
 
 /**
- * What erasing a person (UUID or e-mail) would do. Throws ErasureRefused when nothing of the tenant's is
- * known of them, or only what they did as an operator.
+ * What erasing a person (UUID or e-mail) would do. Throws ErasureRefused when nothing of the
+ * tenant's is known of them, or only what they did as an operator, and while retention holds events
+ * back.
  */
 export async function planActor(
   owner: Owner,
@@ -79,8 +80,8 @@ function nothingOf(found: readonly KnownActor[]): ErasureRefused {
 }
 
 /**
- * What erasing a segment of one event would do. Throws ErasureRefused for an event or a segment that is not
- * there, and for what the service records about the log itself.
+ * What erasing a segment of one event would do. Throws ErasureRefused for an event or a segment
+ * that is not there, and for what the service records about the log itself.
  */
 export async function planEvent(
   owner: Owner,
@@ -90,8 +91,28 @@ export async function planEvent(
 ): Promise<ErasurePlan> {
   const { legalHold } = await tenantOf(owner, tenantId);
   const uuid = uuidFromEventId(eventId);
+  const unfinished = await unfinishedErasures(owner, tenantId);
+  const isBegun = unfinished.some(
+    (each) => each.segment === segment && each.events.includes(uuid ?? ''),
+  );
+  // What was cut off goes on, also where nothing is left of it but the copy in the archive.
   const event = uuid === null ? null : await findEvent(owner, tenantId, uuid);
-  if (event === null || uuid === null) throw new ErasureRefused('there is no such event');
+  if (!isBegun) requireErasable(tenantId, event, segment);
+  return {
+    ...{ tenantId, segment, actors: [], addresses: [], legalHold },
+    events: isBegun || uuid === null ? [] : [uuid],
+    files: await countFiles(owner, tenantId),
+    ...{ elsewhere: null, mentions: null, isNotified: false },
+    unfinished: unfinished.length,
+  };
+}
+
+function requireErasable(
+  tenantId: string,
+  event: StoredEvent | null,
+  segment: WithholdableSegment,
+): void {
+  if (event === null) throw new ErasureRefused('there is no such event');
   const { recordedByKind, resourceId } = event;
   if (recordedByKind === 'service' && resourceId === tenantId) {
     throw new ErasureRefused(
@@ -104,15 +125,10 @@ export async function planEvent(
   if (segment === 'state' && !hasState(event)) {
     throw new ErasureRefused('the event was recorded without a state');
   }
-  return {
-    ...{ tenantId, segment, actors: [], addresses: [], events: [uuid], legalHold },
-    files: await countFiles(owner, tenantId),
-    ...{ elsewhere: null, mentions: null, isNotified: false },
-    unfinished: (await unfinishedErasures(owner, tenantId)).length,
-  };
 }
 
 async function tenantOf(owner: Owner, tenantId: string) {
+  await requireInSight(owner);
   const tenant = (await readTerms(owner, [tenantId])).get(tenantId);
   if (!tenant) throw new ErasureRefused('there is no such tenant');
   return tenant;

@@ -7,7 +7,9 @@ import type { Owner } from '../retention/terms.store.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-/** What is erased: the segment of each event below `size` by one of the actors, and of these events. */
+/**
+ * What is erased: the segment of each event below `size` by one of the actors, and of these events.
+ */
 export interface Erasure {
   tenantId: string;
   id: string;
@@ -57,7 +59,9 @@ export interface ErasableEvent extends StoredEvent {
 
 const batchRows = 500;
 
-/** The next events that still have the segment, behind `after`, by id: of actors, or those named. */
+/**
+ * The next events that still have the segment, behind `after`, by id: of actors, or those named.
+ */
 export async function nextErasable(
   tx: WriterTx,
   { tenantId, size, segment, actors, events }: Erasure,
@@ -222,7 +226,10 @@ export async function findEvent(
   return rows[0] ?? null;
 }
 
-/** Whether retention has taken partitions out that are still there: then not everything can be reached. */
+/**
+ * Whether retention has taken partitions out that are still there: then not everything can be
+ * reached.
+ */
 export async function hasDetachedPartitions(owner: Owner): Promise<boolean> {
   const isOut = (await listPartitions(owner)).some(({ state }) => state !== 'attached');
   return isOut || (await listRetired(owner)).length > 0;

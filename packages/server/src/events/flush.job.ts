@@ -241,11 +241,18 @@ const rejected = (code: ErrorCode, detail: string): Outcome => ({
 
 const headIsLocked = rejected('unavailable', 'the log is busy; send the same id again');
 
+// Retention has begun to take it out, which a long reader may hold up: then there is a new one.
+const partitionIsLeaving = rejected(
+  'unavailable',
+  'what is kept of that time is being put away; send the same id again',
+);
+
 function failure(error: unknown): Outcome {
   if (error instanceof AppError) return rejected(error.code, error.message);
   const state = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (isUnavailable(error))
     return rejected('unavailable', 'the database is not available; send the same id again');
+  if (isMissingPartition(error)) return partitionIsLeaving;
   // Data, constraints, and limits such as that of an index row: all of them the event's own.
   if (/^(22|23|54)/.test(state))
     return rejected('validation_failed', 'the event cannot be stored as it is');

@@ -346,7 +346,7 @@ test('an operator event without a reason or an e-mail is recorded, with warnings
   const of = (email: string | null, reason: unknown) =>
     taken({ actor: actorWith({ role: 'superadmin', email }), reason }).warnings;
   expect(of('op@example.com', 'ticket 7')).toEqual([]);
-  for (const reason of [null, '', '   ', '\n\t']) {
+  for (const reason of [null, '', '   ', '\n\t', '\u3164']) {
     expect(of('op@example.com', reason)).toEqual(['reason_missing']);
   }
   expect(of(null, 'ticket 7')).toEqual(['operator_email_missing']);

@@ -7,6 +7,7 @@ import {
   type ErrorCode,
   type FieldProblem,
   fieldProblemsMax,
+  isVisible,
   type JsonValue,
   type Masker,
   parseTimestamp,
@@ -286,7 +287,7 @@ function cutUserAgent(text: string | null, warnings: WarningCode[]): string | nu
 function operatorWarnings(event: RawEvent): WarningCode[] {
   if (event.actor.role !== 'superadmin') return [];
   const warnings: WarningCode[] = [];
-  if (!event.reason?.trim()) warnings.push('reason_missing');
+  if (!isVisible(event.reason ?? '')) warnings.push('reason_missing');
   if (!event.actor.email) warnings.push('operator_email_missing');
   return warnings;
 }

@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { OwnerSession } from '../db.ts';
 import {
   detachPartition,
+  eventReaders,
   finishDetachment,
   listPartitions,
   type PartitionState,
@@ -9,22 +11,33 @@ import {
 
 const attemptsMax = 3;
 
+export interface DetachOptions {
+  stopping?: AbortSignal | undefined;
+  /** How long to wait for whoever has a partition open, in ms; `readersMsUsually` without it. */
+  readersMs?: number | undefined;
+}
+
+// Longer than a statement of the service may take, so that only others keep a partition.
+const readersMsUsually = 12_000;
+const lookEveryMs = 20;
+
 /**
- * Detaches these partitions; returns those that are, and the names of those that somebody still reads.
- * Recording and other readers go on meanwhile: only this session waits, lock_timeout at a time.
+ * Detaches these partitions; returns those that are, and the names of those that somebody still
+ * reads. Recording and other readers go on meanwhile: only this session waits, lock_timeout at a
+ * time.
  */
 export async function detachAll(
   owner: OwnerSession,
   partitions: readonly StoredPartition[],
-  stopping?: AbortSignal,
+  options: DetachOptions = {},
 ): Promise<{ detached: StoredPartition[]; waiting: string[] }> {
   const detached: StoredPartition[] = [];
   const waiting: string[] = [];
   // PostgreSQL detaches one at a time: what was begun comes first, and while it waits no other may.
   const begunFirst = [...partitions].sort((a, b) => rank[a.state] - rank[b.state]);
   for (const partition of begunFirst) {
-    stopping?.throwIfAborted();
-    if (waiting.length === 0 && (await detach(owner, partition))) {
+    options.stopping?.throwIfAborted();
+    if (waiting.length === 0 && (await detach(owner, partition, options))) {
       detached.push({ ...partition, state: 'detached' });
     } else waiting.push(partition.name);
   }
@@ -33,8 +46,15 @@ export async function detachAll(
 
 const rank: Record<PartitionState, number> = { leaving: 0, detached: 1, attached: 2 };
 
-async function detach(owner: OwnerSession, partition: StoredPartition): Promise<boolean> {
+async function detach(
+  owner: OwnerSession,
+  partition: StoredPartition,
+  options: DetachOptions,
+): Promise<boolean> {
   let state: PartitionState | undefined = partition.state;
+  // What is begun cannot be taken back, and hides for as long as it takes what may be owed again by
+  // then.
+  if (state === 'attached' && !(await isLeftAlone(owner, partition, options))) return false;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     try {
       if (state === 'attached') await detachPartition(owner, partition);
@@ -49,7 +69,37 @@ async function detach(owner: OwnerSession, partition: StoredPartition): Promise<
   return state === 'detached';
 }
 
+/**
+ * Whether everybody who has the partition open now is done with it in time; others may come and go.
+ */
+async function isLeftAlone(
+  owner: OwnerSession,
+  partition: StoredPartition,
+  { stopping, readersMs = readersMsUsually }: DetachOptions,
+): Promise<boolean> {
+  const untilMs = performance.now() + readersMs;
+  for (let readers = await eventReaders(owner, partition); readers.length > 0; ) {
+    if (performance.now() > untilMs) return false;
+    await pause(lookEveryMs, undefined, stopping ? { signal: stopping } : {});
+    const still = new Set(await eventReaders(owner, partition));
+    readers = readers.filter((each) => still.has(each));
+  }
+  return true;
+}
+
 /** Whether somebody else has what a statement wanted, and did not give it back in time. */
 export function isLockTimeout(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '55P03';
+  return hasCode(error, '55P03');
+}
+
+/**
+ * The same, or a table that could not be dropped yet still has the name that another one is to
+ * take.
+ */
+export function isHeldBySomebody(error: unknown): boolean {
+  return isLockTimeout(error) || hasCode(error, '42P07');
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -4,7 +4,8 @@ import { expectLogIntact } from '../testing/intact.ts';
 import { change, recordAt, type Tenant } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 
-/* Lists, single reads, totals and counts: events/visibility.test.ts. Here is what else hands events out. */
+/* Lists, single reads, totals and counts: events/visibility.test.ts. Here is what else hands events
+   out. */
 
 let service: TestService;
 beforeAll(async () => {

@@ -27,13 +27,16 @@ beforeEach(() => {
 });
 afterAll(() => service.close());
 
-/** What changes nothing by itself, or only takes one more of a table's indexes: no step of its own. */
+/**
+ * What changes nothing by itself, or only takes one more of a table's indexes: no step of its own.
+ */
 const isNoStep = (statement: unknown) =>
   /^\s*(WITH RECURSIVE|DROP INDEX|SELECT (?!make_|place_))/i.test(String(statement));
 
 /**
- * A session whose connection is ended at step `at` of what it makes durable: before the statement is sent,
- * or in the middle of the transaction. What follows finds everything before it done, and nothing else.
+ * A session whose connection is ended at step `at` of what it makes durable: before the statement
+ * is sent, or in the middle of the transaction. What follows finds everything before it done, and
+ * nothing else.
  */
 async function fragile(owner: OwnerSession, at: number): Promise<OwnerSession> {
   const { rows } = await owner.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -202,7 +205,7 @@ test('a reader of a partition keeps it, delays nobody, and the next run goes on'
   const seen = async () => (await reader.query('SELECT count(*) AS n FROM audit_events')).rows[0].n;
   const before = await seen();
   try {
-    const running = run(service);
+    const running = run(service, { retryMs: [], readersMs: 500 });
     let slowest = 0;
     let ended = false;
     void running.finally(() => {

@@ -2,11 +2,12 @@ import type { WriterTx } from '../db.ts';
 import { type Partition, partitionOf } from './schedule.ts';
 import type { Owner } from './terms.store.ts';
 
-/* Statements of the owner role on whole partitions. Names come from the catalogue and have one form. */
+/* Statements of the owner role on whole partitions. Names come from the catalogue and have one
+   form. */
 
 /**
- * Where a partition is on its way out. `leaving`: a detachment that was interrupted, new statements no
- * longer see it. `detached`: a table of its own, whose rows nobody sees and nothing adds to.
+ * Where a partition is on its way out. `leaving`: a detachment that was interrupted, new statements
+ * no longer see it. `detached`: a table of its own, whose rows nobody sees and nothing adds to.
  */
 export type PartitionState = 'attached' | 'leaving' | 'detached';
 
@@ -71,8 +72,24 @@ export async function countByTenant(
 }
 
 /**
- * Takes the partition out of sight of new statements, then waits for those that can still see it. When
- * that takes longer than a lock may (55P03), it stays `leaving`. Not possible in a transaction.
+ * Transactions that have the partition, or the table it is one of, open: those a detachment waits
+ * for. From what everybody may see: when they began is shown to their own login alone.
+ */
+export async function eventReaders(owner: Owner, { name }: Partition): Promise<string[]> {
+  const { rows } = await owner.query<{ id: string }>(
+    `SELECT DISTINCT virtualtransaction AS id FROM pg_locks
+     WHERE locktype = 'relation' AND granted AND relation IN ('audit_events'::regclass, $1::regclass)
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+       AND pid IS DISTINCT FROM pg_backend_pid()`,
+    [name],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Takes the partition out of sight of new statements, then waits for those that can still see it.
+ * When that takes longer than a lock may (55P03), it stays `leaving`. Not possible in a
+ * transaction.
  */
 export async function detachPartition(owner: Owner, { name }: Partition): Promise<void> {
   await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
@@ -83,7 +100,9 @@ export async function finishDetachment(owner: Owner, { name }: Partition): Promi
   await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} FINALIZE`);
 }
 
-/** Whether it is still detached, and stays so until the transaction ends: nobody attaches it now. */
+/**
+ * Whether it is still detached, and stays so until the transaction ends: nobody attaches it now.
+ */
 export async function holdDetached(tx: WriterTx, { name }: Partition): Promise<boolean> {
   await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.make_partition'))`);
   const { rows } = await tx.query<{ detached: boolean }>(

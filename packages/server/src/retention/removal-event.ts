@@ -5,8 +5,8 @@ import type { RemovedEvents } from './removal.job.ts';
 const nobody = '00000000-0000-0000-0000-000000000000';
 
 /**
- * The record of a removal. `after` is what `indelible verify` holds against entries without an event:
- * those below `size` whose time is before `cutoff` may be gone, and no others.
+ * The record of a removal. `after` is what `indelible verify` holds against entries without an
+ * event: those below `size` whose time is before `cutoff` may be gone, and no others.
  */
 export function removalEvent({ tenantId, plan, cutoffMs, size, count }: RemovedEvents): OwnEvent {
   const cutoff = formatTimestamp(cutoffMs);

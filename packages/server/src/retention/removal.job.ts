@@ -1,7 +1,7 @@
 import type { OwnerSession, WriterTx } from '../db.ts';
 import { lockHeads } from '../log/store.ts';
 import type { RecordOwn } from '../own-event.ts';
-import { detachAll } from './detach.job.ts';
+import { detachAll, isHeldBySomebody } from './detach.job.ts';
 import { discardRetired } from './discard.job.ts';
 import { type Due, findDue, isOwed, type KeptPartition } from './due.job.ts';
 import {
@@ -13,15 +13,22 @@ import {
   tenantsIn,
 } from './partitions.store.ts';
 import { removalEvent } from './removal-event.ts';
-import { batchRows, countPiece, type Piece, removeBatch } from './rows.store.ts';
+import { countPiece, type Piece, removeBatch } from './rows.store.ts';
 import { holdPlans, lockTerms, readTerms } from './terms.store.ts';
 
 export interface RemovalDeps {
   /** Records within a transaction of the session. */
   recordOwn: RecordOwn;
+  /** Rows that one transaction moves or removes; `batchRowsUsually` without it. */
+  batchRows?: number;
+  /** See `detachAll`. */
+  readersMs?: number;
   /** Aborted when the service ends: the run then stops at the next step. */
   stopping?: AbortSignal;
 }
+
+/** Half a second's work, in which a plan change may have to wait. */
+export const batchRowsUsually = 20_000;
 
 /** What was removed of one tenant's events, as its log has it. */
 export interface RemovedEvents {
@@ -36,7 +43,7 @@ export interface RemovedEvents {
 export interface Removed {
   tenants: RemovedEvents[];
   dropped: string[];
-  /** Partitions that somebody still reads: the next run goes on. */
+  /** Partitions, and tables given up, that somebody still reads: the next run goes on. */
   waiting: string[];
   kept: KeptPartition[];
 }
@@ -45,7 +52,8 @@ export interface Removed {
  * Removes what was owed to nobody at `atMs`. Order, and what a crash leaves behind at each step:
  *  1. due partitions are detached: then nothing can be added to them, and their events are counted;
  *     a crash leaves a table of its own, which the next run finds
- *  2. each tenant's removal is recorded in its log: a crash leads to a second record, which says no less
+ *  2. each tenant's removal is recorded in its log: a crash leads to a second record, which says no
+ *     less
  *  3. each table is given up, which cannot be taken back: a crash leaves a table without a use
  *  4. those tables are dropped, and what lies in other partitions is deleted in batches
  * A plan or hold that changes before 3 is heard: a partition then comes back as it was.
@@ -55,8 +63,10 @@ export async function removeExpired(
   deps: RemovalDeps,
   atMs: number,
 ): Promise<Removed> {
+  // First what an earlier run has left: it may have the name that one of these is to take.
+  await discardRetired(owner, deps.stopping);
   const due = await findDue(owner, atMs);
-  const { detached, waiting } = await detachAll(owner, whollyOut(due), deps.stopping);
+  const { detached, waiting } = await detachAll(owner, whollyOut(due), deps);
   const planned = await planRemovals(owner, detached, due.pieces);
   const recorded = new Map<string, RemovedEvents>();
   for (const removal of planned.values()) {
@@ -66,11 +76,19 @@ export async function removeExpired(
   }
   const dropped: string[] = [];
   for (const partition of detached) {
-    if (await retireOrAttach(owner, partition, recorded, atMs)) dropped.push(partition.name);
+    const isGone = await retireOrAttach(owner, partition, recorded, atMs).catch(heldAsNull);
+    if (isGone === null) waiting.push(partition.name);
+    else if (isGone) dropped.push(partition.name);
   }
-  await discardRetired(owner, deps.stopping);
+  waiting.push(...(await discardRetired(owner, deps.stopping)));
   for (const piece of due.pieces) await removePiece(owner, deps, piece, recorded, atMs);
   return { tenants: [...recorded.values()], dropped, waiting, kept: due.kept };
+}
+
+/** One table that a backup has open must not keep the others from going. */
+function heldAsNull(error: unknown): null {
+  if (isHeldBySomebody(error)) return null;
+  throw error;
 }
 
 /** Also those that an earlier run has begun with, though something in them is owed by now. */
@@ -157,7 +175,7 @@ function retireOrAttach(
 
 async function removePiece(
   owner: OwnerSession,
-  { stopping }: RemovalDeps,
+  { stopping, batchRows = batchRowsUsually }: RemovalDeps,
   piece: Piece,
   recorded: ReadonlyMap<string, RemovedEvents>,
   atMs: number,
@@ -169,7 +187,7 @@ async function removePiece(
     count = await owner.transaction(async (tx) => {
       const terms = await lockTerms(tx, piece.tenantId);
       if (terms === null || isOwed(terms, piece.beforeMs, atMs)) return 0;
-      return removeBatch(tx, piece, record.size);
+      return removeBatch(tx, piece, record.size, batchRows);
     });
   }
 }

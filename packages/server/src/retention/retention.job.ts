@@ -1,19 +1,34 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { OwnerSession } from '../db.ts';
 import { findDue, type KeptPartition } from './due.job.ts';
 import { makePartitionsAhead } from './partitions.store.ts';
-import { planRemovals, type RemovalDeps, type Removed, removeExpired } from './removal.job.ts';
+import {
+  batchRowsUsually,
+  planRemovals,
+  type RemovalDeps,
+  type Removed,
+  removeExpired,
+} from './removal.job.ts';
 import { countPiece } from './rows.store.ts';
 import { lookAtClock } from './schedule.ts';
 import { closeClasses, countUnsettled, settleTenants } from './settle.job.ts';
-import { keepSeenTime, readSeenTime, readTerms, takeTurn } from './terms.store.ts';
+import { giveTurn, keepSeenTime, readSeenTime, readTerms, takeTurn } from './terms.store.ts';
 
 export interface RetentionDeps extends RemovalDeps {
   now: () => number;
   /** How far ahead partitions are made; three months without it. */
   daysAhead?: number;
+  /**
+   * Pauses, in ms, before each further attempt at what somebody still reads; an hour of them
+   * without it.
+   */
+  retryMs?: readonly number[];
 }
 
 const daysAheadUsually = 92;
+
+// Until the service's next run begins. By cron there may be one a day, and a backup takes its time.
+const retryMsUsually = [15_000, 30_000, 60_000, ...new Array<number>(29).fill(120_000)];
 
 export interface RetentionRun extends Removed {
   /** The moment it went by; null while no earlier run has seen the clock. */
@@ -24,18 +39,40 @@ export interface RetentionRun extends Removed {
 
 /**
  * One run of the retention job: partitions ahead, tenants settled in one class, and what is owed to
- * nobody removed. Whatever ends it, the next run goes on from there. Null when another process is at it.
+ * nobody removed. What somebody still reads is tried again for as long as there are pauses.
+ * Whatever ends it, the next run goes on from there. Null when another process is at it.
  */
 export async function runRetention(
   owner: OwnerSession,
   deps: RetentionDeps,
 ): Promise<RetentionRun | null> {
   if (!(await takeTurn(owner))) return null;
+  let run = await runOnce(owner, deps);
+  for (const retryMs of deps.retryMs ?? retryMsUsually) {
+    if (run.waiting.length === 0) break;
+    await giveTurn(owner); // to an erasure, which need not wait for a backup
+    await pause(retryMs, undefined, deps.stopping ? { signal: deps.stopping } : {});
+    if (await takeTurn(owner)) run = continued(run, await runOnce(owner, deps));
+  }
+  return run;
+}
+
+function continued(run: RetentionRun, next: RetentionRun): RetentionRun {
+  return {
+    ...next,
+    moved: run.moved + next.moved,
+    tenants: [...run.tenants, ...next.tenants],
+    dropped: [...run.dropped, ...next.dropped],
+  };
+}
+
+async function runOnce(owner: OwnerSession, deps: RetentionDeps): Promise<RetentionRun> {
+  const { batchRows = batchRowsUsually, stopping } = deps;
   const nowMs = deps.now();
   await makePartitionsAhead(owner, nowMs, deps.daysAhead ?? daysAheadUsually);
   const time = lookAtClock(await readSeenTime(owner), nowMs);
   await keepSeenTime(owner, time);
-  const moved = await settleTenants(owner, nowMs, deps.stopping);
+  const moved = await settleTenants(owner, { batchRows, stopping }, nowMs);
   const { believedMs } = time;
   const removed = believedMs === null ? nothing : await removeExpired(owner, deps, believedMs);
   await closeClasses(owner);

@@ -12,9 +12,6 @@ export interface Piece {
   beforeMs: number;
 }
 
-/** Rows that one transaction moves or removes: half a second, in which a plan change may have to wait. */
-export const batchRows = 20_000;
-
 /** How many there are, without those in these partitions. */
 export async function countPiece(
   owner: Owner,
@@ -29,17 +26,20 @@ export async function countPiece(
   return rows[0]?.count ?? 0;
 }
 
-/** Removes the oldest of them that the log had below `size`; returns how many. */
+/**
+ * Removes the oldest of them that the log had below `size`, at most so many rows; returns how many.
+ */
 export async function removeBatch(
   tx: WriterTx,
   { tenantId, retentionClass, beforeMs }: Piece,
   size: number,
+  rowsMax: number,
 ): Promise<number> {
   const { rowCount } = await tx.query(
     `DELETE FROM audit_events WHERE tenant_id = $1 AND retention_class = $2 AND sequence < $4
        AND id < coalesce((SELECT id FROM audit_events WHERE tenant_id = $1 AND retention_class = $2
-         AND id < $3 AND sequence < $4 ORDER BY id OFFSET ${batchRows} LIMIT 1), $3)`,
-    [tenantId, retentionClass, firstUuidAt(beforeMs), size],
+         AND id < $3 AND sequence < $4 ORDER BY id OFFSET $5 LIMIT 1), $3)`,
+    [tenantId, retentionClass, firstUuidAt(beforeMs), size, rowsMax],
   );
   return rowCount ?? 0;
 }
@@ -59,17 +59,21 @@ export async function oldestFrom(
   return rows[0]?.id ?? null;
 }
 
-/** Moves a batch of the tenant's events in `[from, to)` to another class; returns how many. */
+/**
+ * Moves the oldest of the tenant's events in `[from, to)` to another class, at most so many rows;
+ * returns how many.
+ */
 export async function moveBatch(
   tx: WriterTx,
   move: { tenantId: string; retentionClass: number; from: string; to: string; target: number },
+  rowsMax: number,
 ): Promise<number> {
   const { tenantId, retentionClass, from, to, target } = move;
   const { rowCount } = await tx.query(
     `UPDATE audit_events SET retention_class = $5 WHERE tenant_id = $1 AND retention_class = $2
        AND id >= $3 AND id < coalesce((SELECT id FROM audit_events WHERE tenant_id = $1
-         AND retention_class = $2 AND id >= $3 AND id < $4 ORDER BY id OFFSET ${batchRows} LIMIT 1), $4)`,
-    [tenantId, retentionClass, from, to, target],
+         AND retention_class = $2 AND id >= $3 AND id < $4 ORDER BY id OFFSET $6 LIMIT 1), $4)`,
+    [tenantId, retentionClass, from, to, target, rowsMax],
   );
   return rowCount ?? 0;
 }

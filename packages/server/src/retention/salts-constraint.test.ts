@@ -9,7 +9,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Every event of the tenant refuses a byte more and a salt less; who owns the table can tell why. */
+/**
+ * Every event of the tenant refuses a byte more and a salt less; who owns the table can tell why.
+ */
 async function expectSaltsFixed(tenantId: string) {
   const changes = [
     "salts || '\\x00'",

@@ -1,18 +1,22 @@
 import { type Plan, plans, retentionCutoff } from '@indelible/protocol';
 
-/** What decides how long a tenant's events are owed. Moments in ms since 1970; null = never granted. */
+/**
+ * What decides how long a tenant's events are owed. Moments in ms since 1970; null = never granted.
+ */
 export interface RetentionTerms {
   plan: Plan;
   legalHold: boolean;
-  /** Until when they are kept as under a plan the tenant has left, or under a hold that was lifted. */
+  /**
+   * Until when they are kept as under a plan the tenant has left, or under a hold that was lifted.
+   */
   proUntilMs: number | null;
   enterpriseUntilMs: number | null;
   heldUntilMs: number | null;
 }
 
 /**
- * The moment before which a tenant's events may be removed at `atMs`: what its plan hides, and neither
- * a plan it left within the grace would show. Null while everything is kept.
+ * The moment before which a tenant's events may be removed at `atMs`: what its plan hides, and
+ * neither a plan it left within the grace would show. Null while everything is kept.
  */
 export function removalCutoff(terms: RetentionTerms, atMs: number): number | null {
   const { plan, legalHold, proUntilMs, enterpriseUntilMs, heldUntilMs } = terms;
@@ -58,8 +62,8 @@ export function endOfPartition(retentionClass: number, timeMs: number): number {
 }
 
 /**
- * Whether a partition is old enough to be looked into at `atMs`: everything in it has expired under the
- * plan of its class. Held rows have no age; what a hold has left behind goes as soon as it may.
+ * Whether a partition is old enough to be looked into at `atMs`: everything in it has expired under
+ * the plan of its class. Held rows have no age; what a hold has left behind goes as soon as it may.
  */
 export function isDue({ retentionClass, toMs }: Partition, atMs: number): boolean {
   return toMs <= retentionCutoff(plans[retentionClass] ?? 'Starter', atMs);

@@ -1,5 +1,6 @@
 import { firstUuidAt, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
 import type { OwnerSession } from '../db.ts';
+import { isLockTimeout } from './detach.job.ts';
 import { listPartitions, placePartition } from './partitions.store.ts';
 import { countFrom, moveBatch, oldestFrom } from './rows.store.ts';
 import { endOfPartition, heldClass } from './schedule.ts';
@@ -13,20 +14,27 @@ import {
 
 const anyUuid = firstUuidAt(0);
 
+export interface SettleDeps {
+  /** Rows that one transaction moves: half a second, in which a plan change may have to wait. */
+  batchRows: number;
+  stopping?: AbortSignal | undefined;
+}
+
 /**
  * Moves the events of every tenant whose plan or hold has changed into the class of its new events,
  * batch by batch: each is in one class or the other, so that no reader misses one or sees it twice.
- * What the plan hides stays where it is until it may be removed. Returns how many events were moved.
+ * What the plan hides stays where it is until it may be removed. Returns how many events were
+ * moved.
  */
 export async function settleTenants(
   owner: OwnerSession,
+  deps: SettleDeps,
   nowMs: number,
-  stopping?: AbortSignal,
 ): Promise<number> {
   let moved = 0;
   for (const tenant of await unsettledTenants(owner)) {
     for (const retentionClass of tenant.otherClasses) {
-      moved += await moveClass(owner, tenant, retentionClass, nowMs, stopping);
+      moved += await moveClass(owner, deps, tenant, { retentionClass, nowMs });
     }
   }
   return moved;
@@ -34,10 +42,9 @@ export async function settleTenants(
 
 async function moveClass(
   owner: OwnerSession,
+  { batchRows, stopping }: SettleDeps,
   tenant: UnsettledTenant,
-  retentionClass: number,
-  nowMs: number,
-  stopping?: AbortSignal,
+  { retentionClass, nowMs }: { retentionClass: number; nowMs: number },
 ): Promise<number> {
   const { tenantId, retentionClass: target } = tenant;
   let from = firstToMove(tenant, nowMs);
@@ -46,15 +53,18 @@ async function moveClass(
     const oldest = await oldestFrom(owner, tenantId, retentionClass, from);
     if (oldest === null) return moved;
     const timeMs = uuidTimeMs(oldest);
-    // On its own: recording makes partitions too, and must not wait for the batch.
-    await placePartition(owner, target, timeMs);
     const to = firstUuidAt(endOfPartition(target, timeMs));
+    if (!(await openPartition(owner, target, timeMs))) {
+      from = to; // they wait where they are, for the next run
+      continue;
+    }
     const move = { tenantId, retentionClass, from: oldest, to, target };
     const count = await owner.transaction(async (tx) => {
-      // The plan stays as it is while they move: nothing may be moved to a class the tenant has left.
+      // The plan stays as it is while they move: nothing may be moved to a class the tenant has
+      // left.
       await lockTerms(tx, tenantId);
       const [current] = await unsettledTenants(tx, tenantId);
-      return current?.retentionClass === target ? moveBatch(tx, move) : 0;
+      return current?.retentionClass === target ? moveBatch(tx, move, batchRows) : 0;
     });
     if (count === 0) return moved; // the plan has changed again: the next run goes on
     moved += count;
@@ -62,12 +72,39 @@ async function moveClass(
   }
 }
 
+/**
+ * Whether there is a partition for this moment now; not while somebody reads one that is on its way
+ * out: an update would still put rows there, and nobody would see them. In no transaction with the
+ * batch: recording makes partitions too, and must not wait for that.
+ */
+async function openPartition(
+  owner: Owner,
+  retentionClass: number,
+  timeMs: number,
+): Promise<boolean> {
+  try {
+    await placePartition(owner, retentionClass, timeMs);
+  } catch (error) {
+    if (isLockTimeout(error)) return false;
+    throw error;
+  }
+  return !(await listPartitions(owner)).some(
+    (each) =>
+      each.state === 'leaving' &&
+      each.retentionClass === retentionClass &&
+      each.fromMs <= timeMs &&
+      timeMs < each.toMs,
+  );
+}
+
 /** Older ones are hidden by the plan; a hold hides nothing. */
 function firstToMove({ retentionClass, plan }: UnsettledTenant, nowMs: number): string {
   return retentionClass === heldClass ? anyUuid : firstUuidAt(retentionCutoff(plan, nowMs));
 }
 
-/** Forgets classes that no event of a tenant lies in any more: its lists then read one class alone. */
+/**
+ * Forgets classes that no event of a tenant lies in any more: its lists then read one class alone.
+ */
 export async function closeClasses(owner: OwnerSession): Promise<void> {
   const partitions = await listPartitions(owner);
   // What is not attached may come back, with events of any tenant.

@@ -82,6 +82,11 @@ export async function takeTurn(owner: Owner): Promise<boolean> {
   return rows[0]?.taken === true;
 }
 
+/** Before the session ends. */
+export async function giveTurn(owner: Owner): Promise<void> {
+  await owner.query(`SELECT pg_advisory_unlock(hashtext('indelible.retention'))`);
+}
+
 /** Until the transaction ends nobody's plan or hold changes: open_log asks for the same lock. */
 export async function holdPlans(tx: WriterTx): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.plans'))`);

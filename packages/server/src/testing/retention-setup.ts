@@ -21,19 +21,24 @@ export interface Tenant {
 
 let number = 0;
 
+/** A published event of that moment. */
+export function eventAt(timeMs: number) {
+  number += 1;
+  const random = Buffer.from(number.toString(16).padStart(16, '0'), 'hex');
+  const id = eventIdFromUuid(importedEventUuid(timeMs, 0, random));
+  return { ...eventOf({ id, action: 'publish' }), id };
+}
+
 /** Records an event of that moment; returns its id. */
 export async function recordAt(
   service: TestService,
   { key }: Tenant,
   timeMs: number,
 ): Promise<string> {
-  number += 1;
-  const random = Buffer.from(number.toString(16).padStart(16, '0'), 'hex');
-  const id = eventIdFromUuid(importedEventUuid(timeMs, 0, random));
-  const body = eventOf({ id, action: 'publish' });
+  const body = eventAt(timeMs);
   const answer = await service.call({ method: 'POST', url: '/api/audit-logs', key, body });
   expect([answer.status, answer.body.code]).toEqual([201, undefined]);
-  return id;
+  return body.id;
 }
 
 /**

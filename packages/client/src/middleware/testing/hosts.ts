@@ -27,7 +27,9 @@ import { AuditModule, RequestAudit, requestAudit } from '../nestjs.ts';
 import { type Act, act, type Gate, type User, userOf } from './host-rules.ts';
 import { listening, type Running } from './loopback.ts';
 
-/* The host product on each framework. Authentication runs after the middleware, as it mostly does. */
+/*
+ * The host product on each framework. Authentication runs after the middleware, as it mostly does.
+ */
 
 export interface HostOptions {
   sink: AuditSink;

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/* Clients and a proxy that differ by their loopback address, as machines of a network do by theirs. */
+/*
+ * Clients and a proxy that differ by their loopback address, as machines of a network do by theirs.
+ */
 
 export interface LoopbackCall {
   /** The machine that calls. */
@@ -34,7 +36,10 @@ export async function callFrom(url: string, call: LoopbackCall): Promise<Loopbac
   return { status: answer.statusCode, body: isJson ? JSON.parse(text) : text };
 }
 
-/** A reverse proxy that appends to `X-Forwarded-For` what it sees, as a socket for both kinds writes it. */
+/**
+ * A reverse proxy that appends to `X-Forwarded-For` what it sees, as a socket for both kinds writes
+ * it.
+ */
 export async function startProxy(target: string, address: string): Promise<Running> {
   const server = createServer(async (incoming, outgoing) => {
     const seen = `::ffff:${incoming.socket.remoteAddress}`;

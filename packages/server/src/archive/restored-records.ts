@@ -10,16 +10,18 @@ import { bodyLine } from './body-line.ts';
 import type { ArchiveManifest, StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './objects-once.ts';
 
-/** What an archive lacks of its events, and what in it says why. */
-export class RestoredErasures {
+/** What a restored log says about itself, and what it lacks of its events. */
+export class RestoredRecords {
   readonly #hidden = new HiddenSegments();
   readonly #records = new ServiceRecords();
 
   take(rows: readonly ArchivedRow[]): void {
     for (const row of rows) {
       const { body } = row;
-      const isErased = body?.hashes.some((hash) => hash !== null) ?? false;
-      const isRecord = body?.event.action === 'erase' && body.event.recordedByKind === 'service';
+      if (body === null) continue;
+      const { recordedByKind, resourceId, tenantId } = body.event;
+      const isErased = body.hashes.some((hash) => hash !== null);
+      const isRecord = recordedByKind === 'service' && resourceId === tenantId;
       const line = isErased || isRecord ? bodyLine(row) : null;
       if (line === null) continue;
       const whole = parseBodyLine(line);
@@ -28,9 +30,14 @@ export class RestoredErasures {
     }
   }
 
+  /** Whether a legal hold stood by the last record of the tenant's terms. */
+  get underHold(): boolean {
+    return this.#records.terms.at(-1)?.after?.legalHold === true;
+  }
+
   /**
-   * Erasures that the archive states and ends before the log's record of; ArchiveConflict when not even
-   * that explains what is missing.
+   * Erasures that the archive states and ends before the log's record of; ArchiveConflict when not
+   * even that explains what is missing.
    */
   unrecorded(manifests: readonly ArchiveManifest[], size: number): StatedErasure[] {
     const stated = new Map<string, StatedErasure>();
@@ -55,7 +62,9 @@ function recordOf({ segment, actors, events, size }: StatedErasure) {
 
 const nobody = '00000000-0000-0000-0000-000000000000';
 
-/** What the log of a restored tenant says of an erasure whose own record was lost with the database. */
+/**
+ * What the log of a restored tenant says of an erasure whose own record was lost with the database.
+ */
 export function restoredErasure(
   tenantId: string,
   { segment, actors, events, size }: StatedErasure,

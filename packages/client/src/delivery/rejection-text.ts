@@ -1,0 +1,7 @@
+import type { FieldProblem } from '@indelible/protocol';
+
+/** Why an event was refused: the sentence, and the fields at fault. */
+export function rejectionText(error: Error & { errors: readonly FieldProblem[] }): string {
+  const fields = error.errors.map(({ path, message }) => `${path} ${message}`);
+  return [error.message, ...fields].join('; ');
+}

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { type BatchResult, type EventInput, IndelibleError } from '../index.ts';
+import { createOutbox, fromPg, type RelayOptions } from './index.ts';
+import { changeEvent } from './testing/change-event.ts';
+import { hostDatabase } from './testing/host-database.ts';
+
+const host = await hostDatabase();
+afterAll(() => host.close());
+
+const queueId = randomUUID();
+let tables = 0;
+
+/** An outbox in a table of its own, and a service some of whose tenants' logs take nothing. */
+async function newOutbox(stuck = new Set<string>()) {
+  tables += 1;
+  const outbox = createOutbox({ table: `relayed_${tables}` });
+  await host.pool.query(outbox.migration);
+  const stored: unknown[] = [];
+  const client = {
+    recordBatchTexts: async (texts: readonly string[]): Promise<BatchResult[]> =>
+      texts.map((text, index) => {
+        const { tenantId = '', diff } = JSON.parse(text) as EventInput;
+        const error = { code: 'unavailable', detail: 'the log is damaged' } as const;
+        if (stuck.has(tenantId)) return { index, status: 'rejected', error };
+        stored.push(diff?.changes?.to);
+        return { index, status: 'created' };
+      }),
+  };
+  const audit = outbox.with(fromPg);
+  const change = (n: number, tenantId = 'c0ffee00-0000-4000-8000-000000000001') =>
+    audit.inTransaction(host.pool, changeEvent(tenantId, queueId, n));
+  const relay = (options: Partial<RelayOptions> = {}) => {
+    const onError = () => {};
+    const made = outbox.relay({
+      pool: host.pool,
+      client,
+      pollMs: 5,
+      standbyMs: 5,
+      onError,
+      ...options,
+    });
+    onTestFinished(() => made.stop());
+    return made;
+  };
+  return { stored, client, change, relay };
+}
+
+test('tenants whose logs take nothing hold up no other, however many batches of theirs come first', async () => {
+  const stuck = new Set([randomUUID(), randomUUID(), randomUUID()]);
+  const { stored, change, relay } = await newOutbox(stuck);
+  for (const tenantId of stuck) for (const n of [1, 2, 3]) await change(n, tenantId);
+  await change(7);
+  const relaying = relay({ batchMax: 2 });
+  relaying.start();
+  await vi.waitFor(() => expect(stored).toEqual([7]), { timeout: 3_000, interval: 5 });
+  stuck.clear();
+  await relaying.drain();
+  expect(stored).toEqual([7, 1, 2, 3, 1, 2, 3, 1, 2, 3]);
+});
+
+test('a tenant that waits is tried again in time, even if the clock of the machine is put back', async () => {
+  const stuck = new Set([randomUUID()]);
+  const { stored, change, relay } = await newOutbox(stuck);
+  await change(7);
+  await change(1, [...stuck][0]);
+  const told = Promise.withResolvers<void>();
+  const relaying = relay({ onError: () => told.resolve() });
+  relaying.start();
+  await told.promise;
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 86_400_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  stuck.clear();
+  await vi.waitFor(() => expect(stored).toEqual([7, 1]), { timeout: 3_000, interval: 5 });
+});
+
+test('a relay that is started while it stops goes on afterwards, and both calls come to an end', async () => {
+  const { stored, client, change, relay } = await newOutbox();
+  const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow = {
+    recordBatchTexts: async (texts: readonly string[]) => {
+      begun.resolve();
+      await goOn.promise;
+      return client.recordBatchTexts(texts);
+    },
+  };
+  await change(1);
+  const relaying = relay({ client: slow });
+  relaying.start();
+  await begun.promise;
+  const stopped = relaying.stop();
+  relaying.start();
+  goOn.resolve();
+  await stopped;
+  await change(2);
+  await vi.waitFor(() => expect(stored).toEqual([1, 2]), { timeout: 3_000, interval: 5 });
+});
+
+test('draining leaves a relay running that was started meanwhile', async () => {
+  const { stored, change, relay } = await newOutbox();
+  await change(1);
+  const relaying = relay();
+  const drained = relaying.drain();
+  relaying.start();
+  await drained;
+  await change(2);
+  await vi.waitFor(() => expect(stored).toEqual([1, 2]), { timeout: 3_000, interval: 5 });
+});
+
+test('a row that somebody has written by hand and that is no JSON is set aside, and costs the others nothing', async () => {
+  const { stored, client, change, relay } = await newOutbox();
+  await change(1);
+  await host.pool.query(
+    `INSERT INTO relayed_${tables} (event_id, event) VALUES ('by hand', '{"tenantId":')`,
+  );
+  await change(2);
+  const unreadable = { status: 400, code: 'malformed_json', detail: 'no JSON', requestId: null };
+  const strict = {
+    recordBatchTexts: async (texts: readonly string[]) => {
+      if (texts.some((text) => text.endsWith(':'))) {
+        throw new IndelibleError(unreadable as ConstructorParameters<typeof IndelibleError>[0]);
+      }
+      return client.recordBatchTexts(texts);
+    },
+  };
+  const told: unknown[] = [];
+  const onRejected = ({ id }: EventInput, { code }: { code: string }) => told.push([id, code]);
+  await relay({ client: strict, onRejected, onError: (error) => told.push(error) }).drain();
+  expect(stored).toEqual([1, 2]);
+  expect(told).toEqual([['by hand', 'malformed_json']]);
+});
+
+test('options that are undefined are as if they were not there; no pause at all is refused', async () => {
+  const { stored, change, relay } = await newOutbox();
+  const unset = { batchMax: undefined, pollMs: undefined, onError: undefined } as object;
+  await change(1);
+  await relay(unset).drain();
+  expect(stored).toEqual([1]);
+  for (const wrong of [{ pollMs: 0 }, { pollMs: Number.NaN }, { standbyMs: -1 }, { batchMax: 0 }]) {
+    expect(() => relay(wrong), JSON.stringify(wrong)).toThrow(RangeError);
+  }
+});
+
+test('tables of one name in two schemas have a relay each, which sends its own events', async () => {
+  const sent: unknown[] = [];
+  const relays = [];
+  for (const [n, schema] of ['one', 'two'].entries()) {
+    await host.pool.query(`CREATE SCHEMA ${schema}`);
+    const outbox = createOutbox({ table: `${schema}.outbox` });
+    for (let times = 0; times < 2; times += 1) await host.pool.query(outbox.migration);
+    await outbox.with(fromPg).inTransaction(host.pool, changeEvent(randomUUID(), queueId, n));
+    const recordBatchTexts = async (texts: readonly string[]): Promise<BatchResult[]> => {
+      for (const text of texts) sent.push([schema, JSON.parse(text).diff.changes.to]);
+      return texts.map((_, index) => ({ index, status: 'created' }));
+    };
+    relays.push(outbox.relay({ pool: host.pool, client: { recordBatchTexts } }));
+  }
+  for (const relay of relays) relay.start();
+  await Promise.all(relays.map((relay) => relay.drain()));
+  await Promise.all(relays.map((relay) => relay.stop()));
+  expect(sent.sort()).toEqual([
+    ['one', 0],
+    ['two', 1],
+  ]);
+});

@@ -1,0 +1,223 @@
+import { setTimeout as nextTurn } from 'node:timers/promises';
+import type pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OwnerSession, withOwnerSession } from '../db.ts';
+import { expectRetainedIntact } from '../testing/intact.ts';
+import {
+  change,
+  classesOf,
+  day,
+  deps,
+  eventAt,
+  listed,
+  partitions,
+  recordAt,
+  run,
+  stored,
+  type Tenant,
+} from '../testing/retention-setup.ts';
+import { type TestService, testService } from '../testing/service.ts';
+import { type RetentionDeps, type RetentionRun, runRetention } from './retention.job.ts';
+import { takeTurn } from './terms.store.ts';
+
+/* Partitions on their way out while somebody still has them open: a backup, or a long report. */
+
+let service: TestService;
+beforeAll(async () => {
+  service = await testService();
+});
+afterAll(() => service.close());
+
+const nameOf = (family: string, ms: number, digits: number) =>
+  `audit_events_${family}_${new Date(ms).toISOString().replaceAll('-', '').slice(0, digits)}`;
+
+/** Reads every partition until it is told to end. */
+async function longReader(): Promise<() => Promise<void>> {
+  const reader = await service.db.reader.connect();
+  await reader.query(
+    `BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL idle_in_transaction_session_timeout = 0;
+     SELECT set_config('app.tenant_id', '', true); SELECT count(*) FROM audit_events`,
+  );
+  let ended = false;
+  return async () => {
+    if (ended) return;
+    ended = true;
+    await reader.query('COMMIT');
+    reader.release();
+  };
+}
+
+/** Begins to take a partition out that somebody reads, as a run that is cut off there leaves it. */
+async function beginDetaching(name: string): Promise<void> {
+  await service.owner.query('SET lock_timeout = 100');
+  const detach = `ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`;
+  await expect(service.owner.query(detach)).rejects.toThrow('lock timeout');
+  await service.owner.query('RESET lock_timeout');
+}
+
+/**
+ * A run whose session waits a moment for locks, not seconds; `before` sees each of its statements.
+ */
+function impatientRun(
+  changes: Partial<RetentionDeps> = {},
+  before: (statement: string) => Promise<void> = async () => {},
+): Promise<RetentionRun | null> {
+  return withOwnerSession(service.ownerUrl, async (owner) => {
+    await owner.query('SET lock_timeout = 100');
+    const send = owner.query as (...statement: unknown[]) => Promise<unknown>;
+    const query = async (...statement: unknown[]) => {
+      await before(String(statement[0]));
+      return send(...statement);
+    };
+    const session: OwnerSession = { ...owner, query: query as pg.PoolClient['query'] };
+    const usual = { ...(await deps(service, session)), readersMs: 100, retryMs: [] };
+    return runRetention(session, { ...usual, ...changes });
+  });
+}
+
+/** A tenant with one event that a run on the next day removes with its partition. */
+async function expiring(): Promise<{ tenant: Tenant; id: string; name: string }> {
+  const tenant = await service.tenant('Starter');
+  const { now } = service.clock;
+  const id = await recordAt(service, tenant, now - 20 * day);
+  service.clock.now = now + 40 * day;
+  await run(service);
+  service.clock.now += day;
+  return { tenant, id, name: nameOf('starter', now - 20 * day, 8) };
+}
+
+test('a partition that somebody reads stays in sight, and is tried again until nobody does', async () => {
+  const { tenant, id, name } = await expiring();
+  const end = await longReader();
+  try {
+    expect((await impatientRun())?.waiting).toContain(name);
+    expect(await stored(service, [id])).toEqual([id]);
+    let looks = 0;
+    const done = await impatientRun({ retryMs: [1, 1] }, async (statement) => {
+      if (statement.startsWith('UPDATE retention_clock')) looks += 1;
+      if (looks > 1) await end();
+    });
+    expect(done?.waiting).toEqual([]);
+    expect(done?.dropped).toContain(name);
+    expect(done?.tenants.map(({ tenantId }) => tenantId)).toContain(tenant.id);
+  } finally {
+    await end();
+  }
+  expect(await stored(service, [id])).toEqual([]);
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('one that was on its way out already is tried again by the same run as well', async () => {
+  const { tenant, id, name } = await expiring();
+  const end = await longReader();
+  try {
+    await beginDetaching(name);
+    let attempts = 0;
+    const done = await impatientRun({ retryMs: [1, 1] }, async (statement) => {
+      if (!statement.endsWith('FINALIZE')) return;
+      attempts += 1;
+      if (attempts > 3) await end(); // three make a first look
+    });
+    expect(done?.waiting).toEqual([]);
+    expect(done?.dropped).toContain(name);
+  } finally {
+    await end();
+  }
+  expect(await stored(service, [id])).toEqual([]);
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('while a run pauses for a reader others have their turn, and a service that stops does not wait', async () => {
+  await expiring();
+  const end = await longReader();
+  const ending = new AbortController();
+  const running = impatientRun({ retryMs: [3_600_000], stopping: ending.signal });
+  const ended = expect(running).rejects.toThrow();
+  await withOwnerSession(service.ownerUrl, async (owner) => {
+    while (!(await takeTurn(owner))) await nextTurn(10);
+  });
+  ending.abort(new Error('the service is stopping'));
+  await ended;
+  await end();
+  expect((await run(service))?.waiting).toEqual([]);
+});
+
+test('an event for a partition that is on its way out is to be sent again, and no other waits for it', async () => {
+  const tenant = await service.tenant('Pro');
+  const then = service.clock.now - 100 * day;
+  const early = await recordAt(service, tenant, then);
+  const end = await longReader();
+  const [late, other] = [eventAt(then), eventAt(service.clock.now)];
+  const send = (events: unknown[]) =>
+    service.call({
+      method: 'POST',
+      url: '/api/audit-logs/batch',
+      key: tenant.key,
+      body: { events },
+    });
+  try {
+    await beginDetaching(nameOf('pro', then, 6));
+    const { body } = await send([late, other]);
+    expect(body.results).toMatchObject([
+      { status: 'rejected', error: { code: 'unavailable' } },
+      { status: 'created' },
+    ]);
+  } finally {
+    await end();
+  }
+  await run(service);
+  expect((await send([late, other])).body.results).toMatchObject([
+    { status: 'created' },
+    { status: 'duplicate' },
+  ]);
+  expect(await listed(service, tenant)).toEqual([early, late.id, other.id]);
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('under a hold no event moves into a partition that is on its way out', async () => {
+  const tenant = await service.tenant('Enterprise');
+  const { now } = service.clock;
+  const old = await recordAt(service, tenant, now - 200 * day);
+  const recent = await recordAt(service, tenant, now);
+  for (let n = 0; n < 2; n++) {
+    service.clock.now += day;
+    await run(service);
+  }
+  await service.owner.query('SET ROLE indelible_owner');
+  await service.owner.query('SELECT place_partition(3::smallint, $1)', [new Date(now - 200 * day)]);
+  await service.owner.query('RESET ROLE');
+  const end = await longReader();
+  try {
+    const name = nameOf('held', now - 200 * day, 6);
+    await beginDetaching(name);
+    await change(service, tenant, { legalHold: true });
+    expect((await impatientRun())?.waiting).toContain(name);
+    expect(await listed(service, tenant)).toEqual([old, recent]);
+  } finally {
+    await end();
+  }
+  await run(service);
+  expect(await listed(service, tenant)).toEqual([old, recent]);
+  await run(service);
+  expect(await listed(service, tenant)).toEqual([old, recent]);
+  expect(await classesOf(service, tenant)).toEqual({ current: 3, others: [], lying: [3] });
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('a table that somebody holds keeps no other from going, and is named until it has gone', async () => {
+  const { name } = await expiring();
+  await service.owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
+  await service.owner.query(`BEGIN; LOCK TABLE ${name} IN ACCESS SHARE MODE`);
+  const held = await impatientRun();
+  expect(held?.waiting).toEqual([name]);
+  expect(held?.dropped).not.toEqual([]);
+  await service.owner.query('COMMIT');
+  await service.owner.query(`BEGIN; CREATE TABLE gone_${name} (); COMMIT`);
+  await service.owner.query(`ALTER TABLE gone_${name} OWNER TO indelible_owner`);
+  await service.owner.query(`BEGIN; LOCK TABLE gone_${name} IN ACCESS SHARE MODE`);
+  // As a crash between giving up and dropping leaves one; its name is taken for as long.
+  expect((await impatientRun())?.waiting.sort()).toEqual([name, `gone_${name}`]);
+  await service.owner.query('COMMIT');
+  expect(await run(service)).toMatchObject({ waiting: [], dropped: [name] });
+  expect((await partitions(service)).filter((each) => each.includes(name))).toEqual([]);
+});

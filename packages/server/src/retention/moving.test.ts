@@ -1,0 +1,185 @@
+import { firstUuidAt, uuidFromEventId } from '@indelible/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withOwnerSession } from '../db.ts';
+import { expectRetainedIntact } from '../testing/intact.ts';
+import {
+  change,
+  classesOf,
+  day,
+  deps,
+  listed,
+  placeFor,
+  recordAt,
+  run,
+  stored,
+  type Tenant,
+} from '../testing/retention-setup.ts';
+import { type TestService, testService } from '../testing/service.ts';
+import { runRetention } from './retention.job.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await testService();
+});
+afterAll(() => service.close());
+
+const batchRows = 3;
+
+/** A run of small batches that is cut off before its transaction `at`; whether it came that far. */
+function cutOffBefore(at: number): Promise<boolean> {
+  let transactions = 0;
+  return withOwnerSession(service.ownerUrl, async (owner) => {
+    const session: typeof owner = {
+      ...owner,
+      transaction: (work) => {
+        transactions += 1;
+        if (transactions === at) throw new Error('cut off');
+        return owner.transaction(work);
+      },
+    };
+    return runRetention(session, { ...(await deps(service, session)), batchRows });
+  }).then(
+    () => false,
+    () => true,
+  );
+}
+
+/** How many of these events lie in each class. */
+async function spread({ id }: Tenant, ids: readonly string[]) {
+  const { rows } = await service.owner.query<{ class: number; count: number }>(
+    `SELECT retention_class AS class, count(*)::int AS count FROM audit_events
+     WHERE tenant_id = $1 AND id = ANY ($2) GROUP BY 1 ORDER BY 1`,
+    [id, ids.map((each) => uuidFromEventId(each))],
+  );
+  return Object.fromEntries(rows.map((row) => [row.class, row.count]));
+}
+
+test('a move of several batches that is cut off between any two goes on, and lists stay whole', async () => {
+  const tenant = await service.tenant('Enterprise');
+  const { now } = service.clock;
+  const ids: string[] = [];
+  // Ten in one month, and three in the next: batches end with their number and with a partition.
+  const first = Date.UTC(new Date(now).getUTCFullYear(), new Date(now).getUTCMonth() - 3);
+  for (let n = 0; n < 10; n++) ids.push(await recordAt(service, tenant, first + n));
+  for (let n = 0; n < 3; n++) ids.push(await recordAt(service, tenant, first + 40 * day + n));
+  await run(service);
+  await change(service, tenant, { plan: 'Pro' });
+  const halves: unknown[] = [];
+  for (const at of [2, 3]) {
+    expect(await cutOffBefore(at)).toBe(true);
+    halves.push(await spread(tenant, ids));
+    expect(await listed(service, tenant)).toEqual(ids);
+  }
+  expect(halves).toEqual([
+    { 1: 3, 2: 10 },
+    { 1: 9, 2: 4 },
+  ]);
+  await change(service, tenant, { legalHold: true }); // and there is another change half way
+  expect(await cutOffBefore(3)).toBe(true);
+  expect(await listed(service, tenant)).toEqual(ids);
+  await run(service, { batchRows });
+  expect(await listed(service, tenant)).toEqual(ids);
+  expect(await classesOf(service, tenant)).toEqual({ current: 3, others: [], lying: [3] });
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('a removal of several batches that is cut off between two is recorded before, and goes on', async () => {
+  const tenant = await service.tenant('Enterprise');
+  const { now } = service.clock;
+  const ids: string[] = [];
+  for (let n = 0; n < 8; n++) ids.push(await recordAt(service, tenant, now - 400 * day + n));
+  await change(service, tenant, { plan: 'Pro' });
+  service.clock.now = now + 31 * day;
+  await run(service);
+  service.clock.now += day;
+  // The first transactions record what goes; then come the batches, and last the class is closed.
+  let cut = 0;
+  while ((await stored(service, ids)).length === ids.length && cut < 30) {
+    cut += 1;
+    await cutOffBefore(cut);
+  }
+  const left = await stored(service, ids);
+  expect([5, 2]).toContain(left.length);
+  expect(left).toEqual(ids.slice(-left.length));
+  await expectRetainedIntact(service, tenant.id);
+  await run(service, { batchRows });
+  expect(await stored(service, ids)).toEqual([]);
+  expect(await classesOf(service, tenant)).toEqual({ current: 1, others: [], lying: [1] });
+  await expectRetainedIntact(service, tenant.id);
+});
+
+const many = 8_000;
+
+/**
+ * Gives the tenant many events of the last 300 days, by what one of them is; returns their ids in
+ * order.
+ */
+async function fill(tenant: Tenant): Promise<void> {
+  const { now } = service.clock;
+  const template = uuidFromEventId(await recordAt(service, tenant, now - 301 * day));
+  for (let n = 0; n <= 300; n += 20) await placeFor(service, tenant, now - n * day);
+  await service.owner.query(
+    `INSERT INTO audit_events SELECT e.tenant_id, (substr(first_id_at(at)::text, 1, 14) || '7000-8000-' ||
+         lpad(to_hex(n), 12, '0'))::uuid AS id, sequence, received_at, actor_id, resource_id, recorded_by_id,
+       retention_class, cross_tenant, recorded_by_kind, actor_email, actor_email_key, actor_role, actor_ip,
+       actor_user_agent, action, resource_type, resource_name, category, reason, diff, before, after, salts, erased
+     FROM audit_events e, generate_series(1, ${many}) n,
+       LATERAL (SELECT $2::timestamptz + n * (interval '300 days' / ${many}) AS at) t
+     WHERE e.tenant_id = $1 AND e.id = $3 AND e.id >= $4`,
+    [tenant.id, new Date(now - 300 * day), template, firstUuidAt(0)],
+  );
+}
+
+interface Walk {
+  ids: string[];
+  firstMs: number;
+  /** The slowest of the pages behind it. */
+  cursorMs: number;
+}
+
+/** The whole list, page by page. */
+async function walk({ key }: Tenant, order: string): Promise<Walk> {
+  const found: Walk = { ids: [], firstMs: 0, cursorMs: 0 };
+  const url = `/api/audit-logs?action=publish&limit=500&order=${order}`;
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const from = performance.now();
+    const next: string = cursor === '' ? url : `${url}&cursor=${cursor}`;
+    const { status, body } = await service.call({ url: next, key });
+    const tookMs = performance.now() - from;
+    expect(status).toBe(200);
+    if (cursor === '') found.firstMs = tookMs;
+    else found.cursorMs = Math.max(found.cursorMs, tookMs);
+    found.ids.push(...body.data.map((event: { id: string }) => event.id));
+    cursor = body.pagination.nextCursor;
+  }
+  return found;
+}
+
+const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
+
+test('lists are whole, in order and as fast as before while thousands of events change their class', async () => {
+  const tenant = await service.tenant('Enterprise');
+  await fill(tenant);
+  const before = await walk(tenant, 'desc');
+  expect(before.ids).toHaveLength(many + 1);
+  const forwards = before.ids.toReversed();
+  await change(service, tenant, { plan: 'Pro' });
+  let ended = false;
+  const running = run(service, { batchRows: 150 }).finally(() => {
+    ended = true;
+  });
+  const walks: Walk[] = [];
+  for (let n = 0; !ended; n++) {
+    const found = await walk(tenant, n % 2 === 0 ? 'desc' : 'asc');
+    expect(found.ids).toEqual(n % 2 === 0 ? before.ids : forwards);
+    walks.push(found);
+  }
+  expect((await running)?.moved).toBeGreaterThan(many);
+  expect(walks.length).toBeGreaterThan(1);
+  const first = median(walks.map(({ firstMs }) => firstMs));
+  const cursor = median(walks.map(({ cursorMs }) => cursorMs));
+  expect(first).toBeLessThan(250 + before.firstMs);
+  expect(cursor).toBeLessThan(250 + before.cursorMs);
+  expect(await classesOf(service, tenant)).toEqual({ current: 1, others: [], lying: [1] });
+  expect((await walk(tenant, 'desc')).ids).toEqual(before.ids);
+}, 60_000);
