@@ -203,3 +203,6 @@ export function orderOfSourceId(sourceId: string): number {
 function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
+
+/** RFC 9562, section 5.9: the id of whoever is not known, and before all others. */
+export const nilUuid = '00000000-0000-0000-0000-000000000000';

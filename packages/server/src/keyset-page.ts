@@ -1,4 +1,4 @@
-import { type FieldProblem, uuidBytes, uuidFromBytes } from '@indelible/protocol';
+import { type FieldProblem, nilUuid, uuidBytes, uuidFromBytes } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { nullable, strict } from './field-schemas.ts';
 import { AppError } from './problem.ts';
@@ -7,7 +7,6 @@ import { AppError } from './problem.ts';
 
 const limitDefault = 50;
 const limitMax = 500;
-const firstId = '00000000-0000-0000-0000-000000000000';
 
 export const PageQuery = Type.Object(
   {
@@ -57,7 +56,7 @@ function readLimit(text: string | null): number {
 }
 
 function readCursor(text: string | null): string {
-  if (text === null) return firstId;
+  if (text === null) return nilUuid;
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.length === 16 && bytes.toString('base64url') === text) return uuidFromBytes(bytes);
   throw new AppError('invalid_cursor', 'the cursor does not belong to this list');

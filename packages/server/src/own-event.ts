@@ -1,4 +1,4 @@
-import type { Diff, JsonValue } from '@indelible/protocol';
+import { type Diff, type JsonValue, nilUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { WriterTx } from './db.ts';
 
@@ -18,6 +18,32 @@ export interface OwnEvent {
   /** Computed from the states when it is left out. */
   diff?: Diff;
   reason?: string | null;
+}
+
+/** The service by itself, as the actor of an event. */
+export const byItself: OwnEvent['actor'] = {
+  ...{ id: nilUuid, email: null, role: 'system' },
+  ...{ ip: null, userAgent: null },
+};
+
+/**
+ * A log goes on under a new origin. Verifiers look for this record, and hold what it says of the
+ * checkpoint against what they have seen.
+ */
+export function reopenedEvent(
+  tenantId: string,
+  published: { size: number; checkpoint: string | null },
+  size: number,
+  reason: string,
+): OwnEvent {
+  return {
+    actor: byItself,
+    action: 'reopen',
+    resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
+    diff: { entries: { from: published.size, to: size } },
+    after: { lastPublishedCheckpoint: published.checkpoint },
+    reason,
+  };
 }
 
 /**

@@ -1,7 +1,5 @@
 import type { CommittedEvent } from '@indelible/protocol';
-import type { OwnEvent } from '../own-event.ts';
-
-const nobody = '00000000-0000-0000-0000-000000000000';
+import { byItself, type OwnEvent } from '../own-event.ts';
 
 /** What a tenant's log says about a segment of it that went into the archive. */
 export function archiveEvent(
@@ -16,7 +14,7 @@ export function archiveEvent(
 ): OwnEvent {
   const { first, last, events, bytes, manifestSha256 } = segment;
   return {
-    actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
+    actor: byItself,
     action: 'export',
     resource: { type: 'archive', id: tenantId, name: 'Archive' },
     diff: {},

@@ -13,7 +13,7 @@ import {
 import type { WriterTx } from '../db.ts';
 import { beginAnew } from '../log/reopen.store.ts';
 import { appendLogs, type LogHead, openLog, planEntries } from '../log/store.ts';
-import type { OwnEvent, RecordOwn } from '../own-event.ts';
+import { type RecordOwn, reopenedEvent } from '../own-event.ts';
 import { type ArchivedRow, decodedEntryOf } from './archived-row.ts';
 import { type ArchiveManifest, parseManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './objects-once.ts';
@@ -241,7 +241,9 @@ export async function beginRestored(
   { tenantId, size, checkpoint, note }: Restored,
 ): Promise<string> {
   const logId = await beginAnew(tx, tenantId);
-  await recordOwn(tx, tenantId, restoring(tenantId, note, checkpoint.size, size));
+  const published = { size: checkpoint.size, checkpoint: note };
+  const why = 'The log was restored from its archive. It goes on under a new origin.';
+  await recordOwn(tx, tenantId, reopenedEvent(tenantId, published, size, why));
   return logId;
 }
 
@@ -255,19 +257,4 @@ export async function recordErasures(
   { tenantId, erasures }: Restored,
 ): Promise<void> {
   for (const each of erasures) await recordOwn(tx, tenantId, restoredErasure(tenantId, each));
-}
-
-const nobody = '00000000-0000-0000-0000-000000000000';
-
-// As after a rewound database: verifiers look for this record, and hold it against what they have
-// seen.
-function restoring(tenantId: string, note: string, publishedSize: number, size: number): OwnEvent {
-  return {
-    actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
-    action: 'reopen',
-    resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
-    diff: { entries: { from: publishedSize, to: size } },
-    after: { lastPublishedCheckpoint: note },
-    reason: 'The log was restored from its archive. It goes on under a new origin.',
-  };
 }

@@ -4,7 +4,7 @@ import {
   ServiceRecords,
   withholdableSegments,
 } from '@indelible/protocol';
-import type { OwnEvent } from '../own-event.ts';
+import { byItself, type OwnEvent } from '../own-event.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import { bodyLine } from './body-line.ts';
 import type { ArchiveManifest, StatedErasure } from './manifest.ts';
@@ -60,8 +60,6 @@ function recordOf({ segment, actors, events, size }: StatedErasure) {
   return { sequence: size, segment, size, actors: new Set(actors), events: new Set(events) };
 }
 
-const nobody = '00000000-0000-0000-0000-000000000000';
-
 /**
  * What the log of a restored tenant says of an erasure whose own record was lost with the database.
  */
@@ -70,7 +68,7 @@ export function restoredErasure(
   { segment, actors, events, size }: StatedErasure,
 ): OwnEvent {
   return {
-    actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
+    actor: byItself,
     action: 'erase',
     resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
     diff: {},

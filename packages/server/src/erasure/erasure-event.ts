@@ -1,6 +1,6 @@
-import { eventIdFromUuid, formatTimestamp } from '@indelible/protocol';
+import { eventIdFromUuid, formatTimestamp, nilUuid } from '@indelible/protocol';
 import type { OwnEvent } from '../own-event.ts';
-import { type Erasure, nobody } from './store.ts';
+import type { Erasure } from './store.ts';
 
 /** Who has something erased, and why: an operator at the command line. */
 export interface Requester {
@@ -56,6 +56,12 @@ export function leavingEvent(leaving: Leaving, requester: Requester): OwnEvent {
 }
 
 function by({ operatorEmail, reason }: Requester) {
-  const actor = { id: nobody, email: operatorEmail, role: 'superadmin', ip: null, userAgent: null };
+  const actor = {
+    id: nilUuid,
+    email: operatorEmail,
+    role: 'superadmin',
+    ip: null,
+    userAgent: null,
+  };
   return { actor, reason };
 }

@@ -1,4 +1,4 @@
-import type { WithholdableSegment } from '@indelible/protocol';
+import { nilUuid, type WithholdableSegment } from '@indelible/protocol';
 import type { WriterTx } from '../db.ts';
 import { type StoredEvent, storedColumns } from '../events/store.ts';
 import { byteaArray, int2Array, jsonArray, textArray, uuidArray } from '../pg-arrays.ts';
@@ -140,16 +140,13 @@ export async function findActors(
     `SELECT actor_id AS id,
        count(*) FILTER (WHERE actor_role <> 'superadmin' AND (erased->>'identity') IS NULL) AS count,
        count(*) FILTER (WHERE actor_role = 'superadmin') AS "asOperator"
-     FROM audit_events WHERE tenant_id = $1 AND actor_id <> '${nobody}' AND actor_id IN
+     FROM audit_events WHERE tenant_id = $1 AND actor_id <> '${nilUuid}' AND actor_id IN
        (SELECT actor_id FROM audit_events WHERE tenant_id = $1 AND ${column} = $2)
      GROUP BY actor_id ORDER BY actor_id`,
     [tenantId, value],
   );
   return rows;
 }
-
-/** The id of whoever was not known: it is nobody's, and says nothing about who it was. */
-export const nobody = '00000000-0000-0000-0000-000000000000';
 
 /** Events of unknown callers that state this address, as failed sign-ins do; by id. */
 export async function eventsOfUnknown(
@@ -158,7 +155,7 @@ export async function eventsOfUnknown(
   emailKey: string,
 ): Promise<string[]> {
   const { rows } = await owner.query<{ id: string }>(
-    `SELECT id FROM audit_events WHERE tenant_id = $1 AND actor_email_key = $2 AND actor_id = '${nobody}'
+    `SELECT id FROM audit_events WHERE tenant_id = $1 AND actor_email_key = $2 AND actor_id = '${nilUuid}'
        AND actor_role <> 'superadmin' ORDER BY id`,
     [tenantId, emailKey],
   );

@@ -1,10 +1,9 @@
 import { csvColumns, csvFurtherColumns } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { nullable, strict, time, uuid } from '../field-schemas.ts';
+import { filterSchema } from '../filter-schema.ts';
 import { PageQuery, Pagination } from '../keyset-page.ts';
 import { operatorHeaders } from '../operator-headers.ts';
-
-const member = (description: string) => ({ description });
 
 /* The body is judged by `readExportInput`, which names every problem at once. */
 const ExportInput = Type.Unsafe<object>({
@@ -13,21 +12,7 @@ const ExportInput = Type.Unsafe<object>({
   required: ['filters', 'format'],
   additionalProperties: false,
   properties: {
-    filters: {
-      type: 'object',
-      description:
-        "The list's filters in camelCase, each a value or an array of up to 20; a leading `!` excludes. `{}` is every event.",
-      properties: {
-        from: member('First moment, ISO 8601.'),
-        to: member('First moment that is out again.'),
-        user: member('Actor ids, or e-mail addresses in any case.'),
-        action: member('Actions.'),
-        resource: member('Resource types.'),
-        resourceId: member('Resource ids.'),
-        crossTenant: member('`true` or `false`.'),
-        category: member('Categories.'),
-      },
-    },
+    filters: filterSchema(' `{}` is every event.'),
     format: { type: 'string', enum: ['csv', 'ndjson'] },
     columns: {
       type: 'array',

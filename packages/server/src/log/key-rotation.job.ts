@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { importedEventUuid } from '@indelible/protocol';
+import { importedEventUuid, nilUuid } from '@indelible/protocol';
 import { type Database, type WriterTx, write } from '../db.ts';
-import type { OwnEvent } from '../own-event.ts';
+import { byItself, type OwnEvent } from '../own-event.ts';
 import type { Signer } from '../signer.ts';
 import { listTenants } from '../tenants/store.ts';
 import { signingKeyAnnounced, takeRound, useSigningKey } from './checkpoint.store.ts';
@@ -22,7 +22,6 @@ export interface KeyRotationDeps {
 export class SigningKeyRefused extends Error {}
 
 const tenantsAtOnce = 200;
-const firstTenant = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Returns what makes the signer's key the one in use and, when it replaced another, records that in
@@ -49,7 +48,7 @@ export function keyAnnouncer(deps: KeyRotationDeps): () => Promise<void> {
     };
     // One log that cannot be told just now keeps no other from being told.
     const failures: unknown[] = [];
-    for (let from: string | undefined = firstTenant; from !== undefined; ) {
+    for (let from: string | undefined = nilUuid; from !== undefined; ) {
       const first: string = from;
       const tenants = await write(db, (tx) => listTenants(tx, first, tenantsAtOnce + 1));
       const page = tenants.slice(0, tenantsAtOnce);
@@ -77,13 +76,11 @@ async function useKey(tx: WriterTx, publicKey: Uint8Array, { now, isNamed }: Key
   return useSigningKey(tx, publicKey, now());
 }
 
-const nobody = '00000000-0000-0000-0000-000000000000';
-
 function rotation(publicKey: Uint8Array, beganMs: number): OwnEvent {
   return {
-    actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
+    actor: byItself,
     action: 'update',
-    resource: { type: 'signing_key', id: nobody, name: 'Checkpoint signing key' },
+    resource: { type: 'signing_key', id: nilUuid, name: 'Checkpoint signing key' },
     after: {
       publicKey: Buffer.from(publicKey).toString('base64'),
       notBefore: new Date(beganMs).toISOString(),

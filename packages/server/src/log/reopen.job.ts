@@ -1,7 +1,7 @@
 import { createFrontier, type GetNode, type LogState, type Sha256 } from '@indelible/protocol';
 import type { WriterTx } from '../db.ts';
 import type { ObjectStore } from '../objects.ts';
-import type { OwnEvent, RecordOwn } from '../own-event.ts';
+import { type RecordOwn, reopenedEvent } from '../own-event.ts';
 import type { Signer } from '../signer.ts';
 import { releasedState, signingKeys } from './checkpoint.store.ts';
 import { hasRoot } from './guard.store.ts';
@@ -128,6 +128,10 @@ const lost = (previousLogId: string, publishedSize: number): ReopenedLog => ({
   publishedSize,
 });
 
+const why =
+  'The log did not hold what was published of it: the database was restored from an older backup, ' +
+  'or changed in place. It goes on under a new origin.';
+
 async function reopenIfNeeded(
   tx: WriterTx,
   deps: ReopenDeps,
@@ -161,8 +165,8 @@ async function reopenIfNeeded(
   const { size } = stored;
   const publishedSize = published?.size ?? head.size;
   const logId = await beginAnew(tx, tenantId);
-  const note = published?.note ?? null;
-  await deps.recordOwn(tx, tenantId, reopening(tenantId, note, publishedSize, size));
+  const known = { size: publishedSize, checkpoint: published?.note ?? null };
+  await deps.recordOwn(tx, tenantId, reopenedEvent(tenantId, known, size, why));
   const previousLogId = published?.logId ?? log.logIds.at(-1) ?? logId;
   return { tenantId, previousLogId, logId, size, publishedSize };
 }
@@ -236,24 +240,4 @@ async function made(
     next = { ...next, size: append.newSize, frontier: append.frontier };
   }
   return next;
-}
-
-const nobody = '00000000-0000-0000-0000-000000000000';
-
-function reopening(
-  tenantId: string,
-  lastPublishedCheckpoint: string | null,
-  publishedSize: number,
-  size: number,
-): OwnEvent {
-  return {
-    actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
-    action: 'reopen',
-    resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
-    diff: { entries: { from: publishedSize, to: size } },
-    after: { lastPublishedCheckpoint },
-    reason:
-      'The log did not hold what was published of it: the database was restored from an older backup, ' +
-      'or changed in place. It goes on under a new origin.',
-  };
 }

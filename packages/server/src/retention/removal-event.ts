@@ -1,8 +1,6 @@
 import { formatTimestamp } from '@indelible/protocol';
-import type { OwnEvent } from '../own-event.ts';
+import { byItself, type OwnEvent } from '../own-event.ts';
 import type { RemovedEvents } from './removal.job.ts';
-
-const nobody = '00000000-0000-0000-0000-000000000000';
 
 /**
  * The record of a removal. `after` is what `indelible verify` holds against entries without an
@@ -11,7 +9,7 @@ const nobody = '00000000-0000-0000-0000-000000000000';
 export function removalEvent({ tenantId, plan, cutoffMs, size, count }: RemovedEvents): OwnEvent {
   const cutoff = formatTimestamp(cutoffMs);
   return {
-    actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
+    actor: byItself,
     action: 'delete',
     resource: { type: 'retention', id: tenantId, name: 'Retention' },
     diff: {},

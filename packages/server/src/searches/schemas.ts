@@ -1,33 +1,14 @@
 import { Type } from 'typebox';
 import { idParams, nullable, strict, time, uuid } from '../field-schemas.ts';
+import { filterSchema } from '../filter-schema.ts';
 import { PageQuery, Pagination } from '../keyset-page.ts';
 import { operatorHeaders } from '../operator-headers.ts';
 
 const noteMax = 1_000;
 
-// Without types: `parseFilterBody`, which the panel and exports share, names every problem itself.
-const member = (description: string) => ({ description });
-
-const Filters = Type.Unsafe<object>({
-  type: 'object',
-  title: 'FilterBody',
-  description:
-    "The list's filters in camelCase, each a value or an array of up to 20; a leading `!` excludes.",
-  properties: {
-    from: member('First moment, ISO 8601.'),
-    to: member('First moment that is out again.'),
-    user: member('Actor ids, or e-mail addresses in any case.'),
-    action: member('Actions.'),
-    resource: member('Resource types.'),
-    resourceId: member('Resource ids.'),
-    crossTenant: member('`true` or `false`.'),
-    category: member('Categories.'),
-  },
-});
-
 const SearchInput = Type.Object(
   {
-    filters: Filters,
+    filters: filterSchema(),
     note: Type.Optional(
       nullable({
         maxLength: noteMax,

@@ -1,14 +1,12 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
-import type { OwnEvent } from '../own-event.ts';
+import { byItself, type OwnEvent } from '../own-event.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import { messageIdPrefix } from './message-body.ts';
 import type { WebhookRow, WebhookSettings } from './store.ts';
 
-const nobody = '00000000-0000-0000-0000-000000000000';
-
 /** The service by itself. */
 export const byService: Who = {
-  actor: { id: nobody, email: null, role: 'system', ip: null, userAgent: null },
+  actor: byItself,
   reason: null,
 };
 
