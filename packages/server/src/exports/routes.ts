@@ -42,7 +42,7 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
     const input = readExportInput(request.body);
     const wantsJob = prefersAsync(request.headers.prefer);
     const row = await readAsTenant(request, deps.recordAccess, async (access) => {
-      if (!wantsJob) places.take(access.tenantId, reply.raw);
+      if (!wantsJob) await places.take(access.tenantId, reply.raw);
       return createExport(request, deps, access, input, wantsJob);
     });
     if (row.mode === 'stream') return sendFile(request, reply, deps, row);

@@ -1,32 +1,64 @@
-import type { ServerResponse } from 'node:http';
-import { finished } from 'node:stream';
+import { finished, type Writable } from 'node:stream';
 import { AppError } from '../problem.ts';
 
 /** Answers that may hold a file of one tenant at the same time, in one process. */
 const placesMax = 8;
 
+interface Line {
+  taken: number;
+  /** Each is called when a place has become its own. */
+  waiting: Set<() => void>;
+}
+
 /**
  * How many files may be sent at once: each holds a page in memory for as long as its reader likes,
- * and a tenant may have as many readers as it likes. Jobs need no place.
+ * and a tenant may have as many readers as it likes. Small ones are gone in no time, so that others
+ * wait for their turn rather than being refused. Jobs need no place.
  */
 export class StreamPlaces {
-  readonly #taken = new Map<string, number>();
+  readonly #lines = new Map<string, Line>();
+  readonly #waitMs: number;
 
-  /**
-   * Takes a place until the answer has ended, however it does. Throws `rate_limited` when there is
-   * none.
-   */
-  take(tenantId: string, response: ServerResponse): void {
-    const taken = this.#taken.get(tenantId) ?? 0;
-    if (taken >= placesMax) throw noPlace();
-    this.#taken.set(tenantId, taken + 1);
-    finished(response, () => this.#leave(tenantId));
+  constructor(waitMs = 5_000) {
+    this.#waitMs = waitMs;
   }
 
-  #leave(tenantId: string): void {
-    const left = (this.#taken.get(tenantId) ?? 1) - 1;
-    if (left > 0) this.#taken.set(tenantId, left);
-    else this.#taken.delete(tenantId);
+  /**
+   * Takes a place until the answer has ended, however it does. Throws `rate_limited` when none
+   * becomes free in time.
+   */
+  async take(tenantId: string, answer: Writable): Promise<void> {
+    const line = this.#lines.get(tenantId) ?? { taken: 0, waiting: new Set() };
+    this.#lines.set(tenantId, line);
+    if (line.taken < placesMax) line.taken += 1;
+    else await this.#turn(line);
+    finished(answer, () => this.#leave(tenantId, line));
+  }
+
+  #turn({ waiting }: Line): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      waiting.delete(come);
+      reject(noPlace());
+    }, this.#waitMs);
+    const come = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    waiting.add(come);
+    return promise;
+  }
+
+  /** Gives the place to whoever has waited longest. */
+  #leave(tenantId: string, line: Line): void {
+    const [next] = line.waiting;
+    if (next !== undefined) {
+      line.waiting.delete(next);
+      next();
+      return;
+    }
+    line.taken -= 1;
+    if (line.taken === 0) this.#lines.delete(tenantId);
   }
 }
 
