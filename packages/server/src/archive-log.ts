@@ -19,8 +19,8 @@ import {
 import {
   beginDueRun,
   forgetSegments,
+  keepWholeRun,
   listSegments,
-  putRunOff,
   type SegmentRow,
 } from './archive/store.ts';
 import { takeTurn } from './archive/turn.store.ts';
@@ -205,16 +205,12 @@ export async function archiveWhenDue(
   const nowMs = (changes.now ?? Date.now)();
   const keepingTime = <T>(work: (tx: WriterTx) => Promise<T>) =>
     withMigratedSession(ownerUrl, (owner) => owner.transaction(work));
-  if (!(await keepingTime((tx) => beginDueRun(tx, nowMs, intervalMs)))) return null;
-  let isWhole = false;
-  try {
-    const outcomes = await runArchive(config, ownerUrl, null, changes);
-    isWhole = outcomes?.every(({ problem }) => problem === null) === true;
-    return outcomes;
-  } finally {
-    const dueMs = nowMs + Math.min(retryMs, intervalMs);
-    if (!isWhole) await keepingTime((tx) => putRunOff(tx, dueMs, intervalMs));
-  }
+  const pauses = { intervalMs, retryMs };
+  if (!(await keepingTime((tx) => beginDueRun(tx, nowMs, pauses)))) return null;
+  const outcomes = await runArchive(config, ownerUrl, null, changes);
+  const isWhole = outcomes?.every(({ problem, waits }) => problem === null && !waits) === true;
+  if (isWhole && !changes.stopping?.aborted) await keepingTime((tx) => keepWholeRun(tx, nowMs));
+  return outcomes;
 }
 
 /** As `archiveLog`, with an owner's URL that is known. */

@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
+import { createOutbound } from './outbound.ts';
 import { resolveByDns } from './outbound-names.ts';
 
 /** A name server: `answer` gets a question and returns what is sent back, if anything. */
@@ -17,7 +18,7 @@ async function nameServer(answer: (question: Buffer) => Buffer | null): Promise<
 }
 
 /** RFC 1035: the question with the flags of an answer, and a record for the name at byte 12. */
-function withRecord(question: Buffer, data: readonly number[] | null): Buffer {
+function withRecord(question: Buffer, data: readonly number[] | null, type?: number): Buffer {
   const end = question.indexOf(0, 12) + 5;
   const asked = question.subarray(12, end);
   const header = Buffer.from(question.subarray(0, 12));
@@ -25,8 +26,8 @@ function withRecord(question: Buffer, data: readonly number[] | null): Buffer {
   header.writeUInt16BE(data ? 1 : 0, 6);
   header.writeUInt16BE(0, 10);
   if (!data) return Buffer.concat([header, asked]);
-  const type = asked.subarray(-4);
-  const record = Buffer.from([0xc0, 12, ...type, 0, 0, 0, 60, 0, data.length, ...data]);
+  const kind = type === undefined ? asked.subarray(-4) : [0, type, 0, 1];
+  const record = Buffer.from([0xc0, 12, ...kind, 0, 0, 0, 60, 0, data.length, ...data]);
   return Buffer.concat([header, asked, record]);
 }
 
@@ -55,6 +56,23 @@ test('a name has the addresses of both families, or of the one that it has', asy
   const none = await nameServer((question) => withRecord(question, null));
   await expect(resolveByDns({ servers: [none] })('hooks.example.com')).rejects.toMatchObject({
     code: 'ENODATA',
+  });
+});
+
+test('a name that stands for one without addresses has none, and may have some again', async () => {
+  const cname = 5;
+  const target = [4, ...Buffer.from('gone'), 0];
+  const server = await nameServer((question) => withRecord(question, target, cname));
+  const resolve = resolveByDns({ servers: [server] });
+  await expect(resolve('hooks.example.com')).rejects.toMatchObject({ code: 'ENODATA' });
+  const call = {
+    method: 'POST',
+    url: 'https://hooks.example.com/',
+    headers: {},
+    body: '',
+  } as const;
+  expect(await createOutbound({ allowPrivate: false, resolve })(call)).toEqual({
+    ...{ kind: 'failed', reason: 'its name cannot be resolved', mayPass: true },
   });
 });
 

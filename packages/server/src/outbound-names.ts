@@ -1,4 +1,4 @@
-import { Resolver } from 'node:dns/promises';
+import { NODATA, Resolver } from 'node:dns/promises';
 import type { Resolve } from './outbound.ts';
 
 export interface NameServers {
@@ -20,8 +20,9 @@ export function resolveByDns({ servers, timeoutMs = 2_000 }: NameServers = {}): 
     if (servers) resolver.setServers(servers);
     const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
     const found = [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
-    if (found.length === 0 && v4.status === 'rejected') throw v4.reason;
-    return found;
+    if (found.length > 0) return found;
+    // An alias of a name without addresses is no error to the resolver.
+    throw v4.status === 'rejected' ? v4.reason : Object.assign(new Error(), { code: NODATA });
   };
 }
 

@@ -103,6 +103,7 @@ test('a sink that fails, at once or later, is told apart from everything else th
     code: 'unauthenticated',
     detail: 'the key has expired',
     requestId: null,
+    errors: [{ path: '/action', code: 'required', message: 'is required' }],
   });
   const throwing = () => {
     throw refusal;
@@ -117,6 +118,8 @@ test('a sink that fails, at once or later, is told apart from everything else th
     });
     // A framework would answer with it.
     expect(error).not.toHaveProperty('status');
+    // Most logs show no more of a cause than its message, which names no field.
+    expect(error).toHaveProperty('errors', refusal.errors);
   }
   const faulty = {
     sink: captureAudit(),

@@ -1,4 +1,4 @@
-import { isEmail, parseTimestamp } from '@indelible/protocol';
+import { type FieldProblem, isEmail, parseTimestamp } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
 import { IndelibleError } from '../errors.ts';
@@ -139,12 +139,15 @@ export class RequestAudit {
 /** An event was not recorded; `cause` is what the sink said. */
 export class NotRecordedError extends Error {
   override readonly name = 'NotRecordedError';
+  /** Every field that the service refused: logs show these, but of a cause no more than a line. */
+  readonly errors: readonly FieldProblem[];
 
   // Not the sink's error itself: frameworks answer with an error's `status` and message, and the
   // 401 of a key that has expired would tell the host's own users that they are signed out.
   constructor(cause: unknown) {
     const code = cause instanceof IndelibleError ? ` (${cause.code})` : '';
     super(`the audit event was not recorded${code}`, { cause });
+    this.errors = cause instanceof IndelibleError ? cause.errors : [];
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type BatchResult, type EventInput, IndelibleError } from '../index.ts';
-import { createOutbox, fromPg, type RelayOptions } from './index.ts';
+import { createOutbox, fromPg, type PoolLike, type RelayOptions } from './index.ts';
 import { changeEvent } from './testing/change-event.ts';
 import { hostDatabase } from './testing/host-database.ts';
 
@@ -72,6 +72,50 @@ test('a tenant that waits is tried again in time, even if the clock of the machi
   onTestFinished(() => void vi.useRealTimers());
   stuck.clear();
   await vi.waitFor(() => expect(stored).toEqual([7, 1]), { timeout: 3_000, interval: 5 });
+});
+
+/** The host's pool, with something to do before each statement that has this in its text. */
+function poolWith(mark: string, before: () => unknown): PoolLike {
+  return {
+    connect: async () => {
+      const connection = await host.pool.connect();
+      const query = async (text: string, values?: unknown[]) => {
+        if (text.includes(mark)) await before();
+        return connection.query(text, values);
+      };
+      return { query, release: (error) => connection.release(error) };
+    },
+  };
+}
+
+test('rows of a tenant that waits are not read, however many there are', async () => {
+  const stuck = new Set([randomUUID()]);
+  const { stored, change, relay } = await newOutbox(stuck);
+  for (let n = 1; n <= 20; n += 1) await change(n, [...stuck][0]);
+  await change(7);
+  let reads = 0;
+  const pool = poolWith('SELECT id::text AS id, event_id', () => {
+    reads += 1;
+  });
+  relay({ pool, batchMax: 2 }).start();
+  await vi.waitFor(() => expect(stored).toEqual([7]), { timeout: 3_000, interval: 5 });
+  expect(reads).toBe(2);
+});
+
+test('where passing over what waits takes the database long, it is asked less often', async () => {
+  const stuck = new Set([randomUUID()]);
+  const { change, relay } = await newOutbox(stuck);
+  await change(1, [...stuck][0]);
+  const looks: number[] = [];
+  const second = Promise.withResolvers<void>();
+  const pool = poolWith('octet_length(event)', async () => {
+    if (looks.push(performance.now()) === 2) second.resolve();
+    await host.pool.query('SELECT pg_sleep(0.1)');
+  });
+  relay({ pool, pollMs: 1 }).start();
+  await second.promise;
+  const [one = 0, two = 0] = looks;
+  expect(two - one).toBeGreaterThan(450);
 });
 
 test('a relay that is started while it stops goes on afterwards, and both calls come to an end', async () => {

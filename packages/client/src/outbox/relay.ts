@@ -166,7 +166,7 @@ class OutboxRelay implements Relay {
     const round = this.#round;
     if (!(await this.#session.hold())) return this.#standBy(round);
     this.#hold.endIfOver(performance.now());
-    const { trouble, heldTenants, reachedEnd } = await this.#sweep(run);
+    const { trouble, heldTenants, reachedEnd, lookMs } = await this.#sweep(run);
     if (trouble !== null) this.#told(() => this.#options.onError(trouble.error));
     if (trouble?.scope === 'all') return this.#waitForAll(trouble);
     this.#failures = 0;
@@ -174,7 +174,9 @@ class OutboxRelay implements Relay {
     if (!reachedEnd) return 0;
     this.#hold.forget();
     if (this.#hold.tenants.size === 0) this.#drained(round);
-    return this.#options.pollMs;
+    // Passing over what waits costs the host's database as much as reading it, a fifth of the time
+    // at most.
+    return Math.max(this.#options.pollMs, 4 * lookMs);
   }
 
   #sweep(run: Run): Promise<Sweep> {

@@ -74,6 +74,7 @@ export async function releaseLock(query: Query, table: OutboxTable): Promise<voi
 
 export interface DueRow {
   id: string;
+  tenantId: string;
   bytes: number;
 }
 
@@ -85,12 +86,17 @@ export async function dueRows(
   heldTenants: readonly string[],
 ): Promise<DueRow[]> {
   const { rows } = await query(
-    `SELECT id::text AS id, octet_length(event) AS bytes FROM ${quoted}
+    `SELECT id::text AS id, coalesce(tenant_id, '') AS tenant_id, octet_length(event) AS bytes
+     FROM ${quoted}
      WHERE rejected_at IS NULL AND coalesce(tenant_id, '') <> ALL ($2::text[])
      ORDER BY ${quoted}.id LIMIT $1`,
     [rowsMax, heldTenants],
   );
-  return rows.map(({ id, bytes }) => ({ id: String(id), bytes: Number(bytes) }));
+  return rows.map((row) => ({
+    id: String(row.id),
+    tenantId: String(row.tenant_id),
+    bytes: Number(row.bytes),
+  }));
 }
 
 export interface OutboxRow {

@@ -49,6 +49,8 @@ export interface SweepOptions {
 }
 
 export interface Sweep {
+  /** What the database took to say which rows are due. */
+  lookMs: number;
   /** Whether the snapshot held no further row, of tenants that are not held. */
   reachedEnd: boolean;
   trouble: Trouble | null;
@@ -59,10 +61,12 @@ export interface Sweep {
 /** Sends what is due in one snapshot, batch after batch. Throws what the database throws. */
 export async function sweepOutbox(options: SweepOptions): Promise<Sweep> {
   const { query, table, rowsMax, heldTenants, isStopped } = options;
+  const begunMs = performance.now();
   const due = await dueRows(query, table, rowsMax, heldTenants);
+  const lookMs = performance.now() - begunMs;
   const reachedEnd = due.length < rowsMax;
-  const sweep: Sweep = { reachedEnd, trouble: null, heldTenants: new Set() };
-  for (const ids of batchesOf(due, options)) {
+  const sweep: Sweep = { lookMs, reachedEnd, trouble: null, heldTenants: new Set() };
+  for (const ids of batchesOf(due, sweep, options)) {
     if (isStopped()) return { ...sweep, reachedEnd: false };
     const rows = await readRows(query, table, ids);
     await sendRows(rows, sweep, options);
@@ -71,9 +75,13 @@ export async function sweepOutbox(options: SweepOptions): Promise<Sweep> {
   return sweep;
 }
 
-/** Cuts by number and by bytes; a row larger than a batch is one by itself. */
+/**
+ * Cuts by number and by bytes; a row larger than a batch is one by itself. Each batch is put
+ * together once the one before is sent, so that it has no row of a tenant that is held since.
+ */
 function* batchesOf(
   due: readonly DueRow[],
+  { heldTenants }: Sweep,
   { batchMax, batchBytesMax }: SweepOptions,
 ): Generator<string[]> {
   let ids: string[] = [];
@@ -83,6 +91,7 @@ function* batchesOf(
       yield ids;
       [ids, bytes] = [[], 0];
     }
+    if (heldTenants.has(row.tenantId)) continue;
     ids.push(row.id);
     bytes += row.bytes;
   }
@@ -90,24 +99,22 @@ function* batchesOf(
 }
 
 /**
- * Sends the rows of tenants that are not held, and settles each as the service has answered. Killed
- * before the rows are settled, they are sent again by the next sweep, with the same ids: the
- * service stores nothing twice.
+ * Sends rows, and settles each as the service has answered. Killed before they are settled, they
+ * are sent again by the next sweep, with the same ids: the service stores nothing twice.
  */
 async function sendRows(
   rows: readonly OutboxRow[],
   sweep: Sweep,
   { query, table, client, onRejected }: SweepOptions,
 ): Promise<void> {
-  const sent = rows.filter(({ tenantId }) => !sweep.heldTenants.has(tenantId));
-  if (sent.length === 0) return;
+  if (rows.length === 0) return;
   const { outcomes, trouble } = await deliverBatch(
     client,
-    sent.map(({ text }) => text),
+    rows.map(({ text }) => text),
   );
   const stored: string[] = [];
   const rejected: { row: OutboxRow; error: IndelibleError }[] = [];
-  for (const [index, row] of sent.entries()) {
+  for (const [index, row] of rows.entries()) {
     const outcome = outcomes[index];
     if (outcome?.status === 'stored') stored.push(row.id);
     else if (outcome?.status === 'rejected') rejected.push({ row, error: outcome.error });

@@ -132,6 +132,28 @@ test('what waits is tried again by itself, and goes on as soon as it is taken', 
   expect(client.stored.get(ann)).toEqual([1, 2]);
 });
 
+test('a tenant that waits, or all of them, go on by themselves, each of a hundred times', async () => {
+  const away = new UnreachableError('away');
+  const unavailable = { code: 'unavailable', detail: 'the log is damaged' } as const;
+  const delivered = Array.from({ length: 100 }, async (_, nth) => {
+    const stored = Promise.withResolvers<void>();
+    let calls = 0;
+    const recordBatchTexts = async (texts: readonly string[]): Promise<BatchResult[]> => {
+      calls += 1;
+      if (calls === 1 && nth % 2 === 0) throw away;
+      if (calls > 1) stored.resolve();
+      return texts.map((_, index) =>
+        calls === 1
+          ? { index, status: 'rejected', error: unavailable }
+          : { index, status: 'created' },
+      );
+    };
+    recorderOf({ client: { recordBatchTexts }, flushMs: 1 }).record(changeEvent(cy, queueId, 1));
+    await stored.promise;
+  });
+  await Promise.all(delivered);
+}, 5_000);
+
 test('what others have sent leaves the disk, and what waits survives the process, in order', async () => {
   const stuck = new Set([ann]);
   const client = serviceWith(stuck);

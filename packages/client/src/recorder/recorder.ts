@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
 import { backoffMs } from '../backoff.ts';
@@ -9,6 +10,7 @@ import { Hold } from '../delivery/hold.ts';
 import { InvalidEventError } from '../delivery/invalid-event-error.ts';
 import { createReadying, type ReadyEvent } from '../delivery/ready-event.ts';
 import { newEventId } from '../event-id.ts';
+import { Alarm } from './alarm.ts';
 import { type Flight, Flights } from './flights.ts';
 import { FlushWaiters } from './flush-waiters.ts';
 import { type RecorderOptions, type RecorderStats, type Settings, settingsOf } from './options.ts';
@@ -65,11 +67,11 @@ class BufferedRecorder implements Recorder {
   readonly #flights = new Flights();
   readonly #hold = new Hold();
   readonly #waiters = new FlushWaiters();
+  readonly #pauseEnds = new Alarm(() => this.#pump());
+  readonly #holdEnds = new Alarm(() => this.#pump());
   readonly #unwatch: () => void;
   readonly #takeOverTimer: NodeJS.Timeout | null;
   #flushTimer: NodeJS.Timeout | null = null;
-  #pumpTimer: NodeJS.Timeout | null = null;
-  #holdTimer: NodeJS.Timeout | null = null;
   #syncTimer: NodeJS.Timeout | null = null;
   #immediate: NodeJS.Immediate | null = null;
   #number = 0;
@@ -154,8 +156,9 @@ class BufferedRecorder implements Recorder {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#unwatch();
-    const timers = [this.#flushTimer, this.#pumpTimer, this.#holdTimer, this.#syncTimer];
-    for (const timer of [...timers, this.#takeOverTimer]) if (timer !== null) clearTimeout(timer);
+    for (const alarm of [this.#pauseEnds, this.#holdEnds]) alarm.clear();
+    const timers = [this.#flushTimer, this.#syncTimer, this.#takeOverTimer];
+    for (const timer of timers) if (timer !== null) clearTimeout(timer);
     if (this.#immediate !== null) clearImmediate(this.#immediate);
     this.#pending.putBack(this.#flights.disown());
     this.#spill(Number.POSITIVE_INFINITY);
@@ -184,11 +187,6 @@ class BufferedRecorder implements Recorder {
       this.#immediate = null;
       this.#pump();
     });
-  }
-
-  #pumpIn(ms: number): void {
-    if (this.#pumpTimer !== null) clearTimeout(this.#pumpTimer);
-    this.#pumpTimer = setTimeout(() => this.#pump(), ms).unref();
   }
 
   #hasRoom(bytes: number): boolean {
@@ -269,7 +267,7 @@ class BufferedRecorder implements Recorder {
 
   /** What has to be sent again waits, ever longer and on disk: of some tenants, or of all. */
   #judge(trouble: Trouble | null, texts: readonly string[], outcomes: readonly Outcome[]): void {
-    if (trouble === null) this.#failures = 0;
+    if (trouble?.scope !== 'all') this.#failures = 0;
     if (trouble === null) return;
     this.#isDue = true;
     const again = texts.filter((_, at) => outcomes[at]?.status === 'again');
@@ -285,14 +283,12 @@ class BufferedRecorder implements Recorder {
     if (isRefused || this.#failures === 1) this.#reports.warn(error);
     const waitMs = isRefused ? refusedMs : backoffMs(this.#failures + 1, Math.random(), 0);
     this.#pausedUntilMs = performance.now() + waitMs;
-    this.#pumpIn(waitMs);
+    this.#pauseEnds.set(waitMs);
   }
 
   #waitFor({ error }: Trouble, texts: readonly string[]): void {
     this.#reports.warn(error);
-    const waitMs = this.#hold.add(texts.map(tenantOf), performance.now());
-    if (this.#holdTimer !== null) clearTimeout(this.#holdTimer);
-    this.#holdTimer = setTimeout(() => this.#pump(), waitMs).unref();
+    this.#holdEnds.set(this.#hold.add(texts.map(tenantOf), performance.now()));
   }
 
   /** What memory holds begins to go to disk; the rest follows turn by turn. */
@@ -334,7 +330,7 @@ class BufferedRecorder implements Recorder {
   #diskFailed(error: unknown): void {
     if (!this.#isDiskFailing) this.#reports.warn(error);
     this.#isDiskFailing = true;
-    if (!this.#isEnded && !this.#isPaused()) this.#pumpIn(diskRetryMs);
+    if (!this.#isEnded && !this.#isPaused()) this.#pauseEnds.set(diskRetryMs);
   }
 
   /** Sends what is on disk, one batch after the other, until there is none. */
@@ -346,7 +342,10 @@ class BufferedRecorder implements Recorder {
       if (this.#hold.endIfOver(performance.now())) spool.rewind();
       const { batchMax, client } = this.#settings;
       const texts = spool.peek(batchMax, batchBytesMax, this.#hold.tenants);
-      if (texts.length === 0) break;
+      if (texts === null) break;
+      // A long spool of tenants that wait is walked through without holding up the host.
+      if (texts.length === 0) await nextTurn();
+      if (texts.length === 0) continue;
       const { outcomes, trouble } = await deliverBatch(client, texts);
       if (this.#isEnded) return;
       this.#reports.settled(texts, outcomes);
@@ -364,7 +363,9 @@ class BufferedRecorder implements Recorder {
 
   #takeOver(): void {
     try {
-      if (this.#spool?.takeOver(performance.now())) this.#pumpSoon();
+      this.#spool?.takeOver(performance.now());
+      // Also what could not be read for a moment, as of too many open files, is tried again.
+      if (this.#spool?.isEmpty === false) this.#pumpSoon();
     } catch (error) {
       this.#reports.warn(error);
     }

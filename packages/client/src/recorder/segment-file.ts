@@ -6,6 +6,7 @@ import {
   openSync,
   readSync,
   renameSync,
+  rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -121,20 +122,29 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /** Where a segment is written anew, until it takes the place of the one before. */
-export const unfinishedPath = (path: string): string => `${path}.new`;
+const unfinishedPath = (path: string): string => `${path}.new`;
 
 /**
  * Puts a segment of these records in the place of another, whole or not at all; returns its bytes.
  */
 export function rewriteSegment(path: string, texts: readonly string[]): number {
   const lines = encodeRecords(texts);
-  const fd = openSync(unfinishedPath(path), 'w', 0o600);
   try {
-    writeFileSync(fd, lines);
+    writeDurably(unfinishedPath(path), lines);
+    renameSync(unfinishedPath(path), path);
+  } catch (error) {
+    rmSync(unfinishedPath(path), { force: true }); // a disk that is full must not be filled by it
+    throw error;
+  }
+  return lines.length;
+}
+
+function writeDurably(path: string, bytes: Buffer): void {
+  const fd = openSync(path, 'w', 0o600);
+  try {
+    writeFileSync(fd, bytes);
     fdatasyncSync(fd);
   } finally {
     closeSync(fd);
   }
-  renameSync(unfinishedPath(path), path);
-  return lines.length;
 }

@@ -89,7 +89,11 @@ export class SpoolFolders {
   /** Leaves a folder to whoever comes next, be it a recorder of this very process. */
   release(folder: string): void {
     if (!this.#owned.delete(folder)) return;
-    renameSync(folder, join(this.#root, `free.${tagOf(folder)}`));
+    try {
+      renameSync(folder, join(this.#root, `free.${tagOf(folder)}`));
+    } catch {
+      // Taken over meanwhile; or it keeps our name, and is taken over when this process is gone.
+    }
   }
 
   #names(): string[] {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { tenantOf } from '../delivery/event-text.ts';
 import { decodeRecords, recordOverhead } from './segment.ts';
-import { rewriteSegment, SegmentFile, unfinishedPath } from './segment-file.ts';
+import { rewriteSegment, SegmentFile } from './segment-file.ts';
 import { SpoolFolders } from './spool-folders.ts';
 
 export interface SpoolOptions {
@@ -27,6 +27,8 @@ interface Segment {
   records: number;
   /** Numbers of records that are delivered, while one before them waits. */
   delivered: Set<number>;
+  /** Whose events are left in it at most, once it was read whole and nobody writes to it. */
+  tenants: ReadonlySet<string> | null;
 }
 
 /**
@@ -41,11 +43,13 @@ interface Loaded {
 }
 
 const segmentAt = (path: string, size = 0, events = 0): Segment => {
-  return { path, size, events, readTo: 0, records: 0, delivered: new Set() };
+  return { path, size, events, readTo: 0, records: 0, delivered: new Set(), tenants: null };
 };
 
 // What is sent once more after a crash, and what is read into memory at once.
 const segmentBytesMax = 4 * 2 ** 20;
+// The segment that is written to keeps what is delivered: little beside what the disk may hold.
+const segmentsMin = 16;
 
 /**
  * Events on disk, first in, first out, but for tenants that wait: those are passed over until
@@ -57,6 +61,7 @@ const segmentBytesMax = 4 * 2 ** 20;
 export class Spool {
   readonly #options: SpoolOptions;
   readonly #folders: SpoolFolders;
+  readonly #segmentBytesMax: number;
   readonly #sealed: Segment[] = [];
   #active: { segment: Segment; file: SegmentFile } | null = null;
   #own: string | null = null;
@@ -74,6 +79,7 @@ export class Spool {
   constructor(options: SpoolOptions) {
     this.#options = options;
     this.#folders = new SpoolFolders(options.root);
+    this.#segmentBytesMax = Math.min(segmentBytesMax, options.bytesMax / segmentsMin);
   }
 
   get isEmpty(): boolean {
@@ -109,17 +115,15 @@ export class Spool {
   }
 
   /**
-   * The next events that are not delivered, of tenants that do not wait; fewer than there are, none
-   * at the end.
+   * The next events that are not delivered, of tenants that do not wait; fewer than there are. None
+   * when one segment more has only such as wait, and null at the end.
    */
-  peek(eventsMax: number, bytesMax: number, waiting: ReadonlySet<string>): string[] {
-    for (;;) {
-      const loaded = this.#loaded ?? this.#load();
-      if (loaded === null) return [];
-      this.#peeked = nextOf(loaded, eventsMax, bytesMax, waiting);
-      if (this.#peeked.length > 0) return this.#peeked.map((place) => loaded.texts[place] ?? '');
-      this.#pass(loaded);
-    }
+  peek(eventsMax: number, bytesMax: number, waiting: ReadonlySet<string>): string[] | null {
+    const loaded = this.#loaded ?? this.#load(waiting);
+    if (loaded === null) return null;
+    this.#peeked = nextOf(loaded, eventsMax, bytesMax, waiting);
+    if (this.#peeked.length === 0) this.#pass(loaded);
+    return this.#peeked.map((place) => loaded.texts[place] ?? '');
   }
 
   /** Says of each event of the last `peek` whether it is delivered. */
@@ -149,27 +153,40 @@ export class Spool {
     await this.#active?.file.sync();
   }
 
-  /** Takes over what other processes left behind. Returns whether there was anything. */
-  takeOver(nowMs: number): boolean {
+  /** Takes over what other processes left behind. */
+  takeOver(nowMs: number): void {
     this.#folders.touch();
     const folders = this.#folders.takeOver(nowMs);
     for (const folder of folders) {
-      const segments = segmentsIn(folder);
-      this.#sealed.push(...segments);
-      for (const { size, events } of segments) {
-        this.#bytes += size;
-        this.#events += events;
-        this.#appended += events;
+      try {
+        this.#add(folder);
+      } catch (error) {
+        // It must not hold up those behind it; whoever looks next tries again.
+        this.#folders.release(folder);
+        this.#warn(error);
       }
-      if (segments.length === 0) this.#folders.remove(folder);
     }
-    return folders.length > 0;
+  }
+
+  #add(folder: string): void {
+    const segments = segmentsIn(folder);
+    this.#sealed.push(...segments);
+    for (const { size, events } of segments) {
+      this.#bytes += size;
+      this.#events += events;
+      this.#appended += events;
+    }
+    if (segments.length === 0) this.#folders.remove(folder);
   }
 
   /** Leaves what is not delivered to the next recorder on the same folder. */
   close(): void {
-    this.#active?.file.closeSync();
-    if (this.#active?.segment.size === 0) rmSync(this.#active.segment.path, { force: true });
+    try {
+      this.#active?.file.closeSync();
+      if (this.#active?.segment.size === 0) rmSync(this.#active.segment.path, { force: true });
+    } catch (error) {
+      this.#warn(error); // the folders are still left to whoever comes next
+    }
     const held = [...this.#sealed, ...(this.#active?.segment.size ? [this.#active.segment] : [])];
     const folders = new Set(held.map(({ path }) => dirname(path)));
     if (this.#own !== null && !folders.has(this.#own)) this.#folders.remove(this.#own);
@@ -181,7 +198,7 @@ export class Spool {
 
   #writable(): { segment: Segment; file: SegmentFile } {
     if (this.#own !== null && !this.#folders.isStillOurs(this.#own)) this.#lose(this.#own);
-    if (this.#active !== null && this.#active.segment.size >= segmentBytesMax) this.#seal();
+    if (this.#active !== null && this.#active.segment.size >= this.#segmentBytesMax) this.#seal();
     if (this.#active !== null) return this.#active;
     this.#own ??= this.#folders.make();
     this.#segmentNumber += 1;
@@ -212,15 +229,16 @@ export class Spool {
     return this.#active === null ? this.#sealed : [...this.#sealed, this.#active.segment];
   }
 
-  /** Reads on; null when there is nothing more to read. */
-  #load(): Loaded | null {
+  /** Reads on; null when there is nothing more to read but what waits. */
+  #load(waiting: ReadonlySet<string>): Loaded | null {
     for (;;) {
-      const segment = this.#segments().find(({ readTo, size }) => readTo < size);
+      const segment = this.#segments().find((each) => isToRead(each, waiting));
       if (segment === undefined) return null;
       try {
         this.#loaded = this.#read(segment);
         return this.#loaded;
       } catch (error) {
+        if (isPassing(error)) return null;
         // Taken over meanwhile, or unreadable; what cannot be read must not hold up the rest.
         this.#damaged(segment, error instanceof Error ? error.message : String(error));
         if (this.#active?.segment === segment) return null; // it is tried again with the next event
@@ -271,7 +289,11 @@ export class Spool {
   /** Everything in it is delivered. */
   #finish(segment: Segment): void {
     this.#drop(segment);
-    rmSync(segment.path, { force: true });
+    try {
+      rmSync(segment.path, { force: true });
+    } catch (error) {
+      this.#warn(error); // whoever finds it sends it again, which records nothing twice
+    }
     const folder = dirname(segment.path);
     const isUsed =
       folder === this.#own || this.#sealed.some(({ path }) => dirname(path) === folder);
@@ -284,20 +306,24 @@ export class Spool {
    */
   #keepRest({ segment, texts, first }: Loaded): void {
     const { delivered } = segment;
-    if (first > 0 || delivered.size === 0 || this.#active?.segment === segment) return;
+    if (first > 0 || this.#active?.segment === segment) return;
+    const rest = texts.filter((_, place) => !delivered.has(place));
+    segment.tenants = new Set(rest.map(tenantOf));
+    if (delivered.size === 0) return;
     try {
-      const size = rewriteSegment(
-        segment.path,
-        texts.filter((_, place) => !delivered.has(place)),
-      );
+      const size = rewriteSegment(segment.path, rest);
       this.#bytes -= segment.size - size;
       Object.assign(segment, { size, readTo: size, records: segment.events });
       delivered.clear();
     } catch (error) {
       // It stays as it was: what is delivered is sent again should the process end before the rest
       // is.
-      this.#options.onDamaged(error instanceof Error ? error : new Error(String(error)));
+      this.#warn(error);
     }
+  }
+
+  #warn(cause: unknown): void {
+    this.#options.onDamaged(cause instanceof Error ? cause : new Error(String(cause)));
   }
 
   #empty({ segment, file }: { segment: Segment; file: SegmentFile }): void {
@@ -319,12 +345,27 @@ export class Spool {
 
 /** The segments of a folder that was taken over, in the order in which they were written. */
 function segmentsIn(folder: string): Segment[] {
-  const names = readdirSync(folder).filter((name) => /^\d{10}\.log$/.test(name));
-  return names.sort().map((name) => {
-    const path = join(folder, name);
-    rmSync(unfinishedPath(path), { force: true }); // a crash came while it was written anew
-    return segmentAt(path, statSync(path).size, linesIn(path));
-  });
+  const all = readdirSync(folder).sort();
+  // A crash came while these were written.
+  const unfinished = all.filter((name) => /^\d{10}\.log\.new$/.test(name));
+  for (const name of unfinished) rmSync(join(folder, name), { force: true });
+  const paths = all.filter((name) => /^\d{10}\.log$/.test(name)).map((name) => join(folder, name));
+  const segments = paths.map((path) => segmentAt(path, statSync(path).size, linesIn(path)));
+  // There is nothing to read in it, so nothing else would ever remove it.
+  for (const { path, size } of segments) if (size === 0) rmSync(path, { force: true });
+  return segments.filter(({ size }) => size > 0);
+}
+
+/** Whether there may be anything in it, not read yet, of a tenant that does not wait. */
+function isToRead({ readTo, size, tenants }: Segment, waiting: ReadonlySet<string>): boolean {
+  if (readTo === size) return false;
+  return tenants === null || [...tenants].some((tenant) => !waiting.has(tenant));
+}
+
+/** The file is as good as before: this process can open or read none just now. */
+function isPassing(error: unknown): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(code);
 }
 
 /** Places of the next events; `at` moves over those before them that are delivered or wait. */

@@ -61,7 +61,9 @@ export async function verifySignature(
   requireRecent(timestamp, toleranceSeconds, now);
   const content = contentOf(`${id}.${timestamp}.`, body);
   if (!(await isSigned(content, keys, signatures))) {
-    const message = 'no signature of the message is that of any of the secrets';
+    const message =
+      'no signature is that of any of the secrets: are they of this webhook, and is the body ' +
+      'exactly as it arrived?';
     throw new WebhookVerificationError('wrong_signature', message);
   }
   return id;
@@ -119,7 +121,7 @@ function requireRecent(timestamp: string, toleranceSeconds: number, now: number)
   if (Math.abs(age) <= toleranceSeconds) return;
   const [code, side] = age > 0 ? (['too_old', 'old'] as const) : (['too_new', 'ahead'] as const);
   const message = `the message is ${Math.abs(age)} s ${side}, and ${toleranceSeconds} s are tolerated`;
-  throw new WebhookVerificationError(code, message);
+  throw new WebhookVerificationError(code, `${message}: is the clock right?`);
 }
 
 const utf8 = new TextEncoder();

@@ -54,6 +54,8 @@ export interface TenantArchive {
   size: number;
   /** Why the archive of this tenant did not go on, or null. */
   problem: string | null;
+  /** Whether it goes on only when retention is done with what the next segment lacks. */
+  waits: boolean;
 }
 
 /**
@@ -70,7 +72,7 @@ export async function archiveTenants(
   const outcomes: TenantArchive[] = [];
   for (const tenant of await deps.owner((tx) => archivedTenants(tx, tenantId))) {
     if (deps.stopping?.aborted) break;
-    const outcome: TenantArchive = { tenantId: tenant.id, segments: [], size: 0, problem: null };
+    const outcome: TenantArchive = { tenantId: tenant.id, ...untouched, segments: [] };
     outcomes.push(outcome);
     await archiveTenant(deps, tenant, outcome).catch((error: unknown) => {
       outcome.problem = error instanceof Error ? error.message : String(error);
@@ -78,6 +80,8 @@ export async function archiveTenants(
   }
   return outcomes;
 }
+
+const untouched = { size: 0, problem: null, waits: false };
 
 async function archiveTenant(
   deps: ArchiveDeps,
@@ -95,6 +99,7 @@ async function archiveTenant(
     const adopted = await adoptSegment(deps, tenant.id, next, checkpoint.size);
     if (adopted === null && (await isOnlyRecords(deps, tenant.id, next, checkpoint.size))) return;
     const segment = adopted ?? (await makeSegment(deps, tenant, next, checkpoint));
+    outcome.waits = segment === null;
     if (segment === null) return;
     outcome.segments.push(segment);
     outcome.size = segment.last + 1;

@@ -257,8 +257,11 @@ test('a run that could not do its work is due again an hour later, not an interv
   const config = configOf(service);
   const hour = 3_600_000;
   const now = service.clock.now + 30 * 24 * hour;
-  const due = (atMs: number) =>
-    archiveWhenDue(config, service.ownerUrl, 24 * hour, { now: () => atMs });
+  const due = (atMs: number, stopping?: AbortSignal) =>
+    archiveWhenDue(config, service.ownerUrl, 24 * hour, {
+      now: () => atMs,
+      ...(stopping && { stopping }),
+    });
   await due(now);
   await recordMany(key, 1);
   const next = now + 24 * hour;
@@ -269,7 +272,10 @@ test('a run that could not do its work is due again an hour later, not an interv
   expect(await due(next + hour - 1)).toBe(null);
   expect(await due(next + hour)).not.toBe(null);
   expect(await due(next + 25 * hour - 1)).toBe(null);
-  expect(await due(next + 25 * hour)).not.toBe(null);
+  expect(await due(next + 25 * hour, AbortSignal.abort())).toEqual([]);
+  expect(await due(next + 26 * hour - 1), 'cut off by the end of a service').toBe(null);
+  expect(await due(next + 26 * hour)).not.toBe(null);
+  expect(await due(next + 50 * hour - 1)).toBe(null);
 });
 
 test('what retention holds back for a moment is archived when it is in sight again', async () => {
@@ -289,7 +295,13 @@ test('what retention holds back for a moment is archived when it is in sight aga
     const detach = `ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`;
     await expect(service.owner.query(detach)).rejects.toThrow('lock timeout');
     await change(service, tenant, { plan: 'Enterprise' });
-    expect(await archiveOf(service, tenant.id)).toMatchObject({ segments: [], problem: null });
+    const waiting = { segments: [], problem: null, waits: true };
+    expect(await archiveOf(service, tenant.id)).toMatchObject(waiting);
+    const later = service.clock.now + 365 * day;
+    const due = (atMs: number) =>
+      archiveWhenDue(configOf(service), service.ownerUrl, day, { now: () => atMs });
+    expect(await due(later)).not.toBe(null);
+    expect(await due(later + day / 24), 'an hour later').not.toBe(null);
   } finally {
     await reader.query('COMMIT');
     reader.release();

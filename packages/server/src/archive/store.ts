@@ -87,24 +87,26 @@ export async function forgetSegments(tx: WriterTx, tenantId: string): Promise<nu
 }
 
 /**
- * True when the last run began at least so long ago; then this one counts as begun. One that began
- * in the future was told a wrong time: the next one does not wait for it.
+ * True when the last run that did its work began at least `intervalMs` ago. The next one is due
+ * `retryMs` from now, whatever becomes of this one, unless `keepWholeRun` says that it did its
+ * work. One that began in the future was told a wrong time: the next one does not wait for it.
  */
 export async function beginDueRun(
   tx: WriterTx,
   nowMs: number,
-  intervalMs: number,
+  { intervalMs, retryMs }: { intervalMs: number; retryMs: number },
 ): Promise<boolean> {
+  const lastMs = nowMs - intervalMs;
   const { rowCount } = await tx.query(
-    'UPDATE archive_runs SET started_at = $1 WHERE started_at <= $2 OR started_at > $1',
-    [new Date(nowMs), new Date(nowMs - intervalMs)],
+    'UPDATE archive_runs SET started_at = $1 WHERE started_at <= $2 OR started_at > $3',
+    [new Date(lastMs + Math.min(retryMs, intervalMs)), new Date(lastMs), new Date(nowMs)],
   );
   return rowCount === 1;
 }
 
-/** Has the next run of `beginDueRun` be due `dueMs`, whenever the last one began. */
-export async function putRunOff(tx: WriterTx, dueMs: number, intervalMs: number): Promise<void> {
-  await tx.query('UPDATE archive_runs SET started_at = $1', [new Date(dueMs - intervalMs)]);
+/** Notes that the run that began at this moment did its work. */
+export async function keepWholeRun(tx: WriterTx, beganMs: number): Promise<void> {
+  await tx.query('UPDATE archive_runs SET started_at = $1', [new Date(beganMs)]);
 }
 
 /** Whether retention has recorded a removal that the log's first `size` entries do not show. */

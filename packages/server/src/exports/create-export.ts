@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type EventFilter, eventUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import { type Database, readTenant, type TenantTx, write } from '../db.ts';
+import { type Database, readTenant, type TenantTx, type WriterTx, write } from '../db.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { countEvents } from '../events/list.store.ts';
 import { listBySequence } from '../events/sequence-list.store.ts';
 import { visibility } from '../events/store.ts';
 import type { Jobs } from '../jobs.ts';
-import { type LogHead, lockHeads } from '../log/store.ts';
+import { lockHeads } from '../log/store.ts';
 import { actorOf } from '../own-event.ts';
 import { AppError } from '../problem.ts';
 import type { TenantAccess } from '../tenant-access.ts';
@@ -32,6 +32,7 @@ export async function createExport(
   const nowMs = now();
   const { filter, format, columns } = input;
   const { visible, count } = await countRows(db, tenantId, filter, nowMs);
+  const counted = count === null ? null : { visible, count };
   const basis = {
     ...requester(request, access),
     ...{ id: eventUuid(nowMs, randomBytes(10)), createdAtMs: nowMs, oldestId: visible.oldest },
@@ -39,11 +40,7 @@ export async function createExport(
   };
   const { ip, userAgent } = actorOf(request);
   return write(db, async (tx) => {
-    // From here on nothing comes before the export's own record, so what that says of rows stays
-    // true.
-    const [head] = await lockHeads(tx, [tenantId], true);
-    const isOutdated = count !== null && head !== undefined && head.size > visible.size;
-    const rowsTotal = isOutdated ? await countOn(db, head, filter, visible, count) : count;
+    const rowsTotal = counted && (await countToEnd(db, tx, tenantId, filter, counted));
     const mode = wantsJob || rowsTotal === null ? 'job' : 'stream';
     const wanted: ExportRequest = { ...basis, mode, rowsTotal };
     const ahead = wanted.mode === 'job' ? await countUnfinished(tx, tenantId) : 0;
@@ -88,19 +85,28 @@ async function countRows(
   }
 }
 
-/** The count with what has been recorded since; null when that makes more than are sent at once. */
-function countOn(
+/**
+ * The count with what has been recorded since; null when that makes more than are sent at once.
+ * Locks the head: nothing comes before the export's own record any more, so what that says of rows
+ * stays true.
+ */
+function countToEnd(
   db: Database,
-  { tenantId, size, retentionClass, otherClasses }: LogHead,
+  tx: WriterTx,
+  tenantId: string,
   filter: EventFilter,
-  counted: Visibility,
-  count: number,
+  { visible, count }: { visible: Visibility; count: number },
 ): Promise<number | null> {
-  const visible = { oldest: counted.oldest, size, classes: [retentionClass, ...otherClasses] };
-  return readTenant(db, tenantId, async (tx) => {
+  // The reader's connection first: who waits for one with the head locked keeps all from recording.
+  // Its snapshot is that of its first statement, which comes after the lock.
+  return readTenant(db, tenantId, async (reader) => {
+    const [head] = await lockHeads(tx, [tenantId], true);
+    if (head === undefined) return count;
+    const { size, retentionClass, otherClasses } = head;
+    const now = { ...visible, size, classes: [retentionClass, ...otherClasses] };
     let rows = count;
-    for (let at: number | null = counted.size; at !== null && rows <= streamedRowsMax; ) {
-      const page = await listBySequence(tx, { ...inSequence, filter }, visible, at);
+    for (let at: number | null = visible.size; at !== null && rows <= streamedRowsMax; ) {
+      const page = await listBySequence(reader, { ...inSequence, filter }, now, at);
       rows += page.rows.length;
       at = page.nextSequence;
     }

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { uuidFromTypeId } from '@indelible/protocol';
 import { parse } from 'csv-parse/sync';
+import type { PoolClient } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
@@ -116,6 +117,28 @@ test('what is recorded while an export is begun is counted with it, where it mat
   expect(answer && idsOf(answer)).toHaveLength(3);
   const [requested, ended] = await records(key);
   expect([requested.after.rows, ended.after.rows]).toEqual([3, 3]);
+  await expectLogIntact(service, id);
+});
+
+test('an export that waits for a connection keeps nobody from recording', async () => {
+  const { id } = await service.tenant();
+  const record = () => recordAll(service, platformKey, [eventOf({ tenantId: id })]);
+  const { reader } = service.db;
+  const taken: PoolClient[] = [];
+  const meanwhile = async () => {
+    await record();
+    for (let n = 0; n < reader.options.max; n++) taken.push(await reader.connect());
+  };
+  const asked = heldUp(id, {}, meanwhile);
+  try {
+    await expect.poll(() => reader.waitingCount, { timeout: 20_000 }).toBe(1);
+    await record();
+    expect(reader.waitingCount, 'the export still waits').toBe(1);
+  } finally {
+    for (const client of taken) client.release();
+  }
+  const [answer] = await asked;
+  expect(answer && idsOf(answer)).toHaveLength(4);
   await expectLogIntact(service, id);
 });
 

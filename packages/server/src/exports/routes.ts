@@ -95,8 +95,9 @@ async function sendFile(
   row: ExportRow,
 ) {
   const { ip, userAgent } = actorOf(request);
-  const chunks = await withFirst(streamExport(deps, row, { ip, userAgent }));
   const name = await fileNameOf(deps, row);
+  // Nothing may fail from here on: a file that is begun and given to nobody would never end.
+  const chunks = await withFirst(streamExport(deps, row, { ip, userAgent }));
   endWhenStalled(reply.raw);
   return reply
     .type(mediaTypes[row.format])

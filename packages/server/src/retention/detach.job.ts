@@ -37,14 +37,18 @@ export async function detachAll(
   const begunFirst = [...partitions].sort((a, b) => rank[a.state] - rank[b.state]);
   for (const partition of begunFirst) {
     options.stopping?.throwIfAborted();
-    if (waiting.length === 0 && (await detach(owner, partition, options))) {
-      detached.push({ ...partition, state: 'detached' });
-    } else waiting.push(partition.name);
+    // One that was detached before and is read could not be given up: its removal is not recorded.
+    const isOut =
+      partition.state === 'detached'
+        ? (await eventReaders(owner, partition)).length === 0
+        : waiting.length === 0 && (await detach(owner, partition, options));
+    if (isOut) detached.push({ ...partition, state: 'detached' });
+    else waiting.push(partition.name);
   }
   return { detached, waiting };
 }
 
-const rank: Record<PartitionState, number> = { leaving: 0, detached: 1, attached: 2 };
+const rank: Record<PartitionState, number> = { leaving: 0, attached: 1, detached: 2 };
 
 async function detach(
   owner: OwnerSession,

@@ -12,6 +12,7 @@ import {
   listed,
   partitions,
   recordAt,
+  records,
   run,
   stored,
   type Tenant,
@@ -131,14 +132,22 @@ test('while a run pauses for a reader others have their turn, and a service that
   await expiring();
   const end = await longReader();
   const ending = new AbortController();
-  const running = impatientRun({ retryMs: [3_600_000], stopping: ending.signal });
-  const ended = expect(running).rejects.toThrow();
-  await withOwnerSession(service.ownerUrl, async (owner) => {
-    while (!(await takeTurn(owner))) await nextTurn(10);
+  const pausing = Promise.withResolvers<void>();
+  const changes = { retryMs: [3_600_000], stopping: ending.signal };
+  const running = impatientRun(changes, async (statement) => {
+    if (statement.includes('pg_advisory_unlock')) pausing.resolve();
   });
-  ending.abort(new Error('the service is stopping'));
-  await ended;
-  await end();
+  const ended = expect(running).rejects.toThrow();
+  try {
+    await pausing.promise;
+    await withOwnerSession(service.ownerUrl, async (owner) => {
+      while (!(await takeTurn(owner))) await nextTurn(10);
+    });
+    ending.abort(new Error('the service is stopping'));
+    await ended;
+  } finally {
+    await end();
+  }
   expect((await run(service))?.waiting).toEqual([]);
 });
 
@@ -205,12 +214,14 @@ test('under a hold no event moves into a partition that is on its way out', asyn
 });
 
 test('a table that somebody holds keeps no other from going, and is named until it has gone', async () => {
-  const { name } = await expiring();
+  const { tenant, name } = await expiring();
   await service.owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
   await service.owner.query(`BEGIN; LOCK TABLE ${name} IN ACCESS SHARE MODE`);
-  const held = await impatientRun();
+  const held = await impatientRun({ retryMs: [1, 1] });
   expect(held?.waiting).toEqual([name]);
   expect(held?.dropped).not.toEqual([]);
+  // Once, and without what is still there.
+  expect((await records(service, tenant)).map(({ count }) => count)).toEqual([2]);
   await service.owner.query('COMMIT');
   await service.owner.query(`BEGIN; CREATE TABLE gone_${name} (); COMMIT`);
   await service.owner.query(`ALTER TABLE gone_${name} OWNER TO indelible_owner`);

@@ -72,16 +72,21 @@ export async function countByTenant(
 }
 
 /**
- * Transactions that have the partition, or the table it is one of, open: those a detachment waits
- * for. From what everybody may see: when they began is shown to their own login alone.
+ * Transactions that have the partition open, or the table that it is attached to: those a
+ * detachment waits for. From what everybody may see: when they began is shown to their own login
+ * alone.
  */
-export async function eventReaders(owner: Owner, { name }: Partition): Promise<string[]> {
+export async function eventReaders(
+  owner: Owner,
+  { name, state }: StoredPartition,
+): Promise<string[]> {
   const { rows } = await owner.query<{ id: string }>(
     `SELECT DISTINCT virtualtransaction AS id FROM pg_locks
-     WHERE locktype = 'relation' AND granted AND relation IN ('audit_events'::regclass, $1::regclass)
+     WHERE locktype = 'relation' AND granted
+       AND relation IN ($1::regclass, CASE $2 WHEN 'attached' THEN 'audit_events'::regclass END)
        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
        AND pid IS DISTINCT FROM pg_backend_pid()`,
-    [name],
+    [name, state],
   );
   return rows.map(({ id }) => id);
 }

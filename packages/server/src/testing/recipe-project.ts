@@ -57,7 +57,7 @@ const ownModules = {
     export async function signIn(email: string, password: string): Promise<User | null> {
       return password === 'right' ? JSON.parse(email) : null;
     }
-    export function sessionOf(token: string | undefined) { return token ? JSON.parse(token) : undefined; }
+    export function sessionOf(token: string | undefined): { user: User } | undefined { return token ? JSON.parse(token) : undefined; }
   `,
   'queues.ts': `
     export interface Queue { id: string; name: string; maxWaitSeconds: number; [member: string]: unknown }

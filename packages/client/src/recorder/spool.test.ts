@@ -1,0 +1,112 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { encodeRecords } from './segment.ts';
+import { Spool } from './spool.ts';
+
+function newRoot(): string {
+  const root = mkdtempSync(join(tmpdir(), 'indelible-spool-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return root;
+}
+
+function spoolIn(root: string, bytesMax = 2 ** 30) {
+  const warnings: string[] = [];
+  const onDamaged = ({ message }: Error) => warnings.push(message);
+  return { spool: new Spool({ root, bytesMax, onDamaged }), warnings };
+}
+
+const textOf = (tenantId: string, n: number) => JSON.stringify({ tenantId, n });
+const ann = new Set(['ann']);
+
+/** Everything that `peek` gives, each event delivered at once. */
+function deliverAll(spool: Spool, waiting = new Set<string>()): string[] {
+  const all: string[] = [];
+  for (let texts: string[] | null = []; texts !== null; texts = spool.peek(10, 1_000, waiting)) {
+    if (texts.length > 0) spool.settle(texts.map(() => true));
+    all.push(...texts);
+  }
+  return all;
+}
+
+/** The files below a folder. */
+const filesIn = (root: string) =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.(log|new)$/.test(name),
+  );
+
+/** A folder that a recorder left behind, with these files. */
+function leftBehind(root: string, age: number, files: Record<string, string | Buffer>): string {
+  const folder = join(root, `free.${String(age).padStart(26, '0')}`);
+  mkdirSync(folder);
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  return folder;
+}
+
+test('files that hold only events of tenants that wait are not read again while these wait', () => {
+  const root = newRoot();
+  const { spool, warnings } = spoolIn(root, 1_600);
+  for (const n of [1, 2, 3, 4]) spool.append([textOf('ann', n), textOf('ben', n)]);
+  expect(deliverAll(spool, ann)).toEqual([1, 2, 3, 4].map((n) => textOf('ben', n)));
+  spool.rewind();
+  deliverAll(spool, ann);
+  for (const name of filesIn(root).sort().slice(0, -1)) rmSync(join(root, name));
+  spool.rewind();
+  expect(deliverAll(spool, ann)).toEqual([]);
+  expect(warnings).toEqual([]);
+});
+
+test('a segment is a small share of the limit, so that one event that waits does not fill the disk', () => {
+  const { spool, warnings } = spoolIn(newRoot(), 4_000);
+  spool.append([textOf('ann', 0)]);
+  for (let n = 1; n <= 200; n += 1) {
+    spool.append([textOf('ben', n)]);
+    spool.rewind();
+    expect(deliverAll(spool, ann)).toEqual([textOf('ben', n)]);
+  }
+  expect(spool.bytes).toBeLessThan(600);
+  expect(warnings).toEqual([]);
+});
+
+test('what was left of a file that was being written anew goes with the folder', () => {
+  const root = newRoot();
+  leftBehind(root, 1, {
+    '0000000001.log': encodeRecords([textOf('ann', 1)]),
+    '0000000001.log.new': 'half of it',
+    '0000000002.log.new': 'whose file is gone',
+  });
+  const { spool } = spoolIn(root);
+  spool.takeOver(0);
+  expect(deliverAll(spool)).toEqual([textOf('ann', 1)]);
+  expect(readdirSync(root)).toEqual([]);
+});
+
+test('an empty file, as an idle process that is killed leaves it, keeps no spool from being empty', () => {
+  const root = newRoot();
+  leftBehind(root, 1, { '0000000001.log': '' });
+  const { spool } = spoolIn(root);
+  spool.takeOver(0);
+  expect(spool.isEmpty).toBe(true);
+  expect(readdirSync(root)).toEqual([]);
+});
+
+test('a folder that cannot be read holds up none of those behind it', () => {
+  const root = newRoot();
+  const first = leftBehind(root, 1, {});
+  mkdirSync(join(first, '0000000001.log'));
+  leftBehind(root, 2, { '0000000001.log': encodeRecords([textOf('ann', 1)]) });
+  const { spool, warnings } = spoolIn(root);
+  spool.takeOver(0);
+  expect(deliverAll(spool)).toEqual([textOf('ann', 1)]);
+  expect(warnings).toEqual([expect.stringContaining('EISDIR')]);
+});
+
+test('a spool whose folder is gone, taken over by another machine, is closed like any other', () => {
+  const root = newRoot();
+  const { spool, warnings } = spoolIn(root);
+  spool.append([textOf('ann', 1)]);
+  rmSync(join(root, readdirSync(root)[0] ?? ''), { recursive: true });
+  spool.close();
+  expect(warnings).toEqual([]);
+});
