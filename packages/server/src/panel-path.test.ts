@@ -38,6 +38,8 @@ test('whatever leads elsewhere, or might be read as leading there, is none', () 
     '/settings/audit/\0',
     '/settings/audit/é',
     '/settings/audit/\ud800',
+    '/settings/audit/#\\',
+    '/settings/audit/?q=\\',
     `${panelHome}?q=${'x'.repeat(panelPathMax)}`,
   ]) {
     expect(isPanelPath(path), JSON.stringify(path)).toBe(false);

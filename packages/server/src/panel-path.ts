@@ -12,7 +12,7 @@ const base = 'http://panel.invalid';
  * characters, anything it would encode or drop) is none.
  */
 export function isPanelPath(text: string): boolean {
-  if (text.length > panelPathMax || text.includes('//')) return false;
+  if (text.length > panelPathMax || /\/\/|\\/.test(text)) return false;
   if (!text.startsWith('/') || !URL.canParse(text, base)) return false;
   const { origin, pathname, search, hash } = new URL(text, base);
   // A text that the URL parser had to change means something else than what stands there.
