@@ -22,7 +22,7 @@ import { expect, test } from 'vitest';
 import { banner } from './packages/cli/src/banner.ts';
 import { FullEvent } from './packages/server/src/events/schemas.ts';
 import { takeEvent } from './packages/server/src/events/take-event.ts';
-import { formats } from './packages/server/src/json-schema.ts';
+import { formats } from './packages/server/src/http/json-schema.ts';
 import { takeContext } from './packages/server/src/testing/take-context.ts';
 
 /* What the documentation says, held against the code. */
@@ -93,7 +93,11 @@ test('every warning is documented in its own words, and no other', () => {
 });
 
 test('every documented code of a field error is one that the service gives', () => {
-  const sources = ['server/src/json-schema.ts', 'server/src/http.ts', 'protocol/src/canonical.ts'];
+  const sources = [
+    'server/src/http/json-schema.ts',
+    'server/src/http/http.ts',
+    'protocol/src/json/canonical.ts',
+  ];
   const source = sources.map((file) => read(join('packages', file))).join();
   const codes = [...section('docs/errors.md', '## Field errors').matchAll(/^\| (`.*?) \|/gm)];
   const names = codes.flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, n]) => n));
@@ -110,7 +114,7 @@ test('every variable the service reads is documented, and no other', () => {
 });
 
 test('every metric is documented, and no other', () => {
-  const source = read('packages/server/src/metrics.ts');
+  const source = read('packages/server/src/operations/metrics.ts');
   const metrics = [...source.matchAll(/'(indelible_\w+)'/g)].map(([, name]) => name);
   const documented = Object.keys(rowsOf(section('docs/operations.md', '## Metrics')));
   expect(documented.sort()).toEqual([...new Set(metrics)].sort());

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { verifyArchive } from '../packages/cli/src/archive/verify-archive.ts';
 import { noProgress } from '../packages/cli/src/verify/log-source.ts';
-import { archiveLog } from '../packages/server/src/archive-log.ts';
+import { archiveLog } from '../packages/server/src/archive/command.ts';
 
 // Started by bench/archive.ts, a process a figure: what it does, then how long it took and what it
 // took of memory, as one line of JSON.

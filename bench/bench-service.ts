@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../packages/server/src/embedded-postgres.ts';
-import { migrate } from '../packages/server/src/migrate.ts';
+import { startEmbeddedPostgres } from '../packages/server/src/postgres/embedded-postgres.ts';
+import { migrate } from '../packages/server/src/postgres/migrate.ts';
 
 /** The service as a process of its own, on a fresh embedded PostgreSQL with fsync on. */
 export interface BenchService {

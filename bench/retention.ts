@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import { type OwnerSession, withOwnerSession } from '../packages/server/src/db.ts';
+import { type OwnerSession, withOwnerSession } from '../packages/server/src/postgres/db.ts';
 import { detachAll } from '../packages/server/src/retention/detach.job.ts';
 import {
   countByTenant,

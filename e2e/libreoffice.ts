@@ -11,7 +11,7 @@ import {
   csvColumns,
   csvHeader,
   csvRow,
-} from '../packages/protocol/src/csv-row.ts';
+} from '../packages/protocol/src/event/csv-row.ts';
 
 /*
  * `npm run test:libreoffice`: what LibreOffice's own CSV import makes of an export, cell by cell,

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, test, vi, expect as want } from 'vitest';
 import { builtPanel } from '../../e2e/built-panel.ts';
 import { openChromium } from '../../e2e/chromium.ts';
 import { runCli } from '../../packages/cli/src/testing/run-cli.ts';
-import { signatureHeaders } from '../../packages/server/src/standard-webhooks.ts';
+import { signatureHeaders } from '../../packages/server/src/outbound/standard-webhooks.ts';
 import { connectAudit } from './src/audit.ts';
 import { people, tenants } from './src/people.ts';
 import { type CallSecrets, findSecrets, listResources } from './src/store.ts';

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { EdgeRuntime } from 'edge-runtime';
 import { build, type Rolldown } from 'vite';
 import { afterAll, expect, test } from 'vitest';
-import { newSecret, signatureHeaders } from '../server/src/standard-webhooks.ts';
+import { newSecret, signatureHeaders } from '../server/src/outbound/standard-webhooks.ts';
 import { testService } from '../server/src/testing/service.ts';
 import { declarationsDigest, digestFile } from './api-reference.ts';
 import { installedClient, runtimes } from './testing/installed-client.ts';

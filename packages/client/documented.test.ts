@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
-import { newSecret, signatureHeaders } from '../server/src/standard-webhooks.ts';
+import { newSecret, signatureHeaders } from '../server/src/outbound/standard-webhooks.ts';
 import { testService } from '../server/src/testing/service.ts';
 
 /* The program of docs/client.md, as it stands there, against a real service. */

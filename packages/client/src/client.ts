@@ -1,21 +1,21 @@
-import { serviceUrl } from './address.ts';
 import type * as Api from './api-types.ts';
-import type { AnyAction, AnyResourceType, EventCatalogue } from './catalogue.ts';
-import { createDownload } from './download.ts';
+import { createDownload } from './calls/download.ts';
 import {
   type ListQuery,
   listParams,
   type PageQuery,
   type StatsQuery,
   statsParams,
-} from './event-query.ts';
-import { type EvidenceCalls, evidenceCalls } from './evidence-calls.ts';
-import { type ExportCalls, exportCalls } from './export-calls.ts';
-import { type LogCalls, logCalls } from './log-calls.ts';
-import { everyItem, post, read } from './paging.ts';
-import { type RecordingCalls, recordingCalls } from './recording-calls.ts';
-import { createTransport, type Retry, type SentHeaders, type Transport } from './transport.ts';
-import { type WebhookCalls, webhookCalls } from './webhook-calls.ts';
+} from './calls/event-query.ts';
+import { type EvidenceCalls, evidenceCalls } from './calls/evidence-calls.ts';
+import { type ExportCalls, exportCalls } from './calls/export-calls.ts';
+import { type LogCalls, logCalls } from './calls/log-calls.ts';
+import { everyItem, post, read } from './calls/paging.ts';
+import { type RecordingCalls, recordingCalls } from './calls/recording-calls.ts';
+import { type WebhookCalls, webhookCalls } from './calls/webhook-calls.ts';
+import type { AnyAction, AnyResourceType, EventCatalogue } from './event/catalogue.ts';
+import { serviceUrl } from './http/address.ts';
+import { createTransport, type Retry, type SentHeaders, type Transport } from './http/transport.ts';
 
 export interface ClientOptions<A extends string = AnyAction, R extends string = AnyResourceType> {
   /** Where the service is, such as `https://audit.example.com`. */

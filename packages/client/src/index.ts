@@ -14,24 +14,9 @@ export type {
   WarningCode,
 } from '@indelible/protocol';
 export { FormatError } from '@indelible/protocol';
-export { isLoopbackUrl, serviceUrl } from './address.ts';
 export type * from './api-types.ts';
 export type { AuditSink, RecordContext } from './audit-sink.ts';
-export { backoffMs } from './backoff.ts';
-export {
-  type AnyAction,
-  type AnyResourceType,
-  type CatalogueWords,
-  defineCatalogue,
-  type EventCatalogue,
-  type KnownAction,
-  type KnownResourceType,
-} from './catalogue.ts';
-export { type ClientOptions, createClient, type IndelibleClient } from './client.ts';
-export { diffOf } from './diff-of.ts';
-export { IndelibleError, PartialBatchError, UnreachableError } from './errors.ts';
-export { newEventId } from './event-id.ts';
-export type { EventCriteria, ListQuery, PageQuery, StatsQuery } from './event-query.ts';
+export type { EventCriteria, ListQuery, PageQuery, StatsQuery } from './calls/event-query.ts';
 export type {
   EvidenceCalls,
   OpenedSearch,
@@ -40,19 +25,10 @@ export type {
   SavedSearch,
   SearchCalls,
   SearchCheckpoint,
-} from './evidence-calls.ts';
-export type { ExportCalls, ExportInput, ExportJob, ExportStatus } from './export-calls.ts';
-export type { BodyPage, ConsistencyProof, LogCalls, LogKeys } from './log-calls.ts';
-export { createOutgoing, type OutgoingEvent, type OutgoingOptions } from './outgoing-event.ts';
-export type { RecordingCalls } from './recording-calls.ts';
-export {
-  type Call,
-  createTransport,
-  type Params,
-  type Retry,
-  type Transport,
-} from './transport.ts';
-export { type EventVerdict, type VerifyOptions, verifyEvent } from './verify-event.ts';
+} from './calls/evidence-calls.ts';
+export type { ExportCalls, ExportInput, ExportJob, ExportStatus } from './calls/export-calls.ts';
+export type { BodyPage, ConsistencyProof, LogCalls, LogKeys } from './calls/log-calls.ts';
+export type { RecordingCalls } from './calls/recording-calls.ts';
 export type {
   NewWebhook,
   Webhook,
@@ -63,4 +39,32 @@ export type {
   WebhookInput,
   WebhookTest,
   WebhookType,
-} from './webhook-calls.ts';
+} from './calls/webhook-calls.ts';
+export { type ClientOptions, createClient, type IndelibleClient } from './client.ts';
+export {
+  type AnyAction,
+  type AnyResourceType,
+  type CatalogueWords,
+  defineCatalogue,
+  type EventCatalogue,
+  type KnownAction,
+  type KnownResourceType,
+} from './event/catalogue.ts';
+export { diffOf } from './event/diff-of.ts';
+export { newEventId } from './event/event-id.ts';
+export {
+  createOutgoing,
+  type OutgoingEvent,
+  type OutgoingOptions,
+} from './event/outgoing-event.ts';
+export { type EventVerdict, type VerifyOptions, verifyEvent } from './event/verify-event.ts';
+export { isLoopbackUrl, serviceUrl } from './http/address.ts';
+export { backoffMs } from './http/backoff.ts';
+export { IndelibleError, PartialBatchError, UnreachableError } from './http/errors.ts';
+export {
+  type Call,
+  createTransport,
+  type Params,
+  type Retry,
+  type Transport,
+} from './http/transport.ts';

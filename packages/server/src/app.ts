@@ -2,11 +2,15 @@ import { hkdfSync } from 'node:crypto';
 import { createCatalogue, createMasker } from '@indelible/protocol';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
+import { createAuthenticator } from './access/auth.ts';
+import type { RecordAccess } from './access/tenant-access.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { findApiKey } from './api-keys/store.ts';
-import { createAuthenticator } from './auth.ts';
 import type { Config } from './config.ts';
-import { type Database, record, write } from './db.ts';
+import { createRandom } from './crypto/random.ts';
+import { createSealer } from './crypto/sealed.ts';
+import { sha } from './crypto/sha256.ts';
+import type { Signer } from './crypto/signer.ts';
 import { Recorder } from './events/flush.job.ts';
 import { CursorSeal } from './events/list-cursor.ts';
 import { prepareOwn, recordOwnWith } from './events/own-events.store.ts';
@@ -29,41 +33,37 @@ import {
   requestId,
   schemaCompiler,
   sendProblem,
-} from './http.ts';
+} from './http/http.ts';
 import {
   answerWithId,
   authenticateRoutes,
   closeAfterLastAnswer,
   limitReads,
-} from './http-hooks.ts';
+} from './http/http-hooks.ts';
+import { documentApi } from './http/openapi.ts';
+import { builtPanel, panelRoutes } from './http/panel.ts';
+import { AppError, unavailable } from './http/problem.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
 import { keyAnnouncer, type RecordSelf } from './log/key-rotation.job.ts';
 import { logRoutes } from './log/routes.ts';
 import { haltedSentence, LogDamaged, logIsHalted, openLog } from './log/store.ts';
-import { createMailer } from './mail.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
-import type { ObjectStore } from './objects.ts';
-import { documentApi } from './openapi.ts';
-import { operationsRoutes } from './operations.routes.ts';
-import { createOutbound, type Outbound, type Resolve } from './outbound.ts';
+import type { ObjectStore } from './objects/object-store.ts';
+import { createMetrics, type Metrics } from './operations/metrics.ts';
+import { operationsRoutes } from './operations/routes.ts';
+import { createMailer } from './outbound/mail.ts';
+import { createOutbound, type Outbound, type Resolve } from './outbound/outbound.ts';
 import type { RecordOwn } from './own-event.ts';
-import { builtPanel, panelRoutes } from './panel.ts';
-import { AppError, unavailable } from './problem.ts';
-import { createRandom } from './random.ts';
+import { type Database, record, write } from './postgres/db.ts';
 import { RestoreJob } from './restores/restore.job.ts';
 import { restoreRoutes } from './restores/routes.ts';
-import { createSealer } from './sealed.ts';
 import { searchRoutes } from './searches/routes.ts';
 import { sessionCookie } from './sessions/cookie.ts';
 import { type GateDeps, sessionGate } from './sessions/gate.ts';
 import { isOwnOrigin } from './sessions/origin.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { viewerLinkRoutes } from './sessions/viewer-links.routes.ts';
-import { sha } from './sha256.ts';
-import type { Signer } from './signer.ts';
-import type { RecordAccess } from './tenant-access.ts';
 import { type TenantRouteDeps, tenantRoutes } from './tenants/routes.ts';
 import { handleTermsMail, sendTermsNotice } from './tenants/terms-mail.job.ts';
 import { handleFailingMail } from './webhooks/failing-mail.job.ts';

@@ -1,8 +1,6 @@
 export type { ArchivedRow } from './archive/archived-row.ts';
 export { entryOf as archivedEntryOf } from './archive/archived-row.ts';
 export { bodyLine as archivedBodyLine } from './archive/body-line.ts';
-export { type ArchiveManifest, parseManifest as parseArchiveManifest } from './archive/manifest.ts';
-export { type Archive, type FoundSegment, openArchive } from './archive/open-archive.ts';
 export {
   archiveLog,
   forgetArchive,
@@ -11,10 +9,11 @@ export {
   restoreArchive,
   type SegmentRow,
   type TenantArchive,
-} from './archive-log.ts';
+} from './archive/command.ts';
+export { type ArchiveManifest, parseManifest as parseArchiveManifest } from './archive/manifest.ts';
+export { type Archive, type FoundSegment, openArchive } from './archive/open-archive.ts';
 export { type Environment, readConfig } from './config.ts';
-export { diagnose, type Finding } from './doctor.ts';
-export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
+export { newSigningKey, openSigner } from './crypto/signer.ts';
 export {
   certificateText,
   type Erased,
@@ -27,14 +26,15 @@ export {
   offboardingOf,
   offboardTenant,
   type Requester,
-} from './erase-log.ts';
+} from './erasure/command.ts';
+export { type ReopenedLog, reopenLog } from './log/reopen.command.ts';
 export { migrateDatabase, type Role, type Service, startService } from './main.ts';
-export { type OwnService, withOwnService } from './own-service.ts';
-export { type ReopenedLog, reopenLog } from './reopen-log.ts';
+export { diagnose, type Finding } from './operations/doctor.ts';
+export { type OwnService, withOwnService } from './operations/own-service.ts';
+export { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 export {
   type RetentionPlan,
   type RetentionRun,
   retentionPlan,
   retentionRun,
-} from './run-retention.ts';
-export { newSigningKey, openSigner } from './signer.ts';
+} from './retention/command.ts';

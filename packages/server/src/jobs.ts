@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { PgBoss, Queue } from 'pg-boss';
-import type { WriterTx } from './db.ts';
+import type { WriterTx } from './postgres/db.ts';
 
 /** Where pg-boss keeps its queues. */
 export const jobsSchema = 'indelible_jobs';

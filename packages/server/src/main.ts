@@ -2,17 +2,17 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { type App, buildApp } from './app.ts';
-import { scheduleArchive } from './archive-log.ts';
+import { scheduleArchive } from './archive/command.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
-import { connectionProblem, type Database, isUnavailable, openDatabase } from './db.ts';
-import { randomPassword, readOrCreateSecretFile } from './embedded-postgres/secret-file.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
-import { answerOperationsOnly } from './http-hooks.ts';
-import { openLogger } from './logger.ts';
-import { migrate, pendingMigrations } from './migrate.ts';
-import { openObjectStore } from './objects.ts';
-import { scheduleRetention } from './run-retention.ts';
-import { openSigner, type Signer } from './signer.ts';
+import { openSigner, type Signer } from './crypto/signer.ts';
+import { answerOperationsOnly } from './http/http-hooks.ts';
+import { openObjectStore } from './objects/object-store.ts';
+import { openLogger } from './operations/logger.ts';
+import { connectionProblem, type Database, isUnavailable, openDatabase } from './postgres/db.ts';
+import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secret-file.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
+import { migrate, pendingMigrations } from './postgres/migrate.ts';
+import { scheduleRetention } from './retention/command.ts';
 
 /** A running service. `stop` drains what was accepted, then closes the database it opened. */
 export interface Service {

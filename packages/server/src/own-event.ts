@@ -1,6 +1,6 @@
 import { type Diff, type JsonValue, nilUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import type { WriterTx } from './db.ts';
+import type { WriterTx } from './postgres/db.ts';
 
 /** Something the service did, or let somebody do, as it goes into the tenant's own log. */
 export interface OwnEvent {

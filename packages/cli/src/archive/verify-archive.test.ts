@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventIdFromUuid, segmentHash, segmentNames } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
+import { runArchive } from '../../../server/src/archive/command.ts';
 import { sha256Hex } from '../../../server/src/archive/objects-once.ts';
-import { runArchive } from '../../../server/src/archive-log.ts';
 import {
   archiveNow,
   archiveOf,

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { openSigner } from '../../../server/src/signer.ts';
+import { openSigner } from '../../../server/src/crypto/signer.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-keygen-'));

@@ -1,9 +1,9 @@
 import { createCatalogue } from '@indelible/protocol';
+import { createRandom } from '../../../server/src/crypto/random.ts';
 import { prepareOwn } from '../../../server/src/events/own-events.store.ts';
 import { readServiceId } from '../../../server/src/events/store.ts';
 import { createUuidSource } from '../../../server/src/events/uuid-source.ts';
 import type { OwnEvent } from '../../../server/src/own-event.ts';
-import { createRandom } from '../../../server/src/random.ts';
 import type { TestService } from '../../../server/src/testing/service.ts';
 import { sha } from '../verify/hashing.ts';
 

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCodes } from '@indelible/protocol';
 import type { BatchResult } from '../api-types.ts';
 import type { IndelibleClient } from '../client.ts';
-import { IndelibleError, UnreachableError } from '../errors.ts';
+import { IndelibleError, UnreachableError } from '../http/errors.ts';
 import { tenantOf } from './event-text.ts';
 
 /** What carries batches: a client, or anything with its `recordBatchTexts`. */

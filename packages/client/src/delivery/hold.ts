@@ -1,4 +1,4 @@
-import { backoffMs } from '../backoff.ts';
+import { backoffMs } from '../http/backoff.ts';
 
 /** Nobody mends a log, and hardly frees one, in less time than this. */
 const holdMsMin = 500;

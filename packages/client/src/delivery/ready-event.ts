@@ -1,5 +1,5 @@
 import type { EventInput } from '../api-types.ts';
-import { createOutgoing, type OutgoingOptions } from '../outgoing-event.ts';
+import { createOutgoing, type OutgoingOptions } from '../event/outgoing-event.ts';
 import { InvalidEventError } from './invalid-event-error.ts';
 
 /** An event as it will be sent, however often that takes. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import fastify from 'fastify';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
-import { IndelibleError } from '../errors.ts';
+import { IndelibleError } from '../http/errors.ts';
 import { captureAudit, expectAudited } from '../testing/index.ts';
 import { fastifyAudit } from './fastify.ts';
 import { fetchAudit } from './fetch.ts';

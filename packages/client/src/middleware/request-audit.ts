@@ -1,9 +1,9 @@
 import { type FieldProblem, isEmail, parseTimestamp } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
-import { IndelibleError } from '../errors.ts';
-import { newEventId } from '../event-id.ts';
-import { plainJson } from '../plain-json.ts';
+import { newEventId } from '../event/event-id.ts';
+import { plainJson } from '../event/plain-json.ts';
+import { IndelibleError } from '../http/errors.ts';
 
 /** The actor of what nobody is signed in for. */
 const nobody = '00000000-0000-0000-0000-000000000000';

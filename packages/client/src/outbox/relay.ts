@@ -1,11 +1,11 @@
 import type { EventInput } from '../api-types.ts';
-import { backoffMs } from '../backoff.ts';
 import { deferred } from '../delivery/deferred.ts';
 import type { BatchClient, Trouble } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
 import { Hold } from '../delivery/hold.ts';
 import { rejectionText } from '../delivery/rejection-text.ts';
-import type { IndelibleError } from '../errors.ts';
+import { backoffMs } from '../http/backoff.ts';
+import type { IndelibleError } from '../http/errors.ts';
 import { type PoolLike, RelaySession } from './relay-session.ts';
 import { countRows, type OutboxTable } from './store.ts';
 import { type Sweep, sweepOutbox } from './sweep.ts';

@@ -2,7 +2,7 @@ import type { EventInput } from '../api-types.ts';
 import { type BatchClient, deliverBatch, type Trouble } from '../delivery/deliver-batch.ts';
 import { eventOf } from '../delivery/event-text.ts';
 import { rejectionText } from '../delivery/rejection-text.ts';
-import type { IndelibleError } from '../errors.ts';
+import type { IndelibleError } from '../http/errors.ts';
 import {
   type DueRow,
   dueRows,

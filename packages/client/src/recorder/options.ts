@@ -3,7 +3,7 @@ import type { BatchClient } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
 import type { InvalidEventError } from '../delivery/invalid-event-error.ts';
 import { rejectionText } from '../delivery/rejection-text.ts';
-import type { IndelibleError } from '../errors.ts';
+import type { IndelibleError } from '../http/errors.ts';
 
 export interface RecorderOptions {
   client: BatchClient;

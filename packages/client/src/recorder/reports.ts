@@ -2,7 +2,7 @@ import type { EventInput } from '../api-types.ts';
 import type { Outcome } from '../delivery/deliver-batch.ts';
 import { eventOf } from '../delivery/event-text.ts';
 import type { InvalidEventError } from '../delivery/invalid-event-error.ts';
-import type { IndelibleError } from '../errors.ts';
+import type { IndelibleError } from '../http/errors.ts';
 import type { LossReason, Settings } from './options.ts';
 
 type Callbacks = Pick<Settings, 'onRejected' | 'onLost' | 'onSpooled' | 'onWarning'>;

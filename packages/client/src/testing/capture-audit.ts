@@ -1,7 +1,7 @@
 import { errorCodes } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
-import { IndelibleError } from '../errors.ts';
+import { IndelibleError } from '../http/errors.ts';
 import { type CapturedEvent, judgeEvent } from '../rules/judge-event.ts';
 
 export type { CapturedEvent } from '../rules/judge-event.ts';

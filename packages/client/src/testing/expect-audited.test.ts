@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { EventInput } from '../api-types.ts';
-import { IndelibleError } from '../errors.ts';
+import { IndelibleError } from '../http/errors.ts';
 import { captureAudit, expectAudited } from './index.ts';
 
 const ana = { id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', email: 'ana@example.com', role: 'admin' };

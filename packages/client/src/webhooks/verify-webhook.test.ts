@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { newSecret, signatureHeaders } from '../../../server/src/standard-webhooks.ts';
+import { newSecret, signatureHeaders } from '../../../server/src/outbound/standard-webhooks.ts';
 import {
   verifySignature,
   verifyWebhook,

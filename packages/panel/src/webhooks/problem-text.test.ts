@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AppError } from '../../../server/src/problem.ts';
+import { AppError } from '../../../server/src/http/problem.ts';
 import {
   newcomer,
   readSettings,

@@ -1,20 +1,26 @@
 import { createPublicKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto';
-import { formatHex } from '../bytes.ts';
-import { formatCheckpoint } from '../checkpoint.ts';
 import {
   type CommittedEvent,
   commitmentOf,
   saltBytes,
   segmentNames,
   segmentTexts,
-} from '../commitment.ts';
-import { encodeEntry, entryBytes } from '../entry.ts';
-import { eventIdFromUuid, eventUuid, uuidTimeMs } from '../event-id.ts';
-import { createFrontier, emptyLogState, leafHash, type Sha256, subtreeRoot } from '../merkle.ts';
-import { inclusionProof } from '../merkle-proofs.ts';
-import { formatReceivedAt } from '../received-at.ts';
-import { formatNote, formatVerifierKey, noteKeyId } from '../signed-note.ts';
-import { formatTimestamp } from '../timestamp.ts';
+} from '../event/commitment.ts';
+import { eventIdFromUuid, eventUuid, uuidTimeMs } from '../event/event-id.ts';
+import { formatTimestamp } from '../event/timestamp.ts';
+import { formatHex } from '../log/bytes.ts';
+import { formatCheckpoint } from '../log/checkpoint.ts';
+import { encodeEntry, entryBytes } from '../log/entry.ts';
+import {
+  createFrontier,
+  emptyLogState,
+  leafHash,
+  type Sha256,
+  subtreeRoot,
+} from '../log/merkle.ts';
+import { inclusionProof } from '../log/merkle-proofs.ts';
+import { formatReceivedAt } from '../log/received-at.ts';
+import { formatNote, formatVerifierKey, noteKeyId } from '../log/signed-note.ts';
 
 /* A small service for tests: records events into a log and shows them as the API does. */
 

@@ -11,12 +11,12 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
-import { hashApiKey, newApiKeyText } from '../api-key-text.ts';
-import { type Database, write } from '../db.ts';
-import { judgedByHandler } from '../http.ts';
-import { PageQuery, pageOf, readPage } from '../keyset-page.ts';
+import { hashApiKey, newApiKeyText } from '../access/api-key-text.ts';
+import { judgedByHandler } from '../http/http.ts';
+import { PageQuery, pageOf, readPage } from '../http/keyset-page.ts';
+import { AppError } from '../http/problem.ts';
 import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
-import { AppError } from '../problem.ts';
+import { type Database, write } from '../postgres/db.ts';
 import { tenantExists } from '../tenants/store.ts';
 import { requireManagesKeys, requireMayGrant } from './grants.ts';
 import {

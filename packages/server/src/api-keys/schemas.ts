@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { scopes } from '../auth.ts';
-import { label, nullable, strict, time, uuid } from '../field-schemas.ts';
-import { Pagination } from '../keyset-page.ts';
+import { scopes } from '../access/auth.ts';
+import { label, nullable, strict, time, uuid } from '../http/field-schemas.ts';
+import { Pagination } from '../http/keyset-page.ts';
 
 export const apiKeyIdPrefix = 'key_';
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import type { Scope, StoredApiKey } from '../auth.ts';
-import type { WriterTx } from '../db.ts';
-import { uuidArray } from '../pg-arrays.ts';
+import type { Scope, StoredApiKey } from '../access/auth.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
 
 /** A key as it may be shown; its hash never leaves the database this way. */
 export interface ApiKeyRow {

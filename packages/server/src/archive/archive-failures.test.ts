@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, expect, test } from 'vitest';
-import { asOwner } from '../db.ts';
-import { type ObjectStore, openObjectStore } from '../objects.ts';
-import { reopenLog } from '../reopen-log.ts';
+import { reopenLog } from '../log/reopen.command.ts';
+import { type ObjectStore, openObjectStore } from '../objects/object-store.ts';
+import { asOwner } from '../postgres/db.ts';
 import { archiveNow, archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';

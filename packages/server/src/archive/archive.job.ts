@@ -1,11 +1,11 @@
 import { setTimeout as nextTurn } from 'node:timers/promises';
 import type { Sha256 } from '@indelible/protocol';
-import type { WriterTx } from '../db.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { hasRoot } from '../log/guard.store.ts';
 import { treeReader } from '../log/tree.store.ts';
-import type { ObjectStore } from '../objects.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import type { RecordOwn } from '../own-event.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import { adoptSegment } from './adopt-segment.ts';
 import { isArchiveRecord } from './archive-event.ts';
 import { makeSegment } from './make-segment.ts';

@@ -9,13 +9,13 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
-import { restoreArchive } from '../archive-log.ts';
-import { type ObjectStore, openObjectStore } from '../objects.ts';
-import { sha } from '../sha256.ts';
+import { sha } from '../crypto/sha256.ts';
+import { type ObjectStore, openObjectStore } from '../objects/object-store.ts';
 import { archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { entryOf } from './archived-row.ts';
+import { restoreArchive } from './command.ts';
 import { type ArchiveErasure, eraseArchived } from './erase-archived.ts';
 import { parseManifest } from './manifest.ts';
 import { openArchive } from './open-archive.ts';

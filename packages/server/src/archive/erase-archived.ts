@@ -9,7 +9,7 @@ import {
   segmentTexts,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import type { ObjectStore } from '../objects.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
 import { parseArchiveName, tenantFolder } from './layout.ts';
 import {

@@ -1,6 +1,6 @@
 import { type CommittedEvent, uuidTimeMs } from '@indelible/protocol';
-import type { WriterTx } from '../db.ts';
 import { makePartitions, storedOpeners } from '../events/store.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import {
   boolArray,
   byteaArray,
@@ -10,7 +10,7 @@ import {
   textArray,
   timeArray,
   uuidArray,
-} from '../pg-arrays.ts';
+} from '../postgres/pg-arrays.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import type { ArchiveManifest } from './manifest.ts';
 

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseNote, rootAtSize } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
-import { restoreArchive } from '../archive-log.ts';
-import { readTenant } from '../db.ts';
 import { treeNodes } from '../log/tree.store.ts';
+import { readTenant } from '../postgres/db.ts';
 import { archiveNow, archiveOf, envOf } from '../testing/archived.ts';
 import { checkpointOf, vkeyOf } from '../testing/checkpoints.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { restoreArchive } from './command.ts';
 import { type ArchiveManifest, formatManifest, parseManifest } from './manifest.ts';
 
 const cleanup: (() => unknown)[] = [];

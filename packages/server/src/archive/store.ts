@@ -1,8 +1,8 @@
 import { eventIdFromUuid, uuidFromBytes } from '@indelible/protocol';
-import type { TenantTx, WriterTx } from '../db.ts';
 import { openersOf, type StoredEvent, storedColumns, visibility } from '../events/store.ts';
 import { readEntries } from '../log/store.ts';
-import { uuidArray } from '../pg-arrays.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
 import { listPartitions } from '../retention/partitions.store.ts';
 import type { ArchivedBody } from './archived-row.ts';
 import type { StatedErasure } from './manifest.ts';

@@ -1,4 +1,4 @@
-import type { OwnerSession } from '../db.ts';
+import type { OwnerSession } from '../postgres/db.ts';
 
 /** True when no other process archives; the turn ends with the session. */
 export async function takeTurn(owner: OwnerSession): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { canonicalize, type JsonValue } from '@indelible/protocol';
-import type { WriterTx } from '../db.ts';
-import { textArray, uuidArray } from '../pg-arrays.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import type { Owner } from '../retention/terms.store.ts';
 
 /* What is known of a person beside the events. Statements of the owner role. */

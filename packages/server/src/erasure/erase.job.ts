@@ -7,10 +7,10 @@ import {
   segmentTexts,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import type { OwnerSession, WriterTx } from '../db.ts';
 import { openersOf, storedOpeners } from '../events/store.ts';
 import { lockHeads } from '../log/store.ts';
 import type { RecordOwn } from '../own-event.ts';
+import type { OwnerSession, WriterTx } from '../postgres/db.ts';
 import { lockTerms, type Owner, takeTurn } from '../retention/terms.store.ts';
 import {
   type ExportFile,

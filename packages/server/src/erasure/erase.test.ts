@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { commitmentOfBody, parseBodyLine, parseEventProof } from '@indelible/protocol';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { eraseAs } from '../erase-log.ts';
 import { configOf } from '../testing/archived.ts';
 import {
   actorOf,
@@ -16,6 +15,7 @@ import {
 import { expectLogIntact } from '../testing/intact.ts';
 import { change, placeFor } from '../testing/retention-setup.ts';
 import { eventOf, platformKey, type TestService, testService } from '../testing/service.ts';
+import { eraseAs } from './command.ts';
 
 let service: TestService;
 let tenant: { id: string; key: string };

@@ -1,7 +1,7 @@
 import { uuidTimeMs } from '@indelible/protocol';
-import type { OwnerSession, WriterTx } from '../db.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { lockHeads } from '../log/store.ts';
+import type { OwnerSession, WriterTx } from '../postgres/db.ts';
 import {
   type ErasureDeps,
   ErasureRefused,

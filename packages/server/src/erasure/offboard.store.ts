@@ -1,4 +1,4 @@
-import type { WriterTx } from '../db.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import type { Owner } from '../retention/terms.store.ts';
 import type { BundleFacts } from './erasure-event.ts';
 

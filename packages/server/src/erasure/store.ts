@@ -1,7 +1,7 @@
 import { nilUuid, type WithholdableSegment } from '@indelible/protocol';
-import type { WriterTx } from '../db.ts';
 import { type StoredEvent, storedColumns } from '../events/store.ts';
-import { byteaArray, int2Array, jsonArray, textArray, uuidArray } from '../pg-arrays.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { byteaArray, int2Array, jsonArray, textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { listPartitions, listRetired } from '../retention/partitions.store.ts';
 import type { Owner } from '../retention/terms.store.ts';
 

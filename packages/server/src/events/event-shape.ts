@@ -1,6 +1,6 @@
 import { type FieldProblem, fieldProblemsMax, pointerOf } from '@indelible/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { fieldProblem, formats } from '../json-schema.ts';
+import { fieldProblem, formats } from '../http/json-schema.ts';
 import { EventInput, limits } from './schemas.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, formats });

@@ -1,6 +1,6 @@
 import type { EventFilter, FacetName, ValueFilter } from '@indelible/protocol';
 import { isUuid } from '@indelible/protocol';
-import { textArray, uuidArray } from '../pg-arrays.ts';
+import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 
 /** Values of a statement in the making; `add` returns the placeholder. */
 export class Params {

@@ -7,7 +7,7 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import { invalidKeyIds } from '../api-keys/store.ts';
-import { type Database, isUnavailable, record, recordingPlaces, type WriterTx } from '../db.ts';
+import { AppError, unavailable } from '../http/problem.ts';
 import {
   damagedSentence,
   LogDamaged,
@@ -15,7 +15,13 @@ import {
   lockHeads,
   tenantsWithLog,
 } from '../log/store.ts';
-import { AppError, unavailable } from '../problem.ts';
+import {
+  type Database,
+  isUnavailable,
+  record,
+  recordingPlaces,
+  type WriterTx,
+} from '../postgres/db.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';

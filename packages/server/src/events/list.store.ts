@@ -6,8 +6,8 @@ import {
   isUuid,
   type ListQuery,
 } from '@indelible/protocol';
-import type { TenantTx } from '../db.ts';
-import { textArray, uuidArray } from '../pg-arrays.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import {
   anyOf,
   facetColumns,

@@ -1,7 +1,7 @@
 import { facetValuesMax, listLimitDefault, listLimitMax } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { idParams, nullable, strict } from '../field-schemas.ts';
-import { operatorHeaders } from '../operator-headers.ts';
+import { operatorHeaders } from '../access/operator-headers.ts';
+import { idParams, nullable, strict } from '../http/field-schemas.ts';
 
 /*
  * The parameters and answers of the reading calls, for the OpenAPI document. The parameters are

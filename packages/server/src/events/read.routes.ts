@@ -9,10 +9,10 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Database, readTenant, type TenantTx } from '../db.ts';
-import { judgedByHandler } from '../http.ts';
-import { AppError } from '../problem.ts';
-import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
+import { type RecordAccess, readAsTenant } from '../access/tenant-access.ts';
+import { judgedByHandler } from '../http/http.ts';
+import { AppError } from '../http/problem.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { countEvents, type ListedRow, listEvents } from './list.store.ts';
 import type { CursorSeal, ListPosition } from './list-cursor.ts';

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
-import { write } from '../db.ts';
 import { appendLogs, lockHeads, openLog, planAppend } from '../log/store.ts';
+import { write } from '../postgres/db.ts';
 import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { actorWith } from '../testing/take-context.ts';

@@ -14,8 +14,8 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { judgedByHandler } from '../http.ts';
-import { AppError, unavailable } from '../problem.ts';
+import { judgedByHandler } from '../http/http.ts';
+import { AppError, unavailable } from '../http/problem.ts';
 import type { Recorder } from './flush.job.ts';
 import {
   eventJson,

@@ -1,6 +1,6 @@
 import { categories, type Diff } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { nullable, strict, time, uuid } from '../field-schemas.ts';
+import { nullable, strict, time, uuid } from '../http/field-schemas.ts';
 
 /*
  * The shapes of an audit event, once: they validate what comes in, generate the OpenAPI document,

@@ -1,6 +1,6 @@
 import { firstUuidAt, type GroupKey, type StatsQuery } from '@indelible/protocol';
-import type { TenantTx } from '../db.ts';
-import { uuidArray } from '../pg-arrays.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
 import { inClasses, Params, type Visibility } from './filter-sql.store.ts';
 import { matching, prepared } from './list.store.ts';
 

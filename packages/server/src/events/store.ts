@@ -1,6 +1,6 @@
 import { firstUuidAt, type Plan, retentionCutoff, type Sha256 } from '@indelible/protocol';
-import type { TenantTx, WriterTx } from '../db.ts';
 import { appendLogs, type LogAppend, type LogHead, planAppend } from '../log/store.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import {
   boolArray,
   byteaArray,
@@ -10,7 +10,7 @@ import {
   textArray,
   timeArray,
   uuidArray,
-} from '../pg-arrays.ts';
+} from '../postgres/pg-arrays.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';
 

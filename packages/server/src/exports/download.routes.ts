@@ -1,11 +1,11 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { readTenant, write } from '../db.ts';
-import { judgedByHandler } from '../http.ts';
-import type { ObjectStore } from '../objects.ts';
-import { AppError, unavailable } from '../problem.ts';
-import { readAsTenant } from '../tenant-access.ts';
-import { readParams } from '../url-parameters.ts';
+import { readAsTenant } from '../access/tenant-access.ts';
+import { judgedByHandler } from '../http/http.ts';
+import { AppError, unavailable } from '../http/problem.ts';
+import { readParams } from '../http/url-parameters.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { readTenant, write } from '../postgres/db.ts';
 import { readRange } from './byte-range.ts';
 import type { DownloadLinks } from './download-link.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';

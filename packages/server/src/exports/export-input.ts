@@ -10,7 +10,7 @@ import {
   parseFilterBody,
   pointerOf,
 } from '@indelible/protocol';
-import { AppError } from '../problem.ts';
+import { AppError } from '../http/problem.ts';
 import { type ExportFormat, exportFormats } from './export-file.ts';
 
 /** What a caller wants exported. */

@@ -1,7 +1,7 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
-import { type Database, readTenant, write } from '../db.ts';
 import type { Jobs, RunningJob } from '../jobs.ts';
-import type { Mailer } from '../mail.ts';
+import type { Mailer } from '../outbound/mail.ts';
+import { type Database, readTenant, write } from '../postgres/db.ts';
 import { getTenant, type TenantRow } from '../tenants/store.ts';
 import { exportIdPrefix } from './export-event.ts';
 import { filterWords, storedFilter } from './export-input.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { createMailer } from '../mail.ts';
+import { createMailer } from '../outbound/mail.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { type ExportMail, exportMail } from './export-mail.ts';
 import { exportMailTexts } from './export-mail-texts.ts';

@@ -6,7 +6,7 @@ import {
   paragraph,
   small,
   table,
-} from '../mail-page.ts';
+} from '../outbound/mail-page.ts';
 import { type ExportFailure, exportMailTexts } from './export-mail-texts.ts';
 
 /** What an export's mail tells. Times are ISO 8601; what a failed export does not have is null. */

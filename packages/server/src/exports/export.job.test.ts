@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { uuidFromTypeId } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { write } from '../db.ts';
+import { write } from '../postgres/db.ts';
 import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
 import {
   askForJob,

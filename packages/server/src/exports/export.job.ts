@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '../db.ts';
-import { write } from '../db.ts';
 import type { Jobs, RunningJob } from '../jobs.ts';
 import type { RecordOwn } from '../own-event.ts';
+import type { Database } from '../postgres/db.ts';
+import { write } from '../postgres/db.ts';
 import { outcomeEvent } from './export-event.ts';
 import { countFileRows } from './file-chunks.ts';
 import type { FileInMaking, FileThread } from './file-thread.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type EventFilter, firstUuidAt } from '@indelible/protocol';
-import { type Database, readTenant, type TenantTx } from '../db.ts';
 import { getEvent, visibility } from '../events/store.ts';
-import { AppError } from '../problem.ts';
+import { AppError } from '../http/problem.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
 import { fileShape } from './export-file.ts';
 import { storedFilter } from './export-input.ts';
 import { LineBuffer } from './line-buffer.ts';

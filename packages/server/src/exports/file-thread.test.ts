@@ -1,7 +1,7 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readTenant } from '../db.ts';
-import { openObjectStore } from '../objects.ts';
+import { openObjectStore } from '../objects/object-store.ts';
+import { readTenant } from '../postgres/db.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { askForJob } from '../testing/exports.ts';
 import { type TestService, testService } from '../testing/service.ts';

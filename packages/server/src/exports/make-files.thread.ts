@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { openDatabase } from '../db.ts';
-import { openObjectStore } from '../objects.ts';
+import { openObjectStore } from '../objects/object-store.ts';
+import { openDatabase } from '../postgres/db.ts';
 import { objectName } from './export-file.ts';
 import { asItIsWritten, FileTally, fileChunks } from './file-chunks.ts';
 import { stepBackFrom } from './step-back.ts';

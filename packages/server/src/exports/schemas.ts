@@ -1,9 +1,9 @@
 import { csvColumns, csvFurtherColumns } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { nullable, strict, time, uuid } from '../field-schemas.ts';
-import { filterSchema } from '../filter-schema.ts';
-import { PageQuery, Pagination } from '../keyset-page.ts';
-import { operatorHeaders } from '../operator-headers.ts';
+import { operatorHeaders } from '../access/operator-headers.ts';
+import { nullable, strict, time, uuid } from '../http/field-schemas.ts';
+import { filterSchema } from '../http/filter-schema.ts';
+import { PageQuery, Pagination } from '../http/keyset-page.ts';
 
 /* The body is judged by `readExportInput`, which names every problem at once. */
 const ExportInput = Type.Unsafe<object>({

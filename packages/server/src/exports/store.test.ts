@@ -1,7 +1,7 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { write } from '../db.ts';
 import { jobsSchema } from '../jobs.ts';
+import { write } from '../postgres/db.ts';
 import { askForJob, exportsUrl } from '../testing/exports.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { beginExport } from './store.ts';

@@ -1,5 +1,5 @@
-import type { TenantTx, WriterTx } from '../db.ts';
 import { jobsSchema } from '../jobs.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
 

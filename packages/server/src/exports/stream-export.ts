@@ -1,5 +1,5 @@
-import { type Database, write } from '../db.ts';
 import type { RecordOwn } from '../own-event.ts';
+import { type Database, write } from '../postgres/db.ts';
 import { type Origin, outcomeEvent } from './export-event.ts';
 import { FileTally, fileChunks } from './file-chunks.ts';
 import {

@@ -6,10 +6,10 @@ import {
   noteKeyId,
   type Sha256,
 } from '@indelible/protocol';
-import { type Database, type WriterTx, write } from '../db.ts';
-import type { ObjectStore } from '../objects.ts';
-import { unavailable } from '../problem.ts';
-import type { Signer } from '../signer.ts';
+import type { Signer } from '../crypto/signer.ts';
+import { unavailable } from '../http/problem.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { type Database, type WriterTx, write } from '../postgres/db.ts';
 import {
   type DirtyLog,
   dirtyLogs,

@@ -1,6 +1,6 @@
 import { tileWidth } from '@indelible/protocol';
-import type { Database, TenantTx, WriterTx } from '../db.ts';
-import { byteaArray, int8Array, textArray, uuidArray } from '../pg-arrays.ts';
+import type { Database, TenantTx, WriterTx } from '../postgres/db.ts';
+import { byteaArray, int8Array, textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { readNote } from './round.ts';
 import { unreadable } from './store.ts';
 

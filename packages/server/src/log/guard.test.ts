@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { App } from '../app.ts';
-import { reopenLog } from '../reopen-log.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
@@ -15,6 +14,7 @@ import {
   serviceOn,
   testService,
 } from '../testing/service.ts';
+import { reopenLog } from './reopen.command.ts';
 
 /*
  * The damage is done as superuser, to a service of its own each time: its logs stand still

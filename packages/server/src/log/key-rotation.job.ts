@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { importedEventUuid, nilUuid } from '@indelible/protocol';
-import { type Database, type WriterTx, write } from '../db.ts';
+import type { Signer } from '../crypto/signer.ts';
 import { byItself, type OwnEvent } from '../own-event.ts';
-import type { Signer } from '../signer.ts';
+import { type Database, type WriterTx, write } from '../postgres/db.ts';
 import { listTenants } from '../tenants/store.ts';
 import { signingKeyAnnounced, takeRound, useSigningKey } from './checkpoint.store.ts';
 

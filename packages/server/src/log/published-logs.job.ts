@@ -1,5 +1,5 @@
 import type { Sha256 } from '@indelible/protocol';
-import type { ObjectStore } from '../objects.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import {
   type PublishedRound,
   type ReleasedCheckpoint,

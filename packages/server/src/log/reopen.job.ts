@@ -1,8 +1,8 @@
 import { createFrontier, type GetNode, type LogState, type Sha256 } from '@indelible/protocol';
-import type { WriterTx } from '../db.ts';
-import type { ObjectStore } from '../objects.ts';
+import type { Signer } from '../crypto/signer.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import { type RecordOwn, reopenedEvent } from '../own-event.ts';
-import type { Signer } from '../signer.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import { releasedState, signingKeys } from './checkpoint.store.ts';
 import { hasRoot } from './guard.store.ts';
 import { type PublishedLog, publishedLogs } from './published-logs.job.ts';

@@ -1,5 +1,5 @@
 import { type LogState, tileWidth } from '@indelible/protocol';
-import type { WriterTx } from '../db.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import type { PublishedLog } from './published-logs.job.ts';
 import { type LogHead, lockHeads } from './store.ts';
 

@@ -1,7 +1,7 @@
 import { entryBytes, tileWidth } from '@indelible/protocol';
-import type { TenantTx, WriterTx } from '../db.ts';
-import { byteaArray, int2Array, int8Array, uuidArray } from '../pg-arrays.ts';
-import { AppError, unavailable } from '../problem.ts';
+import { AppError, unavailable } from '../http/problem.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
 
 export { type LogAppend, type LogHead, planAppend, planEntries } from './sequencer.ts';

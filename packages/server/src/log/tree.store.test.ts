@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { entryBytes, rootAtSize } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
-import { readTenant, type TenantTx } from '../db.ts';
+import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectTreeIntact, naiveRoot } from '../testing/intact.ts';
 import { testService } from '../testing/service.ts';

@@ -7,8 +7,8 @@ import {
   subtreeRoot,
   tileWidth,
 } from '@indelible/protocol';
-import type { TenantTx } from '../db.ts';
-import { int2Array, int8Array, uuidArray } from '../pg-arrays.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import { int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
 import { unreadable } from './store.ts';
 
 /** Levels of the tree that one tile spans. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ByteRange, ObjectStore } from '../objects.ts';
 import { requireName, requireRange } from './object-name.ts';
+import type { ByteRange, ObjectStore } from './object-store.ts';
 import {
   nullIf,
   openS3,

@@ -1,7 +1,7 @@
 import type { ListQuery } from '@indelible/protocol';
-import type { TenantTx } from '../db.ts';
 import { listEvents } from '../events/list.store.ts';
 import { getEvent, type visibility } from '../events/store.ts';
+import type { TenantTx } from '../postgres/db.ts';
 
 type Visible = NonNullable<Awaited<ReturnType<typeof visibility>>>;
 

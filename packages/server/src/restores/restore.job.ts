@@ -1,9 +1,9 @@
 import { typeId } from '@indelible/protocol';
-import { type Database, readTenant, write } from '../db.ts';
-import { keptText, type Outbound } from '../outbound.ts';
+import type { Sealer } from '../crypto/sealed.ts';
+import { keptText, type Outbound } from '../outbound/outbound.ts';
+import { signedPost } from '../outbound/standard-webhooks.ts';
 import type { RecordOwn } from '../own-event.ts';
-import type { Sealer } from '../sealed.ts';
-import { signedPost } from '../standard-webhooks.ts';
+import { type Database, readTenant, write } from '../postgres/db.ts';
 import { restoreSecretContext } from '../tenants/put-tenant.store.ts';
 import { judge, restoreIdPrefix } from './restore-call.ts';
 import { restoreEvent } from './restore-event.ts';

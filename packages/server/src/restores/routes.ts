@@ -10,14 +10,14 @@ import {
   uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Database, readTenant, type TenantTx, type WriterTx, write } from '../db.ts';
+import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/tenant-access.ts';
 import { getEvent, visibility } from '../events/store.ts';
-import { judgedByHandler } from '../http.ts';
-import { type PageRequest, pageOf, readPage } from '../keyset-page.ts';
-import { newestFirst } from '../newest-first.ts';
+import { judgedByHandler } from '../http/http.ts';
+import { type PageRequest, pageOf, readPage } from '../http/keyset-page.ts';
+import { newestFirst } from '../http/newest-first.ts';
+import { AppError } from '../http/problem.ts';
 import { actorOf, type RecordOwn } from '../own-event.ts';
-import { AppError } from '../problem.ts';
-import { type RecordAccess, readAsTenant, type TenantAccess } from '../tenant-access.ts';
+import { type Database, readTenant, type TenantTx, type WriterTx, write } from '../postgres/db.ts';
 import { currentState } from './current-state.ts';
 import type { RestoreJob } from './restore.job.ts';
 import { restoreBody, restoreIdPrefix, whyNotRestorable } from './restore-call.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { idParams, nullable, strict, time } from '../field-schemas.ts';
-import { PageQuery, Pagination } from '../keyset-page.ts';
-import { operatorHeaders } from '../operator-headers.ts';
+import { operatorHeaders } from '../access/operator-headers.ts';
+import { idParams, nullable, strict, time } from '../http/field-schemas.ts';
+import { PageQuery, Pagination } from '../http/keyset-page.ts';
 
 const Target = Type.Enum(['before', 'after'], {
   description: 'Which of the two states of the event.',

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { OwnerSession } from '../db.ts';
+import type { OwnerSession } from '../postgres/db.ts';
 import {
   detachPartition,
   eventReaders,

@@ -1,4 +1,4 @@
-import type { OwnerSession } from '../db.ts';
+import type { OwnerSession } from '../postgres/db.ts';
 import { isLockTimeout } from './detach.job.ts';
 import { listRetired, stepsOfDropping } from './partitions.store.ts';
 

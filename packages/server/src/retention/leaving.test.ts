@@ -1,7 +1,7 @@
 import { setTimeout as nextTurn } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type OwnerSession, withOwnerSession } from '../db.ts';
+import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,

@@ -1,6 +1,6 @@
 import { firstUuidAt, uuidFromEventId } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withOwnerSession } from '../db.ts';
+import { withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,

@@ -1,4 +1,4 @@
-import type { WriterTx } from '../db.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import { type Partition, partitionOf } from './schedule.ts';
 import type { Owner } from './terms.store.ts';
 

@@ -1,6 +1,6 @@
-import type { OwnerSession, WriterTx } from '../db.ts';
 import { lockHeads } from '../log/store.ts';
 import type { RecordOwn } from '../own-event.ts';
+import type { OwnerSession, WriterTx } from '../postgres/db.ts';
 import { detachAll, isHeldBySomebody } from './detach.job.ts';
 import { discardRetired } from './discard.job.ts';
 import { type Due, findDue, isOwed, type KeptPartition } from './due.job.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { OwnerSession } from '../db.ts';
+import type { OwnerSession } from '../postgres/db.ts';
 import { findDue, type KeptPartition } from './due.job.ts';
 import { makePartitionsAhead } from './partitions.store.ts';
 import {

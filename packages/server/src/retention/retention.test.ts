@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withOwnerSession } from '../db.ts';
-import { runRetentionAs } from '../run-retention.ts';
+import { withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,
@@ -17,6 +16,7 @@ import {
   stored,
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
+import { runRetentionAs } from './command.ts';
 import { placePartition } from './partitions.store.ts';
 
 let service: TestService;

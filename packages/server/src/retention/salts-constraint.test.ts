@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { migrate } from '../migrate.ts';
+import { migrate } from '../postgres/migrate.ts';
 import { placeFor, recordAt } from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 

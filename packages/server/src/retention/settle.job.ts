@@ -1,5 +1,5 @@
 import { firstUuidAt, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
-import type { OwnerSession } from '../db.ts';
+import type { OwnerSession } from '../postgres/db.ts';
 import { isLockTimeout } from './detach.job.ts';
 import { listPartitions, placePartition } from './partitions.store.ts';
 import { countFrom, moveBatch, oldestFrom } from './rows.store.ts';

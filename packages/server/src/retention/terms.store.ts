@@ -1,6 +1,6 @@
 import type { Plan } from '@indelible/protocol';
-import type { WriterTx } from '../db.ts';
-import { uuidArray } from '../pg-arrays.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
 import type { RetentionTerms, SeenTime } from './schedule.ts';
 
 /* Statements of the owner role: no serving role may run them. */

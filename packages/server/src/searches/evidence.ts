@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type EventFilter, eventUuid, typeId, uuidTimeMs } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import { type Database, readTenant, write } from '../db.ts';
+import type { RecordAccess, TenantAccess } from '../access/tenant-access.ts';
+import { AppError, unavailable } from '../http/problem.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
-import { AppError, unavailable } from '../problem.ts';
-import type { RecordAccess, TenantAccess } from '../tenant-access.ts';
+import { type Database, readTenant, write } from '../postgres/db.ts';
 import { type Answer, sameAnswer } from './answer-digest.ts';
 import { type FrozenFilter, filterJson, freeze, storedFilter } from './frozen-filter.ts';
 import { matchesMax, requireVisible, runSearch } from './run-search.ts';

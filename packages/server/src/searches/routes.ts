@@ -6,12 +6,12 @@ import {
   uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
-import { readTenant } from '../db.ts';
-import { judgedByHandler } from '../http.ts';
-import { pageOf, readPage } from '../keyset-page.ts';
-import { newestFirst } from '../newest-first.ts';
-import { AppError } from '../problem.ts';
-import { readAsTenant } from '../tenant-access.ts';
+import { readAsTenant } from '../access/tenant-access.ts';
+import { judgedByHandler } from '../http/http.ts';
+import { pageOf, readPage } from '../http/keyset-page.ts';
+import { newestFirst } from '../http/newest-first.ts';
+import { AppError } from '../http/problem.ts';
+import { readTenant } from '../postgres/db.ts';
 import {
   type AnswerNow,
   askAgain,

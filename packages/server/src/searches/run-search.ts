@@ -1,6 +1,6 @@
-import { type Database, readTenant, type TenantTx } from '../db.ts';
 import { visibility } from '../events/store.ts';
-import { AppError } from '../problem.ts';
+import { AppError } from '../http/problem.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
 import { type Answer, AnswerDigest } from './answer-digest.ts';
 import type { FrozenFilter } from './frozen-filter.ts';
 import { type Match, nextMatches } from './store.ts';

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { idParams, nullable, strict, time, uuid } from '../field-schemas.ts';
-import { filterSchema } from '../filter-schema.ts';
-import { PageQuery, Pagination } from '../keyset-page.ts';
-import { operatorHeaders } from '../operator-headers.ts';
+import { operatorHeaders } from '../access/operator-headers.ts';
+import { idParams, nullable, strict, time, uuid } from '../http/field-schemas.ts';
+import { filterSchema } from '../http/filter-schema.ts';
+import { PageQuery, Pagination } from '../http/keyset-page.ts';
 
 const noteMax = 1_000;
 

@@ -1,7 +1,7 @@
 import type { EventFilter } from '@indelible/protocol';
-import type { TenantTx, WriterTx } from '../db.ts';
 import { inClasses, Params, type Visibility } from '../events/filter-sql.store.ts';
 import { matching, prepared } from '../events/list.store.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
 
 /** A search as it was saved: the question, the checkpoint it was asked against, and the answer. */
 export interface SavedSearch {

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import type { AuthenticateSession, Principal } from '../auth.ts';
-import { unauthenticated } from '../bearer.ts';
-import type { Database } from '../db.ts';
-import { personScopes } from '../jwt.ts';
-import { AppError } from '../problem.ts';
-import { hashSecretToken } from '../secret-token.ts';
+import type { AuthenticateSession, Principal } from '../access/auth.ts';
+import { unauthenticated } from '../access/bearer.ts';
+import { personScopes } from '../access/jwt.ts';
+import { hashSecretToken } from '../crypto/secret-token.ts';
+import { AppError } from '../http/problem.ts';
+import type { Database } from '../postgres/db.ts';
 import { readCookie, type SessionCookie } from './cookie.ts';
 import { isForeignRequest } from './origin.ts';
 import { prolongedTo } from './session-times.ts';

@@ -1,8 +1,8 @@
 import { plans } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { scopes } from '../auth.ts';
-import { nullable, strict, time, uuid } from '../field-schemas.ts';
-import { panelPathMax } from '../panel-path.ts';
+import { scopes } from '../access/auth.ts';
+import { nullable, strict, time, uuid } from '../http/field-schemas.ts';
+import { panelPathMax } from '../http/panel-path.ts';
 
 const role = Type.Enum(['admin', 'superadmin'], {
   description: '`admin`: of this tenant. `superadmin`: an operator, who needs a reason.',

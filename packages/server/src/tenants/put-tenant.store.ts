@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { WriterTx } from '../db.ts';
+import type { Sealer } from '../crypto/sealed.ts';
+import { AppError } from '../http/problem.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
-import { AppError } from '../problem.ts';
-import type { Sealer } from '../sealed.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import { graceEnd, grantGrace } from './grace.store.ts';
 import {
   insertTenant,

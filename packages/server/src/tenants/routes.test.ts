@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createSealer } from '../sealed.ts';
+import { createSealer } from '../crypto/sealed.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { restoreSecretContext } from './put-tenant.store.ts';
 

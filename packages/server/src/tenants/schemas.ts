@@ -1,8 +1,8 @@
 import { plans } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { label, nullable, strict, time, uuid } from '../field-schemas.ts';
-import { Pagination } from '../keyset-page.ts';
-import { outboundUrlMax } from '../outbound-url.ts';
+import { label, nullable, strict, time, uuid } from '../http/field-schemas.ts';
+import { Pagination } from '../http/keyset-page.ts';
+import { outboundUrlMax } from '../outbound/outbound-url.ts';
 import { locales } from './tenant-settings.ts';
 
 const settings = {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldProblem, type Plan, plans } from '@indelible/protocol';
-import { AppError } from '../problem.ts';
+import { AppError } from '../http/problem.ts';
 
 export const locales = ['en', 'es', 'pt-BR'] as const;
 export type Locale = (typeof locales)[number];

@@ -1,7 +1,7 @@
-import { type Database, readTenant, type WriterTx } from '../db.ts';
+import { panelHome } from '../http/panel-path.ts';
 import type { Jobs } from '../jobs.ts';
-import type { Mailer } from '../mail.ts';
-import { panelHome } from '../panel-path.ts';
+import type { Mailer } from '../outbound/mail.ts';
+import { type Database, readTenant, type WriterTx } from '../postgres/db.ts';
 import { getTenant } from './store.ts';
 import { termsMail, type WeakerTerms } from './terms-mail.ts';
 

@@ -7,7 +7,7 @@ import {
   paragraph,
   small,
   table,
-} from '../mail-page.ts';
+} from '../outbound/mail-page.ts';
 import type { Locale } from './tenant-settings.ts';
 import { termsMailTexts } from './terms-mail-texts.ts';
 

@@ -1,6 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { ArchiveDeps, TenantArchive } from '../archive/archive.job.ts';
-import { runArchive } from '../archive-log.ts';
+import { runArchive } from '../archive/command.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { TestService } from './service.ts';
 import { platformKey } from './service.ts';

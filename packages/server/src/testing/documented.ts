@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
-import { formats } from '../json-schema.ts';
+import { formats } from '../http/json-schema.ts';
 
 interface Operation {
   responses: Record<string, { content?: Record<string, { schema: object }> }>;

@@ -3,7 +3,7 @@
  * first argument (programs from the package folder given as its second) and reports on its
  * standard output, one JSON value a line. SIGTERM stops it.
  */
-import { startEmbeddedPostgres } from '../embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 
 const [dataDir = '', binariesRoot] = process.argv.slice(2);
 

@@ -5,7 +5,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isPostmaster, readPostmasterPid } from '../embedded-postgres/postmaster-pid.ts';
+import { isPostmaster, readPostmasterPid } from '../postgres/embedded/postmaster-pid.ts';
 
 const script = join(import.meta.dirname, 'embedded-postgres-child.ts');
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type ErasureTarget, eraseAs, offboardAs } from '../erase-log.ts';
+import { type ErasureTarget, eraseAs, offboardAs } from '../erasure/command.ts';
 import type { ErasureDeps } from '../erasure/erase.job.ts';
 import { configOf } from './archived.ts';
 import { eventOf, type TestService } from './service.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedPostgres } from '../embedded-postgres.ts';
-import { migrate } from '../migrate.ts';
+import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import { migrate } from '../postgres/migrate.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

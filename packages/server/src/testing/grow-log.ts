@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { firstUuidAt } from '@indelible/protocol';
-import { write } from '../db.ts';
 import { appendLogs, lockHeads, planAppend } from '../log/store.ts';
+import { write } from '../postgres/db.ts';
 import type { TestService } from './service.ts';
 
 const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();

@@ -5,10 +5,10 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import { expect } from 'vitest';
-import type { OwnerSession } from '../db.ts';
+import type { OwnerSession } from '../postgres/db.ts';
+import { recordOwnIn } from '../postgres/run-as-owner.ts';
+import { runRetentionAs } from '../retention/command.ts';
 import type { RetentionDeps } from '../retention/retention.job.ts';
-import { recordOwnIn } from '../run-as-owner.ts';
-import { runRetentionAs } from '../run-retention.ts';
 import { eventOf, type TestService } from './service.ts';
 
 export const hour = 3_600_000;

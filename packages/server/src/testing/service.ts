@@ -8,9 +8,9 @@ import pino from 'pino';
 import { inject as provided } from 'vitest';
 import { type App, type AppDeps, buildApp } from '../app.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import { type Database, openDatabase } from '../db.ts';
-import { openObjectStore } from '../objects.ts';
-import { openSigner } from '../signer.ts';
+import { openSigner } from '../crypto/signer.ts';
+import { openObjectStore } from '../objects/object-store.ts';
+import { type Database, openDatabase } from '../postgres/db.ts';
 import { expectAnswerAsDocumented } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';
 

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import { type Database, readTenant, type WriterTx, write } from '../db.ts';
+import type { TenantAccess } from '../access/tenant-access.ts';
+import type { Sealer } from '../crypto/sealed.ts';
 import { visibility } from '../events/store.ts';
+import { AppError } from '../http/problem.ts';
+import { newSecret } from '../outbound/standard-webhooks.ts';
 import { actorOf, type RecordOwn } from '../own-event.ts';
-import { AppError } from '../problem.ts';
-import type { Sealer } from '../sealed.ts';
-import { newSecret } from '../standard-webhooks.ts';
-import type { TenantAccess } from '../tenant-access.ts';
+import { type Database, readTenant, type WriterTx, write } from '../postgres/db.ts';
 import { tenantExists } from '../tenants/store.ts';
 import { isSigned } from './delivery-call.ts';
 import { firstShown } from './replay-start.ts';

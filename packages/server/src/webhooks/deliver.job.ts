@@ -1,5 +1,5 @@
-import { readTenant } from '../db.ts';
 import { visibility } from '../events/store.ts';
+import { readTenant } from '../postgres/db.ts';
 import { type AttemptDeps, attemptCall } from './attempt.ts';
 import { messageBytesMax, messageCall } from './delivery-call.ts';
 import { getLeased, holdMessage, type Leased, passOver, releaseWebhook } from './lease.store.ts';

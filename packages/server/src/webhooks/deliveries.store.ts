@@ -1,5 +1,5 @@
-import type { TenantTx, WriterTx } from '../db.ts';
-import { uuidArray } from '../pg-arrays.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
 
 /**
  * One attempt, and what came of it. Sequences are those of the first and last event in the message.

@@ -1,6 +1,6 @@
 import { typeId } from '@indelible/protocol';
-import { keptText, type OutboundCall, type OutboundResult } from '../outbound.ts';
-import { signatureHeaders, signedPost } from '../standard-webhooks.ts';
+import { keptText, type OutboundCall, type OutboundResult } from '../outbound/outbound.ts';
+import { signatureHeaders, signedPost } from '../outbound/standard-webhooks.ts';
 import { streamFormats } from './formats.ts';
 import { eventsBody, exportBody, messageIdPrefix, testBody } from './message-body.ts';
 import type { Next } from './next-message.ts';

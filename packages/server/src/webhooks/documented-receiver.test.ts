@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newSecret, signatureHeaders } from '../standard-webhooks.ts';
+import { newSecret, signatureHeaders } from '../outbound/standard-webhooks.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { hookedTenant, webhookCalls } from '../testing/webhook-setup.ts';
 import { retryPausesMs } from './retry-schedule.ts';

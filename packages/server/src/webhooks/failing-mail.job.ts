@@ -1,8 +1,8 @@
 import { typeId } from '@indelible/protocol';
-import { type Database, readTenant } from '../db.ts';
 import type { Jobs } from '../jobs.ts';
 import { logSize } from '../log/store.ts';
-import type { Mailer } from '../mail.ts';
+import type { Mailer } from '../outbound/mail.ts';
+import { type Database, readTenant } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
 import { lastOfMessages } from './deliveries.store.ts';
 import { failingMail } from './failing-mail.ts';

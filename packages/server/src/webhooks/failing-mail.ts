@@ -6,7 +6,7 @@ import {
   paragraph,
   small,
   table,
-} from '../mail-page.ts';
+} from '../outbound/mail-page.ts';
 import { failingMailTexts } from './failing-mail-texts.ts';
 
 /** What is told of a webhook that was paused because nothing got through. */

@@ -2,9 +2,9 @@ import pino from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { buildApp } from '../app.ts';
 import { readConfig } from '../config.ts';
-import { openDatabase } from '../db.ts';
-import { openObjectStore } from '../objects.ts';
-import { openSigner } from '../signer.ts';
+import { openSigner } from '../crypto/signer.ts';
+import { openObjectStore } from '../objects/object-store.ts';
+import { openDatabase } from '../postgres/db.ts';
 import { eraseNow } from '../testing/erasure-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import {

@@ -4,12 +4,12 @@ import {
   type ListQuery,
   parseFilterBody,
 } from '@indelible/protocol';
-import type { TenantTx } from '../db.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { type CutPage, eventsById } from '../events/list.store.ts';
 import { eventJson } from '../events/store.ts';
 import { type ExportRow, getExport } from '../exports/store.ts';
 import { readEntries } from '../log/store.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import type { WebhookRow } from './store.ts';
 
 /** An event of a message: its JSON text is that of the list. */

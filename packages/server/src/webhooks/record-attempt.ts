@@ -1,6 +1,6 @@
-import { type Database, deliver, type WriterTx } from '../db.ts';
 import type { Jobs } from '../jobs.ts';
 import type { RecordOwn } from '../own-event.ts';
+import { type Database, deliver, type WriterTx } from '../postgres/db.ts';
 import type { Attempted } from './attempt.ts';
 import { type DeliveryRow, insertDelivery } from './deliveries.store.ts';
 import { lockWebhook, type PendingMessage, saveWebhook, type WebhookRow } from './store.ts';

@@ -1,12 +1,12 @@
 import { fieldProblemsMax, formatTimestamp, pointerOf, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { readTenant } from '../db.ts';
-import { judgedByHandler } from '../http.ts';
-import { pageOf, readPage } from '../keyset-page.ts';
+import { type RecordAccess, readAsTenant } from '../access/tenant-access.ts';
+import { judgedByHandler } from '../http/http.ts';
+import { pageOf, readPage } from '../http/keyset-page.ts';
+import { newestFirst } from '../http/newest-first.ts';
+import { AppError } from '../http/problem.ts';
 import { logSize } from '../log/store.ts';
-import { newestFirst } from '../newest-first.ts';
-import { AppError } from '../problem.ts';
-import { type RecordAccess, readAsTenant } from '../tenant-access.ts';
+import { readTenant } from '../postgres/db.ts';
 import {
   type ChangeDeps,
   changeWebhook,

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { label, nullable, strict, time } from '../field-schemas.ts';
-import { PageQuery, Pagination } from '../keyset-page.ts';
-import { operatorHeaders } from '../operator-headers.ts';
-import { outboundUrlMax } from '../outbound-url.ts';
+import { operatorHeaders } from '../access/operator-headers.ts';
+import { label, nullable, strict, time } from '../http/field-schemas.ts';
+import { PageQuery, Pagination } from '../http/keyset-page.ts';
+import { outboundUrlMax } from '../outbound/outbound-url.ts';
 import { messageTypes, webhookFormats } from './store.ts';
 
 const values = (description: string) =>

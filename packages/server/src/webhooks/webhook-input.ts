@@ -1,8 +1,8 @@
 import { type FieldProblem, facetNames, parseFilterBody, pointerOf } from '@indelible/protocol';
 import type { Static } from 'typebox';
-import { refusalOf } from '../outbound.ts';
-import { isOutboundUrl } from '../outbound-url.ts';
-import { AppError } from '../problem.ts';
+import { AppError } from '../http/problem.ts';
+import { refusalOf } from '../outbound/outbound.ts';
+import { isOutboundUrl } from '../outbound/outbound-url.ts';
 import { streamFormats } from './formats.ts';
 import type { WebhookChange } from './schemas.ts';
 import type { WebhookSettings } from './store.ts';

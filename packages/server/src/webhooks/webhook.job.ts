@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { deliver } from '../db.ts';
+import { deliver } from '../postgres/db.ts';
 import { type DeliverDeps, deliverTurn, leaseMs } from './deliver.job.ts';
 import { forgetDeliveries, keptMs } from './deliveries.store.ts';
 import { claimWebhook, type Leased } from './lease.store.ts';

@@ -1,0 +1,66 @@
+import { errorOfAnswer } from '../http/errors.ts';
+import {
+  headersOf,
+  jsonOrUndefined,
+  readBounded,
+  type SentHeaders,
+  type TransportOptions,
+  unreachable,
+} from '../http/transport.ts';
+
+/** Opens the body of the link that a call redirects to; `range` goes to the link alone. */
+export type Download = (
+  path: string,
+  headers: SentHeaders,
+  range: SentHeaders,
+) => Promise<Response>;
+
+/**
+ * Two steps: the call, with the credential, answers with a short-lived link; the link is opened
+ * without it. Throws as every call does; the body itself has no limit of time.
+ */
+export function createDownload(options: TransportOptions): Download {
+  const { baseUrl, key } = options;
+  return async (path, headers, range) => {
+    const answer = await open(options, `${baseUrl}${path}`, headersOf(key, headers));
+    const location = answer.headers.get('location');
+    if (answer.status < 300 || answer.status > 399 || location === null) {
+      throw await refusalOf(answer);
+    }
+    await answer.body?.cancel();
+    const file = await open(options, linkAt(baseUrl, location), headersOf(null, range));
+    if (file.ok) return file;
+    throw await refusalOf(file);
+  };
+}
+
+/** The link below the service's address: its own may be one that only others can reach. */
+function linkAt(baseUrl: string, location: string): string {
+  const { pathname, search } = new URL(location, baseUrl);
+  return `${baseUrl}${pathname.slice(pathname.indexOf('/api/'))}${search}`;
+}
+
+async function open(options: TransportOptions, url: string, headers: Headers): Promise<Response> {
+  const { fetch, signal, timeoutMs } = options;
+  // Until the answer begins: the signal goes on to hold for the body, the time does not.
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort({ name: 'TimeoutError' }), timeoutMs);
+  const both = signal === null ? late.signal : AbortSignal.any([late.signal, signal]);
+  try {
+    return await fetch(url, { headers, redirect: 'manual', signal: both });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw unreachable(cause, options);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// A problem document with fifty field errors; whatever is longer is none of the service's.
+const refusalBytesMax = 64 * 1024;
+
+async function refusalOf(answer: Response) {
+  const bytes = await readBounded(answer, refusalBytesMax).catch(() => null);
+  const body = bytes === null ? undefined : jsonOrUndefined(bytes);
+  return errorOfAnswer(answer.status, body, answer.headers.get('x-request-id'));
+}

@@ -1,0 +1,53 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient, UnreachableError } from '../index.ts';
+import { type Answer, scriptedService } from '../testing/scripted-service.ts';
+
+/** A client of a service that gives these answers. */
+async function answering(answers: Answer[]) {
+  const service = await scriptedService(answers);
+  onTestFinished(service.close);
+  const options = { tenantId: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', reason: 'ticket 12' };
+  return { ...service, client: createClient({ url: service.url, key: 'idl_test', ...options }) };
+}
+
+test('saving a search and restoring are never repeated, because each call is one of its own', async () => {
+  const { client, received } = await answering([{ hangUp: true }]);
+  await expect(client.searches.create({ filters: {} })).rejects.toThrow(UnreachableError);
+  await expect(client.restore('evt_audit_1', 'before')).rejects.toThrow(UnreachableError);
+  expect(received.map(({ line, body }) => [line, body])).toEqual([
+    ['POST /api/audit-logs/searches', '{"filters":{}}'],
+    ['POST /api/audit-logs/evt_audit_1/restore', '{"to":"before"}'],
+  ]);
+});
+
+test('what is kept is read again when the service is away, with the operator headers', async () => {
+  const { client, received } = await answering([{ status: 503 }, { body: { id: 'x' } }]);
+  expect(await client.searches.get('srch_a/b')).toEqual({ id: 'x' });
+  expect(await client.restores.get('rst_1')).toEqual({ id: 'x' });
+  expect(received.map(({ line }) => line)).toEqual([
+    'GET /api/audit-logs/searches/srch_a%2Fb',
+    'GET /api/audit-logs/searches/srch_a%2Fb',
+    'GET /api/audit-logs/restores/rst_1',
+  ]);
+  for (const { headers } of received) {
+    expect(headers).toMatchObject({ 'x-access-reason': 'ticket%2012' });
+  }
+});
+
+test('lists of searches and restores follow their cursors to the end', async () => {
+  const pages = [
+    { data: [{ id: 'a' }], pagination: { nextCursor: 'two' } },
+    { data: [{ id: 'b' }], pagination: { nextCursor: null } },
+  ];
+  const { client, received } = await answering([...pages, ...pages].map((body) => ({ body })));
+  const ids: string[] = [];
+  for await (const { id } of client.searches.list()) ids.push(id);
+  for await (const { id } of client.restores.list('r-1')) ids.push(id);
+  expect(ids).toEqual(['a', 'b', 'a', 'b']);
+  expect(received.map(({ line }) => line)).toEqual([
+    'GET /api/audit-logs/searches',
+    'GET /api/audit-logs/searches?cursor=two',
+    'GET /api/audit-logs/restores?resource_id=r-1',
+    'GET /api/audit-logs/restores?resource_id=r-1&cursor=two',
+  ]);
+});

@@ -1,0 +1,107 @@
+import type { SentHeaders, Transport } from '../http/transport.ts';
+import type { EventCriteria } from './event-query.ts';
+import { everyItem, post, read } from './paging.ts';
+
+/** A signed state of the log that an answer was given against; `rootHash` in hexadecimal. */
+export interface SearchCheckpoint {
+  size: number;
+  rootHash: string;
+  /** The signed note. */
+  note: string;
+}
+
+/** A search kept as evidence. */
+export interface SavedSearch {
+  /** `srch_…` */
+  id: string;
+  /** The page of the panel that shows it. */
+  url: string;
+  /** With an absolute range. */
+  filters: EventCriteria;
+  note: string | null;
+  createdAt: string;
+  createdBy: { id: string; email: string | null };
+  checkpoint: SearchCheckpoint | null;
+  matched: { value: number };
+  /** SHA-256 over the ids of the matches, newest first, joined by line feeds; hexadecimal. */
+  digest: string;
+}
+
+/** A saved search, asked again. */
+export interface OpenedSearch extends SavedSearch {
+  now: {
+    matched: { value: number };
+    digest: string;
+    /** Whether the answer is the same today. */
+    agrees: boolean;
+    /** Whether it is among what the saved checkpoint covers. */
+    earlierAgrees: boolean;
+    /** Matches recorded after the saved checkpoint. */
+    recordedSince: { value: number };
+    /** Whether events of the range have left the plan since. */
+    bodiesExpired: boolean;
+    checkpoint: SearchCheckpoint | null;
+  };
+}
+
+export interface SearchCalls {
+  /** Never repeated on its own: each call keeps a search of its own. */
+  create(input: { filters: EventCriteria; note?: string | null }): Promise<SavedSearch>;
+  get(id: string): Promise<OpenedSearch>;
+  /** Newest first. */
+  list(): AsyncGenerator<SavedSearch, void, undefined>;
+}
+
+export interface Restore {
+  /** `rst_…` */
+  id: string;
+  /** `failed`: the host product neither applied nor refused it. */
+  status: 'requested' | 'applied' | 'refused' | 'failed';
+  reason: string | null;
+  eventId: string;
+  to: 'before' | 'after';
+  requestedAt: string;
+  finishedAt: string | null;
+}
+
+export interface RestoreCalls {
+  get(id: string): Promise<Restore>;
+  /** Newest first; of one resource, or of all. */
+  list(resourceId?: string): AsyncGenerator<Restore, void, undefined>;
+}
+
+export interface EvidenceCalls {
+  /** Searches kept as evidence. */
+  searches: SearchCalls;
+  /**
+   * Asks the host product to set a resource back to a state of this event. Never repeated on its
+   * own. The answer may still be `requested`: then `restores.get` tells what became of it.
+   */
+  restore(eventId: string, to: 'before' | 'after'): Promise<Restore>;
+  restores: RestoreCalls;
+}
+
+const events = '/api/audit-logs';
+
+export function evidenceCalls(send: Transport, headers: SentHeaders): EvidenceCalls {
+  const get = <T>(path: string) => read<T>(send, path, [], headers);
+  const part = encodeURIComponent;
+  return {
+    searches: {
+      create: (input) => post(send, `${events}/searches`, input, headers),
+      get: (id) => get(`${events}/searches/${part(id)}`),
+      list: () => everyItem<SavedSearch>(send, `${events}/searches`, [], headers),
+    },
+    restore: (eventId, to) => post(send, `${events}/${part(eventId)}/restore`, { to }, headers),
+    restores: {
+      get: (id) => get(`${events}/restores/${part(id)}`),
+      list: (resourceId) =>
+        everyItem<Restore>(
+          send,
+          `${events}/restores`,
+          resourceId === undefined ? [] : [['resource_id', resourceId]],
+          headers,
+        ),
+    },
+  };
+}

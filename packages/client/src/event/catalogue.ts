@@ -1,0 +1,58 @@
+import {
+  type actionsByCategory,
+  defaultCatalogue,
+  isSnakeCase,
+  type resourceTypesByCategory,
+} from '@indelible/protocol';
+import type { EventInput } from '../api-types.ts';
+
+type WordsOf<T extends Record<string, readonly string[]>> = T[keyof T][number];
+
+/** The actions of the service's catalogue, which decide an event's category. */
+export type KnownAction = WordsOf<typeof actionsByCategory>;
+/** The resource types that the service names as examples. */
+export type KnownResourceType = WordsOf<typeof resourceTypesByCategory>;
+
+// Any text, written so that an editor still offers the known words.
+type AnyText = string & Record<never, never>;
+export type AnyAction = KnownAction | AnyText;
+export type AnyResourceType = KnownResourceType | AnyText;
+
+/** The words that a product records with, and nothing else. */
+export interface EventCatalogue<A extends string, R extends string> {
+  /** Those that were declared, without the known ones. */
+  readonly actions: readonly A[];
+  readonly resourceTypes: readonly R[];
+  /** The event itself, with its words checked by the compiler: for sinks that take any event. */
+  event(event: EventInput<A, R>): EventInput<A, R>;
+}
+
+/**
+ * What `defineCatalogue` takes: words of the product's own, `snake_case`, at most 64 characters.
+ */
+export interface CatalogueWords<A extends string, R extends string> {
+  actions?: readonly A[];
+  resourceTypes?: readonly R[];
+}
+
+/**
+ * Declares a product's own actions and resource types, once. A client that is given the catalogue
+ * takes these and the known ones; any other word is a type error. Throws TypeError for a word that
+ * the service would refuse.
+ */
+export function defineCatalogue<const A extends string = never, const R extends string = never>(
+  words: CatalogueWords<A, R>,
+): EventCatalogue<KnownAction | A, KnownResourceType | R> {
+  const { actions = [], resourceTypes = [] } = words;
+  for (const action of actions) requireRecordable(action, action, 'thing');
+  for (const type of resourceTypes) requireRecordable(type, 'create', type);
+  return { actions, resourceTypes, event: (event) => event };
+}
+
+function requireRecordable(word: string, action: string, resourceType: string): void {
+  if (!isSnakeCase(word)) {
+    throw new TypeError(`${JSON.stringify(word)} is no snake_case word of at most 64 characters`);
+  }
+  const why = defaultCatalogue.notRecordable(action, resourceType);
+  if (why !== null) throw new TypeError(`${word} cannot be recorded. ${why}`);
+}

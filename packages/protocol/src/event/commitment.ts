@@ -1,0 +1,140 @@
+import type { Sha256 } from '../log/merkle.ts';
+import { eventIdFromUuid, uuidTimeMs } from './event-id.ts';
+import { formatTimestamp } from './timestamp.ts';
+
+/**
+ * What the log commits to: the stored columns of an event. `diff`, `before` and `after` are RFC
+ * 8785 texts, made once when the event was taken; ids are lower-case UUIDs.
+ */
+export interface CommittedEvent {
+  tenantId: string;
+  uuid: string;
+  actorId: string;
+  actorEmail: string | null;
+  actorRole: string;
+  actorIp: string | null;
+  actorUserAgent: string | null;
+  action: string;
+  resourceType: string;
+  resourceId: string;
+  resourceName: string | null;
+  diff: string;
+  crossTenant: boolean;
+  reason: string | null;
+  category: string;
+  recordedByKind: string;
+  recordedById: string;
+  before: string | null;
+  after: string | null;
+}
+
+/** Segment names in ASCII order: the order of hashing, and of the 16-byte salts of an event. */
+export const segmentNames = ['change', 'event', 'identity', 'state'] as const;
+export type SegmentName = (typeof segmentNames)[number];
+export const saltBytes = 16;
+
+const quote = JSON.stringify;
+
+/**
+ * The RFC 8785 text of each segment, in the order of `segmentNames`; `state` is there only when the
+ * event carries one. The field lists belong to entry version 1 and never change. Members are
+ * written in sorted order by hand: this runs for every event recorded and verified. A verifier
+ * gives `id` and `timestamp` as they were shown, so that they are checked like everything else.
+ */
+export function segmentTexts(
+  e: CommittedEvent,
+  id = eventIdFromUuid(e.uuid),
+  timestamp = formatTimestamp(uuidTimeMs(e.uuid)),
+): string[] {
+  const change = `{"diff":${e.diff},"reason":${quote(e.reason)}}`;
+  const event =
+    `{"action":${quote(e.action)},"actor":{"id":"${e.actorId}","role":${quote(e.actorRole)}},` +
+    `"category":${quote(e.category)},"crossTenant":${e.crossTenant},"id":${quote(id)},` +
+    `"recordedBy":{"id":"${e.recordedById}","kind":${quote(e.recordedByKind)}},` +
+    `"resource":{"id":"${e.resourceId}","type":${quote(e.resourceType)}},` +
+    `"tenantId":"${e.tenantId}","timestamp":${quote(timestamp)}}`;
+  const identity =
+    `{"actor":{"email":${quote(e.actorEmail)},"ip":${quote(e.actorIp)},` +
+    `"userAgent":${quote(e.actorUserAgent)}},"resource":{"name":${quote(e.resourceName)}}}`;
+  if (e.before === null && e.after === null) return [change, event, identity];
+  return [change, event, identity, `{"after":${e.after ?? 'null'},"before":${e.before ?? 'null'}}`];
+}
+
+const utf8 = new TextEncoder();
+const segmentPrefixes = segmentNames.map((name) =>
+  utf8.encode(`audit-seg/v1\n${String.fromCharCode(name.length)}${name}`),
+);
+const contentPrefix = utf8.encode('audit-content/v1\n');
+const namePrefixes = segmentNames.map((name) =>
+  utf8.encode(`${String.fromCharCode(name.length)}${name}`),
+);
+
+// One buffer for all that is hashed here: allocating one a segment cost as much as the hashing.
+let scratch = new Uint8Array(4096);
+
+/**
+ * `H("audit-seg/v1\n" ‖ u8 len ‖ name ‖ salt ‖ text)` of the segment at this place of
+ * `segmentNames`.
+ */
+export function segmentHash(
+  sha: Sha256,
+  index: number,
+  salt: Uint8Array,
+  text: string,
+): Uint8Array {
+  const prefix = segmentPrefixes[index];
+  if (!prefix) throw new RangeError('no such segment');
+  const head = prefix.length + salt.length;
+  // UTF-8 takes at most three bytes a UTF-16 unit; what is not used is cut off below.
+  const bytesMax = head + text.length * 3;
+  if (scratch.length < bytesMax) scratch = new Uint8Array(bytesMax);
+  scratch.set(prefix);
+  scratch.set(salt, prefix.length);
+  const { written } = utf8.encodeInto(text, scratch.subarray(head));
+  return sha(scratch.subarray(0, head + written));
+}
+
+/**
+ * `H("audit-content/v1\n" ‖ Σ(u8 len ‖ name ‖ c))`: binds the segment hashes, so that one segment
+ * can be withheld or erased (its hash given instead) and the log still verifies.
+ */
+export function commitmentOfHashes(sha: Sha256, hashes: readonly Uint8Array[]): Uint8Array {
+  scratch.set(contentPrefix);
+  let offset = contentPrefix.length;
+  for (let index = 0; index < hashes.length; index += 1) {
+    const [name, hash] = [namePrefixes[index], hashes[index]];
+    if (!name || !hash) throw new RangeError('no such segment');
+    scratch.set(name, offset);
+    scratch.set(hash, offset + name.length);
+    offset += name.length + hash.length;
+  }
+  return sha(scratch.subarray(0, offset));
+}
+
+/**
+ * The commitment of these texts, all in the order of `segmentNames`: of each segment the salt, or
+ * the hash alone where it is withheld or erased; neither for a state that is not there.
+ */
+export function commitmentOfSegments(
+  sha: Sha256,
+  texts: readonly string[],
+  salts: readonly (Uint8Array | null)[],
+  hashes: readonly (Uint8Array | null)[],
+): Uint8Array {
+  const segments: Uint8Array[] = [];
+  for (let index = 0; index < segmentNames.length; index += 1) {
+    const salt = salts[index];
+    const text = texts[index];
+    const hash = salt && text !== undefined ? segmentHash(sha, index, salt, text) : hashes[index];
+    if (hash) segments.push(hash);
+  }
+  return commitmentOfHashes(sha, segments);
+}
+
+/** The commitment of an event whose salts are one run of 16 bytes a segment. */
+export function commitmentOf(sha: Sha256, texts: readonly string[], salts: Uint8Array): Uint8Array {
+  const hashes = texts.map((text, index) =>
+    segmentHash(sha, index, salts.subarray(index * saltBytes, (index + 1) * saltBytes), text),
+  );
+  return commitmentOfHashes(sha, hashes);
+}

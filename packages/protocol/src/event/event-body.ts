@@ -1,0 +1,152 @@
+import { parseStrictJson } from '../json/strict-json.ts';
+import { parseHex } from '../log/bytes.ts';
+import { FormatError } from '../log/format-error.ts';
+import { hashBytes, type Sha256 } from '../log/merkle.ts';
+import {
+  commitmentOfSegments,
+  type SegmentName,
+  saltBytes,
+  segmentNames,
+  segmentTexts,
+} from './commitment.ts';
+import { committedEventOf, type ShownEvent } from './committed-event.ts';
+
+/**
+ * An event with what opens its commitment. Both lists are in the order of `segmentNames`: of each
+ * segment either the salt, or the hash alone where the segment is withheld or erased; neither for
+ * the state of an event without one.
+ */
+export interface EventBody {
+  event: ShownEvent;
+  salts: readonly (Uint8Array | null)[];
+  hashes: readonly (Uint8Array | null)[];
+}
+
+/** The segments that may be given as a hash alone; without `event` there is nothing to speak of. */
+export const withholdableSegments = ['change', 'identity', 'state'] as const;
+export type WithholdableSegment = (typeof withholdableSegments)[number];
+
+/** Salts, or hashes, in hexadecimal by the name of their segment, as JSON carries them. */
+export type SegmentHex = { [Name in SegmentName]?: string };
+
+/**
+ * Reads JSON text that will be proven; FormatError for what is no JSON or repeats a member name.
+ */
+export function parseProvenJson(source: string | Uint8Array): unknown {
+  const { value, duplicateKeys } = readStrictJson(source);
+  const [repeated] = duplicateKeys;
+  if (repeated !== undefined)
+    throw new FormatError(`the member ${quoted(repeated)} is there twice`);
+  return value;
+}
+
+// Without the engine's message, which repeats whatever the text holds.
+function readStrictJson(source: string | Uint8Array) {
+  try {
+    return parseStrictJson(source);
+  } catch {
+    throw new FormatError('it is not JSON in UTF-8');
+  }
+}
+
+/** A name that somebody else chose, made fit for a message. */
+export function quoted(name: string): string {
+  return JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name);
+}
+
+/**
+ * Takes apart `{event, salts, hashes?}`: a body line's JSON value, or that part of a proof. Throws
+ * FormatError for any other member or type. A segment of which only the hash is given must be empty
+ * (null, `{}`), for what stood there would be proven by nothing.
+ */
+export function eventBodyOf(json: { event: unknown; salts: unknown; hashes?: unknown }): EventBody {
+  const event = committedEventOf(json.event);
+  const salts = segmentBytes(json.salts, saltBytes, 'salts');
+  const hashes =
+    json.hashes === undefined ? noHashes : segmentBytes(json.hashes, hashBytes, 'hashes');
+  for (let index = 0; index < segmentNames.length; index += 1) {
+    const [salt, hash] = [salts[index], hashes[index]];
+    if (salt && hash) throw new FormatError(`${segmentNames[index]} has both a salt and a hash`);
+    if (hash && !isEmpty(event, index)) {
+      throw new FormatError(`${segmentNames[index]} is withheld and yet shown`);
+    }
+    // Only the state is left out of the commitment where it is empty.
+    const isNeeded = index !== stateIndex || !isEmpty(event, index);
+    if (isNeeded && !salt && !hash) throw new FormatError(`${segmentNames[index]} has no salt`);
+    if (!isNeeded && salt) throw new FormatError('there is a salt, but no state');
+  }
+  return { event, salts, hashes };
+}
+
+const stateIndex = segmentNames.indexOf('state');
+const noHashes = [null, null, null, null];
+
+function isEmpty(event: ShownEvent, index: number): boolean {
+  switch (segmentNames[index]) {
+    case 'change':
+      return event.diff === '{}' && event.reason === null;
+    case 'identity':
+      return (
+        event.actorEmail === null &&
+        event.actorIp === null &&
+        event.actorUserAgent === null &&
+        event.resourceName === null
+      );
+    case 'state':
+      return event.before === null && event.after === null;
+    default:
+      return false; // the segment event, which is therefore never withheld
+  }
+}
+
+function segmentBytes(value: unknown, length: number, where: string): (Uint8Array | null)[] {
+  if (typeof value !== 'object' || value === null) throw new FormatError(`${where} is no object`);
+  const bytes: (Uint8Array | null)[] = [null, null, null, null];
+  let found = 0;
+  for (let index = 0; index < segmentNames.length; index += 1) {
+    const hex = (value as Record<string, unknown>)[segmentNames[index] ?? ''];
+    if (hex === undefined) continue;
+    const parsed = typeof hex === 'string' ? parseHex(hex) : null;
+    if (parsed?.length !== length) {
+      throw new FormatError(
+        `${where}.${segmentNames[index]} is not ${length} bytes of hexadecimal`,
+      );
+    }
+    bytes[index] = parsed;
+    found += 1;
+  }
+  if (Object.keys(value).length > found) throw new FormatError(`${where} has an unknown segment`);
+  return bytes;
+}
+
+/** Whether the event was recorded with a state, shown or not. */
+export function hasStateSegment({ salts, hashes }: EventBody): boolean {
+  return Boolean(salts[stateIndex] ?? hashes[stateIndex]);
+}
+
+/** The segments that the body keeps back. */
+export function withheldSegments({ hashes }: EventBody): WithholdableSegment[] {
+  return withholdableSegments.filter((name) => hashes[segmentNames.indexOf(name)] !== null);
+}
+
+/** The commitment that the log's entry must hold for this body to be what was recorded. */
+export function commitmentOfBody(sha: Sha256, { event, salts, hashes }: EventBody): Uint8Array {
+  return commitmentOfSegments(sha, segmentTexts(event, event.id, event.timestamp), salts, hashes);
+}
+
+/**
+ * Reads a body line: `{"event":…,"salts":{…},"hashes":{…}}`. Throws FormatError and nothing else.
+ */
+export function parseBodyLine(source: string | Uint8Array): EventBody {
+  return bodyLineOf(parseProvenJson(source));
+}
+
+/** As `parseBodyLine`, of the JSON value. */
+export function bodyLineOf(value: unknown): EventBody {
+  if (typeof value !== 'object' || value === null) throw new FormatError('a body is an object');
+  const { event, salts, hashes } = value as Record<string, unknown>;
+  if (Object.keys(value).length !== (hashes === undefined ? 2 : 3)) {
+    throw new FormatError('a body has members that it should not have');
+  }
+  return eventBodyOf({ event, salts, hashes });
+}

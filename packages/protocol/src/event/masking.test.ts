@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { JsonValue } from '../json/canonical.ts';
+import { createMasker, defaultMaskedKeys } from './masking.ts';
+import type { Diff } from './state-diff.ts';
+
+const masker = createMasker(defaultMaskedKeys);
+const masksKey = (key: string, using = masker) => using.maskState({ [key]: 'value' }).masked;
+const masksField = (path: string, using = masker) =>
+  using.maskDiff({ [path]: { from: 'old', to: 'new' } }).masked;
+
+test('a key is secret in every usual spelling and with any prefix', () => {
+  const secret = [
+    'password',
+    'PASSWORD',
+    'newPassword',
+    'sip_password',
+    'admin-pass.word',
+    'api key',
+  ];
+  const more = [
+    'x-api-key',
+    'Authorization',
+    'Set-Cookie',
+    'client_secret',
+    'OAuthAccessToken',
+    'PIN',
+  ];
+  for (const key of [...secret, ...more]) expect([key, masksKey(key)]).toEqual([key, true]);
+});
+
+test('a key that only begins with or contains a secret name is left alone', () => {
+  const plain = [
+    'tokenizer',
+    'passwordPolicy',
+    'maxTokens',
+    'pinned',
+    'secretary',
+    'key',
+    'name',
+    '',
+  ];
+  for (const key of plain) expect([key, masksKey(key)]).toEqual([key, false]);
+});
+
+test('a secret value is replaced whole at any depth, and null stays null', () => {
+  const state = {
+    name: 'trunk',
+    auth: [
+      { user: 'a', password: { kind: 'hash', salt: 'x' } },
+      { token: null, apiKey: 7 },
+    ],
+    secrets: ['a', 'b'],
+  };
+  expect(masker.maskState(state)).toEqual({
+    value: {
+      name: 'trunk',
+      auth: [
+        { user: 'a', password: '[masked]' },
+        { token: null, apiKey: '[masked]' },
+      ],
+      secrets: '[masked]',
+    },
+    masked: true,
+  });
+  expect(state.auth[0]?.password).toEqual({ kind: 'hash', salt: 'x' });
+});
+
+test('what holds no secret is given back itself, not a copy', () => {
+  const state = { a: [{ b: 1 }], token: null, password: '[masked]' };
+  const { value, masked } = masker.maskState(state);
+  expect(value).toBe(state);
+  expect(masked).toBe(false);
+  const diff: Diff = { a: { from: 1, to: 2 }, token: { from: null, to: null } };
+  expect(masker.maskDiff(diff).diff).toBe(diff);
+});
+
+test('untouched parts of a masked state are shared with the original', () => {
+  const state = { plain: { list: [1] }, login: { password: 'x' } };
+  const value = masker.maskState(state).value as typeof state;
+  expect(value.plain).toBe(state.plain);
+  expect(value.login).toEqual({ password: '[masked]' });
+});
+
+test('a diff field is secret by any of its segments, and both sides are masked', () => {
+  const diff: Diff = {
+    'users.0.sipPassword': { from: 'a', to: 'b' },
+    'credentials.0.user': { from: null, to: 'me' },
+    'tokenizer.size': { from: 1, to: 2 },
+  };
+  expect(masker.maskDiff(diff)).toEqual({
+    diff: {
+      'users.0.sipPassword': { from: '[masked]', to: '[masked]' },
+      'credentials.0.user': { from: null, to: '[masked]' },
+      'tokenizer.size': { from: 1, to: 2 },
+    },
+    masked: true,
+  });
+});
+
+test('a key with dots is as secret in the diff as in the state, above other fields too', () => {
+  for (const path of ['api.key', 'x.api.key', 'api.key.value', 'a..p.i-key..0']) {
+    expect([path, masksField(path)]).toEqual([path, true]);
+  }
+  expect(masksKey('api.key')).toBe(true);
+  expect(masksField('api.keyring')).toBe(false);
+});
+
+test('every field below a key that a state masks is masked in the diff', () => {
+  const segment = fc.constantFrom('a', 'api.key', 'new_token', 'Pass-Word', 'b.c', 'secret', '0');
+  fc.assert(
+    fc.property(fc.array(segment, { minLength: 1, maxLength: 5 }), (path) => {
+      const state = path.reduceRight<JsonValue>((inner, key) => ({ [key]: inner }), 'value');
+      if (masker.maskState(state).masked) expect(masksField(path.join('.'))).toBe(true);
+    }),
+  );
+});
+
+test('configured names are taken literally, and empty ones ignored', () => {
+  const custom = createMasker(['Sort.Code', '$x(', '', '_', 'Straße']);
+  for (const key of ['sort_code', 'mySortCode', 'a$x(', 'STRASSE'.replace('SS', 'ß')]) {
+    expect([key, masksKey(key, custom)]).toEqual([key, true]);
+  }
+  expect(masksKey('anything', custom)).toBe(false);
+  expect(masksField('bank.sort.code', custom)).toBe(true);
+  expect(masksKey('password', createMasker([]))).toBe(false);
+  expect(masksField('', createMasker(['_']))).toBe(false);
+});
+
+test('__proto__ is masked and kept as an ordinary member', () => {
+  const proto = createMasker(['proto', 'constructor']);
+  const state = JSON.parse('{"__proto__":{"a":1},"constructor":"x","b":2}') as JsonValue;
+  expect(JSON.stringify(proto.maskState(state).value)).toBe(
+    '{"__proto__":"[masked]","constructor":"[masked]","b":2}',
+  );
+  const diff = JSON.parse('{"__proto__":{"from":1,"to":null}}') as Diff;
+  expect(JSON.stringify(proto.maskDiff(diff).diff)).toBe(
+    '{"__proto__":{"from":"[masked]","to":null}}',
+  );
+});
+
+test('decisions stay right after more keys than are remembered, and for very long keys', () => {
+  const keys = Array.from({ length: 10_000 }, (_, i) => [`k${i}`, `k${i}token`]).flat();
+  for (let round = 0; round < 2; round += 1) {
+    expect(keys.filter((key) => masksKey(key))).toHaveLength(10_000);
+  }
+  const long = 'p.'.repeat(300_000);
+  expect([masksField(long), masksField(`${long}password`), masksKey(long)]).toEqual([
+    false,
+    true,
+    false,
+  ]);
+});

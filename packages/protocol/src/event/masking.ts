@@ -1,0 +1,123 @@
+import type { JsonObject, JsonValue } from '../json/canonical.ts';
+import type { Diff, Scalar } from './state-diff.ts';
+
+/** What stands in the place of a secret. */
+export const maskText = '[masked]';
+
+/**
+ * Key names whose values are never stored; configuration adds to them. Longer keys that end with
+ * one of them (`clientSecret`, `refreshToken`) match too: see `createMasker`.
+ */
+export const defaultMaskedKeys: readonly string[] = [
+  ...['password', 'passwords', 'passwordHash', 'passwd', 'pwd', 'passphrase', 'passcode', 'pin'],
+  ...['secret', 'secrets', 'secretKey', 'secretValue', 'token', 'tokenValue', 'accessTokens'],
+  ...['refreshTokens', 'bearer', 'jwt', 'sharedKey', 'mnemonic', 'recoveryCode', 'recoveryCodes'],
+  ...['apiKey', 'apiKeys', 'accessKey', 'privateKey', 'encryptionKey', 'signingKey'],
+  ...['credential', 'credentials', 'authorization', 'cookie', 'cookies', 'connectionString', 'otp'],
+  ...['cardNumber', 'cvc', 'cvv'],
+];
+
+export interface Masker {
+  /** Masks the whole value of every matching key at any depth; the same object if there is none. */
+  maskState(value: JsonValue): { value: JsonValue; masked: boolean };
+  /** Masks `from` and `to` of every matching field; the same object if there is none. */
+  maskDiff(diff: Diff): { diff: Diff; masked: boolean };
+}
+
+/**
+ * Replaces the values of secret keys by `"[masked]"`; `null` stays. Names are compared without
+ * case, `_`, `-`, `.` and spaces. A key is secret when it equals or ends with a name
+ * (`newPassword`, `sip_password`, but not `tokenizer`); a diff field when its dotted path does, at
+ * its end or before a dot, so that a field below a secret (`password.hash`) is one too. The
+ * recursion needs values that `checkJson` has accepted.
+ */
+export function createMasker(names: readonly string[]): Masker {
+  const alternatives = names.map((name) => normalise(name)).filter((name) => name !== '');
+  // A key's dots are gone, so `$` ends it; in a path, dots may also be part of the name
+  // (`api.key`).
+  const secret = new RegExp(
+    `(?:${alternatives.map(dotsBetween).join('|') || '(?!)'})(?:\\.|$)`,
+    'u',
+  );
+  const isSecretKey = remember((key) => secret.test(normalise(key)));
+  const isSecretField = remember((path) => secret.test(normalise(path, /[_\-\s]/g)));
+  return {
+    maskState(value) {
+      const result = maskNode(value, isSecretKey);
+      return { value: result, masked: result !== value };
+    },
+    maskDiff(diff) {
+      const result = maskFields(diff, isSecretField);
+      return { diff: result, masked: result !== diff };
+    },
+  };
+}
+
+function normalise(name: string, ignored = /[_\-.\s]/g): string {
+  return name.replace(ignored, '').toLowerCase();
+}
+
+/** The pattern of a name in which dots may stand between any two characters. */
+function dotsBetween(name: string): string {
+  return [...name].map((c) => c.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')).join('\\.*');
+}
+
+function maskNode(value: JsonValue, isSecret: (key: string) => boolean): JsonValue {
+  if (value === null || typeof value !== 'object') return value;
+  return Array.isArray(value) ? maskElements(value, isSecret) : maskMembers(value, isSecret);
+}
+
+function maskElements(list: JsonValue[], isSecret: (key: string) => boolean): JsonValue[] {
+  let copy: JsonValue[] | undefined;
+  list.forEach((element, index) => {
+    const result = maskNode(element, isSecret);
+    if (result === element) return;
+    copy ??= [...list];
+    copy[index] = result;
+  });
+  return copy ?? list;
+}
+
+function maskMembers(object: JsonObject, isSecret: (key: string) => boolean): JsonObject {
+  let copy: JsonObject | undefined;
+  for (const key of Object.keys(object)) {
+    const member = object[key] as JsonValue;
+    const result = isSecret(key) ? mask(member) : maskNode(member, isSecret);
+    if (result === member) continue;
+    // The copy has every key as its own member, so even `__proto__` is assigned as plain data.
+    copy ??= { ...object };
+    copy[key] = result;
+  }
+  return copy ?? object;
+}
+
+function maskFields(diff: Diff, isSecret: (path: string) => boolean): Diff {
+  let copy: Diff | undefined;
+  for (const [path, { from, to }] of Object.entries(diff)) {
+    if (!isSecret(path) || (mask(from) === from && mask(to) === to)) continue;
+    copy ??= { ...diff };
+    copy[path] = { from: mask(from), to: mask(to) };
+  }
+  return copy ?? diff;
+}
+
+function mask(value: JsonValue): Scalar {
+  return value === null ? null : maskText;
+}
+
+const rememberedMax = 4096;
+const rememberedCharactersMax = 128;
+
+/** Decides each key once. Bounded in number and length, since producers choose the keys. */
+function remember(decide: (key: string) => boolean): (key: string) => boolean {
+  const decisions = new Map<string, boolean>();
+  return (key) => {
+    const known = decisions.get(key);
+    if (known !== undefined) return known;
+    const decision = decide(key);
+    if (key.length > rememberedCharactersMax) return decision;
+    if (decisions.size >= rememberedMax) decisions.clear();
+    decisions.set(key, decision);
+    return decision;
+  };
+}

@@ -1,0 +1,126 @@
+/** The parameters of `GET /api/audit-logs`, read strictly: a wrong one never widens an answer. */
+
+import { parseTimestamp } from '../event/timestamp.ts';
+import { type EventFilter, facetNames, facetParams } from './event-filter.ts';
+import { isRange, readFacet, timestampExpected } from './filter-values.ts';
+import {
+  oneOf,
+  type ParamReader,
+  type QueryRefusal,
+  readParams,
+  wholeNumber,
+} from './query-params.ts';
+
+const listSorts = ['timestamp', 'user', 'sequence'] as const;
+export type ListSort = (typeof listSorts)[number];
+const listOrders = ['asc', 'desc'] as const;
+export type ListOrder = (typeof listOrders)[number];
+
+export const listLimitDefault = 50;
+export const listLimitMax = 500;
+/** The deepest `page × limit`; beyond it only cursors reach. */
+const pagedEventsMax = 100_000;
+
+/** What to list. Neither `page` nor `cursor` means the first page; never both. */
+export interface ListQuery {
+  filter: EventFilter;
+  sort: ListSort;
+  order: ListOrder;
+  limit: number;
+  /** From 1. */
+  page?: number;
+  /** Opaque; the service that issued it judges it. */
+  cursor?: string;
+  /** Only with `sort=sequence`: events whose sequence is greater. */
+  afterSequence?: number;
+  include: { total: boolean; state: boolean };
+}
+
+/** The parameters that make up a filter. */
+export const filterParamNames: readonly string[] = ['from', 'to', ...Object.values(facetParams)];
+
+/** Every parameter of the list. */
+export const listParamNames: readonly string[] = [
+  ...filterParamNames,
+  ...['page', 'cursor', 'limit', 'sort', 'order', 'after_sequence', 'include'],
+];
+
+/**
+ * The query behind decoded parameters (as `URLSearchParams` yields them), or everything that is
+ * wrong: `unknown_parameter`, `invalid_parameter`, or `page_too_deep` when that is all.
+ */
+export function parseListQuery(
+  params: Iterable<readonly [string, string]>,
+): { query: ListQuery } | QueryRefusal {
+  const reader = readParams(params, listParamNames);
+  const sort = reader.one('sort', `one of ${listSorts.join(', ')}`, oneOf(listSorts));
+  const order = reader.one('order', 'asc or desc', oneOf(listOrders));
+  const include = reader.list('include', ['total', 'state'] as const);
+  const query: ListQuery = {
+    filter: readFilterParams(reader),
+    sort: sort ?? 'timestamp',
+    order: order ?? ((sort ?? 'timestamp') === 'timestamp' ? 'desc' : 'asc'),
+    ...readPosition(reader),
+    include: { total: include.includes('total'), state: include.includes('state') },
+  };
+  refuseContradictions(query, reader);
+  return reader.refusal() ?? { query };
+}
+
+/** The filter among the parameters; what is wrong with it goes to the reader. */
+export function readFilterParams(reader: ParamReader): EventFilter {
+  const filter: EventFilter = {};
+  // A + that was not written as %2B arrives as a space, and would shift the range if forgiven.
+  const expected = `${timestampExpected} (write a + as %2B)`;
+  const from = reader.one('from', expected, parseTimestamp);
+  const to = reader.one('to', expected, parseTimestamp);
+  if (from !== undefined) filter.from = from;
+  if (to !== undefined) filter.to = to;
+  if (!isRange(filter)) reader.refuse('to', 'must be later than from');
+  for (const facet of facetNames) {
+    const name = facetParams[facet];
+    const texts = reader.all(name);
+    if (texts.length === 0) continue;
+    filter[facet] = readFacet(facet, texts, (message, index) => {
+      const which = index === undefined || texts.length === 1 ? '' : `value ${index + 1} `;
+      reader.refuse(name, which + message);
+    });
+  }
+  return filter;
+}
+
+type Position = Pick<ListQuery, 'limit' | 'page' | 'cursor' | 'afterSequence'>;
+
+function readPosition(reader: ParamReader): Position {
+  const limitRange = wholeNumber(1, listLimitMax);
+  const limit = reader.one('limit', `a whole number from 1 to ${listLimitMax}`, limitRange);
+  const position: Position = { limit: limit ?? listLimitDefault };
+  const page = reader.one('page', 'a whole number from 1', wholeNumber(1, Infinity));
+  const cursor = reader.one('cursor', 'a cursor', (text) => text);
+  const sequenceRange = wholeNumber(0, Number.MAX_SAFE_INTEGER);
+  const after = reader.one('after_sequence', 'a sequence, counted from 0', sequenceRange);
+  if (page !== undefined) position.page = page;
+  if (cursor !== undefined) position.cursor = cursor;
+  if (after !== undefined) position.afterSequence = after;
+  return position;
+}
+
+function refuseContradictions(query: ListQuery, reader: ParamReader): void {
+  const { page, cursor, limit, sort, afterSequence, filter, include } = query;
+  if (page !== undefined && cursor !== undefined) {
+    reader.refuse('page', 'cannot be combined with cursor');
+  }
+  if (page !== undefined && sort === 'sequence') {
+    reader.refuse('page', 'cannot be combined with sort=sequence; use after_sequence or cursor');
+  }
+  if (page !== undefined && page * limit > pagedEventsMax) {
+    const message = `times limit must not exceed ${pagedEventsMax}; follow nextCursor with cursor`;
+    reader.refuse('page', message, 'page_too_deep');
+  }
+  if (afterSequence !== undefined && sort !== 'sequence') {
+    reader.refuse('after_sequence', 'needs sort=sequence');
+  }
+  if (include.state && filter.resourceId?.any.length !== 1) {
+    reader.refuse('include', 'with state needs exactly one resource_id');
+  }
+}

@@ -1,0 +1,136 @@
+/** Reads decoded query parameters strictly and collects everything that is wrong with them. */
+
+import { type FieldProblem, fieldProblemsMax } from '../event/field-problem.ts';
+import { isPrintable } from '../event/field-rules.ts';
+import { unknownNameMessage } from './nearest-name.ts';
+
+export type QueryProblemCode = 'unknown_parameter' | 'invalid_parameter' | 'page_too_deep';
+
+/** Why a query is refused: all its problems, and the code of the whole. */
+export interface QueryRefusal {
+  code: QueryProblemCode;
+  problems: FieldProblem[];
+}
+
+export interface ParamReader {
+  /** The values of a repeatable parameter. */
+  all(name: string): readonly string[];
+  /** The values of a repeatable parameter that also takes several, separated by commas. */
+  list<T extends string>(name: string, allowed: readonly T[]): T[];
+  /** The value of a parameter that may be given once; `parse` answers null for a wrong one. */
+  one<T>(name: string, expected: string, parse: (text: string) => T | null): T | undefined;
+  refuse(name: string, message: string, code?: QueryProblemCode): void;
+  /** Null when nothing was wrong. */
+  refusal(): QueryRefusal | null;
+}
+
+/** Groups `params` by name; unknown names, empty and unprintable values are problems already. */
+export function readParams(
+  params: Iterable<readonly [string, string]>,
+  known: readonly string[],
+): ParamReader {
+  const problems: FieldProblem[] = [];
+  const refuse: ParamReader['refuse'] = (path, message, code = 'invalid_parameter') => {
+    if (problems.length < fieldProblemsMax) problems.push({ path, code, message });
+  };
+  const groups = valuesOf(params);
+  refuseUnknown([...groups.keys()], known, refuse);
+  const valuesByName = new Map<string, string[]>();
+  for (const name of known) {
+    valuesByName.set(name, acceptable(name, groups.get(name) ?? [], refuse));
+  }
+  const all = (name: string) => valuesByName.get(name) ?? [];
+  return {
+    all,
+    list: (name, allowed) => listOf(name, all(name), allowed, refuse),
+    one: (name, expected, parse) => onlyOne(name, all(name), expected, parse, refuse),
+    refuse,
+    refusal: () => (problems.length === 0 ? null : { code: codeOf(problems), problems }),
+  };
+}
+
+function valuesOf(params: Iterable<readonly [string, string]>): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const [name, value] of params) {
+    const values = groups.get(name);
+    if (values === undefined) groups.set(name, [value]);
+    else values.push(value);
+  }
+  return groups;
+}
+
+/** Reads a whole number in `[min, max]`, written without sign or leading zeros. */
+export function wholeNumber(min: number, max: number): (text: string) => number | null {
+  return (text) => {
+    const value = /^(?:0|[1-9]\d*)$/.test(text) ? Number(text) : Number.NaN;
+    return value >= min && value <= max ? value : null;
+  };
+}
+
+/** Reads exactly one of the given words. */
+export function oneOf<T extends string>(words: readonly T[]): (text: string) => T | null {
+  return (text) => words.find((word) => word === text) ?? null;
+}
+
+function refuseUnknown(
+  names: readonly string[],
+  known: readonly string[],
+  refuse: ParamReader['refuse'],
+): void {
+  const unknown = names.filter((name) => !known.includes(name));
+  for (const name of unknown.slice(0, fieldProblemsMax)) {
+    const shown = name.slice(0, 64).toWellFormed();
+    refuse(shown, unknownNameMessage(name, known), 'unknown_parameter');
+  }
+}
+
+/** An empty value is a filter someone forgot to fill in: refused, like what cannot be shown. */
+function acceptable(
+  name: string,
+  values: readonly string[],
+  refuse: ParamReader['refuse'],
+): string[] {
+  if (values.includes('')) refuse(name, 'must not be empty');
+  const printable = values.every(isPrintable);
+  if (!printable) refuse(name, 'must not hold control characters or broken UTF-8');
+  return values.filter((value) => value !== '' && isPrintable(value));
+}
+
+function onlyOne<T>(
+  name: string,
+  values: readonly string[],
+  expected: string,
+  parse: (text: string) => T | null,
+  refuse: ParamReader['refuse'],
+): T | undefined {
+  const [text] = values;
+  if (text === undefined) return undefined;
+  if (values.length > 1) {
+    refuse(name, 'may be given only once');
+    return undefined;
+  }
+  const value = parse(text);
+  if (value === null) refuse(name, `must be ${expected}`);
+  return value ?? undefined;
+}
+
+function listOf<T extends string>(
+  name: string,
+  values: readonly string[],
+  allowed: readonly T[],
+  refuse: ParamReader['refuse'],
+): T[] {
+  const texts = values.flatMap((value) => value.split(','));
+  const found = texts.map(oneOf(allowed));
+  const words = found.filter((word) => word !== null);
+  if (words.length < found.length) refuse(name, `takes ${allowed.join(', ')}, nothing else`);
+  return words;
+}
+
+/** A misspelt parameter explains the others best; depth is named only when all else is right. */
+function codeOf(problems: readonly FieldProblem[]): QueryProblemCode {
+  if (problems.some(({ code }) => code === 'unknown_parameter')) return 'unknown_parameter';
+  return problems.every(({ code }) => code === 'page_too_deep')
+    ? 'page_too_deep'
+    : 'invalid_parameter';
+}

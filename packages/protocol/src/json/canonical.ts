@@ -1,0 +1,146 @@
+import { type FieldProblem, fieldProblemsMax, pointerOf } from '../event/field-problem.ts';
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+export type JsonObject = { [key: string]: JsonValue };
+
+/** Containers inside one another; a value that is no container adds no level. */
+export const jsonDepthMax = 32;
+
+// Everything a JSON string must escape, and every surrogate: the rare case, left to JSON.stringify.
+const needsCare = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
+
+/**
+ * The canonical JSON text of a value (RFC 8785, JCS): no spaces, members by UTF-16 code units.
+ * Throws TypeError where RFC 8785 has no text (lone surrogate, NaN, infinity, `undefined`), since
+ * a silent substitute would be hashed. Nesting is not bounded here: run `checkJson` on input first.
+ */
+export function canonicalize(value: JsonValue): string {
+  return serialize(value);
+}
+
+function serialize(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return quote(value);
+    case 'number':
+      if (!Number.isFinite(value)) break;
+      return String(value);
+    case 'boolean':
+      return value ? 'true' : 'false';
+    case 'object':
+      if (value === null) return 'null';
+      return Array.isArray(value) ? serializeArray(value) : serializeObject(value);
+  }
+  throw new TypeError(`JSON has no ${String(value)}`);
+}
+
+function serializeArray(elements: unknown[]): string {
+  let text = '[';
+  for (const element of elements) text += (text === '[' ? '' : ',') + serialize(element);
+  return `${text}]`;
+}
+
+function serializeObject(object: object): string {
+  let text = '{';
+  for (const key of sortedKeys(object)) {
+    const member = (object as Record<string, unknown>)[key];
+    text += `${text === '{' ? '' : ','}${quote(key)}:${serialize(member)}`;
+  }
+  return `${text}}`;
+}
+
+function quote(text: string): string {
+  if (!needsCare.test(text)) return `"${text}"`;
+  if (!text.isWellFormed()) throw new TypeError('JSON text has no lone surrogates');
+  return JSON.stringify(text);
+}
+
+function sortedKeys(object: object): string[] {
+  const keys = Object.keys(object);
+  let previous = '';
+  for (const key of keys) {
+    if (key < previous) return keys.length > 16 ? keys.sort() : insertionSort(keys);
+    previous = key;
+  }
+  return keys;
+}
+
+// Objects here have a few keys, mostly in order: this takes a fraction of Array.sort's set-up.
+function insertionSort(keys: string[]): string[] {
+  for (const [end, key] of keys.entries()) {
+    let at = end;
+    for (let left = keys[at - 1]; left !== undefined && left > key; left = keys[at - 1]) {
+      keys[at] = left;
+      at -= 1;
+    }
+    keys[at] = key;
+  }
+  return keys;
+}
+
+/**
+ * What keeps a value made by JSON.parse from being stored and proven, at most 50 problems, with
+ * their paths below `pointer`: `lone_surrogate` and `null_character` (in member names too: the path
+ * is the member's), `unsafe_integer` (beyond ±(2^53 - 1)), `unsafe_number` (1e400), `too_deep`
+ * (more than 32 containers inside one another, the value itself being the first).
+ */
+export function checkJson(value: unknown, pointer: string): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  checkValue(value, 1, problems);
+  for (const problem of problems) problem.path = pointer + problem.path;
+  return problems;
+}
+
+// Paths start empty and grow while the recursion returns: a clean value never builds one.
+function checkValue(value: unknown, depth: number, problems: FieldProblem[]): void {
+  if (typeof value === 'string') checkText(value, problems);
+  else if (typeof value === 'number') checkNumber(value, problems);
+  else if (typeof value === 'object' && value !== null) {
+    // Going no deeper also bounds the recursion, whatever the input.
+    if (depth > jsonDepthMax) report(problems, 'too_deep', `nested over ${jsonDepthMax} levels`);
+    else if (Array.isArray(value)) checkElements(value, depth, problems);
+    else checkMembers(value, depth, problems);
+  }
+}
+
+function checkElements(elements: unknown[], depth: number, problems: FieldProblem[]): void {
+  for (let index = 0; index < elements.length; index += 1) {
+    const known = problems.length;
+    if (known >= fieldProblemsMax) return;
+    checkValue(elements[index], depth + 1, problems);
+    if (problems.length > known) placeBelow(index, problems, known);
+  }
+}
+
+function checkMembers(object: object, depth: number, problems: FieldProblem[]): void {
+  for (const key of Object.keys(object)) {
+    const known = problems.length;
+    if (known >= fieldProblemsMax) return;
+    checkText(key, problems);
+    checkValue((object as Record<string, unknown>)[key], depth + 1, problems);
+    if (problems.length > known) placeBelow(key, problems, known);
+  }
+}
+
+function placeBelow(token: string | number, problems: FieldProblem[], from: number): void {
+  const parent = pointerOf(token);
+  for (const problem of problems.slice(from)) problem.path = parent + problem.path;
+}
+
+function checkText(text: string, problems: FieldProblem[]): void {
+  if (text.includes('\0')) report(problems, 'null_character', 'contains U+0000');
+  if (!text.isWellFormed()) report(problems, 'lone_surrogate', 'contains half a surrogate pair');
+}
+
+function checkNumber(value: number, problems: FieldProblem[]): void {
+  if (Number.isSafeInteger(value)) return;
+  if (Number.isInteger(value)) {
+    report(problems, 'unsafe_integer', 'an integer beyond ±9007199254740991 would lose digits');
+  } else if (!Number.isFinite(value)) {
+    report(problems, 'unsafe_number', 'a number too large for a 64-bit float');
+  }
+}
+
+function report(problems: FieldProblem[], code: string, message: string): void {
+  if (problems.length < fieldProblemsMax) problems.push({ path: '', code, message });
+}

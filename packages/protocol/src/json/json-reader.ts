@@ -1,0 +1,111 @@
+import { fieldProblemsMax, pointerOf } from '../event/field-problem.ts';
+
+export interface StrictJson {
+  value: unknown;
+  /** JSON Pointers of members that occur more than once in their object. */
+  duplicateKeys: string[];
+}
+
+// A duplicate below this depth, where nothing is accepted, is shown at its ancestor.
+const pointerLevelsMax = 64;
+
+interface Result {
+  value: unknown;
+  duplicates: Set<string>;
+}
+
+/** An open array or object; `name` is the member being read. */
+interface Level {
+  container: unknown[] | Record<string, unknown>;
+  name: string;
+}
+
+/**
+ * Reads text that JSON.parse has accepted, one character after the other: some ten times slower,
+ * but it says where names are repeated (the first 50 repetitions) and reads every name right.
+ * Uses a list instead of recursion, since text may nest without bound.
+ */
+export function readJson(text: string): StrictJson {
+  const result: Result = { value: undefined, duplicates: new Set() };
+  const levels: Level[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') at = readString(text, at, levels, result);
+    else if (character === '{') levels.push({ container: {}, name: '' });
+    else if (character === '[') levels.push({ container: [], name: '' });
+    else if (character === '}' || character === ']') put(levels.pop()?.container, levels, result);
+    else if (isScalarStart(character)) at = readScalar(text, at, levels, result);
+  }
+  return { value: result.value, duplicateKeys: [...result.duplicates] };
+}
+
+/** Of what stands outside strings and is no bracket: neither white space nor punctuation. */
+function isScalarStart(character: string | undefined): boolean {
+  return character !== undefined && character > ' ' && character !== ',' && character !== ':';
+}
+
+/** Reads a number, `true`, `false` or `null`; returns the position of its last character. */
+function readScalar(text: string, start: number, levels: Level[], result: Result): number {
+  const scalar = /[-+.\w]+/y;
+  scalar.lastIndex = start;
+  const [literal = ''] = scalar.exec(text) ?? [];
+  put(JSON.parse(literal), levels, result);
+  return start + literal.length - 1;
+}
+
+/** Reads a name or a value; returns the position of its closing quote. */
+function readString(text: string, open: number, levels: Level[], result: Result): number {
+  const close = endOfString(text, open);
+  const string = JSON.parse(text.slice(open, close + 1)) as string;
+  const level = levels.at(-1);
+  if (level === undefined || !isName(text, close + 1)) {
+    put(string, levels, result);
+    return close;
+  }
+  level.name = string;
+  if (Object.hasOwn(level.container, string)) {
+    const isListed = result.duplicates.size < fieldProblemsMax;
+    // Beyond the first 50 only the part of the text is told, lest the rest of a batch pass for
+    // clean.
+    const shown = levels.slice(0, isListed ? pointerLevelsMax : 2);
+    if (isListed || levels.length > 2) result.duplicates.add(pointerOf(...shown.map(tokenOf)));
+  }
+  return close;
+}
+
+function tokenOf({ container, name }: Level): string | number {
+  return Array.isArray(container) ? container.length : name;
+}
+
+function put(value: unknown, levels: Level[], result: Result): void {
+  const level = levels.at(-1);
+  if (level === undefined) result.value = value;
+  else if (Array.isArray(level.container)) level.container.push(value);
+  else setMember(level.container, level.name, value);
+}
+
+function setMember(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value;
+  // Assignment would change the prototype; JSON.parse makes an ordinary member.
+  else Object.defineProperty(object, name, { value, ...ordinary });
+}
+
+const ordinary = { writable: true, enumerable: true, configurable: true };
+
+/** Position of the quote that closes the string opened at `open`. */
+function endOfString(text: string, open: number): number {
+  for (let close = text.indexOf('"', open + 1); ; close = text.indexOf('"', close + 1)) {
+    // A quote is escaped by an odd run of backslashes. Runs never overlap: linear in all.
+    let slash = close - 1;
+    while (text.charCodeAt(slash) === 0x5c) slash -= 1;
+    if ((close - slash) % 2 === 1) return close;
+  }
+}
+
+/** Whether a colon follows at `position`, after white space: then the string before is a name. */
+export function isName(text: string, position: number): boolean {
+  let at = position;
+  // The white space of JSON (tab, line feed, carriage return, space) has no code above 0x20.
+  while (text.charCodeAt(at) <= 0x20) at += 1;
+  return text.charCodeAt(at) === 0x3a;
+}

@@ -1,0 +1,99 @@
+import type { Finding } from '../verify/findings.ts';
+import { equalBytes } from './bytes.ts';
+import { entryBytes } from './entry.ts';
+import { FormatError } from './format-error.ts';
+import { hashBytes, type OnSubtree } from './merkle.ts';
+import { tileWidth } from './tile-paths.ts';
+
+/* The bytes of tiles, C2SP tlog-tiles: hashes side by side, entries each behind a u16 length. */
+
+const lengthBytes = 2;
+const framedBytes = lengthBytes + entryBytes;
+
+/**
+ * The entries of an entry bundle of this width, side by side, 60 bytes each. Throws FormatError for
+ * another number of bytes or an entry of another length.
+ */
+export function parseEntryTile(bytes: Uint8Array, width: number): Uint8Array {
+  if (width < 1 || width > tileWidth || bytes.length !== width * framedBytes) {
+    throw new FormatError(`an entry tile of width ${width} has ${width * framedBytes} bytes`);
+  }
+  const entries = new Uint8Array(width * entryBytes);
+  for (let index = 0; index < width; index += 1) {
+    const at = index * framedBytes;
+    if (bytes[at] !== 0 || bytes[at + 1] !== entryBytes) {
+      throw new FormatError(`an entry of the tile has not ${entryBytes} bytes`);
+    }
+    entries.set(bytes.subarray(at + lengthBytes, at + framedBytes), index * entryBytes);
+  }
+  return entries;
+}
+
+/** The entry bundle of 1 to 256 entries that stand side by side; FormatError for other numbers. */
+export function formatEntryTile(entries: Uint8Array): Uint8Array {
+  const width = entries.length / entryBytes;
+  if (!Number.isInteger(width) || width < 1 || width > tileWidth) {
+    throw new FormatError(`a tile holds 1 to ${tileWidth} entries of ${entryBytes} bytes`);
+  }
+  const bytes = new Uint8Array(width * framedBytes);
+  for (let index = 0; index < width; index += 1) {
+    bytes[index * framedBytes + 1] = entryBytes;
+    const entry = entries.subarray(index * entryBytes, (index + 1) * entryBytes);
+    bytes.set(entry, index * framedBytes + lengthBytes);
+  }
+  return bytes;
+}
+
+/** Receives a hash tile; `bytes` is reused for the next one. */
+export type OnTile = (level: number, index: number, width: number, bytes: Uint8Array) => void;
+
+/** Makes hash tiles out of the subtrees of a growing tree. */
+export interface TileMaker {
+  onSubtree: OnSubtree;
+  /** Hands over the partial tiles at the right edge. */
+  finish(): void;
+}
+
+/**
+ * Gives every hash tile that a log of this size is served as: full ones as soon as they are
+ * complete, partial ones at the end. For a tree that grows from nothing; holds one tile a level.
+ */
+export function createTileMaker(onTile: OnTile): TileMaker {
+  const levels: { bytes: Uint8Array; hashes: number }[] = [];
+  return {
+    onSubtree(nodeLevel, index, hash) {
+      if (nodeLevel % 8 !== 0) return;
+      const level = nodeLevel / 8;
+      levels[level] ??= { bytes: new Uint8Array(tileWidth * hashBytes), hashes: 0 };
+      const tile = levels[level];
+      tile.bytes.set(hash, (index % tileWidth) * hashBytes);
+      tile.hashes = index + 1;
+      if (tile.hashes % tileWidth !== 0) return;
+      onTile(level, tile.hashes / tileWidth - 1, tileWidth, tile.bytes);
+    },
+    finish() {
+      for (const [level, { bytes, hashes }] of levels.entries()) {
+        const width = hashes % tileWidth;
+        if (width === 0) continue;
+        onTile(level, Math.floor(hashes / tileWidth), width, bytes.subarray(0, width * hashBytes));
+      }
+    },
+  };
+}
+
+/**
+ * The finding for a served tile that is not the one the entries give, or null. Its sequence is the
+ * first that the first wrong hash stands for.
+ */
+export function tileFinding(
+  { level, index }: { level: number; index: number },
+  computed: Uint8Array,
+  served: Uint8Array,
+): Finding | null {
+  if (equalBytes(computed, served)) return null;
+  const byte = computed.findIndex((value, at) => served[at] !== value);
+  const place = index * tileWidth + Math.max(0, Math.floor(byte / hashBytes));
+  const sequence = place * tileWidth ** level;
+  const message = `Tile ${index} of level ${level} is not what the entries give, from entry ${sequence} on.`;
+  return { code: 'tile_mismatch', sequence, eventId: null, message };
+}

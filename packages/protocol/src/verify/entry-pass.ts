@@ -1,0 +1,127 @@
+import { eventIdFromUuid, uuidFromBytes } from '../event/event-id.ts';
+import { equalBytes } from '../log/bytes.ts';
+import { type Checkpoint, sizedCheckpoint } from '../log/checkpoint.ts';
+import { entryBytes } from '../log/entry.ts';
+import { FormatError } from '../log/format-error.ts';
+import {
+  createFrontier,
+  emptyLogState,
+  type Frontier,
+  type OnSubtree,
+  type Sha256,
+} from '../log/merkle.ts';
+import type { FindingCode, Findings } from './findings.ts';
+
+export interface EntryPassOptions {
+  sha: Sha256;
+  findings: Findings;
+  /** The checkpoint to hold the entries against, its signature already checked. */
+  checkpoint: Checkpoint;
+  /** Signed checkpoints of the same log seen before, to be held against the same entries. */
+  earlier?: readonly Checkpoint[];
+  /** Sees each leaf hash and each complete subtree, as a `TileMaker` does. */
+  onSubtree?: OnSubtree;
+}
+
+/**
+ * The first pass over a log: recomputes the tree from all its entries, in order, and holds it
+ * against the checkpoint. The caller keeps the entries where a `BodyPass` finds them again; until
+ * `finish` has found nothing wrong, they are only what somebody sent. Memory does not grow with the
+ * log.
+ */
+export class EntryPass {
+  readonly #options: EntryPassOptions;
+  readonly #tree: Frontier;
+  readonly #earlier: Checkpoint[];
+  readonly #leaf = new Uint8Array(1 + entryBytes); // the 00 of a leaf, then the entry
+  #size = 0;
+  #lastReceivedUs = 0;
+
+  constructor(options: EntryPassOptions) {
+    this.#options = options;
+    this.#tree = createFrontier(emptyLogState, options.sha, options.onSubtree);
+    this.#earlier = [...(options.earlier ?? [])].sort((a, b) => a.size - b.size);
+    this.#compareEarlier();
+  }
+
+  /** Entries taken so far. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * The next entries, 60 bytes each, side by side. FormatError for a part of one: then the bytes
+   * were cut wrongly on the way, which says nothing about the log.
+   */
+  add(entries: Uint8Array): void {
+    if (entries.length % entryBytes !== 0) throw new FormatError('an entry has 60 bytes');
+    const view = new DataView(entries.buffer, entries.byteOffset, entries.length);
+    for (let at = 0; at < entries.length; at += entryBytes) {
+      this.#checkEntry(entries, view, at);
+      this.#leaf.set(entries.subarray(at, at + entryBytes), 1);
+      this.#tree.append(this.#options.sha(this.#leaf));
+      this.#size += 1;
+      if (this.#earlier.length > 0) this.#compareEarlier();
+    }
+  }
+
+  #checkEntry(entries: Uint8Array, view: DataView, at: number): void {
+    const receivedUs = view.getUint32(at + 4) * 2 ** 32 + view.getUint32(at + 8);
+    if (view.getUint32(at) !== 0x01_00_00_00 || !isEventUuid(view, at + 12)) {
+      this.#addEntry('malformed_entry', entries, at);
+    } else if (receivedUs < this.#lastReceivedUs) {
+      this.#addEntry('receipt_goes_back', entries, at);
+    }
+    this.#lastReceivedUs = receivedUs;
+  }
+
+  #addEntry(code: keyof typeof entryProblems, entries: Uint8Array, at: number): void {
+    const eventId = eventIdFromUuid(uuidFromBytes(entries, at + 12));
+    this.#add(code, this.#size, `entry ${this.#size} ${entryProblems[code]}.`, eventId);
+  }
+
+  #compareEarlier(): void {
+    for (let seen = this.#earlier[0]; seen && seen.size <= this.#size; seen = this.#earlier[0]) {
+      this.#earlier.shift();
+      if (equalBytes(this.#tree.root(), seen.root)) continue;
+      const message =
+        `the first ${seen.size} entries are not those that the checkpoint of size ${seen.size}, ` +
+        'seen before, was signed over: the log was rewritten, or another one is shown.';
+      this.#add('earlier_root_mismatch', null, message);
+    }
+  }
+
+  /** Compares with the checkpoint, and adds what is wrong to the findings; once, after the last. */
+  finish(): void {
+    const { checkpoint } = this.#options;
+    for (const seen of this.#earlier) {
+      const message = `the log ends at ${this.#size} entries; ${seen.size} were signed before.`;
+      this.#add('missing_entries', this.#size, message);
+    }
+    if (this.#size < checkpoint.size) {
+      this.#add('missing_entries', this.#size, `the log ends at ${this.#size} entries.`);
+    } else if (this.#size > checkpoint.size) {
+      this.#add('surplus_entries', checkpoint.size, `there are ${this.#size} entries.`);
+    } else if (!equalBytes(this.#tree.root(), checkpoint.root)) {
+      const message =
+        'the entries give another root: at least one was changed, moved or replaced. Which one, ' +
+        'the root does not tell.';
+      this.#add('root_mismatch', null, message);
+    }
+  }
+
+  #add(code: FindingCode, sequence: number | null, message: string, eventId: string | null = null) {
+    const against = `Against ${sizedCheckpoint(this.#options.checkpoint)}`;
+    this.#options.findings.add({ code, sequence, eventId, message: `${against}: ${message}` });
+  }
+}
+
+const entryProblems = {
+  malformed_entry: 'is not of version 1, or the id in it is not that of an event',
+  receipt_goes_back: 'was received before the entry it follows',
+};
+
+// Version 7 and variant 10 of RFC 9562.
+function isEventUuid(view: DataView, at: number): boolean {
+  return (view.getUint8(at + 6) & 0xf0) === 0x70 && (view.getUint8(at + 8) & 0xc0) === 0x80;
+}

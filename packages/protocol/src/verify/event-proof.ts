@@ -1,0 +1,156 @@
+import { isSequence } from '../event/committed-event.ts';
+import { derivedFieldProblem } from '../event/derived-fields.ts';
+import {
+  commitmentOfBody,
+  type EventBody,
+  eventBodyOf,
+  hasStateSegment,
+  parseProvenJson,
+  quoted,
+  withheldSegments,
+} from '../event/event-body.ts';
+import { equalBytes, parseHex } from '../log/bytes.ts';
+import { type Checkpoint, openCheckpoint, sizedCheckpoint } from '../log/checkpoint.ts';
+import { encodeEntry } from '../log/entry.ts';
+import { FormatError } from '../log/format-error.ts';
+import { hashBytes, leafHash, type Sha256 } from '../log/merkle.ts';
+import { verifyInclusion } from '../log/merkle-proofs.ts';
+import { formatReceivedAt, parseReceivedAt } from '../log/received-at.ts';
+import { pathHashesMax, type TlogProof } from '../log/tlog-proof.ts';
+import { inclusionVerdict, type ProofVerdict } from './proof-verdict.ts';
+
+/** `GET /api/audit-logs/{id}/proof`, taken apart. */
+export interface EventProof {
+  body: EventBody;
+  /** Of the log's entry, in microseconds since 1970. */
+  receivedAtUs: number;
+  commitment: Uint8Array;
+  leafHash: Uint8Array;
+  sequence: number;
+  /** The signed note, as it came. */
+  checkpoint: string;
+  /** Sibling hashes, from the leaf up. */
+  path: Uint8Array[];
+}
+
+const proofMembers = [
+  'event',
+  'receivedAt',
+  'salts',
+  'hashes',
+  'commitment',
+  'leafHash',
+  'sequence',
+  'checkpoint',
+  'path',
+];
+
+/**
+ * Reads the JSON text `{event, receivedAt, salts, hashes?, commitment, leafHash, sequence,
+ * checkpoint, path}`; hashes and salts are lower-case hexadecimal. Throws FormatError and nothing
+ * else. Give it the text as it came: a value from JSON.parse has lost repeated members.
+ */
+export function parseEventProof(source: string | Uint8Array): EventProof {
+  const value = parseProvenJson(source);
+  if (typeof value !== 'object' || value === null) throw new FormatError('a proof is an object');
+  const json = value as Record<string, unknown>;
+  const other = Object.keys(json).find((name) => !proofMembers.includes(name));
+  if (other !== undefined) throw new FormatError(`a proof has no member ${quoted(other)}`);
+  const { event, salts, sequence, checkpoint, path } = json;
+  if (!isSequence(sequence)) throw new FormatError('sequence is no place in a log');
+  if (typeof checkpoint !== 'string') throw new FormatError('checkpoint is no text');
+  if (!Array.isArray(path) || path.length > pathHashesMax) {
+    throw new FormatError('path is no list of at most 63 hashes');
+  }
+  return {
+    body: eventBodyOf({ event, salts, hashes: json.hashes }),
+    receivedAtUs: receivedAtOf(json.receivedAt),
+    commitment: hashOf(json.commitment, 'commitment'),
+    leafHash: hashOf(json.leafHash, 'leafHash'),
+    sequence,
+    checkpoint,
+    path: path.map((hash: unknown) => hashOf(hash, 'a hash of path')),
+  };
+}
+
+function hashOf(value: unknown, where: string): Uint8Array {
+  const bytes = typeof value === 'string' ? parseHex(value) : null;
+  if (bytes?.length !== hashBytes) throw new FormatError(`${where} is not 32 bytes of hexadecimal`);
+  return bytes;
+}
+
+function receivedAtOf(value: unknown): number {
+  const us = typeof value === 'string' ? parseReceivedAt(value) : null;
+  if (us === null) throw new FormatError('receivedAt is no moment of a log entry');
+  return us;
+}
+
+/**
+ * Checks the whole chain: body → segments → commitment → entry → leaf → path → root → signature,
+ * and that derived fields follow from the others. Everything about the proof is a verdict, also for
+ * text that is none; only malformed vkeys throw FormatError. Segments may be withheld: the verdict
+ * names them, for what is not shown is not checked.
+ */
+export async function verifyEventProof(
+  sha: Sha256,
+  source: string | Uint8Array,
+  vkeys: readonly string[],
+): Promise<ProofVerdict> {
+  const proof = readProof(source);
+  if ('code' in proof) return proof;
+  const problem = bodyProblem(sha, proof);
+  if (problem !== null) return problem;
+  const opened = await openCheckpoint(sha, proof.checkpoint, vkeys);
+  if (opened.code !== 'valid') return opened;
+  const { size, root } = opened.checkpoint;
+  const { sequence: index, path } = proof;
+  const isIncluded = verifyInclusion(sha, { leafHash: proof.leafHash, index, size, path, root });
+  const verdict = inclusionVerdict(isIncluded, index, opened.checkpoint);
+  return isIncluded ? { ...verdict, message: validMessage(proof, opened.checkpoint) } : verdict;
+}
+
+function readProof(source: string | Uint8Array): EventProof | ProofVerdict {
+  try {
+    return parseEventProof(source);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    return { code: 'malformed_proof', message: `This is no proof of an event: ${error.message}.` };
+  }
+}
+
+/** What keeps the event from being the one that the leaf hash stands for, or null. */
+function bodyProblem(sha: Sha256, proof: EventProof): ProofVerdict | null {
+  const { body, sequence, receivedAtUs } = proof;
+  const { event } = body;
+  const commitment = commitmentOfBody(sha, body);
+  if (!equalBytes(commitment, proof.commitment)) {
+    const message = 'The content of the event is not what its commitment stands for.';
+    return { code: 'content_mismatch', message };
+  }
+  const derived =
+    event.sequence === sequence
+      ? derivedFieldProblem(event, hasStateSegment(body), receivedAtUs)
+      : 'sequence is not the one of the proof';
+  if (derived !== null) {
+    return { code: 'derived_field_mismatch', message: `The event contradicts itself: ${derived}.` };
+  }
+  const entry = encodeEntry({ receivedAtUs, eventUuid: event.uuid, commitment });
+  if (equalBytes(leafHash(sha, entry), proof.leafHash)) return null;
+  const message = 'Id, time of receipt and commitment do not give the leaf hash.';
+  return { code: 'leaf_mismatch', message };
+}
+
+function validMessage({ body, sequence, receivedAtUs }: EventProof, checkpoint: Checkpoint) {
+  const withheld = withheldSegments(body);
+  const rest =
+    withheld.length === 0 ? '' : ` Withheld, and so not checked: ${withheld.join(', ')}.`;
+  return (
+    `Against ${sizedCheckpoint(checkpoint)}: event ${body.event.id} is entry ${sequence} of that log, with the content it was ` +
+    `recorded with at ${formatReceivedAt(receivedAtUs)}.${rest}`
+  );
+}
+
+/** The same proof as C2SP tlog-proof has it: of the leaf, without the event. */
+export function tlogProofOf({ sequence, path, checkpoint }: EventProof): TlogProof {
+  return { index: sequence, path, checkpoint };
+}

@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import { type Plan, retentionCutoff } from '../plan.ts';
+import { createFindings } from './findings.ts';
+import { type CoverClaims, clockSlackMs, provenCover } from './proven-cover.ts';
+import { ServiceRecords, type TermsRecord } from './service-records.ts';
+
+const nowMs = Date.UTC(2026, 5, 1);
+const day = 86_400_000;
+const starterMs = retentionCutoff('Starter', nowMs);
+const proMs = retentionCutoff('Pro', nowMs);
+
+const terms = (sequence: number, plan: Plan | null, more: Partial<TermsRecord> = {}) => ({
+  sequence,
+  timeMs: nowMs - 90 * day,
+  before: null,
+  after: plan && { plan, legalHold: false },
+  ...more,
+});
+
+/**
+ * The cover out of these claims: what it says of an event of 40, and of 400 days ago, and findings.
+ */
+function judged(claims: Partial<CoverClaims>, records: Partial<ServiceRecords> = {}) {
+  const findings = createFindings();
+  const all = Object.assign(new ServiceRecords(), records);
+  const nothing = { statedCutoffMs: null, statedPlan: null, knownPlan: null, lastAbsentOwn: -1 };
+  const { cover, plan } = provenCover({ nowMs, ...nothing, records: all, ...claims }, findings);
+  return {
+    recent: cover.absenceOf(50, nowMs - 20 * day),
+    month: cover.absenceOf(50, nowMs - 40 * day),
+    year: cover.absenceOf(50, nowMs - 400 * day),
+    plan,
+    codes: findings.countByCode(),
+  };
+}
+
+test('what the plan recorded in the log hides may be absent, and nothing younger', () => {
+  expect(judged({ statedCutoffMs: proMs }, { terms: [terms(0, 'Pro')] })).toEqual({
+    recent: 'missing',
+    month: 'missing',
+    year: 'expired',
+    plan: { name: 'Pro', from: 'log' },
+    codes: {},
+  });
+});
+
+test('a stated plan or cutoff that contradicts the log is a finding, and explains nothing', () => {
+  const record = { terms: [terms(0, 'Enterprise')] };
+  const cutoff = judged({ statedCutoffMs: starterMs }, record);
+  expect(cutoff).toMatchObject({ month: 'missing', year: 'missing' });
+  expect(cutoff.codes).toEqual({ retention_exceeded: 1 });
+  expect(judged({ statedPlan: 'Starter' }, record).codes).toEqual({ plan_mismatch: 1 });
+  expect(judged({ knownPlan: 'Pro' }, record).codes).toEqual({ plan_mismatch: 1 });
+});
+
+test('without a record of the plan an absence is only stated, within the shortest plan', () => {
+  expect(judged({ statedCutoffMs: starterMs })).toMatchObject({
+    recent: 'missing',
+    month: 'stated',
+    year: 'stated',
+    plan: null,
+    codes: {},
+  });
+  const beyond = judged({ statedCutoffMs: nowMs });
+  expect(beyond).toMatchObject({ recent: 'missing', codes: { retention_exceeded: 1 } });
+  expect(judged({}).year).toBe('missing');
+});
+
+test('the plan that the caller knows explains what the log cannot', () => {
+  const known = { statedCutoffMs: starterMs, knownPlan: 'Starter' } as const;
+  expect(judged(known)).toMatchObject({
+    month: 'expired',
+    plan: { name: 'Starter', from: 'caller' },
+    codes: {},
+  });
+  expect(judged({ ...known, knownPlan: 'Pro' })).toMatchObject({
+    month: 'missing',
+    codes: { retention_exceeded: 1 },
+  });
+});
+
+test('a record of the plan counts only while no later one can be absent, and shows the plan', () => {
+  const stated = { statedCutoffMs: starterMs };
+  const starter = { terms: [terms(10, 'Starter')] };
+  expect(judged({ ...stated, lastAbsentOwn: 9 }, starter).month).toBe('expired');
+  expect(judged({ ...stated, lastAbsentOwn: 11 }, starter).month).toBe('stated');
+  const withheld = { terms: [terms(10, 'Starter'), terms(20, null)] };
+  expect(judged(stated, withheld).month).toBe('stated');
+  const later = { terms: [terms(20, 'Pro'), terms(10, 'Starter')] };
+  expect(judged(stated, later)).toMatchObject({
+    month: 'missing',
+    codes: { retention_exceeded: 1 },
+  });
+});
+
+test('what an earlier plan had hidden before it ended stays gone', () => {
+  const before = { plan: 'Starter', legalHold: false } as const;
+  const upgraded = terms(60, 'Enterprise', { before, timeMs: nowMs - 5 * day });
+  expect(judged({}, { terms: [upgraded] })).toMatchObject({ month: 'expired', recent: 'missing' });
+  // Recorded after the change, it was under the new plan from the start.
+  expect(judged({}, { terms: [{ ...upgraded, sequence: 50 }] }).month).toBe('missing');
+  const held = { ...upgraded, before: { ...before, legalHold: true } };
+  expect(judged({}, { terms: [held] }).month).toBe('missing');
+});
+
+test('under a legal hold nothing becomes absent', () => {
+  const held = terms(60, null, { after: { plan: 'Starter', legalHold: true } });
+  expect(judged({ statedCutoffMs: starterMs }, { terms: [held] }).month).toBe('missing');
+});
+
+test('a recorded removal explains what it covers, if its plan allowed it', () => {
+  const removal = {
+    sequence: 70,
+    timeMs: nowMs - day,
+    cutoffMs: nowMs - 35 * day,
+    size: 60,
+    isLeaving: false,
+  };
+  const enterprise = [terms(80, 'Enterprise')];
+  const starter = { removals: [{ ...removal, plan: 'Starter' as const }], terms: enterprise };
+  expect(judged({}, starter)).toMatchObject({ month: 'expired', recent: 'missing', codes: {} });
+  const pro = { removals: [{ ...removal, plan: 'Pro' as const }], terms: enterprise };
+  expect(judged({}, pro)).toMatchObject({ month: 'missing', codes: { retention_exceeded: 1 } });
+  const small = { removals: [{ ...removal, size: 50, plan: null }], terms: enterprise };
+  expect(judged({}, small).month).toBe('missing');
+});
+
+test('of a tenant that has left everything may be gone', () => {
+  const leaving = { sequence: 70, timeMs: nowMs - day, cutoffMs: nowMs, size: 60, plan: null };
+  const terms80 = [terms(80, 'Enterprise')];
+  const gone = { removals: [{ ...leaving, isLeaving: true }], terms: terms80 };
+  expect(judged({}, gone)).toMatchObject({ recent: 'expired', codes: {} });
+});
+
+test('removals go on telling the plan when the records of the tenant have expired', () => {
+  const removal = {
+    sequence: 70,
+    timeMs: nowMs - day,
+    cutoffMs: nowMs - 45 * day,
+    size: 60,
+    isLeaving: false,
+  };
+  const records = { removals: [{ ...removal, plan: 'Starter' as const }] };
+  const stated = { statedCutoffMs: starterMs - clockSlackMs, lastAbsentOwn: 60 };
+  expect(judged(stated, records)).toMatchObject({
+    month: 'expired',
+    plan: { name: 'Starter', from: 'log' },
+    codes: {},
+  });
+  expect(judged({ ...stated, lastAbsentOwn: 71 }, records).month).toBe('stated');
+});

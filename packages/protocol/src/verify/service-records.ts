@@ -1,0 +1,127 @@
+import type { ShownEvent } from '../event/committed-event.ts';
+import { uuidTimeMs } from '../event/event-id.ts';
+import { parseTimestamp } from '../event/timestamp.ts';
+import { isPlan, type Plan } from '../plan.ts';
+
+/** What decides how long a tenant's events are shown. */
+export interface PlanTerms {
+  plan: Plan;
+  /** Under a hold nothing is hidden or removed. */
+  legalHold: boolean;
+}
+
+/** The service's record that a tenant was made or changed. */
+export interface TermsRecord {
+  sequence: number;
+  timeMs: number;
+  /** Null for a new tenant, and where the record does not show it. */
+  before: PlanTerms | null;
+  /** Null where the record does not show it: then nobody knows what is in force. */
+  after: PlanTerms | null;
+}
+
+/** The service's record that bodies were removed: `{cutoff, size}` of the retention that did it. */
+export interface RemovalRecord {
+  sequence: number;
+  timeMs: number;
+  cutoffMs: number;
+  size: number;
+  /** The plan in force; null for a word that is none. */
+  plan: Plan | null;
+  /** The tenant has left: everything goes, whatever the plan. */
+  isLeaving: boolean;
+}
+
+/**
+ * The service's record that a segment was erased: of events below `size`, by these actors or of
+ * these ids.
+ */
+export interface ErasureRecord {
+  sequence: number;
+  segment: string;
+  actors: ReadonlySet<string>;
+  /** `evt_audit_…` */
+  events: ReadonlySet<string>;
+  size: number;
+}
+
+/** The service's record that a log goes on under a new origin. */
+export interface ReopenRecord {
+  sequence: number;
+  /** The last checkpoint that was published under the origin before: a signed note. */
+  note: string;
+}
+
+/**
+ * What a log says about itself: events that only the service records (`recordedBy.kind` is
+ * `service`). `take` is for events that are exactly what their entries commit to, in any order;
+ * then these records are as good as the log's signature.
+ */
+export class ServiceRecords {
+  readonly terms: TermsRecord[] = [];
+  readonly removals: RemovalRecord[] = [];
+  readonly erasures: ErasureRecord[] = [];
+  readonly reopenings: ReopenRecord[] = [];
+
+  take(event: ShownEvent): void {
+    if (event.recordedByKind !== 'service' || event.resourceId !== event.tenantId) return;
+    const what = `${event.action} ${event.resourceType}`;
+    if (what === 'create tenant' || what === 'update tenant') this.terms.push(termsOf(event));
+    else if (what === 'delete retention' || what === 'delete tenant') this.#takeRemoval(event);
+    else if (what === 'erase audit_log') this.#takeErasure(event);
+    else if (what === 'reopen audit_log') this.#takeReopening(event);
+  }
+
+  #takeRemoval({ after, sequence, uuid, resourceType }: ShownEvent): void {
+    const { cutoff, size, policy } = membersOf(after);
+    const cutoffMs = typeof cutoff === 'string' ? parseTimestamp(cutoff) : null;
+    if (cutoffMs === null || typeof size !== 'number') return;
+    const plan = typeof policy === 'string' && isPlan(policy) ? policy : null;
+    // Whatever it says, it can only speak of entries before its own.
+    const covered = Math.min(size, sequence);
+    const isLeaving = resourceType === 'tenant';
+    const timeMs = uuidTimeMs(uuid);
+    this.removals.push({ sequence, timeMs, cutoffMs, size: covered, plan, isLeaving });
+  }
+
+  #takeErasure({ after, sequence }: ShownEvent): void {
+    const { segment, actors, events, size } = membersOf(after);
+    if (typeof segment !== 'string' || typeof size !== 'number') return;
+    const covered = Math.min(size, sequence);
+    const record = { actors: textsOf(actors), events: textsOf(events), size: covered };
+    this.erasures.push({ sequence, segment, ...record });
+  }
+
+  #takeReopening({ after, sequence }: ShownEvent): void {
+    const { lastPublishedCheckpoint: note } = membersOf(after);
+    if (typeof note === 'string') this.reopenings.push({ sequence, note });
+  }
+}
+
+function termsOf({ sequence, uuid, before, after, diff }: ShownEvent): TermsRecord {
+  const changes = membersOf(diff);
+  const whole = { sequence, timeMs: uuidTimeMs(uuid) };
+  if (after !== null) return { ...whole, before: planTerms(before), after: planTerms(after) };
+  // With its states withheld, the change alone tells what it changed.
+  const side = (name: 'from' | 'to') => {
+    const value = (field: string) => membersOf(JSON.stringify(changes[field] ?? {}))[name];
+    return planTerms(JSON.stringify({ plan: value('plan'), legalHold: value('legalHold') }));
+  };
+  return { ...whole, before: side('from'), after: side('to') };
+}
+
+function planTerms(state: string | null): PlanTerms | null {
+  const { plan, legalHold } = membersOf(state);
+  const isKnown = typeof plan === 'string' && isPlan(plan) && typeof legalHold === 'boolean';
+  return isKnown ? { plan, legalHold } : null;
+}
+
+function textsOf(value: unknown): Set<string> {
+  return new Set(Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []);
+}
+
+/** The members of a JSON object's text; none for anything else. */
+function membersOf(text: string | null): Record<string, unknown> {
+  const value: unknown = text === null ? null : JSON.parse(text);
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

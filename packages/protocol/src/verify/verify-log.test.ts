@@ -1,0 +1,355 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { withholdSegments } from '../event/withheld-body.ts';
+import { FormatError } from '../log/format-error.ts';
+import {
+  bodyLine,
+  checkpointOf,
+  entriesOf,
+  firstMs,
+  plainEvent,
+  type RecordedEvent,
+  record,
+  recordPlain,
+  sha,
+  tenantId,
+} from '../testing/recorded-log.ts';
+import { anyInput, withOneByteChanged } from '../testing/tampering.ts';
+import { BodyPass, type BodyPassOptions } from './body-pass.ts';
+import { EntryPass } from './entry-pass.ts';
+import { createFindings, type Findings } from './findings.ts';
+import { type BodyCover, createBodyCover } from './retention-cover.ts';
+
+const log = recordPlain(300);
+const lines = log.map(bodyLine);
+const checkpoint = checkpointOf(log);
+const entries = entriesOf(log);
+
+function verifyEntries(bytes: Uint8Array, earlier = [checkpointOf(log.slice(0, 0))]): Findings {
+  const findings = createFindings();
+  const pass = new EntryPass({ sha, findings, checkpoint, earlier });
+  // In pieces of a tile, as they come.
+  for (let at = 0; at < bytes.length; at += 256 * 60) pass.add(bytes.subarray(at, at + 256 * 60));
+  pass.finish();
+  expect(pass.size).toBe(bytes.length / 60);
+  return findings;
+}
+
+function verifyBodies(
+  given: readonly (string | Uint8Array)[],
+  options: Partial<BodyPassOptions> = {},
+) {
+  const findings = createFindings();
+  const cover: BodyCover = createBodyCover({});
+  const entryAt = (sequence: number) => entries.subarray(sequence * 60, sequence * 60 + 60);
+  const all = { sha, findings, checkpoint, entryAt, cover, tenantId, ...options };
+  const pass = new BodyPass(all);
+  for (const line of given) pass.add(line);
+  return { counts: pass.finish(), findings };
+}
+
+/** Codes and places of what was found, in order of place. */
+const found = (findings: Findings) =>
+  findings
+    .kept()
+    .map(({ code, sequence }) => `${sequence} ${code}`)
+    .sort();
+
+const edited = (index: number, from: string, to: string) => {
+  const line = lines[index] ?? '';
+  expect(line).toContain(from);
+  return lines.with(index, line.replace(from, to));
+};
+
+test('an undamaged log passes, its bodies in any order', () => {
+  expect(verifyEntries(entries).count()).toBe(0);
+  fc.assert(
+    fc.property(fc.shuffledSubarray(lines, { minLength: 300 }), (shuffled) => {
+      const { counts, findings } = verifyBodies(shuffled);
+      expect(found(findings)).toEqual([]);
+      expect(counts).toMatchObject({ bodies: 300, intact: 300, expired: 0, newer: 0 });
+    }),
+    { numRuns: 10 },
+  );
+});
+
+test('a changed field of an event is found at its place', () => {
+  const changes: [string, string, string][] = [
+    ['"admin"', '"viewer"', 'content_mismatch'],
+    ['ana.8@example.com', 'eve@example.com', 'content_mismatch'],
+    ['203.0.113.7', '203.0.113.8', 'content_mismatch'],
+    ['Mozilla', 'Mosaic', 'content_mismatch'],
+    ['"update"', '"delete"', 'content_mismatch'],
+    ['"queue"', '"agent"', 'content_mismatch'],
+    ['0b54a1de', '0b54a1df', 'content_mismatch'],
+    ['7f9c2ba4', '7f9c2ba5', 'content_mismatch'],
+    ['"Sales"', 'null', 'content_mismatch'],
+    ['"from":42', '"from":43', 'content_mismatch'],
+    ['"reason":null', '"reason":""', 'content_mismatch'],
+    ['"crossTenant":false', '"crossTenant":true', 'content_mismatch'],
+    ['"configuration"', '"security"', 'content_mismatch'],
+    ['"api_key"', '"service"', 'content_mismatch'],
+    ['01990f12', '01990f13', 'content_mismatch'],
+    ['0199c0de', '0199c0df', 'content_mismatch'],
+    ['T10:16:02.562Z', 'T10:16:02.563Z', 'content_mismatch'],
+    [
+      '"receivedAt":"2025-09-03T10:16:07.800Z"',
+      '"receivedAt":"2025-09-03T10:16:07.801Z"',
+      'derived_field_mismatch',
+    ],
+    ['"hasState":false', '"hasState":true', 'derived_field_mismatch'],
+    ['"before":null', '"before":{}', 'malformed_body'],
+    ['"after":null', '"after":{"a":1}', 'malformed_body'],
+    ['"email":"ana.8@example.com"', '"email":7', 'malformed_body'],
+    ['"reason":null', '"reason":null,"note":"x"', 'malformed_body'],
+  ];
+  for (const [from, to, code] of changes) {
+    const { counts, findings } = verifyBodies(edited(42, from, to));
+    expect(found(findings), `${from} ${to}`).toEqual([`42 ${code}`]);
+    expect(counts.intact).toBe(299);
+  }
+});
+
+test('a line that cannot be read leaves its event missing, at its place', () => {
+  const twice = (lines[42] ?? '').replace('"reason":null', '"reason":null,"reason":"x"');
+  for (const broken of ['', 'x', '{', '[]', 'null', '{"event":{}}', twice, Uint8Array.of(255)]) {
+    const { findings } = verifyBodies(lines.with(42, broken as string));
+    expect(found(findings)).toEqual(['42 missing_body', 'null malformed_body']);
+    expect(findings.first()).toMatchObject({ code: 'missing_body', sequence: 42 });
+  }
+});
+
+test('two events swapped in sequence, or in content, are found at both places', () => {
+  const swappedSequence = lines
+    .with(7, (lines[7] ?? '').replace('"sequence":7,', '"sequence":9,'))
+    .with(9, (lines[9] ?? '').replace('"sequence":9,', '"sequence":7,'));
+  expect(found(verifyBodies(swappedSequence).findings)).toEqual(['7 other_event', '9 other_event']);
+  const [seven, nine] = [log[7], log[9]] as [RecordedEvent, RecordedEvent];
+  const swappedContent = lines
+    .with(7, bodyLine({ ...seven, event: { ...nine.event, uuid: seven.event.uuid } }))
+    .with(9, bodyLine({ ...nine, event: { ...seven.event, uuid: nine.event.uuid } }));
+  expect(found(verifyBodies(swappedContent).findings)).toEqual([
+    '7 content_mismatch',
+    '9 content_mismatch',
+  ]);
+});
+
+test('a deleted event is found at its place, in the middle and at either end', () => {
+  for (const at of [0, 150, 299]) {
+    const { findings } = verifyBodies(lines.toSpliced(at, 1));
+    expect(found(findings)).toEqual([`${at} missing_body`]);
+    const [finding] = findings.kept();
+    expect(finding?.eventId).toBe(JSON.parse(lines[at] ?? '').event.id);
+    expect(finding?.message).toContain('Against checkpoint audit.example.com/l/');
+    expect(finding?.message).toContain('of size 300: event evt_audit_');
+  }
+});
+
+test('an inserted event is found, whatever sequence it claims', () => {
+  const [forged] = record([plainEvent(1000)]) as [RecordedEvent];
+  const inserted = (sequence: number) => [...lines, bodyLine({ ...forged, sequence })];
+  expect(found(verifyBodies(inserted(5)).findings)).toEqual(['5 other_event']);
+  expect(found(verifyBodies(inserted(300)).findings)).toEqual(['300 beyond_checkpoint']);
+  expect(found(verifyBodies(inserted(2 ** 52)).findings)).toEqual([`${2 ** 52} beyond_checkpoint`]);
+  // In the place of the event that was there.
+  const replaced = lines.with(5, bodyLine({ ...forged, sequence: 5 }));
+  expect(found(verifyBodies(replaced).findings)).toEqual(['5 other_event']);
+});
+
+test('an event given a sequence that another has is found at both places', () => {
+  const moved = lines.with(20, (lines[20] ?? '').replace('"sequence":20,', '"sequence":30,'));
+  for (const given of [moved, moved.toReversed()]) {
+    expect(found(verifyBodies(given).findings)).toEqual(['20 missing_body', '30 other_event']);
+  }
+});
+
+test('an event that comes twice is found once', () => {
+  const { counts, findings } = verifyBodies([...lines, lines[11] ?? '']);
+  expect(found(findings)).toEqual(['11 repeated_body']);
+  expect(counts).toMatchObject({ bodies: 301, intact: 300 });
+});
+
+test('a changed, lost or exchanged salt is found', () => {
+  const { salts } = JSON.parse(lines[33] ?? '');
+  const flip = salts.event.replace(/^./, (digit: string) => (digit === '0' ? '1' : '0'));
+  expect(found(verifyBodies(edited(33, salts.event, flip)).findings)).toEqual([
+    '33 content_mismatch',
+  ]);
+  expect(found(verifyBodies(edited(33, salts.event, '')).findings)).toEqual(['33 malformed_body']);
+  const exchanged = JSON.stringify({ ...salts, change: salts.event, event: salts.change });
+  expect(found(verifyBodies(edited(33, JSON.stringify(salts), exchanged)).findings)).toEqual([
+    '33 content_mismatch',
+  ]);
+});
+
+test('events of another tenant do not pass for those of this one', () => {
+  const { findings } = verifyBodies(lines, { tenantId: '0199c0de-4b1e-7a55-8d37-000000000000' });
+  expect(findings.countByCode()).toEqual({ other_tenant: 300 });
+  expect(findings.count()).toBe(300);
+  expect(findings.kept()).toHaveLength(100);
+  expect(verifyBodies(lines, { tenantId: null }).findings.count()).toBe(0);
+});
+
+test('the first damaged event is the one with the smallest sequence, whatever came first', () => {
+  const shifted = lines.map((line) => line.replace('"admin"', '"viewer"')).toReversed();
+  const { findings } = verifyBodies(shifted);
+  expect(findings.first()).toMatchObject({ sequence: 0, code: 'content_mismatch' });
+  expect(findings.kept()[0]).toMatchObject({ sequence: 299 });
+});
+
+test('a body with any byte changed never passes', () => {
+  for (const changed of withOneByteChanged(new TextEncoder().encode(lines[3] ?? ''))) {
+    const { counts, findings } = verifyBodies([changed], {
+      checkpoint: { ...checkpoint, size: 5 },
+      cover: createBodyCover({ isFiltered: true }),
+    });
+    expect(counts.intact, Buffer.from(changed).toString()).toBe(0);
+    expect(findings.count()).toBe(1);
+  }
+});
+
+test('no line of a bundle makes the pass throw', () => {
+  const options = { cover: createBodyCover({ isFiltered: true }) };
+  fc.assert(
+    fc.property(anyInput(lines[3] ?? ''), (input) => {
+      const { counts, findings } = verifyBodies([input], options);
+      expect(counts.intact + findings.count()).toBe(1);
+    }),
+  );
+});
+
+test('withheld and erased segments pass and are counted, without hiding a change', () => {
+  const withheld = lines.map((line, at) =>
+    at % 3 ? line : withholdSegments(sha, line, ['identity']),
+  );
+  const { counts, findings } = verifyBodies(withheld);
+  expect(found(findings)).toEqual([]);
+  expect(counts).toMatchObject({ intact: 300, withheld: { change: 0, identity: 100, state: 0 } });
+  const changed = (withheld[0] ?? '').replace('"admin"', '"viewer"');
+  expect(found(verifyBodies(withheld.with(0, changed)).findings)).toEqual(['0 content_mismatch']);
+  const hash = JSON.parse(withheld[0] ?? '').hashes.identity;
+  const otherHash = (withheld[0] ?? '').replace(hash, hash.replace(/^./, 'x'));
+  expect(found(verifyBodies(withheld.with(0, otherHash)).findings)).toEqual(['0 malformed_body']);
+});
+
+test('absent bodies are legitimate where retention covers them, and damage elsewhere', () => {
+  const cutoffMs = firstMs + 100 * 61; // the time of event 100
+  const cover = createBodyCover({ records: [{ cutoffMs, size: 80 }] });
+  const rest = lines.slice(90);
+  const { counts, findings } = verifyBodies(rest, { cover });
+  expect(counts).toMatchObject({ expired: 80, intact: 210 });
+  expect(findings.countByCode()).toEqual({ missing_body: 10 });
+  expect(findings.first()).toMatchObject({ sequence: 80 });
+  const plan = createBodyCover({ planCutoffMs: cutoffMs });
+  expect(found(verifyBodies(lines.slice(100), { cover: plan }).findings)).toEqual([]);
+  expect(found(verifyBodies(lines.slice(101), { cover: plan }).findings)).toEqual([
+    '100 missing_body',
+  ]);
+});
+
+test('a bundle of a range owes the bodies of that range, one of a filter none in particular', () => {
+  const [fromMs, toMs] = [firstMs + 10 * 61, firstMs + 20 * 61];
+  const range = createBodyCover({ fromMs, toMs });
+  const { counts, findings } = verifyBodies(lines.slice(10, 20), { cover: range });
+  expect([findings.count(), counts.intact, counts.outside]).toEqual([0, 10, 290]);
+  expect(found(verifyBodies(lines.slice(10, 19), { cover: range }).findings)).toEqual([
+    '19 missing_body',
+  ]);
+  const filtered = createBodyCover({ fromMs, toMs, isFiltered: true });
+  expect(verifyBodies(lines.slice(10, 13), { cover: filtered }).counts).toMatchObject({
+    intact: 3,
+    unjudged: 7,
+  });
+});
+
+test('events recorded since the checkpoint are counted apart in a running service', () => {
+  const small = checkpointOf(log.slice(0, 290));
+  const options = { checkpoint: small, beyondCheckpoint: 'newer' as const };
+  const { counts, findings } = verifyBodies(lines, options);
+  expect(found(findings)).toEqual([]);
+  expect(counts).toMatchObject({ intact: 290, newer: 10 });
+});
+
+test('what is intact is handed on, and nothing else', () => {
+  const seen: number[] = [];
+  const damaged = edited(42, '"admin"', '"viewer"');
+  verifyBodies(damaged, { onIntact: ({ event }) => seen.push(event.sequence) });
+  expect(seen).toEqual(lines.map((_, at) => at).filter((at) => at !== 42));
+});
+
+const swapEntries = (bytes: Uint8Array, a: number, b: number) => {
+  const swapped = new Uint8Array(bytes);
+  swapped.set(bytes.subarray(a * 60, a * 60 + 60), b * 60);
+  swapped.set(bytes.subarray(b * 60, b * 60 + 60), a * 60);
+  return swapped;
+};
+
+test('any byte changed in any entry gives another root', () => {
+  fc.assert(
+    fc.property(fc.nat(entries.length - 1), fc.integer({ min: 1, max: 255 }), (at, mask) => {
+      const changed = new Uint8Array(entries);
+      changed[at] = (entries[at] ?? 0) ^ mask;
+      expect(verifyEntries(changed).countByCode()).toMatchObject({ root_mismatch: 1 });
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('entries swapped, lost, cut off, added or exchanged are found', () => {
+  const cut = (from: number, to: number) =>
+    new Uint8Array([...entries.subarray(0, from * 60), ...entries.subarray(to * 60)]);
+  expect(verifyEntries(swapEntries(entries, 4, 5)).countByCode()).toEqual({ root_mismatch: 1 });
+  const apart = verifyEntries(swapEntries(entries, 4, 200));
+  expect(apart.countByCode()).toEqual({ root_mismatch: 1, receipt_goes_back: 2 });
+  expect(apart.first()).toMatchObject({ sequence: 5, code: 'receipt_goes_back' });
+  expect(found(verifyEntries(cut(299, 300)))).toEqual(['299 missing_entries']);
+  expect(found(verifyEntries(cut(0, 300)))).toEqual(['0 missing_entries']);
+  expect(verifyEntries(cut(150, 151)).first()).toMatchObject({ code: 'missing_entries' });
+  const longer = new Uint8Array([...entries, ...entries.subarray(-60)]);
+  expect(found(verifyEntries(longer))).toEqual(['300 surplus_entries']);
+});
+
+test('an entry that is none is found at its place', () => {
+  const versioned = new Uint8Array(entries);
+  versioned[12 * 60] = 2;
+  const findings = verifyEntries(versioned);
+  expect(findings.first()).toMatchObject({ sequence: 12, code: 'malformed_entry' });
+  // A body that has such an entry is judged all the same.
+  const entryAt = (sequence: number) => versioned.subarray(sequence * 60, sequence * 60 + 60);
+  expect(verifyBodies(lines, { entryAt }).findings.count()).toBe(0);
+  expect(() => verifyEntries(entries.subarray(1))).toThrow(FormatError);
+});
+
+test('a log rewritten, truncated or forked is held against the checkpoints seen before', () => {
+  const earlier = [5, 200, 299].map((size) => checkpointOf(log.slice(0, size)));
+  expect(verifyEntries(entries, earlier).count()).toBe(0);
+  // Rewritten from 250 on, and signed anew: only who has seen the old one notices.
+  const events = log.map(({ event }, at) => (at < 250 ? event : { ...event, reason: 'forged' }));
+  const forged = record(events);
+  const findings = createFindings();
+  const pass = new EntryPass({ sha, findings, checkpoint: checkpointOf(forged), earlier });
+  pass.add(entriesOf(forged));
+  pass.finish();
+  expect(findings.countByCode()).toEqual({ earlier_root_mismatch: 1 });
+  expect(findings.kept()[0]?.message).toContain('the log was rewritten, or another one is shown');
+});
+
+test('an older checkpoint signed again for a truncated log is caught by the one seen before', () => {
+  const short = log.slice(0, 100);
+  const findings = createFindings();
+  const earlier = [checkpoint];
+  const pass = new EntryPass({ sha, findings, checkpoint: checkpointOf(short), earlier });
+  pass.add(entriesOf(short));
+  pass.finish();
+  expect(found(findings)).toEqual(['100 missing_entries']);
+});
+
+test('an empty log passes against a checkpoint of nothing', () => {
+  const empty = checkpointOf([]);
+  const findings = createFindings();
+  const pass = new EntryPass({ sha, findings, checkpoint: empty });
+  pass.add(new Uint8Array());
+  pass.finish();
+  const counts = verifyBodies([], { checkpoint: empty }).counts;
+  expect([findings.count(), counts.bodies]).toEqual([0, 0]);
+});

@@ -1,0 +1,200 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { uuidFromBytes } from '@indelible/protocol';
+import type { FastifyRequest } from 'fastify';
+import type { AuthConfig } from '../config.ts';
+import { apiKeyUuid, hashApiKey } from './api-key-text.ts';
+import { bearerToken, unauthenticated } from './bearer.ts';
+import { createJwtVerifier } from './jwt.ts';
+
+/** What a credential may do; none implies another. */
+export const scopes = [
+  'events:write',
+  'events:read',
+  'exports:write',
+  'restore:write',
+  'webhooks:write',
+  'tenants:write',
+  'viewer-links:write',
+] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Who is calling, as proven by the credential. */
+export interface Principal {
+  kind: 'api_key' | 'jwt' | 'session';
+  /** UUID of the key, the token's `sub`, or that of who signed in to the panel. */
+  id: string;
+  email: string | null;
+  role: 'api_key' | 'admin' | 'superadmin';
+  /** The only tenant it may act for; null for a platform-bound key and for a superadmin's token. */
+  tenantId: string | null;
+  scopes: ReadonlySet<Scope>;
+  /** The stored key whose revocation the flush checks again; null for bootstrap keys and JWTs. */
+  recheckKeyId: string | null;
+  /** The panel's session; null for bearer credentials. */
+  session: PanelSession | null;
+}
+
+/** What a session knows beyond who it is: an operator's is bound to one tenant and one reason. */
+export interface PanelSession {
+  id: string;
+  /** Declared when signing in; null for an admin, who needs none. */
+  reason: string | null;
+  signedInBy: 'viewer_link' | 'jwt';
+  idleExpiresAtMs: number;
+  expiresAtMs: number;
+}
+
+/**
+ * Who is behind the panel's cookie; throws `unauthenticated`, or `forbidden` for a foreign page.
+ */
+export type AuthenticateSession = (request: FastifyRequest) => Promise<Principal>;
+
+/** What the database knows of a key. All but `revokedAtMs` never changes. */
+export interface StoredApiKey {
+  id: string;
+  tenantId: string | null;
+  scopes: readonly Scope[];
+  /** SHA-256 of the whole key. */
+  keyHash: Uint8Array;
+  expiresAtMs: number | null;
+  revokedAtMs: number | null;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before the handler of every route whose scope is not `public`. */
+    principal: Principal;
+  }
+  interface FastifyContextConfig {
+    /** What the credential must hold; `authenticated`: any valid one, and the handler decides. */
+    scope?: Scope | 'public' | 'authenticated';
+  }
+}
+
+export interface AuthenticatorDeps {
+  auth: AuthConfig;
+  platformApiKeys: readonly string[];
+  findApiKey: (id: string) => Promise<StoredApiKey | null>;
+  now: () => number;
+}
+
+export interface Authenticator {
+  /**
+   * The caller behind an `Authorization` header. Throws `unauthenticated`, the same for every kind
+   * of wrong key; `forbidden` for a valid token whose role may do nothing here; `unavailable` when
+   * the token's key set cannot be read.
+   * `cached` may answer from facts that never change, and so misses a revocation: only for
+   * recording, whose flush checks revocation in its own transaction.
+   */
+  authenticate(
+    authorization: string | undefined,
+    options?: { cached: boolean },
+  ): Promise<Principal>;
+  /** The person a JWT speaks for; throws as above, also when none are accepted here. */
+  authenticateJwt(token: string): Promise<Principal>;
+  /** Drops a key from the cache, once it is known to be revoked. */
+  forget(keyId: string): void;
+}
+
+interface KnownKey {
+  hash: Uint8Array;
+  expiresAtMs: number | null;
+  principal: Principal;
+}
+
+const cachedKeysMax = 10_000;
+
+export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
+  const platformKeys = deps.platformApiKeys.map(knownPlatformKey);
+  const verifyJwt = createJwtVerifier(deps.auth, deps.now);
+  const cache = new Map<string, KnownKey>();
+
+  async function find(id: string, cached: boolean): Promise<KnownKey | null> {
+    const remembered = cached ? cache.get(id) : undefined;
+    if (remembered) return remembered;
+    const stored = await deps.findApiKey(id);
+    return stored === null || stored.revokedAtMs !== null ? null : knownKey(stored);
+  }
+
+  async function authenticateKey(id: string, hash: Uint8Array, cached: boolean) {
+    const key = await find(id, cached);
+    const proven = key !== null && timingSafeEqual(key.hash, hash);
+    // Only a proven key is remembered: strangers cannot push others out of the cache.
+    if (proven && cached) remember(cache, id, key);
+    if (!proven || isExpired(key, deps.now())) throw unauthenticated();
+    return key.principal;
+  }
+
+  async function authenticateJwt(token: string): Promise<Principal> {
+    if (verifyJwt === null) throw unauthenticated();
+    return verifyJwt(token);
+  }
+
+  return {
+    authenticateJwt,
+    async authenticate(authorization, options = { cached: false }) {
+      const token = bearerToken(authorization);
+      const hash = hashApiKey(token);
+      const platformKey = findPlatformKey(platformKeys, hash);
+      if (platformKey) return platformKey.principal;
+      const keyId = apiKeyUuid(token);
+      if (keyId !== null) return authenticateKey(keyId, hash, options.cached);
+      return authenticateJwt(token);
+    },
+    forget: (keyId) => {
+      cache.delete(keyId);
+    },
+  };
+}
+
+function knownPlatformKey(key: string): KnownKey {
+  const hash = hashApiKey(key);
+  const id = platformKeyId(hash);
+  return { hash, expiresAtMs: null, principal: keyPrincipal(id, null, scopes, null) };
+}
+
+function knownKey({ id, tenantId, scopes, keyHash, expiresAtMs }: StoredApiKey): KnownKey {
+  return { hash: keyHash, expiresAtMs, principal: keyPrincipal(id, tenantId, scopes, id) };
+}
+
+function keyPrincipal(
+  id: string,
+  tenantId: string | null,
+  granted: readonly Scope[],
+  recheckKeyId: string | null,
+): Principal {
+  const fixed = { kind: 'api_key', role: 'api_key', email: null, session: null } as const;
+  return { ...fixed, id, tenantId, scopes: new Set(granted), recheckKeyId };
+}
+
+/**
+ * A UUIDv8 of the key's hash, hashed again under its own label: the log shows it, the key stays
+ * safe.
+ */
+function platformKeyId(keyHash: Uint8Array): string {
+  const digest = createHash('sha256')
+    .update('indelible/platform-key-id/v1\n')
+    .update(keyHash)
+    .digest();
+  digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x80, 6);
+  digest.writeUInt8((digest.readUInt8(8) & 0x3f) | 0x80, 8);
+  return uuidFromBytes(digest);
+}
+
+/**
+ * Compares with every key, so that the time taken does not tell which one, or how much, was right.
+ */
+function findPlatformKey(keys: readonly KnownKey[], hash: Uint8Array): KnownKey | null {
+  return keys.filter((key) => timingSafeEqual(key.hash, hash))[0] ?? null;
+}
+
+function isExpired(key: KnownKey, nowMs: number): boolean {
+  return key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
+}
+
+function remember(cache: Map<string, KnownKey>, id: string, key: KnownKey): void {
+  cache.delete(id); // to the end of the map's order: the first one is the least recently used
+  cache.set(id, key);
+  const [oldest] = cache.keys();
+  if (cache.size > cachedKeysMax && oldest !== undefined) cache.delete(oldest);
+}

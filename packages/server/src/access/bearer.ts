@@ -1,0 +1,18 @@
+import { AppError } from '../http/problem.ts';
+
+/**
+ * The token of `Authorization: Bearer <token>` (RFC 6750 section 2.1; the scheme in any case).
+ * Throws `unauthenticated` for an absent header, another scheme, or text that is no token.
+ */
+export function bearerToken(authorization: string | undefined): string {
+  const token = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? '')?.[1];
+  if (token === undefined) throw unauthenticated();
+  return token;
+}
+
+/**
+ * One answer for whatever is wrong with a credential, so that trying tells nobody which part was.
+ */
+export function unauthenticated(detail?: string): AppError {
+  return new AppError('unauthenticated', detail, { headers: { 'www-authenticate': 'Bearer' } });
+}

@@ -1,0 +1,384 @@
+import { createPublicKey } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  type JWTPayload,
+  SignJWT,
+  UnsecuredJWT,
+} from 'jose';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { AuthConfig } from '../config.ts';
+import { AppError } from '../http/problem.ts';
+import { createAuthenticator } from './auth.ts';
+
+const now = Date.UTC(2026, 5, 1);
+const seconds = now / 1_000;
+const person = '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a';
+const tenant = '3f0c6d54-52c2-4c1c-9a56-6b6d1f6f4a01';
+const secret = 'a shared secret of at least thirty-two bytes';
+const issuer = 'https://login.example.com';
+const audience = 'indelible';
+const claims: JWTPayload = {
+  sub: person,
+  email: 'ana@example.com',
+  role: 'admin',
+  tenantId: tenant,
+  iss: issuer,
+  aud: audience,
+  exp: seconds + 300,
+};
+const personScopes = ['events:read', 'exports:write', 'restore:write', 'webhooks:write'];
+
+const none: AuthConfig = {
+  jwksUrl: null,
+  jwtSecret: null,
+  issuer: null,
+  audience: null,
+  operatorIssuer: null,
+  claims: { sub: 'sub', email: 'email', role: 'role', tenantId: 'tenantId' },
+};
+
+function authenticate(token: string, auth: Partial<AuthConfig>) {
+  const config = { ...none, ...auth };
+  const findApiKey = () => Promise.reject(new Error('a token was looked up as a key'));
+  const deps = { auth: config, platformApiKeys: [], findApiKey, now: () => now };
+  return createAuthenticator(deps).authenticate(`Bearer ${token}`);
+}
+
+/** The code of the refusal; also makes sure that it quotes nothing of the token. */
+async function codeOf(token: string, auth: Partial<AuthConfig>): Promise<string> {
+  const error = await authenticate(token, auth).catch((thrown: unknown) => thrown);
+  if (!(error instanceof AppError)) throw new Error('was not refused');
+  expect(error.cause).toBeUndefined();
+  const parts = token.split('.').filter((part) => part.length > 8);
+  for (const part of [...parts, 'ana@example.com', secret]) {
+    expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain(part);
+  }
+  return error.code;
+}
+
+/** The payload with claims replaced, or (undefined) left out. */
+const withClaims = (changes: Record<string, unknown>): JWTPayload =>
+  JSON.parse(JSON.stringify({ ...claims, ...changes }));
+const hmac = (payload: JWTPayload, key = secret, alg = 'HS256') =>
+  new SignJWT(payload).setProtectedHeader({ alg }).sign(new TextEncoder().encode(key));
+
+describe('with a shared secret', () => {
+  const auth = { jwtSecret: secret, issuer, audience };
+
+  test('an admin reads, exports, restores and manages webhooks of one tenant', async () => {
+    expect(await authenticate(await hmac(claims), auth)).toEqual({
+      kind: 'jwt',
+      id: person,
+      email: 'ana@example.com',
+      role: 'admin',
+      tenantId: tenant,
+      scopes: new Set(personScopes),
+      recheckKeyId: null,
+      session: null,
+    });
+  });
+
+  test('a superadmin is bound to no tenant, whatever the token says', async () => {
+    const principal = await authenticate(await hmac(withClaims({ role: 'superadmin' })), auth);
+    expect(principal).toMatchObject({ role: 'superadmin', tenantId: null });
+    expect([...principal.scopes]).toEqual(personScopes);
+  });
+
+  test('UUIDs in upper case are the same person and tenant', async () => {
+    const upper = { sub: person.toUpperCase(), tenantId: tenant.toUpperCase() };
+    const principal = await authenticate(await hmac(withClaims(upper)), auth);
+    expect(principal).toMatchObject({ id: person, tenantId: tenant });
+  });
+
+  test('claims are found under the configured names, and not under the usual ones', async () => {
+    const names = { sub: 'user_id', email: 'mail', role: 'https://x/role', tenantId: 'org' };
+    const payload = { user_id: person, mail: 'a@b.c', 'https://x/role': 'admin', org: tenant };
+    const token = await hmac({ ...payload, iss: issuer, aud: audience, exp: seconds + 60 });
+    const principal = await authenticate(token, { ...auth, claims: names });
+    expect(principal).toMatchObject({
+      id: person,
+      email: 'a@b.c',
+      role: 'admin',
+      tenantId: tenant,
+    });
+    expect(await codeOf(await hmac(claims), { ...auth, claims: names })).toBe('forbidden');
+  });
+
+  test.each([undefined, null, 7, 'nobody', ''])('the e-mail %j is none', async (email) => {
+    const principal = await authenticate(await hmac(withClaims({ email })), auth);
+    expect(principal.email).toBeNull();
+  });
+
+  test('clocks may differ by five seconds, not more', async () => {
+    const late = await authenticate(await hmac(withClaims({ exp: seconds - 4 })), auth);
+    const early = await authenticate(await hmac(withClaims({ nbf: seconds + 5 })), auth);
+    expect([late.id, early.id]).toEqual([person, person]);
+    expect(await codeOf(await hmac(withClaims({ exp: seconds - 5 })), auth)).toBe(
+      'unauthenticated',
+    );
+    expect(await codeOf(await hmac(withClaims({ nbf: seconds + 6 })), auth)).toBe(
+      'unauthenticated',
+    );
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ['without exp', { exp: undefined }],
+    ['with a textual exp', { exp: String(seconds + 300) }],
+    ['of another issuer', { iss: 'https://evil.example.com' }],
+    ['without issuer', { iss: undefined }],
+    ['for another audience', { aud: 'another-service' }],
+    ['without audience', { aud: undefined }],
+    ['without sub', { sub: undefined }],
+    ['whose sub is no UUID', { sub: 'ana' }],
+    ['of an admin without tenant', { tenantId: undefined }],
+    ['of an admin whose tenant is no UUID', { tenantId: 'acme' }],
+    ['of an admin of several tenants', { tenantId: [tenant] }],
+  ])('a token %s is refused', async (_, changes) => {
+    expect(await codeOf(await hmac(withClaims(changes)), auth)).toBe('unauthenticated');
+  });
+
+  test.each([undefined, null, 'agent', 'Admin', 'superadmin ', ['admin'], { admin: true }])(
+    'the role %j may do nothing',
+    async (role) => {
+      expect(await codeOf(await hmac(withClaims({ role })), auth)).toBe('forbidden');
+    },
+  );
+
+  test('a token signed with another secret is refused', async () => {
+    const wrong = await hmac(claims, 'another secret of at least thirty-two bytes');
+    expect(await codeOf(wrong, auth)).toBe('unauthenticated');
+  });
+
+  test.each(['HS384', 'HS512'])('the algorithm %s is refused even with the secret', async (alg) => {
+    const longer = secret.repeat(2);
+    const token = await hmac(claims, longer, alg);
+    expect(await codeOf(token, { ...auth, jwtSecret: longer })).toBe('unauthenticated');
+  });
+
+  test('an asymmetric token is refused', async () => {
+    const { privateKey } = await generateKeyPair('ES256');
+    const token = await new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+    expect(await codeOf(token, auth)).toBe('unauthenticated');
+  });
+
+  test.each(['none', 'None', 'NONE', ''])(
+    'an unsigned token with alg %j is refused',
+    async (alg) => {
+      const [, payload] = new UnsecuredJWT(claims).encode().split('.');
+      const header = Buffer.from(JSON.stringify({ alg })).toString('base64url');
+      const [, , signature] = (await hmac(claims)).split('.');
+      expect(await codeOf(`${header}.${payload}.`, auth)).toBe('unauthenticated');
+      expect(await codeOf(`${header}.${payload}.${signature}`, auth)).toBe('unauthenticated');
+    },
+  );
+
+  test('a token with a changed claim, a cut or a foreign signature is refused', async () => {
+    const [header, payload, signature] = (await hmac(claims)).split('.');
+    const operator = Buffer.from(JSON.stringify({ ...claims, role: 'superadmin' }));
+    const [, , foreign] = (await hmac(withClaims({ sub: tenant }))).split('.');
+    for (const token of [
+      `${header}.${operator.toString('base64url')}.${signature}`,
+      `${header}.${payload}.${foreign}`,
+      `${header}.${payload}.${signature?.slice(0, -4)}`,
+      `${header}.${payload}.`,
+      `${header}.${payload}`,
+      `${header}.${payload}.${signature}.x.y`,
+      'no-token',
+    ]) {
+      expect(await codeOf(token, auth)).toBe('unauthenticated');
+    }
+  });
+
+  test('without configuration there are no tokens', async () => {
+    expect(await codeOf(await hmac(claims), {})).toBe('unauthenticated');
+  });
+
+  test('only the operator issuer makes superadmins, and it makes them although it is another one', async () => {
+    const operatorIssuer = 'https://operators.example.com';
+    const operators = { ...auth, operatorIssuer };
+    const token = (iss: string) => hmac(withClaims({ role: 'superadmin', iss }));
+    expect((await authenticate(await token(operatorIssuer), operators)).role).toBe('superadmin');
+    expect(await codeOf(await token(issuer), operators)).toBe('forbidden');
+    expect(await codeOf(await token('https://third.example.com'), operators)).toBe(
+      'unauthenticated',
+    );
+    const open = { jwtSecret: secret, operatorIssuer };
+    expect(await codeOf(await hmac(withClaims({ role: 'superadmin', iss: undefined })), open)).toBe(
+      'forbidden',
+    );
+    expect((await authenticate(await hmac(claims), operators)).role).toBe('admin');
+  });
+});
+
+describe('with a key set', () => {
+  let server: Server;
+  let answer: { status: number; body: string };
+  let requests = 0;
+  let auth: Partial<AuthConfig> & { jwksUrl: string };
+  const pairs = new Map<string, Awaited<ReturnType<typeof generateKeyPair>>>();
+
+  const pairOf = (kid: string) => {
+    const pair = pairs.get(kid);
+    if (pair === undefined) throw new Error(`no key ${kid}`);
+    return pair;
+  };
+  const sign = (payload: JWTPayload, alg: string, kid = alg) =>
+    new SignJWT(payload).setProtectedHeader({ alg, kid }).sign(pairOf(kid).privateKey);
+
+  async function keySet(...kids: string[]): Promise<string> {
+    const keys = kids.map(async (kid) => ({
+      ...(await exportJWK(pairOf(kid).publicKey)),
+      kid,
+      use: 'sig',
+    }));
+    return JSON.stringify({ keys: await Promise.all(keys) });
+  }
+
+  beforeAll(async () => {
+    for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA']) {
+      pairs.set(alg, await generateKeyPair(alg, { extractable: true }));
+    }
+    pairs.set('stranger', await generateKeyPair('RS256'));
+    answer = { status: 200, body: await keySet('RS256', 'PS256', 'ES256', 'EdDSA') };
+    server = createServer((_, response) => {
+      requests += 1;
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    const { port } = server.address() as AddressInfo;
+    auth = { jwksUrl: `http://127.0.0.1:${port}/jwks.json`, issuer, audience };
+  });
+
+  afterAll(() => new Promise((closed) => server.close(closed)));
+
+  test.each(['RS256', 'PS256', 'ES256', 'EdDSA'])(
+    'a token signed with %s is accepted',
+    async (alg) => {
+      const principal = await authenticate(await sign(claims, alg), auth);
+      expect(principal).toMatchObject({ id: person, role: 'admin', tenantId: tenant });
+    },
+  );
+
+  test('the key set is read once for many tokens', async () => {
+    const deps = { auth: { ...none, ...auth }, platformApiKeys: [], now: () => now };
+    const authenticator = createAuthenticator({ ...deps, findApiKey: async () => null });
+    const token = await sign(claims, 'RS256');
+    const before = requests;
+    await Promise.all(
+      Array.from({ length: 5 }, () => authenticator.authenticate(`Bearer ${token}`)),
+    );
+    await authenticator.authenticate(`Bearer ${token}`);
+    expect(requests - before).toBe(1);
+  });
+
+  test('a token signed with the public key as if it were a secret is refused', async () => {
+    const { publicKey } = pairOf('RS256');
+    const pem = await exportSPKI(publicKey);
+    const jwk = await exportJWK(publicKey);
+    const der = createPublicKey(pem).export({ type: 'spki', format: 'der' });
+    for (const key of [
+      Buffer.from(pem),
+      Buffer.from(pem.trim()),
+      der,
+      Buffer.from(String(jwk.n), 'base64url'),
+    ]) {
+      for (const kid of [undefined, 'RS256']) {
+        const header = { alg: 'HS256', ...(kid ? { kid } : {}) };
+        const token = await new SignJWT(claims).setProtectedHeader(header).sign(key);
+        expect(await codeOf(token, auth)).toBe('unauthenticated');
+      }
+    }
+  });
+
+  test('the shared secret of another installation signs nothing here', async () => {
+    expect(await codeOf(await hmac(claims), auth)).toBe('unauthenticated');
+  });
+
+  test('an unsigned token is refused', async () => {
+    expect(await codeOf(new UnsecuredJWT(claims).encode(), auth)).toBe('unauthenticated');
+  });
+
+  test('a stranger may neither borrow a key id nor bring a key along', async () => {
+    const { privateKey } = pairOf('stranger');
+    const jwk = await exportJWK(pairOf('stranger').publicKey);
+    for (const more of [
+      { kid: 'RS256' },
+      { kid: 'unknown' },
+      { jwk },
+      { jku: `${auth.jwksUrl}?mine` },
+    ]) {
+      const header = { alg: 'RS256', ...more };
+      const token = await new SignJWT(claims).setProtectedHeader(header).sign(privateKey);
+      expect(await codeOf(token, auth)).toBe('unauthenticated');
+    }
+  });
+
+  test('a key of one kind does not verify another algorithm', async () => {
+    const [header, payload, signature] = (await sign(claims, 'ES256')).split('.');
+    const other = Buffer.from(JSON.stringify({ alg: 'RS256', kid: 'ES256' })).toString('base64url');
+    expect(await codeOf(`${other}.${payload}.${signature}`, auth)).toBe('unauthenticated');
+    expect(header).not.toBe(other);
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ['expired', { exp: seconds - 60 }],
+    ['without exp', { exp: undefined }],
+    ['of another issuer', { iss: 'https://evil.example.com' }],
+    ['for another audience', { aud: 'another-service' }],
+  ])('a well signed token %s is refused', async (_, changes) => {
+    expect(await codeOf(await sign(withClaims(changes), 'ES256'), auth)).toBe('unauthenticated');
+  });
+
+  test.each([
+    ['an error', 500, '{}'],
+    ['a redirect', 302, '{}'],
+    ['no JSON', 200, '<html>'],
+    ['no key set', 200, '{"keys":"none"}'],
+  ])('while the key set is %s, tokens are neither good nor bad: 503', async (_, status, body) => {
+    const good = answer;
+    answer = { status, body };
+    try {
+      expect(await codeOf(await sign(claims, 'RS256'), auth)).toBe('unavailable');
+    } finally {
+      answer = good;
+    }
+  });
+
+  test('while nobody answers for the key set, tokens get 503 with Retry-After', async () => {
+    const unused = createServer();
+    await new Promise<void>((listening) => unused.listen(0, '127.0.0.1', listening));
+    const { port } = unused.address() as AddressInfo;
+    await new Promise((closed) => unused.close(closed));
+    const away = { ...auth, jwksUrl: `http://127.0.0.1:${port}/jwks.json` };
+    const error = await authenticate(await sign(claims, 'RS256'), away).catch((e: unknown) => e);
+    expect(error).toMatchObject({ code: 'unavailable', headers: { 'retry-after': '1' } });
+    // An algorithm that is never accepted does not make the service ask.
+    expect(await codeOf(await hmac(claims), away)).toBe('unauthenticated');
+  });
+
+  test('a rotated key set is read again for a new key id, but at most every half minute', async () => {
+    const deps = { auth: { ...none, ...auth }, platformApiKeys: [], now: () => now };
+    const authenticator = createAuthenticator({ ...deps, findApiKey: async () => null });
+    const rotated = `Bearer ${await sign(claims, 'ES256')}`;
+    const good = answer;
+    vi.useFakeTimers({ toFake: ['Date'], now });
+    try {
+      answer = { status: 200, body: await keySet('RS256') };
+      await authenticator.authenticate(`Bearer ${await sign(claims, 'RS256')}`);
+      answer = good;
+      const before = requests;
+      const early = authenticator.authenticate(rotated);
+      await expect(early).rejects.toMatchObject({ code: 'unauthenticated' });
+      expect(requests).toBe(before);
+      vi.setSystemTime(now + 31_000);
+      expect((await authenticator.authenticate(rotated)).id).toBe(person);
+    } finally {
+      vi.useRealTimers();
+      answer = good;
+    }
+  });
+});

@@ -1,0 +1,138 @@
+import { isEmail, isUuid } from '@indelible/protocol';
+import {
+  createRemoteJWKSet,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  jwtVerify,
+} from 'jose';
+import type { AuthConfig } from '../config.ts';
+import { AppError, unavailable } from '../http/problem.ts';
+import type { Principal, Scope } from './auth.ts';
+import { unauthenticated } from './bearer.ts';
+
+// Named one by one: a symmetric algorithm here would let anybody sign with the public key.
+const asymmetric = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+const clockToleranceSeconds = 5;
+
+/** People read, export, restore and manage webhooks; recording and administration are for keys. */
+export const personScopes: ReadonlySet<Scope> = new Set<Scope>([
+  'events:read',
+  'exports:write',
+  'restore:write',
+  'webhooks:write',
+]);
+
+/**
+ * Checks JWTs by key set or by shared secret, whichever is configured; null when neither is.
+ * The verifier throws `unauthenticated` for a wrong, unsigned, expired or foreign token and for one
+ * that lacks a claim, `forbidden` for a role that may do nothing here, and `unavailable` when the
+ * key set cannot be read: the token may be good. No message holds any part of the token.
+ */
+export function createJwtVerifier(
+  auth: AuthConfig,
+  now: () => number,
+): ((token: string) => Promise<Principal>) | null {
+  const getKey = keySource(auth);
+  if (getKey === null) return null;
+  const options = verifyOptions(auth);
+  return async (token) => {
+    const payload = await verify(token, getKey, { ...options, currentDate: new Date(now()) });
+    return principalOf(payload, auth);
+  };
+}
+
+function keySource({ jwksUrl, jwtSecret }: AuthConfig): JWTVerifyGetKey | null {
+  if (jwksUrl !== null) return remoteKeys(new URL(jwksUrl));
+  if (jwtSecret === null) return null;
+  const secret = new TextEncoder().encode(jwtSecret);
+  return () => secret;
+}
+
+/** Kept for ten minutes; an unknown key id reads the set again, at most every 30 s. */
+function remoteKeys(url: URL): JWTVerifyGetKey {
+  const keys = createRemoteJWKSet(url);
+  return async (header, token) => {
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      if (namesNoKey(error)) throw error;
+      throw unavailable('the key set that tokens are checked with cannot be read; try again');
+    }
+  };
+}
+
+/** The set was read, and the token names none of its keys, or (without a key id) several. */
+function namesNoKey(error: unknown): boolean {
+  return (
+    error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
+  );
+}
+
+function verifyOptions({
+  jwksUrl,
+  issuer,
+  operatorIssuer,
+  audience,
+}: AuthConfig): JWTVerifyOptions {
+  // The operators' issuer may be another one; what it may vouch for is decided by role.
+  const issuers = [issuer, operatorIssuer].filter((name) => name !== null);
+  return {
+    algorithms: jwksUrl === null ? ['HS256'] : asymmetric,
+    requiredClaims: ['exp'],
+    clockTolerance: clockToleranceSeconds,
+    ...(issuer === null ? {} : { issuer: issuers }),
+    ...(audience === null ? {} : { audience }),
+  };
+}
+
+async function verify(token: string, getKey: JWTVerifyGetKey, options: JWTVerifyOptions) {
+  try {
+    return (await jwtVerify(token, getKey, options)).payload;
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    // Whatever else jose throws is about the token; its own message may quote a claim.
+    throw unauthenticated();
+  }
+}
+
+function principalOf(payload: JWTPayload, auth: AuthConfig): Principal {
+  const role = roleOf(payload, auth);
+  const email = payload[auth.claims.email];
+  return {
+    kind: 'jwt',
+    id: uuidClaim(payload, auth.claims.sub),
+    email: typeof email === 'string' && isEmail(email) ? email : null,
+    role,
+    tenantId: role === 'admin' ? uuidClaim(payload, auth.claims.tenantId) : null,
+    scopes: personScopes,
+    recheckKeyId: null,
+    session: null,
+  };
+}
+
+function roleOf(
+  payload: JWTPayload,
+  { claims, operatorIssuer }: AuthConfig,
+): 'admin' | 'superadmin' {
+  const role = payload[claims.role];
+  if (role === 'admin') return role;
+  if (role !== 'superadmin') {
+    throw new AppError('forbidden', `the claim ${claims.role} must be admin or superadmin`);
+  }
+  // Without this check a tenant's own identity provider could make itself the operator.
+  if (operatorIssuer !== null && payload.iss !== operatorIssuer) {
+    throw new AppError('forbidden', 'this issuer may not vouch for operators');
+  }
+  return role;
+}
+
+function uuidClaim(payload: JWTPayload, name: string): string {
+  const value = payload[name];
+  if (typeof value === 'string' && isUuid(value)) return value.toLowerCase();
+  throw unauthenticated(`the claim ${name} must be a UUID`);
+}

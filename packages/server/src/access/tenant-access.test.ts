@@ -1,0 +1,427 @@
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { SignJWT } from 'jose';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { poolEvents, recordAll } from '../testing/event-pool.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import {
+  type Answer,
+  eventOf,
+  platformKey,
+  type TestService,
+  testService,
+} from '../testing/service.ts';
+
+const jwtSecret = 'a shared secret of at least thirty-two bytes';
+const operator = { sub: randomUUID(), email: 'olga@operator.example', role: 'superadmin' };
+
+let service: TestService;
+let tenant: { id: string; key: string };
+let eventId: string;
+let superadmin: string;
+
+beforeAll(async () => {
+  service = await testService({ AUTH_JWT_SECRET: jwtSecret });
+  tenant = await service.tenant();
+  await recordAll(service, tenant.key, poolEvents(30, service.clock.now, 20));
+  const { body } = await service.call({ url: '/api/audit-logs?limit=1', key: tenant.key });
+  eventId = body.data[0].id;
+  superadmin = await token(operator);
+  await service.app.http.listen({ port: 0, host: '127.0.0.1' });
+});
+afterAll(() => service.close());
+
+function token(claims: Record<string, unknown>): Promise<string> {
+  const payload = { exp: Math.floor(service.clock.now / 1_000) + 3_600, ...claims };
+  const secret = new TextEncoder().encode(jwtSecret);
+  return new SignJWT(payload).setProtectedHeader({ alg: 'HS256' }).sign(secret);
+}
+
+/** Every call that reads a tenant's events. */
+const reads = () => [
+  '/api/audit-logs',
+  '/api/audit-logs?sort=sequence&limit=5&include=total',
+  '/api/audit-logs/stats?group_by=action',
+  `/api/audit-logs/${eventId}`,
+];
+
+interface AccessRecord {
+  actor: { id: string; email: string | null; role: string; ip: string; userAgent: string };
+  resource: { type: string; id: string };
+  crossTenant: boolean;
+  category: string;
+  reason: string | null;
+  recordedBy: { kind: string };
+  after: { outcome: string; call: string; query: string[]; emailAttestedBy: string | null };
+}
+
+/** What the tenant itself reads of operators' accesses, oldest first. */
+async function accesses({ id, key }: { id: string; key: string }): Promise<AccessRecord[]> {
+  const query = `action=access&resource=audit_log&resource_id=${id}&include=state&sort=sequence`;
+  const { body } = await service.call({ url: `/api/audit-logs?${query}&limit=500`, key });
+  return body.data;
+}
+
+/** The answer, and what it left in the tenant's log. */
+async function read(
+  url: string,
+  headers: Record<string, string | string[]>,
+  key = superadmin,
+  of = tenant,
+) {
+  const before = (await accesses(of)).length;
+  const answer = await service.call({ url, key, headers: { 'x-tenant-id': of.id, ...headers } });
+  return { answer, records: (await accesses(of)).slice(before) };
+}
+
+const codeOf = ({ status, body }: Answer) => [status, body.code];
+
+test('an operator reads with a reason, and the tenant sees exactly one record of each read', async () => {
+  const reason = 'Ticket 4711: Prüfung 監査 🔎';
+  for (const url of reads()) {
+    const headers = { 'x-access-reason': encodeURIComponent(reason), 'user-agent': 'panel/1' };
+    const { answer, records } = await read(url, headers);
+    expect(answer.status).toBe(200);
+    expect(records).toMatchObject([
+      {
+        actor: {
+          id: operator.sub,
+          email: operator.email,
+          role: 'superadmin',
+          userAgent: 'panel/1',
+        },
+        action: 'access',
+        resource: { type: 'audit_log', id: tenant.id },
+        crossTenant: true,
+        category: 'cross_tenant',
+        reason,
+        recordedBy: { kind: 'service' },
+        diff: {},
+        before: null,
+        after: { outcome: 'answered', call: `GET ${url.split('?')[0]}` },
+      },
+    ]);
+  }
+  await expectLogIntact(service, tenant.id);
+});
+
+test('the record says what was looked for, however it was written', async () => {
+  const url = '/api/audit-logs?user=ANA%40example.com&action=%21create&limit=3';
+  const { records } = await read(url, { 'x-access-reason': 'x' });
+  expect(records[0]?.after).toEqual({
+    outcome: 'answered',
+    call: 'GET /api/audit-logs',
+    query: ['user=ANA@example.com', 'action=!create', 'limit=3'],
+    emailAttestedBy: 'token',
+  });
+});
+
+test('an answer never contains its own record', async () => {
+  const url = '/api/audit-logs?action=access&resource=audit_log&include=total';
+  const first = await read(url, { 'x-access-reason': 'once' });
+  const second = await read(url, { 'x-access-reason': 'again' });
+  const { value } = first.answer.body.pagination.total;
+  expect(second.answer.body.pagination.total.value).toBe(value + 1);
+  const reasons = second.answer.body.data.map((event: { reason: string }) => event.reason);
+  expect(reasons).toContain('once');
+  expect(reasons).not.toContain('again');
+  const stats = await read('/api/audit-logs/stats?group_by=action&resource=audit_log', {
+    'x-access-reason': 'x',
+  });
+  expect(stats.answer.body.total).toBe(value + 2);
+});
+
+test('a platform key names the operator in X-Operator-Email, or nobody; a token speaks for itself', async () => {
+  const headers = { 'x-access-reason': 'x', 'x-operator-email': 'Otto@operator.example' };
+  const named = await read('/api/audit-logs', headers, platformKey);
+  expect(named.records[0]?.actor).toMatchObject({
+    email: 'Otto@operator.example',
+    role: 'superadmin',
+  });
+  const unnamed = await read('/api/audit-logs', { 'x-access-reason': 'x' }, platformKey);
+  expect(unnamed.records[0]).toMatchObject({ actor: { email: null }, crossTenant: true });
+  const forged = await read('/api/audit-logs', headers);
+  expect(forged.records[0]?.actor.email).toBe(operator.email);
+  const nameless = await token({ ...operator, email: undefined });
+  const declared = await read('/api/audit-logs', headers, nameless);
+  expect(declared.records[0]?.actor.email).toBe('Otto@operator.example');
+  // Whether the address is proven is part of the record.
+  const all = [named, unnamed, forged, declared].map(({ records }) => records[0]?.after);
+  const attested = all.map((after) => after?.emailAttestedBy);
+  expect(attested).toEqual(['header', null, 'token', 'header']);
+});
+
+test('a stored platform key is an operator too', async () => {
+  const body = { name: 'support', scopes: ['events:read'] };
+  const made = await service.call({ method: 'POST', url: '/api/api-keys', body });
+  const without = await read('/api/audit-logs', {}, made.body.key);
+  expect(codeOf(without.answer)).toEqual([403, 'reason_required']);
+  const { answer, records } = await read(
+    '/api/audit-logs',
+    { 'x-access-reason': 'x' },
+    made.body.key,
+  );
+  expect([answer.status, records.length]).toEqual([200, 1]);
+});
+
+test.each(['superadmin', 'platform key'])('a %s must name the tenant', async (who) => {
+  const key = who === 'superadmin' ? superadmin : platformKey;
+  const before = (await accesses(tenant)).length;
+  for (const url of reads()) {
+    for (const headers of [
+      {},
+      { 'x-tenant-id': 'acme' },
+      { 'x-tenant-id': '' },
+      { 'x-tenant-id': [tenant.id, tenant.id] },
+    ]) {
+      const answer = await service.call({
+        url,
+        key,
+        headers: { ...headers, 'x-access-reason': 'x' },
+      });
+      expect(codeOf(answer)).toEqual([400, 'invalid_parameter']);
+      expect(answer.body.errors[0].path).toBe('X-Tenant-Id');
+    }
+  }
+  expect(await accesses(tenant)).toHaveLength(before);
+});
+
+const noReasons: [string, Record<string, string | string[]>][] = [
+  ['no reason', {}],
+  ['an empty one', { 'x-access-reason': '' }],
+  ['a blank one', { 'x-access-reason': '   ' }],
+  ['an encoded blank', { 'x-access-reason': '%20%E2%80%83' }],
+  ['two', { 'x-access-reason': ['ticket 1', 'ticket 2'] }],
+  ['the same one twice', { 'x-access-reason': ['ticket 1', 'ticket 1'] }],
+  ['1,001 characters', { 'x-access-reason': 'x'.repeat(1_001) }],
+  ['a line break', { 'x-access-reason': 'a%0Ab' }],
+  ['a NUL', { 'x-access-reason': 'a%00' }],
+  ['an escape sequence', { 'x-access-reason': '%1B[2J' }],
+  ['broken escapes', { 'x-access-reason': '%zz' }],
+  ['a lone percent sign', { 'x-access-reason': '100%' }],
+  ['broken UTF-8', { 'x-access-reason': '%C3%28' }],
+  ['a surrogate', { 'x-access-reason': '%ED%A0%80' }],
+];
+
+test.each(noReasons)(
+  'with %s for a reason there is no answer, and the refusal is recorded',
+  async (_, headers) => {
+    for (const url of reads()) {
+      const { answer, records } = await read(url, headers);
+      expect(codeOf(answer)).toEqual([403, 'reason_required']);
+      expect(records).toHaveLength(1);
+      expect(records[0]).toMatchObject({
+        actor: { id: operator.sub, email: operator.email, role: 'superadmin' },
+        crossTenant: true,
+        reason: null,
+        after: { outcome: 'refused', call: `GET ${url.split('?')[0]}` },
+      });
+    }
+  },
+);
+
+test('a wrong operator e-mail is refused and recorded, whatever the reason is', async () => {
+  for (const email of ['otto', '', 'a@b.c, d@e.f', 'a@b\u0001.c']) {
+    const wrong = { 'x-operator-email': email };
+    const withReason = await read(
+      '/api/audit-logs',
+      { ...wrong, 'x-access-reason': 'why' },
+      platformKey,
+    );
+    expect(codeOf(withReason.answer)).toEqual([400, 'invalid_parameter']);
+    expect(withReason.records).toMatchObject([
+      { reason: 'why', actor: { email: null }, after: { outcome: 'refused' } },
+    ]);
+    const without = await read('/api/audit-logs', wrong, platformKey);
+    expect(codeOf(without.answer)).toEqual([403, 'reason_required']);
+    expect(without.records).toHaveLength(1);
+  }
+});
+
+test('the longest reason is a thousand characters, and arrives whole', async () => {
+  const reason = '🔎'.repeat(1_000);
+  const { answer, records } = await read(`/api/audit-logs/${eventId}`, {
+    'x-access-reason': encodeURIComponent(reason),
+  });
+  expect([answer.status, records[0]?.reason]).toEqual([200, reason]);
+});
+
+test('a search for what is not there is recorded like any other', async () => {
+  for (const url of [
+    `/api/audit-logs/${eventId.slice(0, -1)}0`,
+    '/api/audit-logs/nonsense',
+    "/api/audit-logs/'%00",
+  ]) {
+    const { answer, records } = await read(url, { 'x-access-reason': 'x' });
+    expect(codeOf(answer)).toEqual([404, 'not_found']);
+    expect(records).toHaveLength(1);
+  }
+});
+
+test('a refusal that tells of the data, and a cursor that is none, are recorded as well', async () => {
+  const cursor = await read('/api/audit-logs?cursor=abc', { 'x-access-reason': 'x' });
+  expect(codeOf(cursor.answer)).toEqual([400, 'invalid_cursor']);
+  expect(cursor.records).toHaveLength(1);
+});
+
+test('a call that is wrong in itself reads nothing and leaves no record', async () => {
+  for (const url of ['/api/audit-logs?nonsense=1', `/api/audit-logs/${eventId}?include=state`]) {
+    const { answer, records } = await read(url, { 'x-access-reason': 'x' });
+    expect(codeOf(answer)).toEqual([400, 'unknown_parameter']);
+    expect(records).toEqual([]);
+  }
+});
+
+test('an unknown tenant is not found, with a reason or without', async () => {
+  const headers = { 'x-tenant-id': randomUUID() };
+  for (const url of reads()) {
+    const answer = await service.call({
+      url,
+      key: superadmin,
+      headers: { ...headers, 'x-access-reason': 'x' },
+    });
+    expect(codeOf(answer)).toEqual([404, 'not_found']);
+  }
+  const answer = await service.call({ url: '/api/audit-logs', key: superadmin, headers });
+  expect(codeOf(answer)).toEqual([404, 'not_found']);
+});
+
+test('a tenant reads its own log without a reason and without a trace', async () => {
+  const admin = await token({
+    sub: randomUUID(),
+    email: 'ana@example.com',
+    role: 'admin',
+    tenantId: tenant.id.toUpperCase(),
+  });
+  const { size } = await head();
+  for (const key of [tenant.key, admin]) {
+    for (const url of reads()) expect((await service.call({ url, key })).status).toBe(200);
+    const other = await service.call({
+      url: '/api/audit-logs',
+      key,
+      headers: { 'x-tenant-id': randomUUID() },
+    });
+    expect(codeOf(other)).toEqual([403, 'forbidden']);
+  }
+  expect((await head()).size).toBe(size);
+});
+
+async function head(): Promise<{ size: string }> {
+  const { rows } = await service.owner.query('SELECT size FROM log_heads WHERE tenant_id = $1', [
+    tenant.id,
+  ]);
+  return rows[0];
+}
+
+test('HEAD is a read like GET', async () => {
+  const before = (await accesses(tenant)).length;
+  const headers = { 'x-tenant-id': tenant.id };
+  const call = (more: Record<string, string>) =>
+    service.call({
+      method: 'HEAD',
+      url: '/api/audit-logs',
+      key: superadmin,
+      headers: { ...headers, ...more },
+    });
+  expect((await call({})).status).toBe(403);
+  expect((await call({ 'x-access-reason': 'x' })).status).toBe(200);
+  expect(await accesses(tenant)).toHaveLength(before + 2);
+});
+
+test('concurrent reads by operators leave a record each, and the log intact', async () => {
+  const own = await service.tenant();
+  await recordAll(service, own.key, [eventOf()]);
+  const headers = { 'x-tenant-id': own.id };
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, n) =>
+      service.call({
+        url: '/api/audit-logs',
+        key: superadmin,
+        headers: { ...headers, 'x-access-reason': `read ${n}` },
+      }),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(200));
+  const reasons = (await accesses(own)).map(({ reason }) => reason);
+  expect(new Set(reasons)).toEqual(new Set(Array.from({ length: 12 }, (_, n) => `read ${n}`)));
+  expect(reasons).toHaveLength(12);
+  await expectLogIntact(service, own.id);
+});
+
+test('a user agent of bytes that are no text is recorded as it came', async () => {
+  const port = Number(new URL(service.app.http.listeningOrigin).port);
+  const before = (await accesses(tenant)).length;
+  const lines = [
+    'GET /api/audit-logs HTTP/1.1',
+    'Host: x',
+    'Connection: close',
+    `Authorization: Bearer ${superadmin}`,
+    `X-Tenant-Id: ${tenant.id}`,
+    'User-Agent: \u00ff\u00fe\t\u00e9',
+  ];
+  const answer = await new Promise<string>((resolve, reject) => {
+    const bytes = Buffer.from([...lines, '', ''].join('\r\n'), 'latin1');
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    const parts: Buffer[] = [];
+    socket.on('data', (part) => parts.push(part));
+    socket.on('close', () => resolve(Buffer.concat(parts).toString('latin1')));
+    socket.on('error', reject);
+  });
+  expect(answer).toMatch(/^HTTP\/1\.1 403 /);
+  const [record] = (await accesses(tenant)).slice(before);
+  expect(record?.actor.userAgent).toBe('\u00ff\u00fe\t\u00e9');
+});
+
+/** No bit of the tenant's data, and a time to try again. */
+function expectNothingShown(answer: Answer): void {
+  expect(codeOf(answer)).toEqual([503, 'unavailable']);
+  expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+  expect(answer.text).not.toContain('evt_audit_');
+  expect(answer.body).not.toHaveProperty('data');
+  expect(answer.headers).not.toHaveProperty('link');
+}
+
+test('while the access cannot be recorded, nothing is shown: the log is held by somebody else', async () => {
+  const own = await service.tenant();
+  await recordAll(service, own.key, [eventOf()]);
+  const other = new pg.Client({ connectionString: service.ownerUrl });
+  await other.connect();
+  await other.query('BEGIN');
+  await other.query('SELECT FROM indelible.log_heads WHERE tenant_id = $1 FOR UPDATE', [own.id]);
+  const headers = { 'x-tenant-id': own.id, 'x-access-reason': 'x' };
+  try {
+    const [found, missing, refused] = await Promise.all([
+      service.call({ url: '/api/audit-logs', key: superadmin, headers }),
+      service.call({ url: '/api/audit-logs/nonsense', key: superadmin, headers }),
+      service.call({ url: '/api/audit-logs', key: superadmin, headers: { 'x-tenant-id': own.id } }),
+    ]);
+    for (const answer of [found, missing, refused]) expectNothingShown(answer);
+    // The tenant itself still reads.
+    expect((await service.call({ url: '/api/audit-logs', key: own.key })).status).toBe(200);
+  } finally {
+    await other.query('ROLLBACK');
+    await other.end();
+  }
+  const { records, answer } = await read(
+    '/api/audit-logs',
+    { 'x-access-reason': 'now' },
+    superadmin,
+    own,
+  );
+  expect([answer.status, records.length]).toEqual([200, 1]);
+  await expectLogIntact(service, own.id);
+});
+
+test('while the access cannot be recorded, nothing is shown: the writer may not write', async () => {
+  await service.owner.query('REVOKE INSERT ON audit_events FROM indelible_writer');
+  try {
+    for (const url of [...reads(), '/api/audit-logs/nonsense']) {
+      const headers = { 'x-tenant-id': tenant.id, 'x-access-reason': 'x' };
+      expectNothingShown(await service.call({ url, key: superadmin, headers }));
+    }
+  } finally {
+    await service.owner.query('GRANT INSERT ON audit_events TO indelible_writer');
+  }
+  expect((await read('/api/audit-logs', { 'x-access-reason': 'x' })).answer.status).toBe(200);
+});

@@ -1,0 +1,155 @@
+import { isUuid } from '@indelible/protocol';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../http/problem.ts';
+import { actorOf, type OwnEvent } from '../own-event.ts';
+import type { Principal } from './auth.ts';
+import {
+  accessReasonHeader,
+  headerValues,
+  operatorEmailHeader,
+  parseAccessReason,
+  parseOperatorEmail,
+} from './operator-access.ts';
+
+/** Whose data a request reads; an operator's declared reason when it is not the reader's own. */
+export interface TenantAccess {
+  tenantId: string;
+  operator: { reason: string; email: string | null } | null;
+}
+
+/**
+ * Records an operator's access in the tenant's log and resolves once it is committed; may throw.
+ */
+export type RecordAccess = (tenantId: string, event: OwnEvent) => Promise<void>;
+
+/**
+ * The tenant a read concerns; in the panel the session names it, and an operator's reason. Throws
+ * `forbidden` for another tenant than the credential's own; for operators and platform keys
+ * `invalid_parameter` without `X-Tenant-Id`, `reason_required` without a declared reason, and
+ * `invalid_parameter` with a wrong e-mail address: these last two refusals are recorded in the
+ * tenant's log too.
+ */
+async function tenantAccess(request: FastifyRequest, record: RecordAccess): Promise<TenantAccess> {
+  const { principal } = request;
+  const named = headerTenant(request);
+  if (principal.tenantId !== null) {
+    if (named === null || named === principal.tenantId)
+      return { tenantId: principal.tenantId, operator: operatorOf(principal) };
+    throw new AppError('forbidden', 'this credential is bound to another tenant');
+  }
+  if (named === null) {
+    throw new AppError('invalid_parameter', 'name the tenant in the header X-Tenant-Id', {
+      errors: [{ path: 'X-Tenant-Id', code: 'required', message: 'must be the UUID of a tenant' }],
+    });
+  }
+  const { reason, email, refusal } = declared(request);
+  if (refusal === null && reason !== null) return { tenantId: named, operator: { reason, email } };
+  await record(named, accessEvent(request, named, { reason, email }, 'refused'));
+  throw refusal;
+}
+
+/**
+ * An operator in the panel declared the reason on signing in; anybody else bound to a tenant is its
+ * own.
+ */
+function operatorOf({ role, email, session }: Principal): TenantAccess['operator'] {
+  if (role !== 'superadmin') return null;
+  if (session?.reason) return { reason: session.reason, email };
+  throw new AppError('reason_required', 'the session has no declared reason');
+}
+
+/** What an operator says of themselves, as far as it can be read, and what is wrong with it. */
+function declared({ raw, principal }: FastifyRequest) {
+  const values = (name: string) => headerValues(raw.rawHeaders, name);
+  const reason = attempt(() => parseAccessReason(values(accessReasonHeader)));
+  const email = attempt(() => principal.email ?? parseOperatorEmail(values(operatorEmailHeader)));
+  return { reason: reason.value, email: email.value, refusal: reason.error ?? email.error };
+}
+
+function attempt<T>(parse: () => T): { value: T | null; error: AppError | null } {
+  try {
+    return { value: parse(), error: null };
+  } catch (error) {
+    if (error instanceof AppError) return { value: null, error };
+    throw error;
+  }
+}
+
+function headerTenant(request: FastifyRequest): string | null {
+  const header = request.headers['x-tenant-id'];
+  if (header === undefined) return null;
+  if (typeof header === 'string' && isUuid(header)) return header.toLowerCase();
+  throw new AppError('invalid_parameter', 'the header X-Tenant-Id is not a UUID', {
+    errors: [
+      { path: 'X-Tenant-Id', code: 'invalid_format', message: 'must be the UUID of a tenant' },
+    ],
+  });
+}
+
+/**
+ * Runs a read of one tenant's data. An operator's read is recorded in that tenant's log before the
+ * answer leaves; when it cannot be recorded, there is no answer (503). The read comes first, so
+ * that an answer never contains its own record, and a search that found nothing, or too much, is
+ * recorded like any other.
+ */
+export async function readAsTenant<T>(
+  request: FastifyRequest,
+  record: RecordAccess,
+  read: (access: TenantAccess) => Promise<T>,
+): Promise<T> {
+  const access = await tenantAccess(request, record);
+  if (!access.operator) return read(access);
+  const { tenantId, operator } = access;
+  const found = await settle(read(access));
+  await record(tenantId, accessEvent(request, tenantId, operator, 'answered'));
+  if ('refusal' in found) throw found.refusal;
+  return found.answer;
+}
+
+/** What the caller is told, either way; anything else that is thrown tells them nothing. */
+function settle<T>(reading: Promise<T>): Promise<{ answer: T } | { refusal: AppError }> {
+  return reading.then(
+    (answer) => ({ answer }),
+    (error: unknown) => {
+      if (error instanceof AppError) return { refusal: error };
+      throw error;
+    },
+  );
+}
+
+function accessEvent(
+  request: FastifyRequest,
+  tenantId: string,
+  operator: { reason: string | null; email: string | null },
+  outcome: 'answered' | 'refused',
+): OwnEvent {
+  const [path = '', query = ''] = request.url.split(/\?(.*)/s, 2);
+  return {
+    actor: { ...actorOf(request), email: operator.email, role: 'superadmin' },
+    action: 'access',
+    resource: { type: 'audit_log', id: tenantId, name: null },
+    diff: {},
+    // What was looked at is part of the record: the tenant reads it beside the reason.
+    after: {
+      outcome,
+      call: plain(`${request.method} ${path}`),
+      query: [...new URLSearchParams(query)].map(([key, value]) => plain(`${key}=${value}`)),
+      emailAttestedBy: operator.email === null ? null : attestor(request.principal),
+    },
+    reason: operator.reason,
+  };
+}
+
+/**
+ * Who says that the operator has this address: their token, who made their link, or they
+ * themselves.
+ */
+function attestor({ email, session }: Principal): 'token' | 'viewer_link' | 'header' {
+  if (email === null) return 'header';
+  return session?.signedInBy === 'viewer_link' ? 'viewer_link' : 'token';
+}
+
+/** Short, and without what the database cannot store. */
+function plain(text: string): string {
+  return text.replaceAll('\0', '').slice(0, 500).toWellFormed();
+}

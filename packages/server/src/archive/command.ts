@@ -1,0 +1,249 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseVerifierKey } from '@indelible/protocol';
+import type { Logger } from 'pino';
+import { type Config, type Environment, readConfig } from '../config.ts';
+import { sha } from '../crypto/sha256.ts';
+import { reopeningSigner } from '../log/reopen.command.ts';
+import { type ReopenedLog, reopenLogs } from '../log/reopen.job.ts';
+import { openObjectStore } from '../objects/object-store.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { recordOwnIn, runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
+import {
+  type ArchiveDeps,
+  archiveTenants,
+  segmentLimits,
+  type TenantArchive,
+} from './archive.job.ts';
+import { tenantFolder } from './layout.ts';
+import { openArchive } from './open-archive.ts';
+import {
+  beginRestored,
+  type RestoredTenant,
+  recordErasures,
+  restoreTenants,
+} from './restore.job.ts';
+import {
+  beginDueRun,
+  forgetSegments,
+  keepWholeRun,
+  listSegments,
+  type SegmentRow,
+} from './store.ts';
+import { takeTurn } from './turn.store.ts';
+
+export type { ArchivedSegment, TenantArchive } from './archive.job.ts';
+export type { RestoredTenant } from './restore.job.ts';
+export type { SegmentRow } from './store.ts';
+
+/**
+ * `indelible archive run`: archives what is closed of the logs, of one tenant or of all whose plan
+ * has it, see `archiveTenants`. As the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL,
+ * which a service may be using. Null when another process is archiving. Throws an Error whose
+ * message is one sentence for the operator.
+ */
+export function archiveLog(
+  env: Environment,
+  tenantId: string | null,
+): Promise<TenantArchive[] | null> {
+  const config = readConfig(env);
+  return runAsOwner(config, failed, (ownerUrl) => runArchive(config, ownerUrl, tenantId));
+}
+
+const failed = 'the archive cannot be used';
+
+/** `indelible archive list`: the segments that are bookmarked, by tenant and sequence. */
+export function listArchive(env: Environment, tenantId: string | null): Promise<SegmentRow[]> {
+  return runAsOwner(readConfig(env), failed, (ownerUrl) =>
+    withMigratedSession(ownerUrl, (owner) => owner.transaction((tx) => listSegments(tx, tenantId))),
+  );
+}
+
+/**
+ * `indelible archive forget`: the next run archives the tenant's log from its first entry, for when
+ * its archive was moved away. Throws an Error while anything of it is in the object store.
+ */
+export function forgetArchive(env: Environment, tenantId: string): Promise<void> {
+  const config = readConfig(env);
+  return runAsOwner(config, failed, async (ownerUrl) => {
+    const left = await openObjectStore(config.objectStoreUrl).list(tenantFolder(tenantId));
+    if (left.length > 0) {
+      throw new Error(
+        `${tenantFolder(tenantId)} holds ${left.length} objects; move them away first`,
+      );
+    }
+    await withMigratedSession(ownerUrl, async (owner) => {
+      if (!(await takeTurn(owner))) throw new Error('another process is archiving at this moment');
+      const forgotten = await owner.transaction((tx) => forgetSegments(tx, tenantId));
+      if (forgotten === 0) throw new Error(`nothing of a tenant ${tenantId} was archived`);
+    });
+  });
+}
+
+/** What came of a restore. */
+export interface RestoredArchive {
+  tenants: RestoredTenant[];
+  /** Logs that were published and are not in the archive, by their former id. */
+  missing: ReopenedLog[];
+}
+
+/**
+ * `indelible archive restore`: makes the tenants of an archive, in a folder or at an s3 URL, anew
+ * in this service, which must have none. All of it happens or nothing does. Throws an Error whose
+ * message is one sentence for the operator.
+ */
+export function restoreArchive(
+  env: Environment,
+  where: string,
+  { tenantId = null, vkeys = [] }: { tenantId?: string | null; vkeys?: readonly string[] },
+): Promise<RestoredArchive> {
+  const config = readConfig(env);
+  return runAsOwner(config, failed, async (ownerUrl) => {
+    const archive = await openArchive(where);
+    const objects = openObjectStore(config.objectStoreUrl);
+    const now = Date.now;
+    try {
+      return await withMigratedSession(ownerUrl, async (owner) => {
+        const recordOwn = await recordOwnIn(owner, config.sensitiveTypes, now);
+        const deps = { sha, now, recordOwn, vkeys, objects };
+        return owner.transaction(async (tx) => {
+          const restored = await restoreTenants(tx, deps, archive, tenantId);
+          const tenants: RestoredTenant[] = [];
+          const beforeSigning = async (reopened: readonly ReopenedLog[]) => {
+            for (const each of restored) {
+              const { tenantId, name, size, events } = each;
+              const known = reopened.find((log) => log.tenantId === tenantId)?.logId;
+              const logId = known ?? (await beginRestored(tx, deps, each));
+              await recordErasures(tx, deps, each);
+              tenants.push({ tenantId, name, size, events, logId });
+            }
+          };
+          const publicKeys = vkeys.map((vkey) => parseVerifierKey(sha, vkey).publicKey);
+          const openSigner = reopeningSigner(config);
+          // What the object store knows of these logs counts more than what the archive does.
+          const reopened = await reopenLogs(tx, { ...deps, publicKeys, openSigner, beforeSigning });
+          return { tenants, missing: reopened.filter((log) => log.tenantId === null) };
+        });
+      });
+    } finally {
+      await archive.close();
+    }
+  });
+}
+
+const lookEveryMs = 60_000;
+const retryMs = 3_600_000;
+
+/**
+ * Archives every ARCHIVE_INTERVAL for as long as a service lives; whoever restarts it does not put
+ * that off. The function returned ends that: it waits for the segment a run is at, and the next run
+ * goes on from there.
+ */
+export function scheduleArchive(
+  ownerUrl: string,
+  config: Config,
+  logger: Logger,
+  ran: (work: string, ok: boolean) => void,
+): () => Promise<void> {
+  const { archiveIntervalMs } = config;
+  if (archiveIntervalMs === null) return async () => {};
+  const ending = new AbortController();
+  const stopping = ending.signal;
+  let running: Promise<void> = Promise.resolve();
+  const tick = async () => {
+    if (stopping.aborted) return;
+    const outcomes = await archiveWhenDue(config, ownerUrl, archiveIntervalMs, { stopping });
+    if (outcomes === null) return;
+    tell(logger, outcomes);
+    const isWhole = outcomes.every(({ problem }) => problem === null);
+    ran('archive', isWhole);
+  };
+  const timer = setInterval(() => {
+    running = running.then(tick).catch((err: unknown) => {
+      if (stopping.aborted) return;
+      logger.error({ err }, 'the archive has to wait for its next run');
+      ran('archive', false);
+    });
+  }, lookEveryMs);
+  return () => {
+    ending.abort(new Error('the service is stopping'));
+    clearInterval(timer);
+    return running;
+  };
+}
+
+/**
+ * Counts and sentences about objects: a tenant's id is no personal data, its name never stands
+ * there.
+ */
+function tell(logger: Logger, outcomes: readonly TenantArchive[]): void {
+  const segments = outcomes.flatMap((outcome) => outcome.segments);
+  const events = segments.reduce((sum, each) => sum + each.events, 0);
+  logger.info(
+    { tenants: outcomes.length, segments: segments.length, events },
+    'the archive has run',
+  );
+  for (const { tenantId, problem } of outcomes) {
+    if (problem !== null)
+      logger.error({ tenantId, problem }, 'the archive of a tenant does not go on');
+  }
+  const contradicted = segments.reduce((sum, each) => sum + each.contradicted, 0);
+  if (contradicted > 0) logger.error({ contradicted }, 'archived events are not what was logged');
+}
+
+/**
+ * A run of the service itself, when the interval since the last one is over; null when it is not,
+ * or another process has it. What did not come to its end is due again an hour later, not an
+ * interval.
+ */
+export async function archiveWhenDue(
+  config: Config,
+  ownerUrl: string,
+  intervalMs: number,
+  changes: Partial<ArchiveDeps> = {},
+): Promise<TenantArchive[] | null> {
+  const nowMs = (changes.now ?? Date.now)();
+  const keepingTime = <T>(work: (tx: WriterTx) => Promise<T>) =>
+    withMigratedSession(ownerUrl, (owner) => owner.transaction(work));
+  const pauses = { intervalMs, retryMs };
+  if (!(await keepingTime((tx) => beginDueRun(tx, nowMs, pauses)))) return null;
+  const outcomes = await runArchive(config, ownerUrl, null, changes);
+  const isWhole = outcomes?.every(({ problem, waits }) => problem === null && !waits) === true;
+  if (isWhole && !changes.stopping?.aborted) await keepingTime((tx) => keepWholeRun(tx, nowMs));
+  return outcomes;
+}
+
+/** As `archiveLog`, with an owner's URL that is known. */
+export function runArchive(
+  config: Config,
+  ownerUrl: string,
+  tenantId: string | null,
+  changes: Partial<ArchiveDeps> = {},
+): Promise<TenantArchive[] | null> {
+  return withMigratedSession(ownerUrl, async (owner) => {
+    if (!(await takeTurn(owner))) return null;
+    const { now = Date.now } = changes;
+    const deps: ArchiveDeps = {
+      owner: (work) => owner.transaction(work),
+      sha,
+      now,
+      objects: openObjectStore(config.objectStoreUrl),
+      recordOwn: await recordOwnIn(owner, config.sensitiveTypes, now),
+      tmpDir: await archiveTmpDir(config.dataDir),
+      limits: segmentLimits,
+    };
+    return archiveTenants({ ...deps, ...changes }, tenantId);
+  });
+}
+
+/**
+ * The folder for files that are being written; what killed runs left is removed: only one runs at a
+ * time.
+ */
+export async function archiveTmpDir(dataDir: string): Promise<string> {
+  const folder = join(dataDir, 'tmp');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const left = (await readdir(folder)).filter((name) => name.startsWith('archive-'));
+  for (const name of left) await rm(join(folder, name), { recursive: true, force: true });
+  return folder;
+}

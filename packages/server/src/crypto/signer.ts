@@ -1,0 +1,61 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+} from 'node:crypto';
+import { promisify } from 'node:util';
+import { codeOf } from '../postgres/embedded/error-code.ts';
+import { readOrCreateSecretFile, readSecretFile } from '../postgres/embedded/secret-file.ts';
+
+const signAsync = promisify(sign);
+
+/** Signs checkpoints with Ed25519. Two functions, so that a key management service can stand in. */
+export interface Signer {
+  /** The 32 bytes of the public key. */
+  publicKey(): Promise<Uint8Array>;
+  /** The 64-byte signature of `message`. */
+  sign(message: Uint8Array): Promise<Uint8Array>;
+}
+
+/** A new Ed25519 key as PKCS #8 PEM, for SIGNING_KEY_FILE. */
+export function newSigningKey(): string {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim();
+}
+
+/**
+ * The signer of a PEM file of mode 0600; `create` makes the file on the first start. Throws a
+ * sentence when it is missing, open to others, or holds another kind of key.
+ */
+export function openSigner(path: string, create: boolean): Signer {
+  const key = parseKey(path, create ? readOrCreateSecretFile(path, newSigningKey) : readKey(path));
+  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  return {
+    publicKey: async () => new Uint8Array(spki.subarray(-32)), // RFC 8410: the key ends the structure
+    // On a thread of the pool: a round signs thousands, and requests must not wait for them.
+    sign: async (message) => new Uint8Array(await signAsync(null, message, key)),
+  };
+}
+
+function readKey(path: string): string {
+  try {
+    return readSecretFile(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    throw new Error(`there is no signing key in ${path}; make one with \`indelible keygen\``);
+  }
+}
+
+function parseKey(path: string, pem: string): KeyObject {
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // The error of a wrong key may quote it: the sentence below says all the operator needs.
+  }
+  throw new Error(
+    `${path} does not hold an Ed25519 private key in PEM; make one with \`indelible keygen\``,
+  );
+}

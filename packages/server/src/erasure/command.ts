@@ -1,0 +1,182 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { WithholdableSegment } from '@indelible/protocol';
+import { archiveTmpDir } from '../archive/command.ts';
+import { eraseArchived } from '../archive/erase-archived.ts';
+import { tenantFolder } from '../archive/layout.ts';
+import { forgetSegments } from '../archive/store.ts';
+import { takeTurn as takeArchiveTurn } from '../archive/turn.store.ts';
+import { type Config, type Environment, readConfig } from '../config.ts';
+import { createRandom } from '../crypto/random.ts';
+import { sha } from '../crypto/sha256.ts';
+import { createUuidSource } from '../events/uuid-source.ts';
+import { objectName } from '../exports/export-file.ts';
+import { publishedCheckpoint } from '../log/checkpoint.store.ts';
+import { type ObjectStore, openObjectStore } from '../objects/object-store.ts';
+import type { OwnerSession } from '../postgres/db.ts';
+import { recordOwnIn, runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
+import { readTerms } from '../retention/terms.store.ts';
+import { certificateOf, type OffboardingCertificate } from './certificate.ts';
+import type { ErasureDeps } from './erase.job.ts';
+import { type Erased, ErasureRefused, erase } from './erase.job.ts';
+import type { BundleFacts, Requester } from './erasure-event.ts';
+import { type OffboardDeps, type Offboarding, offboard } from './offboard.job.ts';
+import { readOffboarding } from './offboard.store.ts';
+import { type ErasurePlan, planActor, planEvent } from './plan.job.ts';
+
+export { certificateText, type OffboardingCertificate } from './certificate.ts';
+export { type Erased, ErasureRefused } from './erase.job.ts';
+export type { BundleFacts, Requester } from './erasure-event.ts';
+export type { ErasurePlan } from './plan.job.ts';
+
+/**
+ * What is to be erased of a tenant: a person's identity (UUID or e-mail), or one segment of an
+ * event.
+ */
+export type ErasureTarget =
+  | { tenantId: string; actor: string }
+  | { tenantId: string; eventId: string; segment: WithholdableSegment };
+
+/**
+ * `indelible erase`, as far as it only looks: what would be erased. Runs as the owner: of
+ * DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a service may be using. Throws an Error
+ * whose message is one sentence for the operator, as the calls below do.
+ */
+export function erasurePlan(env: Environment, target: ErasureTarget): Promise<ErasurePlan> {
+  return runEraser(readConfig(env), (ownerUrl) =>
+    withMigratedSession(ownerUrl, (owner) => planOf(owner, target)),
+  );
+}
+
+/** `indelible erase --actor|--event`: erases what the plan says, see `erase`. */
+export function eraseNow(
+  env: Environment,
+  target: ErasureTarget,
+  requester: Requester,
+): Promise<Erased> {
+  const config = readConfig(env);
+  return runEraser(config, (ownerUrl) => eraseAs(ownerUrl, config, target, requester));
+}
+
+/** The same with an owner's URL that is known; `changes` is for tests. */
+export function eraseAs(
+  ownerUrl: string,
+  config: Config,
+  target: ErasureTarget,
+  requester: Requester,
+  changes: Partial<ErasureDeps> = {},
+): Promise<Erased> {
+  return withMigratedSession(ownerUrl, async (owner) => {
+    const deps = { ...(await erasureDeps(owner, config, changes.now)), ...changes };
+    return erase(owner, deps, await planOf(owner, target), requester);
+  });
+}
+
+function planOf(owner: OwnerSession, target: ErasureTarget): Promise<ErasurePlan> {
+  const { tenantId } = target;
+  if ('actor' in target) return planActor(owner, tenantId, target.actor);
+  return planEvent(owner, tenantId, target.eventId, target.segment);
+}
+
+/** What came of an offboarding; the certificate follows when a checkpoint covers its record. */
+export interface Offboarded {
+  offboarding: Offboarding;
+  certificate: OffboardingCertificate | null;
+}
+
+/** Whether a tenant has left or is leaving, and with which bundle; null for any other. */
+export function offboardingOf(env: Environment, tenantId: string): Promise<Offboarding | null> {
+  return runEraser(readConfig(env), (ownerUrl) =>
+    withMigratedSession(ownerUrl, (owner) => readOffboarding(owner, tenantId)),
+  );
+}
+
+/**
+ * `indelible erase --tenant …`: lets a tenant leave that has been given its events. `publish` has
+ * what is recorded signed; without it that is left to a running service.
+ */
+export function offboardTenant(
+  env: Environment,
+  leaving: { tenantId: string; bundle: BundleFacts } & Requester,
+  publish: () => Promise<void> = async () => {},
+): Promise<Offboarded> {
+  const config = readConfig(env);
+  return runEraser(config, (ownerUrl) => offboardAs(ownerUrl, config, leaving, { publish }));
+}
+
+const checkpointWaitMs = 20_000;
+
+/** The same with an owner's URL that is known; `changes` is for tests. */
+export function offboardAs(
+  ownerUrl: string,
+  config: Config,
+  leaving: { tenantId: string; bundle: BundleFacts } & Requester,
+  changes: Partial<OffboardDeps> & {
+    checkpointWaitMs?: number;
+    publish?: () => Promise<void>;
+  } = {},
+): Promise<Offboarded> {
+  return withMigratedSession(ownerUrl, async (owner) => {
+    const deps = { ...(await erasureDeps(owner, config, changes.now)), ...changes };
+    const offboarding = await offboard(owner, deps, leaving);
+    const { tenantId, record } = offboarding;
+    await changes.publish?.();
+    const waitMs = changes.checkpointWaitMs ?? checkpointWaitMs;
+    const checkpoint = await checkpointOver(owner, tenantId, record, waitMs);
+    const name = (await readTerms(owner, [tenantId])).get(tenantId)?.name ?? '';
+    const certificate = checkpoint === null ? null : certificateOf(offboarding, name, checkpoint);
+    return { offboarding, certificate };
+  });
+}
+
+/**
+ * The first checkpoint that covers an entry, which a running service publishes within ten seconds.
+ */
+async function checkpointOver(
+  owner: OwnerSession,
+  tenantId: string,
+  sequence: number,
+  waitMs: number,
+): Promise<string | null> {
+  for (let waited = 0; ; waited += 500) {
+    const log = await publishedCheckpoint({ tenantId, query: (query) => owner.query(query) });
+    const checkpoint = log?.checkpoint ?? null;
+    if (checkpoint !== null && checkpoint.size > sequence) return checkpoint.note;
+    if (waited >= waitMs) return null;
+    await pause(500);
+  }
+}
+
+async function erasureDeps(
+  owner: OwnerSession,
+  config: Config,
+  now: () => number = Date.now,
+): Promise<ErasureDeps & OffboardDeps> {
+  // Held to the end: what the archive reads meanwhile it would write when it is too late.
+  if (!(await takeArchiveTurn(owner))) {
+    throw new ErasureRefused('the archive is being written: try again when it is done');
+  }
+  const objects = openObjectStore(config.objectStoreUrl);
+  return {
+    sha,
+    now,
+    newUuid: createUuidSource(createRandom()),
+    recordOwn: await recordOwnIn(owner, config.sensitiveTypes, now),
+    removeFile: (file) => objects.remove(objectName(file)),
+    eraseArchived: async (erasure) => {
+      const tmpDir = await archiveTmpDir(config.dataDir);
+      await eraseArchived({ sha, objects, tmpDir }, erasure);
+    },
+    removeObjects: (tenantId) => removeObjects(owner, objects, tenantId),
+  };
+}
+
+async function removeObjects(owner: OwnerSession, objects: ObjectStore, tenantId: string) {
+  for (const folder of [`exports/${tenantId}`, tenantFolder(tenantId)]) {
+    for (const name of await objects.list(folder)) await objects.remove(name);
+  }
+  await owner.transaction((tx) => forgetSegments(tx, tenantId));
+}
+
+function runEraser<T>(config: Config, work: (ownerUrl: string) => Promise<T>): Promise<T> {
+  return runAsOwner(config, 'erasing was cut off, and may be repeated', work, ErasureRefused);
+}

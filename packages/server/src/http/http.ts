@@ -1,0 +1,215 @@
+import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { fieldProblemsMax, jsonTextDepthMax, parseStrictJson } from '@indelible/protocol';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type {
+  FastifyError,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchemaCompiler,
+} from 'fastify';
+import { isUnavailable } from '../postgres/db.ts';
+import { fieldProblem, formats } from './json-schema.ts';
+import { AppError, problemOf, unavailable } from './problem.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** JSON Pointers of members that the body names twice. */
+    duplicateKeys: string[];
+  }
+  interface FastifyContextConfig {
+    /** The handler answers repeated members itself, event by event. */
+    judgesDuplicateKeys?: boolean;
+  }
+}
+
+/** An inbound id is kept only in a form that cannot forge a log line. */
+export function requestId(headers: Record<string, unknown>): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w-]{8,64}$/.test(given) ? given : randomUUID();
+}
+
+/**
+ * Bodies are strict JSON in UTF-8, uncompressed; anything else is refused before it is looked at.
+ */
+export function acceptJsonOnly(app: FastifyInstance): void {
+  app.server.removeAllListeners('clientError').on('clientError', answerBrokenRequest);
+  app.decorateRequest('duplicateKeys');
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.duplicateKeys = [];
+    const encoding = request.headers['content-encoding'];
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      throw new AppError('unsupported_media_type', 'compressed bodies are not accepted');
+    }
+    done();
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
+      const { value, duplicateKeys } = readJson(request.headers['content-type'] ?? '', body);
+      request.duplicateKeys = duplicateKeys;
+      return value;
+    },
+  );
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.duplicateKeys.length === 0 || request.routeOptions.config.judgesDuplicateKeys)
+      return done();
+    throw new AppError('validation_failed', 'the body names a member twice', {
+      errors: request.duplicateKeys.slice(0, fieldProblemsMax).map((path) => ({
+        path,
+        code: 'duplicate_key',
+        message: 'is named twice',
+      })),
+    });
+  });
+}
+
+function readJson(contentType: string, body: Buffer) {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1];
+  if (charset && !/^utf-?8$/i.test(charset)) {
+    throw new AppError('unsupported_media_type', 'bodies are JSON in UTF-8');
+  }
+  if (!isUtf8(body)) throw new AppError('malformed_json', 'the body is not valid UTF-8');
+  try {
+    return parseStrictJson(body);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const detail = `the body is not valid JSON, or nested deeper than ${jsonTextDepthMax} levels`;
+    throw new AppError('malformed_json', detail);
+  }
+}
+
+/** Compiles the routes' schemas: every problem at once, nothing coerced, nothing removed. */
+export function schemaCompiler(): FastifySchemaCompiler<unknown> {
+  const ajv = new Ajv2020({ allErrors: true, strict: false, formats });
+  return ({ schema }) => ajv.compile(schema as object);
+}
+
+/** For routes that judge their input themselves; their schemas are documentation. */
+export const judgedByHandler = { validatorCompiler: () => () => true } as const;
+
+const fastifyCodes: Record<
+  string,
+  [
+    code: 'malformed_json' | 'unsupported_media_type' | 'payload_too_large' | 'invalid_parameter',
+    detail: string,
+  ]
+> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'the body is larger than this call takes'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'send application/json'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'malformed_json',
+    'the body is shorter or longer than its Content-Length',
+  ],
+  FST_ERR_CTP_EMPTY_TYPE: ['unsupported_media_type', 'send application/json'],
+  FST_ERR_BAD_URL: ['invalid_parameter', 'the path is not valid percent-encoded UTF-8'],
+  FST_ERR_MAX_PARAM_LENGTH: ['invalid_parameter', 'the path is too long'],
+};
+
+/** Turns anything thrown into the AppError the caller may see; null = an unexpected fault. */
+export function asAppError(error: unknown): AppError | null {
+  if (error instanceof AppError) return error;
+  if (!(error instanceof Error)) return null;
+  const { code, statusCode, validation, validationContext } = error as FastifyError;
+  if (validation)
+    return invalid(validation as Parameters<typeof fieldProblem>[0][], validationContext);
+  const known = code === undefined ? undefined : fastifyCodes[code];
+  if (known) return new AppError(known[0], known[1]);
+  // Before the database is suspected: a caller who hangs up is an ECONNRESET too.
+  if (statusCode === 400) return new AppError('malformed_json', 'the body could not be read');
+  return isUnavailable(error) ? unavailable('the database is not available; try again') : null;
+}
+
+function invalid(
+  validation: Parameters<typeof fieldProblem>[0][],
+  context: string | undefined,
+): AppError {
+  const code = context === 'body' ? 'validation_failed' : 'invalid_parameter';
+  const errors = validation.slice(0, fieldProblemsMax).map(fieldProblem);
+  return new AppError(code, `the request has ${errors.length} problem(s); see errors`, { errors });
+}
+
+/**
+ * Every error leaves as a problem document; an unexpected one is logged and says nothing of itself.
+ */
+export function sendProblem(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const known = asAppError(error);
+  if (!known)
+    request.log.error({ err: error, route: request.routeOptions.url }, 'unexpected error');
+  if (known?.finding !== undefined) request.log.error(known.finding);
+  const problem = problemOf(known ?? new AppError('internal_error'), request.id);
+  return reply
+    .code(problem.status)
+    .header('x-request-id', request.id) // a path that cannot be read passes no hook
+    .headers(known?.headers ?? {})
+    .type('application/problem+json')
+    .send(JSON.stringify(problem));
+}
+
+const brokenRequests: Record<
+  string,
+  [code: 'malformed_json' | 'payload_too_large', detail: string]
+> = {
+  HPE_INVALID_EOF_STATE: ['malformed_json', 'the request ended before its body did'],
+  HPE_HEADER_OVERFLOW: ['payload_too_large', 'the headers are larger than this service takes'],
+};
+
+/**
+ * What never becomes a request meets no hook: its problem document is written to the socket itself.
+ */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const known = brokenRequests[error.code ?? ''];
+  const problem = problemOf(
+    new AppError(known?.[0] ?? 'invalid_parameter', known?.[1] ?? 'the request is not valid HTTP'),
+    randomUUID(),
+  );
+  const body = JSON.stringify(problem);
+  const head = [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+    `x-request-id: ${problem.requestId}`,
+    'content-type: application/problem+json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.destroy(error);
+}
+
+/**
+ * A path that exists with other methods answers 405 and names them; any other 404. The body is not
+ * read.
+ */
+export function refuseUnknownCalls(app: FastifyInstance): void {
+  const known: { pattern: RegExp; methods: Set<string> }[] = [];
+  app.addHook('onRoute', ({ url, method }) => {
+    const literal = url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    const source = literal.replace(/:\w+/g, '[^/]+').replace('\\*', '.+');
+    const pattern = new RegExp(`^${source}/?$`);
+    const methods = new Set([method].flat());
+    const same = known.find((route) => route.pattern.source === pattern.source);
+    if (same) for (const each of methods) same.methods.add(each);
+    else known.push({ pattern, methods });
+  });
+  const refusalOf = ({ url, method }: FastifyRequest): AppError => {
+    const [path = ''] = url.split('?');
+    const route = known.find(({ pattern }) => pattern.test(path));
+    if (!route || route.methods.has(method)) return new AppError('not_found');
+    const headers = { allow: [...route.methods].sort().join(', ') };
+    return new AppError('method_not_allowed', undefined, { headers });
+  };
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    if (request.is404) throw refusalOf(request);
+    done(null, payload);
+  });
+  app.setNotFoundHandler((request, reply) => sendProblem(refusalOf(request), request, reply));
+}

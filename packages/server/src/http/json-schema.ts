@@ -1,0 +1,61 @@
+import { isIP } from 'node:net';
+import {
+  type FieldProblem,
+  isEmail,
+  isTimeZone,
+  isUuid,
+  parseTimestamp,
+  pointerOf,
+} from '@indelible/protocol';
+import type { ErrorObject } from 'ajv/dist/2020.js';
+import { isOutboundUrl } from '../outbound/outbound-url.ts';
+import { isPanelPath } from './panel-path.ts';
+
+/** The formats of our schemas, as the service reads them. */
+export const formats: Record<string, (text: string) => boolean> = {
+  uuid: isUuid,
+  'date-time': (text) => parseTimestamp(text) !== null,
+  // Its length is `maxLength`'s to judge: one fault is named once. A leading `!` only keeps it from
+  // being filtered by: whoever tries to sign in under such a name must still be recorded.
+  email: (text: string) => text.length > 320 || isEmail(text.replace(/^!+/, '')),
+  'time-zone': isTimeZone,
+  'outbound-url': isOutboundUrl,
+  'panel-path': isPanelPath,
+  ip: (text) => isIP(text) !== 0 && !text.includes('%'),
+};
+
+const codes: Record<string, string> = {
+  required: 'required',
+  additionalProperties: 'unknown_field',
+  type: 'invalid_type',
+  maxLength: 'too_long',
+  minLength: 'too_short',
+  maxProperties: 'too_many',
+  maxItems: 'too_many',
+  minItems: 'too_few',
+  enum: 'invalid_value',
+  const: 'invalid_value',
+  minimum: 'out_of_range',
+  maximum: 'out_of_range',
+};
+
+/** An Ajv error as a field problem with a stable code. */
+export function fieldProblem(error: ErrorObject): FieldProblem {
+  const { instancePath, keyword, params } = error;
+  const member = params.missingProperty ?? params.additionalProperty;
+  const tokens = instancePath.split('/').slice(1).map(unescapeToken);
+  if (member !== undefined) tokens.push(String(member));
+  // Written anew, because Ajv repeats a name in full however long, and half surrogate pairs too.
+  const path = pointerOf(...tokens);
+  return { path, code: codes[keyword] ?? 'invalid_format', message: messageOf(error) };
+}
+
+const unescapeToken = (token: string) => token.replaceAll('~1', '/').replaceAll('~0', '~');
+
+function messageOf({ keyword, message, params }: ErrorObject): string {
+  if (keyword === 'required') return 'is required';
+  if (keyword === 'additionalProperties') return 'is not a field of this object';
+  if (keyword === 'format') return `is not a valid ${String(params.format)}`;
+  if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`;
+  return message ?? 'is not valid';
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestService, testService } from '../testing/service.ts';
+import { operationIdOf } from './openapi.ts';
+
+test('an operation is named after its method and path', () => {
+  expect(operationIdOf('GET', '/api/audit-logs/:id/proof')).toBe('getAuditLogsByIdProof');
+  expect(operationIdOf('POST', '/api/audit-logs')).toBe('postAuditLogs');
+  expect(operationIdOf('GET', '/.well-known/indelible-log.json')).toBe(
+    'getWellKnownIndelibleLogJson',
+  );
+});
+
+interface Operation {
+  operationId?: string;
+  tags: string[];
+  security?: unknown[];
+}
+
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  tags: { name: string; description: string }[];
+  components: { schemas: { AuditEventInput: { examples: Record<string, unknown>[] } } };
+}
+
+let service: TestService;
+let document: Document;
+let operations: Operation[];
+
+beforeAll(async () => {
+  service = await testService();
+  document = (await service.app.http.inject('/openapi.json')).json();
+  operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+});
+afterAll(() => service.close());
+
+test('every documented operation has a name of its own', () => {
+  const names = operations.map(({ operationId }) => operationId);
+  expect(names.length).toBeGreaterThan(15);
+  expect(names).not.toContain(undefined);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test('every group of operations is described, and none is described in vain', () => {
+  const used = new Set(operations.flatMap(({ tags }) => tags));
+  expect(new Set(document.tags.map(({ name }) => name))).toEqual(used);
+});
+
+test('exactly the calls that need no credential are documented as open', async () => {
+  const opened = Object.entries(document.paths).flatMap(([path, calls]) =>
+    Object.entries(calls).flatMap(([method, { security }]) =>
+      security?.length === 0 ? [`${method} ${path}`] : [],
+    ),
+  );
+  for (const call of ['get /healthz', 'get /metrics', 'post /api/session'])
+    expect(opened).toContain(call);
+  for (const [path, calls] of Object.entries(document.paths)) {
+    if (!('get' in calls)) continue;
+    const url = path.replace(/\{[*\w]+\}/g, 'x');
+    const { statusCode } = await service.app.http.inject({ method: 'GET', url });
+    expect(statusCode !== 401, path).toBe(opened.includes(`get ${path}`));
+  }
+});
+
+test('the example of an event is one that the service takes without a warning', async () => {
+  const { key } = await service.tenant();
+  for (const body of document.components.schemas.AuditEventInput.examples) {
+    const answer = await service.call({ method: 'POST', url: '/api/audit-logs', key, body });
+    expect([answer.status, answer.body.warnings]).toEqual([201, []]);
+  }
+  expect(document.components.schemas.AuditEventInput.examples).toHaveLength(1);
+});

@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import serveFiles from '@fastify/static';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import pkg from '../../package.json' with { type: 'json' };
+import { codeOf } from '../postgres/embedded/error-code.ts';
+import { strict } from './field-schemas.ts';
+import { panelHome, panelRoot } from './panel-path.ts';
+import { AppError } from './problem.ts';
+
+/** Where `npm run build` puts the panel. */
+export const builtPanel = fileURLToPath(new URL('../../../panel/dist', import.meta.url));
+
+export interface PanelDeps {
+  /** The folder that holds `index.html` and `assets`; it may be missing, and appear later. */
+  folder: string;
+  /** Sources of CSP's `frame-ancestors`; none: nobody may embed the panel. */
+  frameAncestors: readonly string[];
+  publicUrl: () => string;
+}
+
+/**
+ * The panel's page and its files. The page is the same for everybody and holds no data: what it
+ * shows it asks for, with the session's cookie.
+ */
+export async function panelRoutes(app: FastifyInstance, deps: PanelDeps): Promise<void> {
+  const assets = join(deps.folder, 'assets');
+  const year = { maxAge: '365d', immutable: true } as const;
+  // The build compresses each file once, better than there is time for in an answer.
+  const files = { serve: false, preCompressed: true, suppressWarning: true } as const;
+  await app.register(serveFiles, { root: assets, ...files, ...year });
+
+  const page = { config: { scope: 'public' }, schema: { hide: true } } as const;
+  const showPage = (_: unknown, reply: FastifyReply) => sendPage(reply, deps);
+  for (const url of ['/enter', panelRoot, `${panelRoot}/*`]) app.get(url, page, showPage);
+  app.get('/', page, (_, reply) => reply.redirect(panelHome));
+  app.get('/assets/:file', page, (request, reply) => {
+    const { file } = request.params as { file: string };
+    // The build names files plainly; anything else leads to none, and is not looked for.
+    if (!/^\w[\w.-]*$/.test(file)) throw new AppError('not_found');
+    return reply.sendFile(file);
+  });
+  app.get('/api/panel-config', configOptions, async (_, reply) => {
+    reply.header('cache-control', 'no-store');
+    return { frameAncestors: messageOrigins(deps), version: pkg.version };
+  });
+}
+
+const configOptions = {
+  config: { scope: 'public' },
+  schema: {
+    tags: ['Panel'],
+    summary: 'What the panel must know before anybody is signed in',
+    response: {
+      200: Type.Object(
+        {
+          frameAncestors: Type.Array(
+            Type.String({ description: 'An origin whose pages may hand over a token.' }),
+          ),
+          version: Type.String(),
+        },
+        { ...strict, description: 'The same for everybody.' },
+      ),
+    },
+  },
+} as const;
+
+function messageOrigins({ frameAncestors, publicUrl }: PanelDeps): string[] {
+  return frameAncestors.map((source) =>
+    source === "'self'" ? new URL(publicUrl()).origin : source,
+  );
+}
+
+async function sendPage(reply: FastifyReply, { folder, frameAncestors }: PanelDeps) {
+  reply.headers(pageHeaders(frameAncestors));
+  // The policy names who may embed the page, which this older header cannot.
+  if (frameAncestors.length > 0) reply.removeHeader('x-frame-options');
+  // Read each time: it is small, and a build replaces it under a running service.
+  const html = await readFile(join(folder, 'index.html')).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  });
+  if (html !== null) return reply.type('text/html; charset=utf-8').send(html);
+  const sentence = 'The panel is not built. Run `npm run build`, then load this page again.\n';
+  return reply.code(503).type('text/plain; charset=utf-8').send(sentence);
+}
+
+/** Nothing but the service's own files runs, and nothing is sent anywhere else. */
+function pageHeaders(frameAncestors: readonly string[]): Record<string, string> {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "object-src 'none'",
+    "form-action 'self'",
+    `frame-ancestors ${frameAncestors.length === 0 ? "'none'" : frameAncestors.join(' ')}`,
+  ];
+  return {
+    'cache-control': 'no-store',
+    'content-security-policy': policy.join('; '),
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'permissions-policy':
+      'camera=(), microphone=(), geolocation=(), payment=(), usb=(), clipboard-write=(self)',
+  };
+}

@@ -1,0 +1,149 @@
+import pg from 'pg';
+import { openDatabase } from '../postgres/db.ts';
+import { pendingMigrations } from '../postgres/migrate.ts';
+import {
+  findDangerousPrivileges,
+  readLogin,
+  readMemberships,
+  readPartitionNames,
+} from './doctor.store.ts';
+import type { Finding } from './doctor.ts';
+
+const dayMs = 86_400_000;
+const aheadDays = 28;
+const migrate = 'run `indelible migrate`';
+
+/**
+ * What the serving login sees of its database: version, roles, rights, migrations, partitions.
+ * Later checks are left out when earlier ones make them pointless. Never throws for what it finds.
+ */
+export async function diagnoseDatabase(servingUrl: string, nowMs: number): Promise<Finding[]> {
+  return withClient(servingUrl, 'database', async (client) => {
+    const { versionNumber, login, superuser } = await readLogin(client);
+    const findings = [versionFinding(versionNumber)];
+    const memberships = await readMemberships(client);
+    const roles = rolesFinding(memberships, login);
+    findings.push(roles);
+    if (roles.level === 'fail') return findings;
+    findings.push(loginFinding(login, superuser, memberships.get('indelible_owner') ?? false));
+    findings.push(await privilegesFinding(client));
+    const migrations = await migrationsFinding(servingUrl);
+    findings.push(migrations);
+    if (migrations.level === 'fail') return findings;
+    return [...findings, partitionsFinding(await readPartitionNames(client), nowMs)];
+  });
+}
+
+/** Whether the login that migrates can do so. */
+export async function diagnoseOwner(ownerUrl: string): Promise<Finding> {
+  const check = 'owner login';
+  const [finding] = await withClient(ownerUrl, check, async (client) => {
+    const { login, superuser } = await readLogin(client);
+    const owner = (await readMemberships(client)).get('indelible_owner') ?? false;
+    if (owner || superuser) return [{ check, level: 'ok', detail: `${login} can migrate` }];
+    const detail = `${login} is no member of indelible_owner: ${migrate} with a login that may be`;
+    return [{ check, level: 'fail', detail }];
+  });
+  return finding ?? { check, level: 'fail', detail: 'nothing was found out' };
+}
+
+async function withClient(
+  url: string,
+  check: string,
+  look: (client: pg.Client) => Promise<Finding[]>,
+): Promise<Finding[]> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: 10_000,
+  });
+  client.on('error', () => {}); // shows at the next query
+  try {
+    await client.connect();
+    return await look(client);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [{ check, level: 'fail', detail: `cannot be used: ${reason || 'no connection'}` }];
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+function versionFinding(versionNumber: number): Finding {
+  const check = 'database version';
+  const text = `PostgreSQL ${Math.floor(versionNumber / 10_000)}.${versionNumber % 10_000}`;
+  if (versionNumber >= 150_000) return { check, level: 'ok', detail: text };
+  return { check, level: 'fail', detail: `${text}; 15 or later is needed` };
+}
+
+function rolesFinding(memberships: ReadonlyMap<string, boolean>, login: string): Finding {
+  const check = 'database roles';
+  const names = ['indelible_writer', 'indelible_reader'];
+  const missing = names.filter((name) => !memberships.get(name));
+  if (missing.length === 0) {
+    return { check, level: 'ok', detail: `${login} serves as ${names.join(' and ')}` };
+  }
+  return { check, level: 'fail', detail: `${login} is no ${missing.join(', no ')}: ${migrate}` };
+}
+
+function loginFinding(login: string, superuser: boolean, owner: boolean): Finding {
+  const check = 'serving login';
+  if (!superuser && !owner) {
+    return { check, level: 'ok', detail: `${login} has no rights of its own` };
+  }
+  const why = superuser ? 'is a superuser' : 'can become indelible_owner';
+  const detail =
+    `${login} ${why}, so a stolen connection could change events: give DATABASE_URL a plain login, ` +
+    'and name this one in DATABASE_OWNER_URL';
+  return { check, level: 'warn', detail };
+}
+
+async function privilegesFinding(client: pg.Client): Promise<Finding> {
+  const check = 'immutable events';
+  const [first, ...others] = await findDangerousPrivileges(client);
+  if (first === undefined) {
+    return { check, level: 'ok', detail: 'no serving role can change or delete events or the log' };
+  }
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  const detail = `${first.role} has ${first.privilege} on ${first.table}${more}: revoke it`;
+  return { check, level: 'fail', detail };
+}
+
+async function migrationsFinding(servingUrl: string): Promise<Finding> {
+  const check = 'migrations';
+  const db = openDatabase(servingUrl, { poolSize: 2, onIdleError: () => {} });
+  try {
+    const pending = await pendingMigrations(db.reader);
+    if (pending.length === 0) return { check, level: 'ok', detail: 'all are applied' };
+    return { check, level: 'fail', detail: `${pending.join(', ')} not applied: ${migrate}` };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { check, level: 'fail', detail: `cannot be read (${reason}): ${migrate}` };
+  } finally {
+    await db.close();
+  }
+}
+
+// Recording makes what is missing, but then whoever records waits for it.
+function partitionsFinding(names: ReadonlySet<string>, nowMs: number): Finding {
+  const check = 'partitions';
+  const missing = expectedPartitions(nowMs).filter((name) => !names.has(name));
+  if (missing.length === 0) {
+    return { check, level: 'ok', detail: `${names.size}, for at least ${aheadDays} days ahead` };
+  }
+  const detail = `${missing.length} of the next ${aheadDays} days are missing: ${migrate}`;
+  return { check, level: 'warn', detail };
+}
+
+/** What make_partition calls the partitions of now and of the time ahead. */
+function expectedPartitions(nowMs: number): string[] {
+  const digits = (day: number) => new Date(nowMs + day * dayMs).toISOString().replaceAll('-', '');
+  const starter = Array.from({ length: aheadDays + 1 }, (_, day) => {
+    return `audit_events_starter_${digits(day).slice(0, 8)}`;
+  });
+  const months = [...new Set([digits(0).slice(0, 6), digits(aheadDays).slice(0, 6)])];
+  const monthly = ['pro', 'enterprise'].flatMap((plan) =>
+    months.map((month) => `audit_events_${plan}_${month}`),
+  );
+  return [...starter, ...monthly];
+}

@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { openSigner } from '../crypto/signer.ts';
+import { haltReason, signingKeys, storeAlarm } from '../log/checkpoint.store.ts';
+import { openDatabase } from '../postgres/db.ts';
+import type { Finding } from './doctor.ts';
+
+/** The file of the key that signs here; one that nobody named is made by the first start. */
+export interface SigningKeyFile {
+  path: string;
+  isNamed: boolean;
+}
+
+/**
+ * What the serving login sees of the verifiable logs: whether they stand still, what was wrong with
+ * the object store, and whether this process may sign them. The schema must be up to date. Never
+ * throws for what it finds.
+ */
+export async function diagnoseLog(servingUrl: string, keyFile: SigningKeyFile): Promise<Finding[]> {
+  const db = openDatabase(servingUrl, { poolSize: 1, onIdleError: () => {} });
+  try {
+    const halted = await haltReason(db, 5_000);
+    const keys = await signingKeys(db.reader);
+    const inUse = keys.find(({ notAfterMs }) => notAfterMs === null)?.publicKey ?? null;
+    const alarm = await storeAlarm(db);
+    return [logsFinding(halted), storeFinding(alarm), await keyFinding(inUse, keyFile)];
+  } catch (error) {
+    return [{ check: 'logs', level: 'fail', detail: `cannot be read: ${reasonOf(error)}` }];
+  } finally {
+    await db.close();
+  }
+}
+
+function logsFinding(halted: string | null): Finding {
+  const check = 'logs';
+  if (halted !== null) return { check, level: 'fail', detail: halted };
+  return { check, level: 'ok', detail: 'nothing is known that contradicts what was published' };
+}
+
+function storeFinding(alarm: string | null): Finding {
+  const check = 'object store';
+  if (alarm !== null) return { check, level: 'fail', detail: alarm };
+  return { check, level: 'ok', detail: 'nothing is known against its rounds of checkpoints' };
+}
+
+async function keyFinding(inUse: Buffer | null, keyFile: SigningKeyFile): Promise<Finding> {
+  const check = 'signing key';
+  const { path, isNamed } = keyFile;
+  if (!existsSync(path)) return missingKeyFinding(inUse, keyFile);
+  try {
+    const own = await openSigner(path, false).publicKey();
+    if (inUse === null || inUse.equals(own)) return { check, level: 'ok', detail: path };
+  } catch (error) {
+    return { check, level: 'fail', detail: reasonOf(error) };
+  }
+  if (isNamed) {
+    const detail = `${path} is not the key in use: the next start with it takes over in every log`;
+    return { check, level: 'warn', detail };
+  }
+  const detail =
+    `${path} is not the key in use, and was made by default: this process cannot sign. Name the key in ` +
+    'use in SIGNING_KEY_FILE or, if that is lost, this one';
+  return { check, level: 'fail', detail };
+}
+
+function missingKeyFinding(inUse: Buffer | null, { path, isNamed }: SigningKeyFile): Finding {
+  const check = 'signing key';
+  if (isNamed) {
+    const detail = `there is none in ${path}; make one with \`indelible keygen\``;
+    return { check, level: 'fail', detail };
+  }
+  if (inUse === null) return { check, level: 'ok', detail: 'will be made by the first start' };
+  const detail =
+    `there is none in ${path}, but the logs are signed already: name the key in use in ` +
+    'SIGNING_KEY_FILE, else a process that starts here cannot sign';
+  return { check, level: 'warn', detail };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,141 @@
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Config, type Environment, readConfig } from '../config.ts';
+import { connectionUrl } from '../postgres/embedded/postmaster.ts';
+import { isPostmaster, readPostmasterPid } from '../postgres/embedded/postmaster-pid.ts';
+import { readSecretFile } from '../postgres/embedded/secret-file.ts';
+import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
+import { diagnoseLog } from './doctor-log.ts';
+
+/**
+ * One thing that was looked at; `detail` says what was found and, unless it is fine, what to do.
+ */
+export interface Finding {
+  check: string;
+  level: 'ok' | 'warn' | 'fail';
+  detail: string;
+}
+
+const nodeMajorMin = 24;
+const secretFiles = [
+  'platform-api-key',
+  'session-secret',
+  'signing-key.pem',
+  'postgresql-admin.password',
+  'postgresql-app.password',
+];
+
+/**
+ * Looks at everything an installation stands on. Changes nothing; an embedded database that is not
+ * running is started for the time of looking. Never throws for what it finds.
+ */
+export async function diagnose(env: Environment): Promise<Finding[]> {
+  const node = diagnoseNode(process.versions.node);
+  let config: Config;
+  try {
+    config = readConfig(env);
+  } catch (error) {
+    return [node, { check: 'environment', level: 'fail', detail: reasonOf(error) }];
+  }
+  const environment: Finding = { check: 'environment', level: 'ok', detail: describe(config) };
+  const folder = diagnoseFolder(config.dataDir);
+  return [node, environment, ...folder, ...(await diagnoseDatabases(config))];
+}
+
+/** `version` as `process.versions.node` gives it. */
+export function diagnoseNode(version: string): Finding {
+  const fine = Number.parseInt(version, 10) >= nodeMajorMin;
+  const wanted = fine ? '' : `; ${nodeMajorMin} or later is needed: start by npm, which brings it`;
+  return { check: 'node', level: fine ? 'ok' : 'fail', detail: `version ${version}${wanted}` };
+}
+
+function describe({ host, port, databaseUrl }: Config): string {
+  const database = databaseUrl === null ? 'the embedded database' : 'the database of DATABASE_URL';
+  return `to serve at ${host}:${port} from ${database}`;
+}
+
+/** Whether the data folder can be used, and nobody else can read what must stay secret. */
+export function diagnoseFolder(dataDir: string): Finding[] {
+  const check = 'data folder';
+  if (!existsSync(dataDir)) {
+    return [{ check, level: 'ok', detail: `${dataDir} will be made by the first start` }];
+  }
+  const found = secretFiles.map((name) => join(dataDir, name)).filter((path) => existsSync(path));
+  return [folderFinding(check, dataDir), ...found.map(secretFinding)];
+}
+
+function folderFinding(check: string, dataDir: string): Finding {
+  try {
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    return { check, level: 'fail', detail: `${dataDir} cannot be used: ${reasonOf(error)}` };
+  }
+  const { mode } = statSync(dataDir);
+  if ((mode & 0o066) === 0) return { check, level: 'ok', detail: dataDir };
+  return { check, level: 'warn', detail: `${dataDir} is open to other users: chmod 700 it` };
+}
+
+function secretFinding(path: string): Finding {
+  const check = 'secret file';
+  try {
+    readSecretFile(path);
+    return { check, level: 'ok', detail: `${path} is readable by its owner alone` };
+  } catch (error) {
+    return { check, level: 'fail', detail: reasonOf(error) };
+  }
+}
+
+async function diagnoseDatabases(config: Config): Promise<Finding[]> {
+  const { databaseUrl, databaseOwnerUrl } = config;
+  if (databaseUrl === null) return diagnoseEmbedded(config);
+  const findings = await diagnoseServing(databaseUrl, config);
+  if (databaseOwnerUrl !== null) findings.push(await diagnoseOwner(databaseOwnerUrl));
+  return findings;
+}
+
+async function diagnoseServing(
+  servingUrl: string,
+  { signingKeyFile, dataDir }: Config,
+): Promise<Finding[]> {
+  const findings = await diagnoseDatabase(servingUrl, Date.now());
+  // Without all tables and roles the logs cannot be looked at.
+  const isUsable = findings.some(({ check, level }) => check === 'migrations' && level === 'ok');
+  if (!isUsable) return findings;
+  const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
+  const keyFile = { path, isNamed: signingKeyFile !== null };
+  return [...findings, ...(await diagnoseLog(servingUrl, keyFile))];
+}
+
+async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
+  const { dataDir } = config;
+  const check = 'database';
+  try {
+    const home = join(dataDir, 'postgresql');
+    if (!existsSync(join(home, 'data', 'PG_VERSION'))) {
+      return [{ check, level: 'ok', detail: 'will be made by the first start' }];
+    }
+    const running = runningServer(dataDir, join(realpathSync(home), 'data'));
+    if (running !== null) return await diagnoseServing(running, config);
+    const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
+    try {
+      return await diagnoseServing(postgres.servingUrl, config);
+    } finally {
+      await postgres.stop();
+    }
+  } catch (error) {
+    return [{ check, level: 'fail', detail: reasonOf(error) }];
+  }
+}
+
+/** The serving login of a server that runs already, under a service or left behind by one. */
+function runningServer(dataDir: string, data: string): string | null {
+  const claim = readPostmasterPid(data);
+  if (claim === undefined || !isPostmaster(claim.pid, data)) return null;
+  const password = readSecretFile(join(dataDir, 'postgresql-app.password'));
+  return connectionUrl(claim.socketFolder, 'indelible_app', password, 'indelible');
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

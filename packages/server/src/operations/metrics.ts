@@ -1,0 +1,181 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { FlushObserver } from '../events/flush.job.ts';
+import type { CheckpointObserver } from '../log/checkpoint.job.ts';
+import type { WebhookCounts } from '../webhooks/lease.store.ts';
+
+/** The Prometheus registry of one service. Labels never hold tenants, people or ids. */
+export interface Metrics {
+  registry: Registry;
+  flush: FlushObserver;
+  checkpoints: CheckpointObserver;
+  request(method: string, route: string, status: number, seconds: number): void;
+  watchQueue(depth: () => { events: number; bytes: number }): void;
+  /** Background work has ended, well or not: a queue's name, `retention` or `archive`. */
+  ran(work: string, ok: boolean): void;
+  webhooks: WebhookMetrics;
+}
+
+/** Deliveries of this process, and how the endpoints of all tenants are doing. */
+export interface WebhookMetrics {
+  attempted(ok: boolean, seconds: number): void;
+  /** `read` is asked whenever somebody looks. */
+  watch(read: () => Promise<WebhookCounts>): void;
+}
+
+export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const requests = new Histogram({
+    name: 'indelible_http_request_seconds',
+    help: 'Requests by method, route template and status',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+    registers,
+  });
+  const flushEvents = new Histogram({
+    name: 'indelible_flush_events',
+    help: 'Events written by one flush',
+    buckets: [1, 4, 16, 64, 128, 256, 500],
+    registers,
+  });
+  const flushSeconds = new Histogram({
+    name: 'indelible_flush_seconds',
+    help: 'Time of one flush, from lock to commit',
+    buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'indelible_flush_failures_total',
+    help: 'Flushes that failed',
+    registers,
+  });
+  const events = new Counter({
+    name: 'indelible_events_total',
+    help: 'Events recorded, by category',
+    labelNames: ['category'],
+    registers,
+  });
+  return {
+    registry,
+    ran: backgroundMetrics(registers),
+    request: (method, route, status, seconds) =>
+      requests.observe({ method, route, status }, seconds),
+    flush: {
+      flushed(count, seconds) {
+        flushEvents.observe(count);
+        flushSeconds.observe(seconds);
+      },
+      created: (category) => events.inc({ category }),
+      failed(error) {
+        failures.inc();
+        onFlushError(error);
+      },
+    },
+    checkpoints: checkpointMetrics(registers),
+    webhooks: webhookMetrics(registers),
+    watchQueue(depth) {
+      const gauge = (name: string, help: string, read: () => number) =>
+        new Gauge({
+          name,
+          help,
+          registers,
+          collect() {
+            this.set(read());
+          },
+        });
+      gauge('indelible_queue_events', 'Events waiting or being written', () => depth().events);
+      gauge('indelible_queue_bytes', 'Memory they take', () => depth().bytes);
+    },
+  };
+}
+
+function backgroundMetrics(registers: Registry[]): Metrics['ran'] {
+  const runs = new Counter({
+    name: 'indelible_background_runs_total',
+    help: 'Runs of background work, by what it was and how it ended',
+    labelNames: ['work', 'outcome'],
+    registers,
+  });
+  return (work, ok) => runs.inc({ work, outcome: ok ? 'done' : 'failed' });
+}
+
+function checkpointMetrics(registers: Registry[]): CheckpointObserver {
+  const published = new Counter({
+    name: 'indelible_checkpoints_total',
+    help: 'Checkpoints published',
+    registers,
+  });
+  const failures = new Counter({
+    name: 'indelible_checkpoint_failures_total',
+    help: 'Rounds that could not be published',
+    registers,
+  });
+  const halted = new Gauge({
+    name: 'indelible_log_halted',
+    help: '1 while recording and signing are stopped because the log contradicts what was published',
+    registers,
+  });
+  const foreign = new Counter({
+    name: 'indelible_foreign_objects_total',
+    help: 'Objects in the place of a round of checkpoints that the service did not sign',
+    registers,
+  });
+  return {
+    foreignObject: () => foreign.inc(),
+    published: (checkpoints) => published.inc(checkpoints),
+    roundFailed: () => failures.inc(),
+    halted: (reason) => halted.set(reason === null ? 0 : 1),
+  };
+}
+
+function webhookMetrics(registers: Registry[]): WebhookMetrics {
+  const seconds = new Histogram({
+    name: 'indelible_webhook_delivery_seconds',
+    help: 'Attempts to deliver to webhooks, by outcome',
+    labelNames: ['outcome'],
+    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  return {
+    attempted: (ok, took) => seconds.observe({ outcome: ok ? 'delivered' : 'failed' }, took),
+    watch(read) {
+      // With the database away the figures stay what they were: the other metrics matter more then.
+      const counted = sharedWhileRunning(() => read().catch(() => null));
+      new Gauge({
+        name: 'indelible_webhooks',
+        help: 'Webhooks by state: active, failing (the last attempt failed), paused',
+        labelNames: ['state'],
+        registers,
+        async collect() {
+          const counts = await counted();
+          for (const state of ['active', 'failing', 'paused'] as const) {
+            if (counts) this.set({ state }, counts[state]);
+          }
+        },
+      });
+      new Gauge({
+        name: 'indelible_webhook_behind_entries',
+        help: 'Entries of logs that webhooks which are not paused have still to come to',
+        registers,
+        async collect() {
+          const counts = await counted();
+          if (counts) this.set(counts.behind);
+        },
+      });
+    },
+  };
+}
+
+/**
+ * Who asks while an answer is on its way gets that one: both gauges of a scrape cost one statement.
+ */
+function sharedWhileRunning<T>(ask: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | null = null;
+  return () => {
+    running ??= ask().finally(() => {
+      running = null;
+    });
+    return running;
+  };
+}

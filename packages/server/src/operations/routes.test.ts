@@ -1,0 +1,317 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { PostgresProxy } from '../testing/postgres-proxy.ts';
+import { RunningService } from '../testing/running-service.ts';
+import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
+import { describeError } from './logger.ts';
+
+const service = await testService();
+const place = mkdtempSync(join(tmpdir(), 'indelible-operations-test-'));
+chmodSync(place, 0o711);
+const cleanup: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const undo of cleanup.reverse()) await undo();
+  await service.close();
+  rmSync(place, { recursive: true, maxRetries: 10 });
+});
+
+/** A further service process, in effect, with a folder of its own. */
+async function further(servingUrl = service.servingUrl, env: Record<string, string> = {}) {
+  const dataDir = mkdtempSync(join(place, 'data-'));
+  const all = { DATA_DIR: dataDir, ...env };
+  const { app, db } = await serviceOn(servingUrl, service.clock, all);
+  cleanup.push(async () => {
+    await app.http.close();
+    await db.close();
+  });
+  return { app, dataDir };
+}
+
+async function metricsOf(app = service.app): Promise<Map<string, number>> {
+  const { payload } = await app.http.inject('/metrics');
+  const lines = payload.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => {
+      const at = line.lastIndexOf(' ');
+      return [line.slice(0, at), Number(line.slice(at + 1))];
+    }),
+  );
+}
+
+test('work in the background is counted by how it ended', async () => {
+  const tenant = await service.tenant('Pro');
+  const reasoned = { 'x-access-reason': 'a%20smaller%20contract' };
+  const put = (body: unknown) =>
+    service.call({ method: 'PUT', url: `/api/tenants/${tenant.id}`, headers: reasoned, body });
+  const counted = async (app: typeof service.app, outcome: string) => {
+    const runs = await metricsOf(app);
+    return runs.get(`indelible_background_runs_total{work="tenant-mail",outcome="${outcome}"}`);
+  };
+  expect((await put({ notifyEmails: ['ana@example.com'], plan: 'Starter' })).status).toBe(200);
+  const closed = await further(service.servingUrl, { SMTP_URL: 'smtp://127.0.0.1:1' });
+  await closed.app.jobs.start();
+  await expect.poll(() => counted(closed.app, 'failed'), { timeout: 10_000 }).toBe(1);
+  await closed.app.jobs.stop();
+  expect((await put({ plan: 'Pro' })).status).toBe(200);
+  expect((await put({ plan: 'Starter' })).status).toBe(200);
+  const outbox = await further();
+  await outbox.app.jobs.start();
+  await expect.poll(() => counted(outbox.app, 'done'), { timeout: 10_000 }).toBe(1);
+  expect(await counted(outbox.app, 'failed')).toBeUndefined();
+});
+
+test('liveness, readiness and metrics need no credential', async () => {
+  for (const url of ['/healthz', '/readyz', '/metrics']) {
+    const answer = await service.call({ url, key: null });
+    expect(answer.status, url).toBe(200);
+  }
+  expect((await service.call({ url: '/healthz', key: null })).body).toEqual({ status: 'ok' });
+});
+
+test('the service is alive but not ready while the database is away, and ready again by itself', async () => {
+  const proxy = new PostgresProxy(service.servingUrl);
+  const { app } = await further(await proxy.open(service.servingUrl));
+  cleanup.push(() => proxy.close());
+  const statusOf = async (url: string) => (await app.http.inject(url)).statusCode;
+  expect(await statusOf('/readyz')).toBe(200);
+  proxy.cut();
+  const away = await app.http.inject('/readyz');
+  expect(away.statusCode).toBe(503);
+  expect(away.headers['retry-after']).toBe('1');
+  expect(away.json()).toMatchObject({ code: 'unavailable', status: 503 });
+  expect(await statusOf('/healthz')).toBe(200);
+  expect(await statusOf('/metrics')).toBe(200);
+  proxy.mend();
+  expect(await statusOf('/readyz')).toBe(200);
+});
+
+test('a request that comes while the service closes is answered like any other, and is the last on its connection', async () => {
+  const { app } = await further();
+  let answer: Response | undefined;
+  // Closing has begun, and the server still takes connections.
+  app.http.addHook('preClose', async () => {
+    answer = await fetch(`${app.http.listeningOrigin}/healthz`);
+  });
+  await app.http.listen({ host: '127.0.0.1', port: 0 });
+  await app.http.close();
+  expect(answer?.status).toBe(200);
+  expect(answer?.headers.get('connection')).toBe('close');
+  expect(await answer?.json()).toEqual({ status: 'ok' });
+});
+
+test('with METRICS_TOKEN the metrics are shown to its holder alone', async () => {
+  const token = 'a-token-for-the-scraper';
+  const { app } = await further(undefined, { METRICS_TOKEN: token });
+  const statusWith = async (authorization?: string) => {
+    const headers = authorization === undefined ? {} : { authorization };
+    return (await app.http.inject({ url: '/metrics', headers })).statusCode;
+  };
+  expect(await statusWith(`Bearer ${token}`)).toBe(200);
+  for (const wrong of [
+    undefined,
+    '',
+    token,
+    'Bearer ',
+    `Bearer ${token}x`,
+    `Bearer ${platformKey}`,
+  ]) {
+    expect(await statusWith(wrong), wrong).toBe(401);
+  }
+});
+
+test('requests, flushes, events and the queue show in the metrics as they happen, without tenants', async () => {
+  const { app, dataDir } = await further();
+  const tenant = await service.tenant();
+  const post = (name: string, more: object = {}) =>
+    app.http.inject({
+      method: 'POST',
+      url: '/api/audit-logs',
+      headers: { authorization: `Bearer ${platformKey}`, 'content-type': 'application/json' },
+      payload: JSON.stringify(
+        eventOf({
+          tenantId: tenant.id,
+          resource: { type: 'queue', id: tenant.id, name },
+          ...more,
+        }),
+      ),
+    });
+  await app.http.inject('/no/such/path');
+  expect((await post('fine')).statusCode).toBe(201);
+  expect((await post('fine', { action: 'login' })).statusCode).toBe(201);
+  expect((await post('fine', { action: 'login' })).statusCode).toBe(201);
+  await service.owner.query(
+    `ALTER TABLE audit_events ADD CONSTRAINT no_poison CHECK (resource_name IS DISTINCT FROM 'poison')`,
+  );
+  expect((await post('poison')).statusCode).toBe(422);
+  await service.owner.query('ALTER TABLE audit_events DROP CONSTRAINT no_poison');
+
+  await service.owner.query('BEGIN');
+  await service.owner.query('SELECT FROM log_heads FOR UPDATE');
+  const waiting = [post('fine'), post('fine')];
+  await expect.poll(async () => (await metricsOf(app)).get('indelible_queue_events')).toBe(2);
+  expect((await metricsOf(app)).get('indelible_queue_bytes')).toBeGreaterThan(1_000);
+  await service.owner.query('COMMIT');
+  await Promise.all(waiting);
+
+  await app.checkpoints.tick();
+  rmSync(join(dataDir, 'objects'), { recursive: true });
+  writeFileSync(join(dataDir, 'objects'), 'a file where the object store was');
+  expect((await post('fine')).statusCode).toBe(201);
+  await app.checkpoints.tick();
+
+  const metrics = await metricsOf(app);
+  const requests = 'indelible_http_request_seconds_count';
+  const recorded = '{method="POST",route="/api/audit-logs",status="201"}';
+  expect(metrics.get(`${requests}${recorded}`)).toBe(6);
+  expect(metrics.get(`${requests}{method="GET",route="unknown",status="404"}`)).toBe(1);
+  expect(metrics.get('indelible_events_total{category="security"}')).toBe(2);
+  expect(metrics.get('indelible_events_total{category="configuration"}')).toBeGreaterThanOrEqual(4);
+  expect(metrics.get('indelible_flush_events_sum')).toBeGreaterThanOrEqual(6);
+  expect(metrics.get('indelible_flush_seconds_sum')).toBeGreaterThan(0);
+  expect(metrics.get('indelible_flush_seconds_count')).toBe(
+    metrics.get('indelible_flush_events_count'),
+  );
+  expect(metrics.get('indelible_flush_failures_total')).toBe(1);
+  expect(metrics.get('indelible_queue_events')).toBe(0);
+  expect(metrics.get('indelible_queue_bytes')).toBe(0);
+  expect(metrics.get('indelible_checkpoints_total')).toBeGreaterThan(0);
+  expect(metrics.get('indelible_checkpoint_failures_total')).toBe(1);
+  expect(metrics.get('indelible_log_halted')).toBe(0);
+  expect(metrics.get('process_resident_memory_bytes')).toBeGreaterThan(0);
+  const labels = [...metrics.keys()].join('\n');
+  expect(labels).not.toContain(tenant.id);
+  const names = new Set(labels.match(/^indelible_[a-z_]+?(?=_bucket|_sum|_count|\{|$)/gm));
+  expect([...names].sort()).toEqual([
+    'indelible_checkpoint_failures_total',
+    'indelible_checkpoints_total',
+    'indelible_events_total',
+    'indelible_flush_events',
+    'indelible_flush_failures_total',
+    'indelible_flush_seconds',
+    'indelible_foreign_objects_total',
+    'indelible_http_request_seconds',
+    'indelible_log_halted',
+    'indelible_queue_bytes',
+    'indelible_queue_events',
+    'indelible_webhook_behind_entries',
+    'indelible_webhooks',
+  ]);
+});
+
+test('no log line holds personal data, credentials, ids or event contents, whatever goes wrong', async () => {
+  const child = new RunningService({
+    DATABASE_URL: service.servingUrl,
+    PLATFORM_API_KEY: platformKey,
+    DATA_DIR: mkdtempSync(join(place, 'logs-')),
+    LOG_LEVEL: 'debug',
+  });
+  cleanup.push(() => child.end('SIGKILL'));
+  await child.started();
+  const tenant = await service.tenant();
+  // `zebra` stands for everything that nobody may find in a log.
+  const event = (more: object = {}) =>
+    eventOf({
+      tenantId: tenant.id,
+      actor: {
+        id: randomUUID(),
+        email: 'zebra@example.com',
+        role: 'admin',
+        ip: '203.0.113.99',
+        userAgent: 'zebra',
+      },
+      resource: { type: 'queue', id: randomUUID(), name: 'Zebra' },
+      diff: { zebra: { from: 'zebra', to: 'zebra' } },
+      reason: 'zebra',
+      ...more,
+    });
+  const post = (body: unknown, key = tenant.key, path = '/api/audit-logs') =>
+    child.call({ method: 'POST', path, key, body });
+  const { body: stored } = await post(event());
+  expect(
+    (await post({ events: [event(), event({ zebra: 1 })] }, tenant.key, '/api/audit-logs/batch'))
+      .status,
+  ).toBe(200);
+  expect((await post(event({ action: 'Zebra!' }))).status).toBe(422);
+  expect((await post(event(), 'idl_zebra')).status).toBe(401);
+  expect((await post('zebra')).status).toBe(422);
+  const reads = [
+    `/api/audit-logs?user=zebra%40example.com&resource=zebra`,
+    `/api/audit-logs/${stored.id}`,
+    '/api/audit-logs/zebra',
+    '/zebra/zebra?zebra=zebra',
+    '/api/audit-logs?zebra=zebra',
+    '/api/audit-logs/%ff',
+    `/api/audit-logs/${'zebra'.repeat(100)}`,
+  ];
+  for (const path of reads) await child.call({ path, key: tenant.key });
+  await fetch(`${child.url}/api/audit-logs`, {
+    headers: {
+      authorization: `Bearer ${platformKey}`,
+      'x-tenant-id': tenant.id,
+      'x-access-reason': 'zebra',
+      'x-operator-email': 'zebra@example.com',
+      'x-request-id': 'a-request-id-of-the-caller',
+      'user-agent': 'zebra',
+    },
+  });
+  await malformed(child, 'GET /zebra HTTP/1.1\r\nzebra zebra\r\n\r\n');
+  await malformed(child, 'ZEBRA / HTTP/9.9\r\n\r\n');
+  // PostgreSQL quotes what it cannot read in its message, and a row that it refuses in its details.
+  await service.owner.query(`CREATE FUNCTION unreadable(text) RETURNS boolean LANGUAGE plpgsql AS $$
+    BEGIN RAISE EXCEPTION 'invalid input: "%"', $1 USING ERRCODE = '22P02'; END $$`);
+  for (const check of ['unreadable(actor_email)', 'false']) {
+    const named = `ADD CONSTRAINT refused CHECK (action <> 'refused' OR ${check}) NOT VALID`;
+    await service.owner.query(`ALTER TABLE audit_events ${named}`);
+    expect((await post(event({ action: 'refused' }))).status).toBe(422);
+    await service.owner.query('ALTER TABLE audit_events DROP CONSTRAINT refused');
+  }
+  await service.owner.query('ALTER TABLE tenants RENAME TO elsewhere');
+  expect((await child.call({ path: '/api/audit-logs', key: tenant.key })).status).toBe(500);
+  await service.owner.query('ALTER TABLE elsewhere RENAME TO tenants');
+  expect(await child.end('SIGTERM')).toBe(0);
+
+  const lines = child.log.trim().split('\n');
+  const entries = lines.map((line) => JSON.parse(line));
+  const answered = entries.filter(({ msg }) => msg === 'answered');
+  expect(answered.length).toBeGreaterThanOrEqual(14);
+  expect(new Set(answered.map(({ route }) => route))).toEqual(
+    new Set(['/api/audit-logs', '/api/audit-logs/batch', '/api/audit-logs/:id', 'unknown']),
+  );
+  expect(entries.filter(({ msg }) => msg === 'a flush failed').length).toBe(2);
+  expect(entries.filter(({ msg }) => msg === 'unexpected error').length).toBe(1);
+  expect(entries.map(({ reqId }) => reqId)).toContain('a-request-id-of-the-caller');
+  for (const secret of ['zebra', tenant.id, tenant.key, platformKey, stored.id, '203.0.113.99']) {
+    expect(lines.filter((line) => line.toLowerCase().includes(secret.toLowerCase()))).toEqual([]);
+  }
+}, 60_000);
+
+/** Sends bytes that are no request and waits until the service hangs up. */
+async function malformed(child: RunningService, text: string): Promise<void> {
+  const socket = connect(Number(new URL(child.url).port), '127.0.0.1');
+  socket.on('error', () => {});
+  socket.resume().write(text);
+  await new Promise((resolve) => socket.once('close', resolve));
+}
+
+test('a logged error says what it is and where, but not what it may quote', () => {
+  const quoting = Object.assign(new Error('invalid input syntax for type uuid: "zebra"'), {
+    code: '22P02',
+    detail: 'Failing row contains (zebra).',
+  });
+  const described = describeError(quoting);
+  expect(described).toMatchObject({ type: 'Error', code: '22P02' });
+  expect(JSON.stringify(described)).not.toContain('zebra');
+  expect(described.stack).toContain('routes.test.ts');
+  expect(
+    JSON.stringify(describeError(new SyntaxError('Unexpected token in "zebra"'))),
+  ).not.toContain('zebra');
+  expect(describeError(new TypeError('x is not a function'))).toMatchObject({
+    type: 'TypeError',
+    message: 'x is not a function',
+  });
+  expect(describeError('zebra')).toEqual({ message: 'string' });
+});

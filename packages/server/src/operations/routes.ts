@@ -1,0 +1,82 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type pg from 'pg';
+import type { Registry } from 'prom-client';
+import { Type } from 'typebox';
+import { AppError, unavailable } from '../http/problem.ts';
+import { haltReason } from '../log/checkpoint.store.ts';
+import type { Database } from '../postgres/db.ts';
+
+const Healthy = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
+
+/** Liveness, readiness and metrics, for whoever runs the service. */
+export function operationsRoutes(
+  app: FastifyInstance,
+  deps: { db: Database; registry: Registry; metricsToken: string | null },
+): void {
+  const common = { config: { scope: 'public' as const } };
+  app.get(
+    '/healthz',
+    {
+      ...common,
+      schema: { tags: ['Operations'], summary: 'Is the process alive', response: { 200: Healthy } },
+    },
+    async () => ({ status: 'ok' }),
+  );
+  app.get(
+    '/readyz',
+    {
+      ...common,
+      schema: {
+        tags: ['Operations'],
+        summary: 'Can it record and read',
+        response: { 200: Healthy },
+      },
+    },
+    async () => {
+      // Whoever asks will not wait as long as a caller with work to be done.
+      const asked = Promise.all([probe(deps.db.reader, 2_000), haltReason(deps.db, 2_000)]);
+      const [, halted] = await asked.catch(() => {
+        throw unavailable('the database is not available');
+      });
+      if (halted !== null)
+        throw unavailable('recording is stopped; the log of the service says why');
+      return { status: 'ok' };
+    },
+  );
+  app.get(
+    '/metrics',
+    {
+      ...common,
+      schema: {
+        tags: ['Operations'],
+        summary: 'Prometheus metrics',
+        description: 'With METRICS_TOKEN set: `Authorization: Bearer <token>`.',
+        response: {
+          200: {
+            description: 'Text exposition format',
+            content: { 'text/plain': { schema: Type.String() } },
+          },
+        },
+      },
+    },
+    async (request, reply) => {
+      const sent = request.headers.authorization ?? '';
+      if (deps.metricsToken !== null && !sameText(sent, `Bearer ${deps.metricsToken}`)) {
+        throw new AppError('unauthenticated', 'the metrics need their token');
+      }
+      return reply.type(deps.registry.contentType).send(await deps.registry.metrics());
+    },
+  );
+}
+
+async function probe(pool: pg.Pool, timeoutMs: number): Promise<void> {
+  const question = { text: 'SELECT 1', query_timeout: timeoutMs };
+  await pool.query(question);
+}
+
+// Hashed first, so that the time taken tells nothing, not even the length.
+function sameText(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}

@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SendMailOptions } from 'nodemailer';
+import type { Logger } from 'pino';
+import { codeOf } from '../postgres/embedded/error-code.ts';
+
+/** A message in both forms. Its subject holds nothing that came from an event. */
+export interface Mail {
+  to: string | readonly string[];
+  subject: string;
+  text: string;
+  html: string;
+}
+
+export interface Mailer {
+  /**
+   * Resolves when the mail server took the message for at least one recipient. Throws an Error
+   * whose sentence holds no address, within `timeoutMs`: whoever mails must be able to go on
+   * without.
+   */
+  send(mail: Mail): Promise<void>;
+}
+
+export interface MailerOptions {
+  /** `smtp://` or `smtps://`, credentials percent-encoded; null = files under `dataDir`/outbox. */
+  smtpUrl: string | null;
+  /** An address, or `Name <address>`. */
+  mailFrom: string;
+  dataDir: string;
+  logger: Pick<Logger, 'info' | 'warn'>;
+  now?: () => number;
+  /** For one message, from look-up to the server's last word. */
+  timeoutMs?: number;
+}
+
+interface Address {
+  name: string;
+  address: string;
+}
+
+/** Throws a sentence that names the variable when SMTP_URL or MAIL_FROM cannot be used. */
+export function createMailer(options: MailerOptions): Mailer {
+  const { smtpUrl, dataDir, logger, now = Date.now, timeoutMs = 60_000 } = options;
+  const from = readMailFrom(options.mailFrom);
+  const deliver =
+    smtpUrl === null
+      ? toOutbox(join(dataDir, 'outbox'), logger, now)
+      : toServer(readSmtpUrl(smtpUrl), logger, timeoutMs);
+  return {
+    async send({ to, subject, text, html }) {
+      await deliver({
+        from,
+        to: [to].flat().map(readRecipient),
+        subject: oneLine(subject),
+        text,
+        html,
+        date: new Date(now()),
+        // Nobody's absence note shall answer a machine.
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        // The composer would fetch what a body names by path or URL; ours are text.
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+    },
+  };
+}
+
+type Deliver = (message: SendMailOptions) => Promise<void>;
+
+interface Server {
+  host: string;
+  port: number;
+  secure: boolean;
+  requireTLS: boolean;
+  ignoreTLS: boolean;
+  auth?: { user: string; pass: string };
+}
+
+// Loaded with the first message: most processes send none for hours.
+const nodemailer = () => import('nodemailer');
+
+function toServer(server: Server, logger: MailerOptions['logger'], timeoutMs: number): Deliver {
+  const stepMs = Math.min(10_000, timeoutMs);
+  return async (message) => {
+    const { createTransport } = await nodemailer();
+    const transport = createTransport({
+      ...server,
+      dnsTimeout: stepMs,
+      connectionTimeout: stepMs,
+      greetingTimeout: stepMs,
+      socketTimeout: Math.min(30_000, timeoutMs),
+      logger: false,
+    });
+    // A server that keeps talking and never ends is only stopped by the whole time.
+    const signal = AbortSignal.timeout(timeoutMs);
+    const { rejected } = await transport.sendMail({ ...message, signal }).catch((error) => {
+      const reason = signal.aborted ? tooLate : sentenceOf(error);
+      logger.warn({ reason }, 'a message was not sent');
+      throw new Error(reason);
+    });
+    if (rejected.length > 0) {
+      logger.warn({ rejected: rejected.length }, 'the mail server refused some recipients');
+    }
+  };
+}
+
+function toOutbox(folder: string, logger: MailerOptions['logger'], now: () => number): Deliver {
+  return async (message) => {
+    const { createTransport } = await nodemailer();
+    const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+    const { message: bytes } = await transport.sendMail(message);
+    const time = new Date(now()).toISOString().replace(/[-:.]/g, '');
+    const file = `${time}-${randomBytes(6).toString('hex')}.eml`;
+    await writeWhole(folder, file, bytes);
+    logger.info({ file }, 'SMTP_URL is not set: the mail is in the outbox folder of DATA_DIR');
+  };
+}
+
+type Message = Parameters<typeof writeFile>[1];
+
+/** Under its own name only when it is complete: somebody may be watching the folder. */
+async function writeWhole(folder: string, name: string, bytes: Message): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const draft = join(folder, `${name}.tmp`);
+  try {
+    await writeFile(draft, bytes, { flag: 'wx', mode: 0o600, flush: true });
+    await rename(draft, join(folder, name));
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+const tooLate = 'the mail server of SMTP_URL did not take the message in time';
+
+/** What the server said may quote addresses, so only its codes are passed on. */
+function sentenceOf(error: unknown): string {
+  const { responseCode } = error as { responseCode?: number };
+  const code = codeOf(error);
+  const detail = `(${[code, responseCode].filter(Boolean).join(' ')})`;
+  if (code === 'EAUTH') return `the mail server of SMTP_URL refuses its credentials ${detail}`;
+  if (code === 'ETLS') return `the mail server of SMTP_URL offers no safe connection ${detail}`;
+  if (code === 'EENVELOPE') return `the mail server refuses sender or recipients ${detail}`;
+  if (responseCode !== undefined) return `the mail server refuses the message ${detail}`;
+  return `the mail server of SMTP_URL cannot be reached ${detail}`;
+}
+
+/**
+ * Built from the URL piece by piece: nodemailer itself takes any option from its query, also those
+ * that log messages or switch certificates off.
+ */
+function readSmtpUrl(smtpUrl: string): Server {
+  const url = new URL(smtpUrl);
+  const plain = url.search === '' && url.hash === '' && /^\/?$/.test(url.pathname);
+  if (url.hostname === '' || !plain) {
+    throw new Error('SMTP_URL must be smtp:// or smtps://, [user:password@], host and [:port]');
+  }
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const secure = url.protocol === 'smtps:';
+  const auth = { user: decode(url.username), pass: decode(url.password) };
+  const signsIn = auth.user !== '';
+  const onThisMachine = ['127.0.0.1', '::1', 'localhost'].includes(host);
+  return {
+    host,
+    port: Number(url.port) || (secure ? 465 : 587),
+    secure,
+    // STARTTLS wherever it is offered, and never credentials in the clear. A relay on this machine
+    // mostly has a certificate that nobody vouches for, and nobody listens in between.
+    requireTLS: signsIn && !onThisMachine,
+    ignoreTLS: onThisMachine,
+    ...(signsIn ? { auth } : {}),
+  };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error('SMTP_URL must have its user and password percent-encoded');
+  }
+}
+
+function readMailFrom(text: string): Address {
+  const [, name = '', address = text] = /^([^<>]*)<([^<>]+)>$/.exec(text) ?? [];
+  if (isAddress(address)) return { name: oneLine(name.replace(/^\s*"(.*)"\s*$/, '$1')), address };
+  throw new Error(
+    'MAIL_FROM must be an address, or a name and an address: Audit <audit@example.com>',
+  );
+}
+
+// Given to the composer as an address alone, so that nothing in it is read as a further one.
+function readRecipient(address: string): Address {
+  if (isAddress(address)) return { name: '', address };
+  throw new Error('a recipient is not a mail address');
+}
+
+function isAddress(text: string): boolean {
+  return text.length <= 320 && /^[^\s\p{C}<>()[\]\\,;:"@]+@[^\s\p{C}<>()[\]\\,;:"@]+$/u.test(text);
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+}

@@ -1,0 +1,91 @@
+import { afterAll, expect, test } from 'vitest';
+import { testService } from '../testing/service.ts';
+import { connectionProblem, isUnavailable, openDatabase, record, write } from './db.ts';
+
+const service = await testService();
+afterAll(() => service.close());
+
+const tenantCount = async () =>
+  (await service.owner.query('SELECT count(*)::int AS count FROM tenants')).rows[0].count;
+
+const insertTenant = `INSERT INTO tenants (id, name, plan, created_at, updated_at)
+  VALUES (gen_random_uuid(), 'Tenant', 'Pro', now(), now())`;
+
+test('a transaction whose failure went unnoticed does not pass for committed', async () => {
+  const before = await tenantCount();
+  const work = write(service.db, async (tx) => {
+    await tx.query(insertTenant);
+    await tx.query('SELECT 1 / 0').catch(() => {});
+  });
+  await expect(work).rejects.toThrow('the transaction ended with ROLLBACK');
+  expect(await tenantCount()).toBe(before);
+});
+
+test('a connection that breaks within a transaction fails that transaction alone', async () => {
+  const before = await tenantCount();
+  const work = write(service.db, async (tx) => {
+    await tx.query(insertTenant);
+    const { rows } = await tx.query('SELECT pg_backend_pid() AS pid');
+    await service.owner.query('SELECT pg_terminate_backend($1, 5000)', [rows[0].pid]);
+    await tx.query(insertTenant);
+  });
+  const error = await work.catch((cause: unknown) => cause);
+  expect(isUnavailable(error)).toBe(true);
+  expect(await tenantCount()).toBe(before);
+  await write(service.db, (tx) => tx.query(insertTenant));
+  expect(await tenantCount()).toBe(before + 1);
+});
+
+test('whatever settings the URL carries, no connection is ever without its role', async () => {
+  const url = new URL(service.servingUrl);
+  url.searchParams.set('options', '-c role=none -c search_path=public -c application_name=ours');
+  const db = openDatabase(url.href, { poolSize: 2, onIdleError: () => {} });
+  const asked = `SELECT current_user AS role, current_schema() AS schema,
+    current_setting('application_name') AS name`;
+  const settings = async (pool: typeof db.reader) => (await pool.query(asked)).rows[0];
+  expect(await settings(db.reader)).toEqual({
+    role: 'indelible_reader',
+    schema: 'indelible',
+    name: 'ours',
+  });
+  expect(await settings(db.writer)).toMatchObject({ role: 'indelible_writer' });
+  expect(await settings(db.recorder)).toMatchObject({ role: 'indelible_writer' });
+  await db.close();
+});
+
+test('administration that waits for locks takes no connection from recording', async () => {
+  const db = openDatabase(service.servingUrl, { poolSize: 2, onIdleError: () => {} });
+  const done = Promise.withResolvers<void>();
+  const busy = [write(db, () => done.promise), write(db, () => done.promise)];
+  const recorded = await record(db, async (tx) => (await tx.query('SELECT 1 AS one')).rows[0]);
+  expect(recorded).toEqual({ one: 1 });
+  done.resolve();
+  await Promise.all(busy);
+  await db.close();
+});
+
+const withCode = (code: string) => Object.assign(new Error('a database said so'), { code });
+
+test('a database that is away, busy or restarting may be asked again; a wrong statement may not', () => {
+  const passing = ['08006', '28P01', '53300', '57014', '57P01', '57P03', '55P03', '40P01', '25P03'];
+  const system = ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'EHOSTUNREACH', 'EAI_AGAIN'];
+  for (const code of [...passing, ...system])
+    expect(isUnavailable(withCode(code)), code).toBe(true);
+  for (const code of ['22P02', '23505', '23514', '42P01', '42501', 'P0001', 'ERR_ASSERTION']) {
+    expect(isUnavailable(withCode(code)), code).toBe(false);
+  }
+  expect(isUnavailable(new Error('Connection terminated unexpectedly'))).toBe(true);
+  expect(isUnavailable(new Error('Query read timeout'))).toBe(true);
+  expect(isUnavailable(new TypeError('x is not a function'))).toBe(false);
+  expect(isUnavailable('Connection terminated')).toBe(false);
+});
+
+test('an attempt at several addresses says what each of them answered', () => {
+  const attempts = [
+    new Error('connect ECONNREFUSED ::1:1'),
+    new Error('connect ECONNREFUSED 127.0.0.1:1'),
+  ];
+  expect(connectionProblem(new AggregateError(attempts))).toBe(
+    'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1',
+  );
+});

@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import type pg from 'pg';
+import { accountOfThisProcess } from './embedded/account.ts';
+import { locatePackage, openBinaries } from './embedded/binaries.ts';
+import { administrator, openCluster, removeUnfinished } from './embedded/cluster.ts';
+import { clusterOwner, openDataDir, openHome, openSocketFolder } from './embedded/folders.ts';
+import { InstanceLock, takeLock } from './embedded/instance-lock.ts';
+import { type Cluster, connectionUrl, connectToServer, stopServer } from './embedded/postmaster.ts';
+import { randomPassword, readOrCreateSecretFile, readSecretFile } from './embedded/secret-file.ts';
+
+/** The PostgreSQL that belongs to a data folder, running and held by this process. */
+export interface EmbeddedPostgres {
+  /** Superuser login of database `indelible`, a connection string for `pg` and libpq. */
+  ownerUrl: string;
+  /** Login role `indelible_app` of the same database: no privileges but those migrations grant. */
+  servingUrl: string;
+  /** Whether the server ran already, left behind by a service that was killed. */
+  takenOver: boolean;
+  /** Shuts PostgreSQL down and waits until it is gone. Further calls wait for the first. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedPostgresOptions {
+  dataDir: string;
+  /** Receives single lines for the operator. */
+  log: (message: string) => void;
+  /** PostgreSQL settings beside or instead of ours. */
+  settings?: Record<string, string>;
+  /** Folder of the package with PostgreSQL's programs, if not the installed one. */
+  binariesRoot?: string;
+}
+
+const database = 'indelible';
+const servingLogin = 'indelible_app';
+
+/**
+ * Starts the PostgreSQL of `dataDir`, making folder, cluster and logins on the first start.
+ * Only one process at a time holds a data folder; a server whose service was killed is adopted.
+ * Every failure is an Error of one sentence for the operator: folder in use or not writable,
+ * platform without binaries, cluster of another major version, initdb or server failure.
+ */
+export async function startEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+): Promise<EmbeddedPostgres> {
+  const cluster = await prepare(options);
+  const { client, spawned } = await connectToServer(cluster);
+  await takeLock(client, cluster.dataDir);
+  const lock = new InstanceLock(cluster, client, options.log);
+  const stop = async () => {
+    if (await lock.close()) await stopServer(cluster);
+  };
+  try {
+    await makeDatabase(client, cluster.appPassword);
+    await removeUnfinished(cluster.home);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  if (!spawned) options.log(`took over the PostgreSQL that was still running in ${cluster.data}`);
+  let stopped: Promise<void> | undefined;
+  return {
+    ownerUrl: connectionUrl(client.host, administrator, cluster.adminPassword, database),
+    servingUrl: connectionUrl(client.host, servingLogin, cluster.appPassword, database),
+    takenOver: !spawned,
+    stop() {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}
+
+/** Everything up to a cluster on disk. Safe for two processes at the same moment. */
+async function prepare(options: EmbeddedPostgresOptions): Promise<Cluster> {
+  const { log, settings = {}, binariesRoot = locatePackage() } = options;
+  const dataDir = openDataDir(options.dataDir);
+  const owner = clusterOwner(dataDir);
+  const account = accountOfThisProcess(owner);
+  const binaries = await openBinaries(binariesRoot, account, log);
+  const home = openHome(dataDir, account, log);
+  const [adminPassword, appPassword] = openPasswords(dataDir, owner !== undefined);
+  if (owner === undefined) log(`making a database in ${home}`);
+  await openCluster(home, binaries, account, adminPassword);
+  const socketFolder = openSocketFolder(home, account);
+  const data = join(home, 'data');
+  return {
+    dataDir,
+    home,
+    data,
+    socketFolder,
+    binaries,
+    account,
+    settings,
+    adminPassword,
+    appPassword,
+  };
+}
+
+/** New passwords are only for a new cluster: an existing one would not know them. */
+function openPasswords(dataDir: string, clusterExists: boolean): [string, string] {
+  const open = (name: string) => {
+    const path = join(dataDir, name);
+    return clusterExists ? readSecretFile(path) : readOrCreateSecretFile(path, randomPassword);
+  };
+  return [open('postgresql-admin.password'), open('postgresql-app.password')];
+}
+
+/** Makes database and serving login where a first start was cut off before or while making them. */
+async function makeDatabase(client: pg.Client, appPassword: string): Promise<void> {
+  const databases = await client.query('SELECT FROM pg_database WHERE datname = $1', [database]);
+  if (databases.rowCount === 0) await client.query(`CREATE DATABASE ${database}`);
+  const roles = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [servingLogin]);
+  if (roles.rowCount !== 0) return;
+  // The instance lock lives in the maintenance database: no place for the serving login.
+  await client.query('REVOKE CONNECT ON DATABASE postgres FROM PUBLIC');
+  const password = client.escapeLiteral(appPassword);
+  await client.query(`CREATE ROLE ${servingLogin} LOGIN PASSWORD ${password}`);
+}

@@ -1,0 +1,260 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Environment } from '../config.ts';
+import { migrateDatabase, startService } from '../main.ts';
+import { databaseUrl } from '../testing/global-setup.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { eventOf, platformKey } from '../testing/service.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
+import { migrate } from './migrate.ts';
+
+/* A cluster of its own: which roles exist, and who made them, belongs to a whole cluster. */
+
+const place = mkdtempSync(join(tmpdir(), 'indelible-migrate-test-'));
+// As root PostgreSQL runs under another account, which must be able to pass through.
+chmodSync(place, 0o711);
+const password = 's3cr3t-that-nobody-else-may-ever-read';
+let postgres: EmbeddedPostgres;
+let superuser: pg.Client;
+let allMigrations: string[];
+/** The first database of the cluster: whoever migrates it makes the roles. */
+let first: Database & { applied: string[] };
+
+beforeAll(async () => {
+  const settings = { fsync: 'off', shared_buffers: '16MB' };
+  postgres = await startEmbeddedPostgres({ dataDir: place, log: () => {}, settings });
+  superuser = await connect(postgres.ownerUrl);
+  for (const role of ['migrator LOGIN CREATEROLE', 'app LOGIN']) {
+    await superuser.query(`CREATE ROLE ${role} PASSWORD '${password}'`);
+  }
+  const files = readdirSync(new URL('../../migrations/', import.meta.url));
+  allMigrations = files.filter((name) => name.endsWith('.sql')).sort();
+  const database = await newDatabase();
+  first = { ...database, applied: await migrateDatabase(database.env) };
+});
+afterAll(async () => {
+  await superuser.end();
+  await postgres.stop();
+  rmSync(place, { recursive: true, maxRetries: 10 });
+});
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, options: '-c search_path=indelible' });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+/** The cluster's URL for one of its logins and databases. */
+function urlOf(login: string, database: string): string {
+  const url = new URL(databaseUrl(postgres.ownerUrl, database));
+  url.username = login;
+  url.password = password;
+  return url.href;
+}
+
+interface Database {
+  name: string;
+  env: Record<'DATABASE_URL' | 'DATABASE_OWNER_URL' | 'DATA_DIR', string> & Environment;
+  /** Rows of a statement, run by the superuser. */
+  ask(sql: string): Promise<Record<string, unknown>[]>;
+}
+
+/** A new database of this owner, and the environment that serves from it. */
+async function newDatabase(owner = 'migrator'): Promise<Database> {
+  const name = `db_${randomBytes(5).toString('hex')}`;
+  await superuser.query(`CREATE DATABASE ${name} OWNER ${owner}`);
+  const env = {
+    DATABASE_URL: urlOf('app', name),
+    DATABASE_OWNER_URL: urlOf(owner, name),
+    PLATFORM_API_KEY: platformKey,
+    DATA_DIR: join(place, name),
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+  };
+  return { name, env, ask: (sql: string) => asked(databaseUrl(postgres.ownerUrl, name), sql) };
+}
+
+async function asked(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = await connect(url);
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** What a failed attempt says; it must be one line, without the password. */
+async function sentenceOf(attempt: Promise<unknown>): Promise<string> {
+  const sentence = await attempt.then(
+    () => 'it did not fail',
+    (error: Error) => error.message,
+  );
+  expect(sentence).not.toContain(password);
+  expect(sentence).not.toContain('\n');
+  return sentence;
+}
+
+test('a plain owner that may make roles migrates an empty database, and the service runs on it as another login', async () => {
+  const { name, env, ask, applied } = first;
+  expect(applied).toEqual(allMigrations);
+  const service = await startService(env);
+  const tenantId = randomUUID();
+  const call = async (method: string, path: string, body?: unknown) => {
+    const answer = await fetch(`${service.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${platformKey}`,
+        'content-type': 'application/json',
+        'x-tenant-id': tenantId,
+        'x-access-reason': 'test',
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into answers
+    const json: any = await answer.json();
+    return { status: answer.status, body: json };
+  };
+  const put = await call('PUT', `/api/tenants/${tenantId}`, { name: 'Tenant', plan: 'Pro' });
+  expect(put.status).toBe(201);
+  const recorded = await call('POST', '/api/audit-logs', eventOf({ tenantId }));
+  expect(recorded.status).toBe(201);
+  const listed = await call('GET', '/api/audit-logs');
+  expect(listed.body.data.map((event: { id: string }) => event.id)).toContain(recorded.body.id);
+  const owner = await connect(databaseUrl(postgres.ownerUrl, name));
+  await expectLogIntact({ owner }, tenantId);
+  await owner.end();
+  await Promise.all([service.stop(), service.stop()]); // as two signals do
+  const [ahead] = await ask(
+    `SELECT count(*)::int AS partitions FROM pg_inherits WHERE inhparent = 'audit_events'::regclass`,
+  );
+  expect(ahead?.partitions).toBeGreaterThanOrEqual(93 + 2 * 4);
+});
+
+test('migrating again changes nothing', async () => {
+  const { env, ask } = first;
+  const before = await ask('SELECT * FROM migrations ORDER BY name');
+  expect(before.map((row) => row.name)).toEqual(allMigrations);
+  expect(await migrateDatabase(env)).toEqual([]);
+  expect(await ask('SELECT * FROM migrations ORDER BY name')).toEqual(before);
+});
+
+test('two migrators at the same moment apply each migration once', async () => {
+  const { env, ask } = await newDatabase();
+  const applied = await Promise.all([migrateDatabase(env), migrateDatabase(env)]);
+  expect(applied.flat().sort()).toEqual(allMigrations);
+  expect(applied.map((names) => names.length).sort()).toEqual([0, allMigrations.length]);
+  expect((await ask('SELECT name FROM migrations')).length).toBe(allMigrations.length);
+});
+
+test('migrators of two databases of one cluster do not disturb each other', async () => {
+  const databases = [await newDatabase(), await newDatabase()];
+  const applied = await Promise.all(databases.map(({ env }) => migrateDatabase(env)));
+  expect(applied).toEqual(databases.map(() => allMigrations));
+});
+
+test('the serving login gets membership in the two serving roles and nothing else', async () => {
+  const { ask } = first;
+  const memberships = await ask(
+    `SELECT rolname FROM pg_auth_members JOIN pg_roles r ON r.oid = roleid
+      WHERE member = 'app'::regrole ORDER BY 1`,
+  );
+  expect(memberships).toEqual([{ rolname: 'indelible_reader' }, { rolname: 'indelible_writer' }]);
+  const attributes = 'rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls';
+  for (const role of ['app', 'indelible_writer', 'indelible_reader', 'indelible_owner']) {
+    const [found = {}] = await ask(`SELECT ${attributes} FROM pg_roles WHERE rolname = '${role}'`);
+    expect(Object.values(found), role).toEqual([false, false, false, false, false]);
+  }
+  const dependencies = await ask(
+    `SELECT count(*)::int AS count FROM pg_shdepend WHERE refobjid = 'app'::regrole AND dbid <> 0`,
+  );
+  expect(dependencies).toEqual([{ count: 0 }]);
+  for (const role of ['indelible_writer', 'indelible_reader', 'indelible_owner']) {
+    expect(await ask(`SELECT rolpassword FROM pg_authid WHERE rolname = '${role}'`)).toEqual([
+      { rolpassword: null },
+    ]);
+  }
+});
+
+test('a login that was given its memberships beforehand migrates without the right to hand them out', async () => {
+  await superuser.query(`CREATE ROLE plain LOGIN PASSWORD '${password}'`);
+  await superuser.query('GRANT indelible_owner TO plain');
+  const { env } = await newDatabase('plain');
+  expect(await migrateDatabase(env)).toEqual(allMigrations);
+});
+
+test('a login that may not make or hand out roles is refused in a sentence that says so', async () => {
+  await superuser.query(`CREATE ROLE stranger LOGIN PASSWORD '${password}'`);
+  const { env } = await newDatabase('stranger');
+  expect(await sentenceOf(migrateDatabase(env))).toMatch(
+    /^roles and schema cannot be made: permission denied to grant role "indelible_owner"/,
+  );
+});
+
+test('a migration that fails leaves nothing of it behind and is named with its reason', async () => {
+  const { env, ask } = await newDatabase();
+  await ask('CREATE SCHEMA indelible AUTHORIZATION indelible_owner');
+  await ask('CREATE TABLE indelible.log_tail (other int)');
+  const [first = ''] = allMigrations;
+  expect(await sentenceOf(migrateDatabase(env))).toBe(
+    `migration ${first} failed: relation "log_tail" already exists`,
+  );
+  expect(await ask(`SELECT to_regclass('indelible.tenants') AS made`)).toEqual([{ made: null }]);
+  expect(await ask('SELECT name FROM migrations')).toEqual([]);
+  await ask('DROP TABLE indelible.log_tail');
+  expect(await migrateDatabase(env)).toEqual(allMigrations);
+});
+
+test('a service refuses a database that was never migrated, or not by its own release', async () => {
+  const { env, ask } = await newDatabase();
+  expect(await sentenceOf(startService(env))).toMatch(
+    /^the database cannot be used: .*; has `indelible migrate` been run\?$/,
+  );
+  await migrateDatabase(env);
+  const last = allMigrations.at(-1);
+  await ask(`DELETE FROM migrations WHERE name = '${last}'`);
+  expect(await sentenceOf(startService(env))).toBe(
+    `the database lacks ${last}; run \`indelible migrate\``,
+  );
+});
+
+test('a serving login that is no member of the serving roles is told to migrate', async () => {
+  const { env, name } = first;
+  await superuser.query(`CREATE ROLE outsider LOGIN PASSWORD '${password}'`);
+  const started = startService({ ...env, DATABASE_URL: urlOf('outsider', name) });
+  expect(await sentenceOf(started)).toMatch(
+    /indelible_reader.*; has `indelible migrate` been run\?$/,
+  );
+});
+
+test('a database that cannot be reached is named with the reason and without its secrets', async () => {
+  const away = `postgres://app:${password}@127.0.0.1:1/indelible`;
+  expect(await sentenceOf(migrate(away, away, Date.now()))).toBe(
+    'the database cannot be reached as its owner: connect ECONNREFUSED 127.0.0.1:1',
+  );
+  const env = { DATABASE_URL: away, PLATFORM_API_KEY: platformKey, DATA_DIR: join(place, 'away') };
+  expect(await sentenceOf(startService({ ...env, LOG_LEVEL: 'silent' }))).toBe(
+    'the database of DATABASE_URL cannot be reached: connect ECONNREFUSED 127.0.0.1:1',
+  );
+  const byName = { ...env, DATABASE_URL: away.replace('127.0.0.1', 'localhost') };
+  expect(await sentenceOf(startService({ ...byName, LOG_LEVEL: 'silent' }))).toContain(
+    'ECONNREFUSED',
+  );
+});
+
+test('a wrong password is named as such, without the password', async () => {
+  const { env } = first;
+  const wrong = new URL(env.DATABASE_URL);
+  wrong.password = `${password}-not`;
+  const sentence = 'password authentication failed for user "app"';
+  expect(await sentenceOf(startService({ ...env, DATABASE_URL: wrong.href }))).toBe(
+    `the database of DATABASE_URL cannot be reached: ${sentence}`,
+  );
+  expect(await sentenceOf(migrate(wrong.href, wrong.href, Date.now()))).toBe(
+    `the database cannot be reached as its owner: ${sentence}`,
+  );
+});

@@ -1,0 +1,146 @@
+import { readdir, readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { jobsSchema, migrateJobs } from '../jobs.ts';
+import { connectionProblem } from './db.ts';
+
+const folder = new URL('../../migrations/', import.meta.url);
+
+// Any fixed number: two migrators of one database take turns.
+const migratorsLock = 7_204_118_552;
+
+/**
+ * Brings roles and schema up to date, and is safe to run again, by several processes at once.
+ * `ownerUrl` needs CREATEROLE (or the roles made beforehand) and CREATE on its database;
+ * `servingUrl`'s login is made a member of the two serving roles. Returns the migrations applied.
+ * Throws an Error whose message says what failed and why, in words for the operator.
+ */
+export async function migrate(
+  ownerUrl: string,
+  servingUrl: string,
+  now: number,
+): Promise<string[]> {
+  const client = await connectAsOwner(ownerUrl);
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [migratorsLock]);
+    await requireVersion(client);
+    const servingLogin = new pg.Client({ connectionString: servingUrl }).user;
+    await makeRoles(client, servingLogin).catch((error: unknown) => {
+      throw new Error(`roles and schema cannot be made: ${connectionProblem(error)}`);
+    });
+    await client.query('SET ROLE indelible_owner');
+    await client.query('SET search_path = indelible');
+    // First: a database that has every migration has the queues too.
+    await migrateJobs(client);
+    const applied = await applyPending(client);
+    await client.query('GRANT SELECT ON migrations TO indelible_reader');
+    await client.query('SELECT make_partitions_ahead($1)', [new Date(now)]);
+    return applied;
+  } finally {
+    await client.end();
+  }
+}
+
+async function connectAsOwner(ownerUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: 10_000 });
+  client.on('error', () => {}); // a connection that breaks shows at the next query
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    await client.end();
+    throw new Error(`the database cannot be reached as its owner: ${connectionProblem(error)}`);
+  }
+}
+
+async function requireVersion(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ server_version_num: string }>('SHOW server_version_num');
+  const version = Number(rows[0]?.server_version_num);
+  if (version < 150_000)
+    throw new Error(`PostgreSQL 15 or later is needed; this one is ${version}`);
+}
+
+/**
+ * Roles can log in only in name: they get no password. (Citus does not carry NOLOGIN to its
+ * workers.)
+ */
+async function makeRoles(client: pg.Client, servingLogin: string | undefined): Promise<void> {
+  for (const role of ['indelible_owner', 'indelible_writer', 'indelible_reader']) {
+    await client.query(`DO $$ BEGIN
+      IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${role}') THEN CREATE ROLE ${role} LOGIN; END IF;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; -- another database of the cluster was first
+    END $$`);
+  }
+  const { rows } = await client.query<{ login: string }>('SELECT current_user AS login');
+  for (const { login } of rows) await grantMembership(client, 'indelible_owner', login);
+  if (servingLogin) {
+    await grantMembership(client, 'indelible_writer', servingLogin);
+    await grantMembership(client, 'indelible_reader', servingLogin);
+  }
+  for (const schema of ['indelible', jobsSchema]) {
+    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema} AUTHORIZATION indelible_owner`);
+  }
+}
+
+// A login that was given its memberships beforehand needs no right to hand them out.
+// Roles belong to the whole cluster, so migrators of two of its databases can meet here:
+// the one that comes second sees the row of the first change under it, and may try again.
+async function grantMembership(client: pg.Client, role: string, login: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if (await isMember(client, role, login)) return;
+      await client.query(`GRANT ${role} TO ${client.escapeIdentifier(login)}`);
+      return;
+    } catch (error) {
+      const concurrent =
+        error instanceof Error && /concurrently updated|duplicate key/.test(error.message);
+      if (!concurrent || attempt === 10) throw error;
+    }
+  }
+}
+
+/** Whether the login may become the role already; a superuser may become any. */
+async function isMember(client: pg.Client, role: string, login: string): Promise<boolean> {
+  // Since PostgreSQL 16 who makes a role is a member that may hand it out, but not become it.
+  const { rows } = await client.query<{ member: boolean }>(
+    `SELECT pg_has_role($1::name, $2::name, CASE
+        WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER'
+      END) AS member`,
+    [login, role],
+  );
+  return rows[0]?.member === true;
+}
+
+async function applyPending(client: pg.Client): Promise<string[]> {
+  await client.query(`CREATE TABLE IF NOT EXISTS migrations
+    (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`);
+  const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations');
+  const done = new Set(rows.map((row) => row.name));
+  const pending = (await migrationNames()).filter((name) => !done.has(name));
+  for (const name of pending) await applyOne(client, name);
+  return pending;
+}
+
+/** Names of every migration this release knows, in order. */
+async function migrationNames(): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
+}
+
+/** Migrations this release knows and the database lacks; the serving login may ask. */
+export async function pendingMigrations(database: Pick<pg.Pool, 'query'>): Promise<string[]> {
+  const { rows } = await database.query<{ name: string }>('SELECT name FROM migrations');
+  const done = new Set(rows.map((row) => row.name));
+  return (await migrationNames()).filter((name) => !done.has(name));
+}
+
+async function applyOne(client: pg.Client, name: string): Promise<void> {
+  const sql = await readFile(new URL(name, folder), 'utf8');
+  try {
+    await client.query('BEGIN');
+    await client.query(sql);
+    await client.query('INSERT INTO migrations (name) VALUES ($1)', [name]);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw new Error(`migration ${name} failed: ${connectionProblem(error)}`);
+  }
+}

@@ -1,0 +1,75 @@
+import { createCatalogue } from '@indelible/protocol';
+import type { Config } from '../config.ts';
+import { createRandom } from '../crypto/random.ts';
+import { sha } from '../crypto/sha256.ts';
+import { recordOwnWith } from '../events/own-events.store.ts';
+import { createPartitionKeeper } from '../events/partitions.ts';
+import { readServiceId } from '../events/store.ts';
+import { createUuidSource } from '../events/uuid-source.ts';
+import type { RecordOwn } from '../own-event.ts';
+import { placePartition } from '../retention/partitions.store.ts';
+import { connectionProblem, type OwnerSession, withOwnerSession } from './db.ts';
+import { runningServerUrl } from './embedded/running-server.ts';
+import { startEmbeddedPostgres } from './embedded-postgres.ts';
+import { migrate, pendingMigrations } from './migrate.ts';
+
+/* What the commands that act as the owner begin with: retention, erasure, the archive. */
+
+/**
+ * Runs `work` with the owner's URL: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a
+ * service may be using and which is started when none does. Whatever it throws becomes one sentence
+ * behind `failed`; a `refusal`, whose message is a sentence for the operator already, is passed on.
+ */
+export async function runAsOwner<T>(
+  { databaseUrl, databaseOwnerUrl, dataDir }: Config,
+  failed: string,
+  work: (ownerUrl: string) => Promise<T>,
+  refusal?: new () => Error,
+): Promise<T> {
+  const explained = (cause: unknown) => {
+    if (refusal && cause instanceof refusal) throw cause;
+    throw new Error(`${failed}: ${connectionProblem(cause)}`, { cause });
+  };
+  const url = databaseUrl === null ? runningServerUrl(dataDir) : (databaseOwnerUrl ?? databaseUrl);
+  if (url !== null) return work(url).catch(explained);
+  const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });
+  try {
+    await migrate(embedded.ownerUrl, embedded.servingUrl, Date.now());
+    return await work(embedded.ownerUrl).catch(explained);
+  } finally {
+    await embedded.stop();
+  }
+}
+
+/** A session of the owner's on a database that this release knows; see `withOwnerSession`. */
+export function withMigratedSession<T>(
+  ownerUrl: string,
+  work: (owner: OwnerSession) => Promise<T>,
+): Promise<T> {
+  return withOwnerSession(ownerUrl, async (owner) => {
+    const pending = await pendingMigrations(owner);
+    if (pending.length > 0) throw new Error(`it lacks ${pending.join(', ')}; migrate it first`);
+    return work(owner);
+  });
+}
+
+/** Records as the service would, in whatever transaction of this session is open. */
+export async function recordOwnIn(
+  owner: OwnerSession,
+  sensitiveTypes: readonly string[],
+  now: () => number,
+): Promise<RecordOwn> {
+  const random = createRandom();
+  return recordOwnWith({
+    sha,
+    random,
+    newUuid: createUuidSource(random),
+    catalogue: createCatalogue({ sensitiveTypes }),
+    now,
+    serviceId: await readServiceId(owner),
+    // Made ahead as a rule, so that none is made while a head is locked.
+    partitions: createPartitionKeeper(({ retentionClass, timeMs }) =>
+      placePartition(owner, retentionClass, timeMs),
+    ),
+  });
+}

@@ -1,0 +1,91 @@
+import type { Logger } from 'pino';
+import { type Config, type Environment, readConfig } from '../config.ts';
+import { recordOwnIn, runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
+import {
+  planRetention,
+  type RetentionDeps,
+  type RetentionPlan,
+  type RetentionRun,
+  runRetention,
+} from './retention.job.ts';
+
+export type { RetentionPlan, RetentionRun } from './retention.job.ts';
+
+/**
+ * `indelible retention run`: one run of the job, see `runRetention`; null when another process is
+ * at it. Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a service
+ * may be using. Throws an Error whose message is one sentence for the operator.
+ */
+export function retentionRun(env: Environment): Promise<RetentionRun | null> {
+  const config = readConfig(env);
+  return runAsOwner(config, failed, (ownerUrl) => runRetentionAs(ownerUrl, config));
+}
+
+/** `indelible retention plan`: what such a run would do. */
+export function retentionPlan(env: Environment): Promise<RetentionPlan> {
+  return runAsOwner(readConfig(env), failed, (ownerUrl) =>
+    withMigratedSession(ownerUrl, (owner) => planRetention(owner, Date.now())),
+  );
+}
+
+const failed = 'retention cannot run';
+
+/** The same for a service that runs the job itself. */
+export function runRetentionAs(
+  ownerUrl: string,
+  { sensitiveTypes }: Pick<Config, 'sensitiveTypes'>,
+  options: Partial<RetentionDeps> = {},
+): Promise<RetentionRun | null> {
+  const { now = Date.now, ...more } = options;
+  return withMigratedSession(ownerUrl, async (owner) => {
+    const recordOwn = await recordOwnIn(owner, sensitiveTypes, now);
+    return runRetention(owner, { now, recordOwn, ...more });
+  });
+}
+
+const firstRunMs = 30_000;
+const runEveryMs = 3_600_000;
+
+/**
+ * Runs the job every hour for as long as a service lives. The function returned ends that: it waits
+ * for the step a run is at, and the next run goes on from there.
+ */
+export function scheduleRetention(
+  ownerUrl: string,
+  config: Pick<Config, 'sensitiveTypes'>,
+  logger: Logger,
+  ran: (work: string, ok: boolean) => void,
+): () => Promise<void> {
+  const ending = new AbortController();
+  const stopping = ending.signal;
+  let running: Promise<void> = Promise.resolve();
+  const tick = () => {
+    running = running.then(async () => {
+      if (stopping.aborted) return;
+      const run = await runRetentionAs(ownerUrl, config, { stopping });
+      if (run === null) return; // another process is at it
+      logger.info(told(run), 'retention has run');
+      ran('retention', true);
+    });
+    running = running.catch((err: unknown) => {
+      if (stopping.aborted) return;
+      logger.error({ err }, 'retention has to wait for its next run');
+      ran('retention', false);
+    });
+  };
+  // Not with the start: whatever it needs was made by the last run, or by the migration.
+  const first = setTimeout(tick, firstRunMs);
+  const timer = setInterval(tick, runEveryMs);
+  return () => {
+    ending.abort(new Error('the service is stopping'));
+    clearTimeout(first);
+    clearInterval(timer);
+    return running;
+  };
+}
+
+/** Counts alone: the log of the service names no tenant. */
+function told({ moved, tenants, dropped, waiting }: RetentionRun) {
+  const removed = tenants.reduce((sum, { count }) => sum + count, 0);
+  return { moved, removed, dropped: dropped.length, waiting: waiting.length };
+}
