@@ -9,7 +9,6 @@ import { build, type Rolldown } from 'vite';
 import { afterAll, expect, test } from 'vitest';
 import { newSecret, signatureHeaders } from '../server/src/outbound/standard-webhooks.ts';
 import { testService } from '../server/src/testing/service.ts';
-import { declarationsDigest, digestFile } from './api-reference.ts';
 import { installedClient, runtimes } from './testing/installed-client.ts';
 
 /*
@@ -116,8 +115,3 @@ test.each(['nodenext', 'bundler'])(
     expect(stdout).toMatch(/^wrong\.ts.*refnd/);
   },
 );
-
-test('the API reference was written from these very types and comments; else: npm run docs:api', () => {
-  const written = readFileSync(digestFile, 'utf8').trim();
-  expect(written).toBe(declarationsDigest(join(folder, 'client')));
-});
