@@ -45,4 +45,4 @@ export function firstLoadCode(bundle: Rolldown.OutputBundle): string[] {
   return [...needed].map(({ code }) => code);
 }
 
-const firstPages = ['/pages/EventsPage.tsx', '/components/Histogram.tsx'];
+const firstPages = ['/pages/events/EventsPage.tsx', '/pages/events/Histogram.tsx'];

@@ -3,8 +3,8 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { applyTheme } from './preferences.ts';
 import { createPanelRouter } from './routes.tsx';
-import { applyTheme } from './state/preferences.ts';
 
 applyTheme();
 

@@ -6,11 +6,11 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
-import { Shell } from './components/Shell.tsx';
-import { SignInGate } from './components/SignInGate.tsx';
 import { Crash, Missing } from './components/States.tsx';
-import { EnterPage } from './pages/EnterPage.tsx';
-import { EventsPage } from './pages/EventsPage.tsx';
+import { EnterPage } from './pages/enter/EnterPage.tsx';
+import { EventsPage } from './pages/events/EventsPage.tsx';
+import { SignInGate } from './session/SignInGate.tsx';
+import { Shell } from './shell/Shell.tsx';
 
 const root = createRootRoute({ component: Outlet, errorComponent: Crash });
 
@@ -47,7 +47,7 @@ const events = createRoute({
 const event = createRoute({
   getParentRoute: () => events,
   path: '$eventId',
-  component: lazyRouteComponent(() => import('./pages/EventDetail.tsx'), 'EventDetail'),
+  component: lazyRouteComponent(() => import('./pages/events/EventDetail.tsx'), 'EventDetail'),
 });
 
 const page = <P extends string>(path: P, component: ReturnType<typeof lazyRouteComponent>) =>
@@ -56,39 +56,45 @@ const page = <P extends string>(path: P, component: ReturnType<typeof lazyRouteC
 const others = [
   page(
     'operator-access',
-    lazyRouteComponent(() => import('./pages/OperatorAccessPage.tsx'), 'OperatorAccessPage'),
+    lazyRouteComponent(
+      () => import('./pages/operator-access/OperatorAccessPage.tsx'),
+      'OperatorAccessPage',
+    ),
   ),
   page(
     'recording-access',
-    lazyRouteComponent(() => import('./pages/RecordingAccessPage.tsx'), 'RecordingAccessPage'),
+    lazyRouteComponent(
+      () => import('./pages/recording-access/RecordingAccessPage.tsx'),
+      'RecordingAccessPage',
+    ),
   ),
   page(
     'resources/$resourceId',
-    lazyRouteComponent(() => import('./pages/VersionsPage.tsx'), 'VersionsPage'),
+    lazyRouteComponent(() => import('./pages/versions/VersionsPage.tsx'), 'VersionsPage'),
   ),
   page(
     'exports',
-    lazyRouteComponent(() => import('./pages/ExportsPage.tsx'), 'ExportsPage'),
+    lazyRouteComponent(() => import('./pages/exports/ExportsPage.tsx'), 'ExportsPage'),
   ),
   page(
     'integrity',
-    lazyRouteComponent(() => import('./pages/IntegrityPage.tsx'), 'IntegrityPage'),
+    lazyRouteComponent(() => import('./pages/integrity/IntegrityPage.tsx'), 'IntegrityPage'),
   ),
   page(
     'searches',
-    lazyRouteComponent(() => import('./pages/EvidenceListPage.tsx'), 'EvidenceListPage'),
+    lazyRouteComponent(() => import('./pages/evidence/EvidenceListPage.tsx'), 'EvidenceListPage'),
   ),
   page(
     'searches/$searchId',
-    lazyRouteComponent(() => import('./pages/EvidencePage.tsx'), 'EvidencePage'),
+    lazyRouteComponent(() => import('./pages/evidence/EvidencePage.tsx'), 'EvidencePage'),
   ),
   page(
     'webhooks',
-    lazyRouteComponent(() => import('./pages/WebhooksPage.tsx'), 'WebhooksPage'),
+    lazyRouteComponent(() => import('./pages/webhooks/WebhooksPage.tsx'), 'WebhooksPage'),
   ),
   page(
     'webhooks/$webhookId',
-    lazyRouteComponent(() => import('./pages/WebhookPage.tsx'), 'WebhookPage'),
+    lazyRouteComponent(() => import('./pages/webhooks/WebhookPage.tsx'), 'WebhookPage'),
   ),
 ] as const;
 

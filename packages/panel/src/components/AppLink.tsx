@@ -1,5 +1,5 @@
 import type { AnchorHTMLAttributes, MouseEvent, ReactNode, Ref } from 'react';
-import { useGo } from '../state/use-location.ts';
+import { useGo } from '../use-location.ts';
 
 interface AppLinkProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
   href: string;

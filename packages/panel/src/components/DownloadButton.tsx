@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { api, type ExportFormat } from '../api.ts';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
-import { useGo } from '../state/use-location.ts';
+import { useGo } from '../use-location.ts';
 import { errorText } from './States.tsx';
 
 interface DownloadButtonProps {

@@ -1,8 +1,8 @@
 import { formatTimestamp } from '@indelible/protocol';
 import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
+import { createFormats } from '../i18n/formats.ts';
 import { useLanguage, useTexts } from '../i18n/texts.tsx';
-import { createFormats } from '../state/formats.ts';
-import { useFormats } from '../state/use-formats.ts';
+import { useFormats } from '../i18n/use-formats.ts';
 import { CopyButton } from './CopyButton.tsx';
 
 interface MomentCardProps {

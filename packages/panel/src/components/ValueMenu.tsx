@@ -4,7 +4,7 @@ import { Menu, MenuItem, Popover } from 'react-aria-components';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
 import { changed, type EventSearch, onlyValue, withValue } from '../search/event-search.ts';
-import { useEventSearch, useGo, usePath } from '../state/use-location.ts';
+import { useEventSearch, useGo, usePath } from '../use-location.ts';
 import type { FacetValue } from './ValueMenuProvider.tsx';
 
 interface ValueMenuProps {

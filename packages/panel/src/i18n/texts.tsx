@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
-import type { Language } from '../state/preferences.ts';
+import type { Language } from '../preferences.ts';
 import { en, type Texts } from './en.ts';
 
 const TextsContext = createContext<{ texts: Texts; language: Language }>({

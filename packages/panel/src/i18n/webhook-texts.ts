@@ -1,4 +1,4 @@
-import type { Language } from '../state/preferences.ts';
+import type { Language } from '../preferences.ts';
 import { useLanguage } from './texts.tsx';
 import { type WebhookTexts, webhooksEn } from './webhooks-en.ts';
 import { webhooksEs } from './webhooks-es.ts';

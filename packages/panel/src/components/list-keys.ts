@@ -1,0 +1,29 @@
+import { useMemo } from 'react';
+import { useShortcuts } from '../shell/use-shortcuts.ts';
+import { useGo } from '../use-location.ts';
+
+/**
+ * `j` and `k` walk the rows of a list; while one is open beside it they open the next, and Escape
+ * closes it. `closeHref`: where that leads, null while none is open.
+ */
+export function useListKeys(closeHref: string | null): void {
+  const go = useGo();
+  const shortcuts = useMemo(() => {
+    const step = (by: 1 | -1) => {
+      const rows = [...document.querySelectorAll<HTMLAnchorElement>('a.row-link')];
+      const focused = rows.findIndex((row) => row.closest('tr')?.contains(document.activeElement));
+      const open = rows.findIndex((row) => row.closest('tr')?.ariaCurrent === 'true');
+      const at = focused === -1 ? open : focused;
+      const next = rows[Math.min(rows.length - 1, Math.max(0, at + by))];
+      next?.focus();
+      if (closeHref !== null && next) go(next.getAttribute('href') ?? '', { replace: true });
+    };
+    const close = () => {
+      if (closeHref === null) return;
+      document.querySelector<HTMLAnchorElement>('tr[aria-current] a.row-link')?.focus();
+      go(closeHref);
+    };
+    return { j: () => step(1), k: () => step(-1), Escape: close };
+  }, [go, closeHref]);
+  useShortcuts(shortcuts);
+}

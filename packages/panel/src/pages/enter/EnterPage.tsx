@@ -1,0 +1,97 @@
+import { IndelibleError } from '@indelible/client';
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { Hourglass, Link2Off, RotateCw } from 'lucide-react';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { api, type Session } from '../../api.ts';
+import { Notice } from '../../components/States.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { isPanelPath, paths } from '../../paths.ts';
+import { takeReturnPath } from '../../session/return-path.ts';
+import { Opening, Speaking } from '../../session/SignInGate.tsx';
+import { useGo } from '../../use-location.ts';
+
+/** `bad`: the link opens nothing. Otherwise nobody has judged it yet. */
+type LinkState = 'opening' | 'bad' | 'busy' | 'away';
+
+/** Where a viewer link leads: its token is spent for a session, and leaves the address. */
+export function EnterPage() {
+  const queries = useQueryClient();
+  const go = useGo();
+  const [state, setState] = useState<LinkState>('opening');
+  const token = useRef<string | null>(null);
+  const open = useCallback(() => {
+    setState('opening');
+    api.session.open({ token: token.current ?? '' }).then(
+      (session) => go(startOf(entered(queries, session)), { replace: true }),
+      (error: unknown) => setState(stateAfter(error)),
+    );
+  }, [queries, go]);
+  useEffect(() => {
+    if (token.current !== null) return;
+    token.current = location.hash.slice(1);
+    // Before anything else: a token must not stay where it could be copied or sent on.
+    history.replaceState(history.state, '', paths.enter);
+    if (token.current === '') setState('bad');
+    else open();
+  }, [open]);
+  return (
+    <Speaking session={null}>
+      {state === 'opening' && <Opening />}
+      {state === 'bad' && <BadLink />}
+      {(state === 'busy' || state === 'away') && <NotJudged state={state} again={open} />}
+    </Speaking>
+  );
+}
+
+function stateAfter(error: unknown): LinkState {
+  if (!(error instanceof IndelibleError) || error.status >= 500) return 'away';
+  return error.status === 429 ? 'busy' : 'bad';
+}
+
+function entered(queries: QueryClient, session: Session): Session {
+  queries.clear();
+  queries.setQueryData(['session'], session);
+  return session;
+}
+
+/** Where the link leads; if that is nowhere in particular, where its reader was before. */
+function startOf(session: Session): string {
+  const { path } = session;
+  const kept = takeReturnPath(session, Date.now());
+  if (path !== null && path !== paths.events() && isPanelPath(path)) return path;
+  return kept !== null && isPanelPath(kept) ? kept : paths.events();
+}
+
+function BadLink() {
+  const t = useTexts();
+  return (
+    <main className="grid min-h-dvh place-items-center">
+      <Notice
+        alone
+        title={t.signIn.linkTitle}
+        icon={<Link2Off className="mb-1 size-6 text-faint" aria-hidden />}
+      >
+        {t.signIn.linkText}
+      </Notice>
+    </main>
+  );
+}
+
+function NotJudged({ state, again }: { state: 'busy' | 'away'; again: () => void }) {
+  const t = useTexts();
+  return (
+    <main className="grid min-h-dvh place-items-center">
+      <Notice
+        alone
+        title={state === 'busy' ? t.signIn.busyTitle : t.signIn.awayTitle}
+        icon={<Hourglass className="mb-1 size-6 text-accent" aria-hidden />}
+      >
+        <p>{t.signIn.notJudged}</p>
+        <button type="button" className="btn mt-5" onClick={again}>
+          <RotateCw aria-hidden />
+          {t.signIn.again}
+        </button>
+      </Notice>
+    </main>
+  );
+}

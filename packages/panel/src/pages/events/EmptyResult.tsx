@@ -1,0 +1,59 @@
+import { SearchX } from 'lucide-react';
+import { Notice } from '../../components/States.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { changed, type EventSearch, withoutFacet } from '../../search/event-search.ts';
+import { widerPreset } from '../../search/time-range.ts';
+import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+
+/** Nothing matched: says for what, and offers to ask for less. */
+export function EmptyResult({
+  search,
+  change,
+}: {
+  search: EventSearch;
+  change: (next: EventSearch) => void;
+}) {
+  const t = useTexts();
+  const { all } = useCriteriaTexts();
+  const criteria = all(search.facets, search.range);
+  const wider = widerPreset(search.range);
+  return (
+    <Notice title={t.empty.title} icon={<SearchX className="mb-1 size-6 text-faint" aria-hidden />}>
+      <p>{t.empty.text}</p>
+      <dl className="my-3 space-y-0.5">
+        {criteria.map(({ name, text }) => (
+          <div key={name} className="flex justify-center gap-1.5">
+            <dt>{name}:</dt>
+            <dd className="min-w-0 truncate font-medium text-ink">{text}</dd>
+          </div>
+        ))}
+      </dl>
+      <div className="flex flex-wrap justify-center gap-2">
+        {wider && (
+          <button
+            type="button"
+            className="btn"
+            onClick={() => change(changed(search, { range: { kind: 'last', preset: wider } }))}
+          >
+            {t.empty.widen(t.range[wider].toLowerCase())}
+          </button>
+        )}
+        {criteria.map(
+          ({ name, facet }) =>
+            facet && (
+              <button
+                key={name}
+                type="button"
+                className="btn"
+                onClick={() =>
+                  change(changed(search, { facets: withoutFacet(search.facets, facet) }))
+                }
+              >
+                {t.empty.without(name.toLowerCase())}
+              </button>
+            ),
+        )}
+      </div>
+    </Notice>
+  );
+}

@@ -1,0 +1,98 @@
+import type { AuditEvent } from '@indelible/client';
+import { parseTimestamp } from '@indelible/protocol';
+import type { ReactNode } from 'react';
+import { AppLink } from '../../components/AppLink.tsx';
+import { CopyButton } from '../../components/CopyButton.tsx';
+import { ErasedValue, isErased } from '../../components/Erased.tsx';
+import { Moments } from '../../components/MomentCard.tsx';
+import { RecordedBy } from '../../components/RecordedBy.tsx';
+import { Value } from '../../components/Value.tsx';
+import { useTexts, wordOf } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { paths } from '../../paths.ts';
+import { useMay } from '../../session/session-context.tsx';
+
+/** Everything else that is known about an event, each value to be copied or filtered by. */
+export function EventFacts({ event }: { event: AuditEvent }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { actor, resource, category } = event;
+  const mayReplay = useMay('webhooks:write');
+  const categoryName = wordOf(t.categories, category);
+  const gone = isErased(event, 'identity');
+  const none = gone ? <ErasedValue /> : '—';
+  return (
+    <>
+      <dl className="text-[0.8125rem]">
+        <Fact name={t.events.who}>
+          <Value
+            facet="user"
+            value={actor.email?.toLowerCase() ?? actor.id}
+            label={actor.email ?? actor.id}
+          >
+            {actor.email ??
+              (gone ? <ErasedValue /> : <i className="text-muted">{t.events.noEmail}</i>)}
+          </Value>
+        </Fact>
+        <Fact name={t.detail.role}>{wordOf({}, actor.role)}</Fact>
+        <Fact name={t.detail.actorId} copy={actor.id}>
+          <Value facet="user" value={actor.id} label={actor.id} className="font-mono text-xs">
+            {actor.id}
+          </Value>
+        </Fact>
+        <Fact name={t.detail.resourceId} copy={resource.id}>
+          <Value
+            facet="resourceId"
+            value={resource.id}
+            label={resource.id}
+            resourceId={resource.id}
+            className="font-mono text-xs"
+          >
+            {resource.id}
+          </Value>
+        </Fact>
+        <Fact name={t.events.origin}>{actor.ip ?? none}</Fact>
+        <Fact name={t.detail.userAgent}>
+          <span className="text-xs break-words text-muted">{actor.userAgent ?? none}</span>
+        </Fact>
+        <Fact name={t.detail.category}>
+          <Value facet="category" value={category} label={categoryName}>
+            {categoryName}
+          </Value>
+        </Fact>
+        <Fact name={t.detail.recordedBy}>
+          <RecordedBy by={event.recordedBy} />
+        </Fact>
+        <Fact name={t.detail.received}>{formats.exact(parseTimestamp(event.receivedAt) ?? 0)}</Fact>
+        <Fact name={t.detail.sequence}>
+          {formats.number(event.sequence)}
+          {mayReplay && (
+            <AppLink
+              href={paths.webhooksFor(event.sequence)}
+              className="no-print link ml-3 text-xs"
+            >
+              {t.detail.sendAgain}
+            </AppLink>
+          )}
+        </Fact>
+      </dl>
+      <h3 className="mt-6 mb-2 text-xs font-semibold text-muted">{t.detail.moment}</h3>
+      <div className="-mx-1.5">
+        <Moments ms={parseTimestamp(event.timestamp) ?? 0} />
+      </div>
+    </>
+  );
+}
+
+function Fact({ name, copy, children }: { name: string; copy?: string; children: ReactNode }) {
+  const t = useTexts();
+  return (
+    <div className="flex min-h-8 items-center gap-3 border-b border-line py-1 last:border-0">
+      <dt className="w-32 shrink-0 text-faint">{name}</dt>
+      <dd className="flex min-w-0 flex-1 items-center justify-between gap-1">
+        <div className="min-w-0">{children}</div>
+        {copy !== undefined && <CopyButton text={copy} label={`${t.detail.copy}: ${name}`} />}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,134 @@
+import type { AuditEvent } from '@indelible/client';
+import { parseTimestamp } from '@indelible/protocol';
+import { useRef } from 'react';
+import { ActionLabel } from '../../components/ActionLabel.tsx';
+import { AppLink } from '../../components/AppLink.tsx';
+import { ErasedBadge, isErased } from '../../components/Erased.tsx';
+import { Value } from '../../components/Value.tsx';
+import { useMenus } from '../../components/ValueMenuProvider.tsx';
+import { useTexts, wordOf } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { DiffPreview } from './DiffPreview.tsx';
+import { Who } from './Who.tsx';
+
+interface EventRowProps {
+  event: AuditEvent;
+  href: string;
+  isOpen: boolean;
+  /** Whether the keyboard is in this row: then Tab stops at its values. */
+  isActive: boolean;
+  activate: () => void;
+  withDate: boolean;
+}
+
+export function EventRow({ event, href, isOpen, isActive, activate, withDate }: EventRowProps) {
+  const t = useTexts();
+  const { action } = event;
+  return (
+    <tr className="row group" aria-current={isOpen || undefined} onFocus={activate}>
+      <td className="corner tabular-nums">
+        <Time event={event} href={href} withDate={withDate} />
+      </td>
+      <td>
+        <Who event={event} tabbable={isActive} />
+      </td>
+      <td>
+        <Value facet="action" value={action} label={wordOf(t.actions, action)} tabbable={isActive}>
+          <ActionLabel action={action} />
+        </Value>
+      </td>
+      <td className="min-w-0 leading-snug">
+        <ResourceName event={event} tabbable={isActive} />
+      </td>
+      <td className="wide min-w-0">
+        {Object.keys(event.diff).length > 0 && <DiffPreview diff={event.diff} />}
+        {event.crossTenant && !isErased(event, 'change') && <Reason reason={event.reason} />}
+        <ErasedBadge event={event} />
+      </td>
+      <td className="col-origin truncate font-mono text-xs text-muted" title={event.actor.ip ?? ''}>
+        {event.actor.ip}
+      </td>
+    </tr>
+  );
+}
+
+/** What it happened to: its name and type, or for what has no name its type and id. */
+function ResourceName({ event, tabbable }: { event: AuditEvent; tabbable: boolean }) {
+  const t = useTexts();
+  const { id, name, type } = event.resource;
+  const typeName = wordOf(t.resources, type);
+  const named = (
+    <Value
+      facet="resourceId"
+      value={id}
+      label={name ?? id}
+      resourceId={id}
+      tabbable={tabbable}
+      className={name === null ? 'font-mono text-2xs text-faint' : ''}
+    >
+      <span dir="auto" title={name ?? id}>
+        {name ?? id.slice(0, 8)}
+      </span>
+    </Value>
+  );
+  const typed = (
+    <Value
+      facet="resource"
+      value={type}
+      label={typeName}
+      tabbable={tabbable}
+      className={name === null ? '' : 'text-xs text-faint'}
+    >
+      {typeName}
+    </Value>
+  );
+  return (
+    <>
+      <div>{name === null ? typed : named}</div>
+      <div>{name === null ? named : typed}</div>
+    </>
+  );
+}
+
+/** The operator's declared reason; that there is none is not to be overlooked. */
+export function Reason({ reason }: { reason: string | null }) {
+  const t = useTexts();
+  if (reason === null) return <span className="badge badge-del">{t.detail.noReason}</span>;
+  return (
+    <span dir="auto" className="line-clamp-2 text-xs text-warn">
+      “{reason}”
+    </span>
+  );
+}
+
+const hoverMs = 450;
+
+function Time({ event, href, withDate }: { event: AuditEvent; href: string; withDate: boolean }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { openMoment } = useMenus();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const ms = parseTimestamp(event.timestamp) ?? 0;
+  const { action, actor, resource } = event;
+  const what = [
+    wordOf(t.actions, action),
+    resource.name ?? wordOf(t.resources, resource.type),
+    actor.email ?? actor.role,
+    formats.dateTime(ms),
+  ].join(', ');
+  return (
+    <AppLink href={href} className="row-link" aria-label={t.events.open(what)}>
+      <time
+        className="above -mx-1 rounded px-1 text-muted group-hover:text-ink"
+        dateTime={event.timestamp}
+        onPointerEnter={({ currentTarget, pointerType }) => {
+          if (pointerType !== 'mouse') return;
+          timer.current = setTimeout(() => openMoment(currentTarget, ms), hoverMs);
+        }}
+        onPointerLeave={() => clearTimeout(timer.current)}
+      >
+        {withDate ? formats.dateTime(ms) : formats.time(ms)}
+      </time>
+    </AppLink>
+  );
+}

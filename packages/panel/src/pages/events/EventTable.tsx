@@ -1,0 +1,82 @@
+import type { AuditEvent } from '@indelible/client';
+import { parseTimestamp } from '@indelible/protocol';
+import { useState } from 'react';
+import type { Formats } from '../../i18n/formats.ts';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { EventRow } from './EventRow.tsx';
+
+interface EventTableProps {
+  events: readonly AuditEvent[];
+  /** The one that is open beside the list. */
+  openId: string | undefined;
+  /** Days as headings between the rows; not where another order than time rules. */
+  byDay: boolean;
+  hrefOf: (id: string) => string;
+}
+
+/** One page of events as a table; where there is no room for columns, each row is a card. */
+export function EventTable({ events, openId, byDay, hrefOf }: EventTableProps) {
+  const t = useTexts();
+  const formats = useFormats();
+  const [activeId, setActiveId] = useState<string | null>(null);
+  const columns = [
+    { label: t.events.time, className: byDay ? 'w-24' : 'w-44' },
+    { label: t.events.who, className: 'w-[24%]' },
+    { label: t.events.action, className: 'w-36' },
+    { label: t.events.resource, className: 'w-[22%]' },
+    { label: t.events.changes, className: '' },
+    { label: t.events.origin, className: 'col-origin w-36' },
+  ];
+  return (
+    <table className={`records table-fixed ${byDay ? '' : 'dated'}`} aria-label={t.events.list}>
+      <thead>
+        <tr>
+          {columns.map(({ label, className }) => (
+            <th key={label} scope="col" className={className}>
+              {label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      {groupsOf(events, byDay, formats).map(({ key, day, rows }) => (
+        <tbody key={key}>
+          {day !== null && (
+            <tr>
+              <th
+                scope="rowgroup"
+                colSpan={columns.length - 1}
+                className="block px-3 pt-4 pb-1.5 text-xs font-semibold text-muted sm:table-cell"
+              >
+                {day}
+              </th>
+            </tr>
+          )}
+          {rows.map((event) => (
+            <EventRow
+              key={event.id}
+              event={event}
+              href={hrefOf(event.id)}
+              isOpen={event.id === openId}
+              isActive={event.id === activeId}
+              activate={() => setActiveId(event.id)}
+              withDate={!byDay}
+            />
+          ))}
+        </tbody>
+      ))}
+    </table>
+  );
+}
+
+/** Runs of events of one day, in the order they come. */
+function groupsOf(events: readonly AuditEvent[], byDay: boolean, formats: Formats) {
+  if (!byDay) return [{ key: 'all', day: null, rows: [...events] }];
+  const groups = Map.groupBy(events, ({ timestamp }) =>
+    formats.dayKey(parseTimestamp(timestamp) ?? 0),
+  );
+  return [...groups].map(([key, rows]) => {
+    const first = parseTimestamp(rows[0]?.timestamp ?? '') ?? 0;
+    return { key, day: formats.day(first), rows };
+  });
+}

@@ -1,0 +1,200 @@
+import { Outlet, useParams } from '@tanstack/react-router';
+import { Download, FileCheck2, RotateCw } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { AppLink } from '../../components/AppLink.tsx';
+import { CopyButton } from '../../components/CopyButton.tsx';
+import { useListKeys } from '../../components/list-keys.ts';
+import { LoadError, Skeleton } from '../../components/States.tsx';
+import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { paths } from '../../paths.ts';
+import { changed, type EventSearch, frozen } from '../../search/event-search.ts';
+import { FilterBar } from '../../search/FilterBar.tsx';
+import { KnownSearch } from '../../search/KnownSearch.tsx';
+import { Pager } from '../../search/Pager.tsx';
+import { PrintCriteria } from '../../search/PrintCriteria.tsx';
+import { useEventPage, useMoment } from '../../search/use-events.ts';
+import { useMay } from '../../session/session-context.tsx';
+import { useEventSearch, useGo } from '../../use-location.ts';
+import { EmptyResult } from './EmptyResult.tsx';
+import { EventTable } from './EventTable.tsx';
+import { Histogram } from './Histogram.tsx';
+
+const SaveEvidence = lazy(() => import('./SaveEvidence.tsx'));
+
+/** Every event of the tenant, searched by address; one of them may be open beside the list. */
+export function EventsPage() {
+  return (
+    <KnownSearch>
+      <ValueMenuProvider>
+        <EventList />
+      </ValueMenuProvider>
+    </KnownSearch>
+  );
+}
+
+function EventList() {
+  const [search] = useEventSearch();
+  const go = useGo();
+  const { eventId } = useParams({ strict: false });
+  const change = (next: EventSearch) => go(paths.events(next));
+  const { nowMs, refresh } = useMoment(search);
+  const page = useEventPage(search, nowMs);
+  const hrefOf = (id: string) => paths.event(id, search);
+  useListKeys(eventId === undefined ? null : paths.events(search));
+  return (
+    <div className={eventId === undefined ? '' : 'xl:grid xl:grid-cols-[minmax(0,1fr)_32rem]'}>
+      <div className="min-w-0">
+        <Head search={search} nowMs={nowMs} page={page} refresh={refresh} change={change} />
+        <Histogram search={search} nowMs={nowMs} change={change} />
+        <PrintCriteria search={search} nowMs={nowMs} />
+        <div
+          className={`records-box mt-2 transition-opacity lg:px-3 ${page.isPlaceholderData ? 'opacity-50' : ''}`}
+          aria-busy={page.isFetching}
+        >
+          <Rows page={page} search={search} openId={eventId} hrefOf={hrefOf} change={change} />
+        </div>
+        {page.data && page.data.data.length > 0 && (
+          <div className="flex justify-end px-4 py-4 lg:px-6">
+            <Pager
+              search={search}
+              nowMs={nowMs}
+              pagination={page.data.pagination}
+              change={change}
+            />
+          </div>
+        )}
+      </div>
+      <Outlet />
+    </div>
+  );
+}
+
+type Page = ReturnType<typeof useEventPage>;
+
+interface RowsProps {
+  page: Page;
+  search: EventSearch;
+  openId: string | undefined;
+  hrefOf: (id: string) => string;
+  change: (next: EventSearch) => void;
+}
+
+function Rows({ page, search, openId, hrefOf, change }: RowsProps) {
+  const t = useTexts();
+  if (page.isError) return <LoadError error={page.error} retry={page.refetch} />;
+  if (page.data === undefined) return <Skeleton lines={12} label={t.events.loading} />;
+  if (page.data.data.length === 0) return <EmptyResult search={search} change={change} />;
+  const byDay = search.sort === 'timestamp';
+  return <EventTable events={page.data.data} openId={openId} byDay={byDay} hrefOf={hrefOf} />;
+}
+
+interface HeadProps {
+  search: EventSearch;
+  nowMs: number;
+  page: Page;
+  refresh: () => void;
+  change: (next: EventSearch) => void;
+}
+
+function Head({ search, nowMs, page, refresh, change }: HeadProps) {
+  const t = useTexts();
+  return (
+    <div className="px-4 pt-5 pb-3 lg:px-6">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <h1 className="text-xl font-semibold tracking-tight">{t.events.title}</h1>
+        <Total page={page} />
+        <button
+          type="button"
+          className="no-print btn btn-quiet icon-btn"
+          aria-label={t.events.refresh}
+          title={t.events.refresh}
+          onClick={() => {
+            refresh();
+            change(changed(search, {}));
+          }}
+        >
+          <RotateCw aria-hidden className={page.isFetching ? 'animate-spin' : ''} />
+        </button>
+        <Actions search={search} nowMs={nowMs} />
+      </div>
+      <div className="mt-3 flex flex-wrap items-center gap-2">
+        <FilterBar search={search} nowMs={nowMs} change={change} />
+        <SortPicker search={search} change={change} />
+      </div>
+    </div>
+  );
+}
+
+function Total({ page }: { page: Page }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const total = page.data?.pagination.total;
+  if (total === undefined) return null;
+  const text = `${formats.number(total.value)}${total.relation === 'gte' ? '+' : ''}`;
+  return (
+    <p role="status" className="text-muted tabular-nums">
+      {t.events.count(total.value, text)}
+    </p>
+  );
+}
+
+function Actions({ search, nowMs }: { search: EventSearch; nowMs: number }) {
+  const t = useTexts();
+  const mayExport = useMay('exports:write');
+  const [saving, setSaving] = useState(false);
+  // Absolute, so that whoever follows it sees the same events.
+  const link = () => location.origin + paths.events(frozen(search, nowMs));
+  return (
+    <div className="no-print ml-auto flex flex-wrap items-center gap-1.5">
+      <CopyButton text={link} className="btn btn-quiet">
+        <span className="max-sm:sr-only">{t.events.copyLink}</span>
+      </CopyButton>
+      <button type="button" className="btn btn-quiet" onClick={() => setSaving(true)}>
+        <FileCheck2 aria-hidden />
+        <span className="max-sm:sr-only">{t.events.saveEvidence}</span>
+      </button>
+      {mayExport && (
+        <AppLink href={paths.exports(frozen(search, nowMs))} className="btn">
+          <Download aria-hidden />
+          {t.events.exportThese}
+        </AppLink>
+      )}
+      <Suspense>
+        {saving && <SaveEvidence search={search} nowMs={nowMs} close={() => setSaving(false)} />}
+      </Suspense>
+    </div>
+  );
+}
+
+const orders = [
+  { key: 'newest', sort: 'timestamp', order: 'desc', text: 'sortNewest' },
+  { key: 'oldest', sort: 'timestamp', order: 'asc', text: 'sortOldest' },
+  { key: 'user', sort: 'user', order: 'asc', text: 'sortUser' },
+] as const;
+
+function SortPicker({ search, change }: Pick<HeadProps, 'search' | 'change'>) {
+  const t = useTexts();
+  const current = orders.find(({ sort, order }) => sort === search.sort && order === search.order);
+  const choose = (key: string) => {
+    const found = orders.find((each) => each.key === key);
+    if (found) change(changed(search, { sort: found.sort, order: found.order }));
+  };
+  return (
+    <label className="no-print ml-auto flex items-center">
+      <span className="sr-only">{t.events.sort}</span>
+      <select
+        className="btn btn-quiet appearance-none [&>option]:bg-raised"
+        value={current?.key ?? 'user'}
+        onChange={(event) => choose(event.target.value)}
+      >
+        {orders.map(({ key, text }) => (
+          <option key={key} value={key}>
+            {t.events[text]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

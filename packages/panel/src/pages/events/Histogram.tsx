@@ -1,0 +1,176 @@
+import { useQuery } from '@tanstack/react-query';
+import { ZoomOut } from 'lucide-react';
+import { type PointerEvent, useMemo, useState } from 'react';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { changed, type EventSearch } from '../../search/event-search.ts';
+import { type Bar, barsOf } from './buckets.ts';
+import { histogramQuery } from './histogram-query.ts';
+
+interface HistogramProps {
+  search: EventSearch;
+  nowMs: number;
+  change: (next: EventSearch) => void;
+}
+
+/** How many events there were when, counted by the service; dragging over it zooms in. */
+export function Histogram({ search, nowMs, change }: HistogramProps) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { data } = useQuery(histogramQuery(search, nowMs, formats.timeZone));
+  const bars = useMemo(
+    () => (data ? barsOf(data.counts, data.range, data.unit, formats.timeZone) : []),
+    [data, formats.timeZone],
+  );
+  const zoom = (from: number, to: number) =>
+    change(changed(search, { range: { kind: 'between', from, to } }));
+  const highest = Math.max(1, ...bars.map(({ count }) => count));
+  return (
+    <section aria-label={t.histogram.label} className="no-print px-4 pt-1 lg:px-6">
+      <div className="relative">
+        <Bars bars={bars} highest={highest} zoom={zoom} />
+        <p aria-hidden className="absolute top-0 left-0 bg-surface/80 pr-1 text-2xs text-faint">
+          {data && formats.number(highest)}
+        </p>
+      </div>
+      <div className="flex justify-between border-t border-line pt-1 text-2xs text-faint tabular-nums">
+        <span>{bars[0] && formats.range(bars[0].from, bars[0].from)}</span>
+        <Legend bars={bars} />
+        <span>{bars.length > 0 && formats.range(bars.at(-1)?.to ?? 0, bars.at(-1)?.to ?? 0)}</span>
+      </div>
+      {search.range.kind === 'between' && (
+        <button
+          type="button"
+          className="btn btn-quiet mt-1 h-6 px-1.5 text-xs"
+          onClick={() => history.back()}
+        >
+          <ZoomOut aria-hidden />
+          {t.histogram.zoomOut}
+        </button>
+      )}
+      <HiddenTable bars={bars} />
+    </section>
+  );
+}
+
+function Legend({ bars }: { bars: readonly Bar[] }) {
+  const t = useTexts();
+  return (
+    <span className="hidden items-center gap-3 sm:flex">
+      {t.histogram.hint}
+      {bars.some(({ operator }) => operator > 0) && (
+        <span className="flex items-center gap-1.5">
+          <span aria-hidden className="size-2 rounded-sm bg-warn-bar" />
+          {t.histogram.operators}
+        </span>
+      )}
+    </span>
+  );
+}
+
+interface BarsProps {
+  bars: readonly Bar[];
+  highest: number;
+  zoom: (from: number, to: number) => void;
+}
+
+const height = 56;
+
+function Bars({ bars, highest, zoom }: BarsProps) {
+  const [drag, setDrag] = useState<{ start: number; end: number } | null>(null);
+  const indexAt = ({ currentTarget, clientX }: PointerEvent<SVGSVGElement>) => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    const index = Math.floor(((clientX - left) / width) * bars.length);
+    return Math.min(bars.length - 1, Math.max(0, index));
+  };
+  const finish = () => {
+    if (drag === null) return;
+    setDrag(null);
+    const first = bars[Math.min(drag.start, drag.end)];
+    const last = bars[Math.max(drag.start, drag.end)];
+    if (first && last) zoom(first.from, last.to);
+  };
+  return (
+    <svg
+      viewBox={`0 0 ${Math.max(1, bars.length) * 10} ${height}`}
+      preserveAspectRatio="none"
+      className="h-14 w-full cursor-crosshair touch-pan-y"
+      aria-hidden="true"
+      onPointerDown={(event) => {
+        if (event.button !== 0 || bars.length === 0) return;
+        event.currentTarget.setPointerCapture(event.pointerId);
+        setDrag({ start: indexAt(event), end: indexAt(event) });
+      }}
+      onPointerMove={(event) => drag && setDrag({ ...drag, end: indexAt(event) })}
+      onPointerUp={finish}
+      onPointerCancel={() => setDrag(null)}
+    >
+      {bars.map((bar, index) => (
+        <OneBar key={bar.from} bar={bar} index={index} highest={highest} />
+      ))}
+      {drag && (
+        <rect
+          x={Math.min(drag.start, drag.end) * 10}
+          y={0}
+          width={(Math.abs(drag.end - drag.start) + 1) * 10}
+          height={height}
+          className="fill-accent/20"
+        />
+      )}
+    </svg>
+  );
+}
+
+function OneBar({ bar, index, highest }: { bar: Bar; index: number; highest: number }) {
+  const t = useTexts();
+  const formats = useFormats();
+  // What is there at all can be seen, however small beside the highest bar.
+  const heightOf = (count: number) => (count === 0 ? 0 : Math.max(2, (count / highest) * height));
+  const total = heightOf(bar.count);
+  const operator = Math.min(total, heightOf(bar.operator));
+  const column = { x: index * 10 + 1, width: 8 };
+  return (
+    <g className="group">
+      <title>{t.histogram.bar(formats.range(bar.from, bar.to), formats.number(bar.count))}</title>
+      <rect
+        x={index * 10}
+        width={10}
+        height={height}
+        className="fill-transparent group-hover:fill-line"
+      />
+      <rect {...column} y={height - total} height={total - operator} className="fill-accent-bar" />
+      <rect {...column} y={height - operator} height={operator} className="fill-warn-bar" />
+    </g>
+  );
+}
+
+/** The same counts for those who do not see the bars. */
+function HiddenTable({ bars }: { bars: readonly Bar[] }) {
+  const t = useTexts();
+  const formats = useFormats();
+  return (
+    <div className="sr-only">
+      <table>
+        <caption>{t.histogram.label}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{t.events.time}</th>
+            <th scope="col">{t.events.title}</th>
+            <th scope="col">{t.histogram.operators}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {bars
+            .filter(({ count }) => count > 0)
+            .map(({ from, to, count, operator }) => (
+              <tr key={from}>
+                <th scope="row">{formats.range(from, to)}</th>
+                <td>{formats.number(count)}</td>
+                <td>{formats.number(operator)}</td>
+              </tr>
+            ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+import type { AuditEvent } from '@indelible/client';
+import { ShieldAlert, ShieldCheck, ShieldQuestion } from 'lucide-react';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import type { ProofResult } from '../../proof/check-event.ts';
+import { useProof } from './use-proof.ts';
+
+/** Whether this browser could convince itself that the event is in the signed log, in words. */
+export function ProofBadge({ event }: { event: AuditEvent }) {
+  const t = useTexts();
+  const proof = useProof(event);
+  const { data } = proof;
+  if (proof.isPending) {
+    return (
+      <p
+        role="status"
+        className="flex items-center gap-2 rounded-lg bg-sunken px-3 py-2.5 text-muted"
+      >
+        <ShieldQuestion aria-hidden className="size-5 animate-pulse text-faint" />
+        {t.proof.checking}
+      </p>
+    );
+  }
+  if (data?.code === 'valid') return <Proven result={data} erased={event.erased !== undefined} />;
+  const unavailable = data === undefined || data.code === 'missing';
+  return (
+    <div
+      role="alert"
+      className={`rounded-lg px-3 py-2.5 ${unavailable ? 'bg-sunken text-muted' : 'bg-del-soft text-del'}`}
+    >
+      <p className="flex items-center gap-2 font-medium">
+        <ShieldAlert aria-hidden className="size-5 shrink-0" />
+        {unavailable ? t.proof.unavailable : t.proof.failed}
+      </p>
+      <p className="mt-1 pl-7 text-xs">
+        {unavailable ? t.proof.unavailableText : `${t.proof.failedText} (${data.code})`}
+      </p>
+      <button type="button" className="link mt-1 ml-7 text-xs" onClick={() => void proof.refetch()}>
+        {t.proof.again}
+      </button>
+    </div>
+  );
+}
+
+function Proven({ result, erased }: { result: ProofResult; erased: boolean }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { sequence, size, leafHash, origin } = result;
+  const facts = [
+    [t.proof.leaf, leafHash],
+    [t.proof.key, origin],
+  ] as const;
+  return (
+    <details className="group keep rounded-lg bg-add-soft text-add">
+      <summary className="flex list-none items-center gap-2 rounded-lg px-3 py-2.5 font-medium">
+        <ShieldCheck aria-hidden className="size-5 shrink-0" />
+        {t.proof.valid}
+        <span className="ml-auto text-xs font-normal underline decoration-current/40 underline-offset-2 group-open:hidden">
+          {t.proof.details}
+        </span>
+      </summary>
+      <div className="space-y-2 px-3 pb-3 pl-10 text-xs">
+        <p className="text-pretty">
+          {t.proof.validText(formats.number(sequence ?? 0), formats.number(size ?? 0))}
+        </p>
+        {erased && <p className="text-pretty">{t.proof.withoutErased}</p>}
+        <p className="text-pretty">{t.proof.limits}</p>
+        <dl>
+          {facts.map(([name, text]) => (
+            <div key={name}>
+              <dt className="font-medium">{name}</dt>
+              <dd className="font-mono break-all">{text}</dd>
+            </div>
+          ))}
+        </dl>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,55 @@
+import type { State } from '@indelible/client';
+import { useMemo } from 'react';
+import { ScrollRegion } from '../../components/ScrollRegion.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { type LinePair, sideBySide } from './side-by-side.ts';
+
+interface StatesProps {
+  before: State | null;
+  after: State | null;
+}
+
+/** The complete states before and after, line by line. */
+export function StatesSideBySide({ before, after }: StatesProps) {
+  const t = useTexts();
+  const pairs = useMemo(() => sideBySide(before, after), [before, after]);
+  return (
+    <ScrollRegion label={t.detail.sideBySide} className="rounded-lg border border-line">
+      <table className="w-full min-w-80 table-fixed border-collapse font-mono text-xs leading-5">
+        <thead>
+          <tr className="border-b border-line font-sans text-faint">
+            <th scope="col" className="px-3 py-1.5 text-left font-medium">
+              {t.detail.before}
+            </th>
+            <th scope="col" className="border-l border-line px-3 py-1.5 text-left font-medium">
+              {t.detail.after}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {pairs.map((pair, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
+            <tr key={index}>
+              <Line pair={pair} side="left" />
+              <Line pair={pair} side="right" />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollRegion>
+  );
+}
+
+function Line({ pair, side }: { pair: LinePair; side: 'left' | 'right' }) {
+  const text = pair[side];
+  const changed = !pair.same && text !== null;
+  const tone = changed ? (side === 'left' ? 'bg-del-soft text-del' : 'bg-add-soft text-add') : '';
+  return (
+    <td
+      dir="auto"
+      className={`px-3 align-top break-words whitespace-pre-wrap ${tone} ${side === 'right' ? 'border-l border-line' : ''} ${text === null ? 'bg-sunken' : ''}`}
+    >
+      {text}
+    </td>
+  );
+}

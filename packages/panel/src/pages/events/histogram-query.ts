@@ -1,0 +1,28 @@
+import { formatTimestamp, parseTimestamp } from '@indelible/protocol';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { client } from '../../api.ts';
+import { criteriaOf } from '../../search/criteria.ts';
+import { type EventSearch, filterAt } from '../../search/event-search.ts';
+import { type BucketCount, unitFor } from './buckets.ts';
+
+/** Counts of a search over time; without a beginning, from the first event that is retained. */
+export function histogramQuery(search: EventSearch, nowMs: number, timeZone: string) {
+  const { from, to = nowMs, ...facets } = filterAt(search, nowMs);
+  const unit = unitFor(to - (from ?? 0));
+  // Without a `from` the service would count the last 30 days only.
+  const criteria = { ...criteriaOf({ ...facets, to }), from: formatTimestamp(from ?? 0) };
+  return queryOptions({
+    queryKey: ['histogram', criteria, unit, timeZone],
+    queryFn: async () => {
+      const answer = await client.stats({ ...criteria, groupBy: [unit, 'category'], timeZone });
+      const counts: BucketCount[] = answer.data.map((row) => ({
+        start: parseTimestamp(String(row[unit])) ?? 0,
+        category: String(row.category),
+        count: row.count,
+      }));
+      const first = Math.min(to - 1, ...counts.map(({ start }) => start));
+      return { counts, unit, range: { from: from ?? first, to } };
+    },
+    placeholderData: keepPreviousData,
+  });
+}

@@ -1,0 +1,74 @@
+import type { SavedSearch } from '@indelible/client';
+import { parseTimestamp } from '@indelible/protocol';
+import { FileCheck2 } from 'lucide-react';
+import { api } from '../../api.ts';
+import { AppLink } from '../../components/AppLink.tsx';
+import { OlderButton } from '../../components/OlderButton.tsx';
+import { PageHead } from '../../components/PageHead.tsx';
+import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { usePages } from '../../components/use-pages.ts';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { paths } from '../../paths.ts';
+import { searchOfCriteria } from '../../search/criteria.ts';
+import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+
+/** Searches that were kept as evidence, newest first. */
+export function EvidenceListPage() {
+  const t = useTexts();
+  const searches = usePages('searches', { list: api.searches });
+  return (
+    <>
+      <PageHead title={t.evidence.title} intro={t.evidence.intro} />
+      {searches.isPending && <Skeleton label={t.events.loading} />}
+      {searches.isError && <LoadError error={searches.error} retry={searches.refetch} />}
+      {searches.items?.length === 0 && (
+        <Notice
+          title={t.evidence.title}
+          icon={<FileCheck2 className="mb-1 size-6 text-faint" aria-hidden />}
+        >
+          {t.evidence.none}
+        </Notice>
+      )}
+      {searches.items && searches.items.length > 0 && (
+        <div className="mx-4 mb-10 lg:mx-6">
+          <ul className="divide-y divide-line rounded-xl border border-line">
+            {searches.items.map((evidence) => (
+              <Kept key={evidence.id} evidence={evidence} />
+            ))}
+          </ul>
+          <OlderButton list={searches} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Kept({ evidence }: { evidence: SavedSearch }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { all } = useCriteriaTexts();
+  const { facets, range } = searchOfCriteria(evidence.filters);
+  const criteria = all(facets, range);
+  const { value } = evidence.matched;
+  return (
+    <li className="relative px-4 py-3 text-[0.8125rem] hover:bg-hover">
+      <div className="flex flex-wrap items-baseline gap-x-3">
+        <AppLink
+          href={paths.search(evidence.id)}
+          className="font-medium after:absolute after:inset-0 hover:underline"
+        >
+          {evidence.note ?? criteria.map(({ text }) => text).join(' · ')}
+        </AppLink>
+        <span className="ml-auto text-xs text-faint tabular-nums">
+          {formats.dateTime(parseTimestamp(evidence.createdAt) ?? 0)}
+        </span>
+      </div>
+      <p className="mt-0.5 text-xs text-muted">
+        {t.events.count(value, formats.number(value))}
+        {' · '}
+        {criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ')}
+      </p>
+    </li>
+  );
+}

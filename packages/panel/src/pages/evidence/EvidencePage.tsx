@@ -1,0 +1,180 @@
+import { IndelibleError, type OpenedSearch } from '@indelible/client';
+import { parseTimestamp } from '@indelible/protocol';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { CircleAlert, CircleCheck, CircleX, Printer } from 'lucide-react';
+import { client } from '../../api.ts';
+import { AppLink } from '../../components/AppLink.tsx';
+import { CopyButton } from '../../components/CopyButton.tsx';
+import { PageHead } from '../../components/PageHead.tsx';
+import { LoadError, Missing, Skeleton } from '../../components/States.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { paths } from '../../paths.ts';
+import { CriteriaList } from '../../search/CriteriaList.tsx';
+import { searchOfCriteria } from '../../search/criteria.ts';
+import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { usePrint } from '../../shell/use-printing.ts';
+import { EvidenceStatement } from './EvidenceStatement.tsx';
+
+/** A kept search, run again on opening: what matched then and now, and what follows from it. */
+export function EvidencePage() {
+  const t = useTexts();
+  const { searchId } = useParams({ from: '/settings/audit/searches/$searchId' });
+  const evidence = useQuery({
+    queryKey: ['evidence', searchId],
+    queryFn: () => client.searches.get(searchId),
+    staleTime: 0,
+  });
+  if (evidence.isPending) {
+    return (
+      <>
+        <PageHead title={t.evidence.single} />
+        <Skeleton label={t.events.loading} />
+      </>
+    );
+  }
+  if (evidence.isError) {
+    const { error } = evidence;
+    const missing = error instanceof IndelibleError && error.code === 'not_found';
+    return missing ? <Missing /> : <LoadError error={error} retry={evidence.refetch} />;
+  }
+  return <EvidenceSheet evidence={evidence.data} />;
+}
+
+function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const print = usePrint();
+  const { all } = useCriteriaTexts();
+  const { facets, range } = searchOfCriteria(evidence.filters);
+  const kept = formats.exact(parseTimestamp(evidence.createdAt) ?? 0);
+  return (
+    <>
+      <PageHead
+        title={evidence.note ?? t.evidence.single}
+        actions={
+          <>
+            <CopyButton text={location.href} className="btn btn-quiet">
+              {t.events.copyLink}
+            </CopyButton>
+            <AppLink
+              href={paths.events({ facets, range, sort: 'timestamp', order: 'desc', page: 1 })}
+              className="btn"
+            >
+              {t.evidence.seeEvents}
+            </AppLink>
+            <button type="button" className="btn" onClick={print}>
+              <Printer aria-hidden />
+              {t.evidence.print}
+            </button>
+          </>
+        }
+      />
+      <div className="max-w-3xl space-y-7 px-4 pb-12 lg:px-6">
+        <Agreement evidence={evidence} />
+        <section>
+          <h2 className="font-semibold">{t.evidence.criteria}</h2>
+          <CriteriaList criteria={all(facets, range)} />
+          <p className="mt-2 text-xs text-muted">
+            {t.evidence.by} {evidence.createdBy.email ?? evidence.createdBy.id} · {kept}
+          </p>
+        </section>
+        <ThenAndNow evidence={evidence} />
+        <EvidenceStatement evidence={evidence} range={range} />
+      </div>
+    </>
+  );
+}
+
+/** Three answers: the same, the same and more since, or another one. */
+function Agreement({ evidence }: { evidence: OpenedSearch }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { agrees, earlierAgrees, recordedSince, bodiesExpired } = evidence.now;
+  const since = recordedSince.value;
+  const kind = agrees ? 'same' : earlierAgrees ? 'grown' : bodiesExpired ? 'expired' : 'other';
+  const { title, text, tone, Icon } = {
+    same: { title: t.evidence.agrees, text: t.evidence.agreesText, ...tones.good },
+    grown: {
+      title: t.evidence.grown,
+      text: t.evidence.grownText(since, formats.number(since)),
+      ...tones.warn,
+    },
+    expired: { title: t.evidence.differs, text: t.evidence.expired, ...tones.warn },
+    other: { title: t.evidence.differs, text: t.evidence.differsText, ...tones.bad },
+  }[kind];
+  return (
+    <div role="status" className={`rounded-xl px-5 py-4 ${tone}`}>
+      <p className="flex items-center gap-2.5 text-base font-semibold">
+        <Icon aria-hidden className="size-5 shrink-0" />
+        {title}
+      </p>
+      <p className="mt-1 pl-7.5 text-pretty">{text}</p>
+      {bodiesExpired && kind !== 'expired' && (
+        <p className="mt-1 pl-7.5 font-medium">{t.evidence.expired}</p>
+      )}
+    </div>
+  );
+}
+
+const tones = {
+  good: { tone: 'bg-add-soft text-add', Icon: CircleCheck },
+  warn: { tone: 'bg-warn-soft text-warn', Icon: CircleAlert },
+  bad: { tone: 'bg-del-soft text-del', Icon: CircleX },
+};
+
+function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const sides = [evidence, evidence.now];
+  const rows = [
+    {
+      name: t.evidence.matched,
+      texts: sides.map(({ matched }) => formats.number(matched.value)),
+      large: true,
+    },
+    { name: t.evidence.digest, texts: sides.map(({ digest }) => digest), large: false },
+    {
+      name: t.evidence.checkpoint,
+      texts: sides.map(({ checkpoint }) =>
+        checkpoint === null
+          ? '—'
+          : `${t.evidence.entries(checkpoint.size, formats.number(checkpoint.size))} ${checkpoint.rootHash}`,
+      ),
+      large: false,
+    },
+  ];
+  return (
+    <table className="keep w-full table-fixed border-collapse text-left align-top">
+      <thead>
+        <tr className="border-b border-line text-xs text-faint">
+          <td className="w-1/4" />
+          <th scope="col" className="px-3 py-2 font-medium">
+            {t.evidence.whenKept}
+          </th>
+          <th scope="col" className="px-3 py-2 font-medium">
+            {t.evidence.now}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ name, texts, large }) => (
+          <tr key={name} className="border-b border-line">
+            <th scope="row" className="py-2.5 pr-3 align-top text-xs font-normal text-muted">
+              {name}
+            </th>
+            {texts.map((text, side) => (
+              <td
+                key={side === 0 ? 'then' : 'now'}
+                className={`px-3 py-2.5 align-top break-all ${large ? 'text-2xl font-semibold tracking-tight tabular-nums' : 'font-mono text-xs'}`}
+              >
+                {text}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

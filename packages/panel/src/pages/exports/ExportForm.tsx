@@ -1,0 +1,151 @@
+import { useQuery } from '@tanstack/react-query';
+import { FileDown } from 'lucide-react';
+import { useState } from 'react';
+import { api, client, type ExportFormat } from '../../api.ts';
+import { AppLink } from '../../components/AppLink.tsx';
+import { DownloadButton } from '../../components/DownloadButton.tsx';
+import { errorText } from '../../components/States.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { paths } from '../../paths.ts';
+import { CriteriaList } from '../../search/CriteriaList.tsx';
+import { criteriaOf } from '../../search/criteria.ts';
+import { filterAt } from '../../search/event-search.ts';
+import { FilterBar } from '../../search/FilterBar.tsx';
+import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { useMoment } from '../../search/use-events.ts';
+import { useEventSearch } from '../../use-location.ts';
+
+/** Up to this many rows are sent at once; what is more becomes a job. */
+const rowsAtOnce = 10_000;
+
+/** What would be exported, how many rows that is, and in which format. */
+export function ExportForm({ started }: { started: () => void }) {
+  const t = useTexts();
+  const [search, change] = useEventSearch();
+  const { nowMs } = useMoment(search);
+  const { all } = useCriteriaTexts();
+  const [format, setFormat] = useState<ExportFormat>('csv');
+  const filters = criteriaOf(filterAt(search, nowMs));
+  const count = useQuery({
+    queryKey: ['export-count', filters],
+    queryFn: async () =>
+      (await client.page({ ...filters, limit: 1, includeTotal: true })).pagination.total,
+  });
+  return (
+    <section className="card max-w-3xl p-5">
+      <h2 className="font-semibold">{t.exports.new}</h2>
+      <div className="mt-3">
+        <FilterBar search={search} nowMs={nowMs} change={change} />
+      </div>
+      <CriteriaList criteria={all(search.facets, search.range)} />
+      <AppLink href={paths.events(search)} className="link mt-2 inline-block text-xs">
+        {t.evidence.seeEvents}
+      </AppLink>
+      <Formats format={format} setFormat={setFormat} />
+      <div className="mt-5 flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line pt-4">
+        <RowCount total={count.data} />
+        <div className="ml-auto flex flex-wrap gap-2">
+          {count.data && count.data.value <= rowsAtOnce && count.data.relation === 'eq' ? (
+            <DownloadButton
+              filters={filters}
+              format={format}
+              name="audit-log"
+              className="btn btn-primary"
+              done={started}
+            >
+              {t.exports.download}
+            </DownloadButton>
+          ) : (
+            <StartButton
+              disabled={!count.data}
+              filters={filters}
+              format={format}
+              started={started}
+            />
+          )}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function RowCount({ total }: { total: { value: number; relation: string } | undefined }) {
+  const t = useTexts();
+  const formats = useFormats();
+  if (total === undefined) return <p className="text-muted">{t.exports.counting}</p>;
+  const many = total.relation === 'gte';
+  const text = `${formats.number(total.value)}${many ? '+' : ''}`;
+  return (
+    <div role="status">
+      <p className="text-lg font-semibold tabular-nums">{t.exports.rows(total.value, text)}</p>
+      <p className="text-xs text-muted">{many ? t.exports.large : t.exports.small}</p>
+    </div>
+  );
+}
+
+function Formats(props: { format: ExportFormat; setFormat: (format: ExportFormat) => void }) {
+  const t = useTexts();
+  return (
+    <fieldset className="mt-4">
+      <legend className="label mb-1.5">{t.exports.format}</legend>
+      <div className="flex flex-wrap gap-2">
+        {(['csv', 'ndjson'] as const).map((each) => (
+          <label
+            key={each}
+            className="flex cursor-pointer items-center gap-2 rounded-lg border border-edge px-3 py-2 text-[0.8125rem] has-checked:border-accent has-checked:bg-accent-soft has-checked:text-accent"
+          >
+            <input
+              type="radio"
+              name="format"
+              className="size-4 accent-accent"
+              checked={props.format === each}
+              onChange={() => props.setFormat(each)}
+            />
+            {t.exports[each]}
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+interface StartButtonProps {
+  disabled: boolean;
+  filters: ReturnType<typeof criteriaOf>;
+  format: ExportFormat;
+  started: () => void;
+}
+
+function StartButton({ disabled, filters, format, started }: StartButtonProps) {
+  const t = useTexts();
+  const [state, setState] = useState<'idle' | 'busy' | { error: string }>('idle');
+  const start = () => {
+    setState('busy');
+    api.exports.start(filters, format).then(
+      () => {
+        setState('idle');
+        started();
+      },
+      (error: unknown) => setState({ error: errorText(error, t) }),
+    );
+  };
+  return (
+    <>
+      {typeof state === 'object' && (
+        <p role="alert" className="self-center text-xs text-del">
+          {state.error}
+        </p>
+      )}
+      <button
+        type="button"
+        className="btn btn-primary"
+        disabled={disabled || state === 'busy'}
+        onClick={start}
+      >
+        <FileDown aria-hidden />
+        {t.exports.start}
+      </button>
+    </>
+  );
+}

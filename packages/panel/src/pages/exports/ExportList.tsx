@@ -1,0 +1,126 @@
+import { parseTimestamp } from '@indelible/protocol';
+import { Download } from 'lucide-react';
+import { api, type ExportJob } from '../../api.ts';
+import { CopyButton } from '../../components/CopyButton.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { searchOfCriteria } from '../../search/criteria.ts';
+import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+
+interface ExportListProps {
+  exports: readonly ExportJob[];
+  changed: () => void;
+}
+
+/** Past exports: how far they are, how large, until when they can be fetched. */
+export function ExportList({ exports, changed }: ExportListProps) {
+  const t = useTexts();
+  if (exports.length === 0) return <p className="text-muted">{t.exports.none}</p>;
+  return (
+    <ul className="divide-y divide-line rounded-xl border border-line">
+      {exports.map((job) => (
+        <ExportItem key={job.id} job={job} changed={changed} />
+      ))}
+    </ul>
+  );
+}
+
+function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { all } = useCriteriaTexts();
+  const created = formats.dateTime(parseTimestamp(job.createdAt) ?? 0);
+  const search = searchOfCriteria(job.filters);
+  const criteria = all(search.facets, search.range);
+  const moving = job.status === 'queued' || job.status === 'running';
+  return (
+    <li className="flex flex-wrap items-start gap-x-6 gap-y-2 px-4 py-3 text-[0.8125rem]">
+      <div className="min-w-56 flex-1">
+        <p className="font-medium tabular-nums">{created}</p>
+        <p className="text-xs text-muted">
+          {job.requestedBy.email ?? job.requestedBy.id} · {job.format.toUpperCase()} ·{' '}
+          {criteria.map(({ text }) => text).join(' · ')}
+        </p>
+        {job.sha256 !== null && <Digest sha256={job.sha256} />}
+      </div>
+      <div className="w-56">
+        <ExportState job={job} />
+      </div>
+      <div className="flex min-w-28 justify-end">
+        {job.status === 'ready' && job.mode === 'job' && (
+          <a href={api.exports.downloadPath(job.id)} className="btn" download>
+            <Download aria-hidden />
+            {t.exports.download}
+          </a>
+        )}
+        {moving && (
+          <button
+            type="button"
+            className="btn btn-quiet"
+            onClick={() => void api.exports.cancel(job.id).finally(changed)}
+          >
+            {t.exports.cancel}
+          </button>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function Digest({ sha256 }: { sha256: string }) {
+  const t = useTexts();
+  return (
+    <p className="mt-0.5 flex items-center gap-1 text-2xs text-faint">
+      {t.exports.digest} <span className="font-mono">{sha256.slice(0, 16)}…</span>
+      <CopyButton text={sha256} label={`${t.detail.copy}: ${t.exports.digest}`} />
+    </p>
+  );
+}
+
+const tones: Readonly<Record<string, string>> = {
+  ready: 'badge-add',
+  failed: 'badge-del',
+  queued: 'badge-accent',
+  running: 'badge-accent',
+};
+
+function ExportState({ job }: { job: ExportJob }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { rowsDone, rowsTotal, bytes, expiresAt, status } = job;
+  const facts = [
+    rowsTotal !== null &&
+      status === 'ready' &&
+      t.exports.rows(rowsTotal, formats.number(rowsTotal)),
+    bytes !== null && formats.bytes(bytes),
+  ].filter((fact) => fact !== false);
+  return (
+    <>
+      <span className={`badge ${tones[status] ?? 'badge-plain'}`}>{t.exports.status[status]}</span>
+      {status === 'running' && rowsTotal !== null && (
+        <div className="mt-1.5">
+          <progress
+            className="h-1.5 w-full accent-accent"
+            max={Math.max(1, rowsTotal)}
+            value={rowsDone ?? 0}
+            aria-label={t.exports.status.running}
+          />
+          <p className="text-2xs text-faint tabular-nums">
+            {t.exports.progress(
+              rowsTotal,
+              formats.number(rowsDone ?? 0),
+              formats.number(rowsTotal),
+            )}
+          </p>
+        </div>
+      )}
+      <p className="text-xs text-muted tabular-nums">{facts.join(' · ')}</p>
+      {job.error !== null && <p className="text-xs text-del">{job.error}</p>}
+      {status === 'ready' && expiresAt !== null && (
+        <p className="text-2xs text-faint">
+          {t.exports.expires} {formats.relative(parseTimestamp(expiresAt) ?? 0, Date.now())}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,125 @@
+import {
+  actionsByCategory,
+  bucketStarts,
+  formatTimestamp,
+  parseTimestamp,
+} from '@indelible/protocol';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { AudioLines, List } from 'lucide-react';
+import { useMemo } from 'react';
+import { client } from '../../api.ts';
+import { AppLink } from '../../components/AppLink.tsx';
+import { PageHead } from '../../components/PageHead.tsx';
+import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { paths } from '../../paths.ts';
+import { criteriaOf } from '../../search/criteria.ts';
+import { changed, type EventSearch, filterAt } from '../../search/event-search.ts';
+import { FilterBar } from '../../search/FilterBar.tsx';
+import { KnownSearch } from '../../search/KnownSearch.tsx';
+import { PrintCriteria } from '../../search/PrintCriteria.tsx';
+import { useMoment } from '../../search/use-events.ts';
+import { useEventSearch } from '../../use-location.ts';
+import { peopleOf } from './access-days.ts';
+import { HeatTable } from './HeatTable.tsx';
+
+const daysMax = 92;
+const day = 86_400_000;
+
+/** Who accessed recordings, per person and day; each cell leads to its events. */
+export function RecordingAccessPage() {
+  return (
+    <KnownSearch>
+      <RecordingAccess />
+    </KnownSearch>
+  );
+}
+
+function RecordingAccess() {
+  const t = useTexts();
+  const [asked, change] = useEventSearch();
+  const search = useMemo(() => recordingSearch(asked), [asked]);
+  const { nowMs } = useMoment(search);
+  const access = useAccess(search, nowMs);
+  const asList = paths.events(changed(search, { sort: 'user', order: 'asc' }));
+  return (
+    <ValueMenuProvider>
+      <PageHead
+        title={t.recordings.title}
+        intro={t.recordings.intro}
+        actions={
+          <AppLink href={asList} className="btn">
+            <List aria-hidden />
+            {t.recordings.seeEvents}
+          </AppLink>
+        }
+      >
+        <FilterBar search={asked} nowMs={nowMs} change={change} facets={ownFacets} />
+      </PageHead>
+      <PrintCriteria search={search} nowMs={nowMs} />
+      {access.data && access.data.clippedFrom !== null && (
+        <Clipped from={access.data.clippedFrom} to={access.data.to} />
+      )}
+      {access.isError && <LoadError error={access.error} retry={access.refetch} />}
+      {access.isPending && <Skeleton label={t.events.loading} />}
+      {access.data?.people.length === 0 && (
+        <Notice
+          title={t.recordings.none}
+          icon={<AudioLines className="mb-1 size-6 text-faint" aria-hidden />}
+        />
+      )}
+      {access.data && access.data.people.length > 0 && (
+        <HeatTable {...access.data} search={search} />
+      )}
+    </ValueMenuProvider>
+  );
+}
+
+/** Which part of a longer time the table has room for. */
+function Clipped({ from, to }: { from: number; to: number }) {
+  const t = useTexts();
+  const formats = useFormats();
+  return (
+    <p role="note" className="px-4 pb-3 text-muted lg:px-6">
+      {t.recordings.clipped(daysMax, formats.range(from, to))}
+    </p>
+  );
+}
+
+const ownFacets = ['user', 'action'] as const;
+
+/** Recordings, and unless the reader says otherwise everything that looks at or fetches them. */
+function recordingSearch(search: EventSearch): EventSearch {
+  const { action = { any: lookingActions, none: [] } } = search.facets;
+  const resource = { any: ['recording'], none: [] };
+  return { ...search, facets: { ...search.facets, action, resource } };
+}
+
+const lookingActions: readonly string[] = actionsByCategory.data_access;
+
+function useAccess(search: EventSearch, nowMs: number) {
+  const { timeZone } = useFormats();
+  const filter = filterAt(search, nowMs);
+  const to = filter.to ?? nowMs;
+  // No screen has room for more days; the page says so.
+  const from = Math.max(filter.from ?? 0, to - daysMax * day);
+  const isClipped = from > (filter.from ?? 0);
+  const criteria = { ...criteriaOf({ ...filter, to }), from: formatTimestamp(from) };
+  return useQuery({
+    queryKey: ['recording-access', criteria, timeZone],
+    placeholderData: keepPreviousData,
+    queryFn: async () => {
+      const { data } = await client.stats({ ...criteria, groupBy: ['user', 'day'], timeZone });
+      const rows = data.map((row) => ({
+        user: String(row.user),
+        email: typeof row.email === 'string' ? row.email : null,
+        day: parseTimestamp(String(row.day)) ?? 0,
+        count: row.count,
+      }));
+      const days = bucketStarts(from, to, 'day', timeZone, 400) ?? [];
+      return { people: peopleOf(rows), days, to, clippedFrom: isClipped ? from : null };
+    },
+  });
+}

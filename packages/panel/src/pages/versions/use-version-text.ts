@@ -1,0 +1,17 @@
+import { parseTimestamp } from '@indelible/protocol';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import type { Version } from './versions.ts';
+
+/** How a version is called: when it came to be, and by whom. */
+export function useVersionText(): (version: Version) => { when: string; who: string } {
+  const t = useTexts();
+  const formats = useFormats();
+  return ({ event, of }) =>
+    of === 'before'
+      ? { when: t.versions.beforeFirst, who: '' }
+      : {
+          when: formats.dateTime(parseTimestamp(event.timestamp) ?? 0),
+          who: event.actor.email ?? event.actor.role,
+        };
+}

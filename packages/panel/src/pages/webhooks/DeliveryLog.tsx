@@ -1,0 +1,140 @@
+import type { Webhook, WebhookDelivery } from '@indelible/client';
+import { ChevronRight, CircleCheck, CircleX } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { AppLink } from '../../components/AppLink.tsx';
+import { LoadError, Skeleton } from '../../components/States.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
+import { paths } from '../../paths.ts';
+import { useDeliveries } from './use-webhooks.ts';
+
+/** Every attempt to deliver, newest first, page by page; what failed says why. */
+export function DeliveryLog({ webhook, cursor }: { webhook: Webhook; cursor: string | null }) {
+  const w = useWebhookTexts();
+  const page = useDeliveries(webhook, cursor);
+  const { data, pagination } = page.data ?? { data: [], pagination: { nextCursor: null } };
+  return (
+    <section aria-label={w.deliveries.title} className="min-w-0">
+      <h2 className="mb-2 font-semibold">{w.deliveries.title}</h2>
+      {page.isPending && <Skeleton lines={6} label={w.deliveries.loading} />}
+      {page.isError && <LoadError error={page.error} retry={page.refetch} />}
+      {page.data && data.length === 0 && <p className="text-muted">{w.deliveries.none}</p>}
+      {data.length > 0 && (
+        <ul className="divide-y divide-line rounded-xl border border-line">
+          {data.map((delivery) => (
+            <li key={delivery.id}>
+              <Delivery delivery={delivery} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <nav aria-label={w.deliveries.title} className="no-print mt-3 flex justify-end gap-1">
+        {cursor !== null && (
+          <AppLink href={paths.webhook(webhook.id)} className="btn">
+            {w.deliveries.newest}
+          </AppLink>
+        )}
+        {pagination.nextCursor !== null && (
+          <AppLink
+            href={paths.webhook(webhook.id, { cursor: pagination.nextCursor })}
+            className="btn"
+          >
+            {w.deliveries.older}
+            <ChevronRight aria-hidden />
+          </AppLink>
+        )}
+      </nav>
+    </section>
+  );
+}
+
+function Delivery({ delivery }: { delivery: WebhookDelivery }) {
+  const w = useWebhookTexts();
+  const formats = useFormats();
+  const { status, attempt, responseStatus, reason } = delivery;
+  const isDelivered = status === 'delivered';
+  const Icon = isDelivered ? CircleCheck : CircleX;
+  return (
+    <details className="group">
+      <summary className="flex list-none flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2.5 text-[0.8125rem] hover:bg-hover">
+        <ChevronRight
+          aria-hidden
+          className="size-3.5 shrink-0 text-faint transition-transform group-open:rotate-90"
+        />
+        <span className={`badge ${isDelivered ? 'badge-add' : 'badge-del'}`}>
+          <Icon aria-hidden />
+          {isDelivered ? w.deliveries.delivered : w.deliveries.failed}
+        </span>
+        <span className="min-w-28 flex-1">
+          <What delivery={delivery} />
+        </span>
+        <span className="flex flex-wrap gap-x-3 text-xs tabular-nums max-sm:basis-full max-sm:pl-6">
+          <span className="text-muted">
+            {responseStatus ?? w.deliveries.noAnswer}
+            {attempt > 1 && ` · ${w.deliveries.attempt(formats.number(attempt))}`}
+          </span>
+          <time dateTime={delivery.at} className="text-faint">
+            {formats.dateTime(Date.parse(delivery.at))}
+          </time>
+        </span>
+        {reason !== null && (
+          <span dir="auto" className="basis-full pl-6 text-xs text-del">
+            {reason}
+          </span>
+        )}
+      </summary>
+      <DeliveryDetail delivery={delivery} />
+    </details>
+  );
+}
+
+function What({ delivery }: { delivery: WebhookDelivery }) {
+  const w = useWebhookTexts();
+  const formats = useFormats();
+  const { type, events } = delivery;
+  if (type === 'audit.events.recorded') return w.deliveries.events(events, formats.number(events));
+  return Object.hasOwn(w.types, type) ? w.types[type as keyof typeof w.types] : type;
+}
+
+function DeliveryDetail({ delivery }: { delivery: WebhookDelivery }) {
+  const w = useWebhookTexts();
+  const formats = useFormats();
+  const { firstSequence, lastSequence, attempt, nextAttemptAt, response } = delivery;
+  return (
+    <dl className="border-t border-line bg-sunken px-3 py-2 pl-9 text-xs">
+      <Fact name={w.deliveries.message}>
+        <span className="font-mono break-all">{delivery.messageId}</span>
+        {' · '}
+        {w.deliveries.attempt(formats.number(attempt))}
+        {' · '}
+        {w.test.took(formats.number(delivery.durationMs))}
+      </Fact>
+      {firstSequence !== null && lastSequence !== null && (
+        <Fact name={w.facts.filters}>
+          {w.deliveries.range(formats.number(firstSequence), formats.number(lastSequence))}
+        </Fact>
+      )}
+      {nextAttemptAt !== null && (
+        <Fact name={w.deliveries.next}>{formats.dateTime(Date.parse(nextAttemptAt))}</Fact>
+      )}
+      <Fact name={w.deliveries.response}>
+        {response === null || response === '' ? (
+          <i className="text-muted">{w.deliveries.noBody}</i>
+        ) : (
+          <span dir="auto" className="font-mono break-all whitespace-pre-wrap">
+            {response}
+          </span>
+        )}
+      </Fact>
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex gap-3 py-1">
+      <dt className="w-24 shrink-0 text-muted">{name}</dt>
+      <dd className="min-w-0 flex-1 break-words">{children}</dd>
+    </div>
+  );
+}

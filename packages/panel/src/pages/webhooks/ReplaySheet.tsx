@@ -1,0 +1,57 @@
+import type { Webhook } from '@indelible/client';
+import { useState } from 'react';
+import { client } from '../../api.ts';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
+import ConfirmSheet from './ConfirmSheet.tsx';
+import { FormField } from './FormField.tsx';
+import { useWebhookChange } from './use-webhooks.ts';
+
+interface ReplaySheetProps {
+  webhook: Webhook;
+  /** Where it would begin; what people may have chosen by an event. */
+  from: number | null;
+  close: () => void;
+}
+
+/** Sets an endpoint back in the log, and says first what that makes it send. */
+export default function ReplaySheet({ webhook, from, close }: ReplaySheetProps) {
+  const w = useWebhookTexts();
+  const formats = useFormats();
+  const { nextSequence, behind } = webhook;
+  const last = Math.max(0, nextSequence - 1);
+  const [text, setText] = useState(from === null ? '' : String(Math.min(from, last)));
+  const fromSequence = /^\d{1,15}$/.test(text.trim()) ? Number(text.trim()) : null;
+  const isReady = fromSequence !== null && fromSequence <= last && nextSequence > 0;
+  const replay = useWebhookChange((at: number) => client.webhooks.replay(webhook.id, at));
+  const entries = nextSequence + behind - (fromSequence ?? 0);
+  return (
+    <ConfirmSheet
+      title={w.replay.title}
+      confirm={w.replay.confirm}
+      isBusy={replay.isPending}
+      isReady={isReady}
+      error={replay.error}
+      go={() => fromSequence !== null && replay.mutate(fromSequence, { onSuccess: close })}
+      close={close}
+    >
+      <p className="mb-4 text-muted text-pretty">{w.replay.text}</p>
+      <FormField label={w.replay.from} hint={w.replay.fromHint(formats.number(last))}>
+        {(ties) => (
+          <input
+            {...ties}
+            inputMode="numeric"
+            autoComplete="off"
+            className="field tabular-nums"
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+          />
+        )}
+      </FormField>
+      <p role="status" className="mt-3 text-pretty">
+        {w.replay.now(formats.number(nextSequence))}{' '}
+        {isReady && w.replay.again(entries, formats.number(entries))}
+      </p>
+    </ConfirmSheet>
+  );
+}

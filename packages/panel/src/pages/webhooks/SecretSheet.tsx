@@ -1,0 +1,40 @@
+import { KeyRound } from 'lucide-react';
+import { CopyButton } from '../../components/CopyButton.tsx';
+import { Sheet } from '../../components/Sheet.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
+
+interface SecretSheetProps {
+  secret: string;
+  /** Until when the secret before it signs too; null when there is none. */
+  previousValidUntil: string | null;
+  close: () => void;
+}
+
+/** A new signing secret, this once: only saying that it is stored closes it. */
+export default function SecretSheet({ secret, previousValidUntil, close }: SecretSheetProps) {
+  const w = useWebhookTexts();
+  const formats = useFormats();
+  return (
+    <Sheet title={w.secret.title} close={close} dismissable={false}>
+      <p className="flex gap-2 text-pretty">
+        <KeyRound aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />
+        {w.secret.once}
+      </p>
+      <div className="mt-3 flex items-center gap-2 rounded-lg bg-sunken py-2 pr-2 pl-3">
+        <code className="min-w-0 flex-1 font-mono text-xs break-all select-all">{secret}</code>
+        <CopyButton text={secret} label={w.secret.copy} />
+      </div>
+      {previousValidUntil !== null && (
+        <p className="mt-3 text-muted text-pretty">
+          {w.secret.previous(formats.dateTime(Date.parse(previousValidUntil)))}
+        </p>
+      )}
+      <div className="mt-5 flex justify-end">
+        <button type="button" className="btn btn-primary" onClick={close}>
+          {w.secret.stored}
+        </button>
+      </div>
+    </Sheet>
+  );
+}

@@ -1,0 +1,50 @@
+import type { Webhook } from '@indelible/client';
+import { CircleCheck, CirclePause, CircleX, Hourglass, Send } from 'lucide-react';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
+import { type Condition, conditionOf } from './condition.ts';
+
+const looks: Readonly<Record<Condition, { tone: string; Icon: typeof Send }>> = {
+  current: { tone: 'badge-add', Icon: CircleCheck },
+  behind: { tone: 'badge-accent', Icon: Send },
+  failing: { tone: 'badge-warn', Icon: Hourglass },
+  stopped: { tone: 'badge-del', Icon: CircleX },
+  gone: { tone: 'badge-del', Icon: CircleX },
+  paused: { tone: 'badge-plain', Icon: CirclePause },
+};
+
+/** How an endpoint is doing, in a word. */
+export function ConditionBadge({ webhook }: { webhook: Webhook }) {
+  const t = useWebhookTexts();
+  const condition = conditionOf(webhook);
+  const { tone, Icon } = looks[condition];
+  return (
+    <span className={`badge ${tone}`}>
+      <Icon aria-hidden />
+      {t.condition[condition]}
+    </span>
+  );
+}
+
+/**
+ * The same in sentences: what it waits for, why, and what becomes of what is recorded meanwhile.
+ */
+export function useConditionText(): (webhook: Webhook) => string {
+  const t = useWebhookTexts();
+  const formats = useFormats();
+  return (webhook) => {
+    const condition = conditionOf(webhook);
+    const { attempt, behind, nextAttemptAt } = webhook;
+    if (condition === 'behind') return t.explained.behind(behind, formats.number(behind));
+    if (condition !== 'failing') return t.explained[condition];
+    const failed = t.explained.failing(attempt, formats.number(attempt));
+    if (nextAttemptAt === null) return failed;
+    const when = formats.relative(Date.parse(nextAttemptAt), Date.now());
+    return `${failed} ${t.explained.nextAttempt(when)}`;
+  };
+}
+
+/** What people call an endpoint: its name, else where it leads. */
+export function webhookName({ name, url }: Webhook): string {
+  return name ?? (URL.canParse(url) ? new URL(url).host : url);
+}

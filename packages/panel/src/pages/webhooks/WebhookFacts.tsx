@@ -1,0 +1,65 @@
+import type { Webhook } from '@indelible/client';
+import type { ReactNode } from 'react';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
+import { searchOfCriteria } from '../../search/criteria.ts';
+import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { formatFields } from './formats.ts';
+
+/** How an endpoint is set up; never a secret. */
+export function WebhookFacts({ webhook }: { webhook: Webhook }) {
+  const w = useWebhookTexts();
+  const formats = useFormats();
+  const { url, format, types, options, hasCredential, nextSequence } = webhook;
+  const { previousSecretValidUntil: until } = webhook;
+  const { isSigned } = formatFields[format];
+  return (
+    <dl className="text-[0.8125rem]">
+      <Fact name={w.form.url}>
+        <span className="font-mono text-xs break-all">{url}</span>
+      </Fact>
+      <Fact name={w.form.format}>{w.formats[format]}</Fact>
+      {Object.entries(options).map(([name, value]) => (
+        <Fact key={name} name={textOf(w.options, name)}>
+          {textOf(w.choices, value)}
+        </Fact>
+      ))}
+      <Fact name={w.form.types}>{types.map((type) => w.types[type]).join(', ')}</Fact>
+      {types.includes('audit.events.recorded') && (
+        <Fact name={w.facts.filters}>
+          <Criteria webhook={webhook} />
+        </Fact>
+      )}
+      {hasCredential && <Fact name={w.facts.credential}>{w.facts.stored}</Fact>}
+      {isSigned && (
+        <Fact name={w.facts.secret}>
+          {until === null ? w.facts.set : w.rotate.until(formats.dateTime(Date.parse(until)))}
+        </Fact>
+      )}
+      <Fact name={w.facts.next}>{formats.number(nextSequence)}</Fact>
+      <Fact name={w.facts.created}>{formats.dateTime(Date.parse(webhook.createdAt))}</Fact>
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex min-h-8 items-baseline gap-3 border-b border-line py-1.5 last:border-0">
+      <dt className="w-32 shrink-0 text-faint">{name}</dt>
+      <dd className="min-w-0 flex-1 break-words">{children}</dd>
+    </div>
+  );
+}
+
+function Criteria({ webhook }: { webhook: Webhook }) {
+  const w = useWebhookTexts();
+  const { all } = useCriteriaTexts();
+  const { facets, range } = searchOfCriteria(webhook.filters);
+  const criteria = all(facets, range).filter(({ facet }) => facet !== undefined);
+  if (criteria.length === 0) return w.facts.all;
+  return criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ');
+}
+
+function textOf(texts: Readonly<Record<string, string>>, name: string): string {
+  return Object.hasOwn(texts, name) ? (texts[name] ?? name) : name;
+}

@@ -1,0 +1,100 @@
+import { IndelibleError, type Webhook } from '@indelible/client';
+import { useParams } from '@tanstack/react-router';
+import { AppLink } from '../../components/AppLink.tsx';
+import { PageHead } from '../../components/PageHead.tsx';
+import { LoadError, Missing, Skeleton } from '../../components/States.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
+import { paths } from '../../paths.ts';
+import { useSearchPairs } from '../../use-location.ts';
+import { conditionOf } from './condition.ts';
+import { DeliveryLog } from './DeliveryLog.tsx';
+import { useWebhook } from './use-webhooks.ts';
+import { WebhookActions } from './WebhookActions.tsx';
+import { ConditionBadge, useConditionText, webhookName } from './WebhookCondition.tsx';
+import { WebhookFacts } from './WebhookFacts.tsx';
+
+/** One endpoint: how it is doing, what can be done about it, how it is set up, what was sent. */
+export function WebhookPage() {
+  const { webhookId } = useParams({ from: '/settings/audit/webhooks/$webhookId' });
+  // Another endpoint is another page: nothing of the one before may stay on it.
+  return <Endpoint key={webhookId} id={webhookId} />;
+}
+
+function Endpoint({ id }: { id: string }) {
+  const t = useTexts();
+  const w = useWebhookTexts();
+  const webhook = useWebhook(id);
+  if (webhook.isPending) {
+    return (
+      <>
+        <PageHead title={w.facts.title} />
+        <Skeleton label={t.events.loading} />
+      </>
+    );
+  }
+  if (webhook.data === undefined) {
+    const { error } = webhook;
+    const isMissing = error instanceof IndelibleError && error.status === 404;
+    return isMissing ? <Missing /> : <LoadError error={error} retry={webhook.refetch} />;
+  }
+  return <Shown webhook={webhook.data} refresh={webhook.refetch} />;
+}
+
+function Shown({ webhook, refresh }: { webhook: Webhook; refresh: () => void }) {
+  const w = useWebhookTexts();
+  const pairs = new Map(useSearchPairs());
+  return (
+    <>
+      <div className="px-4 pt-4 text-xs lg:px-6">
+        <AppLink href={paths.webhooks} className="link">
+          {w.title}
+        </AppLink>
+      </div>
+      <PageHead title={webhookName(webhook)} aside={<ConditionBadge webhook={webhook} />} />
+      <div className="space-y-6 px-4 pb-12 lg:px-6">
+        <How webhook={webhook} />
+        <WebhookActions
+          webhook={webhook}
+          refresh={refresh}
+          replayFrom={sequenceOf(pairs.get('replay'))}
+        />
+        <div className="grid gap-x-8 gap-y-6 xl:grid-cols-[minmax(0,1fr)_24rem]">
+          <DeliveryLog webhook={webhook} cursor={pairs.get('cursor') ?? null} />
+          <section className="card h-fit min-w-0 p-5 max-xl:row-start-1">
+            <h2 className="mb-2 font-semibold">{w.facts.title}</h2>
+            <WebhookFacts webhook={webhook} />
+          </section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function sequenceOf(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+/** What stands still is not to be overlooked, with the words of the last failure. */
+function How({ webhook }: { webhook: Webhook }) {
+  const explain = useConditionText();
+  const condition = conditionOf(webhook);
+  const isBad = condition === 'stopped' || condition === 'gone';
+  const tone = isBad
+    ? 'bg-del-soft text-del'
+    : condition === 'failing'
+      ? 'bg-warn-soft text-warn'
+      : '';
+  const reason = webhook.lastDelivery?.reason ?? null;
+  if (tone === '') return <p className="text-muted text-pretty">{explain(webhook)}</p>;
+  return (
+    <div role="status" className={`rounded-lg px-4 py-3 ${tone}`}>
+      <p className="font-medium text-pretty">{explain(webhook)}</p>
+      {reason !== null && (
+        <p dir="auto" className="mt-1 text-xs break-words">
+          {reason}
+        </p>
+      )}
+    </div>
+  );
+}

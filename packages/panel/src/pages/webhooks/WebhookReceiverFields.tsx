@@ -1,0 +1,129 @@
+import type { Webhook } from '@indelible/client';
+import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
+import { type Draft, keepsCredential } from './draft.ts';
+import { FormField } from './FormField.tsx';
+import { formatFields, type OptionField } from './formats.ts';
+import type { Problems } from './use-problems.ts';
+
+interface ReceiverFieldsProps {
+  draft: Draft;
+  edit: (change: Partial<Draft>) => void;
+  /** As it is stored; null for a new one. */
+  stored: Webhook | null;
+  problems: Problems;
+}
+
+/** What the receiver's format asks for: a credential, and settings of its own. */
+export function WebhookReceiverFields(props: ReceiverFieldsProps) {
+  const { draft, edit, problems } = props;
+  const w = useWebhookTexts();
+  const { credential, options } = formatFields[draft.format];
+  return (
+    <>
+      {credential !== 'none' && <Credential {...props} />}
+      {options.length > 0 && (
+        <fieldset>
+          <legend className="label mb-1.5">
+            {w.form.options} ({w.form.optional})
+          </legend>
+          <div className="grid gap-3 rounded-lg bg-sunken p-3 sm:grid-cols-2">
+            {options.map((field) => (
+              <Option
+                key={field.name}
+                field={field}
+                value={draft.options[field.name] ?? ''}
+                problem={problems.of(`/options/${field.name}`)}
+                choose={(value) => edit({ options: { ...draft.options, [field.name]: value } })}
+              />
+            ))}
+          </div>
+        </fieldset>
+      )}
+    </>
+  );
+}
+
+function Credential({ draft, edit, stored, problems }: ReceiverFieldsProps) {
+  const w = useWebhookTexts();
+  if (draft.format === 'webhook') return null;
+  const isKept = keepsCredential(draft, stored);
+  const needed = formatFields[draft.format].credential === 'required';
+  const label = w.form.credential[draft.format];
+  return (
+    <div>
+      <FormField
+        label={needed ? label : `${label} (${w.form.optional})`}
+        hint={isKept ? w.form.credentialKept : w.form.credentialHint}
+        problem={problems.of('/credential')}
+      >
+        {(ties) => (
+          <input
+            {...ties}
+            type="password"
+            autoComplete="off"
+            required={needed && !isKept}
+            className="field"
+            placeholder={isKept ? '••••••••' : ''}
+            value={draft.credential}
+            onChange={({ target }) => edit({ credential: target.value })}
+          />
+        )}
+      </FormField>
+      {isKept && !needed && (
+        <label className="mt-1.5 flex items-center gap-2 text-xs text-muted">
+          <input
+            type="checkbox"
+            className="size-4 accent-accent"
+            checked={draft.forgetCredential}
+            onChange={({ target }) => edit({ forgetCredential: target.checked })}
+          />
+          {w.form.forget}
+        </label>
+      )}
+    </div>
+  );
+}
+
+interface OptionProps {
+  field: OptionField;
+  value: string;
+  problem: string | undefined;
+  choose: (value: string) => void;
+}
+
+function Option({ field, value, problem, choose }: OptionProps) {
+  const w = useWebhookTexts();
+  const { name, placeholder, choices } = field;
+  return (
+    <FormField label={textOf(w.options, name)} problem={problem}>
+      {(ties) =>
+        choices === undefined ? (
+          <input
+            {...ties}
+            className="field"
+            placeholder={placeholder}
+            value={value}
+            onChange={({ target }) => choose(target.value)}
+          />
+        ) : (
+          <select
+            {...ties}
+            className="field"
+            value={value === '' ? placeholder : value}
+            onChange={({ target }) => choose(target.value)}
+          >
+            {choices.map((choice) => (
+              <option key={choice} value={choice}>
+                {textOf(w.choices, choice)}
+              </option>
+            ))}
+          </select>
+        )
+      }
+    </FormField>
+  );
+}
+
+function textOf(texts: Readonly<Record<string, string>>, name: string): string {
+  return texts[name] ?? name;
+}

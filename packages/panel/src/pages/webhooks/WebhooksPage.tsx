@@ -1,0 +1,157 @@
+import type { NewWebhook, Webhook } from '@indelible/client';
+import { Plus, Webhook as WebhookIcon } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { AppLink } from '../../components/AppLink.tsx';
+import { PageHead } from '../../components/PageHead.tsx';
+import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
+import { paths } from '../../paths.ts';
+import { useMay, useSession } from '../../session/session-context.tsx';
+import { useGo, useSearchPairs } from '../../use-location.ts';
+import { useWebhookList } from './use-webhooks.ts';
+import { ConditionBadge, useConditionText, webhookName } from './WebhookCondition.tsx';
+
+const WebhookForm = lazy(() => import('./WebhookForm.tsx'));
+const SecretSheet = lazy(() => import('./SecretSheet.tsx'));
+
+/** How many endpoints a tenant may have. */
+const webhooksMax = 20;
+
+/** Where events are sent to, and how that is going. */
+export function WebhooksPage() {
+  const w = useWebhookTexts();
+  const may = useMay('webhooks:write');
+  if (may) return <Endpoints />;
+  return (
+    <>
+      <PageHead title={w.title} intro={w.intro} />
+      <p className="px-4 text-muted lg:px-6">{w.notAllowed}</p>
+    </>
+  );
+}
+
+function Endpoints() {
+  const t = useTexts();
+  const w = useWebhookTexts();
+  const webhooks = useWebhookList();
+  const isClosed = useSession().tenant.closedAt !== undefined;
+  const [isAdding, setAdding] = useState(false);
+  const count = webhooks.data?.length ?? 0;
+  const add = (
+    <button
+      type="button"
+      className="btn btn-primary"
+      disabled={isClosed || count >= webhooksMax}
+      onClick={() => setAdding(true)}
+    >
+      <Plus aria-hidden />
+      {w.add}
+    </button>
+  );
+  return (
+    <>
+      <PageHead title={w.title} intro={w.intro} actions={count > 0 && add} />
+      {isClosed && <p className="px-4 pb-3 text-muted lg:px-6">{w.closed}</p>}
+      {count >= webhooksMax && (
+        <p className="px-4 pb-3 text-muted lg:px-6">{w.full(webhooksMax)}</p>
+      )}
+      {webhooks.isPending && <Skeleton label={t.events.loading} />}
+      {webhooks.isError && <LoadError error={webhooks.error} retry={webhooks.refetch} />}
+      {webhooks.data?.length === 0 && <Nothing>{add}</Nothing>}
+      {count > 0 && <List webhooks={webhooks.data ?? []} />}
+      <Suspense>{isAdding && <Adding close={() => setAdding(false)} />}</Suspense>
+    </>
+  );
+}
+
+/** The form, and then the secret that is shown once; behind both the page of the new endpoint. */
+function Adding({ close }: { close: () => void }) {
+  const go = useGo();
+  const [made, setMade] = useState<NewWebhook | null>(null);
+  const open = (webhook: NewWebhook) => go(paths.webhook(webhook.id));
+  if (made?.secret !== undefined) {
+    const { secret } = made;
+    return <SecretSheet secret={secret} previousValidUntil={null} close={() => open(made)} />;
+  }
+  const saved = (webhook: NewWebhook) =>
+    webhook.secret === undefined ? open(webhook) : setMade(webhook);
+  return <WebhookForm webhook={null} saved={saved} close={close} />;
+}
+
+function Nothing({ children }: { children: React.ReactNode }) {
+  const w = useWebhookTexts();
+  return (
+    <Notice
+      title={w.empty.title}
+      icon={<WebhookIcon className="mb-1 size-6 text-faint" aria-hidden />}
+    >
+      <p>{w.empty.text}</p>
+      <ul className="my-4 list-disc space-y-1 pl-5 text-left">
+        {[w.empty.signed, w.empty.streams, w.empty.recorded].map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+      {children}
+    </Notice>
+  );
+}
+
+function List({ webhooks }: { webhooks: readonly Webhook[] }) {
+  const w = useWebhookTexts();
+  const formats = useFormats();
+  const [, from] = useSearchPairs().find(([name]) => name === 'replay') ?? [];
+  return (
+    <>
+      {from !== undefined && (
+        <p
+          role="note"
+          className="mx-4 mb-3 rounded-lg bg-accent-soft px-4 py-2.5 text-accent lg:mx-6"
+        >
+          {w.replay.choose(formats.number(Number(from)))}
+        </p>
+      )}
+      <ul className="mx-4 mb-10 divide-y divide-line rounded-xl border border-line lg:mx-6">
+        {webhooks.map((webhook) => (
+          <Row key={webhook.id} webhook={webhook} replay={from} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Row({ webhook, replay }: { webhook: Webhook; replay: string | undefined }) {
+  const w = useWebhookTexts();
+  const formats = useFormats();
+  const explain = useConditionText();
+  const { lastDelivery, url, format, behind, id } = webhook;
+  const href = paths.webhook(id, replay === undefined ? {} : { replay });
+  return (
+    <li className="relative px-4 py-3 text-[0.8125rem] hover:bg-hover">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <AppLink
+          href={href}
+          className="min-w-0 font-medium break-words after:absolute after:inset-0 hover:underline"
+        >
+          {webhookName(webhook)}
+        </AppLink>
+        <ConditionBadge webhook={webhook} />
+        {behind > 0 && (
+          <span className="text-xs text-muted tabular-nums">
+            {w.behindBy(behind, formats.number(behind))}
+          </span>
+        )}
+        <span className="text-xs text-faint tabular-nums max-sm:basis-full sm:ml-auto">
+          {lastDelivery === null
+            ? w.never
+            : `${w.lastAttempt} ${formats.relative(Date.parse(lastDelivery.at), Date.now())}`}
+        </span>
+      </div>
+      <p className="mt-0.5 text-xs break-all text-muted">
+        {w.formats[format]} · {url}
+      </p>
+      <p className="mt-0.5 text-xs text-muted">{explain(webhook)}</p>
+    </li>
+  );
+}

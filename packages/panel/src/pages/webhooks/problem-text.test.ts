@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { AppError } from '../../../../server/src/http/problem.ts';
+import {
+  newcomer,
+  readSettings,
+  type WebhookPatch,
+} from '../../../../server/src/webhooks/webhook-input.ts';
+import { webhookTexts } from '../../i18n/webhook-texts.ts';
+import { fieldOf, problemText } from './problem-text.ts';
+
+/** What the service finds wrong with this. */
+function problemsOf(patch: WebhookPatch) {
+  try {
+    readSettings(newcomer, patch, false);
+  } catch (error) {
+    if (error instanceof AppError) return error.errors ?? [];
+  }
+  return [];
+}
+
+const url = 'https://siem.example.com';
+const wrong: [WebhookPatch & { format: keyof typeof webhookTexts.en.formats }, string[]][] = [
+  [{ format: 'webhook', url: 'http://siem.example.com' }, ['/url']],
+  [{ format: 'webhook', url: 'https://10.0.0.1/' }, ['/url']],
+  [{ format: 'generic', url: `${url}/#x`, credential: ' Bearer x' }, ['/url', '/credential']],
+  [{ format: 'generic', url, options: { body: 'xml' } }, ['/options/body']],
+  [
+    { format: 'splunk_hec', url: `${url}/?token=1`, options: { index: 'A B', host: 'a\nb' } },
+    ['/url', '/options/index', '/options/host', '/credential'],
+  ],
+  [
+    { format: 'datadog', url, credential: 'a b', options: { ddtags: '1', service: '' } },
+    ['/options/ddtags', '/options/service', '/credential'],
+  ],
+  [
+    {
+      format: 'elastic',
+      url: `${url}/x/_bulk`,
+      options: { index: 'A' },
+      types: ['audit.export.ready'],
+    },
+    ['/url', '/types', '/options/index'],
+  ],
+];
+
+test('whatever the service finds wrong is said at its field, in the language that is spoken', () => {
+  for (const [patch, fields] of wrong) {
+    const found = problemsOf(patch);
+    expect(found.map(fieldOf)).toEqual(fields);
+    for (const problem of found) {
+      const said = Object.values(webhookTexts).map((w) => problemText(w, patch.format, problem));
+      expect(new Set(said).size, problem.path).toBe(3);
+      for (const text of said) expect(text).toMatch(/^\p{Lu}[^\n]+\S$/u);
+    }
+  }
+});
+
+test('an option has the words of its own format, and no word that is no option has any', () => {
+  const at = (path: string) => ({ path, code: 'invalid_value' });
+  const { en } = webhookTexts;
+  const index = at('/options/index');
+  expect(problemText(en, 'splunk_hec', index)).not.toBe(problemText(en, 'elastic', index));
+  const inherited = at('/options/constructor');
+  expect(problemText(en, 'elastic', inherited)).toBe(en.form.problems.option);
+});
+
+test('what the form does not ask for is no problem of a field', () => {
+  for (const path of ['', '/', '/format', '/options', '/status']) {
+    expect(fieldOf({ path, code: 'invalid_value' })).toBeNull();
+  }
+  expect(fieldOf({ path: '/filters/action', code: 'too_many' })).toBe('/filters');
+  expect(fieldOf({ path: '/types/0', code: 'invalid_value' })).toBe('/types');
+});

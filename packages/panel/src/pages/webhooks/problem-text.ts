@@ -1,0 +1,46 @@
+import type { WebhookFormat } from '@indelible/client';
+import type { WebhookTexts } from '../../i18n/webhooks-en.ts';
+
+/** What the service found wrong: where, as a JSON pointer, and a code. */
+interface Problem {
+  path: string;
+  code: string;
+}
+
+/** The part of a form that a problem is shown at; null for what the form does not ask for. */
+export function fieldOf({ path }: Problem): string | null {
+  const [, field = '', name] = path.split('/');
+  if (field === 'options') return name === undefined ? null : `/options/${name}`;
+  return ['url', 'name', 'credential', 'types', 'filters'].includes(field) ? `/${field}` : null;
+}
+
+/**
+ * What is wrong at a field, in the language that is spoken; '' for what the form does not ask for.
+ */
+export function problemText(w: WebhookTexts, format: WebhookFormat, problem: Problem): string {
+  const { problems } = w.form;
+  const field = fieldOf(problem);
+  if (field === '/url') return `${problems.url} ${textOf(problems.urlOf, format)}`.trim();
+  if (field === '/credential') return credentialText(problems, format, problem);
+  if (field === '/name' || field === '/types' || field === '/filters') {
+    return problems[field === '/name' ? 'name' : field === '/types' ? 'types' : 'filters'];
+  }
+  if (field === null) return '';
+  const ofFormat: Readonly<Record<string, object>> = problems.optionOf;
+  return textOf(ofFormat[format] ?? {}, field.slice('/options/'.length)) || problems.option;
+}
+
+function credentialText(
+  problems: WebhookTexts['form']['problems'],
+  format: WebhookFormat,
+  { code }: Problem,
+): string {
+  if (code === 'required') return problems.credential;
+  const isToken = format === 'splunk_hec' || format === 'datadog';
+  return isToken ? problems.credentialAlone : problems.credentialLine;
+}
+
+/** Names are the customer's and the service's: nothing that every object has is one of them. */
+function textOf(texts: object, name: string): string {
+  return Object.hasOwn(texts, name) ? String(Reflect.get(texts, name)) : '';
+}

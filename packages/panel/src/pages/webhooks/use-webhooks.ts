@@ -1,0 +1,72 @@
+import type { Webhook } from '@indelible/client';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, client } from '../../api.ts';
+import { useSession } from '../../session/session-context.tsx';
+import { conditionOf, nextLookMs } from './condition.ts';
+
+async function listAll(): Promise<Webhook[]> {
+  const all: Webhook[] = [];
+  for await (const webhook of client.webhooks.list()) all.push(webhook);
+  return all;
+}
+
+/** No longer than this does a page watch by itself: a session that nobody uses has to end. */
+const watchedMs = 5 * 60_000;
+
+/** Whether to ask again without being told to; not for operators, whose every read is recorded. */
+function useWatching(): () => boolean {
+  const { crossTenant } = useSession();
+  const [openedMs] = useState(Date.now);
+  return () => !crossTenant && Date.now() - openedMs < watchedMs;
+}
+
+export function useWebhookList() {
+  const isWatching = useWatching();
+  return useQuery({
+    queryKey: ['webhooks'],
+    queryFn: listAll,
+    staleTime: 0,
+    refetchInterval: ({ state }) => {
+      const looks = (state.data ?? []).map((webhook) => nextLookMs(webhook, Date.now()));
+      const next = looks.filter((ms) => ms !== null);
+      return isWatching() && next.length > 0 ? Math.min(...next) : false;
+    },
+  });
+}
+
+export function useWebhook(id: string) {
+  const isWatching = useWatching();
+  return useQuery({
+    queryKey: ['webhooks', id],
+    queryFn: () => client.webhooks.get(id),
+    staleTime: 0,
+    refetchInterval: ({ state }) =>
+      isWatching() && state.data ? (nextLookMs(state.data, Date.now()) ?? false) : false,
+  });
+}
+
+/** A page of what was sent; asked for again when the endpoint has got on. */
+export function useDeliveries(webhook: Webhook, cursor: string | null) {
+  const { id, lastDelivery } = webhook;
+  return useQuery({
+    queryKey: ['webhook-deliveries', id, cursor, lastDelivery?.id, conditionOf(webhook)],
+    queryFn: () => api.webhooks.deliveries(id, cursor),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/**
+ * Something that is done to an endpoint; afterwards everything about webhooks is asked for again.
+ */
+export function useWebhookChange<Input, Answer>(change: (input: Input) => Promise<Answer>) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: change,
+    onSettled: () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ['webhooks'] }),
+        queries.invalidateQueries({ queryKey: ['webhook-deliveries'] }),
+      ]),
+  });
+}

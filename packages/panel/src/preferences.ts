@@ -1,0 +1,63 @@
+import { useSyncExternalStore } from 'react';
+import type { ZoneChoice } from './search/event-search.ts';
+
+/* What a reader chose once, kept in this browser. */
+
+export const languages = ['en', 'es', 'pt-BR'] as const;
+export type Language = (typeof languages)[number];
+export type Theme = 'system' | 'light' | 'dark';
+
+export interface Preferences {
+  theme: Theme;
+  /** Null: the tenant's, or the browser's. */
+  language: Language | null;
+  zone: ZoneChoice;
+}
+
+const key = 'indelible.preferences';
+const listeners = new Set<() => void>();
+let current: Preferences = { theme: 'system', language: null, zone: 'tenant', ...stored() };
+
+// A browser that embeds the panel may forbid storage: then choices last as long as the page.
+function stored(): Partial<Preferences> {
+  try {
+    return JSON.parse(localStorage.getItem(key) ?? '{}');
+  } catch {
+    return {};
+  }
+}
+
+/** Keeps a choice and shows it at once. */
+export function prefer(choice: Partial<Preferences>): void {
+  current = { ...current, ...choice };
+  try {
+    localStorage.setItem(key, JSON.stringify(current));
+  } catch {}
+  applyTheme();
+  for (const listener of listeners) listener();
+}
+
+export function usePreferences(): Preferences {
+  return useSyncExternalStore(subscribe, () => current);
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The theme as an attribute that styles.css reads; none follows the system. */
+export function applyTheme(): void {
+  if (current.theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = current.theme;
+}
+
+/** The language to speak: chosen, else the tenant's, else the browser's, else English. */
+export function languageFor(chosen: Language | null, wishes: readonly string[]): Language {
+  if (chosen !== null) return chosen;
+  for (const wish of wishes) {
+    const found = languages.find((each) => each.slice(0, 2) === wish.slice(0, 2).toLowerCase());
+    if (found !== undefined) return found;
+  }
+  return 'en';
+}

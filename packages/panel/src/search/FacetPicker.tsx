@@ -1,0 +1,176 @@
+import type { FacetName } from '@indelible/protocol';
+import { isUuid } from '@indelible/protocol';
+import { Check, Search } from 'lucide-react';
+import { type RefObject, useState } from 'react';
+import {
+  Autocomplete,
+  Dialog,
+  Input,
+  ListBox,
+  ListBoxItem,
+  Popover,
+  SearchField,
+  type Selection,
+  ToggleButton,
+  ToggleButtonGroup,
+} from 'react-aria-components';
+import { ScrollRegion } from '../components/ScrollRegion.tsx';
+import { useTexts } from '../i18n/texts.tsx';
+import { useFormats } from '../i18n/use-formats.ts';
+import { changed, type EventSearch } from './event-search.ts';
+import { finds } from './folding.ts';
+import { type Choice, useChoices } from './use-choices.ts';
+
+interface FacetPickerProps {
+  anchor: RefObject<HTMLElement | null>;
+  facet: FacetName;
+  search: EventSearch;
+  nowMs: number;
+  change: (next: EventSearch) => void;
+  close: () => void;
+}
+
+const shownMax = 100;
+
+/** The values of one filter with their counts: any of them, or none of them. */
+export default function FacetPicker(props: FacetPickerProps) {
+  const { anchor, facet, search, nowMs, change, close } = props;
+  const t = useTexts();
+  const values = search.facets[facet] ?? { any: [], none: [] };
+  const [mode, setMode] = useState<'any' | 'none'>(
+    values.any.length === 0 && values.none.length > 0 ? 'none' : 'any',
+  );
+  const [text, setText] = useState('');
+  const choices = useChoices(facet, search, nowMs);
+  const select = (selection: Selection) => {
+    const picked = selection === 'all' ? [] : [...selection].map(String);
+    const other = mode === 'any' ? 'none' : 'any';
+    const next = { any: [], none: [], [other]: values[other].filter((v) => !picked.includes(v)) };
+    const { [facet]: _left, ...rest } = search.facets;
+    const kept =
+      picked.length + next[other].length === 0
+        ? rest
+        : { ...rest, [facet]: { ...next, [mode]: picked } };
+    change(changed(search, { facets: kept }));
+  };
+  const shown = shownChoices(choices.data ?? [], values[mode], facet, text);
+  return (
+    <Popover
+      triggerRef={anchor}
+      isOpen
+      onOpenChange={(isOpen) => !isOpen && close()}
+      placement="bottom start"
+      className="pop w-80"
+    >
+      <Dialog aria-label={t.filters[facet]} className="flex max-h-96 flex-col outline-none">
+        <Modes mode={mode} setMode={setMode} />
+        <Autocomplete inputValue={text} onInputChange={setText}>
+          <SearchField
+            autoFocus
+            aria-label={t.filters.find(t.filters[facet])}
+            className="relative mb-1"
+          >
+            <Search aria-hidden className="absolute top-2.5 left-2.5 size-3.5 text-faint" />
+            <Input
+              onKeyDown={({ key }) => key === 'Escape' && close()}
+              className="field h-8 pl-8"
+              placeholder={facet === 'resourceId' ? t.filters.idHint : t.events.search}
+            />
+          </SearchField>
+          <ScrollRegion label={t.filters[facet]} className="min-h-0 flex-1">
+            <ListBox
+              aria-label={t.filters[facet]}
+              items={shown.map((choice) => ({ ...choice, id: choice.value }))}
+              selectionMode="multiple"
+              // Escape closes; it must not take the choice back on its way.
+              escapeKeyBehavior="none"
+              selectedKeys={values[mode]}
+              onSelectionChange={select}
+              renderEmptyState={() => (
+                <p className="px-2 py-4 text-center text-faint">
+                  {facet === 'resourceId' ? t.filters.idHint : t.filters.none}
+                </p>
+              )}
+            >
+              {(choice) => <ChoiceItem choice={choice} />}
+            </ListBox>
+          </ScrollRegion>
+        </Autocomplete>
+      </Dialog>
+    </Popover>
+  );
+}
+
+function Modes({
+  mode,
+  setMode,
+}: {
+  mode: 'any' | 'none';
+  setMode: (mode: 'any' | 'none') => void;
+}) {
+  const t = useTexts();
+  const tab =
+    'h-7 flex-1 cursor-pointer rounded-md text-xs text-muted data-[selected]:bg-surface data-[selected]:font-medium data-[selected]:text-ink data-[selected]:shadow-xs';
+  return (
+    <ToggleButtonGroup
+      selectionMode="single"
+      disallowEmptySelection
+      selectedKeys={[mode]}
+      onSelectionChange={(keys) => setMode(keys.has('none') ? 'none' : 'any')}
+      className="mb-1.5 flex gap-0.5 rounded-lg bg-sunken p-0.5"
+    >
+      <ToggleButton id="any" className={tab}>
+        {t.filters.anyOf}
+      </ToggleButton>
+      <ToggleButton id="none" className={tab}>
+        {t.filters.noneOf}
+      </ToggleButton>
+    </ToggleButtonGroup>
+  );
+}
+
+function ChoiceItem({ choice }: { choice: Choice }) {
+  const formats = useFormats();
+  return (
+    <ListBoxItem id={choice.value} textValue={choice.label} className="option group">
+      {({ isSelected }) => (
+        <>
+          <Check
+            aria-hidden
+            className={isSelected ? 'text-accent!' : 'opacity-0 group-data-[hovered]:opacity-40'}
+          />
+          <span dir="auto" className="min-w-0 flex-1 truncate">
+            {choice.label}
+          </span>
+          {choice.count !== null && (
+            <span className="text-xs text-faint tabular-nums">{formats.number(choice.count)}</span>
+          )}
+        </>
+      )}
+    </ListBoxItem>
+  );
+}
+
+/** What is chosen, then what is found, then what was typed when it could be a value itself. */
+function shownChoices(
+  choices: readonly Choice[],
+  chosen: readonly string[],
+  facet: FacetName,
+  text: string,
+): Choice[] {
+  const known = new Set(choices.map(({ value }) => value));
+  const own = chosen
+    .filter((value) => !known.has(value))
+    .map((value) => ({ value, label: value, count: null }));
+  const found = [...own, ...choices].filter(({ label, value }) => finds(text, `${label} ${value}`));
+  const typed = text.trim().toLowerCase();
+  const usable = isValue(facet, typed) && found.length === 0;
+  const extra = usable ? [{ value: typed, label: typed, count: null }] : [];
+  return [...found.slice(0, shownMax), ...extra];
+}
+
+function isValue(facet: FacetName, text: string): boolean {
+  if (facet === 'resourceId') return isUuid(text);
+  if (facet === 'user') return isUuid(text) || /^[^\s@]+@[^\s@]+$/.test(text);
+  return facet !== 'category' && /^[a-z][a-z0-9_]{0,63}$/.test(text);
+}

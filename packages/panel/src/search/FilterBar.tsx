@@ -1,0 +1,153 @@
+import type { FacetName } from '@indelible/protocol';
+import { CalendarRange, ChevronDown, ShieldAlert, X } from 'lucide-react';
+import { lazy, type ReactNode, type RefObject, Suspense, useRef, useState } from 'react';
+import { useTexts } from '../i18n/texts.tsx';
+import { changed, type EventSearch, onlyValue, stateOf, withoutFacet } from './event-search.ts';
+import { useCriteriaTexts } from './use-criteria-texts.ts';
+
+const FacetPicker = lazy(() => import('./FacetPicker.tsx'));
+const RangePicker = lazy(() => import('./RangePicker.tsx'));
+
+interface FilterBarProps {
+  search: EventSearch;
+  nowMs: number;
+  change: (next: EventSearch) => void;
+  /** Which filters this page offers. */
+  facets?: readonly FacetName[];
+  /** Whether a time can be chosen, too. */
+  withRange?: boolean;
+}
+
+const allFacets: readonly FacetName[] = ['user', 'action', 'resource', 'resourceId', 'category'];
+
+/** Time range and filters as chips; each says what it holds and opens its choices. */
+export function FilterBar(props: FilterBarProps) {
+  const { search, nowMs, change, facets = allFacets, withRange = true } = props;
+  const t = useTexts();
+  const operatorOnly = stateOf(search.facets, 'crossTenant', 'true') === 'any';
+  const toggleOperator = () => {
+    const rest = withoutFacet(search.facets, 'crossTenant');
+    change(
+      changed(search, { facets: operatorOnly ? rest : onlyValue(rest, 'crossTenant', 'true') }),
+    );
+  };
+  return (
+    <fieldset aria-label={t.filters.label} className="no-print flex min-w-0 flex-wrap gap-1.5">
+      {withRange && <RangeChip search={search} change={change} />}
+      {facets.map((facet) => (
+        <FacetChip key={facet} facet={facet} search={search} nowMs={nowMs} change={change} />
+      ))}
+      {facets === allFacets && (
+        <button
+          type="button"
+          className="btn aria-pressed:border-warn/50 aria-pressed:bg-warn-soft aria-pressed:text-warn"
+          aria-pressed={operatorOnly}
+          onClick={toggleOperator}
+        >
+          <ShieldAlert aria-hidden />
+          {t.filters.crossTenantOnly}
+        </button>
+      )}
+      {Object.keys(search.facets).length > 0 && (
+        <button
+          type="button"
+          className="btn btn-quiet"
+          onClick={() => change(changed(search, { facets: {} }))}
+        >
+          {t.filters.clear}
+        </button>
+      )}
+    </fieldset>
+  );
+}
+
+function RangeChip({ search, change }: Pick<FilterBarProps, 'search' | 'change'>) {
+  const t = useTexts();
+  const { rangeText } = useCriteriaTexts();
+  return (
+    <Chip
+      label={t.filters.time}
+      text={rangeText(search.range)}
+      icon={<CalendarRange aria-hidden />}
+      picker={(anchor, close) => (
+        <RangePicker anchor={anchor} search={search} change={change} close={close} />
+      )}
+    />
+  );
+}
+
+interface FacetChipProps extends Omit<FilterBarProps, 'facets' | 'withRange'> {
+  facet: FacetName;
+}
+
+function FacetChip({ facet, search, nowMs, change }: FacetChipProps) {
+  const t = useTexts();
+  const { facetText } = useCriteriaTexts();
+  const text = facetText(search.facets, facet);
+  const clear = () => change(changed(search, { facets: withoutFacet(search.facets, facet) }));
+  return (
+    <Chip
+      label={t.filters[facet]}
+      text={text}
+      clear={text === null ? undefined : clear}
+      picker={(anchor, close) => (
+        <FacetPicker
+          anchor={anchor}
+          facet={facet}
+          search={search}
+          nowMs={nowMs}
+          change={change}
+          close={close}
+        />
+      )}
+    />
+  );
+}
+
+interface ChipProps {
+  label: string;
+  /** What it holds; null for nothing. */
+  text: string | null;
+  icon?: ReactNode;
+  clear?: (() => void) | undefined;
+  picker: (anchor: RefObject<HTMLElement | null>, close: () => void) => ReactNode;
+}
+
+function Chip({ label, text, icon, clear, picker }: ChipProps) {
+  const t = useTexts();
+  const [isOpen, setOpen] = useState(false);
+  const anchor = useRef<HTMLButtonElement>(null);
+  const held = text !== null && icon === undefined;
+  return (
+    <div className="flex max-w-full min-w-0">
+      <button
+        ref={anchor}
+        type="button"
+        className={`btn max-w-72 min-w-0 ${held ? 'border-accent/40 bg-accent-soft text-accent' : ''} ${clear ? 'rounded-r-none border-r-0' : ''}`}
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {icon}
+        {icon ? (
+          <span className="sr-only">{label}: </span>
+        ) : (
+          <span className={held ? 'text-accent' : ''}>{label}</span>
+        )}
+        {text !== null && <span className="min-w-0 truncate font-normal">{text}</span>}
+        <ChevronDown aria-hidden className="text-faint" />
+      </button>
+      {clear && (
+        <button
+          type="button"
+          className="btn w-7 rounded-l-none border-l-0 border-accent/40 bg-accent-soft px-0 text-accent"
+          aria-label={t.filters.remove(label)}
+          onClick={clear}
+        >
+          <X aria-hidden className="size-3.5!" />
+        </button>
+      )}
+      {isOpen && <Suspense>{picker(anchor, () => setOpen(false))}</Suspense>}
+    </div>
+  );
+}

@@ -1,0 +1,38 @@
+import { Link as LinkIcon } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { AppLink } from '../components/AppLink.tsx';
+import { Notice } from '../components/States.tsx';
+import { useTexts } from '../i18n/texts.tsx';
+import { paths } from '../paths.ts';
+import { useParsedSearch } from '../use-location.ts';
+
+/**
+ * What is below, if the search in the address is one: a misspelt filter must never widen a result.
+ */
+export function KnownSearch({ children }: { children: ReactNode }) {
+  const parsed = useParsedSearch();
+  return 'problems' in parsed ? <BadSearch problems={parsed.problems} /> : children;
+}
+
+function BadSearch({ problems }: { problems: { path: string; message: string }[] }) {
+  const t = useTexts();
+  return (
+    <Notice
+      alone
+      title={t.filters.badTitle}
+      icon={<LinkIcon className="mb-1 size-6 text-warn" aria-hidden />}
+    >
+      <p>{t.filters.badText}</p>
+      <ul className="my-3 font-mono text-xs">
+        {problems.slice(0, 8).map(({ path, message }) => (
+          <li key={`${path} ${message}`}>
+            {path}: {message}
+          </li>
+        ))}
+      </ul>
+      <AppLink href={paths.events()} className="btn">
+        {t.filters.reset}
+      </AppLink>
+    </Notice>
+  );
+}

@@ -1,0 +1,56 @@
+import { ChevronLeft, ChevronRight } from 'lucide-react';
+import { useTexts } from '../i18n/texts.tsx';
+import { useFormats } from '../i18n/use-formats.ts';
+import type { EventSearch } from './event-search.ts';
+import { pageSize } from './use-events.ts';
+
+interface PagerProps {
+  search: EventSearch;
+  nowMs: number;
+  pagination: {
+    nextCursor: string | null;
+    previousCursor: string | null;
+    total?: { value: number; relation: 'eq' | 'gte' };
+  };
+  change: (next: EventSearch) => void;
+}
+
+/** Newer and older pages. The range is held still from here on, or the cursors would not fit it. */
+export function Pager({ search, nowMs, pagination, change }: PagerProps) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { nextCursor, previousCursor, total } = pagination;
+  const { range, page } = search;
+  const still = range.kind === 'last' ? { ...range, at: nowMs } : range;
+  const turn = (cursor: string | null, to: number) =>
+    cursor !== null && change({ ...search, range: still, cursor, page: Math.max(1, to) });
+  const pages = total && Math.ceil(total.value / pageSize);
+  const number = formats.number(page);
+  return (
+    <nav aria-label={t.events.list} className="no-print flex items-center gap-1">
+      <span className="mr-2 text-xs text-faint tabular-nums">
+        {pages === undefined || total?.relation === 'gte'
+          ? t.events.page(number)
+          : t.events.pageOf(number, formats.number(Math.max(1, pages)))}
+      </span>
+      <button
+        type="button"
+        className="btn"
+        disabled={previousCursor === null}
+        onClick={() => turn(previousCursor, page - 1)}
+      >
+        <ChevronLeft aria-hidden />
+        {t.events.newer}
+      </button>
+      <button
+        type="button"
+        className="btn"
+        disabled={nextCursor === null}
+        onClick={() => turn(nextCursor, page + 1)}
+      >
+        {t.events.older}
+        <ChevronRight aria-hidden />
+      </button>
+    </nav>
+  );
+}

@@ -1,0 +1,67 @@
+import type { FacetName } from '@indelible/protocol';
+import { useQuery } from '@tanstack/react-query';
+import { client } from '../api.ts';
+import { useTexts } from '../i18n/texts.tsx';
+import { criteriaOf } from './criteria.ts';
+import { type EventSearch, filterAt, withoutFacet } from './event-search.ts';
+import { valueText } from './use-criteria-texts.ts';
+
+/** A value that a filter can take. */
+export interface Choice {
+  value: string;
+  label: string;
+  /** Events under the other filters; null where it was not counted. */
+  count: number | null;
+}
+
+const groups = {
+  user: 'user',
+  action: 'action',
+  resource: 'resource',
+  category: 'category',
+} as const;
+
+/** The values of a facet under all other filters, most frequent first, counted by the service. */
+export function useChoices(facet: FacetName, search: EventSearch, nowMs: number) {
+  const t = useTexts();
+  const group = facet in groups ? groups[facet as keyof typeof groups] : null;
+  const others = { ...search, facets: withoutFacet(search.facets, facet) };
+  const filter = filterAt(others, nowMs);
+  // Without a beginning the service would count the last 30 days only.
+  const criteria = criteriaOf({ ...filter, from: filter.from ?? 0 });
+  return useQuery({
+    queryKey: ['choices', facet, criteria],
+    enabled: group !== null,
+    queryFn: async () => {
+      const { data } = await client.stats({ ...criteria, groupBy: [group ?? 'user'] });
+      const rows = data.map((row) => ({
+        value: String((group === 'user' ? row.email : null) ?? row[group ?? 'user']).toLowerCase(),
+        email: typeof row.email === 'string' ? row.email : null,
+        count: row.count,
+      }));
+      return summed(rows).sort((a, b) => b.count - a.count);
+    },
+    select: (rows): Choice[] =>
+      rows.map(({ value, email, count }) => ({
+        value,
+        label: email ?? valueText(facet, value, t),
+        count,
+      })),
+  });
+}
+
+interface CountedValue {
+  value: string;
+  email: string | null;
+  count: number;
+}
+
+/** One row a value: people who share an address, or one who had several ids, are one choice. */
+function summed(rows: readonly CountedValue[]): CountedValue[] {
+  const byValue = new Map<string, CountedValue>();
+  for (const row of rows) {
+    const known = byValue.get(row.value);
+    byValue.set(row.value, { ...row, count: row.count + (known?.count ?? 0) });
+  }
+  return [...byValue.values()];
+}

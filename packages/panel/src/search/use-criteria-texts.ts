@@ -1,0 +1,61 @@
+import { type FacetName, facetNames } from '@indelible/protocol';
+import { useMemo } from 'react';
+import type { Texts } from '../i18n/en.ts';
+import type { Formats } from '../i18n/formats.ts';
+import { useTexts, wordOf } from '../i18n/texts.tsx';
+import { useFormats } from '../i18n/use-formats.ts';
+import type { Facets } from './event-search.ts';
+import type { TimeRange } from './time-range.ts';
+
+/** Criteria in the reader's words. */
+export interface CriteriaTexts {
+  rangeText(range: TimeRange): string;
+  /** Null for a facet that holds nothing. */
+  facetText(facets: Facets, facet: FacetName): string | null;
+  /** Each criterion as name and text, the range first. */
+  all(facets: Facets, range: TimeRange): { name: string; text: string; facet?: FacetName }[];
+}
+
+export function useCriteriaTexts(): CriteriaTexts {
+  const t = useTexts();
+  const formats = useFormats();
+  return useMemo(() => {
+    const rangeText = (range: TimeRange) => rangeTextOf(range, t, formats);
+    const facetText = (facets: Facets, facet: FacetName) => facetTextOf(facets, facet, t);
+    const all = (facets: Facets, range: TimeRange) => [
+      { name: t.filters.time, text: rangeText(range) },
+      ...facetNames.flatMap((facet) => {
+        const text = facetText(facets, facet);
+        return text === null ? [] : [{ name: t.filters[facet], text, facet }];
+      }),
+    ];
+    return { rangeText, facetText, all };
+  }, [t, formats]);
+}
+
+function rangeTextOf(range: TimeRange, t: Texts, formats: Formats): string {
+  if (range.kind === 'last') return t.range[range.preset];
+  const { from, to } = range;
+  if (from !== undefined && to !== undefined) return formats.range(from, to);
+  if (from !== undefined) return t.range.since(formats.range(from, from));
+  return to === undefined ? t.range.all : t.range.until(formats.range(to, to));
+}
+
+function facetTextOf(facets: Facets, facet: FacetName, t: Texts): string | null {
+  const values = facets[facet];
+  if (values === undefined) return null;
+  const texts = [
+    ...values.any.map((value) => valueText(facet, value, t)),
+    ...values.none.map((value) => t.filters.not(valueText(facet, value, t))),
+  ];
+  return texts.length === 0 ? null : texts.join(', ');
+}
+
+/** One value of a facet as people call it. */
+export function valueText(facet: FacetName, value: string, t: Texts): string {
+  if (facet === 'action') return wordOf(t.actions, value);
+  if (facet === 'resource') return wordOf(t.resources, value);
+  if (facet === 'category') return wordOf(t.categories, value);
+  if (facet === 'crossTenant') return value === 'true' ? t.filters.yes : t.filters.no;
+  return value;
+}

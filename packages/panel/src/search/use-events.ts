@@ -1,0 +1,43 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useCallback, useMemo, useState } from 'react';
+import { client } from '../api.ts';
+import { criteriaOf } from './criteria.ts';
+import { type EventSearch, eventSearchParams, filterAt } from './event-search.ts';
+
+export const pageSize = 50;
+
+/**
+ * The moment a search is meant at: when it was opened or last refreshed, or what its address says.
+ */
+export function useMoment(search: EventSearch): { nowMs: number; refresh: () => void } {
+  const [refreshes, setRefreshes] = useState(0);
+  const { cursor: _cursor, page: _page, ...rest } = search;
+  const key = JSON.stringify(eventSearchParams({ ...rest, page: 1 }));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another search is a later moment
+  const nowMs = useMemo(() => Date.now(), [key, refreshes]);
+  const refresh = useCallback(() => setRefreshes((count) => count + 1), []);
+  const { range } = search;
+  return { nowMs: range.kind === 'last' ? (range.at ?? nowMs) : nowMs, refresh };
+}
+
+/** One page of events, with how many match in all. */
+export function useEventPage(search: EventSearch, nowMs: number) {
+  const { sort, order, cursor } = search;
+  const criteria = criteriaOf(filterAt(search, nowMs));
+  const position = cursor === undefined ? {} : { cursor };
+  const query = { ...criteria, sort, order, limit: pageSize, includeTotal: true, ...position };
+  return useQuery({
+    queryKey: ['events', query],
+    queryFn: () => client.page(query),
+    // The list stays in place, dimmed, while the next one is on its way.
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useEvent(id: string) {
+  return useQuery({
+    queryKey: ['event', id],
+    queryFn: () => client.get(id),
+    staleTime: Number.POSITIVE_INFINITY, // an event never changes
+  });
+}

@@ -1,0 +1,146 @@
+import { IndelibleError } from '@indelible/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { KeyRound } from 'lucide-react';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { api, isSignedOut, type Session } from '../api.ts';
+import { errorText, LoadError, Notice } from '../components/States.tsx';
+import { SpeakingProvider, useTexts } from '../i18n/texts.tsx';
+import { languageFor, usePreferences } from '../preferences.ts';
+import { handOver, isEmbedded } from './hand-over.ts';
+import { ReasonForm } from './ReasonForm.tsx';
+import { keepReturnPath } from './return-path.ts';
+import { SessionProvider } from './session-context.tsx';
+
+/** Shows the panel to whoever has a session; everybody else a way to get one, at this address. */
+export function SignInGate({ children }: { children: ReactNode }) {
+  const session = useQuery({
+    queryKey: ['session'],
+    queryFn: api.session.get,
+    staleTime: Infinity,
+  });
+  useSignedOutElsewhere();
+  if (session.data && !isSignedOut(session.error)) {
+    return (
+      <Speaking session={session.data}>
+        <SessionProvider value={session.data}>{children}</SessionProvider>
+      </Speaking>
+    );
+  }
+  return (
+    <Speaking session={null}>
+      {session.isPending && <Opening />}
+      {isSignedOut(session.error) && <SignedOut last={session.data} />}
+      {session.isError && !isSignedOut(session.error) && (
+        <LoadError error={session.error} retry={session.refetch} />
+      )}
+    </Speaking>
+  );
+}
+
+/** Speaks the language that fits the reader. */
+export function Speaking({ session, children }: { session: Session | null; children: ReactNode }) {
+  const { language } = usePreferences();
+  const wishes = session ? [session.tenant.locale] : navigator.languages;
+  return <SpeakingProvider language={languageFor(language, wishes)}>{children}</SpeakingProvider>;
+}
+
+export function Opening() {
+  const t = useTexts();
+  return (
+    <main className="grid min-h-dvh place-items-center">
+      <p role="status" className="text-muted">
+        {t.signIn.opening}
+      </p>
+    </main>
+  );
+}
+
+/** Any call that finds the session gone asks for a new one; the address stays what it is. */
+function useSignedOutElsewhere(): void {
+  const queries = useQueryClient();
+  useEffect(
+    () =>
+      queries.getQueryCache().subscribe(({ query }) => {
+        const isOther = query.queryKey[0] !== 'session';
+        if (!isOther || !isSignedOut(query.state.error)) return;
+        if (queries.getQueryState(['session'])?.fetchStatus === 'idle') {
+          query.setState({ ...query.state, error: null });
+          void queries.invalidateQueries({ queryKey: ['session'] });
+        }
+      }),
+    [queries],
+  );
+}
+
+/** Remembers this address for a new link, and looks again when this tab is turned to again. */
+function useReturning(last: Session | undefined): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    const { pathname, search } = location;
+    if (last) keepReturnPath(`${pathname}${search}`, last, Date.now());
+    const look = () => {
+      if (document.visibilityState === 'visible') {
+        void queries.invalidateQueries({ queryKey: ['session'] });
+      }
+    };
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, [queries, last]);
+}
+
+const allowedHosts = () => api.config().then(({ frameAncestors }) => frameAncestors);
+
+function isAboutPerson(error: unknown): boolean {
+  return error instanceof IndelibleError && (error.status === 401 || error.status === 403);
+}
+
+function SignedOut({ last }: { last: Session | undefined }) {
+  const t = useTexts();
+  const embedded = useMemo(isEmbedded, []);
+  const [pending, setPending] = useState<{ jwt: string; tenantId?: string } | null>(null);
+  const [refused, setRefused] = useState<string | null>(null);
+  const queries = useQueryClient();
+  useReturning(last);
+  const enter = (session: Session) => {
+    // The session's own query stays: the gate, which waits for it, would never hear of another one.
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+    queries.setQueryData(['session'], session);
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: listens once for as long as it is shown
+  useEffect(
+    () =>
+      handOver(allowedHosts, (token) =>
+        api.session.open(token).then(enter, (error: unknown) => {
+          const code = error instanceof IndelibleError ? error.code : '';
+          if (code === 'reason_required') setPending(token);
+          else setRefused(isAboutPerson(error) ? t.signIn.forbidden : errorText(error, t));
+        }),
+      ),
+    [],
+  );
+  if (pending) {
+    return (
+      <main className="grid min-h-dvh place-items-center p-4">
+        <ReasonForm submit={(reason) => api.session.open({ ...pending, reason }).then(enter)} />
+      </main>
+    );
+  }
+  return (
+    <main className="grid min-h-dvh place-items-center">
+      <Notice
+        alone
+        title={refused ?? t.signIn.expiredTitle}
+        icon={<KeyRound className="mb-1 size-6 text-accent" aria-hidden />}
+      >
+        <p>{embedded && refused === null ? t.signIn.waiting : t.signIn.expiredText}</p>
+        <button
+          type="button"
+          className="btn mt-5"
+          onClick={() => queries.invalidateQueries({ queryKey: ['session'] })}
+        >
+          {t.signIn.retry}
+        </button>
+      </Notice>
+    </main>
+  );
+}

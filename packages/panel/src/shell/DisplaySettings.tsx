@@ -1,0 +1,99 @@
+import { Clock, Languages, SunMoon } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useLanguage, useTexts } from '../i18n/texts.tsx';
+import { useZoneChoice, zoneName } from '../i18n/use-formats.ts';
+import { languages, prefer, usePreferences } from '../preferences.ts';
+import { zoneChoices } from '../search/event-search.ts';
+import { useSession } from '../session/session-context.tsx';
+import { useGo, usePath, useSearchPairs } from '../use-location.ts';
+
+const languageNames = { en: 'English', es: 'Español', 'pt-BR': 'Português' } as const;
+
+/** Zone, language and theme: the browser's own pickers, which every keyboard and reader knows. */
+export function DisplaySettings() {
+  const t = useTexts();
+  const { theme } = usePreferences();
+  const language = useLanguage();
+  return (
+    <div className="space-y-1">
+      <ZonePicker />
+      <Picker
+        label={t.language}
+        icon={<Languages />}
+        value={language}
+        options={languages.map((value) => ({ value, text: languageNames[value] }))}
+        choose={(value) => prefer({ language: languages.find((each) => each === value) ?? null })}
+      />
+      <Picker
+        label={t.theme.label}
+        icon={<SunMoon />}
+        value={theme}
+        options={(['system', 'light', 'dark'] as const).map((value) => ({
+          value,
+          text: t.theme[value],
+        }))}
+        choose={(value) => {
+          prefer({ theme: value === 'light' || value === 'dark' ? value : 'system' });
+        }}
+      />
+    </div>
+  );
+}
+
+function ZonePicker() {
+  const t = useTexts();
+  const { tenant } = useSession();
+  const go = useGo();
+  const path = usePath();
+  const pairs = useSearchPairs();
+  const choose = (value: string) => {
+    const zone = zoneChoices.find((choice) => choice === value) ?? 'tenant';
+    prefer({ zone });
+    // An address that names a zone is followed: so the choice has to reach it too.
+    const rest = pairs.filter(([name]) => name !== 'zone').map(([name, text]) => [name, text]);
+    go(`${path}?${new URLSearchParams([...rest, ['zone', zone]])}`, { replace: true });
+  };
+  return (
+    <Picker
+      label={t.zone.label}
+      icon={<Clock />}
+      value={useZoneChoice()}
+      options={zoneChoices.map((value) => ({
+        value,
+        text: value === 'utc' ? 'UTC' : `${t.zone[value]}: ${zoneName(value, tenant.timeZone)}`,
+      }))}
+      choose={choose}
+    />
+  );
+}
+
+interface PickerProps {
+  label: string;
+  icon: ReactNode;
+  value: string;
+  options: { value: string; text: string }[];
+  choose: (value: string) => void;
+}
+
+function Picker({ label, icon, value, options, choose }: PickerProps) {
+  return (
+    <label className="relative flex items-center rounded-lg text-muted hover:bg-hover hover:text-ink">
+      <span className="sr-only">{label}</span>
+      <span aria-hidden className="pointer-events-none absolute left-1.5 [&>svg]:size-3.5">
+        {icon}
+      </span>
+      <select
+        className="h-7 w-full cursor-pointer appearance-none truncate rounded-lg bg-transparent pr-2 pl-7 text-xs [&>option]:bg-raised [&>option]:text-ink"
+        value={value}
+        title={label}
+        onChange={(event) => choose(event.target.value)}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

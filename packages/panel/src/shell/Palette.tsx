@@ -1,0 +1,211 @@
+import { eventIdPrefix, type FacetName, isUuid } from '@indelible/protocol';
+import { Search } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import {
+  Autocomplete,
+  Dialog,
+  Header,
+  Input,
+  ListBox,
+  ListBoxItem,
+  ListBoxSection,
+  Modal,
+  ModalOverlay,
+  SearchField,
+} from 'react-aria-components';
+import { ScrollRegion } from '../components/ScrollRegion.tsx';
+import type { Texts } from '../i18n/en.ts';
+import { useTexts } from '../i18n/texts.tsx';
+import { paths } from '../paths.ts';
+import { languages, prefer } from '../preferences.ts';
+import { changed, type EventSearch, onlyValue } from '../search/event-search.ts';
+import { finds } from '../search/folding.ts';
+import { presets } from '../search/time-range.ts';
+import { type Choice, useChoices } from '../search/use-choices.ts';
+import { useEventSearch, useGo } from '../use-location.ts';
+import { usePrint } from './use-printing.ts';
+
+interface Command {
+  id: string;
+  section: string;
+  text: string;
+  /** What else it is found by. */
+  hint?: string;
+  run: () => void;
+}
+
+const facets = ['user', 'action', 'resource', 'category'] as const;
+const shownMax = 40;
+
+/** Goes anywhere and filters by anything, by typing; finds "Ação" from "acao". */
+export default function Palette({ close }: { close: () => void }) {
+  const t = useTexts();
+  const go = useGo();
+  const print = usePrint();
+  const [text, setText] = useState('');
+  const [search] = useEventSearch();
+  const [nowMs] = useState(Date.now);
+  const choices = {
+    user: useChoices('user', search, nowMs).data ?? [],
+    action: useChoices('action', search, nowMs).data ?? [],
+    resource: useChoices('resource', search, nowMs).data ?? [],
+    category: useChoices('category', search, nowMs).data ?? [],
+  };
+  const commands = [
+    ...typedCommands(text.trim(), search, t, go),
+    ...pageCommands(t, go),
+    ...facets.flatMap((facet) => facetCommands(facet, choices[facet], search, t, go)),
+    ...rangeCommands(search, t, go),
+    ...displayCommands(t),
+    { id: 'print', section: t.palette.display, text: t.print.print, run: print },
+  ];
+  const found = commands
+    .filter(({ text: name, section, hint = '' }) => finds(text, `${section} ${name} ${hint}`))
+    .slice(0, shownMax);
+  const run = (key: React.Key) => {
+    close();
+    commands.find(({ id }) => id === key)?.run();
+  };
+  return (
+    <ModalOverlay
+      isOpen
+      isDismissable
+      onOpenChange={(isOpen) => !isOpen && close()}
+      className="scrim items-start pt-[12vh]"
+    >
+      <Modal className="pop w-full max-w-xl p-0">
+        <Dialog aria-label={t.palette.title} className="flex max-h-[60vh] flex-col outline-none">
+          <Autocomplete inputValue={text} onInputChange={setText}>
+            <SearchField
+              autoFocus
+              aria-label={t.palette.title}
+              className="relative border-b border-line"
+            >
+              <Search aria-hidden className="absolute top-4 left-4 size-4 text-faint" />
+              <Input
+                onKeyDown={({ key }) => key === 'Escape' && close()}
+                className="h-12 w-full bg-transparent pr-4 pl-11 text-base outline-none placeholder:text-faint"
+                placeholder={t.palette.placeholder}
+              />
+            </SearchField>
+            <ScrollRegion label={t.palette.title} className="min-h-0">
+              <Results found={found} run={run} />
+            </ScrollRegion>
+          </Autocomplete>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+function Results({ found, run }: { found: Command[]; run: (key: React.Key) => void }) {
+  const t = useTexts();
+  const sections = useMemo(() => [...Map.groupBy(found, ({ section }) => section)], [found]);
+  return (
+    <ListBox
+      aria-label={t.palette.title}
+      onAction={run}
+      className="p-1.5"
+      renderEmptyState={() => <p className="py-6 text-center text-faint">{t.palette.none}</p>}
+    >
+      {sections.map(([name, commands]) => (
+        <ListBoxSection key={name} id={name}>
+          <Header className="px-2 pt-2 pb-1 text-2xs font-medium text-faint">{name}</Header>
+          {commands.map((command) => (
+            <ListBoxItem
+              key={command.id}
+              id={command.id}
+              textValue={command.text}
+              className="option cursor-pointer data-[focused]:bg-accent-soft data-[focused]:text-accent"
+            >
+              <span dir="auto" className="truncate">
+                {command.text}
+              </span>
+            </ListBoxItem>
+          ))}
+        </ListBoxSection>
+      ))}
+    </ListBox>
+  );
+}
+
+type Go = (href: string) => void;
+
+/** What a pasted id can mean. */
+function typedCommands(text: string, search: EventSearch, t: Texts, go: Go): Command[] {
+  const section = t.palette.filter;
+  if (text.startsWith(eventIdPrefix)) {
+    const run = () => go(paths.event(text));
+    return [{ id: 'open', section, text: t.palette.openEvent(text), run }];
+  }
+  if (!isUuid(text)) return [];
+  const filter = (facet: FacetName) => () =>
+    go(paths.events(changed(search, { facets: onlyValue({}, facet, text.toLowerCase()) })));
+  return [
+    { id: 'id', section, text: t.palette.byResourceId(text), run: filter('resourceId') },
+    { id: 'uid', section, text: t.palette.byUser(text), run: filter('user') },
+  ];
+}
+
+function pageCommands(t: Texts, go: Go): Command[] {
+  const pages = [
+    [t.nav.events, paths.events()],
+    [t.nav.operatorAccess, paths.operatorAccess()],
+    [t.nav.recordingAccess, paths.recordingAccess()],
+    [t.nav.exports, paths.exports()],
+    [t.nav.integrity, paths.integrity],
+    [t.nav.searches, paths.searches],
+    [t.nav.webhooks, paths.webhooks],
+  ] as const;
+  return pages.map(([text, href]) => ({
+    id: href,
+    section: t.palette.pages,
+    text,
+    run: () => go(href),
+  }));
+}
+
+function facetCommands(
+  facet: FacetName,
+  choices: readonly Choice[],
+  search: EventSearch,
+  t: Texts,
+  go: Go,
+): Command[] {
+  return choices.map(({ value, label }) => ({
+    id: `${facet}:${value}`,
+    section: t.filters[facet],
+    text: label,
+    hint: value,
+    run: () =>
+      go(paths.events(changed(search, { facets: onlyValue(search.facets, facet, value) }))),
+  }));
+}
+
+function rangeCommands(search: EventSearch, t: Texts, go: Go): Command[] {
+  return presets.map((preset) => ({
+    id: `range:${preset}`,
+    section: t.palette.times,
+    text: t.range[preset],
+    run: () => go(paths.events(changed(search, { range: { kind: 'last', preset } }))),
+  }));
+}
+
+const languageNames = { en: 'English', es: 'Español', 'pt-BR': 'Português' } as const;
+
+function displayCommands(t: Texts): Command[] {
+  const section = t.palette.display;
+  const themes = (['system', 'light', 'dark'] as const).map((theme) => ({
+    id: `theme:${theme}`,
+    section,
+    text: `${t.theme.label}: ${t.theme[theme]}`,
+    run: () => prefer({ theme }),
+  }));
+  const spoken = languages.map((language) => ({
+    id: `language:${language}`,
+    section,
+    text: `${t.language}: ${languageNames[language]}`,
+    run: () => prefer({ language }),
+  }));
+  return [...themes, ...spoken];
+}

@@ -1,0 +1,39 @@
+import { useQuery } from '@tanstack/react-query';
+import { useTexts } from '../i18n/texts.tsx';
+import { useFormats } from '../i18n/use-formats.ts';
+import { checkpointQuery } from '../proof/use-checkpoint.ts';
+import { useSession } from '../session/session-context.tsx';
+import { useCheckpointBeforePrint } from './use-printing.ts';
+
+/** What paper has to say for itself: whose log, when it was printed, in which zone. */
+export function PrintHeader() {
+  const t = useTexts();
+  const { tenant, actor } = useSession();
+  const formats = useFormats();
+  useCheckpointBeforePrint();
+  return (
+    <div className="print-only mb-4 border-b pb-2">
+      <p>
+        <strong>{tenant.name}</strong> · {t.nav.audit}
+      </p>
+      <p>
+        {t.print.printed} {formats.dateTime(Date.now())} · {actor.email} · {t.print.zone}{' '}
+        {formats.timeZone}
+      </p>
+      <PrintCheckpoint />
+    </div>
+  );
+}
+
+/** Which state of the log a printed page belongs to, if that was asked for. */
+function PrintCheckpoint() {
+  const t = useTexts();
+  const formats = useFormats();
+  const { data } = useQuery({ ...checkpointQuery, enabled: false });
+  const head = data?.checkpoint;
+  return (
+    <p className={`mt-1 ${head ? 'font-mono break-all' : ''}`}>
+      {head ? t.print.checkpoint(formats.number(head.size), data.rootHex) : t.print.noCheckpoint}
+    </p>
+  );
+}

@@ -1,0 +1,35 @@
+import { Sheet } from '../components/Sheet.tsx';
+import { useTexts } from '../i18n/texts.tsx';
+
+/** Which keys do what. */
+export default function ShortcutHelp({ close }: { close: () => void }) {
+  const t = useTexts();
+  const keys = [
+    [['/', 'Ctrl K', '⌘ K'], t.help.search],
+    [['j'], t.help.next],
+    [['k'], t.help.previous],
+    [['Enter'], t.help.open],
+    [['Esc'], t.help.close],
+    [['Ctrl P', '⌘ P'], t.print.print],
+    [['?'], t.help.help],
+  ] as const;
+  return (
+    <Sheet title={t.help.title} close={close} width="max-w-sm">
+      <dl className="divide-y divide-line">
+        {keys.map(([names, text]) => (
+          <div key={text} className="flex items-center justify-between py-2">
+            <dt>{text}</dt>
+            <dd className="flex gap-1">
+              {names.map((name) => (
+                <kbd key={name} className="kbd">
+                  {name}
+                </kbd>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p className="mt-2 text-xs text-faint">{t.help.note}</p>
+    </Sheet>
+  );
+}

@@ -1,0 +1,51 @@
+import { useLocation, useRouter } from '@tanstack/react-router';
+import { useCallback, useMemo } from 'react';
+import {
+  type EventSearch,
+  emptySearch,
+  eventSearchParams,
+  type Pairs,
+  parseEventSearch,
+} from './search/event-search.ts';
+
+/** Goes to an address of the panel, as if its link had been followed. */
+export function useGo(): (href: string, options?: { replace?: boolean }) => void {
+  const router = useRouter();
+  return useCallback(
+    (href, options) => {
+      if (options?.replace) router.history.replace(href);
+      else router.history.push(href);
+    },
+    [router],
+  );
+}
+
+export function usePath(): string {
+  return useLocation({ select: ({ pathname }) => pathname });
+}
+
+export function useSearchPairs(): Pairs {
+  const text = useLocation({ select: ({ searchStr }) => searchStr });
+  return useMemo(() => [...new URLSearchParams(text)], [text]);
+}
+
+/** The search in the address, or what is wrong with it. */
+export function useParsedSearch(): ReturnType<typeof parseEventSearch> {
+  const pairs = useSearchPairs();
+  return useMemo(() => parseEventSearch(pairs), [pairs]);
+}
+
+/** The search in the address, and a way to another one on the same page. */
+export function useEventSearch(): [EventSearch, (next: EventSearch) => void] {
+  const parsed = useParsedSearch();
+  const path = usePath();
+  const go = useGo();
+  const change = useCallback(
+    (next: EventSearch) => {
+      const query = new URLSearchParams(eventSearchParams(next) as [string, string][]).toString();
+      go(query === '' ? path : `${path}?${query}`);
+    },
+    [go, path],
+  );
+  return ['search' in parsed ? parsed.search : emptySearch, change];
+}
