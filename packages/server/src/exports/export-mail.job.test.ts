@@ -39,7 +39,7 @@ test('who asked is told when the file is ready, in the language of the tenant, w
   expect(told.notified).toEqual(['ana@example.com']);
   const [mail, ...more] = mailsTo('ana@example.com');
   expect(more).toEqual([]);
-  expect(mail?.parsed.subject).toBe('A exportação do log de auditoria está pronta');
+  expect(mail?.parsed.subject).toBe('A exportação do registro de auditoria está pronta');
   expect(mail?.parsed.text).toContain(`https://audit.example.com/settings/audit/exports#${job.id}`);
   expect(mail?.parsed.text).toContain(told.sha256);
   expect(mail?.parsed.text).toContain('action: ≠ delete');

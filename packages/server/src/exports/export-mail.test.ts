@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { createMailer } from '../outbound/mail.ts';
+import { locales, mailTexts } from '../outbound/mail-texts.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { type ExportMail, exportMail } from './export-mail.ts';
-import { exportMailTexts } from './export-mail-texts.ts';
 
 const server = await startSmtpServer();
 afterAll(() => server.close());
@@ -76,16 +76,16 @@ describe.each([
   });
 
   test('a failure is told plainly: why, what is not lost, and what to do', async () => {
-    const texts = exportMailTexts[locale];
+    const texts = mailTexts[locale].export;
     const sentences = new Set<string>();
     for (const failure of ['storage', 'interrupted', 'unexpected'] as const) {
       const { subject, text, html } = await received({ ...failed, locale, failure });
       expect(subject).toBe(texts.failed.subject);
-      for (const sentence of [texts.why[failure], texts.failedNext, ready.tenantName]) {
+      for (const sentence of [texts.why[failure], texts.failed.next, ready.tenantName]) {
         expect(text).toContain(sentence);
         expect(shown(html)).toContain(sentence);
       }
-      for (const missing of ['SHA-256', 'null', 'NaN', texts.expires, texts.readyNext]) {
+      for (const missing of ['SHA-256', 'null', 'NaN', texts.expires, texts.ready.next]) {
         expect(text + html).not.toContain(missing);
       }
       sentences.add(text);
@@ -100,10 +100,10 @@ test('the languages share no sentence by mistake, and none needs escaping', () =
     const { subject, text } = exportMail({ ...failed, locale, filtersText: '' });
     return [subject, ...text.split('\n').filter((line) => line.length > 40)];
   };
-  const all = (['en', 'es', 'pt-BR'] as const).flatMap(sentences);
+  const all = locales.flatMap(sentences);
   const own = all.filter((line) => !line.startsWith('http'));
   expect(new Set(own).size).toBe(own.length);
-  for (const texts of Object.values(exportMailTexts)) {
+  for (const texts of Object.values(mailTexts)) {
     expect(JSON.stringify(texts)).not.toMatch(/[<>&]/);
   }
 });

@@ -1,17 +1,18 @@
 import {
-  escapeHtml,
-  linkButton,
-  mailPage,
+  composeMail,
+  type Mail,
+  type MailContent,
+  mailTime,
   oneLine,
-  paragraph,
-  small,
-  table,
 } from '../outbound/mail-page.ts';
-import { type ExportFailure, exportMailTexts } from './export-mail-texts.ts';
+import { type Locale, type MailTexts, mailTexts } from '../outbound/mail-texts.ts';
+
+/** Why an export failed, as far as its reader can act on it. */
+export type ExportFailure = keyof MailTexts['export']['why'];
 
 /** What an export's mail tells. Times are ISO 8601; what a failed export does not have is null. */
 export interface ExportMail {
-  locale: 'en' | 'es' | 'pt-BR';
+  locale: Locale;
   outcome: 'ready' | 'failed';
   /** Why it failed; default `unexpected`. */
   failure?: ExportFailure;
@@ -29,39 +30,22 @@ export interface ExportMail {
   timeZone: string;
 }
 
-/**
- * Mail on how an export ended, as text and as HTML. The subject holds nothing but our own words.
- */
-export function exportMail(mail: ExportMail): { subject: string; text: string; html: string } {
-  const texts = exportMailTexts[mail.locale];
-  const { subject, lead } = texts[mail.outcome];
-  const why = mail.outcome === 'failed' ? [texts.why[mail.failure ?? 'unexpected']] : [];
-  const next = mail.outcome === 'failed' ? texts.failedNext : texts.readyNext;
+/** Mail on how an export ended. */
+export function exportMail(mail: ExportMail): Mail {
+  const { locale, outcome, failure = 'unexpected', tenantName, url } = mail;
+  const { why, open, ...texts } = mailTexts[locale].export;
+  const { subject, lead, next } = texts[outcome];
+  const leads = (tenant: string) =>
+    outcome === 'failed' ? [lead(tenant), why[failure]] : [lead(tenant)];
   const facts = factsOf(mail);
-  const tenant = oneLine(mail.tenantName);
-  const text = [
-    [lead(tenant), ...why].join('\n'),
-    facts.map(([label, value]) => `${label}: ${value}`).join('\n'),
-    next,
-    `${texts.open}:\n${mail.url}`,
-    texts.footer,
-  ].join('\n\n');
-  const html = mailPage(mail.locale, subject, [
-    ...[lead(`<bdi>${escapeHtml(tenant)}</bdi>`), ...why].map(paragraph),
-    table(facts),
-    paragraph(next),
-    linkButton(mail.url, texts.open),
-    small(texts.footer),
-  ]);
-  return { subject, text: `${text}\n`, html };
+  return composeMail({ locale, subject, tenantName, leads, facts, next: [next], open, url });
 }
 
-/** What can be said of it, in reading order: label and value. */
-function factsOf(mail: ExportMail): [label: string, value: string][] {
-  const { locale, rows, bytes, sha256, expiresAt } = mail;
-  const texts = exportMailTexts[locale];
-  const time = (iso: string) => formatTime(iso, locale, mail.timeZone);
-  const facts: [string, string | null][] = [
+function factsOf(mail: ExportMail): MailContent['facts'] {
+  const { locale, timeZone, rows, bytes, sha256, expiresAt } = mail;
+  const texts = mailTexts[locale].export;
+  const time = (iso: string) => mailTime(Date.parse(iso), locale, timeZone);
+  return [
     [texts.filters, oneLine(mail.filtersText) || texts.allEvents],
     [texts.format, mail.format === 'csv' ? 'CSV' : 'NDJSON'],
     [texts.rows, rows === null ? null : new Intl.NumberFormat(locale).format(rows)],
@@ -70,13 +54,6 @@ function factsOf(mail: ExportMail): [label: string, value: string][] {
     [texts.requested, time(mail.createdAt)],
     [texts.expires, expiresAt === null ? null : time(expiresAt)],
   ];
-  return facts.filter((fact): fact is [string, string] => fact[1] !== null);
-}
-
-function formatTime(iso: string, locale: string, timeZone: string): string {
-  const day = { year: 'numeric', month: 'long', day: 'numeric' } as const;
-  const time = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
-  return new Intl.DateTimeFormat(locale, { ...day, ...time, timeZone }).format(new Date(iso));
 }
 
 /** In powers of 1,000, as file managers and disks count. */

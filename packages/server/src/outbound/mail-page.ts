@@ -1,4 +1,60 @@
-/* What mail looks like, as HTML: one column that reads well without any style. */
+import { type Locale, mailTexts } from './mail-texts.ts';
+
+/* What mail looks like, as text and as HTML: one column that reads well without any style. */
+
+export interface Mail {
+  subject: string;
+  text: string;
+  html: string;
+}
+
+/** A mail that tells what happened to a tenant's log, in facts, and what to do. */
+export interface MailContent {
+  locale: Locale;
+  subject: string;
+  tenantName: string;
+  /** The first sentences; the name they are given may be HTML. */
+  leads: (tenant: string) => string[];
+  /** Label and value in reading order; a fact whose value is null is left out. */
+  facts: readonly [label: string, value: string | null][];
+  /** Our own sentences after the facts. */
+  next: readonly string[];
+  /** Label of the link. */
+  open: string;
+  url: string;
+}
+
+/** Names and values can neither begin lines nor be markup; the subject holds our own words only. */
+export function composeMail(content: MailContent): Mail {
+  const { locale, subject, leads, next, open, url } = content;
+  const { footer } = mailTexts[locale];
+  const tenant = oneLine(content.tenantName);
+  const facts = content.facts.flatMap(([label, value]): [string, string][] =>
+    value === null ? [] : [[label, oneLine(value)]],
+  );
+  const text = [
+    leads(tenant).join('\n'),
+    facts.map(([label, value]) => `${label}: ${value}`).join('\n'),
+    ...next,
+    `${open}:\n${url}`,
+    footer,
+  ].join('\n\n');
+  const html = mailPage(locale, subject, [
+    ...leads(`<bdi>${escapeHtml(tenant)}</bdi>`).map(paragraph),
+    table(facts),
+    ...next.map(paragraph),
+    linkButton(url, open),
+    small(footer),
+  ]);
+  return { subject, text: `${text}\n`, html };
+}
+
+/** Date, time and zone in words. */
+export function mailTime(ms: number, locale: Locale, timeZone: string): string {
+  const day = { year: 'numeric', month: 'long', day: 'numeric' } as const;
+  const time = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
+  return new Intl.DateTimeFormat(locale, { ...day, ...time, timeZone }).format(ms);
+}
 
 /** A name must neither begin lines of its own nor turn the direction of what follows it. */
 export function oneLine(text: string): string {
@@ -6,16 +62,16 @@ export function oneLine(text: string): string {
 }
 
 /** For any place within the page, attributes too. */
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-export function paragraph(html: string): string {
+function paragraph(html: string): string {
   return `<p style="margin:0 0 12px">${html}</p>`;
 }
 
 /** Facts by label; values may hold anything. */
-export function table(facts: [label: string, value: string][]): string {
+function table(facts: [label: string, value: string][]): string {
   const cell = 'padding:6px 12px 6px 0;text-align:left;vertical-align:top';
   const rows = facts.map(
     ([label, value]) =>
@@ -26,12 +82,12 @@ export function table(facts: [label: string, value: string][]): string {
 }
 
 /** The one thing to do; `label` is our own words. */
-export function linkButton(url: string, label: string): string {
+function linkButton(url: string, label: string): string {
   return `<p style="margin:24px 0"><a class="button" href="${escapeHtml(url)}" style="${button}">${label}</a></p>`;
 }
 
 /** Below everything, for those who wonder. */
-export function small(html: string): string {
+function small(html: string): string {
   return `<p class="muted" style="margin:24px 0 0;font-size:13px;color:#57606a">${html}</p>`;
 }
 
@@ -48,7 +104,7 @@ const dark = `@media (prefers-color-scheme: dark) {
 }`;
 
 /** A whole message; `title` and `parts` go into it as they are. */
-export function mailPage(locale: string, title: string, parts: string[]): string {
+function mailPage(locale: string, title: string, parts: string[]): string {
   return `<!doctype html>
 <html lang="${locale}" dir="ltr">
 <head>

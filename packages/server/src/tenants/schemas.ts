@@ -2,8 +2,8 @@ import { plans } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { label, nullable, strict, time, uuid } from '../http/field-schemas.ts';
 import { Pagination } from '../http/keyset-page.ts';
+import { locales } from '../outbound/mail-texts.ts';
 import { outboundUrlMax } from '../outbound/outbound-url.ts';
-import { locales } from './tenant-settings.ts';
 
 const settings = {
   name: label('What people call the tenant.'),

@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldProblem, type Plan, plans } from '@indelible/protocol';
 import { AppError } from '../http/problem.ts';
-
-export const locales = ['en', 'es', 'pt-BR'] as const;
-export type Locale = (typeof locales)[number];
+import type { Locale } from '../outbound/mail-texts.ts';
 
 /** What can be decided about a tenant; the public fields that its log shows before and after. */
 export type TenantSettings = {

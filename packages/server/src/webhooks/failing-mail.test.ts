@@ -12,7 +12,7 @@ const paused: FailingMail = {
 test.each([
   ['en', 'A webhook of your audit log is paused', '12,345 entries of the log', '2:00'],
   ['es', 'Un webhook del registro de auditoría está en pausa', '12.345 entradas', '14:00'],
-  ['pt-BR', 'Um webhook do log de auditoria está pausado', '12.345 entradas', '14:00'],
+  ['pt-BR', 'Um webhook do registro de auditoria está pausado', '12.345 entradas', '14:00'],
 ] as const)(
   'in %s it tells what happened, how much waits, and where to go',
   (locale, subject, waits, time) => {

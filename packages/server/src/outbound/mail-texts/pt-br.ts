@@ -1,0 +1,81 @@
+import type { MailTexts } from './en.ts';
+
+export const ptBR: MailTexts = {
+  footer: 'Esta mensagem foi enviada automaticamente. Por favor, não responda.',
+
+  export: {
+    ready: {
+      subject: 'A exportação do registro de auditoria está pronta',
+      lead: (tenant) => `A exportação do registro de auditoria de ${tenant} está pronta.`,
+      next:
+        'O link abre a página da exportação. Entre nela e baixe o arquivo. Se o SHA-256 do arquivo for ' +
+        'igual ao de cima, o arquivo está completo e inalterado.',
+    },
+    failed: {
+      subject: 'A exportação do registro de auditoria falhou',
+      lead: (tenant) => `A exportação do registro de auditoria de ${tenant} falhou.`,
+      next:
+        'O registro de auditoria está completo e inalterado: falta apenas o arquivo. Inicie a exportação ' +
+        'de novo na página dela. Se falhar outra vez, envie o link abaixo a quem administra o serviço.',
+    },
+    why: {
+      storage:
+        'O serviço não conseguiu gravar o arquivo no armazenamento. Ele tentou várias vezes.',
+      interrupted: 'A exportação foi interrompida em todas as tentativas.',
+      unexpected: 'Um erro inesperado parou a exportação em todas as tentativas.',
+    },
+    filters: 'Filtros',
+    allEvents: 'nenhum (todos os eventos)',
+    format: 'Formato',
+    rows: 'Linhas',
+    size: 'Tamanho',
+    requested: 'Solicitada em',
+    expires: 'Disponível até',
+    open: 'Abrir a exportação',
+  },
+
+  terms: {
+    subject: 'Seu registro de auditoria tem uma retenção mais curta',
+    liftedSubject: 'A retenção legal do seu registro de auditoria foi suspensa',
+    smaller: (tenant) =>
+      `O registro de auditoria de ${tenant} passou para um plano com retenção mais curta.`,
+    lifted: (tenant) => `A retenção legal do registro de auditoria de ${tenant} foi suspensa.`,
+    shows: {
+      Starter: 'Os eventos com mais de 30 dias',
+      Pro: 'Os eventos com mais de 1 ano',
+      Enterprise: 'Os eventos com mais de 7 anos',
+    },
+    hidden: (events, until) =>
+      `${events} ficam ocultos a partir de agora. O serviço os exclui depois de ${until}. Até lá nada se ` +
+      'perde: se a mudança for desfeita, eles voltam a ser visíveis.',
+    held: 'Há uma retenção legal ativa. Enquanto ela estiver ativa, o serviço não oculta nem exclui eventos.',
+    plan: 'Plano',
+    hold: 'Retenção legal',
+    liftedWord: 'suspensa',
+    at: 'Data da mudança',
+    by: 'Alterado por',
+    service: 'o aplicativo que escreve neste registro',
+    reason: 'Motivo declarado',
+    next: 'Se você não esperava esta mudança, pergunte a quem administra o serviço. Exporte os eventos de que ainda precisa.',
+    open: 'Abrir o registro de auditoria',
+  },
+
+  webhookPaused: {
+    subject: 'Um webhook do registro de auditoria está pausado',
+    lead: (tenant) =>
+      `O serviço não conseguiu entregar uma mensagem a um webhook do registro de auditoria de ${tenant}. Ele tentou de novo e depois pausou o webhook.`,
+    gone: (tenant) =>
+      `O receptor de um webhook do registro de auditoria de ${tenant} respondeu 410: ele não aceita mais mensagens. O serviço pausou o webhook.`,
+    name: 'Webhook',
+    receiver: 'Receptor',
+    reason: 'Última falha',
+    attempts: 'Tentativas',
+    at: 'Pausado em',
+    behind: 'Não entregue',
+    entries: (count) => `${count} entradas do registro`,
+    next:
+      'O registro de auditoria está completo e inalterado. Quando você retomar o webhook na página dele, o ' +
+      'serviço continua com o primeiro evento não entregue. Ele não envia eventos que passaram da retenção do plano.',
+    open: 'Abrir o webhook',
+  },
+};
