@@ -25,7 +25,7 @@ import { createDownloadLinks } from './exports/download-link.ts';
 import { expireFiles } from './exports/expire.job.ts';
 import { handleExports } from './exports/export.job.ts';
 import { handleExportMail } from './exports/export-mail.job.ts';
-import { FileThread } from './exports/file-thread.ts';
+import { FileThread } from './exports/file/file-thread.ts';
 import { exportRoutes } from './exports/routes.ts';
 import {
   acceptJsonOnly,

@@ -9,7 +9,7 @@ import { type Config, type Environment, readConfig } from '../config.ts';
 import { createRandom } from '../crypto/random.ts';
 import { sha } from '../crypto/sha256.ts';
 import { createUuidSource } from '../events/uuid-source.ts';
-import { objectName } from '../exports/export-file.ts';
+import { objectName } from '../exports/file/export-file.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { type ObjectStore, openObjectStore } from '../objects/object-store.ts';
 import type { OwnerSession } from '../postgres/db.ts';

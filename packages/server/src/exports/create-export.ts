@@ -13,9 +13,9 @@ import { actorOf } from '../own-event.ts';
 import { type Database, readTenant, type TenantTx, type WriterTx, write } from '../postgres/db.ts';
 import { requestedEvent } from './export-event.ts';
 import { type ExportInput, filterJson } from './export-input.ts';
+import { tookTooLong } from './file/time-walk.ts';
 import { countUnfinished, type ExportRequest, type ExportRow, insertExport } from './store.ts';
 import type { StreamDeps } from './stream-export.ts';
-import { tookTooLong } from './time-walk.ts';
 
 /** So many rows are sent with the answer; one more makes a job. */
 export const streamedRowsMax = 10_000;

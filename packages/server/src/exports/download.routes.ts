@@ -9,7 +9,7 @@ import { readTenant, write } from '../postgres/db.ts';
 import { readRange } from './byte-range.ts';
 import type { DownloadLinks } from './download-link.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
-import { mediaTypes, objectName } from './export-file.ts';
+import { mediaTypes, objectName } from './file/export-file.ts';
 import { type ExportDeps, exportsPath, fileNameOf, requireExport, whoOf } from './routes.ts';
 import { downloadSchema, fileSchema } from './schemas.ts';
 import { statusAt } from './shown-export.ts';

@@ -11,7 +11,7 @@ import {
   pointerOf,
 } from '@indelible/protocol';
 import { AppError } from '../http/problem.ts';
-import { type ExportFormat, exportFormats } from './export-file.ts';
+import { type ExportFormat, exportFormats } from './file/export-file.ts';
 
 /** What a caller wants exported. */
 export interface ExportInput {

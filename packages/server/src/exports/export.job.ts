@@ -4,8 +4,8 @@ import type { RecordOwn } from '../own-event.ts';
 import type { Database } from '../postgres/db.ts';
 import { write } from '../postgres/db.ts';
 import { outcomeEvent } from './export-event.ts';
-import { countFileRows } from './file-chunks.ts';
-import type { FileInMaking, FileThread } from './file-thread.ts';
+import { countFileRows } from './file/file-chunks.ts';
+import type { FileInMaking, FileThread } from './file/file-thread.ts';
 import {
   beginExport,
   type ExportKey,

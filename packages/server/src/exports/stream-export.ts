@@ -1,7 +1,7 @@
 import type { RecordOwn } from '../own-event.ts';
 import { type Database, write } from '../postgres/db.ts';
 import { type Origin, outcomeEvent } from './export-event.ts';
-import { FileTally, fileChunks } from './file-chunks.ts';
+import { FileTally, fileChunks } from './file/file-chunks.ts';
 import {
   type ExportKey,
   type ExportRow,

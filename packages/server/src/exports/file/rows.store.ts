@@ -1,7 +1,7 @@
 import type { EventFilter } from '@indelible/protocol';
-import { inClasses, Params, type Visibility } from '../events/filter-sql.store.ts';
-import { matching, newestFirst, prepared } from '../events/list.store.ts';
-import type { TenantTx } from '../postgres/db.ts';
+import { inClasses, Params, type Visibility } from '../../events/filter-sql.store.ts';
+import { matching, newestFirst, prepared } from '../../events/list.store.ts';
+import type { TenantTx } from '../../postgres/db.ts';
 import { uuidBytes } from './packed-event.ts';
 import type { PageSize } from './page-size.ts';
 

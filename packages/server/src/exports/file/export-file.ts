@@ -6,7 +6,7 @@ import {
   type EventFilter,
   formatTimestamp,
 } from '@indelible/protocol';
-import { eventJson, hasState } from '../events/store.ts';
+import { eventJson, hasState } from '../../events/store.ts';
 import { csvLineWriter } from './csv-lines.ts';
 import type { WriteLine } from './line-buffer.ts';
 import { csvFieldsOf, type ExportedEvent, unpackEvent, wholeFields } from './packed-event.ts';

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { type EventFilter, firstUuidAt } from '@indelible/protocol';
-import { getEvent, visibility } from '../events/store.ts';
-import { AppError } from '../http/problem.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
+import { getEvent, visibility } from '../../events/store.ts';
+import { AppError } from '../../http/problem.ts';
+import { type Database, readTenant, type TenantTx } from '../../postgres/db.ts';
+import { storedFilter } from '../export-input.ts';
+import type { ExportRow, FinishedFile } from '../store.ts';
 import { fileShape } from './export-file.ts';
-import { storedFilter } from './export-input.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { type ExportedEvent, uuidBytes } from './packed-event.ts';
 import { firstSize, nextSize, type PageSize, shortestSize } from './page-size.ts';
 import { readAhead } from './read-ahead.ts';
 import { countRows, type FileRows, type IdRange, nextRows, type PackedPage } from './rows.store.ts';
-import type { ExportRow, FinishedFile } from './store.ts';
 import { advance, beginWalk, nextRange, shorten, type TimeWalk, tookTooLong } from './time-walk.ts';
 
 /** How the pages of a file are read. */

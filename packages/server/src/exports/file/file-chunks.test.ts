@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import { uuidFromTypeId } from '@indelible/protocol';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readTenant } from '../postgres/db.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { askForJob, exportsUrl } from '../testing/exports.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { readTenant } from '../../postgres/db.ts';
+import { recordAll } from '../../testing/event-pool.ts';
+import { askForJob, exportsUrl } from '../../testing/exports.ts';
+import { eventOf, type TestService, testService } from '../../testing/service.ts';
+import { getExport } from '../store.ts';
 import { FileTally, fileChunks } from './file-chunks.ts';
-import { getExport } from './store.ts';
 
 let service: TestService;
 let tenant: { id: string; key: string };

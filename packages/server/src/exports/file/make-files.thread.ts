@@ -1,10 +1,10 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { openObjectStore } from '../objects/object-store.ts';
-import { openDatabase } from '../postgres/db.ts';
+import { openObjectStore } from '../../objects/object-store.ts';
+import { openDatabase } from '../../postgres/db.ts';
+import type { ExportRow, Failure, FinishedFile } from '../store.ts';
 import { objectName } from './export-file.ts';
 import { asItIsWritten, FileTally, fileChunks } from './file-chunks.ts';
 import { stepBackFrom } from './step-back.ts';
-import type { ExportRow, Failure, FinishedFile } from './store.ts';
 
 /* The program of the thread that makes the files of exports; see file-thread.ts. */
 

@@ -1,6 +1,6 @@
 import { MessageChannel, Worker } from 'node:worker_threads';
+import type { ExportRow, Failure, FinishedFile } from '../store.ts';
 import type { FileNews, FileRequest, ThreadSettings } from './make-files.thread.ts';
-import type { ExportRow, Failure, FinishedFile } from './store.ts';
 
 /** A file in the making. */
 export interface FileInMaking {

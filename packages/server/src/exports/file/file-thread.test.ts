@@ -1,13 +1,13 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openObjectStore } from '../objects/object-store.ts';
-import { readTenant } from '../postgres/db.ts';
-import { poolEvents, recordAll } from '../testing/event-pool.ts';
-import { askForJob } from '../testing/exports.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { openObjectStore } from '../../objects/object-store.ts';
+import { readTenant } from '../../postgres/db.ts';
+import { poolEvents, recordAll } from '../../testing/event-pool.ts';
+import { askForJob } from '../../testing/exports.ts';
+import { type TestService, testService } from '../../testing/service.ts';
+import { type ExportRow, getExport } from '../store.ts';
 import { objectName } from './export-file.ts';
 import { FileThread } from './file-thread.ts';
-import { type ExportRow, getExport } from './store.ts';
 
 let service: TestService;
 let row: ExportRow;
