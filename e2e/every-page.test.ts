@@ -2,12 +2,8 @@ import { get, type IncomingMessage } from 'node:http';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
-import { en } from '../packages/panel/src/i18n/en.ts';
-import { es } from '../packages/panel/src/i18n/es.ts';
-import { ptBR } from '../packages/panel/src/i18n/pt-br.ts';
-import { webhooksEn } from '../packages/panel/src/i18n/webhooks-en.ts';
-import { webhooksEs } from '../packages/panel/src/i18n/webhooks-es.ts';
-import { webhooksPtBr } from '../packages/panel/src/i18n/webhooks-pt-br.ts';
+import type { Texts } from '../packages/panel/src/i18n/en.ts';
+import { type Language, languageCodes, languages } from '../packages/panel/src/i18n/languages.ts';
 import { type Receiver, webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
 import { everyPage, findMenu, type PageName, prepare, type Shown, settled } from './every-page.ts';
 import { misfits, violations } from './judge-page.ts';
@@ -53,12 +49,10 @@ const open = async (path: string) => {
 };
 
 /** Everything the panel says in a language, on whichever page. */
-const spoken = {
-  en: { ...en, webhooks: webhooksEn },
-  es: { ...es, webhooks: webhooksEs },
-  'pt-BR': { ...ptBR, webhooks: webhooksPtBr },
-};
-type Language = keyof typeof spoken;
+const spoken = Object.fromEntries(
+  await Promise.all(languageCodes.map(async (code) => [code, await languages[code].load()])),
+) as Record<Language, Texts>;
+const foreign = languageCodes.filter((code) => code !== 'en');
 
 /** Chooses a language on the page that is open, and waits until it is spoken. */
 async function speak(language: Language): Promise<void> {
@@ -124,7 +118,7 @@ test.each(Object.keys(everyPage) as PageName[])(
     await open(everyPage[name](shown));
     const wrong = await violations(page, name);
     // Where it is open: what a page says follows the language without being loaded anew.
-    for (const language of ['es', 'pt-BR', 'en'] as const) {
+    for (const language of [...foreign, 'en'] as const) {
       await speak(language);
       if (language !== 'en') wrong.push(...(await englishOn(name, language)));
       const cut = await misfits(page, wordsOf(spoken[language]));
@@ -141,7 +135,7 @@ test('nor does a page that has nothing to show, or whose reader may not see it',
     broken.push(...(await violations(page, name)));
   };
   await look('nothing found', '/settings/audit/events?action=no_such_thing');
-  for (const language of ['es', 'pt-BR', 'en'] as const) {
+  for (const language of [...foreign, 'en'] as const) {
     await speak(language);
     if (language !== 'en') broken.push(...(await englishOn('nothing found', language)));
   }
@@ -207,7 +201,7 @@ test('nothing that opens over a page breaks one either', async () => {
 
 test('what opens over a page is translated as well', async () => {
   const left: string[] = [];
-  for (const language of ['es', 'pt-BR'] as const) {
+  for (const language of foreign) {
     const texts = spoken[language];
     await open(everyPage.events());
     await speak(language);

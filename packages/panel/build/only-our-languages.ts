@@ -1,16 +1,19 @@
 import type { Plugin } from 'vite';
+import { languageCodes } from '../src/i18n/languages.ts';
 
 const dictionary = /[\\/]intl[\\/].*[\\/]([a-z]{2}-[A-Z]{2})\.m?js$/;
-const kept = ['en-US', 'es-ES', 'pt-BR'];
+/** `en` is served by `en-US`; `pt-BR` only by itself. */
+const isOurs = (locale: string) =>
+  languageCodes.some((code) => locale === code || locale.startsWith(`${code}-`));
 
-/** Leaves react-aria's texts out in the thirty-one languages that the panel does not speak. */
+/** Leaves out react-aria's texts in the languages that the panel does not have. */
 export function onlyOurLanguages(): Plugin {
   return {
     name: 'only-our-languages',
     enforce: 'pre',
     load(id) {
       const [, locale] = dictionary.exec(id) ?? [];
-      return locale === undefined || kept.includes(locale) ? null : 'export default {};';
+      return locale === undefined || isOurs(locale) ? null : 'export default {};';
     },
   };
 }

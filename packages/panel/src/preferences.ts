@@ -1,10 +1,9 @@
 import { useSyncExternalStore } from 'react';
+import type { Language } from './i18n/languages.ts';
 import type { ZoneChoice } from './search/event-search.ts';
 
-/* What a reader chose once, kept in this browser. */
+/* What a reader chose, stored in this browser. */
 
-export const languages = ['en', 'es', 'pt-BR'] as const;
-export type Language = (typeof languages)[number];
 export type Theme = 'system' | 'light' | 'dark';
 
 export interface Preferences {
@@ -50,14 +49,4 @@ function subscribe(listener: () => void): () => void {
 export function applyTheme(): void {
   if (current.theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = current.theme;
-}
-
-/** The language to speak: chosen, else the tenant's, else the browser's, else English. */
-export function languageFor(chosen: Language | null, wishes: readonly string[]): Language {
-  if (chosen !== null) return chosen;
-  for (const wish of wishes) {
-    const found = languages.find((each) => each.slice(0, 2) === wish.slice(0, 2).toLowerCase());
-    if (found !== undefined) return found;
-  }
-  return 'en';
 }

@@ -2,9 +2,9 @@ import { actionsByCategory, categories, resourceTypesByCategory } from '@indelib
 import { expect, test } from 'vitest';
 import { en } from './en.ts';
 import { es } from './es.ts';
+import { languageCodes, languages } from './languages.ts';
 import { pluralIn } from './plural.ts';
 import { ptBR } from './pt-br.ts';
-import { webhookTexts } from './webhook-texts.ts';
 
 type Text = string | ((...about: unknown[]) => string);
 
@@ -17,10 +17,11 @@ function leavesOf(value: unknown, path = ''): [string, Text][] {
 const spoken = (text: Text, about: readonly unknown[]) =>
   typeof text === 'string' ? text : text(...about);
 
-const everything = (texts: typeof en, language: keyof typeof webhookTexts) =>
-  new Map(leavesOf({ ...texts, webhooks: webhookTexts[language] }));
-const english = everything(en, 'en');
-const others = [everything(es, 'es'), everything(ptBR, 'pt-BR')];
+const dictionaries = await Promise.all(languageCodes.map((code) => languages[code].load()));
+const english = new Map(leavesOf(en));
+const others = dictionaries
+  .filter((texts) => texts !== en)
+  .map((texts) => new Map(leavesOf(texts)));
 
 const marked = ['‹1›', '‹2›', '‹3›'];
 
@@ -86,7 +87,7 @@ const own = {
 test('every word of the catalogue, and of the service itself, has a name in every language', () => {
   const actions = [...Object.values(actionsByCategory).flat(), ...own.actions];
   const types = [...Object.values(resourceTypesByCategory).flat(), ...own.types];
-  for (const texts of [en, es, ptBR]) {
+  for (const texts of dictionaries) {
     expect(Object.keys(texts.actions).sort()).toEqual([...new Set(actions)].sort());
     expect(Object.keys(texts.resources).sort()).toEqual([...new Set(types)].sort());
     expect(Object.keys(texts.categories).sort()).toEqual([...categories].sort());

@@ -4,8 +4,9 @@ import { KeyRound } from 'lucide-react';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { api, isSignedOut, type Session } from '../api.ts';
 import { errorText, LoadError, Notice } from '../components/States.tsx';
-import { SpeakingProvider, useTexts } from '../i18n/texts.tsx';
-import { languageFor, usePreferences } from '../preferences.ts';
+import { languageFor } from '../i18n/languages.ts';
+import { TextsProvider, useTexts } from '../i18n/texts.tsx';
+import { usePreferences } from '../preferences.ts';
 import { handOver, isEmbedded } from './hand-over.ts';
 import { ReasonForm } from './ReasonForm.tsx';
 import { keepReturnPath } from './return-path.ts';
@@ -21,27 +22,27 @@ export function SignInGate({ children }: { children: ReactNode }) {
   useSignedOutElsewhere();
   if (session.data && !isSignedOut(session.error)) {
     return (
-      <Speaking session={session.data}>
+      <Localized session={session.data}>
         <SessionProvider value={session.data}>{children}</SessionProvider>
-      </Speaking>
+      </Localized>
     );
   }
   return (
-    <Speaking session={null}>
+    <Localized session={null}>
       {session.isPending && <Opening />}
       {isSignedOut(session.error) && <SignedOut last={session.data} />}
       {session.isError && !isSignedOut(session.error) && (
         <LoadError error={session.error} retry={session.refetch} />
       )}
-    </Speaking>
+    </Localized>
   );
 }
 
-/** Speaks the language that fits the reader. */
-export function Speaking({ session, children }: { session: Session | null; children: ReactNode }) {
+/** Texts in the reader's language: chosen, else the tenant's, else the browser's. */
+export function Localized({ session, children }: { session: Session | null; children: ReactNode }) {
   const { language } = usePreferences();
   const wishes = session ? [session.tenant.locale] : navigator.languages;
-  return <SpeakingProvider language={languageFor(language, wishes)}>{children}</SpeakingProvider>;
+  return <TextsProvider language={languageFor(language, wishes)}>{children}</TextsProvider>;
 }
 
 export function Opening() {

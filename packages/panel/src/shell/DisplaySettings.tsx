@@ -1,13 +1,12 @@
 import { Clock, Languages, SunMoon } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { languageCodes, languages } from '../i18n/languages.ts';
 import { useLanguage, useTexts } from '../i18n/texts.tsx';
 import { useZoneChoice, zoneName } from '../i18n/use-formats.ts';
-import { languages, prefer, usePreferences } from '../preferences.ts';
+import { prefer, usePreferences } from '../preferences.ts';
 import { zoneChoices } from '../search/event-search.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useGo, usePath, useSearchPairs } from '../use-location.ts';
-
-const languageNames = { en: 'English', es: 'Español', 'pt-BR': 'Português' } as const;
 
 /** Zone, language and theme: the browser's own pickers, which every keyboard and reader knows. */
 export function DisplaySettings() {
@@ -21,8 +20,10 @@ export function DisplaySettings() {
         label={t.language}
         icon={<Languages />}
         value={language}
-        options={languages.map((value) => ({ value, text: languageNames[value] }))}
-        choose={(value) => prefer({ language: languages.find((each) => each === value) ?? null })}
+        options={languageCodes.map((value) => ({ value, text: languages[value].name }))}
+        choose={(value) =>
+          prefer({ language: languageCodes.find((each) => each === value) ?? null })
+        }
       />
       <Picker
         label={t.theme.label}

@@ -15,9 +15,10 @@ import {
 } from 'react-aria-components';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
 import type { Texts } from '../i18n/en.ts';
+import { languageCodes, languages } from '../i18n/languages.ts';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
-import { languages, prefer } from '../preferences.ts';
+import { prefer } from '../preferences.ts';
 import { changed, type EventSearch, onlyValue } from '../search/event-search.ts';
 import { finds } from '../search/folding.ts';
 import { presets } from '../search/time-range.ts';
@@ -191,8 +192,6 @@ function rangeCommands(search: EventSearch, t: Texts, go: Go): Command[] {
   }));
 }
 
-const languageNames = { en: 'English', es: 'Español', 'pt-BR': 'Português' } as const;
-
 function displayCommands(t: Texts): Command[] {
   const section = t.palette.display;
   const themes = (['system', 'light', 'dark'] as const).map((theme) => ({
@@ -201,10 +200,10 @@ function displayCommands(t: Texts): Command[] {
     text: `${t.theme.label}: ${t.theme[theme]}`,
     run: () => prefer({ theme }),
   }));
-  const spoken = languages.map((language) => ({
+  const spoken = languageCodes.map((language) => ({
     id: `language:${language}`,
     section,
-    text: `${t.language}: ${languageNames[language]}`,
+    text: `${t.language}: ${languages[language].name}`,
     run: () => prefer({ language }),
   }));
   return [...themes, ...spoken];

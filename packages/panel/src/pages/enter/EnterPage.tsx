@@ -7,7 +7,7 @@ import { Notice } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { isPanelPath, paths } from '../../paths.ts';
 import { takeReturnPath } from '../../session/return-path.ts';
-import { Opening, Speaking } from '../../session/SignInGate.tsx';
+import { Localized, Opening } from '../../session/SignInGate.tsx';
 import { useGo } from '../../use-location.ts';
 
 /** `bad`: the link opens nothing. Otherwise nobody has judged it yet. */
@@ -35,11 +35,11 @@ export function EnterPage() {
     else open();
   }, [open]);
   return (
-    <Speaking session={null}>
+    <Localized session={null}>
       {state === 'opening' && <Opening />}
       {state === 'bad' && <BadLink />}
       {(state === 'busy' || state === 'away') && <NotJudged state={state} again={open} />}
-    </Speaking>
+    </Localized>
   );
 }
 

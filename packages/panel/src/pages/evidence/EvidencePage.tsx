@@ -20,7 +20,7 @@ import { EvidenceStatement } from './EvidenceStatement.tsx';
 /** A kept search, run again on opening: what matched then and now, and what follows from it. */
 export function EvidencePage() {
   const t = useTexts();
-  const { searchId } = useParams({ from: '/settings/audit/searches/$searchId' });
+  const { searchId = '' } = useParams({ strict: false });
   const evidence = useQuery({
     queryKey: ['evidence', searchId],
     queryFn: () => client.searches.get(searchId),

@@ -19,7 +19,7 @@ const versionsMax = 200;
 /** A resource through time: any two of its versions side by side, and a way back to one of them. */
 export function VersionsPage() {
   const t = useTexts();
-  const { resourceId } = useParams({ from: '/settings/audit/resources/$resourceId' });
+  const { resourceId = '' } = useParams({ strict: false });
   const events = useQuery({
     queryKey: ['versions', resourceId],
     queryFn: () => client.page({ resourceId, includeState: true, limit: versionsMax }),

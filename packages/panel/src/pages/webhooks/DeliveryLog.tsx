@@ -3,14 +3,14 @@ import { ChevronRight, CircleCheck, CircleX } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { LoadError, Skeleton } from '../../components/States.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
 import { paths } from '../../paths.ts';
 import { useDeliveries } from './use-webhooks.ts';
 
 /** Every attempt to deliver, newest first, page by page; what failed says why. */
 export function DeliveryLog({ webhook, cursor }: { webhook: Webhook; cursor: string | null }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const page = useDeliveries(webhook, cursor);
   const { data, pagination } = page.data ?? { data: [], pagination: { nextCursor: null } };
   return (
@@ -49,7 +49,7 @@ export function DeliveryLog({ webhook, cursor }: { webhook: Webhook; cursor: str
 }
 
 function Delivery({ delivery }: { delivery: WebhookDelivery }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const formats = useFormats();
   const { status, attempt, responseStatus, reason } = delivery;
   const isDelivered = status === 'delivered';
@@ -89,7 +89,7 @@ function Delivery({ delivery }: { delivery: WebhookDelivery }) {
 }
 
 function What({ delivery }: { delivery: WebhookDelivery }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const formats = useFormats();
   const { type, events } = delivery;
   if (type === 'audit.events.recorded') return w.deliveries.events(events, formats.number(events));
@@ -97,7 +97,7 @@ function What({ delivery }: { delivery: WebhookDelivery }) {
 }
 
 function DeliveryDetail({ delivery }: { delivery: WebhookDelivery }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const formats = useFormats();
   const { firstSequence, lastSequence, attempt, nextAttemptAt, response } = delivery;
   return (

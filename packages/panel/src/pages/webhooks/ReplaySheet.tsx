@@ -1,8 +1,8 @@
 import type { Webhook } from '@indelible/client';
 import { useState } from 'react';
 import { client } from '../../api.ts';
+import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
 import ConfirmSheet from './ConfirmSheet.tsx';
 import { FormField } from './FormField.tsx';
 import { useWebhookChange } from './use-webhooks.ts';
@@ -16,7 +16,7 @@ interface ReplaySheetProps {
 
 /** Sets an endpoint back in the log, and says first what that makes it send. */
 export default function ReplaySheet({ webhook, from, close }: ReplaySheetProps) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const formats = useFormats();
   const { nextSequence, behind } = webhook;
   const last = Math.max(0, nextSequence - 1);

@@ -1,8 +1,8 @@
 import { KeyRound } from 'lucide-react';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { Sheet } from '../../components/Sheet.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
 
 interface SecretSheetProps {
   secret: string;
@@ -13,7 +13,7 @@ interface SecretSheetProps {
 
 /** A new signing secret, this once: only saying that it is stored closes it. */
 export default function SecretSheet({ secret, previousValidUntil, close }: SecretSheetProps) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const formats = useFormats();
   return (
     <Sheet title={w.secret.title} close={close} dismissable={false}>

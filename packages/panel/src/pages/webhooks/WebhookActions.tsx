@@ -5,7 +5,6 @@ import { lazy, Suspense, useState } from 'react';
 import { client } from '../../api.ts';
 import { errorText } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
 import { paths } from '../../paths.ts';
 import { useGo } from '../../use-location.ts';
 import { conditionOf } from './condition.ts';
@@ -31,7 +30,7 @@ interface WebhookActionsProps {
 /** What can be done with an endpoint, and what came of it. */
 export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsProps) {
   const t = useTexts();
-  const w = useWebhookTexts();
+  const w = t.webhooks;
   const { id } = webhook;
   const [open, setOpen] = useState<Dialog | null>(replayFrom === null ? null : 'replay');
   const test = useWebhookChange(() => client.webhooks.test(id));
@@ -131,7 +130,7 @@ interface DialogProps {
 }
 
 function Rotate({ webhook, close }: DialogProps) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const rotate = useWebhookChange(() => client.webhooks.rotateSecret(webhook.id));
   if (rotate.data) return <SecretSheet {...rotate.data} close={close} />;
   return (
@@ -151,7 +150,7 @@ function Rotate({ webhook, close }: DialogProps) {
 }
 
 function Remove({ webhook, close }: DialogProps) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const go = useGo();
   // Nothing is asked for again: what this page shows is gone.
   const remove = useMutation({ mutationFn: () => client.webhooks.remove(webhook.id) });

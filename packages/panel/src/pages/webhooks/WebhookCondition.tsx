@@ -1,7 +1,7 @@
 import type { Webhook } from '@indelible/client';
 import { CircleCheck, CirclePause, CircleX, Hourglass, Send } from 'lucide-react';
+import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
 import { type Condition, conditionOf } from './condition.ts';
 
 const looks: Readonly<Record<Condition, { tone: string; Icon: typeof Send }>> = {
@@ -15,7 +15,7 @@ const looks: Readonly<Record<Condition, { tone: string; Icon: typeof Send }>> = 
 
 /** How an endpoint is doing, in a word. */
 export function ConditionBadge({ webhook }: { webhook: Webhook }) {
-  const t = useWebhookTexts();
+  const t = useTexts().webhooks;
   const condition = conditionOf(webhook);
   const { tone, Icon } = looks[condition];
   return (
@@ -30,7 +30,7 @@ export function ConditionBadge({ webhook }: { webhook: Webhook }) {
  * The same in sentences: what it waits for, why, and what becomes of what is recorded meanwhile.
  */
 export function useConditionText(): (webhook: Webhook) => string {
-  const t = useWebhookTexts();
+  const t = useTexts().webhooks;
   const formats = useFormats();
   return (webhook) => {
     const condition = conditionOf(webhook);

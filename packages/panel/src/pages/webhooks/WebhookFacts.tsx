@@ -1,14 +1,14 @@
 import type { Webhook } from '@indelible/client';
 import type { ReactNode } from 'react';
+import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
 import { searchOfCriteria } from '../../search/criteria.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { formatFields } from './formats.ts';
 
 /** How an endpoint is set up; never a secret. */
 export function WebhookFacts({ webhook }: { webhook: Webhook }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const formats = useFormats();
   const { url, format, types, options, hasCredential, nextSequence } = webhook;
   const { previousSecretValidUntil: until } = webhook;
@@ -52,7 +52,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 }
 
 function Criteria({ webhook }: { webhook: Webhook }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const { all } = useCriteriaTexts();
   const { facets, range } = searchOfCriteria(webhook.filters);
   const criteria = all(facets, range).filter(({ facet }) => facet !== undefined);

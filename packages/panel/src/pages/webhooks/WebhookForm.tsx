@@ -4,7 +4,6 @@ import { client } from '../../api.ts';
 import { Sheet } from '../../components/Sheet.tsx';
 import { errorText } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
 import { emptySearch } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import {
@@ -33,7 +32,7 @@ interface WebhookFormProps {
 /** An endpoint: where to, in which format, which events. */
 export default function WebhookForm({ webhook, saved, close }: WebhookFormProps) {
   const t = useTexts();
-  const w = useWebhookTexts();
+  const w = t.webhooks;
   const [draft, setDraft] = useState(() => (webhook === null ? emptyDraft : draftOf(webhook)));
   const edit = (change: Partial<Draft>) => setDraft((current) => ({ ...current, ...change }));
   const save = useWebhookChange((): Promise<NewWebhook> => {
@@ -82,7 +81,7 @@ interface PartProps {
 }
 
 function Where({ draft, edit, problems }: PartProps & { problems: Problems }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   return (
     <>
       <FormField label={w.form.url} hint={w.form.urlHint} problem={problems.of('/url')}>
@@ -114,7 +113,7 @@ function Where({ draft, edit, problems }: PartProps & { problems: Problems }) {
 }
 
 function FormatChoice({ draft, edit }: PartProps) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   return (
     <FormField label={w.form.format} hint={w.formatHints[draft.format]}>
       {(ties) => (
@@ -139,7 +138,7 @@ function FormatChoice({ draft, edit }: PartProps) {
 }
 
 function Types({ draft, edit, problem }: PartProps & { problem: string | undefined }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const offered = typesOf(draft.format);
   if (offered.length === 1) return null;
   const toggle = (type: string, on: boolean) =>
@@ -175,7 +174,7 @@ interface ButtonsProps {
 }
 
 function Buttons({ isNew, isBusy, isComplete, close }: ButtonsProps) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   return (
     <div className="flex flex-wrap items-center justify-end gap-2 border-t border-line pt-4">
       {isNew && <p className="mr-auto text-xs text-muted text-pretty">{w.form.fromNow}</p>}
@@ -193,7 +192,7 @@ function Buttons({ isNew, isBusy, isComplete, close }: ButtonsProps) {
 const everything = { ...emptySearch, range: { kind: 'last', preset: 'all' } as const };
 
 function Filters({ draft, edit, problem }: PartProps & { problem: string | undefined }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const [nowMs] = useState(Date.now);
   if (!draft.types.includes('audit.events.recorded')) return null;
   return (

@@ -4,7 +4,6 @@ import { AppLink } from '../../components/AppLink.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { LoadError, Missing, Skeleton } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
 import { paths } from '../../paths.ts';
 import { useSearchPairs } from '../../use-location.ts';
 import { conditionOf } from './condition.ts';
@@ -16,14 +15,14 @@ import { WebhookFacts } from './WebhookFacts.tsx';
 
 /** One endpoint: how it is doing, what can be done about it, how it is set up, what was sent. */
 export function WebhookPage() {
-  const { webhookId } = useParams({ from: '/settings/audit/webhooks/$webhookId' });
+  const { webhookId = '' } = useParams({ strict: false });
   // Another endpoint is another page: nothing of the one before may stay on it.
   return <Endpoint key={webhookId} id={webhookId} />;
 }
 
 function Endpoint({ id }: { id: string }) {
   const t = useTexts();
-  const w = useWebhookTexts();
+  const w = t.webhooks;
   const webhook = useWebhook(id);
   if (webhook.isPending) {
     return (
@@ -42,7 +41,7 @@ function Endpoint({ id }: { id: string }) {
 }
 
 function Shown({ webhook, refresh }: { webhook: Webhook; refresh: () => void }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const pairs = new Map(useSearchPairs());
   return (
     <>

@@ -1,5 +1,5 @@
 import type { Webhook } from '@indelible/client';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
+import { useTexts } from '../../i18n/texts.tsx';
 import { type Draft, keepsCredential } from './draft.ts';
 import { FormField } from './FormField.tsx';
 import { formatFields, type OptionField } from './formats.ts';
@@ -16,7 +16,7 @@ interface ReceiverFieldsProps {
 /** What the receiver's format asks for: a credential, and settings of its own. */
 export function WebhookReceiverFields(props: ReceiverFieldsProps) {
   const { draft, edit, problems } = props;
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const { credential, options } = formatFields[draft.format];
   return (
     <>
@@ -44,7 +44,7 @@ export function WebhookReceiverFields(props: ReceiverFieldsProps) {
 }
 
 function Credential({ draft, edit, stored, problems }: ReceiverFieldsProps) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   if (draft.format === 'webhook') return null;
   const isKept = keepsCredential(draft, stored);
   const needed = formatFields[draft.format].credential === 'required';
@@ -92,7 +92,7 @@ interface OptionProps {
 }
 
 function Option({ field, value, problem, choose }: OptionProps) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const { name, placeholder, choices } = field;
   return (
     <FormField label={textOf(w.options, name)} problem={problem}>

@@ -1,7 +1,7 @@
 import type { WebhookFormat, WebhookTest } from '@indelible/client';
 import { CircleCheck, CircleX } from 'lucide-react';
+import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
 import { formatFields } from './formats.ts';
 
 interface TestResultProps {
@@ -11,7 +11,7 @@ interface TestResultProps {
 
 /** What came of a test: whether it worked, and what the receiver said. */
 export function WebhookTestResult({ result, format }: TestResultProps) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const formats = useFormats();
   const { ok, status, reason, response, durationMs } = result;
   // Of a log platform its health was asked, which some answer with a status that looks like a

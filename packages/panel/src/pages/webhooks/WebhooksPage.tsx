@@ -6,7 +6,6 @@ import { PageHead } from '../../components/PageHead.tsx';
 import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
 import { paths } from '../../paths.ts';
 import { useMay, useSession } from '../../session/session-context.tsx';
 import { useGo, useSearchPairs } from '../../use-location.ts';
@@ -21,7 +20,7 @@ const webhooksMax = 20;
 
 /** Where events are sent to, and how that is going. */
 export function WebhooksPage() {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const may = useMay('webhooks:write');
   if (may) return <Endpoints />;
   return (
@@ -34,7 +33,7 @@ export function WebhooksPage() {
 
 function Endpoints() {
   const t = useTexts();
-  const w = useWebhookTexts();
+  const w = t.webhooks;
   const webhooks = useWebhookList();
   const isClosed = useSession().tenant.closedAt !== undefined;
   const [isAdding, setAdding] = useState(false);
@@ -81,7 +80,7 @@ function Adding({ close }: { close: () => void }) {
 }
 
 function Nothing({ children }: { children: React.ReactNode }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   return (
     <Notice
       title={w.empty.title}
@@ -99,7 +98,7 @@ function Nothing({ children }: { children: React.ReactNode }) {
 }
 
 function List({ webhooks }: { webhooks: readonly Webhook[] }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const formats = useFormats();
   const [, from] = useSearchPairs().find(([name]) => name === 'replay') ?? [];
   return (
@@ -122,7 +121,7 @@ function List({ webhooks }: { webhooks: readonly Webhook[] }) {
 }
 
 function Row({ webhook, replay }: { webhook: Webhook; replay: string | undefined }) {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const formats = useFormats();
   const explain = useConditionText();
   const { lastDelivery, url, format, behind, id } = webhook;

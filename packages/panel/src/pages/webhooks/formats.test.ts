@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { streamFormats } from '../../../../server/src/webhooks/formats.ts';
-import { webhookTexts } from '../../i18n/webhook-texts.ts';
+import { languageCodes, languages } from '../../i18n/languages.ts';
 import { formatFields, webhookFormats } from './formats.ts';
 
 test('every setting of every format is asked for, with values that the service takes', () => {
@@ -14,8 +14,9 @@ test('every setting of every format is asked for, with values that the service t
   }
 });
 
-test('every format, setting and choice has a name in every language', () => {
-  for (const texts of Object.values(webhookTexts)) {
+test('every format, setting and choice has a name in every language', async () => {
+  for (const code of languageCodes) {
+    const { webhooks: texts } = await languages[code].load();
     for (const format of webhookFormats) {
       expect(texts.formats[format]).not.toBe('');
       for (const { name, choices = [] } of formatFields[format].options) {

@@ -5,8 +5,13 @@ import {
   readSettings,
   type WebhookPatch,
 } from '../../../../server/src/webhooks/webhook-input.ts';
-import { webhookTexts } from '../../i18n/webhook-texts.ts';
+import { en } from '../../i18n/en.ts';
+import { languageCodes, languages } from '../../i18n/languages.ts';
 import { fieldOf, problemText } from './problem-text.ts';
+
+const texts = await Promise.all(
+  languageCodes.map(async (code) => (await languages[code].load()).webhooks),
+);
 
 /** What the service finds wrong with this. */
 function problemsOf(patch: WebhookPatch) {
@@ -19,7 +24,7 @@ function problemsOf(patch: WebhookPatch) {
 }
 
 const url = 'https://siem.example.com';
-const wrong: [WebhookPatch & { format: keyof typeof webhookTexts.en.formats }, string[]][] = [
+const wrong: [WebhookPatch & { format: keyof typeof en.webhooks.formats }, string[]][] = [
   [{ format: 'webhook', url: 'http://siem.example.com' }, ['/url']],
   [{ format: 'webhook', url: 'https://10.0.0.1/' }, ['/url']],
   [{ format: 'generic', url: `${url}/#x`, credential: ' Bearer x' }, ['/url', '/credential']],
@@ -48,8 +53,8 @@ test('whatever the service finds wrong is said at its field, in the language tha
     const found = problemsOf(patch);
     expect(found.map(fieldOf)).toEqual(fields);
     for (const problem of found) {
-      const said = Object.values(webhookTexts).map((w) => problemText(w, patch.format, problem));
-      expect(new Set(said).size, problem.path).toBe(3);
+      const said = texts.map((w) => problemText(w, patch.format, problem));
+      expect(new Set(said).size, problem.path).toBe(languageCodes.length);
       for (const text of said) expect(text).toMatch(/^\p{Lu}[^\n]+\S$/u);
     }
   }
@@ -57,11 +62,12 @@ test('whatever the service finds wrong is said at its field, in the language tha
 
 test('an option has the words of its own format, and no word that is no option has any', () => {
   const at = (path: string) => ({ path, code: 'invalid_value' });
-  const { en } = webhookTexts;
   const index = at('/options/index');
-  expect(problemText(en, 'splunk_hec', index)).not.toBe(problemText(en, 'elastic', index));
+  expect(problemText(en.webhooks, 'splunk_hec', index)).not.toBe(
+    problemText(en.webhooks, 'elastic', index),
+  );
   const inherited = at('/options/constructor');
-  expect(problemText(en, 'elastic', inherited)).toBe(en.form.problems.option);
+  expect(problemText(en.webhooks, 'elastic', inherited)).toBe(en.webhooks.form.problems.option);
 });
 
 test('what the form does not ask for is no problem of a field', () => {

@@ -1,5 +1,5 @@
 import type { WebhookFormat } from '@indelible/client';
-import type { WebhookTexts } from '../../i18n/webhooks-en.ts';
+import type { Texts } from '../../i18n/en.ts';
 
 /** What the service found wrong: where, as a JSON pointer, and a code. */
 interface Problem {
@@ -17,7 +17,7 @@ export function fieldOf({ path }: Problem): string | null {
 /**
  * What is wrong at a field, in the language that is spoken; '' for what the form does not ask for.
  */
-export function problemText(w: WebhookTexts, format: WebhookFormat, problem: Problem): string {
+export function problemText(w: Texts['webhooks'], format: WebhookFormat, problem: Problem): string {
   const { problems } = w.form;
   const field = fieldOf(problem);
   if (field === '/url') return `${problems.url} ${textOf(problems.urlOf, format)}`.trim();
@@ -31,7 +31,7 @@ export function problemText(w: WebhookTexts, format: WebhookFormat, problem: Pro
 }
 
 function credentialText(
-  problems: WebhookTexts['form']['problems'],
+  problems: Texts['webhooks']['form']['problems'],
   format: WebhookFormat,
   { code }: Problem,
 ): string {

@@ -1,5 +1,5 @@
 import { IndelibleError, type WebhookFormat } from '@indelible/client';
-import { useWebhookTexts } from '../../i18n/webhook-texts.ts';
+import { useTexts } from '../../i18n/texts.tsx';
 import { fieldOf, problemText } from './problem-text.ts';
 
 /** What the service finds wrong with an endpoint, by field. */
@@ -11,7 +11,7 @@ export interface Problems {
 
 /** `format` is that of what was sent. */
 export function useProblems(error: unknown, format: WebhookFormat): Problems {
-  const w = useWebhookTexts();
+  const w = useTexts().webhooks;
   const errors = error instanceof IndelibleError ? error.errors : [];
   return {
     isElsewhere: errors.every((each) => fieldOf(each) === null),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { languageFor } from './preferences.ts';
+import { languageFor } from './languages.ts';
 
 test('a chosen language wins, then the first wish that the panel speaks, then English', () => {
   expect(languageFor('es', ['pt-BR'])).toBe('es');

@@ -1,0 +1,26 @@
+import { en, type Texts } from './en.ts';
+
+/**
+ * The panel's languages: a new one is a dictionary and a line here. English comes with the first
+ * load, the others when a reader chooses them.
+ */
+export const languages = {
+  en: { name: 'English', load: async () => en },
+  es: { name: 'Español', load: async () => (await import('./es.ts')).es },
+  'pt-BR': { name: 'Português', load: async () => (await import('./pt-br.ts')).ptBR },
+} satisfies Record<string, { name: string; load: () => Promise<Texts> }>;
+
+export type Language = keyof typeof languages;
+
+export const languageCodes = Object.keys(languages) as Language[];
+
+/** The chosen language, else the first wish that the panel has, else English. */
+export function languageFor(chosen: Language | null, wishes: readonly string[]): Language {
+  if (chosen !== null) return chosen;
+  for (const wish of wishes) {
+    const base = wish.slice(0, 2).toLowerCase();
+    const found = languageCodes.find((code) => code.slice(0, 2) === base);
+    if (found !== undefined) return found;
+  }
+  return 'en';
+}
