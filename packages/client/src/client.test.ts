@@ -149,7 +149,9 @@ test('a list follows its cursors to the end, with the same filters and operator 
 test('a misspelt criterion is refused here: left out, it would widen the answer', async () => {
   const { client, received } = await answering([]);
   const misspelt = { resource_id: event.resource.id, limit: 5 } as object;
-  expect(() => client.list(misspelt)).toThrow('resource_id is no criterion; there are from, to,');
+  expect(() => client.list(misspelt)).toThrow(
+    "unknown filter 'resource_id'; did you mean 'resourceId'? known filters: from, to,",
+  );
   await expect(client.page(misspelt)).rejects.toThrow(TypeError);
   await expect(client.stats({ groupBy: ['day'], ...misspelt })).rejects.toThrow('resource_id');
   expect(received).toEqual([]);

@@ -1,9 +1,7 @@
 import { extname } from 'node:path';
-import type { EventCriteria } from '@indelible/client';
 import {
   csvColumns,
   csvFurtherColumns,
-  facetNames,
   isCsvColumn,
   type WithholdableSegment,
   withholdableSegments,
@@ -18,7 +16,7 @@ import {
   withConnection,
   withOperator,
 } from '../connection.ts';
-import { type CriteriaOptions, filterOf, withCriteria } from '../csv/filter-options.ts';
+import { type CriteriaOptions, criteriaOf, filterOf, withCriteria } from '../csv/filter-options.ts';
 import { exitCodes, UsageError } from '../exit-codes.ts';
 import { print } from '../output.ts';
 import { exportTable } from '../table/export-table.ts';
@@ -26,14 +24,15 @@ import type { TableTerms } from '../table/part-file.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 import { showProgress } from '../verify/progress.ts';
 
-interface ExportCommandOptions extends ConnectionOptions, CriteriaOptions {
-  bundle?: string;
-  output?: string;
-  format?: 'csv' | 'ndjson';
-  columns?: string[];
-  tenant?: string;
-  withhold: WithholdableSegment[];
-}
+type ExportCommandOptions = ConnectionOptions &
+  CriteriaOptions & {
+    bundle?: string;
+    output?: string;
+    format?: 'csv' | 'ndjson';
+    columns?: string[];
+    tenant?: string;
+    withhold: WithholdableSegment[];
+  };
 
 const help = `
 A table (--output) holds the events that match, newest first, as the service has them when the
@@ -113,13 +112,8 @@ function termsOf(options: ExportCommandOptions, output: string): TableTerms {
     throw new UsageError('--columns is for CSV: NDJSON has whole events');
   }
   filterOf(options); // refuses here what the service would refuse
-  const { from, to, tenant = null, columns = null } = options;
-  const filters: EventCriteria = { ...(from && { from }), ...(to && { to }) };
-  for (const facet of facetNames) {
-    const values = options[facet];
-    if (values !== undefined) filters[facet] = values;
-  }
-  return { tenantId: tenant, format, filters, columns };
+  const { tenant = null, columns = null } = options;
+  return { tenantId: tenant, format, filters: criteriaOf(options), columns };
 }
 
 async function runBundle(options: ExportCommandOptions, env: Environment): Promise<void> {

@@ -29,14 +29,15 @@ import { SeenCheckpoints, serviceAt, stateFolder } from '../verify/seen-checkpoi
 import { receiptCheck, verifyReceipt } from '../verify/verify-receipt.ts';
 import { verifyTenant } from '../verify/verify-tenant.ts';
 
-interface VerifyOptions extends ConnectionOptions, FilterOptions {
-  bundle?: string;
-  receipt?: string;
-  vkey?: string[];
-  state?: string;
-  plan?: Plan;
-  reopened?: boolean;
-}
+type VerifyOptions = ConnectionOptions &
+  FilterOptions & {
+    bundle?: string;
+    receipt?: string;
+    vkey?: string[];
+    state?: string;
+    plan?: Plan;
+    reopened?: boolean;
+  };
 
 const help = `
 What is verified:

@@ -6,6 +6,7 @@ import {
   csvRow,
   type EventBody,
   type EventFilter,
+  eventMatches,
   FormatError,
   formerCsvRow,
   isCsvColumn,
@@ -16,7 +17,6 @@ import {
 import type { BundleCheck, VerifiedBundle } from '../bundle/verify-bundle.ts';
 import { UsageError } from '../exit-codes.ts';
 import { addDamage, type DamageCode } from '../verify/damage.ts';
-import { eventMatches } from '../verify/event-matches.ts';
 import { type CsvRecord, cellsOf, csvRecords } from './csv-reader.ts';
 import { EventIndex, type IndexedEvent } from './event-index.ts';
 

@@ -1,4 +1,10 @@
-import { type FacetName, facetParams, type GroupKey } from '@indelible/protocol';
+import {
+  type FacetName,
+  filterNames,
+  type GroupKey,
+  paramOf,
+  unknownNameMessage,
+} from '@indelible/protocol';
 import type { Params } from '../http/transport.ts';
 
 /** Which events; values any of which is wanted, a leading `!` excludes. Times are ISO 8601. */
@@ -31,7 +37,7 @@ export interface StatsQuery extends EventCriteria {
   timeZone?: string;
 }
 
-const criteriaParams = { from: 'from', to: 'to', ...facetParams };
+const criteriaParams = Object.fromEntries(filterNames.map((name) => [name, paramOf(name)]));
 const pageParams = {
   ...criteriaParams,
   ...{ sort: 'sort', order: 'order', afterSequence: 'after_sequence', limit: 'limit' },
@@ -58,8 +64,7 @@ function paramsOf(query: object, names: Record<string, string>): Params {
   // A misspelt filter that was left out would widen the answer without a word.
   const unknown = Object.keys(query).find((name) => !Object.hasOwn(names, name));
   if (unknown !== undefined) {
-    const known = Object.keys(names).join(', ');
-    throw new TypeError(`${unknown} is no criterion; there are ${known}`);
+    throw new TypeError(unknownNameMessage('filter', unknown, Object.keys(names)));
   }
   const given: Record<string, unknown> = { ...query };
   return Object.entries(names).flatMap(([member, name]) => {

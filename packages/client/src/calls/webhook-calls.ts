@@ -1,3 +1,4 @@
+import type { WebhookFacet } from '@indelible/protocol';
 import type { Call, SentHeaders, Transport } from '../http/transport.ts';
 import { everyItem } from './paging.ts';
 
@@ -8,11 +9,7 @@ export type WebhookFormat = 'webhook' | 'splunk_hec' | 'datadog' | 'elastic' | '
 export type WebhookType = 'audit.events.recorded' | 'audit.export.ready';
 
 /** Which events an endpoint is sent: any value of each member; a leading `!` excludes. */
-export interface WebhookFilters {
-  category?: string[];
-  action?: string[];
-  resource?: string[];
-}
+export type WebhookFilters = { [facet in WebhookFacet]?: string[] };
 
 /** One attempt to deliver one message. */
 export interface WebhookDelivery {

@@ -179,7 +179,7 @@ export const en = {
     none: 'Nothing in this range',
     yes: 'Yes',
     no: 'No',
-    idHint: 'Paste a UUID',
+    typed: { resourceId: 'Paste a UUID' },
     badTitle: 'This address holds a search that cannot be understood',
     badText: 'So that nothing is shown by mistake, no events are listed.',
     reset: 'Start a new search',

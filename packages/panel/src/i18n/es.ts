@@ -178,7 +178,7 @@ export const es: Texts = {
     none: 'Nada en este periodo',
     yes: 'Sí',
     no: 'No',
-    idHint: 'Pegue un UUID',
+    typed: { resourceId: 'Pegue un UUID' },
     badTitle: 'Esta dirección contiene una búsqueda que no se entiende',
     badText: 'Para no mostrar nada por error, no se lista ningún evento.',
     reset: 'Empezar otra búsqueda',

@@ -178,7 +178,7 @@ export const ptBR: Texts = {
     none: 'Nada neste período',
     yes: 'Sim',
     no: 'Não',
-    idHint: 'Cole um UUID',
+    typed: { resourceId: 'Cole um UUID' },
     badTitle: 'Este endereço contém uma pesquisa que não se entende',
     badText: 'Para não mostrar nada por engano, nenhum evento é listado.',
     reset: 'Começar outra pesquisa',

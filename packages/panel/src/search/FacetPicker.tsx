@@ -1,5 +1,4 @@
-import type { FacetName } from '@indelible/protocol';
-import { isUuid } from '@indelible/protocol';
+import { type FacetName, facetOf } from '@indelible/protocol';
 import { Check, Search } from 'lucide-react';
 import { type RefObject, useState } from 'react';
 import {
@@ -41,6 +40,8 @@ export default function FacetPicker(props: FacetPickerProps) {
     values.any.length === 0 && values.none.length > 0 ? 'none' : 'any',
   );
   const [text, setText] = useState('');
+  // Values that nobody counts have to be typed.
+  const hint = (t.filters.typed as Partial<Record<FacetName, string>>)[facet];
   const choices = useChoices(facet, search, nowMs);
   const select = (selection: Selection) => {
     const picked = selection === 'all' ? [] : [...selection].map(String);
@@ -74,7 +75,7 @@ export default function FacetPicker(props: FacetPickerProps) {
             <Input
               onKeyDown={({ key }) => key === 'Escape' && close()}
               className="field h-8 pl-8"
-              placeholder={facet === 'resourceId' ? t.filters.idHint : t.events.search}
+              placeholder={hint ?? t.events.search}
             />
           </SearchField>
           <ScrollRegion label={t.filters[facet]} className="min-h-0 flex-1">
@@ -87,9 +88,7 @@ export default function FacetPicker(props: FacetPickerProps) {
               selectedKeys={values[mode]}
               onSelectionChange={select}
               renderEmptyState={() => (
-                <p className="px-2 py-4 text-center text-faint">
-                  {facet === 'resourceId' ? t.filters.idHint : t.filters.none}
-                </p>
+                <p className="px-2 py-4 text-center text-faint">{hint ?? t.filters.none}</p>
               )}
             >
               {(choice) => <ChoiceItem choice={choice} />}
@@ -164,13 +163,7 @@ function shownChoices(
     .map((value) => ({ value, label: value, count: null }));
   const found = [...own, ...choices].filter(({ label, value }) => finds(text, `${label} ${value}`));
   const typed = text.trim().toLowerCase();
-  const usable = isValue(facet, typed) && found.length === 0;
-  const extra = usable ? [{ value: typed, label: typed, count: null }] : [];
+  const value = found.length === 0 ? facetOf(facet).normalise(typed) : null;
+  const extra = value === null ? [] : [{ value, label: value, count: null }];
   return [...found.slice(0, shownMax), ...extra];
-}
-
-function isValue(facet: FacetName, text: string): boolean {
-  if (facet === 'resourceId') return isUuid(text);
-  if (facet === 'user') return isUuid(text) || /^[^\s@]+@[^\s@]+$/.test(text);
-  return facet !== 'category' && /^[a-z][a-z0-9_]{0,63}$/.test(text);
 }

@@ -1,4 +1,4 @@
-import type { FacetName } from '@indelible/protocol';
+import { type FacetName, facetNames, facetOf } from '@indelible/protocol';
 import { CalendarRange, ChevronDown, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, type RefObject, Suspense, useRef, useState } from 'react';
 import { useTexts } from '../i18n/texts.tsx';
@@ -18,7 +18,7 @@ interface FilterBarProps {
   withRange?: boolean;
 }
 
-const allFacets: readonly FacetName[] = ['user', 'action', 'resource', 'resourceId', 'category'];
+const allFacets = facetNames.filter((facet) => facetOf(facet).columns.boolean === undefined);
 
 /** Time range and filters as chips; each says what it holds and opens its choices. */
 export function FilterBar(props: FilterBarProps) {

@@ -1,5 +1,6 @@
+import { filterToJson } from '@indelible/protocol';
 import { expect, test } from 'vitest';
-import { criteriaOf, searchOfCriteria } from './criteria.ts';
+import { searchOfCriteria } from './criteria.ts';
 
 test('kept criteria are the search they were made of', () => {
   const facets = {
@@ -7,7 +8,7 @@ test('kept criteria are the search they were made of', () => {
     crossTenant: { any: ['true'], none: [] },
   };
   const filter = { ...facets, from: 1_000, to: 2_000 };
-  const criteria = criteriaOf(filter);
+  const criteria = filterToJson(filter);
   expect(criteria).toEqual({
     from: '1970-01-01T00:00:01.000Z',
     to: '1970-01-01T00:00:02.000Z',

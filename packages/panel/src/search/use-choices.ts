@@ -1,8 +1,7 @@
-import type { FacetName } from '@indelible/protocol';
+import { countedFacets, type FacetName, filterToJson } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { client } from '../api.ts';
 import { useTexts } from '../i18n/texts.tsx';
-import { criteriaOf } from './criteria.ts';
 import { type EventSearch, filterAt, withoutFacet } from './event-search.ts';
 import { valueText } from './use-criteria-texts.ts';
 
@@ -14,21 +13,14 @@ export interface Choice {
   count: number | null;
 }
 
-const groups = {
-  user: 'user',
-  action: 'action',
-  resource: 'resource',
-  category: 'category',
-} as const;
-
 /** The values of a facet under all other filters, most frequent first, counted by the service. */
 export function useChoices(facet: FacetName, search: EventSearch, nowMs: number) {
   const t = useTexts();
-  const group = facet in groups ? groups[facet as keyof typeof groups] : null;
+  const group = countedFacets.find((each) => each === facet) ?? null;
   const others = { ...search, facets: withoutFacet(search.facets, facet) };
   const filter = filterAt(others, nowMs);
   // Without a beginning the service would count the last 30 days only.
-  const criteria = criteriaOf({ ...filter, from: filter.from ?? 0 });
+  const criteria = filterToJson({ ...filter, from: filter.from ?? 0 });
   return useQuery({
     queryKey: ['choices', facet, criteria],
     enabled: group !== null,

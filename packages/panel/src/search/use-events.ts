@@ -1,7 +1,7 @@
+import { filterToJson } from '@indelible/protocol';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 import { client } from '../api.ts';
-import { criteriaOf } from './criteria.ts';
 import { type EventSearch, eventSearchParams, filterAt } from './event-search.ts';
 
 export const pageSize = 50;
@@ -23,7 +23,7 @@ export function useMoment(search: EventSearch): { nowMs: number; refresh: () => 
 /** One page of events, with how many match in all. */
 export function useEventPage(search: EventSearch, nowMs: number) {
   const { sort, order, cursor } = search;
-  const criteria = criteriaOf(filterAt(search, nowMs));
+  const criteria = filterToJson(filterAt(search, nowMs));
   const position = cursor === undefined ? {} : { cursor };
   const query = { ...criteria, sort, order, limit: pageSize, includeTotal: true, ...position };
   return useQuery({

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { categories } from '../event/catalogue-data.ts';
-import { type EventFilter, facetNames, filterKey, filterToParams } from './event-filter.ts';
-import { parseFilterBody } from './filter-body.ts';
+import { type EventFilter, filterKey, filterToJson, filterToParams } from './event-filter.ts';
+import { type FacetName, facetNames } from './facets.ts';
 import { parseListQuery } from './list-query.ts';
+import { parseFilterBody, storedFilter } from './read-filter.ts';
 
 const email = fc.emailAddress().map((text) => text.toLowerCase());
 const word = fc.stringMatching(/^[a-z]([a-z0-9]{0,20}_[a-z0-9]{1,20}){0,1}$/);
@@ -14,22 +15,29 @@ const values = (value: fc.Arbitrary<string>) => {
     .filter(({ any, none }) => any.length + none.length > 0);
 };
 
+const validValue: Record<FacetName, fc.Arbitrary<string>> = {
+  user: fc.oneof(
+    fc.uuid(),
+    email.filter((text) => !text.startsWith('!')),
+  ),
+  action: word,
+  resource: word,
+  resourceId: fc.uuid(),
+  crossTenant: fc.constantFrom('true', 'false'),
+  category: fc.constantFrom(...categories),
+};
+
+const mapValues = <T>(make: (facet: FacetName) => T) =>
+  Object.fromEntries(facetNames.map((facet) => [facet, make(facet)])) as {
+    [facet in FacetName]: T;
+  };
+
 /** Valid filters, their values distinct but in any order. */
 const anyFilter: fc.Arbitrary<EventFilter> = fc.record(
   {
     from: fc.integer({ min: 0, max: 10 ** 12 }),
     to: fc.integer({ min: 10 ** 12 + 1, max: 10 ** 13 }),
-    user: values(
-      fc.oneof(
-        fc.uuid(),
-        email.filter((text) => !text.startsWith('!')),
-      ),
-    ),
-    action: values(word),
-    resource: values(word),
-    resourceId: values(fc.uuid()),
-    crossTenant: values(fc.constantFrom('true', 'false')),
-    category: values(fc.constantFrom(...categories)),
+    ...mapValues((facet) => values(validValue[facet])),
   },
   { requiredKeys: [] },
 );
@@ -70,6 +78,15 @@ test('the same filter in a body is the same filter', () => {
       expect(parseFilterBody(JSON.parse(JSON.stringify(body)))).toEqual({ filter: sorted(filter) });
     }),
   );
+});
+
+test('a filter that is stored is read back as it was', () => {
+  fc.assert(
+    fc.property(anyFilter, (filter) => {
+      expect(storedFilter(JSON.stringify(filterToJson(filter)))).toEqual(sorted(filter));
+    }),
+  );
+  expect(() => storedFilter('{"action":"Not A Word"}')).toThrow('/action must be');
 });
 
 test('equal filters have one key, whatever the order and repetition of their values', () => {

@@ -4,7 +4,18 @@
  * sorted, so that equal filters are equal data.
  */
 
+import type { ShownEvent } from '../event/committed-event.ts';
+import { uuidTimeMs } from '../event/event-id.ts';
 import { formatTimestamp } from '../event/timestamp.ts';
+import {
+  type BoundName,
+  boundNames,
+  type FacetName,
+  type FilterName,
+  facetNames,
+  facetOf,
+  paramOf,
+} from './facets.ts';
 
 /** Any of `any` (none given: any value) and none of `none`. */
 export interface ValueFilter {
@@ -12,54 +23,48 @@ export interface ValueFilter {
   none: readonly string[];
 }
 
-/** All members must hold; an absent one is no constraint. */
-export interface EventFilter {
-  /** First moment that is in, ms since 1970. */
-  from?: number;
-  /** First moment that is out again. */
-  to?: number;
-  /** Actor ids (lower-case UUID) and e-mail addresses (lower case) together. */
-  user?: ValueFilter;
-  action?: ValueFilter;
-  /** Resource types. */
-  resource?: ValueFilter;
-  /** Lower-case UUIDs. */
-  resourceId?: ValueFilter;
-  /** `'true'` and `'false'`. */
-  crossTenant?: ValueFilter;
-  category?: ValueFilter;
+/**
+ * All members must hold; an absent one is no constraint. Times are ms since 1970: `from` is the
+ * first moment that is in, `to` the first that is out again.
+ */
+export type EventFilter = { [bound in BoundName]?: number } & {
+  [facet in FacetName]?: ValueFilter;
+};
+
+/** A filter as JSON: times are ISO 8601, a leading `!` excludes a value. */
+export type FilterJson = { [bound in BoundName]?: string } & { [facet in FacetName]?: string[] };
+
+/** Each member that constrains something, with its texts; equal filters give equal lists. */
+function textsOf(filter: EventFilter): [FilterName, string | string[]][] {
+  const texts: [FilterName, string | string[]][] = [];
+  for (const bound of boundNames) {
+    const moment = filter[bound];
+    if (moment !== undefined) texts.push([bound, formatTimestamp(moment)]);
+  }
+  for (const facet of facetNames) {
+    const { any, none } = canonicalValues(filter[facet] ?? { any: [], none: [] });
+    const values = [...any, ...none.map((value) => `!${value}`)];
+    if (values.length > 0) texts.push([facet, values]);
+  }
+  return texts;
 }
-
-/** The members of a filter that hold values, in canonical order, with their parameter names. */
-export const facetParams = {
-  user: 'user',
-  action: 'action',
-  resource: 'resource',
-  resourceId: 'resource_id',
-  crossTenant: 'cross_tenant',
-  category: 'category',
-} as const;
-
-export type FacetName = keyof typeof facetParams;
-export const facetNames = Object.keys(facetParams) as FacetName[];
-
-/** How many values, wanted and excluded together, one facet takes. */
-export const facetValuesMax = 20;
 
 /**
  * The filter as query parameters in canonical order; equal filters give equal lists, and
  * `parseListQuery` reads them back. Throws RangeError for times outside the years 0 to 9999.
  */
 export function filterToParams(filter: EventFilter): [string, string][] {
-  const params: [string, string][] = [];
-  if (filter.from !== undefined) params.push(['from', formatTimestamp(filter.from)]);
-  if (filter.to !== undefined) params.push(['to', formatTimestamp(filter.to)]);
-  for (const facet of facetNames) {
-    const { any, none } = canonicalValues(filter[facet] ?? { any: [], none: [] });
-    for (const value of any) params.push([facetParams[facet], value]);
-    for (const value of none) params.push([facetParams[facet], `!${value}`]);
-  }
-  return params;
+  return textsOf(filter).flatMap(([name, texts]) =>
+    [texts].flat().map((text): [string, string] => [paramOf(name), text]),
+  );
+}
+
+/**
+ * The filter as bodies and stored texts hold it, in canonical order; `parseFilterBody` and
+ * `storedFilter` read it back. Throws RangeError as `filterToParams` does.
+ */
+export function filterToJson(filter: EventFilter): FilterJson {
+  return Object.fromEntries(textsOf(filter));
 }
 
 /** A text that two filters share exactly when they are equal, for binding cursors to a filter. */
@@ -70,4 +75,17 @@ export function filterKey(filter: EventFilter): string {
 /** Distinct and sorted by UTF-16 code units. */
 export function canonicalValues(values: ValueFilter): ValueFilter {
   return { any: [...new Set(values.any)].sort(), none: [...new Set(values.none)].sort() };
+}
+
+/** Whether an event is one that a list under this filter has: the service does the same in SQL. */
+export function eventMatches(event: ShownEvent, filter: EventFilter): boolean {
+  const timeMs = uuidTimeMs(event.uuid);
+  if (filter.from !== undefined && timeMs < filter.from) return false;
+  if (filter.to !== undefined && timeMs >= filter.to) return false;
+  return facetNames.every((facet) => {
+    const { any, none } = filter[facet] ?? { any: [], none: [] };
+    const values = facetOf(facet).of(event);
+    const has = (value: string) => values.includes(value);
+    return (any.length === 0 || any.some(has)) && !none.some(has);
+  });
 }

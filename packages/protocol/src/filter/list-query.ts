@@ -1,8 +1,7 @@
 /** The parameters of `GET /api/audit-logs`, read strictly: a wrong one never widens an answer. */
 
-import { parseTimestamp } from '../event/timestamp.ts';
-import { type EventFilter, facetNames, facetParams } from './event-filter.ts';
-import { isRange, readFacet, timestampExpected } from './filter-values.ts';
+import type { EventFilter } from './event-filter.ts';
+import { filterNames, paramOf } from './facets.ts';
 import {
   oneOf,
   type ParamReader,
@@ -10,6 +9,7 @@ import {
   readParams,
   wholeNumber,
 } from './query-params.ts';
+import { readFilterParams } from './read-filter.ts';
 
 const listSorts = ['timestamp', 'user', 'sequence'] as const;
 export type ListSort = (typeof listSorts)[number];
@@ -37,7 +37,7 @@ export interface ListQuery {
 }
 
 /** The parameters that make up a filter. */
-export const filterParamNames: readonly string[] = ['from', 'to', ...Object.values(facetParams)];
+export const filterParamNames: readonly string[] = filterNames.map(paramOf);
 
 /** Every parameter of the list. */
 export const listParamNames: readonly string[] = [
@@ -65,28 +65,6 @@ export function parseListQuery(
   };
   refuseContradictions(query, reader);
   return reader.refusal() ?? { query };
-}
-
-/** The filter among the parameters; what is wrong with it goes to the reader. */
-export function readFilterParams(reader: ParamReader): EventFilter {
-  const filter: EventFilter = {};
-  // A + that was not written as %2B arrives as a space, and would shift the range if forgiven.
-  const expected = `${timestampExpected} (write a + as %2B)`;
-  const from = reader.one('from', expected, parseTimestamp);
-  const to = reader.one('to', expected, parseTimestamp);
-  if (from !== undefined) filter.from = from;
-  if (to !== undefined) filter.to = to;
-  if (!isRange(filter)) reader.refuse('to', 'must be later than from');
-  for (const facet of facetNames) {
-    const name = facetParams[facet];
-    const texts = reader.all(name);
-    if (texts.length === 0) continue;
-    filter[facet] = readFacet(facet, texts, (message, index) => {
-      const which = index === undefined || texts.length === 1 ? '' : `value ${index + 1} `;
-      reader.refuse(name, which + message);
-    });
-  }
-  return filter;
 }
 
 type Position = Pick<ListQuery, 'limit' | 'page' | 'cursor' | 'afterSequence'>;

@@ -17,12 +17,17 @@ test.each([
   ['limt', 'limit'],
 ])('%s was probably meant to be %s', (name, meant) => {
   expect(nearestName(name, listParamNames)).toBe(meant);
-  expect(unknownNameMessage(name, listParamNames)).toContain(`did you mean ${meant}?`);
+  const message = unknownNameMessage('filter', name, listParamNames);
+  expect(message).toBe(
+    `unknown filter '${name}'; did you mean '${meant}'? known filters: ${listParamNames.join(', ')}`,
+  );
 });
 
 test('a name like no other is answered with all that are known', () => {
-  for (const name of ['', 'x', '__proto__', 'zzzzzzzzzz', 'q'.repeat(10_000)]) {
+  for (const name of ['', 'x', '__proto__', 'zzzzzzzzzz']) {
     expect(nearestName(name, listParamNames)).toBeNull();
-    expect(unknownNameMessage(name, ['from', 'to'])).toBe('is unknown here; known are from, to');
+    const message = `unknown filter '${name}'; known filters: from, to`;
+    expect(unknownNameMessage('filter', name, ['from', 'to'])).toBe(message);
   }
+  expect(unknownNameMessage('filter', 'q'.repeat(10_000), ['from']).length).toBeLessThan(120);
 });

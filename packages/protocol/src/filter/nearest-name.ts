@@ -22,12 +22,14 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return nearest;
 }
 
-/** A sentence for a name that is not among `known`, with the suggestion when there is one. */
-export function unknownNameMessage(name: string, known: readonly string[]): string {
+/** A sentence for a name that is not among `known`: what it was meant to be, and all there are. */
+export function unknownNameMessage(kind: string, name: string, known: readonly string[]): string {
+  const shown = name.slice(0, comparedLengthMax).toWellFormed();
   const nearest = nearestName(name, known);
-  return nearest === null
-    ? `is unknown here; known are ${known.join(', ')}`
-    : `is unknown here; did you mean ${nearest}?`;
+  const meant = nearest === null ? '' : ` did you mean '${nearest}'?`;
+  const all =
+    known.length === 0 ? `this call takes no ${kind}s` : `known ${kind}s: ${known.join(', ')}`;
+  return `unknown ${kind} '${shown}';${meant} ${all}`;
 }
 
 function lettersOf(name: string): string {

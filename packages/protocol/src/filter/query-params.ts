@@ -12,6 +12,11 @@ export interface QueryRefusal {
   problems: FieldProblem[];
 }
 
+/** A problem as one sentence: that of an unknown name names it itself. */
+export function problemText({ path, code, message }: FieldProblem): string {
+  return code === 'unknown_parameter' ? message : `${path} ${message}`;
+}
+
 export interface ParamReader {
   /** The values of a repeatable parameter. */
   all(name: string): readonly string[];
@@ -80,7 +85,7 @@ function refuseUnknown(
   const unknown = names.filter((name) => !known.includes(name));
   for (const name of unknown.slice(0, fieldProblemsMax)) {
     const shown = name.slice(0, 64).toWellFormed();
-    refuse(shown, unknownNameMessage(name, known), 'unknown_parameter');
+    refuse(shown, unknownNameMessage('parameter', name, known), 'unknown_parameter');
   }
 }
 

@@ -1,11 +1,13 @@
 /** The parameters of `GET /api/audit-logs/stats`: the list's filters and what to group by. */
 
 import type { EventFilter } from './event-filter.ts';
-import { filterParamNames, readFilterParams } from './list-query.ts';
+import { countedFacets } from './facets.ts';
+import { filterParamNames } from './list-query.ts';
 import { type ParamReader, type QueryRefusal, readParams } from './query-params.ts';
+import { readFilterParams } from './read-filter.ts';
 import { isTimeZone, timeUnits } from './time-buckets.ts';
 
-export const groupKeys = [...timeUnits, 'user', 'action', 'resource', 'category'] as const;
+export const groupKeys = [...timeUnits, ...countedFacets] as const;
 export type GroupKey = (typeof groupKeys)[number];
 
 /** What to count. */

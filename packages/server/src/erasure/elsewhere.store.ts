@@ -1,4 +1,4 @@
-import { canonicalize, type JsonValue } from '@indelible/protocol';
+import { canonicalize, facetValuesMax, type JsonValue } from '@indelible/protocol';
 import type { WriterTx } from '../postgres/db.ts';
 import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import type { Owner } from '../retention/terms.store.ts';
@@ -132,8 +132,6 @@ async function replaceInFilters(
     ]);
   }
 }
-
-const facetValuesMax = 20;
 
 function withoutAddresses(
   filter: Record<string, JsonValue>,

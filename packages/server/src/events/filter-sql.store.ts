@@ -1,5 +1,10 @@
-import type { EventFilter, FacetName, ValueFilter } from '@indelible/protocol';
-import { isUuid } from '@indelible/protocol';
+import {
+  type EventFilter,
+  type FacetName,
+  facetOf,
+  isUuid,
+  type ValueFilter,
+} from '@indelible/protocol';
 import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 
 /** Values of a statement in the making; `add` returns the placeholder. */
@@ -22,14 +27,6 @@ export interface Visibility {
   size: number;
 }
 
-/** The columns of the facets that are one column each. */
-export const facetColumns: Record<Exclude<FacetName, 'user' | 'crossTenant'>, string> = {
-  action: 'action',
-  resource: 'resource_type',
-  resourceId: 'resource_id',
-  category: 'category',
-};
-
 /** Conditions on everything but the retention class; `except` is left to the caller. */
 export function filterConditions(
   filter: EventFilter,
@@ -47,28 +44,41 @@ export function filterConditions(
 
 /** `facet is any of these values`, in parentheses where it needs them. */
 export function anyOf(facet: FacetName, values: readonly string[], params: Params): string {
-  if (facet === 'crossTenant') {
+  const { boolean } = facetOf(facet).columns;
+  if (boolean !== undefined) {
     if (values.length > 1) return 'true';
-    return values[0] === 'true' ? 'cross_tenant' : '(NOT cross_tenant)';
+    return values[0] === 'true' ? boolean : `(NOT ${boolean})`;
   }
-  if (facet !== 'user') return equals(facetColumns[facet], values, facet === 'resourceId', params);
-  const ids = values.filter(isUuid);
-  const emails = values.filter((value) => !isUuid(value));
-  const parts: string[] = [];
-  if (ids.length > 0) parts.push(equals('actor_id', ids, true, params));
-  if (emails.length > 0) parts.push(equals('actor_email_key', emails, false, params));
+  const parts = byColumn(facet, values).map((part) => equals(part, params));
   return parts.length === 1 ? parts.join() : `(${parts.join(' OR ')})`;
 }
 
-function equals(
-  column: string,
-  values: readonly string[],
-  areUuids: boolean,
-  params: Params,
-): string {
+interface ColumnValues {
+  column: string;
+  type: 'uuid' | 'text';
+  values: readonly string[];
+}
+
+/** The values by the column they are looked up in: one, or two where ids and words are mixed. */
+export function byColumn(facet: FacetName, values: readonly string[]): ColumnValues[] {
+  const { uuid, text } = facetOf(facet).columns;
+  const isId = (value: string) => uuid !== undefined && (text === undefined || isUuid(value));
+  const ids = { column: uuid ?? '', type: 'uuid' as const, values: values.filter(isId) };
+  const words = values.filter((value) => !isId(value));
+  const texts = { column: text ?? '', type: 'text' as const, values: words };
+  return [ids, texts].filter((part) => part.values.length > 0);
+}
+
+/** The values as the array parameter of a statement. */
+export function arrayOf({ type, values }: ColumnValues, params: Params): string {
+  const array = type === 'uuid' ? uuidArray(values) : textArray(values);
+  return `${params.add(array)}::${type}[]`;
+}
+
+function equals(part: ColumnValues, params: Params): string {
+  const { column, values } = part;
   if (values.length === 1) return `(${column} = ${params.add(values[0])})`;
-  const array = areUuids ? uuidArray(values) : textArray(values);
-  return `(${column} = ANY (${params.add(array)}::${areUuids ? 'uuid' : 'text'}[]))`;
+  return `(${column} = ANY (${arrayOf(part, params)}))`;
 }
 
 /** The id range of the filter, clipped to what the plan shows. */

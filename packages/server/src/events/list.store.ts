@@ -2,15 +2,17 @@ import { createHash } from 'node:crypto';
 import {
   type EventFilter,
   type FacetName,
+  facetNames,
+  facetOf,
   firstUuidAt,
-  isUuid,
   type ListQuery,
 } from '@indelible/protocol';
 import type { TenantTx } from '../postgres/db.ts';
-import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
 import {
   anyOf,
-  facetColumns,
+  arrayOf,
+  byColumn,
   filterConditions,
   idRange,
   inClasses,
@@ -113,14 +115,14 @@ function behind(
   return `(actor_email_key, id) ${sign} (${params.add(position.emailKey)}::text, ${id})`;
 }
 
-/** The filter that is likeliest to select little, if it has several values. */
-function leadFacet(filter: EventFilter): Lead | undefined {
-  const order = ['resourceId', 'user', 'action', 'resource', 'category'] as const;
-  const first = order.find((facet) => (filter[facet]?.any.length ?? 0) > 0);
+/** The most selective filter, if it has several values. */
+function leadFacet(filter: EventFilter): FacetName | undefined {
+  const first = leads.find((facet) => (filter[facet]?.any.length ?? 0) > 0);
   return first && (filter[first]?.any.length ?? 0) > 1 ? first : undefined;
 }
 
-type Lead = Exclude<FacetName, 'crossTenant'>;
+const rank = (facet: FacetName) => facetOf(facet).selective ?? 0;
+const leads = facetNames.filter((facet) => rank(facet) > 0).sort((a, b) => rank(a) - rank(b));
 
 /** A lateral join runs one branch for each value, so that the statement does not grow with them. */
 function branches(
@@ -145,19 +147,14 @@ function branches(
 }
 
 /** The columns to look the values up in: one, or two for users asked for by id and by e-mail. */
-function wantedValues(lead: Lead, any: readonly string[], params: Params) {
-  const wanted: { column: string; values: string; more: string[] }[] = [];
-  const ids = any.filter(isUuid);
-  const words = any.filter((value) => !isUuid(value));
-  if (ids.length > 0) {
-    const column = lead === 'user' ? 'actor_id' : facetColumns[lead];
-    wanted.push({ column, values: `${params.add(uuidArray(ids))}::uuid[]`, more: [] });
-  }
-  if (words.length > 0) {
-    const column = lead === 'user' ? 'actor_email_key' : facetColumns[lead];
+function wantedValues(lead: FacetName, any: readonly string[], params: Params) {
+  const [first, second] = byColumn(lead, any);
+  if (first === undefined) return [];
+  const wanted = [{ column: first.column, values: arrayOf(first, params), more: [] as string[] }];
+  if (second !== undefined) {
     // An actor asked for both ways must not come twice.
-    const more = ids.length > 0 ? [`NOT ${anyOf(lead, ids, params)}`] : [];
-    wanted.push({ column, values: `${params.add(textArray(words))}::text[]`, more });
+    const more = [`NOT ${anyOf(lead, first.values, params)}`];
+    wanted.push({ column: second.column, values: arrayOf(second, params), more });
   }
   return wanted;
 }

@@ -1,33 +1,19 @@
-import { facetValuesMax, listLimitDefault, listLimitMax } from '@indelible/protocol';
+import {
+  countedFacets,
+  facetOf,
+  groupKeys,
+  listLimitDefault,
+  listLimitMax,
+  timeUnits,
+} from '@indelible/protocol';
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/operator-headers.ts';
 import { idParams, nullable, strict } from '../http/field-schemas.ts';
+import { filterParams } from '../http/filter-schema.ts';
 
 /*
  * The parameters and answers of the reading calls, for the OpenAPI document. The parameters are
- * judged
- * by `parseListQuery` and `parseStatsQuery`, which the panel and the command line share. */
-
-const repeatable = (description: string) =>
-  Type.Optional(
-    Type.Array(Type.String(), {
-      maxItems: facetValuesMax,
-      description: `${description} Repeatable: any of the values; a leading \`!\` excludes.`,
-    }),
-  );
-
-const filterParams = {
-  from: Type.Optional(
-    Type.String({ description: 'First moment, ISO 8601; a date alone is its midnight UTC.' }),
-  ),
-  to: Type.Optional(Type.String({ description: 'First moment that is out again.' })),
-  user: repeatable('Actor id, or e-mail in any case.'),
-  action: repeatable('Action.'),
-  resource: repeatable('Resource type.'),
-  resource_id: repeatable('Resource id.'),
-  cross_tenant: repeatable('`true` or `false`.'),
-  category: repeatable('Category.'),
-};
+ * judged by `parseListQuery` and `parseStatsQuery`, which the panel and the command line share. */
 
 const listQuerystring = Type.Object({
   ...filterParams,
@@ -67,14 +53,11 @@ const listQuerystring = Type.Object({
 
 const statsQuerystring = Type.Object({
   ...filterParams,
-  group_by: Type.Array(
-    Type.Enum(['minute', 'hour', 'day', 'user', 'action', 'resource', 'category']),
-    {
-      minItems: 1,
-      maxItems: 2,
-      description: 'One or two keys, at most one of them a time.',
-    },
-  ),
+  group_by: Type.Array(Type.Enum([...groupKeys]), {
+    minItems: 1,
+    maxItems: 2,
+    description: 'One or two keys, at most one of them a time.',
+  }),
   time_zone: Type.Optional(
     Type.String({ default: 'UTC', description: 'IANA name: where days begin.' }),
   ),
@@ -102,19 +85,21 @@ const ListAnswer = Type.Object(
   strict,
 );
 
+const groups = [
+  ...timeUnits.map((unit) => [unit, Type.Optional(Type.String({ format: 'date-time' }))] as const),
+  ...countedFacets.map((facet) => {
+    const format = facetOf(facet).columns.uuid === undefined ? {} : { format: 'uuid' };
+    return [facet, Type.Optional(Type.String(format))] as const;
+  }),
+];
+
 const StatsAnswer = Type.Object(
   {
     data: Type.Array(
       Type.Object(
         {
-          minute: Type.Optional(Type.String({ format: 'date-time' })),
-          hour: Type.Optional(Type.String({ format: 'date-time' })),
-          day: Type.Optional(Type.String({ format: 'date-time' })),
-          user: Type.Optional(Type.String({ format: 'uuid' })),
+          ...Object.fromEntries(groups),
           email: Type.Optional(nullable({})),
-          action: Type.Optional(Type.String()),
-          resource: Type.Optional(Type.String()),
-          category: Type.Optional(Type.String()),
           count: Type.Integer({ minimum: 1 }),
         },
         strict,

@@ -4,6 +4,7 @@ import {
   type ListQuery,
   parseListQuery,
   parseStatsQuery,
+  problemText,
   type StatsQuery,
   uuidFromEventId,
   uuidTimeMs,
@@ -89,7 +90,7 @@ function parsed<Q>(
   const [first] = result.problems;
   const detail =
     result.problems.length === 1 && first
-      ? `${first.path} ${first.message}`
+      ? problemText(first)
       : `${result.problems.length} parameters are not valid; see errors`;
   throw new AppError(result.code, detail, { errors: result.problems });
 }

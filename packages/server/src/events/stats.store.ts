@@ -1,4 +1,10 @@
-import { firstUuidAt, type GroupKey, type StatsQuery } from '@indelible/protocol';
+import {
+  countedFacets,
+  facetOf,
+  firstUuidAt,
+  type GroupKey,
+  type StatsQuery,
+} from '@indelible/protocol';
 import type { TenantTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
 import { inClasses, Params, type Visibility } from './filter-sql.store.ts';
@@ -16,12 +22,12 @@ export const groupsMax = 10_000;
 /** Minutes of 45 days, hours of more than seven years; most of them may be empty. */
 export const bucketsMax = 65_000;
 
-const expressions: Record<string, string> = {
-  user: 'actor_id',
-  action: 'action',
-  resource: 'resource_type',
-  category: 'category',
-};
+/** The column of a key; undefined for times, which are cut out of ids. */
+function columnOf(key: GroupKey): string | undefined {
+  const facet = countedFacets.find((each) => each === key);
+  const { uuid, text } = facet ? facetOf(facet).columns : {};
+  return uuid ?? text;
+}
 
 /**
  * Counts by one or two keys, at most `groupsMax` + 1 groups: times in order, else the most frequent
@@ -40,7 +46,7 @@ export async function countGroups(
   // Ids begin with the time, so the greatest of these texts ends in the address used last.
   const lastEmail = `substr(max((id::text || actor_email) COLLATE "C"), 37)`;
   const email = query.groupBy.includes('user') ? lastEmail : 'NULL';
-  const isTime = query.groupBy.map((key) => expressions[key] === undefined);
+  const isTime = query.groupBy.map((key) => columnOf(key) === undefined);
   const order = isTime.flatMap((time, index) => (time ? [`${index + 1}`] : []));
   const { rows } = await tx.query<{
     k1: unknown;
@@ -65,7 +71,7 @@ export async function countGroups(
 }
 
 function keyExpression(key: GroupKey, bucketStarts: readonly number[], params: Params): string {
-  const column = expressions[key];
+  const column = columnOf(key);
   if (column) return column;
   return `width_bucket(id, ${params.add(uuidArray(bucketStarts.map(firstUuidAt)))}::uuid[])`;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type EventFilter, eventUuid } from '@indelible/protocol';
+import { type EventFilter, eventUuid, filterToJson } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { TenantAccess } from '../access/tenant-access.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
@@ -12,7 +12,7 @@ import { lockHeads } from '../log/store.ts';
 import { actorOf } from '../own-event.ts';
 import { type Database, readTenant, type TenantTx, type WriterTx, write } from '../postgres/db.ts';
 import { requestedEvent } from './export-event.ts';
-import { type ExportInput, filterJson } from './export-input.ts';
+import type { ExportInput } from './export-input.ts';
 import { tookTooLong } from './file/time-walk.ts';
 import { countUnfinished, type ExportRequest, type ExportRow, insertExport } from './store.ts';
 import type { StreamDeps } from './stream-export.ts';
@@ -36,7 +36,7 @@ export async function createExport(
   const basis = {
     ...requester(request, access),
     ...{ id: eventUuid(nowMs, randomBytes(10)), createdAtMs: nowMs, oldestId: visible.oldest },
-    ...{ format, columns, filters: JSON.stringify(filterJson(filter)) },
+    ...{ format, columns, filters: JSON.stringify(filterToJson(filter)) },
   };
   const { ip, userAgent } = actorOf(request);
   return write(db, async (tx) => {

@@ -3,12 +3,12 @@ import {
   csvFurtherColumns,
   type EventFilter,
   type FieldProblem,
-  facetNames,
   fieldProblemsMax,
-  formatTimestamp,
+  filterToJson,
   isCsvColumn,
   parseFilterBody,
   pointerOf,
+  unknownNameMessage,
 } from '@indelible/protocol';
 import { AppError } from '../http/problem.ts';
 import { type ExportFormat, exportFormats } from './file/export-file.ts';
@@ -40,7 +40,9 @@ export function readExportInput(body: unknown): ExportInput {
   }
   const { filters, format, columns } = body as Record<string, unknown>;
   for (const name of Object.keys(body).slice(0, fieldProblemsMax)) {
-    if (!members.includes(name)) refuse(pointerOf(name), 'unknown_field', unknownMember);
+    if (!members.includes(name)) {
+      refuse(pointerOf(name), 'unknown_field', unknownNameMessage('field', name, members));
+    }
   }
   const input = {
     filter: readFilters(filters, refuse),
@@ -50,8 +52,6 @@ export function readExportInput(body: unknown): ExportInput {
   if (problems.length > 0) throw refused(problems);
   return input;
 }
-
-const unknownMember = `is unknown here; known are ${members.join(', ')}`;
 
 function refused(problems: FieldProblem[]): AppError {
   const detail = `the export has ${problems.length} problem(s); see errors`;
@@ -98,30 +98,9 @@ function unknownOrRepeated(name: unknown): [code: string, message: string] {
   return ['unknown_column', `is no column; known are ${knownColumns}`];
 }
 
-/** The filter as `parseFilterBody` takes it: every facet an array, `!` before what is excluded. */
-export function filterJson(filter: EventFilter): Record<string, string | string[]> {
-  const { from, to } = filter;
-  return Object.fromEntries([
-    ...(from === undefined ? [] : [['from', formatTimestamp(from)] as const]),
-    ...(to === undefined ? [] : [['to', formatTimestamp(to)] as const]),
-    ...facetNames.flatMap((name) => {
-      const values = filter[name];
-      if (!values) return [];
-      return [[name, [...values.any, ...values.none.map((value) => `!${value}`)]] as const];
-    }),
-  ]);
-}
-
-/** The filter behind a stored text of `filterJson`. */
-export function storedFilter(text: string): EventFilter {
-  const parsed = parseFilterBody(JSON.parse(text));
-  if ('filter' in parsed) return parsed.filter;
-  throw new Error('the stored filter of an export cannot be read');
-}
-
 /** The filter for people: `action: update, not delete · user: ana@example.com`; empty for none. */
 export function filterWords(filter: EventFilter): string {
-  return Object.entries(filterJson(filter))
+  return Object.entries(filterToJson(filter))
     .map(([name, values]) => `${name}: ${[values].flat().map(word).join(', ')}`)
     .join(' · ');
 }

@@ -1,10 +1,10 @@
-import { formatTimestamp, typeId } from '@indelible/protocol';
+import { formatTimestamp, storedFilter, typeId } from '@indelible/protocol';
 import type { Jobs, RunningJob } from '../jobs.ts';
 import type { Mailer } from '../outbound/mail.ts';
 import { type Database, readTenant, write } from '../postgres/db.ts';
 import { getTenant, type TenantRow } from '../tenants/store.ts';
 import { exportIdPrefix } from './export-event.ts';
-import { filterWords, storedFilter } from './export-input.ts';
+import { filterWords } from './export-input.ts';
 import { exportMail } from './export-mail.ts';
 import { type ExportKey, type ExportRow, getExport, setNotified } from './store.ts';
 

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { typeId, uuidFromTypeId } from '@indelible/protocol';
+import { storedFilter, typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/tenant-access.ts';
 import { judgedByHandler } from '../http/http.ts';
@@ -13,7 +13,7 @@ import { readTenant, write } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
 import { createExport } from './create-export.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
-import { readExportInput, storedFilter } from './export-input.ts';
+import { readExportInput } from './export-input.ts';
 import { fileName, mediaTypes } from './file/export-file.ts';
 import { cancelSchema, createSchema, getSchema, listSchema } from './schemas.ts';
 import { shownExport } from './shown-export.ts';

@@ -2,7 +2,7 @@ import { csvColumns, csvFurtherColumns } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/operator-headers.ts';
 import { nullable, strict, time, uuid } from '../http/field-schemas.ts';
-import { filterSchema } from '../http/filter-schema.ts';
+import { filterSchema, storedFilters } from '../http/filter-schema.ts';
 import { PageQuery, Pagination } from '../http/keyset-page.ts';
 
 /* The body is judged by `readExportInput`, which names every problem at once. */
@@ -35,10 +35,7 @@ const ExportJob = Type.Object(
     status: Type.Enum(['queued', 'running', 'ready', 'failed', 'expired', 'cancelled']),
     format: Type.Enum(['csv', 'ndjson']),
     columns: Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: { type: 'string' } }),
-    filters: Type.Record(
-      Type.String(),
-      Type.Unsafe<string | string[]>({ type: ['string', 'array'], items: { type: 'string' } }),
-    ),
+    filters: storedFilters(),
     rowsDone: Type.Integer({ minimum: 0 }),
     rowsTotal: count('Null until it is known.'),
     bytes: count('Size of the file, or what was sent of one that broke off.'),

@@ -1,23 +1,51 @@
-import { Type } from 'typebox';
+import {
+  aboutFilter,
+  type FilterName,
+  facetNames,
+  facetValuesMax,
+  filterNames,
+  paramOf,
+} from '@indelible/protocol';
+import { type TSchema, Type } from 'typebox';
 
-// Without types: `parseFilterBody`, which the panel shares, names every problem itself.
-const member = (description: string) => ({ description });
+/*
+ * Filters in the OpenAPI document. `readFilterParams` and `parseFilterBody`, which panel and
+ * command line share, judge them and name every problem themselves.
+ */
 
-/** The list's filters in the body of a call; `more` is said of them in the OpenAPI document. */
-export const filterSchema = (more = '') =>
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+const isFacet = (name: FilterName) => facetNames.some((facet) => facet === name);
+
+/** The filters as query parameters. */
+export const filterParams: Record<string, TSchema> = Object.fromEntries(
+  filterNames.map((name) => [paramOf(name), Type.Optional(paramSchema(name))]),
+);
+
+function paramSchema(name: FilterName): TSchema {
+  const about = sentence(aboutFilter(name));
+  if (!isFacet(name)) return Type.String({ description: about });
+  return Type.Array(Type.String(), {
+    maxItems: facetValuesMax,
+    description: `${about} Repeatable: any of the values; a leading \`!\` excludes.`,
+  });
+}
+
+/** Filters in the body of a call; `more` is said of them in the OpenAPI document. */
+export const filterSchema = (more = '', names: readonly FilterName[] = filterNames) =>
   Type.Unsafe<object>({
     type: 'object',
     description:
       "The list's filters in camelCase, each a value or an array of up to 20; a leading `!` excludes." +
       more,
-    properties: {
-      from: member('First moment, ISO 8601.'),
-      to: member('First moment that is out again.'),
-      user: member('Actor ids, or e-mail addresses in any case.'),
-      action: member('Actions.'),
-      resource: member('Resource types.'),
-      resourceId: member('Resource ids.'),
-      crossTenant: member('`true` or `false`.'),
-      category: member('Categories.'),
-    },
+    properties: Object.fromEntries(
+      names.map((name) => [name, { description: sentence(aboutFilter(name)) }]),
+    ),
   });
+
+/** Filters in an answer, as they are stored. */
+export const storedFilters = (options: { description?: string } = {}) =>
+  Type.Record(
+    Type.String(),
+    Type.Unsafe<string | string[]>({ type: ['string', 'array'], items: { type: 'string' } }),
+    options,
+  );

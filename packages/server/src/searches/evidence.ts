@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type EventFilter, eventUuid, typeId, uuidTimeMs } from '@indelible/protocol';
+import { type EventFilter, eventUuid, filterToJson, typeId, uuidTimeMs } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { RecordAccess, TenantAccess } from '../access/tenant-access.ts';
 import { AppError, unavailable } from '../http/problem.ts';
@@ -7,7 +7,7 @@ import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint
 import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
 import { type Database, readTenant, write } from '../postgres/db.ts';
 import { type Answer, sameAnswer } from './answer-digest.ts';
-import { type FrozenFilter, filterJson, freeze, storedFilter } from './frozen-filter.ts';
+import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';
 import { matchesMax, requireVisible, runSearch } from './run-search.ts';
 import { firstEventIn, insertSearch, type SavedSearch } from './store.ts';
 
@@ -48,7 +48,7 @@ export async function saveSearch(
   const { id: createdById, email } = request.principal;
   const search: SavedSearch = {
     id: eventUuid(nowMs, randomBytes(10)),
-    filters: JSON.stringify(filterJson(frozen)),
+    filters: JSON.stringify(filterToJson(frozen)),
     note,
     createdAtMs: nowMs,
     createdById,
@@ -120,7 +120,7 @@ export async function askAgain(
   const earlierSize = search.checkpointSize;
   const checkpoint = await latestCheckpoint(deps, tenantId);
   const { oldest } = await readTenant(deps.db, tenantId, (tx) => requireVisible(tx, nowMs));
-  const filter = storedFilter(search.filters);
+  const filter = frozenFilter(search.filters);
   const size = checkpoint?.size ?? earlierSize;
   const bounds = { size, earlierSize, max: search.matched + matchesMax };
   const { answer, earlier } = await runSearch(deps.db, nowMs, { tenantId, filter, ...bounds });

@@ -1,9 +1,4 @@
-import {
-  type EventFilter,
-  facetNames,
-  formatTimestamp,
-  parseFilterBody,
-} from '@indelible/protocol';
+import { type EventFilter, storedFilter } from '@indelible/protocol';
 
 /** A filter whose range is absolute. */
 export type FrozenFilter = EventFilter & { from: number; to: number };
@@ -17,22 +12,9 @@ export function freeze(filter: EventFilter, retainedFromMs: number, nowMs: numbe
   return { ...filter, from, to: Math.min(filter.to ?? nowMs, nowMs) };
 }
 
-/** The filter as `parseFilterBody` takes it: every facet an array, `!` before what is excluded. */
-export function filterJson(filter: FrozenFilter): Record<string, string | string[]> {
-  const facets = facetNames.flatMap((name) => {
-    const values = filter[name];
-    if (!values) return [];
-    return [[name, [...values.any, ...values.none.map((value) => `!${value}`)]] as const];
-  });
-  const range = { from: formatTimestamp(filter.from), to: formatTimestamp(filter.to) };
-  return { ...range, ...Object.fromEntries(facets) };
-}
-
-/** The filter behind a stored text of `filterJson`. */
-export function storedFilter(text: string): FrozenFilter {
-  const parsed = parseFilterBody(JSON.parse(text));
-  if (!('filter' in parsed)) throw new Error('a stored filter cannot be read');
-  const { from, to } = parsed.filter;
+/** The filter of a saved search. */
+export function frozenFilter(text: string): FrozenFilter {
+  const { from, to, ...facets } = storedFilter(text);
   if (from === undefined || to === undefined) throw new Error('a stored filter has no range');
-  return { ...parsed.filter, from, to };
+  return { ...facets, from, to };
 }

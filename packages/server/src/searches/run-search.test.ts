@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { parseFilterBody } from '@indelible/protocol';
+import { filterToJson, parseFilterBody } from '@indelible/protocol';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -14,7 +14,7 @@ import {
 import { expectLogIntact } from '../testing/intact.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { sameAnswer } from './answer-digest.ts';
-import { filterJson, freeze, storedFilter } from './frozen-filter.ts';
+import { freeze, frozenFilter } from './frozen-filter.ts';
 import { runSearch } from './run-search.ts';
 
 let service: TestService;
@@ -116,7 +116,7 @@ test('a filter that is kept is read back as it was, and stays within what is sho
   fc.assert(
     fc.property(facets, (asked) => {
       const filter = frozen(asked);
-      expect(storedFilter(JSON.stringify(filterJson(filter)))).toEqual(filter);
+      expect(frozenFilter(JSON.stringify(filterToJson(filter)))).toEqual(filter);
     }),
   );
   expect(freeze({}, 5, 10)).toEqual({ from: 5, to: 10 });

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/operator-headers.ts';
 import { idParams, nullable, strict, time, uuid } from '../http/field-schemas.ts';
-import { filterSchema } from '../http/filter-schema.ts';
+import { filterSchema, storedFilters } from '../http/filter-schema.ts';
 import { PageQuery, Pagination } from '../http/keyset-page.ts';
 
 const noteMax = 1_000;
@@ -40,11 +40,9 @@ const Checkpoint = Type.Unsafe<object | null>({
 const saved = {
   id: Type.String({ pattern: '^srch_[0-9a-z]{26}$' }),
   url: Type.String({ description: 'The page that shows it.' }),
-  filters: Type.Record(
-    Type.String(),
-    Type.Unsafe<string | string[]>({ type: ['string', 'array'], items: { type: 'string' } }),
-    { description: 'With an absolute range, within what the plan showed.' },
-  ),
+  filters: storedFilters({
+    description: 'With an absolute range, within what the plan showed.',
+  }),
   note: nullable({}),
   createdAt: time('When it was saved.'),
   createdBy: Type.Object({ id: uuid('Who saved it.'), email: nullable({}) }, strict),

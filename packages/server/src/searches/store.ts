@@ -6,7 +6,7 @@ import type { TenantTx, WriterTx } from '../postgres/db.ts';
 /** A search as it was saved: the question, the checkpoint it was asked against, and the answer. */
 export interface SavedSearch {
   id: string;
-  /** JSON text of the filter, see `filterJson`. */
+  /** JSON text of the filter, see `filterToJson`. */
   filters: string;
   note: string | null;
   createdAtMs: number;

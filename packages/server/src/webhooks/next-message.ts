@@ -1,9 +1,4 @@
-import {
-  decodeEntry,
-  type EventFilter,
-  type ListQuery,
-  parseFilterBody,
-} from '@indelible/protocol';
+import { decodeEntry, type EventFilter, type ListQuery, storedFilter } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { type CutPage, eventsById } from '../events/list.store.ts';
 import { eventJson } from '../events/store.ts';
@@ -138,11 +133,4 @@ async function readyExport(
     if (found && isFile) return { sequence, export: found };
   }
   return null;
-}
-
-/** The filter behind the stored text. */
-export function storedFilter(text: string): EventFilter {
-  const parsed = parseFilterBody(JSON.parse(text));
-  if ('filter' in parsed) return parsed.filter;
-  throw new Error('the stored filter of a webhook cannot be read');
 }

@@ -1,25 +1,11 @@
+import { webhookFacets } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/operator-headers.ts';
 import { label, nullable, strict, time } from '../http/field-schemas.ts';
+import { filterSchema, storedFilters } from '../http/filter-schema.ts';
 import { PageQuery, Pagination } from '../http/keyset-page.ts';
 import { outboundUrlMax } from '../outbound/outbound-url.ts';
 import { messageTypes, webhookFormats } from './store.ts';
-
-const values = (description: string) =>
-  Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 20, description }));
-
-const Filters = Type.Object(
-  {
-    category: values('Categories.'),
-    action: values('Actions.'),
-    resource: values('Resource types.'),
-  },
-  {
-    ...strict,
-    description:
-      'Which events are sent: any of the values of each member; a leading `!` excludes, as in the list. `{}` is every event.',
-  },
-);
 
 const optionText = Type.String({ maxLength: 1_024 });
 
@@ -42,7 +28,7 @@ const given = {
     uniqueItems: true,
     description: '`audit.export.ready` only for the format `webhook`.',
   }),
-  filters: Filters,
+  filters: filterSchema(' All members must hold; `{}` is every event.', webhookFacets),
   options: Type.Record(Type.String(), optionText, {
     maxProperties: 20,
     description: "The format's own settings.",
@@ -98,7 +84,7 @@ const webhook = {
   url: Type.String(),
   format: given.format,
   types: given.types,
-  filters: Filters,
+  filters: storedFilters(),
   options: given.options,
   hasCredential: Type.Boolean(),
   status: Type.Enum(['active', 'paused']),

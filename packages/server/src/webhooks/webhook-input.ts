@@ -1,4 +1,10 @@
-import { type FieldProblem, facetNames, parseFilterBody, pointerOf } from '@indelible/protocol';
+import {
+  type FieldProblem,
+  filterToJson,
+  parseFilterBody,
+  pointerOf,
+  webhookFacets,
+} from '@indelible/protocol';
 import type { Static } from 'typebox';
 import { AppError } from '../http/problem.ts';
 import { refusalOf } from '../outbound/outbound.ts';
@@ -126,22 +132,10 @@ function sameOrigin(one: string, other: string): boolean {
   return origin(one) === origin(other);
 }
 
-const facets = ['category', 'action', 'resource'] as const;
-
 /** The filter as canonical JSON text; equal filters are equal texts. */
-function readFilters(json: object, problems: FieldProblem[]): string {
-  const parsed = parseFilterBody(json, '/filters');
-  if ('problems' in parsed) {
-    problems.push(...parsed.problems);
-    return '{}';
-  }
-  const { filter } = parsed;
-  const members = facetNames
-    .filter((facet) => facets.some((each) => each === facet))
-    .flatMap((facet) => {
-      const values = filter[facet];
-      if (!values) return [];
-      return [[facet, [...values.any, ...values.none.map((value) => `!${value}`)]] as const];
-    });
-  return JSON.stringify(Object.fromEntries(members));
+function readFilters(json: unknown, problems: FieldProblem[]): string {
+  const parsed = parseFilterBody(json, '/filters', webhookFacets);
+  if ('filter' in parsed) return JSON.stringify(filterToJson(parsed.filter));
+  problems.push(...parsed.problems);
+  return '{}';
 }

@@ -1,3 +1,4 @@
+import { filterToJson } from '@indelible/protocol';
 import { type FormEvent, useState } from 'react';
 import { client } from '../../api.ts';
 import { Sheet } from '../../components/Sheet.tsx';
@@ -5,7 +6,6 @@ import { errorText } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
-import { criteriaOf } from '../../search/criteria.ts';
 import { type EventSearch, filterAt } from '../../search/event-search.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useGo } from '../../use-location.ts';
@@ -33,7 +33,7 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
   const save = (event: FormEvent) => {
     event.preventDefault();
     setState('busy');
-    const filters = criteriaOf({ ...filter, to: range.to });
+    const filters = filterToJson({ ...filter, to: range.to });
     client.searches.create({ filters, note: note.trim() || null }).then(
       ({ id }) => go(paths.search(id)),
       (error: unknown) => setState({ error: errorText(error, t) }),

@@ -1,7 +1,6 @@
-import { formatTimestamp, parseTimestamp } from '@indelible/protocol';
+import { filterToJson, formatTimestamp, parseTimestamp } from '@indelible/protocol';
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client } from '../../api.ts';
-import { criteriaOf } from '../../search/criteria.ts';
 import { type EventSearch, filterAt } from '../../search/event-search.ts';
 import { type BucketCount, unitFor } from './buckets.ts';
 
@@ -10,7 +9,7 @@ export function histogramQuery(search: EventSearch, nowMs: number, timeZone: str
   const { from, to = nowMs, ...facets } = filterAt(search, nowMs);
   const unit = unitFor(to - (from ?? 0));
   // Without a `from` the service would count the last 30 days only.
-  const criteria = { ...criteriaOf({ ...facets, to }), from: formatTimestamp(from ?? 0) };
+  const criteria = { ...filterToJson({ ...facets, to }), from: formatTimestamp(from ?? 0) };
   return queryOptions({
     queryKey: ['histogram', criteria, unit, timeZone],
     queryFn: async () => {

@@ -1,3 +1,4 @@
+import { type FilterJson, filterToJson } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { FileDown } from 'lucide-react';
 import { useState } from 'react';
@@ -9,7 +10,6 @@ import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
-import { criteriaOf } from '../../search/criteria.ts';
 import { filterAt } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
@@ -26,7 +26,7 @@ export function ExportForm({ started }: { started: () => void }) {
   const { nowMs } = useMoment(search);
   const { all } = useCriteriaTexts();
   const [format, setFormat] = useState<ExportFormat>('csv');
-  const filters = criteriaOf(filterAt(search, nowMs));
+  const filters = filterToJson(filterAt(search, nowMs));
   const count = useQuery({
     queryKey: ['export-count', filters],
     queryFn: async () =>
@@ -112,7 +112,7 @@ function Formats(props: { format: ExportFormat; setFormat: (format: ExportFormat
 
 interface StartButtonProps {
   disabled: boolean;
-  filters: ReturnType<typeof criteriaOf>;
+  filters: FilterJson;
   format: ExportFormat;
   started: () => void;
 }

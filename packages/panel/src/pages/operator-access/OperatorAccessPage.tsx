@@ -1,5 +1,5 @@
 import type { AuditEvent, EventPage } from '@indelible/client';
-import { parseTimestamp } from '@indelible/protocol';
+import { filterToJson, parseTimestamp } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { TriangleAlert, UserRoundCheck } from 'lucide-react';
 import { useMemo } from 'react';
@@ -17,7 +17,6 @@ import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
-import { criteriaOf } from '../../search/criteria.ts';
 import { type EventSearch, filterAt, onlyValue } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
@@ -51,7 +50,7 @@ function OperatorVisits() {
         intro={t.access.intro}
         actions={
           mayExport && (
-            <DownloadButton filters={criteriaOf(filterAt(search, nowMs))} name="operator-access">
+            <DownloadButton filters={filterToJson(filterAt(search, nowMs))} name="operator-access">
               {t.access.download}
             </DownloadButton>
           )
@@ -99,7 +98,7 @@ function Summary({ search, nowMs, page }: SummaryProps) {
   const t = useTexts();
   const formats = useFormats();
   const filter = filterAt(search, nowMs);
-  const criteria = criteriaOf({ ...filter, from: filter.from ?? 0 });
+  const criteria = filterToJson({ ...filter, from: filter.from ?? 0 });
   const users = useQuery({
     queryKey: ['operators', criteria],
     queryFn: () => client.stats({ ...criteria, groupBy: ['user'] }),

@@ -1,6 +1,7 @@
 import {
   actionsByCategory,
   bucketStarts,
+  filterToJson,
   formatTimestamp,
   parseTimestamp,
 } from '@indelible/protocol';
@@ -15,7 +16,6 @@ import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
-import { criteriaOf } from '../../search/criteria.ts';
 import { changed, type EventSearch, filterAt } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
@@ -106,7 +106,7 @@ function useAccess(search: EventSearch, nowMs: number) {
   // No screen has room for more days; the page says so.
   const from = Math.max(filter.from ?? 0, to - daysMax * day);
   const isClipped = from > (filter.from ?? 0);
-  const criteria = { ...criteriaOf({ ...filter, to }), from: formatTimestamp(from) };
+  const criteria = { ...filterToJson({ ...filter, to }), from: formatTimestamp(from) };
   return useQuery({
     queryKey: ['recording-access', criteria, timeZone],
     placeholderData: keepPreviousData,

@@ -1,4 +1,5 @@
 import type { NewWebhook, Webhook } from '@indelible/client';
+import { webhookFacets } from '@indelible/protocol';
 import { type FormEvent, useState } from 'react';
 import { client } from '../../api.ts';
 import { Sheet } from '../../components/Sheet.tsx';
@@ -6,15 +7,7 @@ import { errorText } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { emptySearch } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
-import {
-  type Draft,
-  draftOf,
-  emptyDraft,
-  filterFacets,
-  inFormat,
-  inputOf,
-  typesOf,
-} from './draft.ts';
+import { type Draft, draftOf, emptyDraft, inFormat, inputOf, typesOf } from './draft.ts';
 import { FormField } from './FormField.tsx';
 import { formatFields, webhookFormats } from './formats.ts';
 import { type Problems, useProblems } from './use-problems.ts';
@@ -202,7 +195,7 @@ function Filters({ draft, edit, problem }: PartProps & { problem: string | undef
         search={{ ...everything, facets: draft.facets }}
         nowMs={nowMs}
         change={({ facets }) => edit({ facets })}
-        facets={filterFacets}
+        facets={webhookFacets}
         withRange={false}
       />
       <p className={`mt-1 text-xs ${problem === undefined ? 'text-faint' : 'text-del'}`}>

@@ -1,11 +1,6 @@
-import type {
-  Webhook,
-  WebhookFilters,
-  WebhookFormat,
-  WebhookInput,
-  WebhookType,
-} from '@indelible/client';
-import { criteriaOf, searchOfCriteria } from '../../search/criteria.ts';
+import type { Webhook, WebhookFormat, WebhookInput, WebhookType } from '@indelible/client';
+import { filterToJson } from '@indelible/protocol';
+import { searchOfCriteria } from '../../search/criteria.ts';
 import type { Facets } from '../../search/event-search.ts';
 import { formatFields } from './formats.ts';
 
@@ -16,9 +11,6 @@ const messageTypes = ['audit.events.recorded', 'audit.export.ready'] as const;
 export function typesOf(format: WebhookFormat): readonly WebhookType[] {
   return format === 'webhook' ? messageTypes : ['audit.events.recorded'];
 }
-
-/** Which filters an endpoint can have. */
-export const filterFacets = ['category', 'action', 'resource'] as const;
 
 /** An endpoint as it is being entered; empty texts are values that are not there. */
 export interface Draft {
@@ -63,20 +55,10 @@ export function inputOf(draft: Draft): WebhookInput {
     url: url.trim(),
     format,
     types: typesOf(format).filter((type) => types.includes(type)),
-    filters: filtersOf(facets),
+    filters: filterToJson(facets),
     options: Object.fromEntries(options),
     ...credentialOf(draft),
   };
-}
-
-function filtersOf(facets: Facets): WebhookFilters {
-  const criteria = criteriaOf(facets);
-  const filters: WebhookFilters = {};
-  for (const facet of filterFacets) {
-    const values = criteria[facet];
-    if (values !== undefined) filters[facet] = [values].flat();
-  }
-  return filters;
 }
 
 function credentialOf({ format, credential, forgetCredential }: Draft): {

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type EventFilter, firstUuidAt } from '@indelible/protocol';
+import { type EventFilter, firstUuidAt, storedFilter } from '@indelible/protocol';
 import { getEvent, visibility } from '../../events/store.ts';
 import { AppError } from '../../http/problem.ts';
 import { type Database, readTenant, type TenantTx } from '../../postgres/db.ts';
-import { storedFilter } from '../export-input.ts';
 import type { ExportRow, FinishedFile } from '../store.ts';
 import { fileShape } from './export-file.ts';
 import { LineBuffer } from './line-buffer.ts';

@@ -1,0 +1,143 @@
+/**
+ * Every filter of events, once. Query parameters, bodies, stored filters, SQL, options of the
+ * command line, the OpenAPI document and the panel derive from these two tables.
+ */
+
+import { categories } from '../event/catalogue-data.ts';
+import type { ShownEvent } from '../event/committed-event.ts';
+import { isUuid } from '../event/event-id.ts';
+import { emailKey, isEmail, isSnakeCase } from '../event/field-rules.ts';
+
+/** A filter by values, of which any may be wanted and any excluded. */
+interface Facet {
+  /** What a value is, for the OpenAPI document and the help of the command line. */
+  about: string;
+  /** Completes the sentence "must be …". */
+  expected: string;
+  /** The one spelling of a valid value, or null. */
+  normalise(text: string): string | null;
+  /** Columns of `audit_events`. Where there are both, UUIDs are looked up in `uuid`. */
+  columns: { uuid?: string; text?: string; boolean?: string };
+  /** The values of an event that are compared; null is no value. */
+  of(event: ShownEvent): readonly (string | null)[];
+  /** An index leads to each value in list order; the list uses that of the lowest number. */
+  selective?: number;
+  /** Statistics can count by it. */
+  counted?: true;
+  /** Webhooks can be restricted to it. */
+  ofWebhooks?: true;
+}
+
+const word = {
+  expected: 'a snake_case word of at most 64 characters',
+  normalise: (text: string) => (isSnakeCase(text) ? text : null),
+};
+
+const uuidValue = (text: string) => (isUuid(text) ? text.toLowerCase() : null);
+
+const oneOf = (values: readonly string[]) => ({
+  expected: `one of ${values.join(', ')}`,
+  normalise: (text: string) => (values.includes(text) ? text : null),
+});
+
+/** In canonical order: stored filters and cursors depend on it, so a new one comes last. */
+export const facets = {
+  user: {
+    about: 'actor id, or e-mail address in any case',
+    expected: "an actor's id (UUID) or e-mail address",
+    normalise: userValue,
+    columns: { uuid: 'actor_id', text: 'actor_email_key' },
+    of: ({ actorId, actorEmail }) => [actorId, actorEmail?.toLowerCase() ?? null],
+    selective: 2,
+    counted: true,
+  },
+  action: {
+    about: 'action',
+    ...word,
+    columns: { text: 'action' },
+    of: ({ action }) => [action],
+    selective: 3,
+    counted: true,
+    ofWebhooks: true,
+  },
+  resource: {
+    about: 'resource type',
+    ...word,
+    columns: { text: 'resource_type' },
+    of: ({ resourceType }) => [resourceType],
+    selective: 4,
+    counted: true,
+    ofWebhooks: true,
+  },
+  resourceId: {
+    about: 'resource id',
+    expected: 'a UUID',
+    normalise: uuidValue,
+    columns: { uuid: 'resource_id' },
+    of: ({ resourceId }) => [resourceId],
+    selective: 1,
+  },
+  crossTenant: {
+    about: 'whether an operator did it: `true` or `false`',
+    ...oneOf(['true', 'false']),
+    columns: { boolean: 'cross_tenant' },
+    of: ({ crossTenant }) => [String(crossTenant)],
+  },
+  category: {
+    about: `category: ${categories.join(', ')}`,
+    ...oneOf(categories),
+    columns: { text: 'category' },
+    of: ({ category }) => [category],
+    selective: 5,
+    counted: true,
+    ofWebhooks: true,
+  },
+} as const satisfies Record<string, Facet>;
+
+/** The moments between which an event happened. */
+export const bounds = {
+  from: { about: 'first moment that is in, ISO 8601; a date alone is its midnight UTC' },
+  to: { about: 'first moment that is out again' },
+} as const;
+
+type Facets = typeof facets;
+export type FacetName = keyof Facets;
+export type BoundName = keyof typeof bounds;
+export type FilterName = BoundName | FacetName;
+type Having<Mark> = { [F in FacetName]: Facets[F] extends Mark ? F : never }[FacetName];
+export type CountedFacet = Having<{ counted: true }>;
+export type WebhookFacet = Having<{ ofWebhooks: true }>;
+
+/** A facet as any of them may be. */
+export const facetOf = (name: FacetName): Facet => facets[name];
+
+export const facetNames = Object.keys(facets) as FacetName[];
+export const boundNames = Object.keys(bounds) as BoundName[];
+/** The names of filters in bodies. */
+export const filterNames: readonly FilterName[] = [...boundNames, ...facetNames];
+export const countedFacets = facetNames.filter(
+  (name): name is CountedFacet => facetOf(name).counted === true,
+);
+export const webhookFacets = facetNames.filter(
+  (name): name is WebhookFacet => facetOf(name).ofWebhooks === true,
+);
+
+/** How many values, wanted and excluded together, one facet takes. */
+export const facetValuesMax = 20;
+
+/** The name of a filter in a query: `resource_id` of `resourceId`. */
+export function paramOf(name: FilterName): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** What a filter takes, for people. */
+export function aboutFilter(name: FilterName): string {
+  return name in bounds ? bounds[name as BoundName].about : facets[name as FacetName].about;
+}
+
+function userValue(text: string): string | null {
+  if (isUuid(text)) return text.toLowerCase();
+  // Judged after lowering, which can lengthen a text: a canonical value must be valid again.
+  const key = emailKey(text);
+  return isEmail(key) ? key : null;
+}

@@ -1,0 +1,167 @@
+/** Reads a filter strictly, out of query parameters, bodies and stored texts. */
+
+import { type FieldProblem, fieldProblemsMax, pointerOf } from '../event/field-problem.ts';
+import { parseTimestamp } from '../event/timestamp.ts';
+import { canonicalValues, type EventFilter, type ValueFilter } from './event-filter.ts';
+import {
+  type BoundName,
+  boundNames,
+  type FacetName,
+  type FilterName,
+  facetNames,
+  facetOf,
+  facetValuesMax,
+  filterNames,
+  paramOf,
+} from './facets.ts';
+import { unknownNameMessage } from './nearest-name.ts';
+import type { ParamReader } from './query-params.ts';
+
+const timestampExpected =
+  'an ISO 8601 time of the years 1970 to 9999, such as 2025-09-03T10:00:00.000Z';
+const emptyRange = 'must be later than from';
+
+/** The filter among the parameters; what is wrong with it goes to the reader. */
+export function readFilterParams(reader: ParamReader): EventFilter {
+  const filter: EventFilter = {};
+  // A + that was not written as %2B arrives as a space, and would shift the range if forgiven.
+  const expected = `${timestampExpected} (write a + as %2B)`;
+  for (const bound of boundNames) {
+    const moment = reader.one(paramOf(bound), expected, parseTimestamp);
+    if (moment !== undefined) filter[bound] = moment;
+  }
+  if (!isRange(filter)) reader.refuse('to', emptyRange);
+  for (const facet of facetNames) {
+    const name = paramOf(facet);
+    const texts = reader.all(name);
+    if (texts.length === 0) continue;
+    filter[facet] = readFacet(facet, texts, (message, index) => {
+      const which = index === undefined || texts.length === 1 ? '' : `value ${index + 1} `;
+      reader.refuse(name, which + message);
+    });
+  }
+  return filter;
+}
+
+/** All that is wrong with a filter in a body. */
+export interface FilterRefusal {
+  code: 'validation_failed';
+  problems: FieldProblem[];
+}
+
+type Refuse = (tokens: readonly (string | number)[], message: string, code?: string) => void;
+
+/**
+ * The filter of a JSON object whose members are filters by their names in bodies: times are
+ * strings; each other member is a value or an array of 1 to 20, strings or, for a filter of
+ * booleans, booleans; a leading `!` excludes. Problems (at most 50) carry JSON Pointers that begin
+ * with `at`, and the codes `unknown_field`, `invalid_type`, `invalid_value`, `too_many`, `too_few`.
+ * Filters other than `known` are unknown.
+ */
+export function parseFilterBody(
+  json: unknown,
+  at = '',
+  known: readonly FilterName[] = filterNames,
+): { filter: EventFilter } | FilterRefusal {
+  const problems: FieldProblem[] = [];
+  const refuse: Refuse = (tokens, message, code = 'invalid_value') => {
+    if (problems.length >= fieldProblemsMax) return;
+    problems.push({ path: at + pointerOf(...tokens), code, message });
+  };
+  const filter = readMembers(json, known, refuse);
+  return problems.length === 0 ? { filter } : { code: 'validation_failed', problems };
+}
+
+/** The filter behind a stored text of `filterToJson`. Throws Error for any other text. */
+export function storedFilter(text: string): EventFilter {
+  const parsed = parseFilterBody(JSON.parse(text));
+  if ('filter' in parsed) return parsed.filter;
+  const [first] = parsed.problems;
+  throw new Error(`a stored filter cannot be read: ${first?.path} ${first?.message}`);
+}
+
+function readMembers(json: unknown, known: readonly FilterName[], refuse: Refuse): EventFilter {
+  const filter: EventFilter = {};
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    refuse([], 'must be an object', 'invalid_type');
+    return filter;
+  }
+  const nameOf = (member: string) => known.find((name) => name === member);
+  const unknown = Object.keys(json).filter((member) => nameOf(member) === undefined);
+  // Cut before comparing names: a body can hold very many of them.
+  for (const member of unknown.slice(0, fieldProblemsMax)) {
+    refuse([member], unknownNameMessage('filter', member, known), 'unknown_field');
+  }
+  for (const [member, value] of Object.entries(json)) {
+    const name = nameOf(member);
+    if (name === undefined) continue;
+    if (isBound(name)) readTime(filter, name, value, refuse);
+    else readValues(filter, name, value, refuse);
+  }
+  if (!isRange(filter)) refuse(['to'], emptyRange);
+  return filter;
+}
+
+function readTime(filter: EventFilter, name: BoundName, value: unknown, refuse: Refuse): void {
+  const moment = typeof value === 'string' ? parseTimestamp(value) : null;
+  if (moment === null) refuse([name], `must be ${timestampExpected}`);
+  else filter[name] = moment;
+}
+
+function readValues(filter: EventFilter, facet: FacetName, value: unknown, refuse: Refuse): void {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const pathOf = (index: number) => (Array.isArray(value) ? [facet, index] : [facet]);
+  // An empty array is more likely a selection that came to nothing than the wish to see all.
+  if (items.length === 0) refuse([facet], 'must hold a value or be left out', 'too_few');
+  const texts = items.map((item) => textOf(facet, item));
+  for (const [index, text] of texts.entries()) {
+    if (text === null) refuse(pathOf(index), 'must be a string', 'invalid_type');
+  }
+  filter[facet] = readFacet(
+    facet,
+    texts.map((text) => text ?? ''),
+    (message, index) => {
+      if (index === undefined) refuse([facet], message, 'too_many');
+      else if (texts[index] !== null) refuse(pathOf(index), message);
+    },
+  );
+}
+
+function textOf(facet: FacetName, item: unknown): string | null {
+  if (typeof item === 'boolean' && facetOf(facet).columns.boolean) return String(item);
+  return typeof item === 'string' ? item : null;
+}
+
+/**
+ * The texts of one facet as a canonical filter; a leading `!` excludes a value. Wrong ones are
+ * told to `refuse` with their index, too many of them with none.
+ */
+export function readFacet(
+  facet: FacetName,
+  texts: readonly string[],
+  refuse: (message: string, index?: number) => void,
+): ValueFilter {
+  const any: string[] = [];
+  const none: string[] = [];
+  if (texts.length > facetValuesMax) {
+    refuse(`takes at most ${facetValuesMax} values`);
+    return { any, none };
+  }
+  const { expected, normalise } = facetOf(facet);
+  for (const [index, text] of texts.entries()) {
+    const excluded = text.startsWith('!');
+    const value = normalise(excluded ? text.slice(1) : text);
+    if (value === null) refuse(`must be ${expected} (a leading ! excludes it)`, index);
+    else (excluded ? none : any).push(value);
+  }
+  return canonicalValues({ any, none });
+}
+
+/** Whether the filter's range is a range: `from` before `to`, when both are given. */
+export function isRange({ from, to }: EventFilter): boolean {
+  return from === undefined || to === undefined || from < to;
+}
+
+function isBound(name: FilterName): name is BoundName {
+  return boundNames.some((bound) => bound === name);
+}
