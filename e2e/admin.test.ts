@@ -279,7 +279,7 @@ test('an export of more rows than are sent at once tells how far it is while it 
 
 test('who listened to recordings is two clicks away, counted per person and day, with the odd night marked', async () => {
   const page = await enter();
-  await page.getByRole('link', { name: 'Recording access' }).click();
+  await page.getByRole('link', { name: 'Sensitive access' }).click();
   const listened = lastMonth.filter(
     ({ resource, action }) => resource.type === 'recording' && /access|download/.test(action),
   );

@@ -18,7 +18,7 @@ export const everyPage = {
   event: ({ eventId }: Shown) => `${base}/events/${eventId}?resource=ivr&last=7d`,
   versions: ({ resourceId }: Shown) => `${base}/resources/${resourceId}`,
   'operator-access': () => `${base}/operator-access?last=90d`,
-  'recording-access': () => `${base}/recording-access?last=365d`,
+  'sensitive-access': () => `${base}/sensitive-access?last=365d`,
   exports: () => `${base}/exports`,
   integrity: () => `${base}/integrity`,
   searches: () => `${base}/searches`,

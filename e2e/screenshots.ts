@@ -85,7 +85,7 @@ async function visit(look: Look): Promise<Visit> {
 function pathsOf(shown: Shown): Record<string, string> {
   const { events: _list, event: _one, ...others } = everyPage;
   const paths = Object.entries(others).map(([name, path]) => [name, path(shown)]);
-  return { ...Object.fromEntries(paths), 'recording-access': '/settings/audit/recording-access' };
+  return { ...Object.fromEntries(paths), 'sensitive-access': '/settings/audit/sensitive-access' };
 }
 
 async function takeAll(visits: readonly Visit[], paths: Record<string, string>): Promise<void> {

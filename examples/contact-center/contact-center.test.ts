@@ -147,8 +147,8 @@ test('listening is recorded before anything is heard, and who may not change a q
   const ana = await signedIn('Ana Duarte');
   await see(wait(ana)).not.toHaveValue('5');
   const panel = await panelIn(ana);
-  await panel.getByRole('link', { name: 'Recording access' }).click();
-  await see(panel.getByRole('heading', { name: 'Recording access' })).toBeVisible();
+  await panel.getByRole('link', { name: 'Sensitive access' }).click();
+  await see(panel.getByRole('heading', { name: 'Sensitive access' })).toBeVisible();
   await see(panel.getByRole('row').filter({ hasText: 'leo@harbor.example' })).toBeVisible();
   await ana.context().close();
 });

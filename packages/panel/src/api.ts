@@ -27,6 +27,8 @@ export interface Session {
   /** Why an operator is here. */
   reason: string | null;
   scopes: string[];
+  /** What the page of that name counts; null: the catalogue names no resource types for it. */
+  sensitiveAccess: { resourceTypes: string[]; actions: string[] } | null;
   expiresAt: string;
   idleExpiresAt: string;
   /** Where the link leads; only in the answer that opens the session. */

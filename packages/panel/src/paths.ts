@@ -21,7 +21,7 @@ export const paths = {
   events: (search?: EventSearch) => searching(`${base}/events`, search),
   event: (id: string, search?: EventSearch) => searching(`${base}/events/${id}`, search),
   operatorAccess: (search?: EventSearch) => searching(`${base}/operator-access`, search),
-  recordingAccess: (search?: EventSearch) => searching(`${base}/recording-access`, search),
+  sensitiveAccess: (search?: EventSearch) => searching(`${base}/sensitive-access`, search),
   versions: (resourceId: string, chosen?: { left?: string; right?: string }) =>
     withQuery(`${base}/resources/${resourceId}`, chosen),
   exports: (search?: EventSearch) => searching(`${base}/exports`, search),

@@ -9,6 +9,7 @@ import {
 import { Crash, Missing } from './components/States.tsx';
 import { EnterPage } from './pages/enter/EnterPage.tsx';
 import { EventsPage } from './pages/events/EventsPage.tsx';
+import { paths } from './paths.ts';
 import { SignInGate } from './session/SignInGate.tsx';
 import { Shell } from './shell/Shell.tsx';
 
@@ -61,11 +62,19 @@ const others = [
       'OperatorAccessPage',
     ),
   ),
+  // As the page was called when it showed recordings alone.
+  createRoute({
+    getParentRoute: () => signedIn,
+    path: 'recording-access',
+    beforeLoad: ({ location: { searchStr } }) => {
+      throw redirect({ href: `${paths.sensitiveAccess()}${searchStr}`, replace: true });
+    },
+  }),
   page(
-    'recording-access',
+    'sensitive-access',
     lazyRouteComponent(
-      () => import('./pages/recording-access/RecordingAccessPage.tsx'),
-      'RecordingAccessPage',
+      () => import('./pages/sensitive-access/SensitiveAccessPage.tsx'),
+      'SensitiveAccessPage',
     ),
   ),
   page(

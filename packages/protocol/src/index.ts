@@ -1,5 +1,6 @@
 /** Everything that server, client, command line and panel share; pure. */
 
+export * from './catalogue-file.ts';
 export * from './error-codes.ts';
 export * from './event/catalogue.ts';
 export * from './event/catalogue-data.ts';
@@ -26,6 +27,7 @@ export { parseFilterBody, storedFilter } from './filter/read-filter.ts';
 export * from './filter/stats-query.ts';
 export * from './filter/time-buckets.ts';
 export * from './json/canonical.ts';
+export { type JsonSchema, schemaProblem } from './json/schema-problem.ts';
 export * from './json/strict-json.ts';
 export * from './log/bytes.ts';
 export * from './log/checkpoint.ts';

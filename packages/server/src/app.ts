@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { createCatalogue, createMasker } from '@indelible/protocol';
+import { createMasker } from '@indelible/protocol';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { createAuthenticator } from './access/auth.ts';
@@ -143,7 +143,8 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   wireTenants(http, deps, { recordOwn, ...exports, publicUrl });
   apiKeyRoutes(http, { db, now, recordOwn, forgetKey: authenticator.forget });
   const { authenticateJwt } = authenticator;
-  sessionRoutes(http, { ...gate, authenticateJwt, recordOwn, recordAccess });
+  const { sensitiveAccess } = config.catalogue;
+  sessionRoutes(http, { ...gate, authenticateJwt, recordOwn, recordAccess, sensitiveAccess });
   viewerLinkRoutes(http, { db, now, recordOwn, recordAccess, publicUrl });
   const { frameAncestors } = config;
   await panelRoutes(http, { folder: deps.panelFolder ?? builtPanel, frameAncestors, publicUrl });
@@ -299,10 +300,9 @@ function wireWebhooks(
  * Everything that appends to a log: the queue for producers, and what the service records itself.
  */
 async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics, onFlush: () => void) {
-  const catalogue = createCatalogue({ sensitiveTypes: config.sensitiveTypes });
   const make = (wanted: PartitionWanted) => record(db, (tx) => makePartitions(tx, [wanted]));
   const partitions = createPartitionKeeper(make);
-  const { queueBytesMax } = config;
+  const { catalogue, queueBytesMax } = config;
   const flushed = (events: number, seconds: number) => {
     metrics.flush.flushed(events, seconds);
     onFlush();

@@ -22,7 +22,6 @@ test('nothing needs to be set: the service is for this machine alone, on its own
     auth: { jwksUrl: null, jwtSecret: null, issuer: null, audience: null, operatorIssuer: null },
     sessionSecret: null,
     maskedKeys: defaultMaskedKeys,
-    sensitiveTypes: [],
     rateLimitPerMinute: 6_000,
     trustProxy: false,
     metricsToken: null,
@@ -62,7 +61,6 @@ const accepted: [env: Environment, expected: Partial<Config>][] = [
   ],
   [{ SESSION_SECRET: secret }, { sessionSecret: secret }],
   [{ MASKED_KEYS: 'iban, pin' }, { maskedKeys: [...defaultMaskedKeys, 'iban', 'pin'] }],
-  [{ SENSITIVE_TYPES: 'ivr,did' }, { sensitiveTypes: ['ivr', 'did'] }],
   [{ RATE_LIMIT_PER_MINUTE: '1' }, { rateLimitPerMinute: 1 }],
   [{ TRUST_PROXY: '10.0.0.0/8, ::1, loopback' }, { trustProxy: ['10.0.0.0/8', '::1', 'loopback'] }],
   [{ METRICS_TOKEN: secret }, { metricsToken: secret }],
@@ -129,7 +127,14 @@ test('an empty variable counts as absent', () => {
   const names = [
     ...['HOST', 'PORT', 'PUBLIC_URL', 'DATABASE_URL', 'DATABASE_OWNER_URL', 'DATA_DIR'],
     ...['DATABASE_POOL_SIZE', 'PLATFORM_API_KEY', 'SESSION_SECRET', 'MASKED_KEYS', 'LOG_LEVEL'],
-    ...['SENSITIVE_TYPES', 'RATE_LIMIT_PER_MINUTE', 'TRUST_PROXY', 'METRICS_TOKEN', 'AUTH_ISSUER'],
+    ...[
+      'CATALOGUE_FILE',
+      'SENSITIVE_TYPES',
+      'RATE_LIMIT_PER_MINUTE',
+      'TRUST_PROXY',
+      'METRICS_TOKEN',
+      'AUTH_ISSUER',
+    ],
     ...['AUTH_JWKS_URL', 'AUTH_JWT_SECRET', 'AUTH_AUDIENCE', 'AUTH_OPERATOR_ISSUER'],
     ...['AUTH_CLAIM_SUB', 'AUTH_CLAIM_EMAIL', 'AUTH_CLAIM_ROLE', 'AUTH_CLAIM_TENANT_ID'],
     ...['OBJECT_STORE_URL', 'SMTP_URL', 'MAIL_FROM', 'FRAME_ANCESTORS', 'WEBHOOK_ALLOW_PRIVATE'],
@@ -144,8 +149,18 @@ test('what was read can no longer be changed', () => {
   expect(Object.isFrozen(readConfig({}))).toBe(true);
 });
 
+test('further sensitive types join those of the catalogue', () => {
+  const { stateWarning } = readConfig({ SENSITIVE_TYPES: 'did, ivr' }).catalogue;
+  const sensitive = ['did', 'ivr', 'user_role', 'queue'].map((type) =>
+    stateWarning(type, 'update', false, false),
+  );
+  expect(sensitive).toEqual([true, true, true, false]);
+});
+
 const refused: [env: Environment, named: string][] = [
   [{ PORT: 'http' }, 'PORT'],
+  [{ SENSITIVE_TYPES: 'Queue' }, 'SENSITIVE_TYPES'],
+  [{ CATALOGUE_FILE: '/nowhere.json' }, 'CATALOGUE_FILE /nowhere.json'],
   [{ PORT: '-1' }, 'PORT'],
   [{ PORT: '65536' }, 'PORT'],
   [{ PORT: '80.5' }, 'PORT'],

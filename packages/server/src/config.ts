@@ -1,6 +1,16 @@
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { defaultMaskedKeys } from '@indelible/protocol';
+import {
+  type Catalogue,
+  contactCenter,
+  createCatalogue,
+  defaultCatalogue,
+  defaultMaskedKeys,
+  type EventWords,
+  isSnakeCase,
+  parseCatalogueFile,
+} from '@indelible/protocol';
 import ipaddr from 'ipaddr.js';
 
 /** Everything the environment decides, validated and frozen. See docs/configuration.md. */
@@ -17,7 +27,7 @@ export interface Config {
   readonly auth: AuthConfig;
   readonly sessionSecret: string | null;
   readonly maskedKeys: readonly string[];
-  readonly sensitiveTypes: readonly string[];
+  readonly catalogue: Catalogue;
   readonly rateLimitPerMinute: number;
   /** Which peers may say whom they speak for: none, the nearest hops, or addresses and ranges. */
   readonly trustProxy: false | string[] | ((address: string, hop: number) => boolean);
@@ -77,7 +87,7 @@ export function readConfig(env: Environment): Config {
     auth: readAuth(read),
     sessionSecret: read.text('SESSION_SECRET'),
     maskedKeys: [...defaultMaskedKeys, ...read.list('MASKED_KEYS')],
-    sensitiveTypes: read.list('SENSITIVE_TYPES'),
+    catalogue: readCatalogue(read.text('CATALOGUE_FILE'), read.list('SENSITIVE_TYPES')),
     rateLimitPerMinute: read.integer('RATE_LIMIT_PER_MINUTE', 6_000, 1, 10_000_000),
     trustProxy: readTrustProxy(read.list('TRUST_PROXY')),
     metricsToken: read.text('METRICS_TOKEN'),
@@ -151,6 +161,29 @@ function reader(env: Environment) {
       throw new Error(`${name} must be a URL that starts with ${protocols.join('// or ')}//`);
     },
   };
+}
+
+/** The file's, or the default one; either way with these sensitive types besides. */
+function readCatalogue(path: string | null, sensitiveTypes: readonly string[]): Catalogue {
+  if (path === null && sensitiveTypes.length === 0) return defaultCatalogue;
+  const wrong = sensitiveTypes.find((type) => !isSnakeCase(type));
+  if (wrong !== undefined) throw new Error(`SENSITIVE_TYPES names ${wrong}: it must be snake_case`);
+  try {
+    const file = path === null ? {} : parseCatalogueFile(readFileSync(path, 'utf8'));
+    const events: EventWords = file.events ?? contactCenter;
+    const added = (types: readonly string[] = []) => [...new Set([...types, ...sensitiveTypes])];
+    return createCatalogue({
+      ...file,
+      events: {
+        ...events,
+        resourceTypes: added(events.resourceTypes),
+        sensitiveTypes: added(events.sensitiveTypes),
+      },
+    });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`CATALOGUE_FILE ${path}: ${reason}`, { cause });
+  }
 }
 
 function readTrustProxy(values: string[]): Config['trustProxy'] {

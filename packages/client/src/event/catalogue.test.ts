@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { refusals } from '@indelible/protocol';
+import { contactCenter } from '@indelible/protocol';
 import ts from 'typescript';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { createClient, defineCatalogue, type EventInput, type IndelibleClient } from '../index.ts';
@@ -40,7 +40,7 @@ test('an event checked by a catalogue is one for any sink', () => {
 test.each([
   ['Refund', 'no snake_case word'],
   [`a${'b'.repeat(64)}`, 'no snake_case word'],
-  ['heartbeat', refusals.find(({ actions }) => actions?.includes('heartbeat'))?.why ?? '!'],
+  ['heartbeat', contactCenter.notRecordable[1].why],
 ])('the action %s, which the service would refuse, cannot be declared', (action, why) => {
   expect(() => defineCatalogue({ actions: [action] })).toThrow(why);
 });

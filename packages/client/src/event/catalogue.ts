@@ -1,17 +1,15 @@
 import {
   type actionsByCategory,
+  type contactCenter,
   defaultCatalogue,
   isSnakeCase,
-  type resourceTypesByCategory,
 } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 
-type WordsOf<T extends Record<string, readonly string[]>> = T[keyof T][number];
-
-/** The actions of the service's catalogue, which decide an event's category. */
-export type KnownAction = WordsOf<typeof actionsByCategory>;
-/** The resource types that the service names as examples. */
-export type KnownResourceType = WordsOf<typeof resourceTypesByCategory>;
+/** The standard actions, which every catalogue has. */
+export type KnownAction = (typeof actionsByCategory)[keyof typeof actionsByCategory][number];
+/** The resource types of the service's default catalogue. */
+export type KnownResourceType = (typeof contactCenter)['resourceTypes'][number];
 
 // Any text, written so that an editor still offers the known words.
 type AnyText = string & Record<never, never>;

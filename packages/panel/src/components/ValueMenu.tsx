@@ -15,7 +15,7 @@ interface ValueMenuProps {
 
 /** Pages with filters of their own stay; anywhere else a filter leads to the list of events. */
 function pageOf(path: string, target: EventSearch): string {
-  const own = [paths.operatorAccess, paths.recordingAccess].find((page) => page() === path);
+  const own = [paths.operatorAccess, paths.sensitiveAccess].find((page) => page() === path);
   return (own ?? paths.events)(target);
 }
 

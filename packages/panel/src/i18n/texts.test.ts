@@ -1,4 +1,4 @@
-import { actionsByCategory, categories, resourceTypesByCategory } from '@indelible/protocol';
+import { actionsByCategory, categories, contactCenter } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { en } from './en.ts';
 import { es } from './es.ts';
@@ -86,7 +86,7 @@ const own = {
 
 test('every word of the catalogue, and of the service itself, has a name in every language', () => {
   const actions = [...Object.values(actionsByCategory).flat(), ...own.actions];
-  const types = [...Object.values(resourceTypesByCategory).flat(), ...own.types];
+  const types = [...contactCenter.resourceTypes, ...own.types];
   for (const texts of dictionaries) {
     expect(Object.keys(texts.actions).sort()).toEqual([...new Set(actions)].sort());
     expect(Object.keys(texts.resources).sort()).toEqual([...new Set(types)].sort());

@@ -1,6 +1,6 @@
 import {
-  AudioLines,
   Download,
+  Eye,
   FileCheck2,
   ListTree,
   ShieldCheck,
@@ -10,16 +10,19 @@ import {
 import { AppLink } from '../components/AppLink.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
+import { useSession } from '../session/session-context.tsx';
 import { usePath } from '../use-location.ts';
 
 /** The pages, the current one marked. */
 export function Navigation() {
   const t = useTexts();
   const path = usePath();
+  const { sensitiveAccess } = useSession();
+  const access = { href: paths.sensitiveAccess(), label: t.nav.sensitiveAccess, Icon: Eye };
   const pages = [
     { href: paths.events(), label: t.nav.events, Icon: ListTree },
     { href: paths.operatorAccess(), label: t.nav.operatorAccess, Icon: UserRoundSearch },
-    { href: paths.recordingAccess(), label: t.nav.recordingAccess, Icon: AudioLines },
+    ...(sensitiveAccess ? [access] : []),
     { href: paths.exports(), label: t.nav.exports, Icon: Download },
     { href: paths.integrity, label: t.nav.integrity, Icon: ShieldCheck },
     { href: paths.searches, label: t.nav.searches, Icon: FileCheck2 },

@@ -13,6 +13,7 @@ import {
   ModalOverlay,
   SearchField,
 } from 'react-aria-components';
+import type { Session } from '../api.ts';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
 import type { Texts } from '../i18n/en.ts';
 import { languageCodes, languages } from '../i18n/languages.ts';
@@ -23,6 +24,7 @@ import { changed, type EventSearch, onlyValue } from '../search/event-search.ts'
 import { finds } from '../search/folding.ts';
 import { presets } from '../search/time-range.ts';
 import { type Choice, useChoices } from '../search/use-choices.ts';
+import { useSession } from '../session/session-context.tsx';
 import { useEventSearch, useGo } from '../use-location.ts';
 import { usePrint } from './use-printing.ts';
 
@@ -43,6 +45,7 @@ export default function Palette({ close }: { close: () => void }) {
   const t = useTexts();
   const go = useGo();
   const print = usePrint();
+  const session = useSession();
   const [text, setText] = useState('');
   const [search] = useEventSearch();
   const [nowMs] = useState(Date.now);
@@ -54,7 +57,7 @@ export default function Palette({ close }: { close: () => void }) {
   };
   const commands = [
     ...typedCommands(text.trim(), search, t, go),
-    ...pageCommands(t, go),
+    ...pageCommands(t, go, session),
     ...facets.flatMap((facet) => facetCommands(facet, choices[facet], search, t, go)),
     ...rangeCommands(search, t, go),
     ...displayCommands(t),
@@ -148,11 +151,11 @@ function typedCommands(text: string, search: EventSearch, t: Texts, go: Go): Com
   ];
 }
 
-function pageCommands(t: Texts, go: Go): Command[] {
+function pageCommands(t: Texts, go: Go, { sensitiveAccess }: Session): Command[] {
   const pages = [
     [t.nav.events, paths.events()],
     [t.nav.operatorAccess, paths.operatorAccess()],
-    [t.nav.recordingAccess, paths.recordingAccess()],
+    ...(sensitiveAccess ? [[t.nav.sensitiveAccess, paths.sensitiveAccess()] as const] : []),
     [t.nav.exports, paths.exports()],
     [t.nav.integrity, paths.integrity],
     [t.nav.searches, paths.searches],

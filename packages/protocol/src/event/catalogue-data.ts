@@ -1,7 +1,7 @@
 /**
- * The catalogue as plain data: which category an action belongs to, what does not belong into an
- * audit log, and which resources should carry their complete states. `catalogue.ts` gives it its
- * meaning; configuration may add to it and never redefine it.
+ * Words of events as plain data: the standard actions, which every catalogue has, and the default
+ * catalogue, of a contact centre. `catalogue.ts` gives them their meaning. An operator's
+ * CATALOGUE_FILE replaces the default catalogue, and adds to the standard actions.
  */
 
 /** Every value of an event's `category`, in the order in which people are shown them. */
@@ -13,7 +13,11 @@ export const categories = [
   'cross_tenant',
 ] as const;
 
-/** The category of a word. Words that are not listed are `configuration`. */
+/**
+ * The standard actions by category, the same in every catalogue: the service records with them, and
+ * a verifier holds their category against the log. Any other action is `configuration` unless the
+ * catalogue says otherwise.
+ */
 export const actionsByCategory = {
   configuration: ['create', 'update', 'delete', 'publish', 'restore'],
   data_access: ['access', 'read', 'view', 'list', 'search', 'play', 'download', 'export'],
@@ -28,56 +32,74 @@ export const actionsByCategory = {
   integration: ['connect', 'disconnect', 'push', 'send'],
 } as const;
 
-/** Examples for documentation and pickers; any other snake_case word is a resource type too. */
-export const resourceTypesByCategory = {
-  configuration: [
-    'agent',
-    'queue',
-    'did',
-    'ivr',
-    'recording_policy',
-    'integration',
-    'user',
-    'user_role',
-    'tenant',
-    'webhook',
-    'api_key',
-    'retention',
-  ],
-  data_access: ['recording', 'transcript', 'export', 'audit_log'],
-  security: ['session', 'user'],
-  integration: ['oauth', 'crm', 'transcript', 'webhook'],
-} as const;
-
-/** Resource types whose changes should carry the complete state before and after. */
-export const sensitiveTypes = ['recording_policy', 'ivr', 'user_role'] as const;
+/** A category that an action can have; `cross_tenant` follows from the actor. */
+export type ActionCategory = keyof typeof actionsByCategory;
 
 /** A refusal holds when both lists do; an absent list holds for every word. */
 export interface Refusal {
   actions?: readonly string[];
   resourceTypes?: readonly string[];
+  /** A sentence for whoever tried to record it. */
   why: string;
 }
 
-/** What is never recorded, in the order in which the reasons are looked for. */
-export const refusals: readonly Refusal[] = [
-  {
-    resourceTypes: ['call'],
-    why: 'Calls are not audit events: they live in the call-detail record store.',
-  },
-  {
-    actions: ['heartbeat'],
-    why: 'Heartbeats are not audit events: they say that a client is alive, not what someone did.',
-  },
-  {
-    actions: ['page_view'],
-    why: 'Page views are not audit events: record the access to the data itself instead.',
-  },
-  {
-    actions: ['access', 'view', 'read', 'refresh'],
-    resourceTypes: ['dashboard', 'wallboard', 'softphone', 'page'],
-    why:
-      'Looking at or refreshing a dashboard, wallboard, softphone or page is not an audit event: ' +
-      'record changes of its configuration, or the access to the data itself.',
-  },
-];
+/** What a catalogue says about events; a member that is left out names nothing. */
+export interface EventWords {
+  /** Beside the standard ones. */
+  actions?: Partial<Record<ActionCategory, readonly string[]>>;
+  /** Examples, for documentation and editors: any other snake_case word is a resource type too. */
+  resourceTypes?: readonly string[];
+  /** Resource types whose changes should carry the complete state before and after. */
+  sensitiveTypes?: readonly string[];
+  /** Resource types whose accesses the panel's page "Sensitive access" counts. */
+  accessTypes?: readonly string[];
+  /** What is never recorded, in the order in which the reasons are looked for. */
+  notRecordable?: readonly Refusal[];
+}
+
+export const contactCenter = {
+  resourceTypes: [
+    'agent',
+    'api_key',
+    'audit_log',
+    'crm',
+    'did',
+    'export',
+    'integration',
+    'ivr',
+    'oauth',
+    'queue',
+    'recording',
+    'recording_policy',
+    'retention',
+    'session',
+    'tenant',
+    'transcript',
+    'user',
+    'user_role',
+    'webhook',
+  ],
+  sensitiveTypes: ['recording_policy', 'ivr', 'user_role'],
+  accessTypes: ['recording'],
+  notRecordable: [
+    {
+      resourceTypes: ['call'],
+      why: 'Calls are not audit events: they live in the call-detail record store.',
+    },
+    {
+      actions: ['heartbeat'],
+      why: 'Heartbeats are not audit events: they say that a client is alive, not what someone did.',
+    },
+    {
+      actions: ['page_view'],
+      why: 'Page views are not audit events: record the access to the data itself instead.',
+    },
+    {
+      actions: ['access', 'view', 'read', 'refresh'],
+      resourceTypes: ['dashboard', 'wallboard', 'softphone', 'page'],
+      why:
+        'Looking at or refreshing a dashboard, wallboard, softphone or page is not an audit event: ' +
+        'record changes of its configuration, or the access to the data itself.',
+    },
+  ],
+} as const satisfies EventWords;

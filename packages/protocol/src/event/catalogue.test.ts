@@ -59,32 +59,48 @@ test('a change of a sensitive type lacks a state exactly when it should carry it
   expect(lacks('read')).toEqual([false, false, false, false]);
 });
 
-test('the sensitive types are those of the catalogue; others need no states', () => {
-  expect([...defaultCatalogue.sensitiveTypes]).toEqual(['recording_policy', 'ivr', 'user_role']);
+test('a type that is not sensitive needs no states', () => {
   expect(stateWarning('queue', 'delete', false, false)).toBe(false);
 });
 
-test('configuration adds actions and sensitive types without touching the default', () => {
-  const own = createCatalogue({
-    actions: { listen: 'data_access', read: 'data_access' },
-    sensitiveTypes: ['queue'],
+test('another catalogue replaces the default one, beside the standard actions', () => {
+  const crm = createCatalogue({
+    events: {
+      actions: { data_access: ['listen', 'read'], integration: ['sync'] },
+      resourceTypes: ['call', 'deal'],
+      sensitiveTypes: ['deal'],
+      accessTypes: ['call'],
+      notRecordable: [{ actions: ['ping'], resourceTypes: ['call'], why: 'Pings are noise.' }],
+    },
   });
-  expect(own.categoryOf('listen', false)).toBe('data_access');
-  expect(own.stateWarning('queue', 'update', true, false)).toBe(true);
-  expect(own.stateWarning('queue', 'listen', false, false)).toBe(false);
-  expect(own.stateWarning('ivr', 'create', false, false)).toBe(true);
+  expect(crm.categoryOf('listen', false)).toBe('data_access');
+  expect(crm.categoryOf('sync', false)).toBe('integration');
+  expect(crm.categoryOf('login', false)).toBe('security');
+  expect(crm.stateWarning('deal', 'update', true, false)).toBe(true);
+  expect(crm.stateWarning('ivr', 'update', true, false)).toBe(false);
+  expect([crm.notRecordable('update', 'call'), crm.notRecordable('ping', 'deal')]).toEqual([
+    null,
+    null,
+  ]);
+  expect(crm.notRecordable('ping', 'call')).toBe('Pings are noise.');
+  expect(crm.sensitiveAccess?.resourceTypes).toEqual(['call']);
+  expect(crm.sensitiveAccess?.actions).toEqual(expect.arrayContaining(['listen', 'download']));
   expect(defaultCatalogue.categoryOf('listen', false)).toBe('configuration');
-  expect(defaultCatalogue.sensitiveTypes.has('queue')).toBe(false);
+});
+
+test('a catalogue without accessTypes counts no accesses', () => {
+  expect(createCatalogue({ events: {} }).sensitiveAccess).toBeNull();
+  expect(defaultCatalogue.sensitiveAccess?.resourceTypes).toEqual(['recording']);
 });
 
 test.each([
-  [{ actions: { Listen: 'data_access' } }, 'Listen is not snake_case'],
-  [{ actions: { listen: 'listening' } }, 'listening is not a category'],
-  [{ actions: { listen: 'cross_tenant' } }, 'cross_tenant is not a category'],
-  [{ actions: { create: 'security' } }, 'create has another category'],
-  [{ sensitiveTypes: ['Queue'] }, 'Queue is not snake_case'],
-])('the extension %j is refused with a sentence', (extension, sentence) => {
-  expect(() => createCatalogue(extension)).toThrow(sentence);
+  [{ actions: { security: ['create'] } }, 'the action create is configuration and cannot be'],
+  [{ actions: { security: ['sync'], integration: ['sync'] } }, 'sync is security and cannot'],
+  [{ sensitiveTypes: ['deal'] }, 'sensitiveTypes names deal, which resourceTypes does not name'],
+  [{ accessTypes: ['call'] }, 'accessTypes names call, which resourceTypes does not name'],
+  [{ notRecordable: [{ why: 'No.' }] }, 'notRecordable "No." needs actions, resourceTypes or both'],
+])('the catalogue %j contradicts itself, and a sentence says how', (events, sentence) => {
+  expect(() => createCatalogue({ events })).toThrow(sentence);
 });
 
 test('every event has exactly one known category', () => {

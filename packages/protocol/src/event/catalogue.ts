@@ -1,19 +1,23 @@
 /** What the words of an event mean: its category, whether it is welcome, what it should carry. */
 
-import { actionsByCategory, categories, refusals, sensitiveTypes } from './catalogue-data.ts';
-import { isSnakeCase } from './field-rules.ts';
+import {
+  type ActionCategory,
+  actionsByCategory,
+  categories,
+  contactCenter,
+  type EventWords,
+} from './catalogue-data.ts';
 
 export type Category = (typeof categories)[number];
 
-/** Configuration's additions: own words with their category, and further sensitive types. */
-export interface CatalogueExtension {
-  actions?: Readonly<Record<string, string>>;
-  sensitiveTypes?: readonly string[];
+/** What a CATALOGUE_FILE holds; without `events` they are the default's. */
+export interface CatalogueFile {
+  events?: EventWords;
 }
 
 export interface Catalogue {
-  /** The resource types whose changes should carry complete states. */
-  readonly sensitiveTypes: ReadonlySet<string>;
+  /** What the page "Sensitive access" counts; null when it counts nothing. */
+  readonly sensitiveAccess: { resourceTypes: string[]; actions: string[] } | null;
   /** Follows from the action alone, unless `crossTenant`, which wins. Unknown: configuration. */
   categoryOf(action: string, crossTenant: boolean): Category;
   /** The sentence why such an event is refused (`not_recordable`), or null when it is welcome. */
@@ -37,18 +41,27 @@ export function isCategory(text: string): text is Category {
 }
 
 /**
- * The catalogue, with `extension` added. Throws RangeError with a sentence for the operator when
- * the extension is not made of snake_case words, names no category an action can have, or gives a
- * word of the catalogue another category.
+ * Throws RangeError with a sentence for the operator when parts of `file` contradict each other;
+ * `parseCatalogueFile` has judged their shape.
  */
-export function createCatalogue(extension: CatalogueExtension = {}): Catalogue {
-  const categoryByAction = extendedActions(extension.actions ?? {});
-  const sensitive = extendedTypes(extension.sensitiveTypes ?? []);
+export function createCatalogue({ events = contactCenter }: CatalogueFile = {}): Catalogue {
+  const categoryByAction = knownActions(events.actions ?? {});
+  const sensitive = new Set(events.sensitiveTypes);
+  const refusals = events.notRecordable ?? [];
+  requireNarrow(refusals);
+  requireKnownTypes(events);
   const actionCategory = (action: string) => categoryByAction.get(action) ?? 'configuration';
   return {
-    sensitiveTypes: sensitive,
+    sensitiveAccess: accessOf(events.accessTypes ?? [], categoryByAction),
     categoryOf: (action, crossTenant) => (crossTenant ? 'cross_tenant' : actionCategory(action)),
-    notRecordable,
+    notRecordable(action, resourceType) {
+      const refusal = refusals.find(
+        (each) =>
+          (each.actions?.includes(action) ?? true) &&
+          (each.resourceTypes?.includes(resourceType) ?? true),
+      );
+      return refusal?.why ?? null;
+    },
     stateWarning(resourceType, action, hasBefore, hasAfter) {
       if (!sensitive.has(resourceType) || actionCategory(action) !== 'configuration') return false;
       return (action !== 'delete' && !hasAfter) || (action !== 'create' && !hasBefore);
@@ -56,40 +69,43 @@ export function createCatalogue(extension: CatalogueExtension = {}): Catalogue {
   };
 }
 
-/** The catalogue without any additions. */
+/** The catalogue of a service without a CATALOGUE_FILE. */
 export const defaultCatalogue: Catalogue = createCatalogue();
 
-function notRecordable(action: string, resourceType: string): string | null {
-  const refusal = refusals.find(
-    (each) =>
-      (each.actions?.includes(action) ?? true) &&
-      (each.resourceTypes?.includes(resourceType) ?? true),
-  );
-  return refusal?.why ?? null;
-}
-
 // A Map, because words like `constructor` are valid actions and members of every plain object.
-function extendedActions(additions: Readonly<Record<string, string>>): Map<string, Category> {
-  const known = new Map<string, Category>();
-  for (const category of categories) {
-    if (category === 'cross_tenant') continue;
-    for (const action of actionsByCategory[category]) known.set(action, category);
-  }
-  for (const [action, category] of Object.entries(additions)) {
-    if (!isSnakeCase(action)) throw new RangeError(`the action ${action} is not snake_case`);
-    if (!isCategory(category) || category === 'cross_tenant') {
-      throw new RangeError(`${category} is not a category that the action ${action} can have`);
+function knownActions(additions: NonNullable<EventWords['actions']>): Map<string, ActionCategory> {
+  const known = new Map<string, ActionCategory>();
+  for (const actions of [actionsByCategory, additions]) {
+    for (const [category, words] of Object.entries(actions)) {
+      for (const action of words) {
+        const former = known.get(action);
+        if (former !== undefined && former !== category) {
+          throw new RangeError(`the action ${action} is ${former} and cannot be ${category} too`);
+        }
+        known.set(action, category as ActionCategory);
+      }
     }
-    if ((known.get(action) ?? category) !== category) {
-      throw new RangeError(`the action ${action} has another category in the catalogue`);
-    }
-    known.set(action, category);
   }
   return known;
 }
 
-function extendedTypes(additions: readonly string[]): Set<string> {
-  const wrong = additions.find((type) => !isSnakeCase(type));
-  if (wrong !== undefined) throw new RangeError(`the resource type ${wrong} is not snake_case`);
-  return new Set([...sensitiveTypes, ...additions]);
+function requireNarrow(refusals: NonNullable<EventWords['notRecordable']>): void {
+  const wide = refusals.find(({ actions, resourceTypes }) => !actions && !resourceTypes);
+  if (!wide) return;
+  throw new RangeError(`notRecordable "${wide.why}" needs actions, resourceTypes or both`);
+}
+
+function requireKnownTypes({ resourceTypes = [], sensitiveTypes, accessTypes }: EventWords): void {
+  for (const [list, types = []] of Object.entries({ sensitiveTypes, accessTypes })) {
+    const unknown = types.find((type) => !resourceTypes.includes(type));
+    if (unknown === undefined) continue;
+    throw new RangeError(`${list} names ${unknown}, which resourceTypes does not name`);
+  }
+}
+
+function accessOf(types: readonly string[], categoryByAction: ReadonlyMap<string, string>) {
+  if (types.length === 0) return null;
+  const known = [...categoryByAction];
+  const actions = known.flatMap(([word, category]) => (category === 'data_access' ? [word] : []));
+  return { resourceTypes: [...types], actions };
 }

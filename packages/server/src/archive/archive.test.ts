@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defaultCatalogue } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { demoHistory } from '../../../cli/src/demo/history.ts';
 import { demoTenants } from '../../../cli/src/demo/load-demo.ts';
@@ -204,7 +205,7 @@ test('events whose removal no checkpoint covers yet wait for the next run', asyn
 async function recordRemoval(tenantId: string): Promise<void> {
   const { now } = service.clock;
   await withOwnerSession(service.ownerUrl, async (owner) => {
-    const recordOwn = await recordOwnIn(owner, [], () => now);
+    const recordOwn = await recordOwnIn(owner, defaultCatalogue, () => now);
     const removed = { tenantId, plan: 'Enterprise', cutoffMs: now, size: 3, count: 1 } as const;
     await owner.transaction((tx) => recordOwn(tx, tenantId, removalEvent(removed)));
   });

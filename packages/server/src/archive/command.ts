@@ -104,7 +104,7 @@ export function restoreArchive(
     const now = Date.now;
     try {
       return await withMigratedSession(ownerUrl, async (owner) => {
-        const recordOwn = await recordOwnIn(owner, config.sensitiveTypes, now);
+        const recordOwn = await recordOwnIn(owner, config.catalogue, now);
         const deps = { sha, now, recordOwn, vkeys, objects };
         return owner.transaction(async (tx) => {
           const restored = await restoreTenants(tx, deps, archive, tenantId);
@@ -228,7 +228,7 @@ export function runArchive(
       sha,
       now,
       objects: openObjectStore(config.objectStoreUrl),
-      recordOwn: await recordOwnIn(owner, config.sensitiveTypes, now),
+      recordOwn: await recordOwnIn(owner, config.catalogue, now),
       tmpDir: await archiveTmpDir(config.dataDir),
       limits: segmentLimits,
     };

@@ -160,7 +160,7 @@ async function erasureDeps(
     sha,
     now,
     newUuid: createUuidSource(createRandom()),
-    recordOwn: await recordOwnIn(owner, config.sensitiveTypes, now),
+    recordOwn: await recordOwnIn(owner, config.catalogue, now),
     removeFile: (file) => objects.remove(objectName(file)),
     eraseArchived: async (erasure) => {
       const tmpDir = await archiveTmpDir(config.dataDir);

@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import { errorCodes } from '@indelible/protocol';
+import { catalogueSchema, errorCodes } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import {
@@ -38,7 +38,10 @@ const tags = [
   { name: 'Operations', description: 'Health and metrics, for whoever runs the service.' },
 ];
 
-/** OpenAPI 3.1 at `/openapi.json`, made of the very schemas that validate; rendered at `/docs`. */
+/**
+ * OpenAPI 3.1 at `/openapi.json`, made of the very schemas that validate; rendered at `/docs`. Also
+ * the schema of a CATALOGUE_FILE.
+ */
 export async function documentApi(app: FastifyInstance): Promise<void> {
   for (const schema of [EventInput, FullEvent, ListedEvent, RecordedEvent, ProblemSchema])
     app.addSchema(schema);
@@ -78,9 +81,9 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
     },
   });
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
-  app.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, async () =>
-    app.swagger(),
-  );
+  const open = { config: { scope: 'public' }, schema: { hide: true } } as const;
+  app.get('/openapi.json', open, async () => app.swagger());
+  app.get('/schemas/catalogue.json', open, async () => catalogueSchema);
 }
 
 /**

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCatalogue } from '@indelible/protocol';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { createRandom } from '../crypto/random.ts';
 import { sha } from '../crypto/sha256.ts';
@@ -70,13 +69,13 @@ export function reopeningSigner({ signingKeyFile, dataDir }: Config): ReopenDeps
 }
 
 /** Records as the service would, but within this transaction and for this installation. */
-async function recordOwnIn(tx: WriterTx, { sensitiveTypes }: Config) {
+async function recordOwnIn(tx: WriterTx, { catalogue }: Config) {
   const random = createRandom();
   return recordOwnWith({
     sha,
     random,
     newUuid: createUuidSource(random),
-    catalogue: createCatalogue({ sensitiveTypes }),
+    catalogue,
     now: Date.now,
     serviceId: await readServiceId(tx),
     // Nobody else is recording: a partition made here keeps nobody waiting.

@@ -1,4 +1,4 @@
-import { createCatalogue } from '@indelible/protocol';
+import type { Catalogue } from '@indelible/protocol';
 import type { Config } from '../config.ts';
 import { createRandom } from '../crypto/random.ts';
 import { sha } from '../crypto/sha256.ts';
@@ -56,7 +56,7 @@ export function withMigratedSession<T>(
 /** Records as the service would, in whatever transaction of this session is open. */
 export async function recordOwnIn(
   owner: OwnerSession,
-  sensitiveTypes: readonly string[],
+  catalogue: Catalogue,
   now: () => number,
 ): Promise<RecordOwn> {
   const random = createRandom();
@@ -64,7 +64,7 @@ export async function recordOwnIn(
     sha,
     random,
     newUuid: createUuidSource(random),
-    catalogue: createCatalogue({ sensitiveTypes }),
+    catalogue,
     now,
     serviceId: await readServiceId(owner),
     // Made ahead as a rule, so that none is made while a head is locked.

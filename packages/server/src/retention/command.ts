@@ -33,12 +33,12 @@ const failed = 'retention cannot run';
 /** The same for a service that runs the job itself. */
 export function runRetentionAs(
   ownerUrl: string,
-  { sensitiveTypes }: Pick<Config, 'sensitiveTypes'>,
+  { catalogue }: Pick<Config, 'catalogue'>,
   options: Partial<RetentionDeps> = {},
 ): Promise<RetentionRun | null> {
   const { now = Date.now, ...more } = options;
   return withMigratedSession(ownerUrl, async (owner) => {
-    const recordOwn = await recordOwnIn(owner, sensitiveTypes, now);
+    const recordOwn = await recordOwnIn(owner, catalogue, now);
     return runRetention(owner, { now, recordOwn, ...more });
   });
 }
@@ -52,7 +52,7 @@ const runEveryMs = 3_600_000;
  */
 export function scheduleRetention(
   ownerUrl: string,
-  config: Pick<Config, 'sensitiveTypes'>,
+  config: Pick<Config, 'catalogue'>,
   logger: Logger,
   ran: (work: string, ok: boolean) => void,
 ): () => Promise<void> {

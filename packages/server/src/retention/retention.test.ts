@@ -1,3 +1,4 @@
+import { defaultCatalogue } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
@@ -57,7 +58,11 @@ test('what has expired is recorded in the log of its tenant, and then gone, with
 
 test('partitions are there three months ahead, and a run that came late makes up for it', async () => {
   service.clock.now += 40 * day;
-  await runRetentionAs(service.ownerUrl, { sensitiveTypes: [] }, { now: () => service.clock.now });
+  await runRetentionAs(
+    service.ownerUrl,
+    { catalogue: defaultCatalogue },
+    { now: () => service.clock.now },
+  );
   const names = await partitions(service);
   const ahead = service.clock.now + 92 * day;
   expect(names).toContain(nameOf(ahead));

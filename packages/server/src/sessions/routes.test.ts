@@ -61,6 +61,10 @@ test('a viewer link opens the panel for its person, at its page, and reads its t
     crossTenant: false,
     reason: null,
     scopes: ['events:read', 'exports:write', 'restore:write', 'webhooks:write'],
+    sensitiveAccess: {
+      resourceTypes: ['recording'],
+      actions: expect.arrayContaining(['access', 'play', 'download']),
+    },
     expiresAt: at(8 * 60),
     idleExpiresAt: at(30),
   };

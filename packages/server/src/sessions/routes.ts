@@ -1,5 +1,5 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { formatTimestamp } from '@indelible/protocol';
+import { type Catalogue, formatTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type Principal, scopes } from '../access/auth.ts';
@@ -15,7 +15,10 @@ import { Session, SignIn } from './schemas.ts';
 import { type SignInDeps, signIn } from './sign-in.ts';
 import { deleteSession } from './store.ts';
 
-export interface SessionRouteDeps extends GateDeps, SignInDeps {}
+export interface SessionRouteDeps extends GateDeps, SignInDeps {
+  /** What the panel's page of that name counts. */
+  sensitiveAccess: Catalogue['sensitiveAccess'];
+}
 
 const tags = ['Panel'];
 
@@ -39,14 +42,14 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): voi
     });
     reply.header('set-cookie', setCookie(deps.cookie, opened.token));
     reply.header('cache-control', 'no-store');
-    return shown(principalOf(opened.session), opened.tenant, opened.path);
+    return shown(deps, principalOf(opened.session), opened.tenant, opened.path);
   });
 
   typed.get('/api/session', showOptions, async ({ principal }) => {
     if (principal.session === null || principal.tenantId === null) throw unauthenticated();
     const tenant = await readTenant(deps.db, principal.tenantId, getTenant);
     if (tenant === null) throw new AppError('not_found');
-    return shown(principal, tenant, null);
+    return shown(deps, principal, tenant, null);
   });
 
   typed.delete('/api/session', signOutOptions, async (request, reply) => {
@@ -113,7 +116,12 @@ function failed(failures: FailedAttempts, address: string, nowMs: number): AppEr
   });
 }
 
-function shown(principal: Principal, tenant: TenantRow, path: string | null) {
+function shown(
+  { sensitiveAccess }: SessionRouteDeps,
+  principal: Principal,
+  tenant: TenantRow,
+  path: string | null,
+) {
   const { id, email, role, session } = principal;
   if (session === null || role === 'api_key') throw unauthenticated();
   const { name, plan, locale, timeZone, restoreUrl, closedAtMs } = tenant;
@@ -127,6 +135,7 @@ function shown(principal: Principal, tenant: TenantRow, path: string | null) {
     crossTenant: role === 'superadmin',
     reason: session.reason,
     scopes: scopes.filter((scope) => principal.scopes.has(scope)),
+    sensitiveAccess,
     expiresAt: formatTimestamp(session.expiresAtMs),
     idleExpiresAt: formatTimestamp(session.idleExpiresAtMs),
     path,

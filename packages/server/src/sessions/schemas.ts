@@ -86,6 +86,16 @@ export const Session = Type.Object(
     crossTenant: Type.Boolean({ description: 'Whether an operator looks in from outside.' }),
     reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),
     scopes: Type.Array(Type.Enum([...scopes])),
+    sensitiveAccess: Type.Union(
+      [
+        Type.Object(
+          { resourceTypes: Type.Array(Type.String()), actions: Type.Array(Type.String()) },
+          strict,
+        ),
+        Type.Null(),
+      ],
+      { description: 'What the page of that name counts; `null`: the catalogue names nothing.' },
+    ),
     expiresAt: time('When it ends at the latest.'),
     idleExpiresAt: time('When it ends without use.'),
     path: nullable({ description: 'Where the viewer link leads; in the answer to signing in.' }),

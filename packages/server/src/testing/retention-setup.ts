@@ -1,4 +1,5 @@
 import {
+  defaultCatalogue,
   eventIdFromUuid,
   importedEventUuid,
   type Plan,
@@ -65,13 +66,13 @@ const daysAhead = 3;
 /** One run by the service's clock. */
 export function run({ ownerUrl, clock }: TestService, changes: Partial<RetentionDeps> = {}) {
   const settings = { now: () => clock.now, daysAhead, ...changes };
-  return runRetentionAs(ownerUrl, { sensitiveTypes: [] }, settings);
+  return runRetentionAs(ownerUrl, { catalogue: defaultCatalogue }, settings);
 }
 
 /** What a run needs on a session of the caller's own. */
 export async function deps({ clock }: TestService, owner: OwnerSession): Promise<RetentionDeps> {
   const now = () => clock.now;
-  return { now, daysAhead, recordOwn: await recordOwnIn(owner, [], now) };
+  return { now, daysAhead, recordOwn: await recordOwnIn(owner, defaultCatalogue, now) };
 }
 
 /** Two runs, a day apart: the second one goes by the time of the first. */

@@ -1,19 +1,13 @@
-import {
-  actionsByCategory,
-  bucketStarts,
-  filterToJson,
-  formatTimestamp,
-  parseTimestamp,
-} from '@indelible/protocol';
+import { bucketStarts, filterToJson, formatTimestamp, parseTimestamp } from '@indelible/protocol';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { AudioLines, List } from 'lucide-react';
+import { Eye, List } from 'lucide-react';
 import { useMemo } from 'react';
-import { client } from '../../api.ts';
+import { client, type Session } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { LoadError, Missing, Notice, Skeleton } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
+import { useTexts, wordOf } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { changed, type EventSearch, filterAt } from '../../search/event-search.ts';
@@ -21,6 +15,7 @@ import { FilterBar } from '../../search/FilterBar.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
 import { PrintCriteria } from '../../search/PrintCriteria.tsx';
 import { useMoment } from '../../search/use-events.ts';
+import { useSession } from '../../session/session-context.tsx';
 import { useEventSearch } from '../../use-location.ts';
 import { peopleOf } from './access-days.ts';
 import { HeatTable } from './HeatTable.tsx';
@@ -28,31 +23,36 @@ import { HeatTable } from './HeatTable.tsx';
 const daysMax = 92;
 const day = 86_400_000;
 
-/** Who accessed recordings, per person and day; each cell leads to its events. */
-export function RecordingAccessPage() {
+type Shown = NonNullable<Session['sensitiveAccess']>;
+
+/** Who accessed resources of the catalogue's `accessTypes`; each cell leads to its events. */
+export function SensitiveAccessPage() {
+  const { sensitiveAccess } = useSession();
+  if (sensitiveAccess === null) return <Missing />;
   return (
     <KnownSearch>
-      <RecordingAccess />
+      <SensitiveAccess shown={sensitiveAccess} />
     </KnownSearch>
   );
 }
 
-function RecordingAccess() {
+function SensitiveAccess({ shown }: { shown: Shown }) {
   const t = useTexts();
   const [asked, change] = useEventSearch();
-  const search = useMemo(() => recordingSearch(asked), [asked]);
+  const search = useMemo(() => accessSearch(asked, shown), [asked, shown]);
+  const types = shown.resourceTypes.map((type) => wordOf(t.resources, type));
   const { nowMs } = useMoment(search);
   const access = useAccess(search, nowMs);
   const asList = paths.events(changed(search, { sort: 'user', order: 'asc' }));
   return (
     <ValueMenuProvider>
       <PageHead
-        title={t.recordings.title}
-        intro={t.recordings.intro}
+        title={t.sensitiveAccess.title}
+        intro={t.sensitiveAccess.intro(types.join(', '))}
         actions={
           <AppLink href={asList} className="btn">
             <List aria-hidden />
-            {t.recordings.seeEvents}
+            {t.sensitiveAccess.seeEvents}
           </AppLink>
         }
       >
@@ -66,8 +66,8 @@ function RecordingAccess() {
       {access.isPending && <Skeleton label={t.events.loading} />}
       {access.data?.people.length === 0 && (
         <Notice
-          title={t.recordings.none}
-          icon={<AudioLines className="mb-1 size-6 text-faint" aria-hidden />}
+          title={t.sensitiveAccess.none}
+          icon={<Eye className="mb-1 size-6 text-faint" aria-hidden />}
         />
       )}
       {access.data && access.data.people.length > 0 && (
@@ -83,21 +83,19 @@ function Clipped({ from, to }: { from: number; to: number }) {
   const formats = useFormats();
   return (
     <p role="note" className="px-4 pb-3 text-muted lg:px-6">
-      {t.recordings.clipped(daysMax, formats.range(from, to))}
+      {t.sensitiveAccess.clipped(daysMax, formats.range(from, to))}
     </p>
   );
 }
 
 const ownFacets = ['user', 'action'] as const;
 
-/** Recordings, and unless the reader says otherwise everything that looks at or fetches them. */
-function recordingSearch(search: EventSearch): EventSearch {
-  const { action = { any: lookingActions, none: [] } } = search.facets;
-  const resource = { any: ['recording'], none: [] };
+/** Every looking action, unless the reader chooses some. */
+function accessSearch(search: EventSearch, { resourceTypes, actions }: Shown): EventSearch {
+  const { action = { any: actions, none: [] } } = search.facets;
+  const resource = { any: resourceTypes, none: [] };
   return { ...search, facets: { ...search.facets, action, resource } };
 }
-
-const lookingActions: readonly string[] = actionsByCategory.data_access;
 
 function useAccess(search: EventSearch, nowMs: number) {
   const { timeZone } = useFormats();
@@ -108,7 +106,7 @@ function useAccess(search: EventSearch, nowMs: number) {
   const isClipped = from > (filter.from ?? 0);
   const criteria = { ...filterToJson({ ...filter, to }), from: formatTimestamp(from) };
   return useQuery({
-    queryKey: ['recording-access', criteria, timeZone],
+    queryKey: ['sensitive-access', criteria, timeZone],
     placeholderData: keepPreviousData,
     queryFn: async () => {
       const { data } = await client.stats({ ...criteria, groupBy: ['user', 'day'], timeZone });

@@ -1,4 +1,4 @@
-/** Who accessed recordings on which days. */
+/** Who accessed sensitive resources on which days. */
 
 export interface PersonDays {
   /** What the person is filtered by: e-mail, or actor id where there is none. */

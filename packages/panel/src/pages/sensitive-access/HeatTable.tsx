@@ -26,7 +26,7 @@ export function HeatTable({ people, days, to, search }: HeatTableProps) {
   return (
     <div className="px-4 pb-8 lg:px-6">
       <Legend />
-      <ScrollRegion label={t.recordings.title} fromEnd>
+      <ScrollRegion label={t.sensitiveAccess.title} fromEnd>
         <table className="w-full min-w-3xl table-fixed border-separate border-spacing-0.5 text-[0.8125rem]">
           <thead>
             <tr className="text-2xs text-faint">
@@ -34,10 +34,10 @@ export function HeatTable({ people, days, to, search }: HeatTableProps) {
                 scope="col"
                 className="sticky left-0 z-10 w-36 bg-surface pr-3 text-left font-medium sm:w-48"
               >
-                {t.recordings.person}
+                {t.sensitiveAccess.person}
               </th>
               <th scope="col" className="w-16 pr-3 text-right font-medium">
-                {t.recordings.total}
+                {t.sensitiveAccess.total}
               </th>
               {days.map((start, index) => (
                 <DayHead key={start} start={start} labelled={labelled(index, days.length)} />
@@ -74,7 +74,7 @@ export function HeatTable({ people, days, to, search }: HeatTableProps) {
       </ScrollRegion>
       {people.length > peopleMax && (
         <p className="mt-3 text-muted">
-          {t.recordings.others(
+          {t.sensitiveAccess.others(
             people.length - peopleMax,
             formats.number(people.length - peopleMax),
           )}
@@ -128,7 +128,7 @@ function HeatCell({ person, from, to, search }: HeatCellProps) {
     );
   }
   const unusual = isUnusual(count, person);
-  const label = t.recordings.cell(person.label, formats.day(from), text);
+  const label = t.sensitiveAccess.cell(person.label, formats.day(from), text);
   const target = changed(search, {
     facets: onlyValue(search.facets, 'user', person.user),
     range: { kind: 'between', from, to },
@@ -139,8 +139,8 @@ function HeatCell({ person, from, to, search }: HeatCellProps) {
     >
       <AppLink
         href={paths.events(target)}
-        aria-label={unusual ? `${label}. ${t.recordings.unusual}` : label}
-        title={unusual ? `${label}. ${t.recordings.unusual}` : label}
+        aria-label={unusual ? `${label}. ${t.sensitiveAccess.unusual}` : label}
+        title={unusual ? `${label}. ${t.sensitiveAccess.unusual}` : label}
         className={`grid h-7 place-items-center rounded-sm text-2xs tabular-nums ${inks[step]}`}
       >
         {text}
@@ -154,16 +154,16 @@ function Legend() {
   return (
     <p className="mb-2 flex flex-wrap items-center gap-x-4 gap-y-1 text-2xs text-faint">
       <span className="flex items-center gap-1">
-        {t.recordings.legend}: {t.recordings.fewer}
+        {t.sensitiveAccess.legend}: {t.sensitiveAccess.fewer}
         {tones.map((tone) => (
           <span key={tone} aria-hidden className={`size-3 rounded-sm ${tone}`} />
         ))}
-        {t.recordings.moreOf}
+        {t.sensitiveAccess.moreOf}
       </span>
       <span className="flex items-center gap-1">
         <TriangleAlert aria-hidden className="size-3 text-warn" />
         <span aria-hidden className="size-3 rounded-sm outline-2 outline-warn-bar" />
-        {t.recordings.unusual}
+        {t.sensitiveAccess.unusual}
       </span>
     </p>
   );

@@ -1,0 +1,78 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readConfig } from '../config.ts';
+import { admin, Browser, viewerToken } from '../testing/browser.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { eventOf, type TestService, testService } from '../testing/service.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-catalogue-'));
+const CATALOGUE_FILE = join(folder, 'catalogue.json');
+let service: TestService;
+let tenant: { id: string; key: string };
+
+beforeAll(async () => {
+  // The example of the documentation: a customer relations product.
+  const guide = readFileSync(join(import.meta.dirname, '../../../../docs/catalogue.md'), 'utf8');
+  writeFileSync(CATALOGUE_FILE, /```json\n(.*?)```/s.exec(guide)?.[1] ?? '');
+  service = await testService({ CATALOGUE_FILE });
+  tenant = await service.tenant();
+});
+afterAll(async () => {
+  await expectLogIntact(service, tenant.id);
+  await service.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function recorded(action: string, type: string) {
+  const resource = { type, id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11' };
+  const { key } = tenant;
+  return service.call({
+    ...{ method: 'POST', url: '/api/audit-logs', key },
+    body: eventOf({ action, resource, diff: {} }),
+  });
+}
+
+test.each([
+  ['listen', 'call', 'data_access', []],
+  ['read', 'page', 'data_access', []],
+  ['sync', 'account', 'integration', []],
+  ['update', 'deal', 'configuration', ['state_missing']],
+  ['update', 'ivr', 'configuration', []],
+])('a catalogue of its own records %s of a %s, as %s', async (action, type, category, warnings) => {
+  const { status, body } = await recorded(action, type);
+  expect([status, body.warnings]).toEqual([201, warnings]);
+  const { body: event } = await service.call({
+    url: `/api/audit-logs/${body.id}`,
+    key: tenant.key,
+  });
+  expect(event).toMatchObject({ action, resource: { type }, category });
+});
+
+test('what it refuses is answered with its own sentence', async () => {
+  const { status, body } = await recorded('refresh', 'deal');
+  expect([status, body.code]).toEqual([422, 'not_recordable']);
+  expect(body.errors[0].message).toBe('Refreshing a board changes nothing.');
+});
+
+test('the panel learns what its page of sensitive accesses counts', async () => {
+  const visitor = new Browser(service.app);
+  const token = await viewerToken(service.app, { tenantId: tenant.id, actor: admin() });
+  const { body } = await visitor.signIn({ token });
+  expect(body.sensitiveAccess.resourceTypes).toEqual(['call']);
+  expect(body.sensitiveAccess.actions).toEqual(expect.arrayContaining(['listen', 'read']));
+});
+
+test('a file that contradicts itself stops the start with a sentence', () => {
+  const wrong = join(folder, 'wrong.json');
+  writeFileSync(wrong, '{"events":{"accessTypes":["call"]}}');
+  expect(() => readConfig({ CATALOGUE_FILE: wrong })).toThrow(
+    `CATALOGUE_FILE ${wrong}: accessTypes names call, which resourceTypes does not name`,
+  );
+});
+
+test('the schema of the file is published', async () => {
+  const { status, body } = await service.call({ url: '/schemas/catalogue.json', key: null });
+  expect([status, body.type]).toEqual([200, 'object']);
+});
