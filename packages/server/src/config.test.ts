@@ -182,6 +182,10 @@ const refused: [env: Environment, named: string][] = [
   [{ AUTH_JWT_SECRET: secret.slice(0, 31) }, 'AUTH_JWT_SECRET'],
   [{ AUTH_JWKS_URL: secret }, 'AUTH_JWKS_URL'],
   [{ ...jwks, AUTH_ISSUER: 'https://id.example.com' }, 'AUTH_AUDIENCE'],
+  [
+    { AUTH_JWKS_URL: 'http://id.example.com/keys', AUTH_ISSUER: 'i', AUTH_AUDIENCE: 'a' },
+    'AUTH_JWKS_URL must start with https://',
+  ],
   [{ ...jwks, AUTH_AUDIENCE: 'indelible' }, 'AUTH_ISSUER'],
   [
     { ...jwks, AUTH_ISSUER: 'i', AUTH_AUDIENCE: 'a', AUTH_JWT_SECRET: secret },
@@ -212,6 +216,7 @@ const refused: [env: Environment, named: string][] = [
   [{ ...outside, PUBLIC_URL: undefined }, 'PUBLIC_URL'],
   [{ ...outside, PUBLIC_URL: 'http://audit.example.com' }, 'PUBLIC_URL'],
   [{ ...outside, METRICS_TOKEN: undefined }, 'METRICS_TOKEN'],
+  [{ PUBLIC_URL: 'https://audit.example.com' }, 'METRICS_TOKEN'],
 ];
 
 test.each(refused)(

@@ -234,7 +234,11 @@ function readLogOrigin(value: string | null): string | null {
   throw new Error('LOG_ORIGIN must be a host name, such as audit.example.com');
 }
 
-const loopback = ['127.0.0.1', '::1', 'localhost'];
+const loopback = ['127.0.0.1', '::1', '[::1]', 'localhost'];
+
+function isLoopback(url: string | null): boolean {
+  return url === null || loopback.includes(new URL(url).hostname);
+}
 
 function requireConsistent(config: Config): void {
   const { auth } = config;
@@ -270,13 +274,17 @@ function requireConsistent(config: Config): void {
     config.databaseUrl === null || config.platformApiKeys.length > 0,
     'DATABASE_URL needs PLATFORM_API_KEY too: a key of at least 32 characters',
   );
+  need(
+    !auth.jwksUrl || auth.jwksUrl.startsWith('https://') || isLoopback(auth.jwksUrl),
+    'AUTH_JWKS_URL must start with https://: on the way, http:// keys can be replaced',
+  );
+  need(
+    isLoopback(config.publicUrl) || config.metricsToken !== null,
+    'PUBLIC_URL leads here from outside: METRICS_TOKEN must be set',
+  );
   if (loopback.includes(config.host)) return;
   need(
     config.publicUrl?.startsWith('https://') === true,
     `HOST ${config.host} is reachable from outside: PUBLIC_URL must be set and start with https://`,
-  );
-  need(
-    config.metricsToken !== null,
-    `HOST ${config.host} is reachable from outside: METRICS_TOKEN must be set`,
   );
 }

@@ -11,7 +11,11 @@ let service: TestService;
 beforeAll(async () => {
   smtp = await startSmtpServer();
   const env = { AUTH_JWT_SECRET: jwtSecret, SMTP_URL: smtp.url };
-  service = await testService({ ...env, PUBLIC_URL: 'https://audit.example.com' });
+  service = await testService({
+    ...env,
+    PUBLIC_URL: 'https://audit.example.com',
+    METRICS_TOKEN: 'a-token',
+  });
   await service.app.jobs.start();
 });
 afterAll(async () => {

@@ -23,7 +23,11 @@ let tenant: { id: string; key: string };
 beforeAll(async () => {
   url = await s3.newUrl();
   const env = { OBJECT_STORE_URL: url, SMTP_URL: smtp.url };
-  service = await testService({ ...env, PUBLIC_URL: 'https://audit.example.com' });
+  service = await testService({
+    ...env,
+    PUBLIC_URL: 'https://audit.example.com',
+    METRICS_TOKEN: 'a-token',
+  });
   await service.app.jobs.start();
   tenant = await service.tenant();
   await recordStates(tenant.key);

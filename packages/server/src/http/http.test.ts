@@ -185,6 +185,14 @@ test('a path that does not exist is 404 for every method', async () => {
   }
 });
 
+test('a name that no file can have is 404 among the files of the documentation', async () => {
+  const names = ['%00', 'a%5c..%5cb', '%C3%A9'.repeat(150), `x/${'a'.repeat(5_000)}`];
+  for (const name of names) {
+    const { status, body } = await service.call({ url: `/docs/static/${name}` });
+    expect([status, body.code], name.slice(0, 20)).toEqual([404, 'not_found']);
+  }
+});
+
 test('a path that cannot be read is a problem like any other', async () => {
   for (const url of [
     '/api/audit-logs/%E0%A4%A',

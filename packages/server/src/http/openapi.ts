@@ -10,6 +10,7 @@ import {
   ListedEvent,
   RecordedEvent,
 } from '../events/schemas.ts';
+import { AppError } from './problem.ts';
 
 const ProblemSchema = Type.Object(
   {
@@ -79,6 +80,11 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
     refResolver: {
       buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`),
     },
+  });
+  // Its files have plain names; what no file system takes (NUL, 5,000 letters) would end as a 500.
+  app.addHook('onRequest', async ({ routeOptions, params }) => {
+    if (routeOptions.url !== '/docs/static/*') return;
+    if (!/^[\w.-]{0,100}$/.test((params as { '*': string })['*'])) throw new AppError('not_found');
   });
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
   const open = { config: { scope: 'public' }, schema: { hide: true } } as const;

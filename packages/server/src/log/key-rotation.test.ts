@@ -284,6 +284,6 @@ test('the host of the origins is set once: another one stops the start with a se
   );
   await startWith(service, { LOG_ORIGIN: 'localhost' });
   // A public address that comes later changes no origin either.
-  await startWith(service, { PUBLIC_URL: 'https://audit.example.com' });
+  await startWith(service, { PUBLIC_URL: 'https://audit.example.com', METRICS_TOKEN: 'a-token' });
   expect((await checkpointOf(service.app, key)).origin).toBe(origin);
 });

@@ -18,6 +18,7 @@ beforeAll(async () => {
   service = await testService({
     AUTH_JWT_SECRET: jwtSecret,
     PUBLIC_URL: 'https://audit.example.com',
+    METRICS_TOKEN: 'a-token',
   });
 });
 afterAll(() => service.close());

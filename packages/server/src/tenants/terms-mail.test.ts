@@ -8,7 +8,11 @@ let smtp: Awaited<ReturnType<typeof startSmtpServer>>;
 let service: TestService;
 beforeAll(async () => {
   smtp = await startSmtpServer();
-  service = await testService({ SMTP_URL: smtp.url, PUBLIC_URL: 'https://audit.example.com' });
+  service = await testService({
+    SMTP_URL: smtp.url,
+    PUBLIC_URL: 'https://audit.example.com',
+    METRICS_TOKEN: 'a-token',
+  });
   await service.app.jobs.start();
 });
 afterAll(async () => {
