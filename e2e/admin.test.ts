@@ -319,6 +319,12 @@ test('everything is reached by keyboard: rows, events, help, and commands found 
   await see(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible();
   await page.keyboard.press('Escape');
   await see(page.getByRole('dialog')).toHaveCount(0);
+  await page.keyboard.press('g');
+  await page.keyboard.press('w');
+  await see(page).toHaveURL(/\/webhooks$/);
+  await page.keyboard.press('g');
+  await page.keyboard.press('e');
+  await see(page).toHaveURL(/\/events$/);
 
   await command(page, 'language portugues');
   await see(page.getByRole('heading', { name: 'Eventos' })).toBeVisible();

@@ -5,7 +5,7 @@ import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import type { Texts } from '../packages/panel/src/i18n/en.ts';
 import { type Language, languageCodes, languages } from '../packages/panel/src/i18n/languages.ts';
 import { type Receiver, webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
-import { everyPage, findMenu, type PageName, prepare, type Shown, settled } from './every-page.ts';
+import { addressOf, findMenu, pageNames, prepare, type Shown, settled } from './every-page.ts';
 import { misfits, violations } from './judge-page.ts';
 import { type OpenPanel, openPanel } from './open-panel.ts';
 import { filters, rows, see } from './panel-page.ts';
@@ -112,10 +112,10 @@ async function gzipBytes(url: string): Promise<number> {
   return bytes;
 }
 
-test.each(Object.keys(everyPage) as PageName[])(
+test.each(pageNames)(
   'the page “%s” breaks no rule of accessibility in light or dark, speaks Spanish and Portuguese throughout, and fits a phone in each language',
   async (name) => {
-    await open(everyPage[name](shown));
+    await open(addressOf(name, shown));
     const wrong = await violations(page, name);
     // Where it is open: what a page says follows the language without being loaded anew.
     for (const language of [...foreign, 'en'] as const) {
@@ -188,10 +188,10 @@ test('nothing that opens over a page breaks one either', async () => {
   await look('moment', '.pop');
   await page.getByRole('button', { name: 'Save as evidence' }).click();
   await look('save evidence');
-  await open(everyPage.versions(shown));
+  await open(addressOf('versions', shown));
   await page.getByRole('button', { name: 'Restore this version' }).first().click();
   await look('restore');
-  await open(everyPage.webhook(shown));
+  await open(addressOf('webhook', shown));
   for (const name of ['Edit', 'Replay', 'Delete']) {
     await page.getByRole('button', { name, exact: true }).click();
     await look(name);
@@ -203,7 +203,7 @@ test('what opens over a page is translated as well', async () => {
   const left: string[] = [];
   for (const language of foreign) {
     const texts = spoken[language];
-    await open(everyPage.events());
+    await open(addressOf('events', shown));
     await speak(language);
     await page.keyboard.press('?');
     await page.getByRole('dialog').waitFor();
@@ -215,7 +215,7 @@ test('what opens over a page is translated as well', async () => {
     const heard = await textsOf(page);
     left.push(...heard.filter((text) => /\b(Next|Previous|Today|selected)\b/.test(text)));
     left.push(...(await englishOn('range', language)));
-    await open(everyPage.webhook(shown));
+    await open(addressOf('webhook', shown));
     for (const name of [texts.webhooks.edit, texts.webhooks.replay.button]) {
       await page.getByRole('button', { name, exact: true }).click();
       await page.getByRole('dialog').waitFor();
@@ -229,7 +229,7 @@ test('what opens over a page is translated as well', async () => {
 });
 
 test('what the panel calls English on an English page is found to be English', async () => {
-  await open(everyPage.events());
+  await open(addressOf('events', shown));
   const found = untranslated(await textsOf(page), spoken.en, spoken.es);
   expect(found).toEqual(
     expect.arrayContaining(['Events', 'Operator access', 'Copy link', 'Recording policy']),

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
+import { type PageName, pages } from '../packages/panel/src/pages/registry.ts';
 
-/** What stands for its kind on the pages that show one of something. */
+/** The values of the parameters in the pages' addresses. */
 export interface Shown {
   eventId: string;
   resourceId: string;
@@ -8,26 +9,25 @@ export interface Shown {
   webhookId: string;
 }
 
-const base = '/settings/audit';
+/** Filters that make a page's lists short, or long enough. */
+const queries: Partial<Record<PageName, string>> = {
+  events: '?resource=recording_policy',
+  event: '?resource=ivr&last=7d',
+  'operator-access': '?last=90d',
+  'sensitive-access': '?last=365d',
+};
 
-/**
- * Every page of the panel by name, as a path; lists of a length that can be looked through quickly.
- */
-export const everyPage = {
-  events: () => `${base}/events?resource=recording_policy`,
-  event: ({ eventId }: Shown) => `${base}/events/${eventId}?resource=ivr&last=7d`,
-  versions: ({ resourceId }: Shown) => `${base}/resources/${resourceId}`,
-  'operator-access': () => `${base}/operator-access?last=90d`,
-  'sensitive-access': () => `${base}/sensitive-access?last=365d`,
-  exports: () => `${base}/exports`,
-  integrity: () => `${base}/integrity`,
-  searches: () => `${base}/searches`,
-  search: ({ searchId }: Shown) => `${base}/searches/${searchId}`,
-  webhooks: () => `${base}/webhooks`,
-  webhook: ({ webhookId }: Shown) => `${base}/webhooks/${webhookId}`,
-} satisfies Record<string, (shown: Shown) => string>;
+export const pageNames = Object.keys(pages) as PageName[];
 
-export type PageName = keyof typeof everyPage;
+/** A page's address with the parameters of `shown`. */
+export function addressOf(name: PageName, shown: Shown): string {
+  const path = pages[name].path.replace(/\$(\w+)/g, (_, parameter: keyof Shown) => {
+    const value = shown[parameter];
+    if (value === undefined) throw new Error(`${name}: no value for the parameter ${parameter}`);
+    return value;
+  });
+  return path + (queries[name] ?? '');
+}
 
 /** A menu that was changed, as the reader of `page` finds it. */
 export function findMenu(page: Page): Promise<Pick<Shown, 'eventId' | 'resourceId'>> {

@@ -9,7 +9,7 @@ import { startService } from '../packages/server/src/main.ts';
 import { webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
 import { builtPanel } from './built-panel.ts';
 import { openChromium } from './chromium.ts';
-import { everyPage, findMenu, prepare, type Shown, settled } from './every-page.ts';
+import { addressOf, findMenu, pageNames, prepare, type Shown, settled } from './every-page.ts';
 
 /*
  * Takes the pictures of the panel: every page in light, in dark, and on a phone. `npm run
@@ -83,9 +83,9 @@ async function visit(look: Look): Promise<Visit> {
 }
 
 function pathsOf(shown: Shown): Record<string, string> {
-  const { events: _list, event: _one, ...others } = everyPage;
-  const paths = Object.entries(others).map(([name, path]) => [name, path(shown)]);
-  return { ...Object.fromEntries(paths), 'sensitive-access': '/settings/audit/sensitive-access' };
+  const others = pageNames.filter((name) => name !== 'events' && name !== 'event');
+  const paths = Object.fromEntries(others.map((name) => [name, addressOf(name, shown)]));
+  return { ...paths, 'sensitive-access': '/settings/audit/sensitive-access' };
 }
 
 async function takeAll(visits: readonly Visit[], paths: Record<string, string>): Promise<void> {

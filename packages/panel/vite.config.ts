@@ -22,6 +22,8 @@ export default defineConfig({
     sourcemap: false,
     reportCompressedSize: false,
     rolldownOptions: {
+      // The list of pages loads each of them lazily; the first one is also part of the entry.
+      checks: { ineffectiveDynamicImport: false },
       treeshake: {
         // Loading them does nothing: a page gets what it uses of them, and the verifier comes with
         // proofs.

@@ -24,10 +24,7 @@ export function firstLoadBytes(bundle: Rolldown.OutputBundle): number {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/**
- * The code of the entry chunks, of what they import statically, and of the pages in `firstPages`
- * with theirs: the list of events is what people open first.
- */
+/** The code of the entry chunks and of all that they import statically. */
 export function firstLoadCode(bundle: Rolldown.OutputBundle): string[] {
   const chunks = Object.values(bundle).filter((output) => output.type === 'chunk');
   const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
@@ -37,12 +34,6 @@ export function firstLoadCode(bundle: Rolldown.OutputBundle): string[] {
     needed.add(chunk);
     for (const name of chunk.imports) need(byName.get(name));
   };
-  for (const chunk of chunks) {
-    if (chunk.isEntry || firstPages.some((page) => chunk.facadeModuleId?.endsWith(page))) {
-      need(chunk);
-    }
-  }
+  for (const chunk of chunks) if (chunk.isEntry) need(chunk);
   return [...needed].map(({ code }) => code);
 }
-
-const firstPages = ['/pages/events/EventsPage.tsx', '/pages/events/Histogram.tsx'];

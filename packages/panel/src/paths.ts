@@ -2,7 +2,7 @@
 
 import { type EventSearch, eventSearchParams } from './search/event-search.ts';
 
-const base = '/settings/audit';
+export const base = '/settings/audit';
 
 type Query = ConstructorParameters<typeof URLSearchParams>[0];
 

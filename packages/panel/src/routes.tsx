@@ -1,4 +1,5 @@
 import {
+  type AnyRoute,
   createRootRoute,
   createRoute,
   createRouter,
@@ -8,18 +9,21 @@ import {
 } from '@tanstack/react-router';
 import { Crash, Missing } from './components/States.tsx';
 import { EnterPage } from './pages/enter/EnterPage.tsx';
-import { EventsPage } from './pages/events/EventsPage.tsx';
-import { paths } from './paths.ts';
+import { isVisible, type PanelPage, pages } from './pages/registry.ts';
+import { base, paths } from './paths.ts';
 import { SignInGate } from './session/SignInGate.tsx';
+import { useSession } from './session/session-context.tsx';
 import { Shell } from './shell/Shell.tsx';
+// Part of the first load: most visits begin on this page.
+import './pages/events/EventsPage.tsx';
 
 const root = createRootRoute({ component: Outlet, errorComponent: Crash });
 
-const enter = createRoute({ getParentRoute: () => root, path: '/enter', component: EnterPage });
+const enter = createRoute({ getParentRoute: () => root, path: paths.enter, component: EnterPage });
 
 const signedIn = createRoute({
   getParentRoute: () => root,
-  path: '/settings/audit',
+  path: base,
   component: () => (
     <SignInGate>
       <Shell>
@@ -34,85 +38,46 @@ const start = createRoute({
   getParentRoute: () => signedIn,
   path: '/',
   beforeLoad: () => {
-    throw redirect({ href: '/settings/audit/events', replace: true });
+    throw redirect({ href: paths.events(), replace: true });
   },
 });
 
-// The list stays where it is while events are opened beside it.
-const events = createRoute({
-  getParentRoute: () => signedIn,
-  path: 'events',
-  component: EventsPage,
-});
+function routeOf(page: PanelPage, parent: AnyRoute, parentPath: string): AnyRoute {
+  const Page = lazyRouteComponent(page.load);
+  const component = Object.assign(() => (isVisible(page, useSession()) ? <Page /> : <Missing />), {
+    preload: async () => void (await Page.preload?.()),
+  });
+  const path = page.path.slice(parentPath.length + 1);
+  return createRoute({ getParentRoute: () => parent, path, component });
+}
 
-const event = createRoute({
-  getParentRoute: () => events,
-  path: '$eventId',
-  component: lazyRouteComponent(() => import('./pages/events/EventDetail.tsx'), 'EventDetail'),
-});
+/** Links to the addresses that pages had before still lead to them. */
+const movedRoutes = Object.values<PanelPage>(pages).flatMap(({ path, formerPath }) =>
+  formerPath === undefined
+    ? []
+    : createRoute({
+        getParentRoute: () => signedIn,
+        path: formerPath.slice(base.length + 1),
+        beforeLoad: ({ location: { searchStr } }) => {
+          throw redirect({ href: path + searchStr, replace: true });
+        },
+      }),
+);
 
-const page = <P extends string>(path: P, component: ReturnType<typeof lazyRouteComponent>) =>
-  createRoute({ getParentRoute: () => signedIn, path, component });
-
-const others = [
-  page(
-    'operator-access',
-    lazyRouteComponent(
-      () => import('./pages/operator-access/OperatorAccessPage.tsx'),
-      'OperatorAccessPage',
-    ),
-  ),
-  // As the page was called when it showed recordings alone.
-  createRoute({
-    getParentRoute: () => signedIn,
-    path: 'recording-access',
-    beforeLoad: ({ location: { searchStr } }) => {
-      throw redirect({ href: `${paths.sensitiveAccess()}${searchStr}`, replace: true });
-    },
-  }),
-  page(
-    'sensitive-access',
-    lazyRouteComponent(
-      () => import('./pages/sensitive-access/SensitiveAccessPage.tsx'),
-      'SensitiveAccessPage',
-    ),
-  ),
-  page(
-    'resources/$resourceId',
-    lazyRouteComponent(() => import('./pages/versions/VersionsPage.tsx'), 'VersionsPage'),
-  ),
-  page(
-    'exports',
-    lazyRouteComponent(() => import('./pages/exports/ExportsPage.tsx'), 'ExportsPage'),
-  ),
-  page(
-    'integrity',
-    lazyRouteComponent(() => import('./pages/integrity/IntegrityPage.tsx'), 'IntegrityPage'),
-  ),
-  page(
-    'searches',
-    lazyRouteComponent(() => import('./pages/evidence/EvidenceListPage.tsx'), 'EvidenceListPage'),
-  ),
-  page(
-    'searches/$searchId',
-    lazyRouteComponent(() => import('./pages/evidence/EvidencePage.tsx'), 'EvidencePage'),
-  ),
-  page(
-    'webhooks',
-    lazyRouteComponent(() => import('./pages/webhooks/WebhooksPage.tsx'), 'WebhooksPage'),
-  ),
-  page(
-    'webhooks/$webhookId',
-    lazyRouteComponent(() => import('./pages/webhooks/WebhookPage.tsx'), 'WebhookPage'),
-  ),
-] as const;
+const pageRoutes = Object.entries<PanelPage>(pages)
+  .filter(([, { beside }]) => beside === undefined)
+  .map(([name, page]) => {
+    const route = routeOf(page, signedIn, base);
+    const beside = Object.values<PanelPage>(pages).filter((other) => other.beside === name);
+    return route.addChildren(beside.map((other) => routeOf(other, route, page.path)));
+  });
 
 /** The panel's router. An address's parameters are kept exactly as they are written. */
 export function createPanelRouter() {
   return createRouter({
     routeTree: root.addChildren([
       enter,
-      signedIn.addChildren([start, events.addChildren([event]), ...others]),
+      signedIn.addChildren([start, ...movedRoutes, ...pageRoutes]),
     ]),
     // The panel reads parameters itself (search/event-search.ts), the same way the service does.
     parseSearch: (text) => ({ text }),

@@ -18,6 +18,7 @@ import { ScrollRegion } from '../components/ScrollRegion.tsx';
 import type { Texts } from '../i18n/en.ts';
 import { languageCodes, languages } from '../i18n/languages.ts';
 import { useTexts } from '../i18n/texts.tsx';
+import { navigationFor } from '../pages/registry.ts';
 import { paths } from '../paths.ts';
 import { prefer } from '../preferences.ts';
 import { changed, type EventSearch, onlyValue } from '../search/event-search.ts';
@@ -57,7 +58,7 @@ export default function Palette({ close }: { close: () => void }) {
   };
   const commands = [
     ...typedCommands(text.trim(), search, t, go),
-    ...pageCommands(t, go, session),
+    ...pageCommands(session, t, go),
     ...facets.flatMap((facet) => facetCommands(facet, choices[facet], search, t, go)),
     ...rangeCommands(search, t, go),
     ...displayCommands(t),
@@ -151,21 +152,12 @@ function typedCommands(text: string, search: EventSearch, t: Texts, go: Go): Com
   ];
 }
 
-function pageCommands(t: Texts, go: Go, { sensitiveAccess }: Session): Command[] {
-  const pages = [
-    [t.nav.events, paths.events()],
-    [t.nav.operatorAccess, paths.operatorAccess()],
-    ...(sensitiveAccess ? [[t.nav.sensitiveAccess, paths.sensitiveAccess()] as const] : []),
-    [t.nav.exports, paths.exports()],
-    [t.nav.integrity, paths.integrity],
-    [t.nav.searches, paths.searches],
-    [t.nav.webhooks, paths.webhooks],
-  ] as const;
-  return pages.map(([text, href]) => ({
-    id: href,
+function pageCommands(session: Session, t: Texts, go: Go): Command[] {
+  return navigationFor(session).map(({ path, title }) => ({
+    id: path,
     section: t.palette.pages,
-    text,
-    run: () => go(href),
+    text: t.nav[title],
+    run: () => go(path),
   }));
 }
 

@@ -2,8 +2,9 @@ import { LogOut, Menu, Search, X } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../api.ts';
 import { useTexts } from '../i18n/texts.tsx';
+import { navigationFor } from '../pages/registry.ts';
 import { useSession } from '../session/session-context.tsx';
-import { usePath } from '../use-location.ts';
+import { useGo, usePath } from '../use-location.ts';
 import { DisplaySettings } from './DisplaySettings.tsx';
 import { Mark } from './Mark.tsx';
 import { Navigation } from './Navigation.tsx';
@@ -21,14 +22,19 @@ export function Shell({ children }: { children: ReactNode }) {
   const t = useTexts();
   const [open, setOpen] = useState<'palette' | 'help' | null>(null);
   const print = usePrint();
+  const go = useGo();
+  const session = useSession();
   const shortcuts = useMemo(
     () => ({
+      ...Object.fromEntries(
+        navigationFor(session).map(({ key, path }) => [`g ${key}`, () => go(path)]),
+      ),
       '/': () => setOpen('palette'),
       'mod+k': () => setOpen('palette'),
       '?': () => setOpen('help'),
       'mod+p': print,
     }),
-    [print],
+    [print, go, session],
   );
   useShortcuts(shortcuts);
   return (

@@ -1,10 +1,13 @@
 import { Sheet } from '../components/Sheet.tsx';
 import { useTexts } from '../i18n/texts.tsx';
+import { navigationFor } from '../pages/registry.ts';
+import { useSession } from '../session/session-context.tsx';
 
 /** Which keys do what. */
 export default function ShortcutHelp({ close }: { close: () => void }) {
   const t = useTexts();
-  const keys = [
+  const session = useSession();
+  const keys: (readonly [names: readonly string[], text: string])[] = [
     [['/', 'Ctrl K', '⌘ K'], t.help.search],
     [['j'], t.help.next],
     [['k'], t.help.previous],
@@ -12,7 +15,10 @@ export default function ShortcutHelp({ close }: { close: () => void }) {
     [['Esc'], t.help.close],
     [['Ctrl P', '⌘ P'], t.print.print],
     [['?'], t.help.help],
-  ] as const;
+    ...navigationFor(session).map(
+      ({ key, title }) => [[`G ${key.toUpperCase()}`], t.nav[title]] as const,
+    ),
+  ];
   return (
     <Sheet title={t.help.title} close={close} width="max-w-sm">
       <dl className="divide-y divide-line">

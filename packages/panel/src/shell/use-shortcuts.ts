@@ -1,15 +1,19 @@
 import { useEffect } from 'react';
 
 /**
- * Runs what a key stands for: `/`, `?`, `j`, `Escape`, or `mod+k` for Ctrl or Cmd. Letters are left
- * alone while text is edited or a dialog is open.
+ * Runs what a key is bound to: `/`, `?`, `j`, `Escape`, `mod+k` for Ctrl or Cmd, or `g e` for two
+ * keys in a row. Keys without Ctrl or Cmd do nothing while text is edited or a dialog is open.
  */
 export function useShortcuts(shortcuts: Readonly<Record<string, () => void>>): void {
   useEffect(() => {
+    let previous = '';
     const press = (event: KeyboardEvent) => {
       const mod = event.metaKey || event.ctrlKey;
       const name = mod ? `mod+${event.key.toLowerCase()}` : event.key;
-      const run = Object.hasOwn(shortcuts, name) ? shortcuts[name] : undefined;
+      const names = [`${previous} ${name}`, name];
+      const bound = names.find((each) => Object.hasOwn(shortcuts, each));
+      previous = name;
+      const run = bound === undefined ? undefined : shortcuts[bound];
       if (run === undefined || event.altKey || event.defaultPrevented) return;
       if (!mod && isBusy(event.target)) return;
       event.preventDefault();

@@ -22,7 +22,7 @@ import { ProofBadge } from './ProofBadge.tsx';
 import { StatesSideBySide } from './StatesSideBySide.tsx';
 
 /** One event, beside the list it was opened from; over it where there is no room beside. */
-export function EventDetail() {
+export default function EventDetail() {
   const t = useTexts();
   const { eventId = '' } = useParams({ strict: false });
   const event = useEvent(eventId);

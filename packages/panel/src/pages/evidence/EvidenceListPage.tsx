@@ -14,7 +14,7 @@ import { searchOfCriteria } from '../../search/criteria.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 
 /** Searches that were kept as evidence, newest first. */
-export function EvidenceListPage() {
+export default function EvidenceListPage() {
   const t = useTexts();
   const searches = usePages('searches', { list: api.searches });
   return (

@@ -18,7 +18,7 @@ import { usePrint } from '../../shell/use-printing.ts';
 import { EvidenceStatement } from './EvidenceStatement.tsx';
 
 /** A kept search, run again on opening: what matched then and now, and what follows from it. */
-export function EvidencePage() {
+export default function EvidencePage() {
   const t = useTexts();
   const { searchId = '' } = useParams({ strict: false });
   const evidence = useQuery({

@@ -12,7 +12,7 @@ import { ExportList } from './ExportList.tsx';
 const pollMs = 1_500;
 
 /** A new export of the search in the address, and the exports made so far. */
-export function ExportsPage() {
+export default function ExportsPage() {
   const t = useTexts();
   const mayExport = useMay('exports:write');
   const exports = usePages('exports', {

@@ -14,7 +14,7 @@ import { useSession } from '../../session/session-context.tsx';
 import { VerifyLatest } from './VerifyLatest.tsx';
 
 /** The signed head of the log, checked by this browser, and proofs of its latest events. */
-export function IntegrityPage() {
+export default function IntegrityPage() {
   const t = useTexts();
   const checkpoint = useCheckpoint();
   return (

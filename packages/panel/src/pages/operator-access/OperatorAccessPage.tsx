@@ -27,7 +27,7 @@ import { useMay } from '../../session/session-context.tsx';
 import { useEventSearch } from '../../use-location.ts';
 
 /** Every look the operator took at this tenant: when, who, why, and who vouches for it. */
-export function OperatorAccessPage() {
+export default function OperatorAccessPage() {
   return (
     <KnownSearch>
       <OperatorVisits />

@@ -26,7 +26,7 @@ const day = 86_400_000;
 type Shown = NonNullable<Session['sensitiveAccess']>;
 
 /** Who accessed resources of the catalogue's `accessTypes`; each cell leads to its events. */
-export function SensitiveAccessPage() {
+export default function SensitiveAccessPage() {
   const { sensitiveAccess } = useSession();
   if (sensitiveAccess === null) return <Missing />;
   return (

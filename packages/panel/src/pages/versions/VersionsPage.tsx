@@ -17,7 +17,7 @@ import { chosenVersions, type Version, versionsOf } from './versions.ts';
 const versionsMax = 200;
 
 /** A resource through time: any two of its versions side by side, and a way back to one of them. */
-export function VersionsPage() {
+export default function VersionsPage() {
   const t = useTexts();
   const { resourceId = '' } = useParams({ strict: false });
   const events = useQuery({

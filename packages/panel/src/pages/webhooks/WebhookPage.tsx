@@ -14,7 +14,7 @@ import { ConditionBadge, useConditionText, webhookName } from './WebhookConditio
 import { WebhookFacts } from './WebhookFacts.tsx';
 
 /** One endpoint: how it is doing, what can be done about it, how it is set up, what was sent. */
-export function WebhookPage() {
+export default function WebhookPage() {
   const { webhookId = '' } = useParams({ strict: false });
   // Another endpoint is another page: nothing of the one before may stay on it.
   return <Endpoint key={webhookId} id={webhookId} />;

@@ -19,7 +19,7 @@ const SecretSheet = lazy(() => import('./SecretSheet.tsx'));
 const webhooksMax = 20;
 
 /** Where events are sent to, and how that is going. */
-export function WebhooksPage() {
+export default function WebhooksPage() {
   const w = useTexts().webhooks;
   const may = useMay('webhooks:write');
   if (may) return <Endpoints />;

@@ -1,0 +1,105 @@
+import {
+  Download,
+  Eye,
+  FileCheck2,
+  ListTree,
+  type LucideIcon,
+  ShieldCheck,
+  UserRoundSearch,
+  Webhook,
+} from 'lucide-react';
+import type { ReactNode } from 'react';
+import type { Session } from '../api.ts';
+import type { Texts } from '../i18n/en.ts';
+import { base, paths } from '../paths.ts';
+
+/** A page below `/settings/audit`. */
+export interface PanelPage {
+  /** Its address; `$name` is a parameter. */
+  path: string;
+  /** The address it had before, which leads here. */
+  formerPath?: string;
+  load: () => Promise<{ default: () => ReactNode }>;
+  /** For a page in the navigation; any other is reached by links. */
+  nav?: {
+    title: keyof Texts['nav'];
+    Icon: LucideIcon;
+    /** After `g`, this key opens the page. */
+    key: string;
+  };
+  /** Whether this session has the page; absent: every session. */
+  isVisible?: (session: Session) => boolean;
+  /** The name of the page beside which it is shown. */
+  beside?: string;
+}
+
+/** Every page: routes, navigation, palette, keyboard help and browser tests read this list. */
+export const pages = {
+  events: {
+    path: paths.events(),
+    load: () => import('./events/EventsPage.tsx'),
+    nav: { title: 'events', Icon: ListTree, key: 'e' },
+  },
+  event: {
+    path: paths.event('$eventId'),
+    load: () => import('./events/EventDetail.tsx'),
+    beside: 'events',
+  },
+  'operator-access': {
+    path: paths.operatorAccess(),
+    load: () => import('./operator-access/OperatorAccessPage.tsx'),
+    nav: { title: 'operatorAccess', Icon: UserRoundSearch, key: 'o' },
+  },
+  'sensitive-access': {
+    path: paths.sensitiveAccess(),
+    formerPath: `${base}/recording-access`,
+    load: () => import('./sensitive-access/SensitiveAccessPage.tsx'),
+    nav: { title: 'sensitiveAccess', Icon: Eye, key: 'a' },
+    isVisible: ({ sensitiveAccess }) => sensitiveAccess !== null,
+  },
+  versions: {
+    path: paths.versions('$resourceId'),
+    load: () => import('./versions/VersionsPage.tsx'),
+  },
+  exports: {
+    path: paths.exports(),
+    load: () => import('./exports/ExportsPage.tsx'),
+    nav: { title: 'exports', Icon: Download, key: 'x' },
+  },
+  integrity: {
+    path: paths.integrity,
+    load: () => import('./integrity/IntegrityPage.tsx'),
+    nav: { title: 'integrity', Icon: ShieldCheck, key: 'i' },
+  },
+  searches: {
+    path: paths.searches,
+    load: () => import('./evidence/EvidenceListPage.tsx'),
+    nav: { title: 'searches', Icon: FileCheck2, key: 's' },
+  },
+  search: {
+    path: paths.search('$searchId'),
+    load: () => import('./evidence/EvidencePage.tsx'),
+  },
+  webhooks: {
+    path: paths.webhooks,
+    load: () => import('./webhooks/WebhooksPage.tsx'),
+    nav: { title: 'webhooks', Icon: Webhook, key: 'w' },
+  },
+  webhook: {
+    path: paths.webhook('$webhookId'),
+    load: () => import('./webhooks/WebhookPage.tsx'),
+  },
+} satisfies Record<string, PanelPage>;
+
+export type PageName = keyof typeof pages;
+
+export function isVisible(page: PanelPage, session: Session): boolean {
+  return page.isVisible?.(session) ?? true;
+}
+
+/** The pages in the navigation that this session has, in order. */
+export function navigationFor(session: Session) {
+  return Object.values<PanelPage>(pages).flatMap(({ path, nav, ...page }) =>
+    nav && isVisible({ path, ...page }, session) ? [{ path, ...nav }] : [],
+  );
+}
