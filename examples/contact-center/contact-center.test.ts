@@ -106,7 +106,6 @@ test('a change is found with its difference, proven, put back, recorded again, a
   const verify = ['verify', harbor, '--reason', 'the end of the story', '--state', state];
   const verified = await runCli(verify, {
     env: { INDELIBLE_URL: example.serviceUrl, INDELIBLE_API_KEY: example.platformKey },
-    cwd: dataDir,
   });
   want(verified).toMatchObject({ status: 0 });
 });

@@ -4,8 +4,7 @@ import { type ClientOptions, createClient, type IndelibleClient } from '@indelib
 import { isUuid } from '@indelible/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
 import { UsageError } from './exit-codes.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment, Io } from './io.ts';
 
 /** The options by which a command finds the service and identifies itself. */
 export interface ConnectionOptions {
@@ -50,13 +49,13 @@ export function urlOf(options: ConnectionOptions, env: Environment): string {
  */
 export function connect(
   options: ConnectionOptions,
-  env: Environment,
+  io: Io,
   more: Partial<ClientOptions> = {},
 ): IndelibleClient {
-  const key = options.key ?? (env.INDELIBLE_API_KEY || keptKey(env));
+  const key = options.key ?? (io.env.INDELIBLE_API_KEY || keptKey(io));
   return asUsage(() =>
     createClient({
-      url: urlOf(options, env),
+      url: urlOf(options, io.env),
       key,
       insecure: options.insecure ?? false,
       attempts: 3,
@@ -87,11 +86,11 @@ function asUsage<T>(make: () => T): T {
 }
 
 /** The key that the embedded service made on its first start, when this user may read it. */
-function keptKey(env: Environment): string {
+function keptKey({ env, stderr }: Io): string {
   const path = join(resolve(env.DATA_DIR?.trim() || './data'), 'platform-api-key');
   try {
     const key = readFileSync(path, 'utf8').trim();
-    process.stderr.write(`using the platform key kept in ${path}\n`);
+    stderr.write(`using the platform key kept in ${path}\n`);
     return key;
   } catch {
     throw new UsageError('no key: give --key, or set INDELIBLE_API_KEY');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createClient, isLoopbackUrl, type ViewerLink } from '@indelible/client';
-import type { Environment } from './connection.ts';
+import type { Environment } from './io.ts';
 
 /** A way into the panel of one tenant, for whoever started the service on this machine. */
 export interface PanelLink {

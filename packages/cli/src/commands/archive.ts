@@ -1,9 +1,10 @@
 import type { RestoredArchive, SegmentRow, TenantArchive } from '@indelible/server';
 import type { Command } from 'commander';
 import { verifyArchive } from '../archive/verify-archive.ts';
-import { type Environment, tenantIdArgument } from '../connection.ts';
+import { tenantIdArgument } from '../connection.ts';
 import { exitCodes, FindingError, UsageError } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { type Io, print } from '../io.ts';
+import { asFinding, loadServer } from '../server.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 import { showProgress } from '../verify/progress.ts';
 import { reportText } from '../verify/report-text.ts';
@@ -23,7 +24,7 @@ interface ArchiveOptions {
 }
 
 /** `indelible archive`: the Enterprise archive on the object store. */
-export function archiveCommand(program: Command, env: Environment): void {
+export function archiveCommand(program: Command, io: Io): void {
   const archive = program
     .command('archive')
     .description("the archive of Enterprise tenants' logs")
@@ -35,12 +36,12 @@ export function archiveCommand(program: Command, env: Environment): void {
       .option('--tenant <id>', 'this tenant alone', tenantIdArgument)
       .option('--json', 'print JSON');
   add('run', 'archive what is closed of the logs and not archived yet').action(
-    (options: ArchiveOptions) => run(env, options),
+    (options: ArchiveOptions) => run(io, options),
   );
   add('list', 'the segments in the archive').action(async (options: ArchiveOptions) => {
-    const { listArchive } = await server(env);
-    const segments = await listArchive(env, options.tenant ?? null).catch(asFinding);
-    await print(options.json ? jsonLine({ segments }) : segmentsText(segments));
+    const { listArchive } = await loadServer(io.env);
+    const segments = await listArchive(io.env, options.tenant ?? null).catch(asFinding);
+    await print(io, options.json ? jsonLine({ segments }) : segmentsText(segments));
   });
   archive
     .command('forget')
@@ -48,49 +49,36 @@ export function archiveCommand(program: Command, env: Environment): void {
     .requiredOption('--tenant <id>', 'this tenant', tenantIdArgument)
     .option('--json', 'print JSON')
     .action(async ({ tenant = '', json = false }: ArchiveOptions) => {
-      const { forgetArchive } = await server(env);
-      await forgetArchive(env, tenant).catch(asFinding);
+      const { forgetArchive } = await loadServer(io.env);
+      await forgetArchive(io.env, tenant).catch(asFinding);
       const text = 'the next run archives this log from its first entry on\n';
-      await print(json ? jsonLine({ forgotten: tenant }) : text);
+      await print(io, json ? jsonLine({ forgotten: tenant }) : text);
     });
   add('verify', 'verify an archive from its files alone')
     .argument('[archive]', 'a folder or an s3:// URL; else the archive of OBJECT_STORE_URL')
     .option('--vkey <key>', 'trust this verifier key alone; may be repeated', vkeyArgument)
-    .action((where: string | undefined, options: ArchiveOptions) => verify(env, where, options));
+    .action((where: string | undefined, options: ArchiveOptions) => verify(io, where, options));
   add('restore', 'make the tenants of an archive anew in a service that has none')
     .argument('[archive]', 'a folder or an s3:// URL; else the archive of OBJECT_STORE_URL')
     .option('--vkey <key>', 'trust this verifier key alone; may be repeated', vkeyArgument)
     .option('--yes', 'do it')
-    .action((where: string | undefined, options: ArchiveOptions) => restore(env, where, options));
+    .action((where: string | undefined, options: ArchiveOptions) => restore(io, where, options));
 }
 
-/**
- * The server's part, and a configuration that it takes; it is loaded for whoever needs it alone.
- */
-async function server(env: Environment) {
-  const module = await import('@indelible/server');
-  try {
-    module.readConfig(env);
-  } catch (error) {
-    throw new UsageError(messageOf(error));
-  }
-  return module;
-}
-
-async function run(env: Environment, { tenant = null, json }: RunOptions): Promise<void> {
-  const { archiveLog } = await server(env);
-  const archived = await archiveLog(env, tenant).catch(asFinding);
+async function run(io: Io, { tenant = null, json }: RunOptions): Promise<void> {
+  const { archiveLog } = await loadServer(io.env);
+  const archived = await archiveLog(io.env, tenant).catch(asFinding);
   if (archived === null) throw new FindingError('another process is archiving at this moment');
   if (tenant !== null && archived.length === 0) {
     throw new FindingError(
       `tenant ${tenant} has no archive: its plan is not Enterprise, it has left, or there is none such`,
     );
   }
-  await print(json ? jsonLine({ tenants: archived }) : archivedText(archived));
+  await print(io, json ? jsonLine({ tenants: archived }) : archivedText(archived));
   const isFine = archived.every(
     ({ problem, segments }) => problem === null && segments.every((one) => one.contradicted === 0),
   );
-  process.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
+  io.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
 }
 
 interface RunOptions {
@@ -99,21 +87,21 @@ interface RunOptions {
 }
 
 async function verify(
-  env: Environment,
+  io: Io,
   where: string | undefined,
   { tenant = null, vkey = [], json = false }: RunOptions & { vkey?: string[] },
 ): Promise<void> {
-  const place = where ?? (await ownArchive(env));
-  const progress = await showProgress(process.stderr);
+  const place = where ?? (await ownArchive(io));
+  const progress = await showProgress(io.stderr);
   const report = await verifyArchive(place, { tenantId: tenant, vkeys: vkey, progress }).finally(
     () => progress.stop(),
   );
-  await print(json ? jsonLine(report) : reportText(report));
-  process.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
+  await print(io, json ? jsonLine(report) : reportText(report));
+  io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
 }
 
 async function restore(
-  env: Environment,
+  io: Io,
   where: string | undefined,
   { tenant, vkey = [], json = false, yes = false }: ArchiveOptions,
 ): Promise<void> {
@@ -123,27 +111,19 @@ async function restore(
         'service and repeat it with --yes',
     );
   }
-  const { restoreArchive } = await server(env);
-  const place = where ?? (await ownArchive(env));
+  const { restoreArchive } = await loadServer(io.env);
+  const place = where ?? (await ownArchive(io));
   const options = { tenantId: tenant ?? null, vkeys: vkey };
-  const restored = await restoreArchive(env, place, options).catch(asFinding);
-  await print(json ? jsonLine(restored) : restoredText(restored));
+  const restored = await restoreArchive(io.env, place, options).catch(asFinding);
+  await print(io, json ? jsonLine(restored) : restoredText(restored));
 }
 
 /** Where the service's own archive is. */
-async function ownArchive(env: Environment): Promise<string> {
-  const { readConfig } = await server(env);
-  const url = new URL(readConfig(env).objectStoreUrl);
+async function ownArchive(io: Io): Promise<string> {
+  const { readConfig } = await loadServer(io.env);
+  const url = new URL(readConfig(io.env).objectStoreUrl);
   url.pathname = `${url.pathname.replace(/\/$/, '')}/archive`;
   return url.href;
-}
-
-function asFinding(error: unknown): never {
-  throw new FindingError(messageOf(error));
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function archivedText(tenants: readonly TenantArchive[]): string {

@@ -1,11 +1,12 @@
 import type { Finding } from '@indelible/server';
 import type { Command } from 'commander';
-import { type Environment, requireReachable } from '../connection.ts';
+import { requireReachable } from '../connection.ts';
 import { exitCodes } from '../exit-codes.ts';
+import type { Environment, Io } from '../io.ts';
 import { jsonLine, visible } from '../text.ts';
 
 /** `indelible doctor`: what is wrong with an installation, and what to do about it. */
-export function doctorCommand(program: Command, env: Environment): void {
+export function doctorCommand(program: Command, io: Io): void {
   program
     .command('doctor')
     .description('check environment, database, data folder and, with --url, a running service')
@@ -13,11 +14,11 @@ export function doctorCommand(program: Command, env: Environment): void {
     .option('--json', 'print JSON')
     .action(async ({ url, json }: { url?: string; json?: boolean }) => {
       const { diagnose } = await import('@indelible/server');
-      const findings = await diagnose(env);
-      if (url !== undefined) findings.push(await readiness(url, env));
-      process.stdout.write(json ? jsonLine(findings) : findings.map(findingLine).join(''));
+      const findings = await diagnose(io.env);
+      if (url !== undefined) findings.push(await readiness(url, io.env));
+      io.stdout.write(json ? jsonLine(findings) : findings.map(findingLine).join(''));
       const failed = findings.some(({ level }) => level === 'fail');
-      process.exitCode = failed ? exitCodes.finding : exitCodes.fine;
+      io.exitCode = failed ? exitCodes.finding : exitCodes.fine;
     });
 }
 

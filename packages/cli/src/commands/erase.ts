@@ -1,10 +1,11 @@
 import { eventIdFromUuid, isVisible } from '@indelible/protocol';
 import type { Erased, ErasurePlan, ErasureTarget } from '@indelible/server';
 import { type Command, Option } from 'commander';
-import { type Environment, tenantIdArgument } from '../connection.ts';
-import { FindingError, UsageError } from '../exit-codes.ts';
+import { tenantIdArgument } from '../connection.ts';
+import { UsageError } from '../exit-codes.ts';
+import { type Io, print } from '../io.ts';
 import { leave, showLeaving } from '../offboarding/leave.ts';
-import { print } from '../output.ts';
+import { asFinding, loadServer } from '../server.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 
 const help = `
@@ -36,7 +37,7 @@ interface Options {
 }
 
 /** `indelible erase`: a person, a secret, or a tenant that leaves. */
-export function eraseCommand(program: Command, env: Environment): void {
+export function eraseCommand(program: Command, io: Io): void {
   program
     .command('erase')
     .description('erase a person, a leaked secret, or a tenant that leaves')
@@ -52,17 +53,17 @@ export function eraseCommand(program: Command, env: Environment): void {
     .addHelpText('after', help)
     .action(async (options: Options) => {
       const target = targetOf(options);
-      if (target === null) await offboard(options, env);
-      else await erase(target, options, env);
+      if (target === null) await offboard(options, io);
+      else await erase(target, options, io);
     });
 }
 
-async function offboard(options: Options, env: Environment): Promise<void> {
+async function offboard(options: Options, io: Io): Promise<void> {
   const { tenant: tenantId, bundle = `indelible-${tenantId}`, yes = false, json = false } = options;
   const leaving = { tenantId, folder: bundle.replace(/(?<=.)\/+$/, ''), json };
-  await server(env);
-  if (yes) await leave(leaving, requesterOf(options), env);
-  else await showLeaving(leaving, env);
+  await loadServer(io.env);
+  if (yes) await leave(leaving, requesterOf(options), io);
+  else await showLeaving(leaving, io);
 }
 
 /** Null for a tenant that leaves. */
@@ -77,16 +78,16 @@ function targetOf({ tenant, actor, event, segment, bundle }: Options): ErasureTa
   return { tenantId: tenant, eventId: event, segment };
 }
 
-async function erase(target: ErasureTarget, options: Options, env: Environment): Promise<void> {
-  const { erasurePlan, eraseNow } = await server(env);
+async function erase(target: ErasureTarget, options: Options, io: Io): Promise<void> {
+  const { erasurePlan, eraseNow } = await loadServer(io.env);
   const { yes = false, json = false } = options;
   if (yes) {
-    const erased = await eraseNow(env, target, requesterOf(options)).catch(asFinding);
-    return print(json ? jsonLine({ done: true, ...erased }) : erasedText(erased));
+    const erased = await eraseNow(io.env, target, requesterOf(options)).catch(asFinding);
+    return print(io, json ? jsonLine({ done: true, ...erased }) : erasedText(erased));
   }
-  const plan = await erasurePlan(env, target).catch(asFinding);
+  const plan = await erasurePlan(io.env, target).catch(asFinding);
   const events = plan.events.map(eventIdFromUuid);
-  await print(json ? jsonLine({ done: false, ...plan, events }) : planText(plan));
+  await print(io, json ? jsonLine({ done: false, ...plan, events }) : planText(plan));
 }
 
 function requesterOf({ reason, operatorEmail }: Options) {
@@ -156,18 +157,4 @@ function erasedText({ tenantId, erasures, files }: Erased): string {
   );
   const gone = files > 0 ? `${grouped(files)} file(s) of exports are gone\n` : '';
   return `tenant ${tenantId}\n${lines.join('')}${gone}`;
-}
-
-async function server(env: Environment) {
-  const server = await import('@indelible/server');
-  try {
-    server.readConfig(env);
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-  return server;
-}
-
-function asFinding(error: unknown): never {
-  throw new FindingError(error instanceof Error ? error.message : String(error));
 }

@@ -11,14 +11,13 @@ import { type Exported, exportBundle } from '../bundle/export-bundle.ts';
 import {
   type ConnectionOptions,
   connect,
-  type Environment,
   tenantIdArgument,
   withConnection,
   withOperator,
 } from '../connection.ts';
 import { type CriteriaOptions, criteriaOf, filterOf, withCriteria } from '../csv/filter-options.ts';
 import { exitCodes, UsageError } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { type Io, print } from '../io.ts';
 import { exportTable } from '../table/export-table.ts';
 import type { TableTerms } from '../table/part-file.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
@@ -49,7 +48,7 @@ was cut off is continued by the same command.
 resource name), change (diff and reason), state (before and after). The rest verifies.`;
 
 /** `indelible export`: a table of events, or a bundle of a tenant's log. */
-export function exportCommand(program: Command, env: Environment): void {
+export function exportCommand(program: Command, io: Io): void {
   const command = program
     .command('export')
     .description('write events as a table, or a bundle that verifies without the service')
@@ -67,7 +66,7 @@ export function exportCommand(program: Command, env: Environment): void {
   withOperator(withConnection(withCriteria(command)))
     .addHelpText('after', help)
     .action((options: ExportCommandOptions) =>
-      options.bundle === undefined ? runTable(options, env) : runBundle(options, env),
+      options.bundle === undefined ? runTable(options, io) : runBundle(options, io),
     );
 }
 
@@ -87,16 +86,17 @@ function columns(text: string): string[] {
   );
 }
 
-async function runTable(options: ExportCommandOptions, env: Environment): Promise<void> {
+async function runTable(options: ExportCommandOptions, io: Io): Promise<void> {
   const { output } = options;
   if (!output) throw new UsageError('name a table by --output, or a --bundle');
   if (options.withhold.length > 0) throw new UsageError('--withhold is for a --bundle');
   const terms = termsOf(options, output);
-  const job = await withProgress(options, env, (client, progress) =>
+  const job = await withProgress(options, io, (client, progress) =>
     exportTable(client, output, terms, progress),
   );
   const { id, rowsDone: rows, bytes, sha256 } = job;
   await print(
+    io,
     options.json
       ? jsonLine({ output, id, format: terms.format, rows, bytes, sha256 })
       : `${visible(output)}: ${grouped(rows)} events, ${grouped(bytes ?? 0)} bytes, SHA-256 ${sha256}\n`,
@@ -116,29 +116,29 @@ function termsOf(options: ExportCommandOptions, output: string): TableTerms {
   return { tenantId: tenant, format, filters: criteriaOf(options), columns };
 }
 
-async function runBundle(options: ExportCommandOptions, env: Environment): Promise<void> {
+async function runBundle(options: ExportCommandOptions, io: Io): Promise<void> {
   const { bundle: folder = '', tenant: tenantId, withhold } = options;
   if (options.output !== undefined) throw new UsageError('make a table or a bundle, one at a time');
   if (tenantId === undefined) throw new UsageError('a bundle is of one log: name its --tenant');
   if (filterOf(options) !== null) throw new UsageError('a bundle is of a whole log: no filters');
-  const exported = await withProgress(options, env, (client, progress) =>
+  const exported = await withProgress(options, io, (client, progress) =>
     exportBundle(client, { tenantId, folder, withhold, progress }),
   );
-  await print(options.json ? jsonLine(jsonOf(folder, exported)) : textOf(folder, exported));
+  await print(io, options.json ? jsonLine(jsonOf(folder, exported)) : textOf(folder, exported));
   const isFine = exported.findings.count() === 0;
-  process.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
+  io.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
 }
 
 type Shown = Awaited<ReturnType<typeof showProgress>>;
 
 async function withProgress<T>(
   options: ExportCommandOptions,
-  env: Environment,
+  io: Io,
   work: (client: ReturnType<typeof connect>, progress: Shown) => Promise<T>,
 ): Promise<T> {
-  const progress = await showProgress(process.stderr);
+  const progress = await showProgress(io.stderr);
   try {
-    const client = connect(options, env, {
+    const client = connect(options, io, {
       attempts: 10,
       timeoutMs: 60_000,
       onRetry: ({ error }) => progress.note(error.message),

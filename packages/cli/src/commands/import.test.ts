@@ -23,7 +23,11 @@ const service = await testService();
 const url = await service.app.http.listen({ port: 0 });
 const folder = mkdtempSync(join(tmpdir(), 'indelible-import-'));
 const env = { INDELIBLE_URL: url, INDELIBLE_API_KEY: platformKey };
+// Files are named as a person in that folder would name them.
+const before = process.cwd();
+process.chdir(folder);
 afterAll(async () => {
+  process.chdir(before);
   await service.close();
   rmSync(folder, { recursive: true });
 });
@@ -46,7 +50,7 @@ function linesOf(count: number, tenants: readonly string[]): string[] {
 const newTenants = (count: number) => Array.from({ length: count }, () => randomUUID());
 
 function importJson(args: string[], options: CliOptions = {}) {
-  return runCli(['import', ...args, '--json'], { env, cwd: folder, ...options }).then((result) => ({
+  return runCli(['import', ...args, '--json'], { env, ...options }).then((result) => ({
     ...result,
     summary: result.stdout === '' ? null : JSON.parse(result.stdout),
   }));
@@ -273,7 +277,6 @@ test('the summary for people says the same, and how to create unknown tenants', 
   const lines = linesOf(2, newTenants(2));
   const { status, stdout } = await runCli(['import', '-'], {
     env,
-    cwd: folder,
     input: lines.join('\n'),
   });
   expect(status).toBe(1);

@@ -4,7 +4,6 @@ import { type Command, Option } from 'commander';
 import {
   type ConnectionOptions,
   connect,
-  type Environment,
   requireReachable,
   tenantIdArgument,
   withConnection,
@@ -17,6 +16,7 @@ import { type ImportRun, runImport } from '../import/run-import.ts';
 import { openSource } from '../import/source.ts';
 import { type Ending, summaryJson, summaryText } from '../import/summary.ts';
 import { newTally } from '../import/tally.ts';
+import type { Io } from '../io.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 
 interface ImportOptions extends ConnectionOptions {
@@ -41,7 +41,7 @@ Exit status: 0 everything is stored, 1 lines were rejected or the input is damag
 2 wrong usage, 3 the service cannot be reached, 130 interrupted (143 by SIGTERM).`;
 
 /** `indelible import`: events of any number from a file or a pipe, each stored exactly once. */
-export function importCommand(program: Command, env: Environment): void {
+export function importCommand(program: Command, io: Io): void {
   const command = program
     .command('import')
     .description('record the events of a file, one JSON object a line')
@@ -54,14 +54,14 @@ export function importCommand(program: Command, env: Environment): void {
   withConnection(command)
     .addHelpText('after', help)
     .action(async (path: string, options: ImportOptions) => {
-      process.exitCode = await importFile(path, options, env);
+      io.exitCode = await importFile(path, options, io);
     });
 }
 
-async function importFile(path: string, options: ImportOptions, env: Environment): Promise<number> {
+async function importFile(path: string, options: ImportOptions, io: Io): Promise<number> {
   const interruption = new Interruption();
   try {
-    const run = await prepare(path, options, env, interruption);
+    const run = await prepare(path, options, io, interruption);
     const startedAt = performance.now();
     const failure = await runImport(run).then(
       () => null,
@@ -74,8 +74,8 @@ async function importFile(path: string, options: ImportOptions, env: Environment
     const summary = options.json
       ? jsonLine(summaryJson(tally, ending))
       : summaryText(tally, ending);
-    process.stdout.write(summary);
-    return exitStatus(failure, run, interruption);
+    io.stdout.write(summary);
+    return exitStatus(failure, run, interruption, io);
   } finally {
     interruption.end();
   }
@@ -86,21 +86,21 @@ type Prepared = ImportRun & { progress: Progress };
 async function prepare(
   path: string,
   options: ImportOptions,
-  env: Environment,
+  io: Io,
   { stop, cancel }: Interruption,
 ): Promise<Prepared> {
   const paths = findingsPaths(path, options.rejects);
-  const source = await openSource(path, stop.signal);
+  const source = await openSource(path === '-' ? io.stdin : path, stop.signal);
   const shown: { progress?: Progress } = {};
-  const client = connect(options, env, {
+  const client = connect(options, io, {
     signal: cancel.signal,
     timeoutMs: 60_000,
     attempts: 10,
     onRetry: (retry) => shown.progress?.note(retryNote(retry)),
   });
-  await requireReachable(options, env);
+  await requireReachable(options, io.env);
   const tally = newTally();
-  shown.progress = await startProgress(process.stderr, source, tally);
+  shown.progress = await startProgress(io.stderr, source, tally);
   return {
     client,
     source,
@@ -134,9 +134,10 @@ function exitStatus(
   failure: { error: unknown } | null,
   { tally }: ImportRun,
   { exitCode }: Interruption,
+  { stderr }: Io,
 ): number {
   if (failure !== null) {
-    process.stderr.write(
+    stderr.write(
       `${exitCode === null ? 'stopped' : 'interrupted'} at line ${grouped(tally.lastLine)}; ` +
         'run the same command again to finish: what is stored already is recognised\n',
     );

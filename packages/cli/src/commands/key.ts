@@ -4,12 +4,11 @@ import { type Command, InvalidArgumentError } from 'commander';
 import {
   type ConnectionOptions,
   connect,
-  type Environment,
   tenantIdArgument,
   withConnection,
 } from '../connection.ts';
 import { UsageError } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { type Io, print } from '../io.ts';
 import { aligned, jsonLine, visible } from '../text.ts';
 
 interface OwnerOptions extends ConnectionOptions {
@@ -23,7 +22,7 @@ interface CreateOptions extends OwnerOptions {
 }
 
 /** `indelible key`: create, list, revoke. */
-export function keyCommand(program: Command, env: Environment): void {
+export function keyCommand(program: Command, io: Io): void {
   const key = program.command('key').description('make and revoke API keys');
   const create = key
     .command('create')
@@ -31,14 +30,14 @@ export function keyCommand(program: Command, env: Environment): void {
     .requiredOption('--name <name>', 'what the key is for')
     .requiredOption('--scope <scopes...>', 'such as events:write events:read')
     .option('--expires <time>', 'from when it is refused (ISO 8601)', timeArgument);
-  withOwner(create).action((options: CreateOptions) => createKey(options, env));
+  withOwner(create).action((options: CreateOptions) => createKey(options, io));
   const list = key.command('list').description('keys, oldest first, revoked ones too');
-  withOwner(list).action((options: OwnerOptions) => listKeys(options, env));
+  withOwner(list).action((options: OwnerOptions) => listKeys(options, io));
   const revoke = key
     .command('revoke')
     .description('refuse a key from now on, for good')
     .argument('<id>', 'key_…');
-  withOwner(revoke).action((id: string, options: OwnerOptions) => revokeKey(id, options, env));
+  withOwner(revoke).action((id: string, options: OwnerOptions) => revokeKey(id, options, io));
 }
 
 function withOwner(command: Command): Command {
@@ -61,12 +60,12 @@ function ownerOf({ tenant, platform = false }: OwnerOptions): string | null {
   return tenant ?? null;
 }
 
-async function createKey(options: CreateOptions, env: Environment) {
+async function createKey(options: CreateOptions, io: Io) {
   const owner = ownerOf(options);
   const { name, scope: scopes, expires } = options;
   const input = { name, scopes, ...(expires === undefined ? {} : { expiresAt: expires }) };
-  const made = await connect(options, env).apiKeys.create(owner, input);
-  process.stdout.write(options.json ? jsonLine(made) : newKeyText(made));
+  const made = await connect(options, io).apiKeys.create(owner, input);
+  io.stdout.write(options.json ? jsonLine(made) : newKeyText(made));
 }
 
 function newKeyText({ id, name, scopes, expiresAt, key }: NewApiKey): string {
@@ -75,10 +74,10 @@ function newKeyText({ id, name, scopes, expiresAt, key }: NewApiKey): string {
   return `${aligned(Object.entries(rows))}The key is shown this once: only its hash is stored.\n`;
 }
 
-async function listKeys(options: OwnerOptions, env: Environment) {
+async function listKeys(options: OwnerOptions, io: Io) {
   const owner = ownerOf(options);
-  for await (const key of connect(options, env).apiKeys.list(owner)) {
-    await print(options.json ? jsonLine(key) : keyLine(key));
+  for await (const key of connect(options, io).apiKeys.list(owner)) {
+    await print(io, options.json ? jsonLine(key) : keyLine(key));
   }
 }
 
@@ -88,9 +87,7 @@ function keyLine({ id, name, scopes, createdAt, expiresAt, revokedAt }: ApiKey):
   return `${id}  ${visible(name)}  ${scopes.join(',')}  ${state}\n`;
 }
 
-async function revokeKey(id: string, options: OwnerOptions, env: Environment) {
-  await connect(options, env).apiKeys.revoke(ownerOf(options), id);
-  process.stdout.write(
-    options.json ? jsonLine({ id, revoked: true }) : `${visible(id)} is revoked\n`,
-  );
+async function revokeKey(id: string, options: OwnerOptions, io: Io) {
+  await connect(options, io).apiKeys.revoke(ownerOf(options), id);
+  io.stdout.write(options.json ? jsonLine({ id, revoked: true }) : `${visible(id)} is revoked\n`);
 }

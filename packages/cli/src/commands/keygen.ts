@@ -1,11 +1,11 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
 import { UsageError } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { type Io, print } from '../io.ts';
 import { jsonLine, visible } from '../text.ts';
 
 /** `indelible keygen`: a key for SIGNING_KEY_FILE. */
-export function keygenCommand(program: Command): void {
+export function keygenCommand(program: Command, io: Io): void {
   program
     .command('keygen')
     .description('make an Ed25519 key that signs checkpoints (SIGNING_KEY_FILE)')
@@ -16,7 +16,7 @@ export function keygenCommand(program: Command): void {
       writeSecret(path, `${newSigningKey()}\n`);
       const key = Buffer.from(await openSigner(path, false).publicKey()).toString('base64');
       const text = `${visible(path)} is made, for its owner's eyes only\npublic key (Ed25519): ${key}\n`;
-      await print(options.json ? jsonLine({ file: path, publicKey: key }) : text);
+      await print(io, options.json ? jsonLine({ file: path, publicKey: key }) : text);
     });
 }
 

@@ -1,8 +1,8 @@
 import type { ReopenedLog } from '@indelible/server';
 import type { Command } from 'commander';
-import type { Environment } from '../connection.ts';
-import { FindingError, UsageError } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { UsageError } from '../exit-codes.ts';
+import { type Io, print } from '../io.ts';
+import { asFinding, loadServer } from '../server.ts';
 import { grouped, jsonLine } from '../text.ts';
 
 const help = `
@@ -14,7 +14,7 @@ checkpoint that was published, so that its tenant sees what was lost. Stop the s
 first. This cannot be undone.`;
 
 /** `indelible log reopen`: lets recording go on after a rewound database. */
-export function logCommand(program: Command, env: Environment): void {
+export function logCommand(program: Command, io: Io): void {
   const log = program.command('log').description("the tenants' verifiable logs");
   log
     .command('reopen')
@@ -28,21 +28,10 @@ export function logCommand(program: Command, env: Environment): void {
           'this gives logs a new name for good, and every verifier will ask why; repeat it with --yes',
         );
       }
-      const reopened = await reopen(env);
-      await print(json ? jsonLine({ reopened }) : reopenedText(reopened));
+      const { reopenLog } = await loadServer(io.env);
+      const reopened = await reopenLog(io.env).catch(asFinding);
+      await print(io, json ? jsonLine({ reopened }) : reopenedText(reopened));
     });
-}
-
-async function reopen(env: Environment): Promise<ReopenedLog[]> {
-  const { readConfig, reopenLog } = await import('@indelible/server');
-  try {
-    readConfig(env);
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-  return reopenLog(env).catch((error: unknown) => {
-    throw new FindingError(error instanceof Error ? error.message : String(error));
-  });
 }
 
 function reopenedText(reopened: readonly ReopenedLog[]): string {

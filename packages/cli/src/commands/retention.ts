@@ -1,8 +1,7 @@
 import type { RetentionPlan, RetentionRun } from '@indelible/server';
 import type { Command } from 'commander';
-import type { Environment } from '../connection.ts';
-import { FindingError, UsageError } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { type Io, print } from '../io.ts';
+import { asFinding, loadServer } from '../server.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 
 const help = `
@@ -17,7 +16,7 @@ for some hours removes nothing: what has just expired goes one or two days later
 type Options = { json?: boolean; dryRun?: boolean };
 
 /** `indelible retention plan|run`: what has expired, and its removal. */
-export function retentionCommand(program: Command, env: Environment): void {
+export function retentionCommand(program: Command, io: Io): void {
   const retention = program
     .command('retention')
     .description("remove events that their tenants' plans no longer keep")
@@ -26,51 +25,37 @@ export function retentionCommand(program: Command, env: Environment): void {
     .command('plan')
     .description('show, tenant by tenant, what a run would remove now')
     .option('--json', 'print JSON')
-    .action(({ json = false }: Options) => showPlan(env, json));
+    .action(({ json = false }: Options) => showPlan(io, json));
   retention
     .command('run')
     .description('make partitions ahead, move events after plan changes, remove what has expired')
     .option('--dry-run', 'only show it, as plan does')
     .option('--json', 'print JSON')
     .action(({ dryRun = false, json = false }: Options) =>
-      dryRun ? showPlan(env, json) : showRun(env, json),
+      dryRun ? showPlan(io, json) : showRun(io, json),
     );
 }
 
-async function showPlan(env: Environment, json: boolean): Promise<void> {
-  const { retentionPlan } = await server(env);
-  const plan = await retentionPlan(env).catch(asFinding);
-  await print(json ? jsonLine(planJson(plan)) : planText(plan));
+async function showPlan(io: Io, json: boolean): Promise<void> {
+  const { retentionPlan } = await loadServer(io.env);
+  const plan = await retentionPlan(io.env).catch(asFinding);
+  await print(io, json ? jsonLine(planJson(plan)) : planText(plan));
 }
 
-async function showRun(env: Environment, json: boolean): Promise<void> {
-  const { retentionRun } = await server(env);
-  const patience = setTimeout(() => process.stderr.write(stillAtIt), stillAtItMs);
-  const run = await retentionRun(env)
+async function showRun(io: Io, json: boolean): Promise<void> {
+  const { retentionRun } = await loadServer(io.env);
+  const patience = setTimeout(() => io.stderr.write(stillAtIt), stillAtItMs);
+  const run = await retentionRun(io.env)
     .catch(asFinding)
     .finally(() => clearTimeout(patience));
-  if (json) await print(jsonLine(run === null ? { busy: true } : runJson(run)));
-  else await print(run === null ? 'another process is at it: nothing done\n' : runText(run));
+  if (json) await print(io, jsonLine(run === null ? { busy: true } : runJson(run)));
+  else await print(io, run === null ? 'another process is at it: nothing done\n' : runText(run));
 }
 
 const stillAtItMs = 20_000;
 const stillAtIt =
   'still at work: what somebody reads, as a backup does, is tried again for an hour; ' +
   'a run that is ended now is continued by the next one\n';
-
-async function server(env: Environment) {
-  const server = await import('@indelible/server');
-  try {
-    server.readConfig(env);
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-  return server;
-}
-
-function asFinding(error: unknown): never {
-  throw new FindingError(error instanceof Error ? error.message : String(error));
-}
 
 const iso = (ms: number) => new Date(ms).toISOString();
 const asOf = (believedMs: number | null) => (believedMs === null ? null : iso(believedMs));

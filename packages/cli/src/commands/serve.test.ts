@@ -149,14 +149,14 @@ test('a signal during the start is obeyed once the start is over, and leaves no 
 
 test('a second service on the same folder and one without a free port say why they cannot start', async () => {
   await serving();
-  const second = await runCli(['serve'], { env, cwd: folder });
+  const second = await new RunningCli(['serve'], { env, cwd: folder, input: '' }).ended();
   expect([second.status, second.stdout]).toEqual([1, '']);
   expect(second.stderr).toMatch(/^indelible: The data folder \S+ is in use by process \d+: .*\n$/);
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
   const other = { ...env, DATA_DIR: join(folder, 'other'), PORT: String(port) };
-  const third = await runCli(['serve'], { env: other, cwd: folder });
+  const third = await new RunningCli(['serve'], { env: other, cwd: folder, input: '' }).ended();
   taken.close();
   expect([third.status, third.stdout]).toEqual([1, '']);
   expect(third.stderr).toContain(`indelible: port ${port} on 127.0.0.1 is taken`);

@@ -2,11 +2,11 @@ import { createClient } from '@indelible/client';
 import type { Role, Service } from '@indelible/server';
 import { type Command, InvalidArgumentError } from 'commander';
 import { banner } from '../banner.ts';
-import type { Environment } from '../connection.ts';
 import { loadDemo } from '../demo/load-demo.ts';
-import { exitCodes, FindingError, UsageError } from '../exit-codes.ts';
-import { endSoon } from '../output.ts';
+import { exitCodes, UsageError } from '../exit-codes.ts';
+import { type Environment, endSoon, type Io } from '../io.ts';
 import { firstPanelLink, platformKey } from '../panel-link.ts';
+import { asFinding, loadServer } from '../server.ts';
 import { jsonLine } from '../text.ts';
 import { showProgress } from '../verify/progress.ts';
 
@@ -19,14 +19,14 @@ interface ServeOptions {
 }
 
 /** `indelible serve`: the service itself, until Ctrl-C or SIGTERM. */
-export function serveCommand(program: Command, env: Environment): void {
+export function serveCommand(program: Command, io: Io): void {
   program
     .command('serve')
     .description('run the service; the environment decides how (see docs/configuration.md)')
     .option('--role <roles>', 'api, worker or both: api,worker', rolesArgument, ['api', 'worker'])
     .option('--demo', 'load two tenants with half a year of history, once, to look around in')
     .option('--json', 'say in JSON where it runs')
-    .action((options: ServeOptions) => serve(options, env));
+    .action((options: ServeOptions) => serve(options, io));
 }
 
 function rolesArgument(text: string): Role[] {
@@ -37,8 +37,8 @@ function rolesArgument(text: string): Role[] {
   return roles;
 }
 
-async function serve({ role, demo, json }: ServeOptions, env: Environment): Promise<void> {
-  const elsewhere = reachesElsewhere(env);
+async function serve({ role, demo, json }: ServeOptions, io: Io): Promise<void> {
+  const elsewhere = reachesElsewhere(io.env);
   if (demo && elsewhere !== undefined) {
     throw new UsageError(
       `--demo is for a service on its own embedded database, for this machine: unset ${elsewhere}`,
@@ -46,28 +46,30 @@ async function serve({ role, demo, json }: ServeOptions, env: Environment): Prom
   }
   const answers = role.includes('api');
   if (demo && !answers) throw new UsageError('--demo needs --role api: its events come by calls');
-  // Heard from the first moment: a start that is cut off would leave its database running.
-  const stopped = stopSignal();
-  const service = await start(env, role);
+  const { startService } = await loadServer(io.env);
+  // Heard before anything starts: a start that is cut off would leave its database running.
+  const stopped = stopSignal(io);
+  const service = await startService(io.env, role).catch(asFinding);
   const { url, dataDir, platformKeyFile, takenOver } = service;
-  if (demo) await loadDemoInto(service, env);
-  const panelLink = answers && elsewhere === undefined ? await firstPanelLink(service, env) : null;
+  if (demo) await loadDemoInto(service, io);
+  const panelLink =
+    answers && elsewhere === undefined ? await firstPanelLink(service, io.env) : null;
   const facts = { url, dataDir, platformKeyFile, takenOver, panelLink };
   const text = answers
     ? banner(facts)
     : `Indelible works in the background; health at ${url}/healthz\n`;
-  process.stdout.write(json ? jsonLine(facts) : text);
+  io.stdout.write(json ? jsonLine(facts) : text);
   await stopped;
-  process.stderr.write('stopping: what was accepted is still recorded\n');
+  io.stderr.write('stopping: what was accepted is still recorded\n');
   await service.stop();
   endSoon();
 }
 
 /** A service that cannot show what it was started for stops again. */
-async function loadDemoInto(service: Service, env: Environment): Promise<void> {
-  const progress = await showProgress(process.stderr);
+async function loadDemoInto(service: Service, io: Io): Promise<void> {
+  const progress = await showProgress(io.stderr);
   try {
-    const client = createClient({ url: service.url, key: platformKey(service, env) });
+    const client = createClient({ url: service.url, key: platformKey(service, io.env) });
     let shown = 0;
     await loadDemo(client, Date.now(), (done, total) => {
       if (shown === 0) progress.stage('demonstration events', total);
@@ -90,27 +92,15 @@ function reachesElsewhere(env: Environment): string | undefined {
   return ['DATABASE_URL', 'PUBLIC_URL'].find((name) => env[name]?.trim());
 }
 
-async function start(env: Environment, roles: Role[]): Promise<Service> {
-  const { readConfig, startService } = await import('@indelible/server');
-  try {
-    readConfig(env);
-  } catch (error) {
-    throw new UsageError(sentenceOf(error));
-  }
-  return startService(env, roles).catch((error: unknown) => {
-    throw new FindingError(sentenceOf(error), { cause: error });
-  });
-}
-
 /**
  * Resolves at the first signal, from which on the process has 30 s to end. Further ones change
  * nothing: npm passes on the Ctrl-C that the terminal has sent already.
  */
-function stopSignal(): Promise<void> {
+function stopSignal(io: Io): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let heard = false;
   const hear = () => {
-    if (!heard) setTimeout(endAnyway, drainSecondsMax * 1_000).unref();
+    if (!heard) setTimeout(endAnyway, drainSecondsMax * 1_000, io).unref();
     heard = true;
     resolve();
   };
@@ -118,11 +108,7 @@ function stopSignal(): Promise<void> {
   return promise;
 }
 
-function endAnyway(): void {
-  process.stderr.write(`indelible: not done within ${drainSecondsMax} s; ending anyway\n`);
+function endAnyway(io: Io): void {
+  io.stderr.write(`indelible: not done within ${drainSecondsMax} s; ending anyway\n`);
   process.exit(exitCodes.finding);
-}
-
-function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -4,13 +4,12 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   type ConnectionOptions,
   connect,
-  type Environment,
   tenantIdArgument,
   withConnection,
   withOperator,
 } from '../connection.ts';
 import { eventLine } from '../event-line.ts';
-import { print } from '../output.ts';
+import { type Io, print } from '../io.ts';
 import { jsonLine } from '../text.ts';
 
 interface TailOptions extends ConnectionOptions {
@@ -24,7 +23,7 @@ interface TailOptions extends ConnectionOptions {
 const linesMax = 500;
 
 /** `indelible tail`: a tenant's events in the order of its log. */
-export function tailCommand(program: Command, env: Environment): void {
+export function tailCommand(program: Command, io: Io): void {
   const command = program
     .command('tail')
     .description("a tenant's latest events, in the order they were recorded")
@@ -38,7 +37,7 @@ export function tailCommand(program: Command, env: Environment): void {
     .option('--from-start', 'instead: all, from sequence 0 on')
     .option('-f, --follow', 'go on with what is recorded from now on')
     .option('--interval <seconds>', 'how often to look, with --follow', whole(1, 3_600), 2);
-  withOperator(withConnection(command)).action((options: TailOptions) => tail(options, env));
+  withOperator(withConnection(command)).action((options: TailOptions) => tail(options, io));
 }
 
 function whole(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
@@ -50,18 +49,18 @@ function whole(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => nu
   };
 }
 
-async function tail(options: TailOptions, env: Environment): Promise<void> {
+async function tail(options: TailOptions, io: Io): Promise<void> {
   const { follow = false, after, fromStart = false, lines, interval, json = false } = options;
-  const client = connect(options, env, follow ? { attempts: 10 } : {});
+  const client = connect(options, io, follow ? { attempts: 10 } : {});
   if (follow && options.reason !== undefined) {
-    process.stderr.write(
+    io.stderr.write(
       'each look is recorded in the log of the tenant, and is shown with it: ' +
         'follow with a key of the tenant itself to avoid that\n',
     );
   }
   let last = after;
   const show = async (event: AuditEvent) => {
-    await print(json ? jsonLine(event) : `${eventLine(event)}\n`);
+    await print(io, json ? jsonLine(event) : `${eventLine(event)}\n`);
     last = event.sequence;
   };
   if (after === undefined && !fromStart)

@@ -5,12 +5,11 @@ import { Argument, type Command, Option } from 'commander';
 import {
   type ConnectionOptions,
   connect,
-  type Environment,
   tenantIdArgument,
   withConnection,
 } from '../connection.ts';
 import { UsageError } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { type Io, print } from '../io.ts';
 import { aligned, jsonLine, visible } from '../text.ts';
 
 interface CreateOptions extends ConnectionOptions {
@@ -21,7 +20,7 @@ interface CreateOptions extends ConnectionOptions {
 }
 
 /** `indelible tenant`: create, list, set-plan. */
-export function tenantCommand(program: Command, env: Environment): void {
+export function tenantCommand(program: Command, io: Io): void {
   const tenant = program.command('tenant').description('create tenants and choose their plans');
   const create = tenant
     .command('create')
@@ -36,10 +35,10 @@ export function tenantCommand(program: Command, env: Environment): void {
     .option('--locale <locale>', 'language of mail and panel')
     .option('--time-zone <zone>', 'in which times are shown, such as Europe/Madrid');
   withConnection(create).action((name: string, options: CreateOptions) =>
-    createTenant(name, options, env),
+    createTenant(name, options, io),
   );
   const list = tenant.command('list').description('every tenant, by id');
-  withConnection(list).action((options: ConnectionOptions) => listTenants(options, env));
+  withConnection(list).action((options: ConnectionOptions) => listTenants(options, io));
   const setPlan = tenant
     .command('set-plan')
     .description('choose another plan; a smaller one needs --reason')
@@ -47,13 +46,13 @@ export function tenantCommand(program: Command, env: Environment): void {
     .addArgument(new Argument('<plan>').choices(plans))
     .option('--reason <text>', 'why; recorded in the log of the tenant');
   withConnection(setPlan).action((id: string, plan: Plan, options: ConnectionOptions) =>
-    setTenantPlan(id, plan, options, env),
+    setTenantPlan(id, plan, options, io),
   );
 }
 
-async function createTenant(name: string, options: CreateOptions, env: Environment) {
+async function createTenant(name: string, options: CreateOptions, io: Io) {
   const { id = randomUUID(), plan, locale, timeZone } = options;
-  const client = connect(options, env);
+  const client = connect(options, io);
   // The call that creates would change a tenant that exists.
   const known = await client.tenants.get(id).catch(nullWhenMissing);
   if (known !== null) {
@@ -66,7 +65,7 @@ async function createTenant(name: string, options: CreateOptions, env: Environme
     ...(locale === undefined ? {} : { locale }),
     ...(timeZone === undefined ? {} : { timeZone }),
   });
-  show(tenant, options);
+  show(tenant, options, io);
 }
 
 function nullWhenMissing(error: unknown): null {
@@ -74,24 +73,24 @@ function nullWhenMissing(error: unknown): null {
   throw error;
 }
 
-async function listTenants(options: ConnectionOptions, env: Environment) {
-  for await (const tenant of connect(options, env).tenants.list()) {
+async function listTenants(options: ConnectionOptions, io: Io) {
+  for await (const tenant of connect(options, io).tenants.list()) {
     const { id, plan, name, legalHold } = tenant;
     const held = legalHold ? '  (legal hold)' : '';
     const line = `${id}  ${plan.padEnd(10)}  ${visible(name)}${held}\n`;
-    await print(options.json ? jsonLine(tenant) : line);
+    await print(io, options.json ? jsonLine(tenant) : line);
   }
 }
 
-async function setTenantPlan(id: string, plan: Plan, options: ConnectionOptions, env: Environment) {
-  const client = connect(options, env);
+async function setTenantPlan(id: string, plan: Plan, options: ConnectionOptions, io: Io) {
+  const client = connect(options, io);
   // The call that changes would create a tenant that is misspelt; only this one says "not found".
   await client.tenants.get(id);
-  show(await client.tenants.put(id, { plan }), options);
+  show(await client.tenants.put(id, { plan }), options, io);
 }
 
-function show(tenant: Tenant, { json }: ConnectionOptions): void {
+function show(tenant: Tenant, { json }: ConnectionOptions, { stdout }: Io): void {
   const { id, name, plan, locale, timeZone } = tenant;
   const rows = Object.entries({ id, name: visible(name), plan, locale, 'time zone': timeZone });
-  process.stdout.write(json ? jsonLine(tenant) : aligned(rows));
+  stdout.write(json ? jsonLine(tenant) : aligned(rows));
 }

@@ -8,7 +8,6 @@ import { type BundleCheck, verifyBundle } from '../bundle/verify-bundle.ts';
 import {
   type ConnectionOptions,
   connect,
-  type Environment,
   requireReachable,
   tenantIdArgument,
   urlOf,
@@ -18,7 +17,7 @@ import {
 import { csvCheck } from '../csv/csv-check.ts';
 import { type FilterOptions, filterOf, withFilter } from '../csv/filter-options.ts';
 import { exitCodes, UsageError } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { type Environment, type Io, print } from '../io.ts';
 import { jsonLine, visible } from '../text.ts';
 import { sha } from '../verify/hashing.ts';
 import type { Progress } from '../verify/log-source.ts';
@@ -68,7 +67,7 @@ Exit status: 0 everything is as it was logged, 1 something is not, or is not pro
 usage, 3 the service cannot be reached.`;
 
 /** `indelible verify`: whether a log, a bundle, a table or a receipt is what was logged. */
-export function verifyCommand(program: Command, env: Environment): void {
+export function verifyCommand(program: Command, io: Io): void {
   const command = program
     .command('verify')
     .description('verify a log, a bundle, an archive, an exported table or a receipt')
@@ -83,12 +82,12 @@ export function verifyCommand(program: Command, env: Environment): void {
   withOperator(withConnection(withFilter(command)))
     .addHelpText('after', help)
     .action(async (subject: string | undefined, options: VerifyOptions) => {
-      const progress = await showProgress(process.stderr);
-      const report = await verify(subject, options, env, progress)
+      const progress = await showProgress(io.stderr);
+      const report = await verify(subject, options, io, progress)
         .catch(namingReason)
         .finally(() => progress.stop());
-      await print(options.json ? jsonLine(report) : reportText(report));
-      process.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
+      await print(io, options.json ? jsonLine(report) : reportText(report));
+      io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
     });
 }
 
@@ -113,7 +112,7 @@ export function vkeyArgument(text: string, before: string[] = []): string[] {
 async function verify(
   subject: string | undefined,
   options: VerifyOptions,
-  env: Environment,
+  io: Io,
   progress: Progress,
 ): Promise<Report> {
   const { bundle, receipt, vkey: vkeys = [], plan = null } = options;
@@ -127,14 +126,14 @@ async function verify(
   }
   if (receipt !== undefined) {
     if (subject !== undefined) throw new UsageError('name either a receipt or something else');
-    return verifyReceipt(connect(options, env, { attempts: 10 }), { path: receipt, vkeys });
+    return verifyReceipt(connect(options, io, { attempts: 10 }), { path: receipt, vkeys });
   }
   if (subject === undefined) throw new UsageError('say what to verify: a tenant or a bundle');
   if (isArchive(subject)) {
     return verifyArchive(subject, { tenantId: options.tenant ?? null, vkeys, progress });
   }
   if (isFolder(subject)) return verifyBundle(subject, { vkeys, plan, progress });
-  if (isUuid(subject)) return verifyLog(subject.toLowerCase(), options, env, progress);
+  if (isUuid(subject)) return verifyLog(subject.toLowerCase(), options, io, progress);
   throw new UsageError(
     `${subject} is neither a tenant's UUID nor a folder; a table needs the --bundle it is held against`,
   );
@@ -157,7 +156,7 @@ function checkOf(
 async function verifyLog(
   tenantId: string,
   options: VerifyOptions,
-  env: Environment,
+  io: Io,
   progress: Progress,
 ): Promise<Report> {
   if (options.reason !== undefined) {
@@ -165,8 +164,8 @@ async function verifyLog(
       'each call is recorded in the log of the tenant: use a key of the tenant itself to avoid that',
     );
   }
-  const refusal = await refusalOf(options, env);
-  const client = connect({ ...options, tenant: tenantId }, env, {
+  const refusal = await refusalOf(options, io.env);
+  const client = connect({ ...options, tenant: tenantId }, io, {
     attempts: 10,
     timeoutMs: 60_000,
     onRetry: ({ error }) => progress.note(error.message),
@@ -176,9 +175,9 @@ async function verifyLog(
     vkeys: options.vkey ?? [],
     plan: options.plan ?? null,
     seen: new SeenCheckpoints(
-      stateFolder(options.state, env),
+      stateFolder(options.state, io.env),
       tenantId,
-      serviceAt(urlOf(options, env)),
+      serviceAt(urlOf(options, io.env)),
     ),
     reopened: options.reopened ?? false,
     refusal,

@@ -1,3 +1,4 @@
+import type { Terminal } from '../io.ts';
 import { grouped } from '../text.ts';
 import type { Source } from './source.ts';
 import type { Tally } from './tally.ts';
@@ -14,7 +15,7 @@ const lineMs = 5_000;
 
 /** A bar on a terminal (when the end is known), else a plain line every five seconds. */
 export async function startProgress(
-  stream: NodeJS.WriteStream,
+  stream: Terminal,
   source: Source,
   tally: Tally,
 ): Promise<Progress> {
@@ -25,7 +26,7 @@ export async function startProgress(
 }
 
 async function startBar(
-  stream: NodeJS.WriteStream,
+  stream: Terminal,
   source: Source,
   bytesTotal: number,
   tally: Tally,
@@ -57,7 +58,7 @@ async function startBar(
   };
 }
 
-function startLines(stream: NodeJS.WriteStream, tally: Tally): Progress {
+function startLines(stream: Terminal, tally: Tally): Progress {
   const timer = setInterval(() => stream.write(`${counts(tally)}\n`), lineMs);
   return {
     note: (text) => void stream.write(`${text}\n`),

@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -16,15 +16,13 @@ export interface Source {
 const chunkBytes = 256 * 1024;
 
 /**
- * Opens a file, or standard input for `-`; gzip is recognised by its first two bytes. Throws
+ * Opens a file, or reads a stream; gzip is recognised by its first two bytes. Throws
  * UsageError when it cannot be read. While reading: FindingError for damaged gzip data, and the
  * reason of `stop` once that is given.
  */
-export async function openSource(path: string, stop: AbortSignal): Promise<Source> {
-  const file = path === '-' ? null : await openFile(path);
-  const bytesTotal = file === null ? null : await sizeOf(file);
-  const stream =
-    file === null ? process.stdin : file.createReadStream({ highWaterMark: chunkBytes });
+export async function openSource(from: string | Readable, stop: AbortSignal): Promise<Source> {
+  const { stream, bytesTotal } =
+    typeof from === 'string' ? await openFile(from) : { stream: from, bytesTotal: null };
   let bytes = 0;
   async function* counted() {
     for await (const chunk of stream) {
@@ -39,18 +37,17 @@ export async function openSource(path: string, stop: AbortSignal): Promise<Sourc
   return { chunks: unpacked(counted()), bytesTotal, bytesRead: () => bytes };
 }
 
-async function openFile(path: string): Promise<FileHandle> {
+async function openFile(path: string) {
   const file = await open(path).catch((error: Error) => {
     throw new UsageError(`${path} cannot be read: ${error.message}`);
   });
-  if (!(await file.stat()).isDirectory()) return file;
-  await file.close();
-  throw new UsageError(`${path} is a folder; name a file, or - for standard input`);
-}
-
-async function sizeOf(file: FileHandle): Promise<number | null> {
   const stat = await file.stat();
-  return stat.isFile() ? stat.size : null;
+  if (stat.isDirectory()) {
+    await file.close();
+    throw new UsageError(`${path} is a folder; name a file, or - for standard input`);
+  }
+  const stream = file.createReadStream({ highWaterMark: chunkBytes });
+  return { stream, bytesTotal: stat.isFile() ? stat.size : null };
 }
 
 /** The bytes as they are, or unpacked when they begin like gzip data. */

@@ -17,7 +17,11 @@ import { makeBundle } from './leaving-bundle.ts';
 
 const service = await testService();
 const place = mkdtempSync(join(tmpdir(), 'indelible-leaving-'));
+// The bundle is made in the folder where the command runs.
+const before = process.cwd();
+process.chdir(place);
 afterAll(async () => {
+  process.chdir(before);
   rmSync(place, { recursive: true });
   await service.close();
 });
@@ -26,7 +30,7 @@ const by = ['--reason', requester.reason, '--operator-email', requester.operator
 const patient = { timeout: 120_000 };
 
 const leave = (tenantId: string, ...args: string[]) =>
-  runCli(['erase', '--tenant', tenantId, ...args], { env, cwd: place });
+  runCli(['erase', '--tenant', tenantId, ...args], { env });
 
 async function leavingTenant() {
   const tenant = await service.tenant('Pro');
@@ -57,7 +61,7 @@ test(
         String(input).endsWith('/events')
           ? Promise.reject(new TypeError('cut off'))
           : own.fetch(input, init);
-      return makeBundle({ ...own, fetch }, { tenantId: id, folder, ...requester });
+      return makeBundle({ ...own, fetch }, { tenantId: id, folder, ...requester }, process.stderr);
     });
     await expect(cutOff).rejects.toThrow();
     expect([existsSync(folder), existsSync(`${folder}.part`)]).toEqual([false, true]);

@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import type { Offboarded, Requester } from '@indelible/server';
-import type { Environment } from '../connection.ts';
 import { FindingError } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { type Io, print } from '../io.ts';
+import { asFinding } from '../server.ts';
 import { aligned, grouped, jsonLine, visible } from '../text.ts';
 import { makeBundle, verifiedBundle } from './leaving-bundle.ts';
 
@@ -14,13 +14,13 @@ export interface Leaving {
 }
 
 /** Without erasing: what `leave` would do, and with which bundle. */
-export async function showLeaving({ tenantId, folder, json }: Leaving, env: Environment) {
+export async function showLeaving({ tenantId, folder, json }: Leaving, io: Io) {
   const { offboardingOf } = await import('@indelible/server');
-  const begun = await offboardingOf(env, tenantId).catch(asFinding);
-  const there = existsSync(folder) ? await verifiedBundle(folder, tenantId) : null;
+  const begun = await offboardingOf(io.env, tenantId).catch(asFinding);
+  const there = existsSync(folder) ? await verifiedBundle(folder, tenantId, io.stderr) : null;
   const bundle = begun?.bundle ?? there;
   const shown = { done: false, tenantId, begun: begun !== null, bundle };
-  await print(json ? jsonLine(shown) : leavingText(tenantId, folder, bundle, begun !== null));
+  await print(io, json ? jsonLine(shown) : leavingText(tenantId, folder, bundle, begun !== null));
 }
 
 /**
@@ -32,25 +32,25 @@ export async function showLeaving({ tenantId, folder, json }: Leaving, env: Envi
 export async function leave(
   { tenantId, folder, json }: Leaving,
   requester: Requester,
-  env: Environment,
+  io: Io,
 ): Promise<void> {
   const { certificateText, offboardingOf, offboardTenant, withOwnService } = await import(
     '@indelible/server'
   );
-  const begun = await offboardingOf(env, tenantId).catch(asFinding);
-  const left = await withOwnService(env, async (service) => {
+  const begun = await offboardingOf(io.env, tenantId).catch(asFinding);
+  const left = await withOwnService(io.env, async (service) => {
     if (begun === null && !existsSync(folder)) {
-      await makeBundle(service, { tenantId, folder, ...requester });
+      await makeBundle(service, { tenantId, folder, ...requester }, io.stderr);
     }
-    const bundle = begun?.bundle ?? (await verifiedBundle(folder, tenantId));
+    const bundle = begun?.bundle ?? (await verifiedBundle(folder, tenantId, io.stderr));
     const leaving = { tenantId, bundle, ...requester };
-    return offboardTenant(env, leaving, service.publish).catch(asFinding);
+    return offboardTenant(io.env, leaving, service.publish).catch(asFinding);
   });
   const { certificate } = requireCertificate(left);
   const text = certificateText(certificate);
   writeFileSync(`${folder}-certificate.json`, `${JSON.stringify(certificate, null, 2)}\n`);
   writeFileSync(`${folder}-certificate.txt`, text);
-  await print(json ? jsonLine({ done: true, ...certificate }) : `${visibleLines(text)}\n`);
+  await print(io, json ? jsonLine({ done: true, ...certificate }) : `${visibleLines(text)}\n`);
 }
 
 function requireCertificate({ certificate, ...left }: Offboarded) {
@@ -81,8 +81,4 @@ function leavingText(
   ]);
   const title = begun ? 'has begun to leave; would go on being erased' : 'would be erased';
   return `tenant ${tenantId}, ${title}:\n${rows}Nothing was erased. --yes does it, for good.\n`;
-}
-
-function asFinding(error: unknown): never {
-  throw new FindingError(error instanceof Error ? error.message : String(error));
 }

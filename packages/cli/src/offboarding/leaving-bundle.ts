@@ -7,6 +7,7 @@ import { exportBundle } from '../bundle/export-bundle.ts';
 import { bundleFiles, parseManifest } from '../bundle/manifest.ts';
 import { verifyBundle } from '../bundle/verify-bundle.ts';
 import { FindingError, UsageError } from '../exit-codes.ts';
+import type { Terminal } from '../io.ts';
 import { showProgress } from '../verify/progress.ts';
 
 /** Whose bundle, where, and who makes it why: that goes into the tenant's log. */
@@ -25,13 +26,14 @@ export interface BundleToMake {
 export async function makeBundle(
   { fetch, key }: OwnService,
   { tenantId, folder, reason, operatorEmail }: BundleToMake,
+  stderr: Terminal,
 ): Promise<void> {
   const identity = { url: 'http://localhost', key, tenantId, reason, operatorEmail };
   const client = createClient({ ...identity, fetch, timeoutMs: 60_000 });
   if ((await client.tenants.get(tenantId)).legalHold) {
     throw new FindingError('the tenant is under legal hold: nothing of it may be erased');
   }
-  const progress = await showProgress(process.stderr);
+  const progress = await showProgress(stderr);
   const made = exportBundle(client, { tenantId, folder, withhold: [], progress });
   const { findings } = await made.finally(() => progress.stop());
   const [first] = findings.kept();
@@ -39,11 +41,11 @@ export async function makeBundle(
 }
 
 /** What is told of a bundle that is whole, and the tenant's. */
-export async function verifiedBundle(folder: string, tenantId: string) {
+export async function verifiedBundle(folder: string, tenantId: string, stderr: Terminal) {
   if (!existsSync(join(folder, bundleFiles.manifest))) {
     throw new UsageError(`${folder} holds no bundle; name another folder`);
   }
-  const progress = await showProgress(process.stderr);
+  const progress = await showProgress(stderr);
   const report = await verifyBundle(folder, { vkeys: [], plan: null, progress }).finally(() =>
     progress.stop(),
   );

@@ -1,17 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { run } from '../run.ts';
 
 const main = join(import.meta.dirname, '..', 'main.ts');
 
 export interface CliOptions {
-  /**
-   * Beside PATH, HOME and Node's cache nothing is passed on, so that no setting of the machine
-   * counts.
-   */
+  /** The whole environment, so that no setting of the machine counts. */
   env?: Record<string, string>;
-  cwd?: string;
-  /** Standard input, sent at once; without it the input stays open. */
+  /** Standard input; empty without it. */
   input?: string | Buffer;
 }
 
@@ -21,6 +19,31 @@ export interface CliResult {
   stderr: string;
 }
 
+/**
+ * Runs a command to its end, inside this process: by far the most of a short command's time is the
+ * start of its process. What only a process has (signals, a working directory, an exit) needs
+ * `RunningCli`.
+ */
+export async function runCli(
+  args: readonly string[],
+  options: CliOptions = {},
+): Promise<CliResult> {
+  const { env = {}, input = '' } = options;
+  const [stdout, stderr] = [new Kept(), new Kept()];
+  const stdin = Readable.from(input === '' ? [] : [Buffer.from(input)], { objectMode: false });
+  const status = await run(args, { env, stdin, stdout, stderr, exitCode: 0 });
+  return { status, stdout: stdout.text, stderr: stderr.text };
+}
+
+class Kept extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk;
+    done();
+  }
+}
+
 /** A command line that runs as a process of its own, as its users run it. */
 export class RunningCli {
   readonly process: ChildProcess;
@@ -28,7 +51,11 @@ export class RunningCli {
   stderr = '';
   readonly #closed: Promise<unknown>;
 
-  constructor(args: readonly string[], { env = {}, cwd = '/', input }: CliOptions = {}) {
+  /** The environment has PATH, HOME and Node's cache as well. Without input it stays open. */
+  constructor(
+    args: readonly string[],
+    { env = {}, cwd = '/', input }: CliOptions & { cwd?: string } = {},
+  ) {
     const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
     const own = { PATH, HOME, NODE_COMPILE_CACHE };
     this.process = spawn(process.execPath, [main, ...args], { env: { ...own, ...env }, cwd });
@@ -48,9 +75,4 @@ export class RunningCli {
     await this.#closed;
     return { status: this.process.exitCode, stdout: this.stdout, stderr: this.stderr };
   }
-}
-
-/** Runs a command to its end. */
-export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  return new RunningCli(args, { input: '', ...options }).ended();
 }

@@ -1,3 +1,4 @@
+import type { Terminal } from '../io.ts';
 import { grouped } from '../text.ts';
 import type { Progress } from './log-source.ts';
 
@@ -7,9 +8,7 @@ const lineMs = 5_000;
 /**
  * Progress that is shown until `stop`: a bar on a terminal, else a plain line every five seconds.
  */
-export async function showProgress(
-  stream: NodeJS.WriteStream,
-): Promise<Progress & { stop(): void }> {
+export async function showProgress(stream: Terminal): Promise<Progress & { stop(): void }> {
   const work = { name: '', total: null as number | null, done: 0 };
   const shown = stream.isTTY ? await bar(stream, work) : lines(stream, work);
   return {
@@ -37,7 +36,7 @@ interface Shown {
   stop(): void;
 }
 
-async function bar(stream: NodeJS.WriteStream, work: Work): Promise<Shown> {
+async function bar(stream: Terminal, work: Work): Promise<Shown> {
   const { default: cliProgress } = await import('cli-progress');
   const one = new cliProgress.SingleBar({
     format: '{bar} {percentage}%  {counts}  {note}',
@@ -64,7 +63,7 @@ async function bar(stream: NodeJS.WriteStream, work: Work): Promise<Shown> {
   };
 }
 
-function lines(stream: NodeJS.WriteStream, work: Work): Shown {
+function lines(stream: Terminal, work: Work): Shown {
   const timer = setInterval(() => {
     if (work.name !== '') stream.write(`${countsOf(work)}\n`);
   }, lineMs);

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Checkpoint, parseCheckpoint, parseNote } from '@indelible/protocol';
 import { FindingError, UsageError } from '../exit-codes.ts';
+import type { Environment } from '../io.ts';
 
 /** A checkpoint that this machine has held a whole log against. */
 export interface SeenCheckpoint {
@@ -19,8 +20,6 @@ export interface SeenCheckpoint {
 interface Kept {
   checkpoints: { note: string; seenAt: string; service?: string }[];
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Older ones go: each only narrows down where a rewritten log begins to differ. */
 const keptMax = 50;

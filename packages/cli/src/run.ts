@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { IndelibleError, UnreachableError } from '@indelible/client';
+import { Command, CommanderError } from 'commander';
+import { archiveCommand } from './commands/archive.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { eraseCommand } from './commands/erase.ts';
+import { exportCommand } from './commands/export.ts';
+import { importCommand } from './commands/import.ts';
+import { keyCommand } from './commands/key.ts';
+import { keygenCommand } from './commands/keygen.ts';
+import { logCommand } from './commands/log.ts';
+import { migrateCommand } from './commands/migrate.ts';
+import { retentionCommand } from './commands/retention.ts';
+import { serveCommand } from './commands/serve.ts';
+import { tailCommand } from './commands/tail.ts';
+import { tenantCommand } from './commands/tenant.ts';
+import { verifyCommand } from './commands/verify.ts';
+import { exitCodeOf, exitCodes, FindingError, UsageError } from './exit-codes.ts';
+import type { Io } from './io.ts';
+import { visible } from './text.ts';
+
+const commands = [
+  serveCommand,
+  migrateCommand,
+  keygenCommand,
+  logCommand,
+  retentionCommand,
+  eraseCommand,
+  archiveCommand,
+  doctorCommand,
+  tenantCommand,
+  keyCommand,
+  importCommand,
+  tailCommand,
+  verifyCommand,
+  exportCommand,
+];
+
+/** Runs the command that `args` name, and returns its exit status; never throws. */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  try {
+    await buildProgram(io).parseAsync(args, { from: 'user' });
+    return io.exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) io.stderr.write(`indelible: ${messageOf(error)}\n`);
+    return statusOf(error);
+  }
+}
+
+function buildProgram(io: Io): Command {
+  const program = new Command('indelible')
+    .description('The audit log service that a SaaS embeds, and that its tenants can verify.')
+    .version(versionOfPackage())
+    // Before the commands are made: they inherit what follows.
+    .showHelpAfterError('(--help shows what is possible)')
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+    })
+    .exitOverride();
+  for (const addCommand of commands) addCommand(program, io);
+  return program;
+}
+
+function versionOfPackage(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Help and version that were asked for are fine; anything else of the parser's is wrong usage. */
+function statusOf(error: unknown): number {
+  if (!(error instanceof CommanderError)) return exitCodeOf(error);
+  return error.exitCode === 0 ? exitCodes.fine : exitCodes.usage;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof IndelibleError) return refusalText(error);
+  const expected = [UsageError, FindingError, UnreachableError].some(
+    (kind) => error instanceof kind,
+  );
+  if (error instanceof Error) return visible(error.message) + (expected ? '' : `\n${error.stack}`);
+  return String(error);
+}
+
+function refusalText({ message, code, errors, requestId }: IndelibleError): string {
+  const request = requestId === null ? '' : `, request ${requestId}`;
+  const fields = errors.map((each) => `\n  ${each.path} ${each.message}`).map(visibleLine);
+  return `${visible(message)} (${code}${request})${fields.join('')}`;
+}
+
+function visibleLine(line: string): string {
+  return `\n${visible(line.slice(1))}`;
+}
