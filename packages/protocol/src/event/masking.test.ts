@@ -43,6 +43,64 @@ test('a key that only begins with or contains a secret name is left alone', () =
   for (const key of plain) expect([key, masksKey(key)]).toEqual([key, false]);
 });
 
+test('a text under pass, auth or tokens is secret, a group of settings is not', () => {
+  for (const key of ['pass', 'AUTH', 'tokens', 'password2', 'private_key_pem', 'sip_password2']) {
+    expect([key, masksKey(key)]).toEqual([key, true]);
+    expect([key, masksField(`trunk.${key}`)]).toEqual([key, true]);
+  }
+  for (const key of ['bypass', 'compass', 'oauthTokens2fa', 'basicAuthRealmName']) {
+    expect([key, masksKey(key)]).toEqual([key, false]);
+  }
+  expect(masker.maskState({ auth: { method: 'basic' }, tokens: 4_096 }).masked).toBe(false);
+});
+
+test('a value beside a name that is secret is masked, one beside another name is not', () => {
+  const state = [
+    { name: 'Authorization', value: 'Basic YTpi' },
+    { header: 'x-api-key', value: 'abc' },
+    { name: 'Accept', value: 'text/html' },
+    { name: 'password' },
+  ];
+  expect(masker.maskState(state).value).toEqual([
+    { name: 'Authorization', value: '[masked]' },
+    { header: 'x-api-key', value: '[masked]' },
+    { name: 'Accept', value: 'text/html' },
+    { name: 'password' },
+  ]);
+});
+
+// Assembled, so that no scanner takes this file for a leak.
+const inert = 'x'.repeat(24);
+const secretTexts = [
+  `-----BEGIN RSA PRIVATE KEY-----\n${inert}`,
+  `eyJ${inert}.eyJ${inert}.${inert}`,
+  `Bearer eyJ${inert}.eyJ${inert}.`,
+  ...['sk_live_', 'ghp_', 'github_pat_', 'glpat-', 'xoxb-', 'sk-proj-', 'whsec_', 'idl_'].map(
+    (prefix) => prefix + inert,
+  ),
+  `AKIA${'A1'.repeat(8)}`,
+];
+
+test('a private key, a JWT and a key with a known prefix are masked under any name', () => {
+  for (const text of secretTexts) {
+    expect([text, masker.maskState({ note: [text] }).masked]).toEqual([text, true]);
+    const { diff } = masker.maskDiff({ note: { from: text, to: 'plain' } });
+    expect(diff).toEqual({ note: { from: '[masked]', to: 'plain' } });
+  }
+});
+
+test('texts that only look a little like keys are kept', () => {
+  const plain = [
+    '-----BEGIN CERTIFICATE-----\nabc',
+    'eyJhbGciOi',
+    'sk_live_',
+    'task-force-one-two',
+  ];
+  for (const text of [...plain, `see idl_${inert}`, 'AKIAN street', 'SG. Flensburg e. V. 08']) {
+    expect([text, masker.maskState({ note: text }).masked]).toEqual([text, false]);
+  }
+});
+
 test('a secret value is replaced whole at any depth, and null stays null', () => {
   const state = {
     name: 'trunk',

@@ -14,8 +14,40 @@ export const defaultMaskedKeys: readonly string[] = [
   ...['refreshTokens', 'bearer', 'jwt', 'sharedKey', 'mnemonic', 'recoveryCode', 'recoveryCodes'],
   ...['apiKey', 'apiKeys', 'accessKey', 'privateKey', 'encryptionKey', 'signingKey'],
   ...['credential', 'credentials', 'authorization', 'cookie', 'cookies', 'connectionString', 'otp'],
-  ...['cardNumber', 'cvc', 'cvv'],
+  ...['cardNumber', 'cvc', 'cvv', 'privateKeyPem'],
 ];
+
+/** Too short to end other names (`bypass`, `maxTokens`): secret only as they are, over a text. */
+const exactKeys: ReadonlySet<string> = new Set(['pass', 'auth', 'tokens']);
+
+/** Members that name what stands in `value` beside them: `{name: "Authorization", value}`. */
+const namingKeys = ['name', 'key', 'header', 'field'] as const;
+
+/**
+ * Texts that are secrets whatever they are called: a private key in PEM, a JWT, and keys of which
+ * the maker publishes the prefix (Stripe, GitHub, GitLab, Slack, AWS, Google, OpenAI and Anthropic,
+ * npm, SendGrid, Standard Webhooks, this service).
+ */
+const secretText = new RegExp(
+  [
+    '-----BEGIN [A-Z ]*PRIVATE KEY-----',
+    '^(?:(?:Bearer|Basic) )?(?:eyJ[\\w-]{8,}\\.eyJ[\\w-]{8,}\\.[\\w-]*$|(?:[sr]k_(?:live|test)_|gh[opsur]_|' +
+      'github_pat_|glpat-|xox[abeoprs]-|sk-(?:ant-|proj-)?|npm_|SG\\.|whsec_|idl_)[\\w.+/=-]{16,}$|' +
+      'AKIA[0-9A-Z]{16}$|AIza[\\w-]{35}$)',
+  ].join('|'),
+);
+
+/** Anything longer is a document, not a key; a PEM with its chain fits. */
+const secretTextCharactersMax = 16_384;
+
+function isSecretText(value: JsonValue): boolean {
+  return (
+    typeof value === 'string' &&
+    value.length >= 20 &&
+    value.length <= secretTextCharactersMax &&
+    secretText.test(value)
+  );
+}
 
 export interface Masker {
   /** Masks the whole value of every matching key at any depth; the same object if there is none. */
@@ -25,9 +57,9 @@ export interface Masker {
 }
 
 /**
- * Replaces the values of secret keys by `"[masked]"`; `null` stays. Names are compared without
- * case, `_`, `-`, `.` and spaces. A key is secret when it equals or ends with a name
- * (`newPassword`, `sip_password`, but not `tokenizer`); a diff field when its dotted path does, at
+ * Replaces secrets by `"[masked]"`; `null` stays. Names are compared without case, `_`, `-`, `.`
+ * and spaces. A key is secret when it equals or ends with a name, digits behind it or not
+ * (`newPassword`, `sip_password2`, but not `tokenizer`); a diff field when its dotted path does, at
  * its end or before a dot, so that a field below a secret (`password.hash`) is one too. The
  * recursion needs values that `checkJson` has accepted.
  */
@@ -36,7 +68,7 @@ export function createMasker(names: readonly string[]): Masker {
   // A key's dots are gone, so `$` ends it; in a path, dots may also be part of the name
   // (`api.key`).
   const secret = new RegExp(
-    `(?:${alternatives.map(dotsBetween).join('|') || '(?!)'})(?:\\.|$)`,
+    `(?:${alternatives.map(dotsBetween).join('|') || '(?!)'})\\d*(?:\\.|$)`,
     'u',
   );
   const isSecretKey = remember((key) => secret.test(normalise(key)));
@@ -63,7 +95,7 @@ function dotsBetween(name: string): string {
 }
 
 function maskNode(value: JsonValue, isSecret: (key: string) => boolean): JsonValue {
-  if (value === null || typeof value !== 'object') return value;
+  if (value === null || typeof value !== 'object') return isSecretText(value) ? maskText : value;
   return Array.isArray(value) ? maskElements(value, isSecret) : maskMembers(value, isSecret);
 }
 
@@ -80,9 +112,11 @@ function maskElements(list: JsonValue[], isSecret: (key: string) => boolean): Js
 
 function maskMembers(object: JsonObject, isSecret: (key: string) => boolean): JsonObject {
   let copy: JsonObject | undefined;
+  const isPair = Object.hasOwn(object, 'value') && namesSecret(object, isSecret);
   for (const key of Object.keys(object)) {
     const member = object[key] as JsonValue;
-    const result = isSecret(key) ? mask(member) : maskNode(member, isSecret);
+    const isHidden = isSecret(key) || (isPair && key === 'value') || isExact(key, member);
+    const result = isHidden ? mask(member) : maskNode(member, isSecret);
     if (result === member) continue;
     // The copy has every key as its own member, so even `__proto__` is assigned as plain data.
     copy ??= { ...object };
@@ -91,12 +125,27 @@ function maskMembers(object: JsonObject, isSecret: (key: string) => boolean): Js
   return copy ?? object;
 }
 
+function namesSecret(object: JsonObject, isSecret: (key: string) => boolean): boolean {
+  return namingKeys.some((key) => {
+    const name = Object.hasOwn(object, key) ? object[key] : null;
+    return typeof name === 'string' && isSecret(name);
+  });
+}
+
+/** `auth: "x"` is a secret, `auth: {user, method}` a group of settings. */
+function isExact(key: string, value: JsonValue): boolean {
+  return typeof value === 'string' && exactKeys.has(key.toLowerCase());
+}
+
 function maskFields(diff: Diff, isSecret: (path: string) => boolean): Diff {
   let copy: Diff | undefined;
   for (const [path, { from, to }] of Object.entries(diff)) {
-    if (!isSecret(path) || (mask(from) === from && mask(to) === to)) continue;
+    const last = path.slice(path.lastIndexOf('.') + 1);
+    const hidden = (side: Scalar) =>
+      isSecret(path) || isExact(last, side) || isSecretText(side) ? mask(side) : side;
+    if (hidden(from) === from && hidden(to) === to) continue;
     copy ??= { ...diff };
-    copy[path] = { from: mask(from), to: mask(to) };
+    copy[path] = { from: hidden(from), to: hidden(to) };
   }
   return copy ?? diff;
 }
