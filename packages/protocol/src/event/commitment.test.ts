@@ -1,14 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { plainEvent, sha } from '../testing/recorded-log.ts';
-import {
-  commitmentOf,
-  commitmentOfHashes,
-  saltBytes,
-  segmentHash,
-  segmentNames,
-  segmentTexts,
-} from './commitment.ts';
+import { commitmentOf, commitmentOfHashes, saltBytes, segmentHash } from './commitment.ts';
+import { segmentNames } from './event-fields.ts';
+import { segmentTexts } from './event-texts.ts';
 
 const name = (index: number) => segmentNames[index] ?? '';
 const sized = (text: string) => Buffer.concat([Uint8Array.of(text.length), Buffer.from(text)]);

@@ -1,64 +1,7 @@
 import type { Sha256 } from '../log/merkle.ts';
-import { eventIdFromUuid, uuidTimeMs } from './event-id.ts';
-import { formatTimestamp } from './timestamp.ts';
+import { segmentNames } from './event-fields.ts';
 
-/**
- * What the log commits to: the stored columns of an event. `diff`, `before` and `after` are RFC
- * 8785 texts, made once when the event was taken; ids are lower-case UUIDs.
- */
-export interface CommittedEvent {
-  tenantId: string;
-  uuid: string;
-  actorId: string;
-  actorEmail: string | null;
-  actorRole: string;
-  actorIp: string | null;
-  actorUserAgent: string | null;
-  action: string;
-  resourceType: string;
-  resourceId: string;
-  resourceName: string | null;
-  diff: string;
-  crossTenant: boolean;
-  reason: string | null;
-  category: string;
-  recordedByKind: string;
-  recordedById: string;
-  before: string | null;
-  after: string | null;
-}
-
-/** Segment names in ASCII order: the order of hashing, and of the 16-byte salts of an event. */
-export const segmentNames = ['change', 'event', 'identity', 'state'] as const;
-export type SegmentName = (typeof segmentNames)[number];
 export const saltBytes = 16;
-
-const quote = JSON.stringify;
-
-/**
- * The RFC 8785 text of each segment, in the order of `segmentNames`; `state` is there only when the
- * event carries one. The field lists belong to entry version 1 and never change. Members are
- * written in sorted order by hand: this runs for every event recorded and verified. A verifier
- * gives `id` and `timestamp` as they were shown, so that they are checked like everything else.
- */
-export function segmentTexts(
-  e: CommittedEvent,
-  id = eventIdFromUuid(e.uuid),
-  timestamp = formatTimestamp(uuidTimeMs(e.uuid)),
-): string[] {
-  const change = `{"diff":${e.diff},"reason":${quote(e.reason)}}`;
-  const event =
-    `{"action":${quote(e.action)},"actor":{"id":"${e.actorId}","role":${quote(e.actorRole)}},` +
-    `"category":${quote(e.category)},"crossTenant":${e.crossTenant},"id":${quote(id)},` +
-    `"recordedBy":{"id":"${e.recordedById}","kind":${quote(e.recordedByKind)}},` +
-    `"resource":{"id":"${e.resourceId}","type":${quote(e.resourceType)}},` +
-    `"tenantId":"${e.tenantId}","timestamp":${quote(timestamp)}}`;
-  const identity =
-    `{"actor":{"email":${quote(e.actorEmail)},"ip":${quote(e.actorIp)},` +
-    `"userAgent":${quote(e.actorUserAgent)}},"resource":{"name":${quote(e.resourceName)}}}`;
-  if (e.before === null && e.after === null) return [change, event, identity];
-  return [change, event, identity, `{"after":${e.after ?? 'null'},"before":${e.before ?? 'null'}}`];
-}
 
 const utf8 = new TextEncoder();
 const segmentPrefixes = segmentNames.map((name) =>

@@ -1,10 +1,13 @@
 import { canonicalize, type JsonValue } from '../json/canonical.ts';
 import { FormatError } from '../log/format-error.ts';
-import type { CommittedEvent } from './commitment.ts';
+import { isObject } from './check-event.ts';
+import { type CommittedEvent, type EventField, eventFields } from './event-fields.ts';
 import { uuidFromEventId, uuidTimeMs } from './event-id.ts';
 
 /** A UUID of any version in the one spelling in which it is hashed. */
 export const lowerUuidPattern = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+
+const lowerUuid = new RegExp(`^${lowerUuidPattern}$`);
 
 /** An event as the single read shows it, flattened: what is committed to, and what is derived. */
 export interface ShownEvent extends CommittedEvent {
@@ -24,38 +27,42 @@ export interface ShownEvent extends CommittedEvent {
  * be shown to people and proven by nothing. Ids must be lower case, for they are hashed as text.
  */
 export function committedEventOf(json: unknown): ShownEvent {
-  const event = objectOf(json, 16, 'the event');
-  const actor = objectOf(event.actor, 5, 'actor');
-  const resource = objectOf(event.resource, 3, 'resource');
-  const recordedBy = objectOf(event.recordedBy, 2, 'recordedBy');
-  const id = textOf(event.id, 'id');
-  return {
-    id,
-    uuid: shownUuidOf(id) ?? refuse('id'),
-    timestamp: textOf(event.timestamp, 'timestamp'),
-    tenantId: lowerUuidOf(event.tenantId, 'tenantId'),
-    actorId: lowerUuidOf(actor.id, 'actor.id'),
-    actorEmail: textOrNull(actor.email, 'actor.email'),
-    actorRole: textOf(actor.role, 'actor.role'),
-    actorIp: textOrNull(actor.ip, 'actor.ip'),
-    actorUserAgent: textOrNull(actor.userAgent, 'actor.userAgent'),
-    action: textOf(event.action, 'action'),
-    resourceType: textOf(resource.type, 'resource.type'),
-    resourceId: lowerUuidOf(resource.id, 'resource.id'),
-    resourceName: textOrNull(resource.name, 'resource.name'),
-    diff: isObject(event.diff) ? canonicalText(event.diff, 'diff') : refuse('diff'),
-    crossTenant: booleanOf(event.crossTenant, 'crossTenant'),
-    reason: textOrNull(event.reason, 'reason'),
-    category: textOf(event.category, 'category'),
-    recordedByKind: textOf(recordedBy.kind, 'recordedBy.kind'),
-    recordedById: lowerUuidOf(recordedBy.id, 'recordedBy.id'),
-    before: stateText(event.before, 'before'),
-    after: stateText(event.after, 'after'),
-    sequence: isSequence(event.sequence) ? event.sequence : refuse('sequence'),
-    receivedAt: textOf(event.receivedAt, 'receivedAt'),
-    hasState: booleanOf(event.hasState, 'hasState'),
-  };
+  const event = objectOf(json, membersOf(null), 'the event');
+  const shown: Record<string, unknown> = {};
+  for (const owner of owners) objectOf(event[owner], membersOf(owner), owner);
+  for (const field of eventFields) {
+    const { path, owner, name, kind, nullable } = field;
+    const value = (owner === null ? event : (event[owner] as Record<string, unknown>))[name];
+    const isNull = nullable && value === null;
+    shown[shownKey(field)] = isNull ? null : readers[kind](value, path);
+  }
+  const id = shown.uuid as string;
+  return { ...(shown as unknown as ShownEvent), id, uuid: shownUuidOf(id) ?? refuse('id') };
 }
+
+/** The member of a `ShownEvent` that holds a field; times are texts there, as they were shown. */
+export const shownKey = ({ name, key }: EventField): string =>
+  key === undefined || key === 'receivedAtMs' ? name : key;
+
+const owners = [...new Set(eventFields.flatMap(({ owner }) => owner ?? []))];
+
+const membersOf = (owner: string | null): number =>
+  owner === null
+    ? owners.length + eventFields.filter((field) => field.owner === null).length
+    : eventFields.filter((field) => field.owner === owner).length;
+
+type Reader = (value: unknown, where: string) => unknown;
+
+const readers: Record<EventField['kind'], Reader> = {
+  eventId: textOf,
+  uuid: lowerUuidOf,
+  ...{ word: textOf, role: textOf, email: textOf, ip: textOf, text: textOf, time: textOf },
+  ...{ category: textOf, recorder: textOf },
+  boolean: (value, where) => (typeof value === 'boolean' ? value : refuse(where)),
+  sequence: (value, where) => (isSequence(value) ? value : refuse(where)),
+  diff: canonicalObject,
+  state: canonicalObject,
+};
 
 // The end of the year 9999: beyond it there is no timestamp text.
 const eventTimeMaxMs = 253_402_300_799_999;
@@ -76,38 +83,20 @@ function objectOf(value: unknown, members: number, where: string): Record<string
   return isObject(value) && Object.keys(value).length === members ? value : refuse(where);
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 export function isSequence(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function lowerUuidOf(value: unknown, where: string): string {
+  return typeof value === 'string' && lowerUuid.test(value) ? value : refuse(where);
 }
 
 function textOf(value: unknown, where: string): string {
   return typeof value === 'string' ? value : refuse(where);
 }
 
-function textOrNull(value: unknown, where: string): string | null {
-  return value === null ? null : textOf(value, where);
-}
-
-function booleanOf(value: unknown, where: string): boolean {
-  return typeof value === 'boolean' ? value : refuse(where);
-}
-
-const lowerUuid = new RegExp(`^${lowerUuidPattern}$`);
-
-function lowerUuidOf(value: unknown, where: string): string {
-  return typeof value === 'string' && lowerUuid.test(value) ? value : refuse(where);
-}
-
-function stateText(value: unknown, where: string): string | null {
-  if (value === null) return null;
-  return isObject(value) ? canonicalText(value, where) : refuse(where);
-}
-
-function canonicalText(value: object, where: string): string {
+function canonicalObject(value: unknown, where: string): string {
+  if (!isObject(value)) return refuse(where);
   try {
     return canonicalize(value as JsonValue);
   } catch {

@@ -1,42 +1,39 @@
 import { FormatError } from '../log/format-error.ts';
-import type { CommittedEvent } from './commitment.ts';
 import type { ShownEvent } from './committed-event.ts';
+import {
+  type CsvField,
+  type EventField,
+  eventFields,
+  type FieldPath,
+  type StoredFields,
+} from './event-fields.ts';
 import { eventIdFromUuid, uuidTimeMs } from './event-id.ts';
 import { formatTimestamp, parseTimestamp } from './timestamp.ts';
 
 /* One event as a line of CSV: RFC 4180, CRLF, UTF-8 without a byte order mark. */
 
 /** The standard columns, in the order in which they are written unless others are asked for. */
-export const csvColumns = [
-  'id',
-  'timestamp',
-  'tenantId',
-  'actor.id',
-  'actor.email',
-  'actor.role',
-  'actor.ip',
-  'actor.userAgent',
-  'action',
-  'resource.type',
-  'resource.id',
-  'resource.name',
-  'diff',
-  'crossTenant',
-  'reason',
-  'category',
-  'sequence',
-] as const;
+export const csvColumns = columnsOf('standard');
 
 /** Columns that are written only when they are asked for. */
-export const csvFurtherColumns = ['receivedAt', 'recordedBy', 'before', 'after'] as const;
+export const csvFurtherColumns: readonly (CsvField<'further'> | 'recordedBy')[] = [
+  ...columnsOf('further').filter((name) => !isState(name)),
+  'recordedBy', // both of its fields in one cell
+  ...columnsOf('further').filter(isState),
+];
 
-export type CsvColumn = (typeof csvColumns)[number] | (typeof csvFurtherColumns)[number];
+function isState(name: FieldPath): boolean {
+  return eventFields.some(({ path, kind }) => path === name && kind === 'state');
+}
+
+function columnsOf<Kind extends 'standard' | 'further'>(kind: Kind): readonly CsvField<Kind>[] {
+  return eventFields.filter(({ csv }) => csv === kind).map(({ path }) => path as CsvField<Kind>);
+}
+
+export type CsvColumn = CsvField<'standard' | 'further'> | 'recordedBy';
 
 /** What a line is made of: an event as it is stored. */
-export interface CsvEvent extends CommittedEvent {
-  sequence: number;
-  receivedAtMs: number;
-}
+export type CsvEvent = StoredFields;
 
 /** The same of an event as the API shows it; FormatError when it was received at no moment. */
 export function csvEventOf(event: ShownEvent): CsvEvent {
@@ -71,35 +68,33 @@ export function formerCsvRow(event: CsvEvent, columns: readonly CsvColumn[] = cs
   return `${columns.map((column) => (formerCells[column] ?? cells[column])(event)).join(',')}\r\n`;
 }
 
-const cells: Record<CsvColumn, (e: CsvEvent) => string> = {
-  id: (e) => eventIdFromUuid(e.uuid),
-  timestamp: (e) => formatTimestamp(uuidTimeMs(e.uuid)),
-  tenantId: (e) => e.tenantId,
-  'actor.id': (e) => e.actorId,
-  'actor.email': (e) => csvTextCell(e.actorEmail),
-  'actor.role': (e) => csvTextCell(e.actorRole),
-  'actor.ip': (e) => csvTextCell(e.actorIp),
-  'actor.userAgent': (e) => csvTextCell(e.actorUserAgent),
-  action: (e) => csvTextCell(e.action),
-  'resource.type': (e) => csvTextCell(e.resourceType),
-  'resource.id': (e) => e.resourceId,
-  'resource.name': (e) => csvTextCell(e.resourceName),
-  diff: (e) => jsonCell(e.diff),
-  crossTenant: (e) => String(e.crossTenant),
-  reason: (e) => csvTextCell(e.reason),
-  category: (e) => csvTextCell(e.category),
-  sequence: (e) => String(e.sequence),
-  receivedAt: (e) => formatTimestamp(e.receivedAtMs),
-  recordedBy: (e) => quoted(JSON.stringify({ id: e.recordedById, kind: e.recordedByKind })),
-  before: (e) => jsonCell(e.before ?? ''),
-  after: (e) => jsonCell(e.after ?? ''),
-};
+type Cell = (event: CsvEvent) => string;
+
+/** Kinds whose texts need neither a guard nor quotes. */
+export const bareKinds: ReadonlySet<EventField['kind']> = new Set(['uuid', 'boolean', 'sequence']);
+
+const cells = Object.fromEntries(
+  eventFields.flatMap((field) => (field.csv === undefined ? [] : [[field.path, cellOf(field)]])),
+) as Record<CsvColumn, Cell>;
+cells.recordedBy = ({ recordedById: id, recordedByKind: kind }) =>
+  quoted(JSON.stringify({ id, kind }));
 
 const formerCells: Partial<typeof cells> = {
   diff: (e) => quoted(e.diff),
   before: (e) => quoted(e.before ?? ''),
   after: (e) => quoted(e.after ?? ''),
 };
+
+function cellOf({ kind, key }: EventField): Cell {
+  if (kind === 'eventId') return ({ uuid }) => eventIdFromUuid(uuid);
+  if (kind === 'time') {
+    return (e) => formatTimestamp(key === 'receivedAtMs' ? e.receivedAtMs : uuidTimeMs(e.uuid));
+  }
+  if (key === undefined) throw new RangeError('a cell without a value');
+  if (kind === 'diff' || kind === 'state') return (e) => jsonCell((e[key] ?? '') as string);
+  if (bareKinds.has(kind)) return (e) => String(e[key]);
+  return (e) => csvTextCell(e[key] as string | null);
+}
 
 // A spreadsheet skips what cannot be seen, and some take the full-width forms for the plain ones.
 // The apostrophe is in the list so that every leading one that was not there can be told.

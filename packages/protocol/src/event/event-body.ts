@@ -2,14 +2,10 @@ import { parseStrictJson } from '../json/strict-json.ts';
 import { parseHex } from '../log/bytes.ts';
 import { FormatError } from '../log/format-error.ts';
 import { hashBytes, type Sha256 } from '../log/merkle.ts';
-import {
-  commitmentOfSegments,
-  type SegmentName,
-  saltBytes,
-  segmentNames,
-  segmentTexts,
-} from './commitment.ts';
+import { commitmentOfSegments, saltBytes } from './commitment.ts';
 import { committedEventOf, type ShownEvent } from './committed-event.ts';
+import { emptiedSegment, type SegmentName, segmentNames } from './event-fields.ts';
+import { segmentTexts } from './event-texts.ts';
 
 /**
  * An event with what opens its commitment. Both lists are in the order of `segmentNames`: of each
@@ -81,22 +77,12 @@ export function eventBodyOf(json: { event: unknown; salts: unknown; hashes?: unk
 const stateIndex = segmentNames.indexOf('state');
 const noHashes = [null, null, null, null];
 
+const emptied = segmentNames.map((name) => Object.entries(emptiedSegment(name)));
+
 function isEmpty(event: ShownEvent, index: number): boolean {
-  switch (segmentNames[index]) {
-    case 'change':
-      return event.diff === '{}' && event.reason === null;
-    case 'identity':
-      return (
-        event.actorEmail === null &&
-        event.actorIp === null &&
-        event.actorUserAgent === null &&
-        event.resourceName === null
-      );
-    case 'state':
-      return event.before === null && event.after === null;
-    default:
-      return false; // the segment event, which is therefore never withheld
-  }
+  if (segmentNames[index] === 'event') return false; // and therefore it is never withheld
+  const values = event as unknown as Record<string, unknown>;
+  return (emptied[index] ?? []).every(([key, value]) => values[key] === value);
 }
 
 function segmentBytes(value: unknown, length: number, where: string): (Uint8Array | null)[] {

@@ -1,10 +1,11 @@
 /** What words and addresses may look like, the same for recording and for searching. */
 
+import { emailLengthMax, wordLengthMax } from './limits.ts';
+
 /** `snake_case`, the form of actions and resource types; `wordLengthMax` bounds it. */
 export const snakeCasePattern = '^[a-z][a-z0-9]*(_[a-z0-9]+)*$';
-export const wordLengthMax = 64;
 
-const snakeCaseExpression = new RegExp(snakeCasePattern);
+export const snakeCaseExpression = new RegExp(snakeCasePattern);
 const emailExpression = /^(?=.{3,320}$)[^\s@]+@[^\s@]+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\uFFFD]/u;
 // Hangul fillers are letters to Unicode, and a pattern of Braille without a dot is a sign.
@@ -22,6 +23,14 @@ export function isSnakeCase(text: string): boolean {
  */
 export function isEmail(text: string): boolean {
   return !text.startsWith('!') && emailExpression.test(text) && isPrintable(text);
+}
+
+/**
+ * As `isEmail`, but for the length, which is judged apart, and a leading `!`: it only keeps an
+ * address from being filtered by, and whoever tries to sign in under it must still be recorded.
+ */
+export function isRecordedEmail(text: string): boolean {
+  return text.length > emailLengthMax || isEmail(text.replace(/^!+/, ''));
 }
 
 /** The form in which e-mail addresses are compared, filtered and sorted: lower case. */

@@ -1,3 +1,5 @@
+import { diffFieldsMax, diffTextBytesMax } from './limits.ts';
+
 export type Scalar = string | number | boolean | null;
 
 /** One field's values around a change; absent = `null`. */
@@ -14,9 +16,6 @@ export interface StateDiff {
   /** Something that differs was left out or cut. */
   truncated: boolean;
 }
-
-export const diffFieldsMax = 500;
-export const diffTextBytesMax = 32 * 1024;
 
 // Without a bound, 500 fields below one key of 200 KB would make 100 MB of paths.
 const pathCharactersMax = 1024;

@@ -1,23 +1,18 @@
 import { formatHex } from '../log/bytes.ts';
 import type { Sha256 } from '../log/merkle.ts';
-import { segmentHash, segmentNames, segmentTexts } from './commitment.ts';
+import { segmentHash } from './commitment.ts';
 import {
   bodyLineOf,
   parseProvenJson,
   type SegmentHex,
   type WithholdableSegment,
 } from './event-body.ts';
+import { eventFields, segmentNames } from './event-fields.ts';
+import { segmentTexts } from './event-texts.ts';
 
 /** As much of a body line as is changed here. */
 interface BodyJson {
-  event: {
-    actor: { email: unknown; ip: unknown; userAgent: unknown };
-    resource: { name: unknown };
-    diff: unknown;
-    reason: unknown;
-    before: unknown;
-    after: unknown;
-  };
+  event: Record<string, unknown>;
   salts: SegmentHex;
   hashes?: SegmentHex;
 }
@@ -42,24 +37,15 @@ export function withholdSegments(
     if (!salt || text === undefined || json.salts[name] === undefined) continue;
     json.hashes = { ...json.hashes, [name]: formatHex(segmentHash(sha, index, salt, text)) };
     delete json.salts[name];
-    empty[name](json.event);
+    empty(json.event, name);
   }
   return JSON.stringify(json);
 }
 
-const empty: Record<WithholdableSegment, (event: BodyJson['event']) => void> = {
-  change(event) {
-    event.diff = {};
-    event.reason = null;
-  },
-  identity({ actor, resource }) {
-    actor.email = null;
-    actor.ip = null;
-    actor.userAgent = null;
-    resource.name = null;
-  },
-  state(event) {
-    event.before = null;
-    event.after = null;
-  },
-};
+function empty(event: BodyJson['event'], segment: WithholdableSegment): void {
+  for (const { owner, name, kind, segment: own } of eventFields) {
+    if (own !== segment) continue;
+    const members = owner === null ? event : (event[owner] as BodyJson['event']);
+    members[name] = kind === 'diff' ? {} : null;
+  }
+}

@@ -1,12 +1,8 @@
 import { createPublicKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto';
-import {
-  type CommittedEvent,
-  commitmentOf,
-  saltBytes,
-  segmentNames,
-  segmentTexts,
-} from '../event/commitment.ts';
+import { commitmentOf, saltBytes } from '../event/commitment.ts';
+import { type CommittedEvent, segmentNames } from '../event/event-fields.ts';
 import { eventIdFromUuid, eventUuid, uuidTimeMs } from '../event/event-id.ts';
+import { segmentTexts } from '../event/event-texts.ts';
 import { formatTimestamp } from '../event/timestamp.ts';
 import { formatHex } from '../log/bytes.ts';
 import { formatCheckpoint } from '../log/checkpoint.ts';

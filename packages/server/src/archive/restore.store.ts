@@ -1,16 +1,6 @@
-import { type CommittedEvent, uuidTimeMs } from '@indelible/protocol';
-import { makePartitions, storedOpeners } from '../events/store.ts';
+import { uuidTimeMs } from '@indelible/protocol';
+import { insertEvents, makePartitions, storedOpeners } from '../events/store.ts';
 import type { WriterTx } from '../postgres/db.ts';
-import {
-  boolArray,
-  byteaArray,
-  int2Array,
-  int8Array,
-  jsonArray,
-  textArray,
-  timeArray,
-  uuidArray,
-} from '../postgres/pg-arrays.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import type { ArchiveManifest } from './manifest.ts';
 
@@ -67,44 +57,6 @@ export async function insertRestored(
     }),
   );
   await makePartitions(tx, [...months.values()]);
-  const openers = whole.map(storedOpeners);
-  const of = <T>(pick: (event: CommittedEvent) => T): T[] => whole.map(({ event }) => pick(event));
-  await tx.query({
-    name: 'restore-events',
-    text: `INSERT INTO audit_events (tenant_id, id, sequence, received_at, actor_id, resource_id,
-        recorded_by_id, retention_class, cross_tenant, recorded_by_kind, actor_email, actor_email_key,
-        actor_role, actor_ip, actor_user_agent, action, resource_type, resource_name, category, reason,
-        diff, before, after, salts, erased)
-      SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int8[], $4::timestamptz[], $5::uuid[], $6::uuid[],
-        $7::uuid[], $8::int2[], $9::bool[], $10::text[], $11::text[], $12::text[],
-        $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],
-        $21::json[], $22::json[], $23::json[], $24::bytea[], $25::json[])`,
-    values: [
-      uuidArray(of((e) => e.tenantId)),
-      uuidArray(of((e) => e.uuid)),
-      int8Array(whole.map(({ sequence }) => sequence)),
-      timeArray(whole.map(({ receivedAtUs }) => receivedAtUs)),
-      uuidArray(of((e) => e.actorId)),
-      uuidArray(of((e) => e.resourceId)),
-      uuidArray(of((e) => e.recordedById)),
-      int2Array(whole.map(() => retentionClass)),
-      boolArray(of((e) => e.crossTenant)),
-      textArray(of((e) => e.recordedByKind)),
-      textArray(of((e) => e.actorEmail)),
-      textArray(of((e) => (e.actorEmail ?? '').toLowerCase())),
-      textArray(of((e) => e.actorRole)),
-      textArray(of((e) => e.actorIp)),
-      textArray(of((e) => e.actorUserAgent)),
-      textArray(of((e) => e.action)),
-      textArray(of((e) => e.resourceType)),
-      textArray(of((e) => e.resourceName)),
-      textArray(of((e) => e.category)),
-      textArray(of((e) => e.reason)),
-      jsonArray(of((e) => e.diff)),
-      jsonArray(of((e) => e.before)),
-      jsonArray(of((e) => e.after)),
-      byteaArray(openers.map(({ salts }) => salts)),
-      jsonArray(openers.map(({ erased }) => erased)),
-    ],
-  });
+  const inserted = whole.map((row) => ({ ...row, retentionClass, ...storedOpeners(row) }));
+  await insertEvents(tx, inserted, false);
 }

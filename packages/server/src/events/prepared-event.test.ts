@@ -48,11 +48,6 @@ test('the same event prepared twice has two commitments: equal events cannot be 
   expect(one.commitment).not.toEqual(other.commitment);
 });
 
-test('e-mail addresses are compared in lower case, and none sorts as the empty text', () => {
-  expect(prepare(columns, sha, random).actorEmailKey).toBe('ana@example.com');
-  expect(prepare({ ...columns, actorEmail: null }, sha, random).actorEmailKey).toBe('');
-});
-
 test('the size counted for the queue is never below what the texts take in memory', () => {
   const after = JSON.stringify({ a: '😀'.repeat(10_000) });
   const event = prepare({ ...columns, after }, sha, random);

@@ -2,22 +2,20 @@ import {
   type CommittedEvent,
   commitmentOf,
   commitmentOfSegments,
-  eventIdFromUuid,
+  eventText,
   formatHex,
-  formatTimestamp,
   parseHex,
   type SegmentHex,
   type SegmentName,
   type Sha256,
+  type StoredFields,
   saltBytes,
   segmentNames,
   segmentTexts,
-  uuidTimeMs,
 } from '@indelible/protocol';
 
 /** An event ready to be appended: canonical columns, and the commitment the log will hold. */
 export interface PreparedEvent extends CommittedEvent {
-  actorEmailKey: string;
   texts: string[];
   salts: Uint8Array;
   commitment: Uint8Array;
@@ -26,9 +24,7 @@ export interface PreparedEvent extends CommittedEvent {
 }
 
 /** An event as it lies in the table. */
-export interface StoredEvent extends CommittedEvent {
-  sequence: number;
-  receivedAtMs: number;
+export interface StoredEvent extends StoredFields {
   /** 16 bytes a segment; zeros where it is erased. */
   salts: Uint8Array;
   /** JSON text of the hashes of erased segments by name; null while nothing is. */
@@ -112,7 +108,6 @@ export function prepare(event: CommittedEvent, sha: Sha256, random: Random): Pre
   const salts = random(saltBytes * texts.length);
   return {
     ...event,
-    actorEmailKey: (event.actorEmail ?? '').toLowerCase(),
     texts,
     salts,
     commitment: commitmentOf(sha, texts, salts),
@@ -135,28 +130,11 @@ export function sameContent(sent: PreparedEvent, stored: CommittedEvent & Erasab
   );
 }
 
-const quote = JSON.stringify;
-
-/**
- * The event as the API shows it. Diff and states are spliced in as the very texts that were hashed,
- * so nothing is parsed and written again on the way out.
- */
+/** The event as the API shows it; see `eventText`. */
 export function eventJson(
-  e: Omit<StoredEvent, 'salts'>,
+  event: Omit<StoredEvent, 'salts'>,
   withStates: boolean,
   hasState: boolean,
 ): string {
-  const gone = erasedSegments(e);
-  const erased = gone.length > 0 ? `,"erased":${JSON.stringify(gone)}` : '';
-  const states = withStates ? `"before":${e.before ?? 'null'},"after":${e.after ?? 'null'},` : '';
-  return (
-    `{"id":"${eventIdFromUuid(e.uuid)}","timestamp":"${formatTimestamp(uuidTimeMs(e.uuid))}",` +
-    `"tenantId":"${e.tenantId}","actor":{"id":"${e.actorId}","email":${quote(e.actorEmail)},` +
-    `"role":${quote(e.actorRole)},"ip":${quote(e.actorIp)},"userAgent":${quote(e.actorUserAgent)}},` +
-    `"action":"${e.action}","resource":{"type":"${e.resourceType}","id":"${e.resourceId}",` +
-    `"name":${quote(e.resourceName)}},"diff":${e.diff},"crossTenant":${e.crossTenant},` +
-    `"reason":${quote(e.reason)},${states}"category":"${e.category}","hasState":${hasState},` +
-    `"sequence":${e.sequence},"receivedAt":"${formatTimestamp(e.receivedAtMs)}",` +
-    `"recordedBy":{"kind":"${e.recordedByKind}","id":"${e.recordedById}"}${erased}}`
-  );
+  return eventText(event, withStates, hasState, erasedSegments(event));
 }

@@ -1,19 +1,18 @@
-import { firstUuidAt, type Plan, retentionCutoff, type Sha256 } from '@indelible/protocol';
+import {
+  type CommittedEvent,
+  firstUuidAt,
+  type Plan,
+  retentionCutoff,
+  type Sha256,
+} from '@indelible/protocol';
 import { appendLogs, type LogAppend, type LogHead, planAppend } from '../log/store.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
-import {
-  boolArray,
-  byteaArray,
-  int2Array,
-  int8Array,
-  jsonArray,
-  textArray,
-  timeArray,
-  uuidArray,
-} from '../postgres/pg-arrays.ts';
+import { int2Array, uuidArray } from '../postgres/pg-arrays.ts';
+import { type InsertedRow, insertEvents, storedColumns } from './event-columns.store.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';
 
+export { insertEvents, storedColumns } from './event-columns.store.ts';
 export {
   erasedSegments,
   eventJson,
@@ -23,14 +22,6 @@ export {
   storedCommitment,
   storedOpeners,
 } from './prepared-event.ts';
-
-/** The columns of a `StoredEvent`, for every statement that reads whole events. */
-export const storedColumns = `tenant_id AS "tenantId", id AS uuid, sequence, received_at AS "receivedAtMs",
-  actor_id AS "actorId", actor_email AS "actorEmail", actor_role AS "actorRole", actor_ip AS "actorIp",
-  actor_user_agent AS "actorUserAgent", action, resource_type AS "resourceType",
-  resource_id AS "resourceId", resource_name AS "resourceName", diff, cross_tenant AS "crossTenant",
-  reason, category, recorded_by_kind AS "recordedByKind", recorded_by_id AS "recordedById", salts,
-  erased`;
 
 /** What became of one event of a batch, in the order given. */
 export type Appended =
@@ -64,7 +55,7 @@ export async function appendEvents(
     }));
     const appends = fresh.map(({ head, events }) => planAppend(sha, head, events, nowMs));
     const rows = fresh.flatMap(({ head, events }, b) => rowsOf(head, events, appends[b]));
-    if ((await insertEvents(tx, rows)) === rows.length) {
+    if ((await insertEvents(tx, rows, true)) === rows.length) {
       await appendLogs(
         tx,
         appends.filter((append) => append.leaves.length > 0),
@@ -73,10 +64,7 @@ export async function appendEvents(
     }
     await saved;
     await tx.query('ROLLBACK TO SAVEPOINT append');
-    const found = await findStored(
-      tx,
-      rows.map(({ event, retentionClass }) => ({ event, retentionClass })),
-    );
+    const found = await findStored(tx, rows);
     if (found.size === 0) throw new Error('an insert met a conflict that cannot be found');
     for (const [key, stored] of found) known.set(key, stored);
   }
@@ -105,24 +93,19 @@ function withoutKnown(batch: TenantBatch, known: Map<string, StoredEvent>): Prep
   return [...firsts.values()];
 }
 
-interface Row {
-  event: PreparedEvent;
-  retentionClass: number;
-  sequence: number;
-  receivedUs: number;
-}
-
 function rowsOf(
   head: LogHead,
   events: readonly PreparedEvent[],
   append: LogAppend | undefined,
-): Row[] {
+): InsertedRow[] {
   if (!append) return [];
   return events.map((event, index) => ({
     event,
     retentionClass: head.retentionClass,
     sequence: head.size + index,
-    receivedUs: append.receivedUs,
+    receivedAtUs: append.receivedUs,
+    salts: event.salts,
+    erased: null,
   }));
 }
 
@@ -150,58 +133,13 @@ function outcomes(
   });
 }
 
-/** Inserts rows of any tenants; returns how many were new. */
-async function insertEvents(tx: WriterTx, rows: readonly Row[]): Promise<number> {
-  if (rows.length === 0) return 0;
-  const of = <T>(pick: (event: PreparedEvent) => T): T[] => rows.map((row) => pick(row.event));
-  const { rowCount } = await tx.query({
-    name: 'insert-events',
-    text: `INSERT INTO audit_events (tenant_id, id, sequence, received_at, actor_id, resource_id,
-        recorded_by_id, retention_class, cross_tenant, recorded_by_kind, actor_email, actor_email_key,
-        actor_role, actor_ip, actor_user_agent, action, resource_type, resource_name, category, reason,
-        diff, before, after, salts)
-      SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int8[], $4::timestamptz[], $5::uuid[], $6::uuid[],
-        $7::uuid[], $8::int2[], $9::bool[], $10::text[], $11::text[], $12::text[],
-        $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],
-        $21::json[], $22::json[], $23::json[], $24::bytea[])
-      ON CONFLICT DO NOTHING`,
-    values: [
-      uuidArray(of((e) => e.tenantId)),
-      uuidArray(of((e) => e.uuid)),
-      int8Array(rows.map((row) => row.sequence)),
-      timeArray(rows.map((row) => row.receivedUs)),
-      uuidArray(of((e) => e.actorId)),
-      uuidArray(of((e) => e.resourceId)),
-      uuidArray(of((e) => e.recordedById)),
-      int2Array(rows.map((row) => row.retentionClass)),
-      boolArray(of((e) => e.crossTenant)),
-      textArray(of((e) => e.recordedByKind)),
-      textArray(of((e) => e.actorEmail)),
-      textArray(of((e) => e.actorEmailKey)),
-      textArray(of((e) => e.actorRole)),
-      textArray(of((e) => e.actorIp)),
-      textArray(of((e) => e.actorUserAgent)),
-      textArray(of((e) => e.action)),
-      textArray(of((e) => e.resourceType)),
-      textArray(of((e) => e.resourceName)),
-      textArray(of((e) => e.category)),
-      textArray(of((e) => e.reason)),
-      jsonArray(of((e) => e.diff)),
-      jsonArray(of((e) => e.before)),
-      jsonArray(of((e) => e.after)),
-      byteaArray(of((e) => e.salts)),
-    ],
-  });
-  return rowCount ?? 0;
-}
-
 /**
  * Stored events of these ids, by `tenant/uuid`, each in one retention class: with tenant, class and
  * id given, every look-up goes to one partition.
  */
 async function findStored(
   tx: WriterTx,
-  places: readonly { event: PreparedEvent; retentionClass: number }[],
+  places: readonly { event: CommittedEvent; retentionClass: number }[],
 ): Promise<Map<string, StoredEvent>> {
   const { rows } = await tx.query<StoredEvent>({
     name: 'find-stored',
