@@ -11,6 +11,7 @@ import {
   parseTimestamp,
   segmentHash,
   segmentTexts,
+  takeEvent,
   uuidFromEventId,
   uuidTimeMs,
   warningCodes,
@@ -20,10 +21,9 @@ import { Command } from 'commander';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { banner } from './packages/cli/src/banner.ts';
+import { takeContext } from './packages/protocol/src/testing/take-context.ts';
 import { FullEvent } from './packages/server/src/events/schemas.ts';
-import { takeEvent } from './packages/server/src/events/take-event.ts';
 import { formats } from './packages/server/src/http/json-schema.ts';
-import { takeContext } from './packages/server/src/testing/take-context.ts';
 
 /* What the documentation says, held against the code. */
 

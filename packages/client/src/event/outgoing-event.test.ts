@@ -1,8 +1,8 @@
 import type { Diff } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { takeEvent } from '../../../server/src/events/take-event.ts';
-import { takeContext } from '../../../server/src/testing/take-context.ts';
+import { takeEvent } from '../../../protocol/src/index.ts';
+import { takeContext } from '../../../protocol/src/testing/take-context.ts';
 import type { EventInput } from '../api-types.ts';
 import { diffOf } from './diff-of.ts';
 import { createOutgoing } from './outgoing-event.ts';

@@ -1,4 +1,4 @@
-import { plainIp, rangesOf } from '../rules/ip-address.ts';
+import { plainIp, rangesOf } from './ip-address.ts';
 
 /** What stands between clients and this server, for frameworks that do not decide it themselves. */
 export interface ProxyOptions {

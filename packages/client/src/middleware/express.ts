@@ -1,4 +1,4 @@
-import { plainIp } from '../rules/ip-address.ts';
+import { plainIp } from './ip-address.ts';
 import { type AuditOptions, auditOf, type RequestAudit, requestIdOf } from './request-audit.ts';
 
 export {

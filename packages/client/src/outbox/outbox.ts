@@ -2,7 +2,7 @@ import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
 import { InvalidEventError } from '../delivery/invalid-event-error.ts';
 import { createReadying, type ReadyEvent } from '../delivery/ready-event.ts';
-import { judgeEvent } from '../rules/judge-event.ts';
+import { judgeEvent } from '../event/judge-event.ts';
 import type { Adapter } from './adapters.ts';
 import { createRelay, type Relay, type RelayOptions } from './relay.ts';
 import { insertSql, migrationSql, outboxTable } from './store.ts';

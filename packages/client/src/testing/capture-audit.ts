@@ -1,10 +1,10 @@
 import { errorCodes } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
+import { type CapturedEvent, judgeEvent } from '../event/judge-event.ts';
 import { IndelibleError } from '../http/errors.ts';
-import { type CapturedEvent, judgeEvent } from '../rules/judge-event.ts';
 
-export type { CapturedEvent } from '../rules/judge-event.ts';
+export type { CapturedEvent } from '../event/judge-event.ts';
 
 export interface CaptureOptions {
   /**

@@ -1,6 +1,7 @@
 import {
   type Catalogue,
   canonicalize,
+  copiedColumns,
   diffStates,
   type JsonValue,
   type Sha256,
@@ -29,26 +30,19 @@ export function prepareOwn(
   event: OwnEvent,
   uuid = deps.newUuid(deps.now()),
 ): PreparedEvent {
-  const { actor, action, resource, before = null, after = null } = event;
+  const { actor, action, before = null, after = null } = event;
   const crossTenant = actor.role === 'superadmin';
   const asState = (state: JsonValue | null) => (state === null ? null : canonicalize(state));
   const diff = event.diff ?? diffStates(asObject(before), asObject(after)).diff;
+  const copied = copiedColumns(event, []);
   return prepare(
     {
       tenantId,
       uuid,
-      actorId: actor.id,
-      actorEmail: actor.email,
-      actorRole: actor.role,
-      actorIp: actor.ip,
-      actorUserAgent: actor.userAgent?.slice(0, 1_024).toWellFormed() ?? null,
-      action,
-      resourceType: resource.type,
-      resourceId: resource.id,
-      resourceName: resource.name,
+      ...copied,
+      actorUserAgent: copied.actorUserAgent?.toWellFormed() ?? null,
       diff: canonicalize(diff),
       crossTenant,
-      reason: event.reason ?? null,
       category: deps.catalogue.categoryOf(action, crossTenant),
       recordedByKind: 'service',
       recordedById: deps.serviceId,

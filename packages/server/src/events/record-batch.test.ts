@@ -4,8 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { appendLogs, lockHeads, openLog, planAppend } from '../log/store.ts';
 import { write } from '../postgres/db.ts';
 import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
-import { actorWith } from '../testing/take-context.ts';
+import { actorWith, eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService();
 afterAll(() => service.close());

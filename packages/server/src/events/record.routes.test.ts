@@ -9,8 +9,7 @@ import {
 import { afterAll, expect, test } from 'vitest';
 import { hostileTexts } from '../testing/arbitraries.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
-import { actorWith } from '../testing/take-context.ts';
+import { actorWith, eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService({ MASKED_KEYS: 'pukCode', SENSITIVE_TYPES: 'sip_trunk' });
 afterAll(() => service.close());

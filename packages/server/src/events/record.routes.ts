@@ -1,8 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import {
+  batchBytesMax,
+  batchEventsMax,
   type Catalogue,
   type ErrorCode,
+  type EventRefusal,
   encodeEntry,
+  eventBytesMax,
   eventIdFromUuid,
   type FieldProblem,
   fieldProblemsMax,
@@ -10,6 +14,7 @@ import {
   type Masker,
   pointerOf,
   type Sha256,
+  takeEvent,
   type WarningCode,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -21,13 +26,13 @@ import {
   eventJson,
   hasState,
   type PreparedEvent,
+  prepare,
   type Random,
   type StoredEvent,
   storedCommitment,
 } from './prepared-event.ts';
 import type { Outcome } from './record-queue.ts';
-import { BatchInput, BatchResults, limits } from './schemas.ts';
-import { type Refusal, takeEvent } from './take-event.ts';
+import { BatchInput, BatchResults } from './schemas.ts';
 import type { UuidSource } from './uuid-source.ts';
 
 export interface RecordDeps {
@@ -51,7 +56,7 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
     '/api/audit-logs',
     {
       ...judgedByHandler,
-      bodyLimit: limits.eventBytesMax,
+      bodyLimit: eventBytesMax,
       config: { scope: 'events:write', judgesDuplicateKeys: true, rateLimit: false },
       schema: {
         tags: ['Events'],
@@ -70,11 +75,11 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
     '/api/audit-logs/batch',
     {
       ...judgedByHandler,
-      bodyLimit: limits.batchBytesMax,
+      bodyLimit: batchBytesMax,
       config: { scope: 'events:write', judgesDuplicateKeys: true, rateLimit: false },
       schema: {
         tags: ['Events'],
-        summary: 'Record up to 1,000 events',
+        summary: `Record up to ${batchEventsMax.toLocaleString('en')} events`,
         description:
           'One bad event never blocks the others; the results always agree with what is stored.',
         body: BatchInput,
@@ -86,18 +91,18 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
 }
 
 function take(raw: unknown, request: FastifyRequest, deps: RecordDeps) {
-  const { catalogue, masker, sha, random, newUuid, now } = deps;
+  const { catalogue, masker, newUuid, now } = deps;
   const { id, tenantId } = request.principal;
-  return takeEvent(raw, {
+  const taken = takeEvent(raw, {
     nowMs: now(),
-    random,
     newUuid,
-    sha,
     catalogue,
     masker,
     recordedBy: { kind: 'api_key', id },
     boundTenantId: tenantId,
   });
+  if (taken.refusal) return taken;
+  return { ...taken, event: prepare(taken.event, deps.sha, deps.random) };
 }
 
 async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: RecordDeps) {
@@ -121,7 +126,7 @@ function rejected({ code, detail }: { code: ErrorCode; detail: string }): AppErr
   return code === 'unavailable' ? unavailable(detail) : new AppError(code, detail);
 }
 
-function errorOf(refusal: Refusal): AppError {
+function errorOf(refusal: EventRefusal): AppError {
   return new AppError(
     refusal.code,
     refusal.detail,
@@ -153,7 +158,7 @@ interface BatchResult {
   id?: string;
   sequence?: number;
   warnings?: WarningCode[];
-  error?: Refusal;
+  error?: EventRefusal;
 }
 
 /** An event that was taken, on its way to the log. */
@@ -197,7 +202,7 @@ async function recordBatch(request: FastifyRequest, deps: RecordDeps): Promise<B
   return results;
 }
 
-function shortened(refusal: Refusal, problemsMax: number): Refusal {
+function shortened(refusal: EventRefusal, problemsMax: number): EventRefusal {
   const { errors } = refusal;
   return errors ? { ...refusal, errors: errors.slice(0, problemsMax) } : refusal;
 }
@@ -266,7 +271,7 @@ function resultOf(
     return { index, status: 'created', id, sequence: outcome.sequence, warnings };
   if (outcome.status === 'duplicate')
     return { index, status: 'duplicate', id, sequence: outcome.stored.sequence, warnings };
-  const error: Refusal =
+  const error: EventRefusal =
     outcome.status === 'conflict'
       ? { code: 'id_conflict', detail: 'this id is stored with other content' }
       : { code: outcome.code, detail: outcome.detail };
@@ -286,8 +291,8 @@ function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[]
     if (errors.length >= fieldProblemsMax) break;
   }
   const { events } = envelope as { events?: unknown };
-  if (!Array.isArray(events) || events.length === 0 || events.length > limits.batchEventsMax) {
-    const message = `must be an array of 1 to ${limits.batchEventsMax} events`;
+  if (!Array.isArray(events) || events.length === 0 || events.length > batchEventsMax) {
+    const message = `must be an array of 1 to ${batchEventsMax} events`;
     errors.unshift({ path: '/events', code: 'out_of_range', message });
   } else if (errors.length === 0) return events;
   throw new AppError('validation_failed', 'the batch itself is not valid; nothing was recorded', {
@@ -301,7 +306,7 @@ const namedTwice = (path: string): FieldProblem => ({
   message: 'is named twice',
 });
 
-function duplicateKeyProblem(paths: readonly string[]): Refusal | null {
+function duplicateKeyProblem(paths: readonly string[]): EventRefusal | null {
   if (paths.length === 0) return null;
   const detail = 'the event names a member twice';
   return { code: 'validation_failed', detail, errors: paths.map(namedTwice) };

@@ -14,6 +14,8 @@ import { type Database, openDatabase } from '../postgres/db.ts';
 import { expectAnswerAsDocumented } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';
 
+export { actorWith, eventOf } from '../../../protocol/src/testing/take-context.ts';
+
 export const platformKey = 'idl_platform_a-key-that-only-tests-know-0123456789';
 
 /** A service on a database of its own, built as in production, spoken to without a socket. */
@@ -195,21 +197,4 @@ async function asOwner(
   } finally {
     await client.end();
   }
-}
-
-/** A valid event, as a host product would send it. */
-export function eventOf(changes: Record<string, unknown> = {}): Record<string, unknown> {
-  return {
-    actor: {
-      id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a',
-      email: 'ana@example.com',
-      role: 'admin',
-      ip: '203.0.113.7',
-      userAgent: 'Mozilla/5.0',
-    },
-    action: 'update',
-    resource: { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: 'Support' },
-    diff: { maxWait: { from: 30, to: 60 } },
-    ...changes,
-  };
 }

@@ -1,7 +1,6 @@
-import { parseStrictJson } from '@indelible/protocol';
 import { expect, test } from 'vitest';
-import { eventOf } from '../testing/service.ts';
-import { boundTenantId, refused, refusedRaw, taken } from '../testing/take-context.ts';
+import { parseStrictJson } from '../json/strict-json.ts';
+import { boundTenantId, eventOf, refused, refusedRaw, taken } from '../testing/take-context.ts';
 
 const kib = 1_024;
 const diffOf = (changes: Record<string, unknown>) => JSON.parse(taken(changes).event.diff);

@@ -1,4 +1,3 @@
-import { eventIdFromUuid, eventUuid, uuidTimeMs } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import {
   actorWith,
@@ -8,6 +7,7 @@ import {
   refusedRaw,
   taken,
 } from '../testing/take-context.ts';
+import { eventIdFromUuid, eventUuid, uuidTimeMs } from './event-id.ts';
 
 const idAt = (timeMs: number) => eventIdFromUuid(eventUuid(timeMs, new Uint8Array(10).fill(7)));
 const iso = (timeMs: number) => new Date(timeMs).toISOString();

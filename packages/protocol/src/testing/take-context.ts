@@ -1,21 +1,34 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { createCatalogue, createMasker, defaultMaskedKeys } from '@indelible/protocol';
-import { type TakeContext, takeEvent } from '../events/take-event.ts';
-import { createUuidSource } from '../events/uuid-source.ts';
-import { eventOf } from './service.ts';
-
-const random = (bytes: number) => new Uint8Array(randomBytes(bytes));
+import { randomBytes } from 'node:crypto';
+import { createCatalogue } from '../event/catalogue.ts';
+import { eventUuid } from '../event/event-id.ts';
+import { createMasker, defaultMaskedKeys } from '../event/masking.ts';
+import { type TakeContext, takeEvent } from '../event/take-event.ts';
 
 export const boundTenantId = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee';
 export const nowMs = Date.UTC(2025, 8, 3, 10, 0, 0, 123);
+
+/** A valid event, as a host product would send it. */
+export function eventOf(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    actor: {
+      id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a',
+      email: 'ana@example.com',
+      role: 'admin',
+      ip: '203.0.113.7',
+      userAgent: 'Mozilla/5.0',
+    },
+    action: 'update',
+    resource: { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: 'Support' },
+    diff: { maxWait: { from: 30, to: 60 } },
+    ...changes,
+  };
+}
 
 /** What `takeEvent` needs, for a key that is bound to `boundTenantId`, at `nowMs`. */
 export function takeContext(changes: Partial<TakeContext> = {}): TakeContext {
   return {
     nowMs,
-    random,
-    newUuid: createUuidSource(random),
-    sha: (data) => new Uint8Array(createHash('sha256').update(data).digest()),
+    newUuid: (timeMs) => eventUuid(timeMs, randomBytes(10)),
     catalogue: createCatalogue(),
     masker: createMasker(defaultMaskedKeys),
     recordedBy: { kind: 'api_key', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11' },

@@ -1,0 +1,71 @@
+import { type FieldProblem, takeEvent } from '@indelible/protocol';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { eventOf, takeContext } from '../../../protocol/src/testing/take-context.ts';
+import { fieldProblem, formats } from '../http/json-schema.ts';
+import { eventArbitrary, spoiltEventArbitrary } from '../testing/arbitraries.ts';
+import { EventInput } from './schemas.ts';
+
+const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, formats });
+const validate = ajv.compile<unknown>(EventInput);
+
+const words = (problems: readonly FieldProblem[]) =>
+  [...new Set(problems.map(({ path, code }) => `${path} ${code}`))].sort();
+
+const ofSchema = (event: unknown) =>
+  validate(event) ? [] : words((validate.errors ?? []).map(fieldProblem));
+
+const jsonCodes = [
+  ...['null_character', 'lone_surrogate', 'unsafe_integer', 'unsafe_number', 'too_deep'],
+];
+const shapeCodes = ['required', 'unknown_field', 'too_long', 'too_short', 'too_many'];
+const ofService = (event: unknown) => {
+  const { refusal } = takeEvent(event, takeContext());
+  const isShape = ({ code }: FieldProblem) => /^invalid_/.test(code) || shapeCodes.includes(code);
+  return words((refusal?.errors ?? []).filter(isShape));
+};
+
+test('the document admits what the service takes, and refuses what it refuses, with its words', () => {
+  fc.assert(
+    fc.property(eventArbitrary, (event) => {
+      expect(ofSchema(event)).toEqual([]);
+    }),
+  );
+  fc.assert(
+    fc.property(spoiltEventArbitrary, (sent) => {
+      const event = JSON.parse(JSON.stringify(sent));
+      const problems = takeEvent(event, takeContext()).refusal?.errors ?? [];
+      fc.pre(!problems.some(({ code }) => jsonCodes.includes(code)));
+      fc.pre(!JSON.stringify(event).includes(':""')); // taken for null where null may be
+      expect(ofService(event)).toEqual(ofSchema(event));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+const actor = (changes: object) => ({ actor: { ...(eventOf().actor as object), ...changes } });
+const resource = (changes: object) => ({
+  resource: { ...(eventOf().resource as object), ...changes },
+});
+
+test.each<[string, Record<string, unknown>]>([
+  ['an unknown member', { requestId: 'x' }],
+  ['a long reason', { reason: 'x'.repeat(1_001) }],
+  ['a long name', resource({ name: 'x'.repeat(201) })],
+  ['1,000 characters beyond the basic plane', { reason: '𝒳'.repeat(1_000) }],
+  ['a role with a space', actor({ role: 'super admin' })],
+  ['an empty role', actor({ role: '' })],
+  ['a role that is too long', actor({ role: 'r'.repeat(65) })],
+  ['an e-mail address of 321 characters', actor({ email: `${'a'.repeat(315)}@ex.io` })],
+  ['an e-mail address with a mark in front', actor({ email: '!ana@example.com' })],
+  ['an address with a zone', actor({ ip: 'fe80::1%eth0' })],
+  ['an action that is too long', { action: 'u'.repeat(65) }],
+  ['a change of objects', { diff: { a: { from: {}, to: [] } } }],
+  ['a change without a side', { diff: { a: { from: 1 } } }],
+  ['an id of another kind', { id: 'evt_audit_01k47h5550fb39eqm1pvbfw85' }],
+  ['no moment', { timestamp: 'yesterday' }],
+  ['no tenant', { tenantId: 'acme' }],
+])('document and service agree about %s', (_, changes) => {
+  expect(ofService(eventOf(changes))).toEqual(ofSchema(eventOf(changes)));
+});
