@@ -1,6 +1,7 @@
 import type { CatalogueFile } from './event/catalogue.ts';
 import { actionsByCategory } from './event/catalogue-data.ts';
-import { snakeCasePattern, wordLengthMax } from './event/field-rules.ts';
+import { snakeCasePattern } from './event/field-rules.ts';
+import { wordLengthMax } from './event/limits.ts';
 import { type JsonSchema, schemaProblem } from './json/schema-problem.ts';
 import { parseStrictJson } from './json/strict-json.ts';
 

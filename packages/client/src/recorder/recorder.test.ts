@@ -196,7 +196,7 @@ test('options that are undefined are as if they were not there', async () => {
   recorder.record({ ...host.event(1), action: 'No word' });
   expect(await recorder.close()).toMatchObject({ rejected: 1 });
   const [{ message }] = await warned;
-  expect(message).toMatch(/was refused: .*\/action must match/);
+  expect(message).toMatch(/was refused: .*\/action is not a snake_case word/);
 });
 
 test('an event is recorded as it was when it was handed over', async () => {
