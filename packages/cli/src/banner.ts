@@ -21,14 +21,14 @@ const resourceId = 'c2d1f3a4-6b5e-4c7d-8e9f-1a2b3c4d5e6f';
 /** What `serve` says once it is ready: addresses, paths (never a key), and four calls to try. */
 export function banner(facts: ServiceFacts): string {
   const { url, dataDir, platformKeyFile, takenOver } = facts;
-  const key = platformKeyFile === null ? 'PLATFORM_API_KEY, as you set it' : platformKeyFile;
+  const key = platformKeyFile === null ? 'the value of PLATFORM_API_KEY' : platformKeyFile;
   return `
 Indelible is ready at ${url}
 
   API reference   ${url}/docs
   data            ${dataDir}
   platform key    ${key}
-${takenOver ? '\nThe database of a service that was killed has been taken over.\n' : ''}${panel(facts)}
+${takenOver ? '\nThe service took over the database of a process that was killed.\n' : ''}${panel(facts)}
 Create a tenant:
 
 ${createTenant(facts)}

@@ -35,7 +35,10 @@ export function withConnection(command: Command): Command {
 /** Adds what an operator or a platform key declares to read a tenant's data. */
 export function withOperator(command: Command): Command {
   return command
-    .option('--reason <text>', 'why a tenant is looked at or weakened; the tenant sees it')
+    .option(
+      '--reason <text>',
+      "why you read a tenant's events or reduce its retention; the tenant sees it",
+    )
     .option('--operator-email <address>', 'who is looking, when the key is a platform key');
 }
 

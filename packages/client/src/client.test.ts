@@ -182,7 +182,7 @@ test.each([502, 504])('a gateway that answers %s is a failure of the network', a
   const { client, received } = await answering([gateway, { body: {} }, gateway], { attempts: 2 });
   await client.ready();
   await expect(client.ready()).rejects.toThrow(UnreachableError);
-  await expect(client.ready()).rejects.toThrow(`a gateway answered ${status} in its place`);
+  await expect(client.ready()).rejects.toThrow(`a gateway answered ${status} for it`);
   expect(received).toHaveLength(6);
 });
 
@@ -253,6 +253,6 @@ test('settings whose answer shows a secret once are sent once; all others are re
 
 test('a key that is empty, as of a variable that is not set, is told as that', () => {
   const make = (key: string) => () => createClient({ url: 'http://127.0.0.1:9', key });
-  expect(make('')).toThrow('the key is empty');
-  expect(make('idl_x\n')).toThrow('a line break');
+  expect(make('')).toThrow('the API key is empty');
+  expect(make('idl_x\n')).toThrow('contains a line break');
 });

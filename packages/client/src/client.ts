@@ -129,7 +129,7 @@ export function createClient<A extends string = AnyAction, R extends string = An
 // Refused here, because the platform's own error would quote the key.
 function requireSendable(key: string | null): void {
   if (key === null || /^[\x21-\x7e]+$/.test(key)) return;
-  throw new TypeError('the key is empty, or none (a line break in it, perhaps)');
+  throw new TypeError('the API key is empty or contains a line break');
 }
 
 const eventsPath = '/api/audit-logs';

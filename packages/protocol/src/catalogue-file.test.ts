@@ -19,7 +19,7 @@ test('what the schema allows is taken as it is', () => {
 test.each([
   ['{', 'the file is not JSON'],
   ['[]', 'the file must be an object'],
-  ['{"events":{},"events":{}}', '/events is named twice'],
+  ['{"events":{},"events":{}}', '/events appears twice'],
   ['{"event":{}}', '/event is not known here: $schema, events'],
   ['{"events":{"actions":{"cross_tenant":["spy"]}}}', '/events/actions/cross_tenant is not known'],
   ['{"events":{"actions":{"security":["Login"]}}}', '/events/actions/security/0 is "Login"'],

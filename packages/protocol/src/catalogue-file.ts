@@ -67,7 +67,7 @@ export const catalogueSchema = {
 /** Throws RangeError with a sentence for the operator that says where `text` is wrong. */
 export function parseCatalogueFile(text: string): CatalogueFile {
   const { value, duplicateKeys } = parsed(text);
-  if (duplicateKeys[0] !== undefined) throw new RangeError(`${duplicateKeys[0]} is named twice`);
+  if (duplicateKeys[0] !== undefined) throw new RangeError(`${duplicateKeys[0]} appears twice`);
   const problem = schemaProblem(catalogueSchema, value);
   if (problem !== null) throw new RangeError(problem);
   return value as CatalogueFile;

@@ -17,15 +17,15 @@ export interface ErrorCodeEntry {
 export const errorCodes = {
   malformed_json: {
     status: 400,
-    title: 'The body is not acceptable JSON',
+    title: 'The body is not valid JSON',
     help: 'Send one complete JSON value in UTF-8, nested at most 200 levels deep.',
   },
   unknown_parameter: {
     status: 400,
     title: 'A query parameter is unknown',
     help:
-      'Correct the spelling or leave the parameter out: it is never ignored, because a filter ' +
-      'that is ignored widens the answer.',
+      'Correct the spelling or remove the parameter. The service does not ignore it, ' +
+      'because a missing filter would return more events.',
   },
   invalid_parameter: {
     status: 400,
@@ -36,38 +36,38 @@ export const errorCodes = {
     status: 400,
     title: 'The cursor does not belong to this request',
     help:
-      'Use a cursor unchanged, with the tenant, filters and order it came with, or begin again ' +
-      'without one.',
+      'Send the cursor unchanged, with the same tenant, filters and order, or start again ' +
+      'without a cursor.',
   },
   page_too_deep: {
     status: 400,
-    title: 'The page is too deep to be counted to',
-    help: 'Follow `nextCursor` with the parameter `cursor`: it costs the same at any depth.',
+    title: 'The page number is too high',
+    help:
+      'Use the parameter `cursor` with the `nextCursor` of the previous answer: it has no ' +
+      'limit.',
   },
   unauthenticated: {
     status: 401,
     title: 'No valid credential was sent',
     help:
-      'Send `Authorization: Bearer` with an API key or token that is known, complete and not ' +
+      'Send `Authorization: Bearer` with a complete, valid API key or token that has not ' +
       'expired.',
   },
   forbidden: {
     status: 403,
     title: 'The credential does not allow this',
-    help:
-      'Use a credential that has the scope or role named in `detail`, for the tenant ' +
-      'concerned.',
+    help: 'Use a credential of this tenant that has the scope or role named in `detail`.',
   },
   reason_required: {
     status: 403,
     title: 'Operator access needs a declared reason',
     help:
-      'Send `X-Access-Reason`: percent-encoded UTF-8 of 1 to 1,000 characters, none of them a ' +
-      'control character; or `reason` in the body of a call that opens the panel.',
+      'Send the header `X-Access-Reason`: percent-encoded UTF-8, 1 to 1,000 characters, no ' +
+      'control characters. To open the panel, send `reason` in the body.',
   },
   not_found: {
     status: 404,
-    title: 'There is nothing here',
+    title: 'Not found',
     help: 'Check the address and the id, and that they belong to the tenant of the credential.',
   },
   method_not_allowed: {
@@ -79,18 +79,18 @@ export const errorCodes = {
   },
   id_conflict: {
     status: 409,
-    title: 'The id belongs to an event with other content',
-    help: 'Give the new event an id of its own, or send exactly the recorded content again.',
+    title: 'The id belongs to an event with different content',
+    help: 'Use another id for the new event, or send exactly the recorded content again.',
   },
   conflict: {
     status: 409,
-    title: 'The present state does not allow this',
-    help: 'Read the current state, settle what `detail` names and try again.',
+    title: 'The current state does not allow this',
+    help: 'Read the current state, resolve the conflict that `detail` names, and try again.',
   },
   gone: {
     status: 410,
-    title: 'It has been removed',
-    help: 'Ask for it anew: what was kept for a limited time is not coming back.',
+    title: 'It was removed',
+    help: 'Create it again. It was kept for a limited time and cannot be recovered.',
   },
   payload_too_large: {
     status: 413,
@@ -104,35 +104,35 @@ export const errorCodes = {
   },
   range_not_satisfiable: {
     status: 416,
-    title: 'The file has no such bytes',
-    help: 'Ask for a range within the size that `Content-Range` names.',
+    title: 'The range lies outside the file',
+    help: 'Request a range within the size that `Content-Range` names.',
   },
   validation_failed: {
     status: 422,
-    title: 'The body breaks a rule',
+    title: 'The body is invalid',
     help: 'Correct every field named in `errors`; the paths are JSON Pointers into the body.',
   },
   not_recordable: {
     status: 422,
-    title: 'This does not belong into an audit log',
-    help: 'Do not send it: `detail` says where such data lives or what to record instead.',
+    title: 'This is not an audit event',
+    help: 'Do not send it. `detail` says where such data belongs or what to record instead.',
   },
   id_timestamp_mismatch: {
     status: 422,
-    title: 'The id and the timestamp name different moments',
+    title: 'The id and the timestamp hold different times',
     help: 'Make the id from the timestamp, to the millisecond, or send only one of them.',
   },
   timestamp_in_future: {
     status: 422,
-    title: 'The timestamp lies in the future',
+    title: 'The timestamp is in the future',
     help:
-      'Check the clock and the offset of the producer: at most five minutes ahead are ' +
-      'accepted.',
+      'Check the clock and the time zone of the producer. The service accepts at most five ' +
+      'minutes ahead.',
   },
   outside_retention: {
     status: 422,
     title: "The timestamp is older than the tenant's retention",
-    help: 'Leave such events out, or choose a plan whose retention covers them.',
+    help: 'Skip this event, or give the tenant a plan with a longer retention.',
   },
   unknown_tenant: {
     status: 422,
@@ -147,7 +147,7 @@ export const errorCodes = {
   rate_limited: {
     status: 429,
     title: 'Too many requests',
-    help: 'Wait for the seconds in `Retry-After`, then continue more slowly.',
+    help: 'Wait for the seconds in `Retry-After`, then send requests more slowly.',
   },
   internal_error: {
     status: 500,
@@ -156,17 +156,17 @@ export const errorCodes = {
   },
   unavailable: {
     status: 503,
-    title: 'The service cannot answer at the moment',
+    title: 'The service is temporarily unavailable',
     help:
-      'Send the same request again after the seconds in `Retry-After`; recording with an id is ' +
-      'safe to repeat.',
+      'Send the same request again after the seconds in `Retry-After`. Recording with an ' +
+      'id is safe to retry.',
   },
   log_damaged: {
     status: 503,
     title: 'The log is damaged',
     help:
-      'Tell whoever runs the service, for waiting mends nothing: what the service keeps of this log ' +
-      'contradicts what was published of it, or lacks a part.',
+      'Tell the operator of the service; a retry does not help. The stored log contradicts ' +
+      'its published checkpoints, or a part of it is missing.',
   },
 } as const satisfies Record<string, ErrorCodeEntry>;
 
@@ -177,7 +177,8 @@ export const warningCodes = {
   truncated: 'The user agent was longer than 1,024 characters and was cut.',
   reason_missing: 'An operator event came without a declared reason.',
   operator_email_missing: "An operator event came without the operator's e-mail address.",
-  state_missing: 'A change of a sensitive resource came without the complete states around it.',
+  state_missing:
+    'A change of a sensitive resource came without the complete states before and after ' + 'it.',
   diff_truncated: 'The computed diff had more than 500 fields; the first 500 were kept.',
   secret_masked: 'Values under key names that hold secrets were replaced before storing.',
 } as const;

@@ -194,7 +194,8 @@ function openOutbound({ config, resolve }: AppDeps): Outbound {
 function wireRestores(http: FastifyInstance, deps: AppDeps, recordOwn: RecordOwn): RestoreJob {
   const { db, now, logger, sessionSecret } = deps;
   const outbound = openOutbound(deps);
-  const onError = (err: unknown) => logger.error({ err }, 'a restore has to wait');
+  const onError = (err: unknown) =>
+    logger.error({ err }, 'a restore attempt failed and is retried');
   const sealer = createSealer(sessionSecret);
   const job = new RestoreJob({ db, now, outbound, sealer, recordOwn, onError });
   http.addHook('onClose', () => job.stop());
@@ -210,7 +211,8 @@ function wireExports(
   publicUrl: () => string,
 ): Pick<App, 'jobs' | 'expireExports'> {
   const onError = (err: unknown) => logger.error({ err }, 'an export has to wait, or failed');
-  const heldUp = (err: unknown) => logger.error({ err }, 'background work was held up');
+  const heldUp = (err: unknown) =>
+    logger.error({ err }, 'background work was interrupted and is retried');
   const jobs = createJobs(db.jobs, heldUp, metrics.ran);
   const mailer = createMailer({ ...config, logger, now });
   const links = createDownloadLinks(sessionSecret);
@@ -281,7 +283,8 @@ function wireWebhooks(
     outbound: openOutbound(app),
     sealer: createSealer(sessionSecret),
     attempted: metrics.webhooks.attempted,
-    onError: (err: unknown) => logger.error({ err }, 'a webhook has to wait'),
+    onError: (err: unknown) =>
+      logger.error({ err }, 'a webhook delivery was interrupted and is retried'),
   };
   const job = new WebhookJob(deps);
   metrics.webhooks.watch(() => countStates(db.writer));
@@ -321,7 +324,7 @@ async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics, onF
       throw new AppError('not_found', 'there is no such tenant');
     }
     if (outcome?.status === 'rejected' && outcome.detail === haltedSentence) throw logIsHalted();
-    throw unavailable('this could not be recorded, so it was not done');
+    throw unavailable('the change could not be recorded, so it was not made; try again');
   };
   const recordAccess: RecordAccess = (tenantId, event) => recordSelf(tenantId, event);
   const recordOwn = recordOwnWith({ ...own, partitions });
@@ -335,14 +338,15 @@ async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordSelf: Reco
   const originHost = await write(db, (tx) => openOrigin(tx, config.logOrigin ?? host));
   if (config.logOrigin !== null && config.logOrigin !== originHost) {
     throw new Error(
-      `LOG_ORIGIN is ${config.logOrigin}, but the logs were opened under ${originHost}`,
+      `LOG_ORIGIN is ${config.logOrigin}, but the logs have the origin ${originHost}: set ` +
+        'LOG_ORIGIN to it',
     );
   }
   const observer: CheckpointObserver = {
     ...metrics.checkpoints,
     roundFailed(err) {
       metrics.checkpoints.roundFailed(err);
-      logger.error({ err }, 'no checkpoint could be published; recording goes on');
+      logger.error({ err }, 'no checkpoint could be published; recording continues');
     },
     foreignObject(sentence) {
       metrics.checkpoints.foreignObject(sentence);
@@ -350,7 +354,7 @@ async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordSelf: Reco
     },
     halted(reason) {
       metrics.checkpoints.halted(reason);
-      if (reason === null) logger.warn('recording and signing go on');
+      if (reason === null) logger.warn('recording and signing continue');
       else logger.fatal(reason);
     },
   };

@@ -174,7 +174,7 @@ test('a port that is taken is refused by a sentence that names PORT, and nothing
 test('an address of another machine is refused by a sentence that names HOST', async () => {
   const outside = { PUBLIC_URL: 'https://audit.example.com', METRICS_TOKEN: 'a-token' };
   expect(await refusal({ HOST: '192.0.2.1', ...outside })).toMatch(
-    /^nothing can listen on HOST 192\.0\.2\.1: /,
+    /^the service cannot listen on HOST 192\.0\.2\.1: /,
   );
 });
 

@@ -133,7 +133,9 @@ const expireEveryMs = 60_000;
 async function runWork(app: App, logger: Logger): Promise<() => void> {
   await app.jobs.start();
   const expire = () =>
-    app.expireExports().catch((err) => logger.error({ err }, 'no export could be expired'));
+    app
+      .expireExports()
+      .catch((err) => logger.error({ err }, 'expired exports could not be removed'));
   const timers = [
     setInterval(() => void app.restores.tick(), restoresEveryMs),
     setInterval(() => void expire(), expireEveryMs),
@@ -214,7 +216,7 @@ function notListening(host: string, port: number, cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   if (code === 'EADDRINUSE') return `port ${port} on ${host} is taken; set PORT to another one`;
   if (code === 'EACCES') return `port ${port} is for privileged users; set PORT to another one`;
-  return `nothing can listen on HOST ${host}: ${connectionProblem(cause)}`;
+  return `the service cannot listen on HOST ${host}: ${connectionProblem(cause)}`;
 }
 
 /** Roles and schema, as the owner: of DATABASE_URL's PostgreSQL, or of the embedded one. */

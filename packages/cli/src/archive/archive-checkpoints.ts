@@ -39,7 +39,9 @@ export async function lastCheckpoint(
   };
   const isSame = size === end.size && equalBytes(end.root, signedRoot);
   if (isSame || (size > end.size && verifyConsistency(sha, claim))) return { ...signed, end };
-  const message = `The checkpoint of ${size} entries is not shown to continue the ${end.size} of the archive.`;
+  const message =
+    `The checkpoint of ${size} entries is not proven to continue the ${end.size} entries ` +
+    'of the archive.';
   addDamage(findings, 'inconsistent', message);
   return null;
 }

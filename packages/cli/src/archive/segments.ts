@@ -34,8 +34,8 @@ export async function readManifests(
 }
 
 function gapSentence(next: number, { first, last }: FoundSegment): string {
-  if (first > next) return `The entries ${next} to ${first - 1} are in no segment.`;
-  return `The segment from ${first} to ${last} repeats entries below ${next}.`;
+  if (first > next) return `The entries ${next} to ${first - 1} are in no part of the archive.`;
+  return `The archive part from ${first} to ${last} repeats entries below ${next}.`;
 }
 
 async function manifestOf(
@@ -51,10 +51,12 @@ async function manifestOf(
     const isNamed =
       manifest.tenantId === tenantId && manifest.first === first && manifest.last === last;
     if (isNamed) return manifest;
-    throw new FormatError('it is of another segment than its name says');
+    throw new FormatError('it belongs to another archive part than its name says');
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    const message = `The manifest of the segment from ${first} to ${last} cannot be used: ${error.message}.`;
+    const message =
+      `The manifest of the archive part from ${first} to ${last} is invalid: ` +
+      `${error.message}.`;
     addDamage(findings, 'malformed_file', message, { sequence: first });
     return null;
   }

@@ -35,8 +35,8 @@ export function judgeErased(
     const count = hidden.unexplained(name, erasures) - hidden.unexplained(name, all);
     if (count === 0) return [];
     return [
-      `${count} event(s) lack their ${name}: the archive says that it was erased, and ends before the ` +
-        "log's record of that. The next run of the archive adds it.",
+      `${count} event(s) lack their ${name}: the archive states the erasure, but ends ` +
+        "before the log's record of it. The next archive run adds the record.",
     ];
   });
 }

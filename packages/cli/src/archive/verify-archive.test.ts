@@ -123,7 +123,7 @@ test('a segment that is missing is named by the entries that it held', async () 
   }
   const report = await verify(copied.root);
   expectDamage(report, ['missing_file'], 150);
-  expect(report.findings.kept[0]?.message).toContain('The entries 150 to 299 are in no segment');
+  expect(report.findings.kept[0]?.message).toContain('entries 150 to 299 are in no part');
 });
 
 test('an event that is left out, though its entry is kept, is missing', async () => {
@@ -289,7 +289,7 @@ test('the commands run, list and verify an archive', patient, async () => {
   const env = envOf(service);
   const run = await runCli(['archive', 'run', '--tenant', own.id], { env });
   expect(run.stderr).toBe('');
-  expect(run.stdout).toContain('1 segment(s) added');
+  expect(run.stdout).toContain('1 part(s) added');
   const list = await runCli(['archive', 'list', '--tenant', own.id, '--json'], { env });
   expect(JSON.parse(list.stdout).segments).toMatchObject([{ first: 0, last: 1, events: 2 }]);
   const verified = await runCli(['archive', 'verify', '--tenant', own.id], { env });
@@ -312,8 +312,8 @@ test('what was archived is forgotten only where nothing of it is left', patient,
   expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining(folder)]);
   rmSync(join(service.dataDir, 'objects', folder), { recursive: true });
   expect(await archive('forget')).toMatchObject({ status: 0, stderr: '' });
-  expect((await archive('forget')).stderr).toContain('nothing of a tenant');
-  expect((await archive('run')).stdout).toContain('1 segment(s) added');
+  expect((await archive('forget')).stderr).toContain('nothing of the tenant');
+  expect((await archive('run')).stdout).toContain('1 part(s) added');
 });
 
 test(

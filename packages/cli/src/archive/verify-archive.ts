@@ -85,7 +85,7 @@ async function verifyTenantArchive(
 }
 
 function leftoverSentence(count: number): string {
-  return `Anything about ${count} file(s) of which no manifest speaks: an interrupted run left them.`;
+  return `Anything about ${count} file(s) that no manifest names: an interrupted run left them.`;
 }
 
 /** What the entries were held against, with the note that proves it. */
@@ -221,14 +221,10 @@ async function checkFiles(
     const state = await archive.check(segment, file);
     const place = { sequence: segment.first };
     if (state === 'missing') {
-      addDamage(findings, 'missing_file', `The file ${file.name} is not there.`, place);
+      addDamage(findings, 'missing_file', `The file ${file.name} is missing.`, place);
     } else if (state === 'other') {
       // Which of its rows it is, the entries may tell.
-      addDamage(
-        findings,
-        'file_mismatch',
-        `The file ${file.name} is not the one that was written.`,
-      );
+      addDamage(findings, 'file_mismatch', `The file ${file.name} differs from its manifest.`);
     }
   }
   return 2;
@@ -260,7 +256,7 @@ async function readRows(
     throw new FormatError(`it ends before sequence ${file.size}`);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    const message = `The segment from sequence ${segment.first} on cannot be read: ${error.message}.`;
+    const message = `The archive part from sequence ${segment.first} on cannot be read: ${error.message}.`;
     addDamage(findings, 'malformed_file', message, { sequence: file.size });
     return false;
   }

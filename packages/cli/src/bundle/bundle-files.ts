@@ -37,7 +37,7 @@ export class BundleFiles implements TileSource {
     this.folder = folder;
     this.#inside = new InsideFolder(folder);
     if (this.has(bundleFiles.manifest)) return;
-    throw new UsageError(`${folder} is no bundle: it has no ${bundleFiles.manifest}`);
+    throw new UsageError(`${folder} is not a bundle: it has no ${bundleFiles.manifest}`);
   }
 
   /** Whether something of this name is there. */
@@ -126,7 +126,7 @@ export class BundleFiles implements TileSource {
   /** FormatError when the file is not `[{sequence, cutoff, size}, …]`. */
   retention(): StatedRemoval[] {
     const json = this.#json(bundleFiles.retention);
-    if (!Array.isArray(json)) throw new FormatError(`${bundleFiles.retention} is no list`);
+    if (!Array.isArray(json)) throw new FormatError(`${bundleFiles.retention} is not a list`);
     return json.map((record: unknown) => {
       const { sequence, cutoff, size } = (record ?? {}) as Record<string, unknown>;
       const cutoffMs = typeof cutoff === 'string' ? parseTimestamp(cutoff) : null;
@@ -138,11 +138,11 @@ export class BundleFiles implements TileSource {
 
   #json(name: string): unknown {
     const bytes = this.#inside.read(name, bytesMax.json);
-    if (bytes === null) throw new FormatError(`${name} is not there`);
+    if (bytes === null) throw new FormatError(`${name} is missing`);
     try {
       return JSON.parse(bytes.toString());
     } catch {
-      throw new FormatError(`${name} is no JSON`);
+      throw new FormatError(`${name} is not JSON`);
     }
   }
 }

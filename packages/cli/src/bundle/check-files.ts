@@ -49,7 +49,8 @@ export function checkFiles(
     if (digest !== undefined) check(name, digest);
     else addDamage(findings, 'malformed_file', `The manifest has no checksum of ${name}.`);
   }
-  const malformed = () => addDamage(findings, 'malformed_file', 'SHA256SUMS is no list of files.');
+  const malformed = () =>
+    addDamage(findings, 'malformed_file', 'SHA256SUMS is not a list of files.');
   for (const line of sumsOf(bundle)) {
     const sum = parseSumLine(line);
     const isNeeded = sum !== null && (needed as readonly string[]).includes(sum.path);
@@ -81,7 +82,7 @@ function compareFile(
 ): boolean {
   try {
     const digest = bundle.digest(path);
-    if (digest === null) addDamage(findings, 'missing_file', `The file ${path} is not there.`);
+    if (digest === null) addDamage(findings, 'missing_file', `The file ${path} is missing.`);
     else if (digest !== '') compareDigest(path, digest, written, findings);
     return digest !== null;
   } catch (error) {
@@ -99,7 +100,7 @@ export function compareDigest(
   findings: Findings,
 ): void {
   if (digest === written || written === undefined) return;
-  addDamage(findings, 'file_mismatch', `The file ${path} is not the one that was written.`);
+  addDamage(findings, 'file_mismatch', `The file ${path} differs from its checksum.`);
 }
 
 /** Links are not followed, and are named like files. */

@@ -53,6 +53,7 @@ export function requireNothingErasedMeanwhile(
     .reduce((sum, each) => sum + each, 0);
   if (count === 0) return;
   throw new FindingError(
-    `${count} part(s) of events were erased since this export began; remove ${part.path('')} and begin anew`,
+    `${count} part(s) of events were erased since this export began; remove ` +
+      `${part.path('')} and run the command again`,
   );
 }

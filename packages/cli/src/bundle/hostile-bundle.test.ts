@@ -110,5 +110,5 @@ test('the command ends with status 1 and a report, not with a stack', async () =
   mkdirSync(join(copy, 'events.ndjson'));
   const { status, stdout, stderr } = await runCli(['verify', copy]);
   expect([status, stderr]).toEqual([1, '']);
-  expect(stdout).toContain('events.ndjson is no regular file');
+  expect(stdout).toContain('events.ndjson is not a regular file');
 });

@@ -30,7 +30,7 @@ export class InsideFolder {
     const stats = fstatSync(fd);
     if (stats.isFile() && stats.size <= bytesMax) return fd;
     closeSync(fd);
-    throw new FormatError(stats.isFile() ? `${name} is too long` : `${name} is no regular file`);
+    throw new FormatError(stats.isFile() ? `${name} is too long` : `${name} is not a regular file`);
   }
 
   /** The bytes of a file, or null where there is none. Throws as `open` does. */
@@ -49,7 +49,7 @@ export class InsideFolder {
       this.#requireFolder(dirname(name));
       const path = join(this.#path, name);
       // A pipe would be waited for as soon as it is opened, and some devices act on it.
-      if (!lstatSync(path).isFile()) throw new FormatError(`${name} is no regular file`);
+      if (!lstatSync(path).isFile()) throw new FormatError(`${name} is not a regular file`);
       return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : null;
@@ -63,7 +63,7 @@ export class InsideFolder {
     if (this.#folders.has(name)) return;
     this.#requireFolder(dirname(name));
     if (!lstatSync(join(this.#path, name)).isDirectory()) {
-      throw new FormatError(`${name} is no folder`);
+      throw new FormatError(`${name} is not a folder`);
     }
     this.#folders.add(name);
   }

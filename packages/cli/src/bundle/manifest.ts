@@ -75,7 +75,7 @@ function readJson(text: string): Record<string, unknown> {
   } catch {
     // Said below, without repeating what the file holds.
   }
-  throw new FormatError('the manifest is no JSON object');
+  throw new FormatError('the manifest is not a JSON object');
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

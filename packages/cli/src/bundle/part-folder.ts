@@ -133,7 +133,7 @@ export class PartFolder {
   }
 
   #inTheWay(): UsageError {
-    return new UsageError(`${this.#path} is not the beginning of this export; remove it first`);
+    return new UsageError(`${this.#path} belongs to another export; remove it first`);
   }
 
   #openEvents(): number {

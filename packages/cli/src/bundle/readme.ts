@@ -9,7 +9,7 @@ export function readmeText(manifest: Omit<Manifest, 'sha256'>): string {
       : `Withheld, in every event: ${withheld.join(', ')}. The rest can still be verified.`;
   const older =
     cutoff === null
-      ? 'No event has expired, as far as is known.'
+      ? 'No event is known to have expired.'
       : `Events from before ${cutoff} may have expired${plan === null ? '' : ` under the plan ${plan}`}:\n` +
         'their entries are still in the log, their content is gone.';
   return `AUDIT LOG BUNDLE

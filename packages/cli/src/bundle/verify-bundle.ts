@@ -145,7 +145,7 @@ async function verifyFiles(run: Run): Promise<Verified> {
 function madeAtOf({ madeAt }: Manifest, now: () => number, findings: Findings): number {
   const [madeAtMs, nowMs] = [parseTimestamp(madeAt) ?? Number.NaN, now()];
   if (madeAtMs <= nowMs + clockSlackMs) return madeAtMs;
-  const message = 'The manifest says that the bundle was made at a moment that is still to come.';
+  const message = 'The manifest says that the bundle was made at a time in the future.';
   addDamage(findings, 'malformed_file', message);
   return nowMs;
 }
@@ -159,7 +159,9 @@ function compareIndex(bundle: BundleFiles, { removals }: ServiceRecords, finding
     const { sequence, cutoffMs, size } = stated;
     const record = proven.get(sequence);
     if (record?.cutoffMs === cutoffMs && record.size === size) continue;
-    const message = `${bundleFiles.retention} states a removal, sequence ${sequence}, that the log does not hold.`;
+    const message =
+      `${bundleFiles.retention} states a removal at sequence ${sequence} that the log does ` +
+      'not record.';
     addDamage(findings, 'malformed_file', message);
   }
 }
@@ -168,8 +170,8 @@ function compareCounts(manifest: Manifest, counts: BodyCounts, findings: Finding
   const { events, entries } = manifest.counts;
   if (events !== counts.bodies || entries !== manifest.size) {
     const message =
-      `The manifest speaks of ${events} events and ${entries} entries; there are ${counts.bodies} ` +
-      `events, and ${manifest.size} entries.`;
+      `The manifest states ${events} events and ${entries} entries; there are ` +
+      `${counts.bodies} events and ${manifest.size} entries.`;
     addDamage(findings, 'malformed_file', message);
   }
 }
@@ -205,7 +207,9 @@ async function checkpointOf(
 function compareWithManifest(signed: SignedCheckpoint, manifest: Manifest, findings: Findings) {
   const { origin, size } = signed.checkpoint;
   if (manifest.origin === origin && manifest.size === size) return;
-  const message = `The manifest speaks of ${manifest.size} entries of ${manifest.origin}, the checkpoint of ${size} of ${origin}.`;
+  const message =
+    `The manifest states ${manifest.size} entries of ${manifest.origin}, the checkpoint ` +
+    `${size} of ${origin}.`;
   addDamage(findings, 'malformed_file', message);
 }
 

@@ -35,17 +35,17 @@ export function archiveCommand(program: Command, io: Io): void {
       .description(description)
       .option('--tenant <id>', 'this tenant alone', tenantIdArgument)
       .option('--json', 'print JSON');
-  add('run', 'archive what is closed of the logs and not archived yet').action(
+  add('run', 'archive the closed months of the logs that are not archived yet').action(
     (options: ArchiveOptions) => run(io, options),
   );
-  add('list', 'the segments in the archive').action(async (options: ArchiveOptions) => {
+  add('list', 'list the parts in the archive').action(async (options: ArchiveOptions) => {
     const { listArchive } = await loadServer(io.env);
     const segments = await listArchive(io.env, options.tenant ?? null).catch(asFinding);
     await print(io, options.json ? jsonLine({ segments }) : segmentsText(segments));
   });
   archive
     .command('forget')
-    .description('archive a log from its first entry again, after its archive was moved away')
+    .description('archive a log from its first entry again, after you moved its archive away')
     .requiredOption('--tenant <id>', 'this tenant', tenantIdArgument)
     .option('--json', 'print JSON')
     .action(async ({ tenant = '', json = false }: ArchiveOptions) => {
@@ -56,11 +56,11 @@ export function archiveCommand(program: Command, io: Io): void {
     });
   add('verify', 'verify an archive from its files alone')
     .argument('[archive]', 'a folder or an s3:// URL; else the archive of OBJECT_STORE_URL')
-    .option('--vkey <key>', 'trust this verifier key alone; may be repeated', vkeyArgument)
+    .option('--vkey <key>', 'trust only this verifier key; may be repeated', vkeyArgument)
     .action((where: string | undefined, options: ArchiveOptions) => verify(io, where, options));
-  add('restore', 'make the tenants of an archive anew in a service that has none')
+  add('restore', 'load the tenants of an archive into an empty service')
     .argument('[archive]', 'a folder or an s3:// URL; else the archive of OBJECT_STORE_URL')
-    .option('--vkey <key>', 'trust this verifier key alone; may be repeated', vkeyArgument)
+    .option('--vkey <key>', 'trust only this verifier key; may be repeated', vkeyArgument)
     .option('--yes', 'do it')
     .action((where: string | undefined, options: ArchiveOptions) => restore(io, where, options));
 }
@@ -68,10 +68,12 @@ export function archiveCommand(program: Command, io: Io): void {
 async function run(io: Io, { tenant = null, json }: RunOptions): Promise<void> {
   const { archiveLog } = await loadServer(io.env);
   const archived = await archiveLog(io.env, tenant).catch(asFinding);
-  if (archived === null) throw new FindingError('another process is archiving at this moment');
+  if (archived === null)
+    throw new FindingError('another process is archiving; retry when it has finished');
   if (tenant !== null && archived.length === 0) {
     throw new FindingError(
-      `tenant ${tenant} has no archive: its plan is not Enterprise, it has left, or there is none such`,
+      `tenant ${tenant} has no archive: its plan is not Enterprise, it was offboarded, or ` +
+        'it does not exist',
     );
   }
   await print(io, json ? jsonLine({ tenants: archived }) : archivedText(archived));
@@ -107,8 +109,8 @@ async function restore(
 ): Promise<void> {
   if (!yes) {
     throw new UsageError(
-      'this fills an empty service with the tenants of an archive, under new log names; stop the ' +
-        'service and repeat it with --yes',
+      'this loads the tenants of an archive into an empty service, under new log names; ' +
+        'stop the service, then run it with --yes',
     );
   }
   const { restoreArchive } = await loadServer(io.env);
@@ -132,8 +134,7 @@ function archivedText(tenants: readonly TenantArchive[]): string {
 }
 
 function tenantText({ tenantId, segments, size, problem }: TenantArchive): string {
-  const added =
-    segments.length === 0 ? 'nothing new' : `${grouped(segments.length)} segment(s) added`;
+  const added = segments.length === 0 ? 'nothing new' : `${grouped(segments.length)} part(s) added`;
   const lines = [`tenant ${tenantId}: ${added}; ${grouped(size)} entries are archived\n`];
   for (const { first, last, events, bytes, contradicted } of segments) {
     const each = events === 0 ? '' : `, ${grouped(Math.round(bytes / events))} bytes an event`;
@@ -141,7 +142,7 @@ function tenantText({ tenantId, segments, size, problem }: TenantArchive): strin
       `  ${first} to ${last}: ${grouped(events)} events, ${grouped(bytes)} bytes${each}\n`,
     );
     if (contradicted > 0) {
-      lines.push(`  ${grouped(contradicted)} of them are not what was logged: verify the log\n`);
+      lines.push(`  ${grouped(contradicted)} of them do not match the log: run indelible verify\n`);
     }
   }
   if (problem !== null) lines.push(`  stopped: ${visible(problem)}\n`);
@@ -149,7 +150,7 @@ function tenantText({ tenantId, segments, size, problem }: TenantArchive): strin
 }
 
 function segmentsText(segments: readonly SegmentRow[]): string {
-  if (segments.length === 0) return 'nothing is archived\n';
+  if (segments.length === 0) return 'the archive is empty\n';
   return segments
     .map(({ stem, events, bytes, archivedAtMs }) => {
       const at = new Date(archivedAtMs).toISOString();

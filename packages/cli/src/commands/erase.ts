@@ -40,14 +40,17 @@ interface Options {
 export function eraseCommand(program: Command, io: Io): void {
   program
     .command('erase')
-    .description('erase a person, a leaked secret, or a tenant that leaves')
+    .description('erase a person, a leaked secret, or a whole tenant (offboarding)')
     .requiredOption('--tenant <id>', 'whose log', tenantIdArgument)
     .option('--actor <uuid|e-mail>', 'erase who this person was')
-    .option('--event <id>', 'erase something of this event')
-    .addOption(new Option('--segment <name>', 'what of the event').choices(['change', 'state']))
-    .option('--bundle <folder>', 'where the bundle of a tenant that leaves is, or is to be made')
-    .option('--reason <text>', 'why; the log keeps it')
-    .option('--operator-email <address>', 'who has it erased; the log keeps it')
+    .option('--event <id>', 'erase a part of this event')
+    .addOption(new Option('--segment <name>', 'the part of the event').choices(['change', 'state']))
+    .option(
+      '--bundle <folder>',
+      "folder of the offboarded tenant's bundle; made if it does not exist",
+    )
+    .option('--reason <text>', 'why; recorded in the log')
+    .option('--operator-email <address>', 'who orders the erasure; recorded in the log')
     .option('--yes', 'do it')
     .option('--json', 'print JSON')
     .addHelpText('after', help)
@@ -92,12 +95,12 @@ async function erase(target: ErasureTarget, options: Options, io: Io): Promise<v
 
 function requesterOf({ reason, operatorEmail }: Options) {
   if (!reason || !operatorEmail) {
-    throw new UsageError('--yes needs --reason and --operator-email: the log records why, and who');
+    throw new UsageError('--yes needs --reason and --operator-email: the log records both');
   }
   // As an operator's reason over HTTP: people are to read it, in a log that keeps it for good.
   const isReadable = isVisible(reason) && !/\p{Cc}/u.test(reason);
   if (!isReadable || !reason.isWellFormed() || reason.length > 1_000) {
-    throw new UsageError('the reason is not one line of text of at most 1,000 characters');
+    throw new UsageError('--reason must be one line of at most 1,000 characters');
   }
   if (!/^[^\s@]+@[^\s@]+$/.test(operatorEmail) || operatorEmail.length > 320) {
     throw new UsageError('--operator-email is not an e-mail address');
@@ -108,7 +111,7 @@ function requesterOf({ reason, operatorEmail }: Options) {
 function planText(plan: ErasurePlan): string {
   const { tenantId, segment, actors, addresses, events, files, elsewhere, mentions } = plan;
   const lines = actors.map(({ id, count, asOperator }) => {
-    const stays = asOperator > 0 ? `; ${grouped(asOperator)} as an operator stay` : '';
+    const stays = asOperator > 0 ? `; ${grouped(asOperator)} as an operator are kept` : '';
     return `actor ${id}: identity of ${grouped(count)} event(s)${stays}`;
   });
   if (addresses.length > 0) lines.push(`addresses: ${addresses.map(visible).join(', ')}`);
@@ -118,12 +121,15 @@ function planText(plan: ErasurePlan): string {
     if (count > 0) lines.push(`${placeNames[what] ?? what}: ${grouped(count)}`);
   }
   if (files > 0) lines.push(`files of exports that expire at once: ${grouped(files)}`);
-  if (plan.unfinished > 0) lines.push(`erasures that were cut off and go on: ${plan.unfinished}`);
+  if (plan.unfinished > 0) lines.push(`interrupted erasures that continue: ${plan.unfinished}`);
   if (mentions !== null) lines.push(...mentionLines(mentions));
-  if (plan.isNotified) lines.push('stays: the tenant is still told by mail at this address');
-  if (plan.legalHold) lines.push('not now: the tenant is under legal hold');
+  if (plan.isNotified) lines.push('kept: the tenant still gets mail at this address');
+  if (plan.legalHold) lines.push('refused now: the tenant is under legal hold');
   const list = lines.map((line) => `  ${line}\n`).join('');
-  return `tenant ${tenantId}, would be erased:\n${list}Nothing was erased. --yes does it, for good.\n`;
+  return (
+    `tenant ${tenantId}, would be erased:\n${list}Nothing was erased. --yes erases it ` +
+    'permanently.\n'
+  );
 }
 
 const placeNames: Record<string, string> = {
@@ -139,13 +145,13 @@ function mentionLines({ asResource, inText, newestInText }: NonNullable<ErasureP
   const lines: string[] = [];
   if (asResource > 0) {
     lines.push(
-      `stay: ${grouped(asResource)} event(s) of others about the person, as their resource`,
+      `kept: ${grouped(asResource)} event(s) of other actors whose resource is the person`,
     );
   }
   if (inText > 0) {
     lines.push(
-      `stay: ${grouped(inText)} event(s) with an address in diff, reason or states; --event erases ` +
-        `each: ${newestInText.map(eventIdFromUuid).join(', ')}${inText > newestInText.length ? ', …' : ''}`,
+      `kept: ${grouped(inText)} event(s) with an address in diff, reason or states; erase ` +
+        `each with --event: ${newestInText.map(eventIdFromUuid).join(', ')}${inText > newestInText.length ? ', …' : ''}`,
     );
   }
   return lines;
@@ -155,6 +161,6 @@ function erasedText({ tenantId, erasures, files }: Erased): string {
   const lines = erasures.map(
     ({ id, segment, events }) => `erasure ${id}: ${segment} of ${grouped(events)} event(s)\n`,
   );
-  const gone = files > 0 ? `${grouped(files)} file(s) of exports are gone\n` : '';
+  const gone = files > 0 ? `${grouped(files)} file(s) of exports were removed\n` : '';
   return `tenant ${tenantId}\n${lines.join('')}${gone}`;
 }

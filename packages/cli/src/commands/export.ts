@@ -51,13 +51,13 @@ resource name), change (diff and reason), state (before and after). The rest ver
 export function exportCommand(program: Command, io: Io): void {
   const command = program
     .command('export')
-    .description('write events as a table, or a bundle that verifies without the service')
+    .description('write events as a table, or as a bundle that can be verified without the service')
     .option('--output <file>', 'the table to make; it must not exist')
     .addOption(
-      new Option('--format <format>', "of the table; by the file's name without it").choices([
-        'csv',
-        'ndjson',
-      ]),
+      new Option(
+        '--format <format>',
+        "of the table; default: by the ending of the file's name",
+      ).choices(['csv', 'ndjson']),
     )
     .option('--columns <names>', `of a CSV: ${csvColumns[0]},${csvColumns[1]},…`, columns)
     .option('--bundle <folder>', 'the folder to make; it must not exist')
@@ -88,7 +88,7 @@ function columns(text: string): string[] {
 
 async function runTable(options: ExportCommandOptions, io: Io): Promise<void> {
   const { output } = options;
-  if (!output) throw new UsageError('name a table by --output, or a --bundle');
+  if (!output) throw new UsageError('name a table with --output, or a --bundle');
   if (options.withhold.length > 0) throw new UsageError('--withhold is for a --bundle');
   const terms = termsOf(options, output);
   const job = await withProgress(options, io, (client, progress) =>
@@ -106,7 +106,7 @@ async function runTable(options: ExportCommandOptions, io: Io): Promise<void> {
 function termsOf(options: ExportCommandOptions, output: string): TableTerms {
   const format = options.format ?? extname(output).slice(1);
   if (format !== 'csv' && format !== 'ndjson') {
-    throw new UsageError('name the file .csv or .ndjson, or say --format csv or ndjson');
+    throw new UsageError('name the file .csv or .ndjson, or add --format csv or ndjson');
   }
   if (format === 'ndjson' && options.columns !== undefined) {
     throw new UsageError('--columns is for CSV: NDJSON has whole events');
@@ -118,9 +118,10 @@ function termsOf(options: ExportCommandOptions, output: string): TableTerms {
 
 async function runBundle(options: ExportCommandOptions, io: Io): Promise<void> {
   const { bundle: folder = '', tenant: tenantId, withhold } = options;
-  if (options.output !== undefined) throw new UsageError('make a table or a bundle, one at a time');
-  if (tenantId === undefined) throw new UsageError('a bundle is of one log: name its --tenant');
-  if (filterOf(options) !== null) throw new UsageError('a bundle is of a whole log: no filters');
+  if (options.output !== undefined) throw new UsageError('choose either --output or --bundle');
+  if (tenantId === undefined) throw new UsageError('a bundle needs --tenant: it holds one log');
+  if (filterOf(options) !== null)
+    throw new UsageError('a bundle holds a whole log: remove the filters');
   const exported = await withProgress(options, io, (client, progress) =>
     exportBundle(client, { tenantId, folder, withhold, progress }),
   );

@@ -139,7 +139,8 @@ function exitStatus(
   if (failure !== null) {
     stderr.write(
       `${exitCode === null ? 'stopped' : 'interrupted'} at line ${grouped(tally.lastLine)}; ` +
-        'run the same command again to finish: what is stored already is recognised\n',
+        'run the same command again to finish: events that are stored already are not stored ' +
+        'twice\n',
     );
     if (exitCode === null) throw failure.error;
     return exitCode;

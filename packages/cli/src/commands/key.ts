@@ -26,16 +26,16 @@ export function keyCommand(program: Command, io: Io): void {
   const key = program.command('key').description('make and revoke API keys');
   const create = key
     .command('create')
-    .description('make an API key; it is shown this once')
+    .description('make an API key; it is shown only once')
     .requiredOption('--name <name>', 'what the key is for')
     .requiredOption('--scope <scopes...>', 'such as events:write events:read')
-    .option('--expires <time>', 'from when it is refused (ISO 8601)', timeArgument);
+    .option('--expires <time>', 'when it expires (ISO 8601)', timeArgument);
   withOwner(create).action((options: CreateOptions) => createKey(options, io));
   const list = key.command('list').description('keys, oldest first, revoked ones too');
   withOwner(list).action((options: OwnerOptions) => listKeys(options, io));
   const revoke = key
     .command('revoke')
-    .description('refuse a key from now on, for good')
+    .description('revoke a key permanently')
     .argument('<id>', 'key_…');
   withOwner(revoke).action((id: string, options: OwnerOptions) => revokeKey(id, options, io));
 }
@@ -55,7 +55,7 @@ function timeArgument(text: string): string {
 /** The tenant whose keys are meant, or null for the platform's. */
 function ownerOf({ tenant, platform = false }: OwnerOptions): string | null {
   if ((tenant !== undefined) === platform) {
-    throw new UsageError('say whose key: either --tenant <id> or --platform');
+    throw new UsageError('choose either --tenant <id> or --platform');
   }
   return tenant ?? null;
 }
@@ -71,7 +71,10 @@ async function createKey(options: CreateOptions, io: Io) {
 function newKeyText({ id, name, scopes, expiresAt, key }: NewApiKey): string {
   const expires = expiresAt ?? 'never';
   const rows = { id, name: visible(name), scopes: scopes.join(', '), expires, key };
-  return `${aligned(Object.entries(rows))}The key is shown this once: only its hash is stored.\n`;
+  return (
+    `${aligned(Object.entries(rows))}The key is shown only once: the service stores only ` +
+    'its hash.\n'
+  );
 }
 
 async function listKeys(options: OwnerOptions, io: Io) {

@@ -28,7 +28,10 @@ test('a key that exists is never written over', async () => {
   expect(made.stdout).toMatch(/kept\.pem is made.*\npublic key \(Ed25519\): [A-Za-z0-9+/]{43}=\n$/);
   const before = readFileSync(file, 'utf8');
   const again = await runCli(['keygen', file]);
-  expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('it exists already')]);
+  expect([again.status, again.stderr]).toEqual([
+    2,
+    expect.stringContaining('the file exists already'),
+  ]);
   expect(readFileSync(file, 'utf8')).toBe(before);
   const nowhere = await runCli(['keygen', join(folder, 'no', 'where.pem')]);
   expect([nowhere.status, nowhere.stderr]).toEqual([2, expect.stringContaining('cannot be made')]);

@@ -15,7 +15,7 @@ export function keygenCommand(program: Command, io: Io): void {
       const { newSigningKey, openSigner } = await import('@indelible/server');
       writeSecret(path, `${newSigningKey()}\n`);
       const key = Buffer.from(await openSigner(path, false).publicKey()).toString('base64');
-      const text = `${visible(path)} is made, for its owner's eyes only\npublic key (Ed25519): ${key}\n`;
+      const text = `${visible(path)} is made, readable by its owner only\npublic key (Ed25519): ${key}\n`;
       await print(io, options.json ? jsonLine({ file: path, publicKey: key }) : text);
     });
 }
@@ -27,7 +27,11 @@ function writeSecret(path: string, text: string): void {
     fd = openSync(path, 'wx', 0o600);
   } catch (error) {
     const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    const reason = exists ? 'it exists already' : error instanceof Error ? error.message : error;
+    const reason = exists
+      ? 'the file exists already'
+      : error instanceof Error
+        ? error.message
+        : error;
     throw new UsageError(`${path} cannot be made: ${reason}`);
   }
   writeSync(fd, text);

@@ -21,7 +21,7 @@ test('logs are not reopened without --yes, nor while they hold what was publishe
   const { status, stdout } = await reopen('--yes');
   expect([status, stdout]).toEqual([
     0,
-    'every log holds what was published of it: none begins anew\n',
+    'every log holds everything that was published: none is reopened\n',
   ]);
 });
 
@@ -35,7 +35,7 @@ test('a log that has lost what was published goes on under another name, and bot
   const { reopened } = JSON.parse(stdout);
   expect(reopened).toMatchObject([{ tenantId: tenant.id, size: 1, publishedSize: 2 }]);
   const again = await reopen('--yes');
-  expect(again.stdout).toMatch(/none begins anew/);
+  expect(again.stdout).toMatch(/none is reopened/);
 });
 
 test('a log of which nothing is left is told by the name it had, as text and as JSON', async () => {
@@ -55,7 +55,9 @@ test('a log of which nothing is left is told by the name it had, as text and as 
     if (args.length === 0) {
       const hex = logId.replaceAll('-', '');
       expect(stdout).toMatch(
-        new RegExp(`^log ${hex}: nothing is left of 2 published entries, nor of its tenant\\n`),
+        new RegExp(
+          `^log ${hex}: nothing is left of 2 published entries, and its tenant is lost\\n`,
+        ),
       );
     } else {
       const gone = { tenantId: null, logId: null, previousLogId: logId, size: 0, publishedSize: 2 };

@@ -18,14 +18,16 @@ export function logCommand(program: Command, io: Io): void {
   const log = program.command('log').description("the tenants' verifiable logs");
   log
     .command('reopen')
-    .description('go on after a restore from an older backup, under a new origin')
+    .description(
+      'continue after the database was restored from an older backup, under a new origin',
+    )
     .option('--yes', 'do it')
     .option('--json', 'print JSON')
     .addHelpText('after', help)
     .action(async ({ yes = false, json = false }: { yes?: boolean; json?: boolean }) => {
       if (!yes) {
         throw new UsageError(
-          'this gives logs a new name for good, and every verifier will ask why; repeat it with --yes',
+          'this renames logs permanently, and each verifier will report it; run it with --yes',
         );
       }
       const { reopenLog } = await loadServer(io.env);
@@ -35,7 +37,8 @@ export function logCommand(program: Command, io: Io): void {
 }
 
 function reopenedText(reopened: readonly ReopenedLog[]): string {
-  if (reopened.length === 0) return 'every log holds what was published of it: none begins anew\n';
+  if (reopened.length === 0)
+    return 'every log holds everything that was published: none is reopened\n';
   return reopened.map(reopenedLine).join('');
 }
 
@@ -48,11 +51,11 @@ function reopenedLine({
 }: ReopenedLog): string {
   const published = `of ${grouped(publishedSize)} published entries`;
   if (tenantId === null || logId === null) {
-    return `log ${hex(previousLogId)}: nothing is left ${published}, nor of its tenant\n`;
+    return `log ${hex(previousLogId)}: nothing is left ${published}, and its tenant is lost\n`;
   }
   return (
     `tenant ${tenantId}: ${grouped(size)} ${published} are left; ` +
-    `log ${hex(previousLogId)} goes on as ${hex(logId)}\n`
+    `log ${hex(previousLogId)} continues as ${hex(logId)}\n`
   );
 }
 

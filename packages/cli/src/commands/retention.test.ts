@@ -30,7 +30,10 @@ test('the plan shows what goes before it goes, and the run removes exactly that'
   const recent = await recordAt(service, tenant, now);
   // Nothing that a run has not seen a day before goes.
   const early = await retention('plan');
-  expect([early.status, early.stdout]).toEqual([0, expect.stringContaining('waits a day')]);
+  expect([early.status, early.stdout]).toEqual([
+    0,
+    expect.stringContaining('kept for another day'),
+  ]);
   await service.owner.query("UPDATE retention_clock SET seen_at = now() - interval '1 day'");
 
   const shown = await retention('run', '--dry-run', '--json');

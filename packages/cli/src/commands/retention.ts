@@ -28,8 +28,8 @@ export function retentionCommand(program: Command, io: Io): void {
     .action(({ json = false }: Options) => showPlan(io, json));
   retention
     .command('run')
-    .description('make partitions ahead, move events after plan changes, remove what has expired')
-    .option('--dry-run', 'only show it, as plan does')
+    .description('make partitions ahead, move events after plan changes, remove expired events')
+    .option('--dry-run', 'only show what would be removed, like plan')
     .option('--json', 'print JSON')
     .action(({ dryRun = false, json = false }: Options) =>
       dryRun ? showPlan(io, json) : showRun(io, json),
@@ -49,13 +49,14 @@ async function showRun(io: Io, json: boolean): Promise<void> {
     .catch(asFinding)
     .finally(() => clearTimeout(patience));
   if (json) await print(io, jsonLine(run === null ? { busy: true } : runJson(run)));
-  else await print(io, run === null ? 'another process is at it: nothing done\n' : runText(run));
+  else
+    await print(io, run === null ? 'another process runs retention: nothing done\n' : runText(run));
 }
 
 const stillAtItMs = 20_000;
 const stillAtIt =
-  'still at work: what somebody reads, as a backup does, is tried again for an hour; ' +
-  'a run that is ended now is continued by the next one\n';
+  'still running: a partition that is being read (by a backup, for example) is retried ' +
+  'for an hour; if you stop this run, the next one continues it\n';
 
 const iso = (ms: number) => new Date(ms).toISOString();
 const asOf = (believedMs: number | null) => (believedMs === null ? null : iso(believedMs));
@@ -92,7 +93,7 @@ function planText({ believedMs, moving, tenants, dropping, kept }: RetentionPlan
   if (lines.length === 0) lines.push('nothing would be removed');
   if (moving > 0)
     lines.push(`${grouped(moving)} event(s) would be moved to the class of their plan`);
-  if (dropping.length > 0) lines.push(`partitions that would go: ${dropping.join(', ')}`);
+  if (dropping.length > 0) lines.push(`partitions that would be dropped: ${dropping.join(', ')}`);
   return [clockText(believedMs), ...lines, ...keptLines(kept)].map((line) => `${line}\n`).join('');
 }
 
@@ -103,21 +104,21 @@ function runText({ believedMs, moved, tenants, dropped, waiting, kept }: Retenti
   );
   if (lines.length === 0) lines.push('nothing was removed');
   if (moved > 0) lines.push(`${grouped(moved)} event(s) moved to the class of their plan`);
-  if (dropped.length > 0) lines.push(`partitions gone: ${dropped.join(', ')}`);
+  if (dropped.length > 0) lines.push(`partitions dropped: ${dropped.join(', ')}`);
   if (waiting.length > 0)
-    lines.push(`still being read, the next run goes on: ${waiting.join(', ')}`);
+    lines.push(`still being read, retried by the next run: ${waiting.join(', ')}`);
   return [clockText(believedMs), ...lines, ...keptLines(kept)].map((line) => `${line}\n`).join('');
 }
 
 function clockText(believedMs: number | null): string {
   if (believedMs === null)
-    return 'no earlier run has seen this clock: what has expired waits a day';
-  return `by the clock as a run saw it a day ago: ${iso(believedMs)}`;
+    return 'no earlier run has confirmed this clock: expired events are kept for another day';
+  return `by the clock as a run confirmed it a day ago: ${iso(believedMs)}`;
 }
 
 function keptLines(kept: RetentionPlan['kept']): string[] {
   return kept.map(
     ({ partition, tenantIds }) =>
-      `kept: ${partition.name}, of which something is owed to ${tenantIds.join(', ')}`,
+      `kept: ${partition.name}, which holds events that are still kept for ${tenantIds.join(', ')}`,
   );
 }

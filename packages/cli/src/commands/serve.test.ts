@@ -238,6 +238,6 @@ test('a demonstration is refused where a real service runs, and the variable tha
       env: { ...env, [name]: value },
     });
     expect(status).toBe(2);
-    expect(stderr).toMatch(new RegExp(`--demo is for .* embedded database.*: unset ${name}\n$`));
+    expect(stderr).toMatch(new RegExp(`--demo needs the embedded database.*: unset ${name}\n$`));
   }
 });

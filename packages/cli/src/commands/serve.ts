@@ -22,10 +22,10 @@ interface ServeOptions {
 export function serveCommand(program: Command, io: Io): void {
   program
     .command('serve')
-    .description('run the service; the environment decides how (see docs/configuration.md)')
+    .description('run the service, configured by the environment (see docs/configuration.md)')
     .option('--role <roles>', 'api, worker or both: api,worker', rolesArgument, ['api', 'worker'])
-    .option('--demo', 'load two tenants with half a year of history, once, to look around in')
-    .option('--json', 'say in JSON where it runs')
+    .option('--demo', 'load two demo tenants with half a year of history, once')
+    .option('--json', 'print the addresses as JSON')
     .action((options: ServeOptions) => serve(options, io));
 }
 
@@ -40,12 +40,11 @@ function rolesArgument(text: string): Role[] {
 async function serve({ role, demo, json }: ServeOptions, io: Io): Promise<void> {
   const elsewhere = reachesElsewhere(io.env);
   if (demo && elsewhere !== undefined) {
-    throw new UsageError(
-      `--demo is for a service on its own embedded database, for this machine: unset ${elsewhere}`,
-    );
+    throw new UsageError(`--demo needs the embedded database on this machine: unset ${elsewhere}`);
   }
   const answers = role.includes('api');
-  if (demo && !answers) throw new UsageError('--demo needs --role api: its events come by calls');
+  if (demo && !answers)
+    throw new UsageError('--demo needs --role api: it records its events by HTTP');
   const { startService } = await loadServer(io.env);
   // Heard before anything starts: a start that is cut off would leave its database running.
   const stopped = stopSignal(io);
@@ -60,7 +59,7 @@ async function serve({ role, demo, json }: ServeOptions, io: Io): Promise<void> 
     : `Indelible works in the background; health at ${url}/healthz\n`;
   io.stdout.write(json ? jsonLine(facts) : text);
   await stopped;
-  io.stderr.write('stopping: what was accepted is still recorded\n');
+  io.stderr.write('stopping: accepted events are still recorded\n');
   await service.stop();
   endSoon();
 }

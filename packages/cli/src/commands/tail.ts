@@ -30,12 +30,12 @@ export function tailCommand(program: Command, io: Io): void {
     .requiredOption('--tenant <id>', 'whose events', tenantIdArgument)
     .option('-n, --lines <count>', 'how many to begin with', whole(0, linesMax), 10)
     .addOption(
-      new Option('--after <sequence>', 'instead: all that follow this one')
+      new Option('--after <sequence>', 'instead: all events after this sequence')
         .argParser(whole(0))
         .conflicts('fromStart'),
     )
-    .option('--from-start', 'instead: all, from sequence 0 on')
-    .option('-f, --follow', 'go on with what is recorded from now on')
+    .option('--from-start', 'instead: all events from sequence 0 on')
+    .option('-f, --follow', 'continue with new events')
     .option('--interval <seconds>', 'how often to look, with --follow', whole(1, 3_600), 2);
   withOperator(withConnection(command)).action((options: TailOptions) => tail(options, io));
 }
@@ -54,8 +54,8 @@ async function tail(options: TailOptions, io: Io): Promise<void> {
   const client = connect(options, io, follow ? { attempts: 10 } : {});
   if (follow && options.reason !== undefined) {
     io.stderr.write(
-      'each look is recorded in the log of the tenant, and is shown with it: ' +
-        'follow with a key of the tenant itself to avoid that\n',
+      "each request is recorded in the tenant's log and shown here: use a key of the " +
+        'tenant to avoid that\n',
     );
   }
   let last = after;

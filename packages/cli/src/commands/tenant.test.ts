@@ -105,5 +105,5 @@ test('a platform key can expire; who reads the terminal sees when', async () => 
   expect(status).toBe(0);
   expect(stdout).toMatch(/^expires {2}2999-12-31T00:00:00\.000Z$/m);
   expect(stdout).toMatch(/^key {6}idl_\S+$/m);
-  expect(stdout).toContain('shown this once');
+  expect(stdout).toContain('shown only once');
 });

@@ -26,7 +26,7 @@ export function tenantCommand(program: Command, io: Io): void {
     .command('create')
     .description('create a tenant')
     .argument('<name>', 'what people call it')
-    .option('--id <uuid>', 'its id in the host product; made up without it', tenantIdArgument)
+    .option('--id <uuid>', 'its id in the host product; random by default', tenantIdArgument)
     .addOption(
       new Option('--plan <plan>', 'how long its events are kept')
         .choices(plans)
@@ -41,7 +41,7 @@ export function tenantCommand(program: Command, io: Io): void {
   withConnection(list).action((options: ConnectionOptions) => listTenants(options, io));
   const setPlan = tenant
     .command('set-plan')
-    .description('choose another plan; a smaller one needs --reason')
+    .description('change the plan; a smaller one needs --reason')
     .argument('<id>', 'the tenant', tenantIdArgument)
     .addArgument(new Argument('<plan>').choices(plans))
     .option('--reason <text>', 'why; recorded in the log of the tenant');

@@ -72,12 +72,12 @@ export function verifyCommand(program: Command, io: Io): void {
     .command('verify')
     .description('verify a log, a bundle, an archive, an exported table or a receipt')
     .argument('[subject]', 'a tenant (UUID), the folder of a bundle or archive, or a CSV file')
-    .option('--bundle <folder>', 'the bundle that a table or a receipt is held against')
+    .option('--bundle <folder>', 'the bundle that a table or a receipt is compared with')
     .option('--receipt <file>', 'a saved answer of a recording call')
-    .option('--vkey <key>', 'trust this verifier key alone; may be repeated', vkeyArgument)
-    .option('--state <folder>', 'where the checkpoints seen are kept')
+    .option('--vkey <key>', 'trust only this verifier key; may be repeated', vkeyArgument)
+    .option('--state <folder>', 'the folder that keeps the checkpoints of earlier runs')
     .addOption(new Option('--plan <plan>', 'the plan you know the tenant to have').choices(plans))
-    .option('--reopened', 'accept that the log was opened anew under another name')
+    .option('--reopened', 'accept that the log was reopened under another name')
     .option('--tenant <id>', 'whose log a receipt is of, or which of an archive', tenantIdArgument);
   withOperator(withConnection(withFilter(command)))
     .addHelpText('after', help)
@@ -118,24 +118,25 @@ async function verify(
   const { bundle, receipt, vkey: vkeys = [], plan = null } = options;
   const filter = filterOf(options);
   if (filter !== null && (bundle === undefined || receipt !== undefined)) {
-    throw new UsageError('a filter says which rows a table has: name the table and --bundle');
+    throw new UsageError('filters apply to a table: name the table and --bundle');
   }
   if (bundle !== undefined) {
     const check = checkOf(subject, receipt, options);
     return verifyBundle(bundle, { vkeys, plan, progress, ...(check && { check }) });
   }
   if (receipt !== undefined) {
-    if (subject !== undefined) throw new UsageError('name either a receipt or something else');
+    if (subject !== undefined) throw new UsageError('name either a receipt or another subject');
     return verifyReceipt(connect(options, io, { attempts: 10 }), { path: receipt, vkeys });
   }
-  if (subject === undefined) throw new UsageError('say what to verify: a tenant or a bundle');
+  if (subject === undefined) throw new UsageError('name what to verify: a tenant or a bundle');
   if (isArchive(subject)) {
     return verifyArchive(subject, { tenantId: options.tenant ?? null, vkeys, progress });
   }
   if (isFolder(subject)) return verifyBundle(subject, { vkeys, plan, progress });
   if (isUuid(subject)) return verifyLog(subject.toLowerCase(), options, io, progress);
   throw new UsageError(
-    `${subject} is neither a tenant's UUID nor a folder; a table needs the --bundle it is held against`,
+    `${subject} is neither a tenant's UUID nor a folder; a table needs the --bundle that ` +
+      'it is compared with',
   );
 }
 
@@ -161,7 +162,7 @@ async function verifyLog(
 ): Promise<Report> {
   if (options.reason !== undefined) {
     progress.note(
-      'each call is recorded in the log of the tenant: use a key of the tenant itself to avoid that',
+      "each call is recorded in the tenant's log: use a key of the tenant to avoid that",
     );
   }
   const refusal = await refusalOf(options, io.env);

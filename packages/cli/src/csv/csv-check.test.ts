@@ -65,7 +65,7 @@ test('a table of everything is what was logged', async () => {
   const report = await verified(rows);
   expect(report).toMatchObject({ what: 'csv', subject: path, result: 'intact' });
   expect(report.checked).toMatchObject({ rows: 567, entries: 567 });
-  expect(report.follows.join()).toContain('The 567 rows are exactly what was logged');
+  expect(report.follows.join()).toContain('The 567 rows match the log exactly');
 });
 
 test('a table written before semicolons of JSON cells were escaped is still what was logged', async () => {
@@ -153,7 +153,7 @@ test('one changed cell is found, in whichever column, and the event is named', a
     const row = `${changed.map(quoted).join(',')}\r\n`;
     const report = await verified(rows.with(at, row));
     expect(report.findings.byCode, column).toEqual({ csv_row_altered: 1 });
-    expect(report.findings.kept[0]?.message).toContain(`is not what was logged: ${column}.`);
+    expect(report.findings.kept[0]?.message).toContain(`does not match the log: ${column}.`);
     expect(report.firstDamage).toMatchObject({ sequence, eventId });
   }
 });
@@ -177,7 +177,7 @@ test('a row that was removed, added, repeated or moved is found, and named', asy
   expect(last.findings.byCode).toEqual({ csv_row_order: 1 });
 });
 
-test('a row that does not fit the filter is found', async () => {
+test('a row that does not match the filter is found', async () => {
   const report = await verified(await rowsOf({ action: ['update', 'login'] }), {
     filter: { action: values('update') },
   });

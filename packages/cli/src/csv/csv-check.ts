@@ -50,7 +50,7 @@ export function csvCheck(options: CsvOptions): BundleCheck {
     async finish(bundle) {
       requireProvableFilter(filter, bundle);
       if (!isOrdered) {
-        const message = 'The events of the bundle are not in the order of their ids.';
+        const message = 'The events of the bundle are not in order of id.';
         addDamage(bundle.findings, 'malformed_file', message);
       }
       const comparison = new Comparison(options, index, bundle);
@@ -75,7 +75,7 @@ function requireProvableFilter(filter: EventFilter, { manifest, counts }: Verifi
   if (!namesAddress(filter) || counts.withheld.identity === 0) return;
   if (!manifest.withheld.includes('identity')) return; // a finding already
   throw new UsageError(
-    'the bundle withholds identity: which events an e-mail address matches cannot be told from it',
+    'the bundle withholds identity: a filter by e-mail address cannot be checked against it',
   );
 }
 
@@ -123,14 +123,15 @@ class Comparison {
       }
     }
     if (hasHeader) this.#findMissing();
-    else this.#add('csv_header', 'The first line is no header that the service writes, with id.');
+    else
+      this.#add('csv_header', 'The first line is not a header of the service with the column id.');
   }
 
   outcome() {
     const rows = this.#rows;
     const follows = [
-      `The ${rows} rows are exactly what was logged, in order, and none is missing of those that fit ` +
-        'the filter and are in the bundle.',
+      `The ${rows} rows match the log exactly, in order. No event of the bundle that ` +
+        'matches the filter is missing.',
     ];
     const doesNotFollow =
       this.#unproven === 0
@@ -183,13 +184,13 @@ class Comparison {
         eventId,
       });
     const wrongWay = this.#last !== null && (index - this.#last) * step < 0;
-    if (this.#isSeen(index)) add('csv_row_repeated', 'has come before');
-    else if (!event.wanted) add('csv_row_unwanted', 'does not fit the filter');
-    else if (wrongWay) add('csv_row_order', 'is not where the order of the list has it');
+    if (this.#isSeen(index)) add('csv_row_repeated', 'appears twice');
+    else if (!event.wanted) add('csv_row_unwanted', 'does not match the filter');
+    else if (wrongWay) add('csv_row_order', 'is not in the order of the list');
     this.#seen[index >> 3] = (this.#seen[index >> 3] ?? 0) | (1 << (index & 7));
     this.#last = index;
     const altered = this.#alteredColumns(record, event);
-    if (altered.length > 0) add('csv_row_altered', `is not what was logged: ${altered.join(', ')}`);
+    if (altered.length > 0) add('csv_row_altered', `does not match the log: ${altered.join(', ')}`);
   }
 
   /**
@@ -217,7 +218,7 @@ class Comparison {
       if (this.#isSeen(index) || !this.#index.isWanted(index)) continue;
       const { sequence, line } = this.#index.read(index);
       const { id } = parseBodyLine(line).event;
-      const message = `Event ${id}, sequence ${sequence}, fits the filter and has no row.`;
+      const message = `Event ${id}, sequence ${sequence}, matches the filter and has no row.`;
       this.#add('csv_row_missing', message, { sequence, eventId: id });
     }
   }

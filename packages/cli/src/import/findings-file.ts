@@ -43,7 +43,7 @@ export function findingsPaths(
 ): { rejected: string; conflicts: string } {
   const rejected = rejects ?? defaultPath(source);
   if (source !== '-' && samePath(source, rejected)) {
-    throw new UsageError('--rejects names the very file that is imported');
+    throw new UsageError('--rejects names the file that is imported: name another one');
   }
   return { rejected, conflicts: `${rejected.replace(/\.rejected\.ndjson$/, '')}.conflicts.ndjson` };
 }

@@ -57,7 +57,7 @@ function settle(
   const unsettled: Unsettled = { unknown: [], unavailable: [] };
   for (const [index, event] of events.entries()) {
     const result = results[index];
-    if (result === undefined) throw new Error('the service left out the result of an event');
+    if (result === undefined) throw new Error('the service returned no result for an event');
     const code = result.error?.code;
     const creatable = deps.createTenants !== null && !created.has(event.tenantId);
     if (code === 'unavailable') unsettled.unavailable.push(event);
@@ -92,7 +92,7 @@ async function createTenants(
 
 async function pause(attempt: number, signal: AbortSignal): Promise<void> {
   if (attempt >= attemptsMax) {
-    throw new UnreachableError('the service answers, but cannot record at the moment');
+    throw new UnreachableError('the service answers, but cannot record now');
   }
   await delay(backoffMs(attempt, Math.random(), 0), undefined, { signal });
 }

@@ -104,7 +104,7 @@ function parseLine(line: Line): { members: Members } | { refusal: LineRefusal } 
 }
 
 function repetitions(paths: readonly string[]): FieldProblem[] {
-  return paths.map((path) => ({ path, code: 'duplicate_key', message: 'is named twice' }));
+  return paths.map((path) => ({ path, code: 'duplicate_key', message: 'appears twice' }));
 }
 
 // As the service judges them: depth counts within each field. What passes can be written out again.
@@ -134,17 +134,17 @@ function problemsOf(event: Members, sourceId: JsonValue): FieldProblem[] {
     problems.push({ path, code, message });
   const isName = typeof sourceId === 'string' && sourceId !== '';
   if (sourceId !== null && !isName && !Number.isSafeInteger(sourceId)) {
-    add('/sourceId', 'wrong_type', 'must be a text that is not empty, or a whole number');
+    add('/sourceId', 'wrong_type', 'must be a non-empty text or a whole number');
   }
   if (event.tenantId === undefined) {
-    add('/tenantId', 'required', 'is needed in the line, or for all lines by --tenant');
+    add('/tenantId', 'required', 'is required: in the line, or for all lines with --tenant');
   }
   if (event.id !== undefined) return problems;
   const { timestamp } = event;
   if (timestamp === undefined) {
-    add('/timestamp', 'required', 'is needed to give the event the same id at every run');
+    add('/timestamp', 'required', 'is required, so that the event gets the same id in every run');
   } else if (typeof timestamp !== 'string' || parseTimestamp(timestamp) === null) {
-    add('/timestamp', 'invalid_format', 'is not a moment in ISO 8601');
+    add('/timestamp', 'invalid_format', 'is not an ISO 8601 time');
   }
   return problems;
 }

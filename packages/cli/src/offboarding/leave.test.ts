@@ -126,6 +126,6 @@ test('a log that is damaged is not erased: its bundle would not be whole', patie
   );
   const refused = await leave(id, '--bundle', 'damaged', ...by);
   expect(refused.status).toBe(1);
-  expect(refused.stderr).toContain('the bundle is not whole');
+  expect(refused.stderr).toContain('the bundle is not complete');
   expect(await eventsOf(id)).toContain('update queue');
 });

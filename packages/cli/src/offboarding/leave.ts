@@ -56,8 +56,8 @@ export async function leave(
 function requireCertificate({ certificate, ...left }: Offboarded) {
   if (certificate !== null) return { ...left, certificate };
   throw new FindingError(
-    'the tenant has left, but no checkpoint covers that yet: repeat the command for the certificate ' +
-      'when a service has run for ten seconds',
+    'the tenant is offboarded, but no checkpoint covers that yet: let the service run ' +
+      'for ten seconds, then run the command again for the certificate',
   );
 }
 
@@ -79,6 +79,6 @@ function leavingText(
     ['stays', 'the log itself: hashes, times and ids; what the service records from then on'],
     ['bundle', given],
   ]);
-  const title = begun ? 'has begun to leave; would go on being erased' : 'would be erased';
-  return `tenant ${tenantId}, ${title}:\n${rows}Nothing was erased. --yes does it, for good.\n`;
+  const title = begun ? 'is being offboarded; erasing would continue' : 'would be erased';
+  return `tenant ${tenantId}, ${title}:\n${rows}Nothing was erased. --yes erases it permanently.\n`;
 }

@@ -31,7 +31,9 @@ export async function makeBundle(
   const identity = { url: 'http://localhost', key, tenantId, reason, operatorEmail };
   const client = createClient({ ...identity, fetch, timeoutMs: 60_000 });
   if ((await client.tenants.get(tenantId)).legalHold) {
-    throw new FindingError('the tenant is under legal hold: nothing of it may be erased');
+    throw new FindingError(
+      'the tenant is under legal hold, so nothing of it can be erased: lift the hold first',
+    );
   }
   const progress = await showProgress(stderr);
   const made = exportBundle(client, { tenantId, folder, withhold: [], progress });
@@ -43,21 +45,21 @@ export async function makeBundle(
 /** What is told of a bundle that is whole, and the tenant's. */
 export async function verifiedBundle(folder: string, tenantId: string, stderr: Terminal) {
   if (!existsSync(join(folder, bundleFiles.manifest))) {
-    throw new UsageError(`${folder} holds no bundle; name another folder`);
+    throw new UsageError(`${folder} exists and is not a bundle; name another folder`);
   }
   const progress = await showProgress(stderr);
   const report = await verifyBundle(folder, { vkeys: [], plan: null, progress }).finally(() =>
     progress.stop(),
   );
   if (report.result !== 'intact')
-    throw new FindingError(`the bundle is not whole. ${report.summary}`);
+    throw new FindingError(`the bundle is not complete. ${report.summary}`);
   const manifest = parseManifest(readFileSync(join(folder, bundleFiles.manifest), 'utf8'));
   const { origin, size, counts, withheld } = manifest;
   if (manifest.tenantId.toLowerCase() !== tenantId) {
-    throw new UsageError('the bundle is of another tenant');
+    throw new UsageError('the bundle belongs to another tenant');
   }
   if (withheld.length > 0) {
-    throw new UsageError(`the bundle lacks ${withheld.join(', ')}: make one with everything`);
+    throw new UsageError(`the bundle lacks ${withheld.join(', ')}: make one without --withhold`);
   }
   const sha256 = fileDigest(join(folder, bundleFiles.sums));
   return { origin, size, events: counts.events, sha256 };

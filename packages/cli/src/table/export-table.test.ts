@@ -115,7 +115,7 @@ test('the beginning of another export is never continued, and a file never overw
   part.begin('exp_00000000000000000000000000');
   const filters = { action: 'login' };
   expect(() => new PartFile(target, { ...csvTerms(), filters })).toThrow(
-    'is not the beginning of this export',
+    'belongs to another export',
   );
   truncateSync(`${target}.part`);
   const client = await clientWithKey();
@@ -134,7 +134,8 @@ test('what cannot be written here is said in a sentence, and goes on when it can
   const refused = await runCli(args, { env: env() });
   expect([refused.status, refused.stderr]).toEqual([
     1,
-    `indelible: ${target}.part cannot be written (EISDIR); mend that, and run the same command again to go on\n`,
+    `indelible: ${target}.part cannot be written (EISDIR); fix that, then run the same ` +
+      'command again to continue\n',
   ]);
   rmdirSync(`${target}.part`);
   expect((await runCli(args, { env: env() })).status).toBe(0);
@@ -142,14 +143,14 @@ test('what cannot be written here is said in a sentence, and goes on when it can
 });
 
 test.each([
-  [[], 'name a table by --output, or a --bundle'],
+  [[], 'name a table with --output, or a --bundle'],
   [['--output', 'table.txt'], 'name the file .csv or .ndjson'],
   [['--output', 't.ndjson', '--columns', 'id'], '--columns is for CSV'],
   [['--output', 't.csv', '--columns', 'password'], 'Allowed are id, timestamp'],
   [['--output', 't.csv', '--withhold', 'state'], '--withhold is for a --bundle'],
   [['--output', 't.csv', '--from', 'yesterday'], 'from'],
-  [['--output', 'no/such/folder/t.csv'], 'no/such/folder is no folder that can be written to'],
-  [['--output', '', '--format', 'csv'], 'name a table by --output'],
+  [['--output', 'no/such/folder/t.csv'], 'no/such/folder is not a writable folder'],
+  [['--output', '', '--format', 'csv'], 'name a table with --output'],
   [['--bundle', 'b', '--action', 'login', '--tenant', 'x'], 'UUID'],
 ])('export %j is wrong usage, and says what to do', async (args, sentence) => {
   const { status, stderr } = await runCli(['export', ...args], { env: env() });

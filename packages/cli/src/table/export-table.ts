@@ -106,5 +106,7 @@ async function fetchFile(
     file.empty();
   }
   file.empty();
-  throw new FindingError('the file that arrived is not the one that the service made; try again');
+  throw new FindingError(
+    'the downloaded file differs from the one that the service made; try again',
+  );
 }

@@ -108,7 +108,8 @@ export class PartFile {
   problemOf(error: unknown): unknown {
     if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error;
     return new FindingError(
-      `${this.#part} cannot be written (${error.code}); mend that, and run the same command again to go on`,
+      `${this.#part} cannot be written (${error.code}); fix that, then run the same ` +
+        'command again to continue',
     );
   }
 
@@ -136,7 +137,7 @@ export class PartFile {
   }
 
   #inTheWay(): UsageError {
-    return new UsageError(`${this.#part} is not the beginning of this export; remove it first`);
+    return new UsageError(`${this.#part} belongs to another export; remove it first`);
   }
 }
 
@@ -147,7 +148,7 @@ function requireFolder(path: string): void {
   } catch {
     // the same sentence
   }
-  throw new UsageError(`${path} is no folder that can be written to`);
+  throw new UsageError(`${path} is not a writable folder`);
 }
 
 function readState(path: string): { exportId: string; terms: TableTerms } | null {

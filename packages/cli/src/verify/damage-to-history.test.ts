@@ -159,12 +159,14 @@ test('a log that suddenly has another name is not taken for a new one, even if t
   // Nor is it enough to say so: a log that was opened anew holds a record of it.
   const said = await log.verify({ reopened: true });
   expect(said.findings.byCode).toEqual({ other_log: 1 });
-  expect(said.findings.kept[0]?.message).toMatch(/no record that it goes on from .*567 entries/);
+  expect(said.findings.kept[0]?.message).toMatch(/no record that it continues .*567 entries/);
 });
 
 test('what this machine has seen is not forgotten when its file is damaged', async () => {
   writeFileSync(join(log.folder, 'state', `${log.tenant.id}.json`), '{"checkpoints":[{"no');
-  await expect(log.verify()).rejects.toThrow(/what this machine has seen before, cannot be read/);
+  await expect(log.verify()).rejects.toThrow(
+    /checkpoints that this machine verified, cannot be read/,
+  );
 });
 
 test('damage is found and named although the service can prove nothing any more', async () => {

@@ -29,7 +29,9 @@ export function requireExplained(
   for (const name of withholdableSegments) {
     const count = withheld.includes(name) ? 0 : hidden.unexplained(name, erasures);
     if (count === 0) continue;
-    const message = `${count} ${which} keep back their ${name}, and neither a statement nor a record of the log says so.`;
+    const message =
+      `${count} ${which} lack their ${name}, and neither the bundle nor a record of the ` +
+      'log explains it.';
     addDamage(findings, 'undeclared_withholding', message);
   }
 }

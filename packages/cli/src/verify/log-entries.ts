@@ -203,7 +203,7 @@ async function compareTile({ source, findings }: EntriesWanted, tile: Tile): Pro
   const served = await source.tile(tilePath(level, index, width));
   const name = `Tile ${index} of level ${level}, ${width} hashes wide,`;
   if (served === null) {
-    addDamage(findings, 'missing_tile', `${name} is not there.`);
+    addDamage(findings, 'missing_tile', `${name} is missing.`);
     const first = index * tileWidth ** (level + 1);
     return { from: first, to: first + width * tileWidth ** level - 1 };
   }
@@ -211,7 +211,7 @@ async function compareTile({ source, findings }: EntriesWanted, tile: Tile): Pro
   if (finding === null) return null;
   const from = finding.sequence ?? 0;
   const to = from + tileWidth ** level - 1;
-  const message = `${name} has another hash for the entries ${from} to ${to} than they give.`;
+  const message = `${name} does not match the entries ${from} to ${to}.`;
   // Which of them it is, a hash does not tell: the place is left to what can.
   findings.add({ ...finding, sequence: null, message });
   return { from, to };

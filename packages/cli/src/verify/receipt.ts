@@ -30,7 +30,7 @@ export function readReceipt(path: string): Receipt {
   if (isId && isPlace && isHash)
     return { id, sequence: sequence as number, leafHash, tenantId: owner };
   throw new UsageError(
-    `${path} is no answer to a recording call: it needs id, sequence and leafHash`,
+    `${path} is not an answer to a recording call: it needs id, sequence and leafHash`,
   );
 }
 
@@ -38,7 +38,7 @@ export function readReceipt(path: string): Receipt {
 export function requireSameTenant(receipt: Receipt, tenantId: string | null): void {
   if (receipt.tenantId === null || tenantId === null || receipt.tenantId === tenantId) return;
   throw new UsageError(
-    `the receipt is of tenant ${receipt.tenantId}, and what it is held against of ${tenantId}`,
+    `the receipt belongs to tenant ${receipt.tenantId}, and the log or bundle to ${tenantId}`,
   );
 }
 

@@ -82,8 +82,8 @@ test('a reopened log is held against what was seen and is left, and what is lost
   const { status, stdout } = await runCli([...args, '--reopened'], { env });
   expect([status, stdout]).toEqual([0, expect.stringContaining('they are lost')]);
   expect(stdout).toContain('What 3 entries said that were published');
-  expect(stdout).toContain('2 of them were there when this machine verified that log');
-  expect(stdout).toContain('the checkpoint seen at 567 stood for');
+  expect(stdout).toContain('2 of them existed when this machine verified that log');
+  expect(stdout).toContain('the checkpoint of size 567 that was verified before');
   await record(4);
   await tick();
   expect(await log.verify()).toMatchObject({

@@ -45,8 +45,9 @@ export async function readReopened(wanted: ReopenedWanted): Promise<Reopened> {
   const found = await recordOf(wanted, last.origin);
   if (found === null) {
     const message =
-      `The log holds no record that it goes on from ${last.origin}, of which this machine has seen ` +
-      `${last.size} entries. If that record has expired, begin anew with another --state.`;
+      `The log has no record that it continues ${last.origin}, of which this machine ` +
+      `verified ${last.size} entries. If that record has expired, start with another ` +
+      '--state.';
     addDamage(findings, 'other_log', message);
     return { kept: [], lost: [], record: null };
   }
@@ -63,12 +64,12 @@ function lostSentences(last: Checkpoint, published: Checkpoint, sequence: number
   const lost: string[] = [];
   if (published.size > sequence) {
     lost.push(
-      `What ${published.size - sequence} entries said that were published in ${last.origin}, from ` +
-        `${sequence} on: they are lost, and the log went on without them.`,
+      `What ${published.size - sequence} entries said that were published in ` +
+        `${last.origin}, from ${sequence} on: they are lost, and the log continued without them.`,
     );
   }
   if (last.size > sequence) {
-    lost.push(`${last.size - sequence} of them were there when this machine verified that log.`);
+    lost.push(`${last.size - sequence} of them existed when this machine verified that log.`);
   }
   return lost;
 }
@@ -85,8 +86,7 @@ export function requireProven(
   if (record === null) return; // said already
   const { sequence, note } = record;
   if (reopenings.some((each) => each.sequence === sequence && each.note === note)) return;
-  const message =
-    'The record that the log was opened anew is shown in the list, but not in the log.';
+  const message = 'The list shows a record of the reopening that the log does not contain.';
   addDamage(findings, 'other_log', message, { sequence });
 }
 

@@ -62,7 +62,7 @@ test('of a damage whose place is not known, as much is said as is known', () => 
   const place = { sequence: 256, lastSequence: 511, eventId: null, timestamp: null };
   const between = { ...place, loggedEventId: null };
   expect(reportText(reportWith({ firstDamage: between }))).toContain(
-    'The first damage: an entry from sequence 256 to 511; which, cannot be told\n',
+    'The first damage: an entry from sequence 256 to 511; which one is unknown\n',
   );
-  expect(reportText(reportWith({}))).toContain('Where it begins cannot be told.');
+  expect(reportText(reportWith({}))).toContain('The first damaged entry is unknown.');
 });

@@ -7,9 +7,10 @@ const shownMax = 20;
 const keysText = {
   pinned: 'a key given with --vkey',
   service:
-    'a key that the service itself states: pin it with --vkey once you know it from elsewhere',
-  bundle: 'a key that comes with the bundle: it is as good as its source; pin it with --vkey',
-  archive: 'a key that comes with the archive: it is as good as its source; pin it with --vkey',
+    'a key from the service itself: pass it with --vkey once you know it from another source',
+  bundle: 'a key from the bundle itself: pass it with --vkey once you know it from another source',
+  archive:
+    'a key from the archive itself: pass it with --vkey once you know it from another ' + 'source',
 };
 
 /** The report for people: against what, what was checked, what was found, what follows. */
@@ -20,7 +21,7 @@ export function reportText(report: Report): string {
     `${report.result.toUpperCase()}: ${visible(report.summary)}\n`,
     section('Not proven', report.unproven),
     report.result === 'damaged' ? findingsText(report) : section('It follows', report.follows),
-    report.checkpoint === null ? '' : section('It does not follow', report.doesNotFollow),
+    report.checkpoint === null ? '' : section('Not proven', report.doesNotFollow),
   ];
   return parts.filter((part) => part !== '').join('\n');
 }
@@ -42,7 +43,7 @@ function checkpointText({ what, subject, checkpoint, seenBefore }: Report): stri
 }
 
 function seenText(seen: Report['seenBefore']): string {
-  if (seen === null) return 'none: this machine verifies this log for the first time';
+  if (seen === null) return 'none: this machine has not verified this log before';
   return `one of ${grouped(seen.size)} entries, at ${seen.seenAt}`;
 }
 
@@ -63,7 +64,7 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
   if (bodies === undefined) return [];
   const { intact, withheld, erased = {}, expired, stated, outside, unjudged } = bodies;
   const lines = [
-    `${grouped(intact)} events that are what was logged: content, id, time of receipt, derived fields`,
+    `${grouped(intact)} events that match the log: content, id, receipt time, derived fields`,
   ];
   for (const [name, count] of Object.entries(withheld)) {
     if (count > 0) lines.push(`${grouped(count)} of them with their ${name} withheld`);
@@ -74,14 +75,18 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
     );
   }
   if (expired > 0) {
-    lines.push(`${grouped(expired)} entries without event: all from before the cutoff ${cutoff}`);
+    lines.push(
+      `${grouped(expired)} entries without an event: all from before the cutoff ${cutoff}`,
+    );
   }
-  if (stated > 0) lines.push(`${grouped(stated)} entries without event: nothing proves why`);
+  if (stated > 0)
+    lines.push(`${grouped(stated)} entries without an event: the log does not prove why`);
   const elsewhere = outside + unjudged;
-  if (elsewhere > 0) lines.push(`${grouped(elsewhere)} entries without event: not asked for`);
+  if (elsewhere > 0)
+    lines.push(`${grouped(elsewhere)} entries without an event: outside the requested range`);
   if (newer !== undefined) {
     lines.push(
-      `${grouped(newer.events)} events recorded since: each has its entry, up to ` +
+      `${grouped(newer.events)} events recorded since: each has an entry, up to ` +
         `${grouped(newer.size)}, which no signature covers yet`,
     );
   }
@@ -89,7 +94,8 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
 }
 
 function findingsText({ checkpoint, firstDamage, findings }: Report): string {
-  const first = firstDamage === null ? 'Where it begins cannot be told.' : placeText(firstDamage);
+  const first =
+    firstDamage === null ? 'The first damaged entry is unknown.' : placeText(firstDamage);
   const shown = findings.kept.slice(0, shownMax);
   // Which checkpoint it is against has been said at the top.
   const named = checkpoint && sizedCheckpoint({ ...checkpoint, root: new Uint8Array() });
@@ -103,7 +109,10 @@ function findingsText({ checkpoint, firstDamage, findings }: Report): string {
 function placeText(place: FirstDamage): string {
   const { sequence, lastSequence, eventId, timestamp, loggedEventId } = place;
   if (lastSequence > sequence) {
-    return `The first damage: an entry from sequence ${sequence} to ${lastSequence}; which, cannot be told`;
+    return (
+      `The first damage: an entry from sequence ${sequence} to ${lastSequence}; which one ` +
+      'is unknown'
+    );
   }
   const event = eventId ?? 'an event whose id is not known';
   const of = timestamp === null ? '' : `, of ${timestamp}`;

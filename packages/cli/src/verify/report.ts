@@ -128,7 +128,7 @@ export function reportOf(outcome: Outcome): Report {
 function verdictOf({ signed, findings, checked, ...outcome }: Outcome) {
   const none = { unproven: [], follows: [], doesNotFollow: [] };
   if (signed === null) {
-    const summary = 'There is no trustworthy checkpoint: nothing can be verified.';
+    const summary = 'There is no valid checkpoint, so nothing can be verified.';
     return { summary, ...none };
   }
   const { checkpoint } = signed;

@@ -70,7 +70,7 @@ export class SeenCheckpoints {
     } catch (error) {
       if (isAbsent(error)) return [];
       throw new FindingError(
-        `${this.#path}, which tells what this machine has seen before, cannot be read ` +
+        `${this.#path}, which holds the checkpoints that this machine verified, cannot be read ` +
           `(${reasonOf(error)}); move it away to begin anew`,
       );
     }

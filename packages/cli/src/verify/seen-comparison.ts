@@ -84,8 +84,9 @@ async function compareWithHead(client: IndelibleClient, shown: Checkpoint, findi
 
 function addOtherLog(findings: Findings, last: Checkpoint, shown: Checkpoint): void {
   const message =
-    `This machine has seen the log ${last.origin} with ${last.size} entries; now the tenant's log is ` +
-    `${shown.origin}. If the operator has announced that it was opened anew, accept it with ` +
-    '--reopened; if this is another service than the one seen before, use another --state.';
+    `This machine verified the log ${last.origin} with ${last.size} entries; now the ` +
+    `tenant's log is ${shown.origin}. If the operator announced that the log was ` +
+    'reopened, accept it with --reopened. If this is another service, use another ' +
+    '--state.';
   addDamage(findings, 'other_log', message);
 }

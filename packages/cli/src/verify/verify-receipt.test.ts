@@ -32,7 +32,7 @@ test('a receipt is kept, also one that is newer than the last checkpoint', async
   const report = await verify();
   expect(report).toMatchObject({ what: 'receipt', result: 'intact', checkpoint: { size: 568 } });
   expect(report.follows[0]).toBe(
-    `What the receipt promised was kept: event ${id} is entry ${sequence} of the log.`,
+    `The log keeps the promise of the receipt: event ${id} is entry ${sequence} of the log.`,
   );
   const env = { INDELIBLE_URL: log.url, INDELIBLE_API_KEY: log.tenant.key };
   expect((await runCli(['verify', '--receipt', path], { env })).status).toBe(0);
@@ -96,7 +96,7 @@ test("another tenant's receipt is wrong usage, not damage", async () => {
   const other = await log.service.tenant();
   await log.service.app.checkpoints.onDemand();
   const foreign = verifyReceipt(log.clientOf(other), { path, vkeys: [] });
-  await expect(foreign).rejects.toThrow(/the receipt is of tenant/);
+  await expect(foreign).rejects.toThrow(/the receipt belongs to tenant/);
   const theirs = await bundleOf(log, [], other);
   await expect(verifiedBundle(theirs, { check: receiptCheck(path) })).rejects.toThrow(UsageError);
 });
@@ -111,7 +111,7 @@ test('a receipt is not taken for kept by a service that can prove nothing any mo
 
 test('what is no answer to a recording call is wrong usage', async () => {
   writeFileSync(path, JSON.stringify({ id: 'evt_audit_1', sequence: 1 }));
-  await expect(verify()).rejects.toThrow(/is no answer to a recording call/);
+  await expect(verify()).rejects.toThrow(/is not an answer to a recording call/);
   writeFileSync(path, 'HTTP/1.1 201');
   await expect(verify()).rejects.toThrow(/cannot be read as JSON/);
 });

@@ -35,7 +35,8 @@ interface Judged {
 }
 
 const kept = (receipt: Receipt) =>
-  `What the receipt promised was kept: event ${receipt.id} is entry ${receipt.sequence} of the log.`;
+  `The log keeps the promise of the receipt: event ${receipt.id} is entry ` +
+  `${receipt.sequence} of the log.`;
 
 /** Holds a saved answer of a recording call against a proof from the service. */
 export async function verifyReceipt(
@@ -134,7 +135,7 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
     return { signed, follows: [] };
   }
   const hidden =
-    `Whether the event itself is rightly gone: it is from before the cutoff ${formatTimestamp(cutoffMs)} ` +
+    `That the event expired rightly: it is from before the cutoff ${formatTimestamp(cutoffMs)} ` +
     'that the service states. Verify the whole log for that.';
   return { signed, follows: [kept(receipt)], doesNotFollow: [hidden, proofLimits] };
 }

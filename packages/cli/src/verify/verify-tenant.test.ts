@@ -24,12 +24,12 @@ test('the command says what was checked, against what, what follows and what doe
   expect(stdout).toMatch(/^The log of tenant [0-9a-f-]{36}, against the checkpoint\n/);
   expect(stdout).toMatch(/\n {2}size {9}567 entries\n {2}root {9}[A-Za-z0-9+/]{43}=\n/);
   expect(stdout).toMatch(/\n {2}signed by {4}localhost\/l\/[0-9a-f]{32}\+[0-9a-f]{8}\+/);
-  expect(stdout).toContain('a key that the service itself states: pin it with --vkey');
-  expect(stdout).toContain('none: this machine verifies this log for the first time');
-  expect(stdout).toContain('567 events that are what was logged');
+  expect(stdout).toContain('a key from the service itself: pass it with --vkey');
+  expect(stdout).toContain('none: this machine has not verified this log before');
+  expect(stdout).toContain('567 events that match the log');
   expect(stdout).toMatch(/\nINTACT: Against checkpoint localhost\/l\/\S+ of size 567: /);
   expect(stdout).toMatch(/\nIt follows\n/);
-  expect(stdout).toMatch(/\nIt does not follow\n {2}- That the events tell the truth/);
+  expect(stdout).toMatch(/\nNot proven\n {2}- That the events tell the truth/);
 });
 
 test('the checkpoint is kept for this user alone, and the next run is held against it', async () => {
@@ -41,7 +41,7 @@ test('the checkpoint is kept for this user alone, and the next run is held again
   const report = JSON.parse(stdout);
   expect(report.checkpoint.note).toBe(note);
   expect(report.seenBefore).toMatchObject({ size: 567 });
-  expect(report.follows).toContainEqual(expect.stringContaining('The first 567 of them are those'));
+  expect(report.follows).toContainEqual(expect.stringContaining('The first 567 of them match'));
 });
 
 /** A service that gives no proofs, and so signs nothing on demand. */
@@ -56,7 +56,7 @@ test('events that are newer than the checkpoint are counted, held against their 
   expect(report).toMatchObject({ result: 'intact', checkpoint: { size: 567 } });
   expect(report.checked).toMatchObject({ bodies: { newer: 3 }, newer: { events: 3, size: 570 } });
   expect(report.doesNotFollow).toContain('Anything about 3 events recorded since.');
-  expect(reportText(report)).toContain('3 events recorded since: each has its entry, up to 570');
+  expect(reportText(report)).toContain('3 events recorded since: each has an entry, up to 570');
 });
 
 test('what was just recorded is signed before it is verified', async () => {
@@ -84,7 +84,7 @@ test('an operator must say why, and the log then has all these reads as well', a
   const args = ['verify', log.tenant.id, '--reason', 'audit 2026', '--json'];
   const { status, stdout, stderr } = await runCli(args, { env: operator });
   expect(status).toBe(0);
-  expect(stderr).toContain('each call is recorded in the log of the tenant');
+  expect(stderr).toContain("each call is recorded in the tenant's log");
   expect(JSON.parse(stdout)).toMatchObject({ result: 'intact' });
 });
 

@@ -38,8 +38,8 @@ test('an event checked by a catalogue is one for any sink', () => {
 });
 
 test.each([
-  ['Refund', 'no snake_case word'],
-  [`a${'b'.repeat(64)}`, 'no snake_case word'],
+  ['Refund', 'not a snake_case word'],
+  [`a${'b'.repeat(64)}`, 'not a snake_case word'],
   ['heartbeat', contactCenter.notRecordable[1].why],
 ])('the action %s, which the service would refuse, cannot be declared', (action, why) => {
   expect(() => defineCatalogue({ actions: [action] })).toThrow(why);

@@ -49,7 +49,9 @@ export function defineCatalogue<const A extends string = never, const R extends 
 
 function requireRecordable(word: string, action: string, resourceType: string): void {
   if (!isSnakeCase(word)) {
-    throw new TypeError(`${JSON.stringify(word)} is no snake_case word of at most 64 characters`);
+    throw new TypeError(
+      `${JSON.stringify(word)} is not a snake_case word of at most 64 characters`,
+    );
   }
   const why = defaultCatalogue.notRecordable(action, resourceType);
   if (why !== null) throw new TypeError(`${word} cannot be recorded. ${why}`);

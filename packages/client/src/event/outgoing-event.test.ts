@@ -146,7 +146,9 @@ test.each([null, undefined, 7, 'update', [event]])(
   '%j is no event, and is said to be none',
   (none) => {
     const outgoing = createOutgoing();
-    expect(() => outgoing(none as unknown as EventInput)).toThrow(/^an audit event is an object$/);
+    expect(() => outgoing(none as unknown as EventInput)).toThrow(
+      /^an audit event must be an object$/,
+    );
   },
 );
 

@@ -41,7 +41,7 @@ export function createOutgoing({ tenantId, maskedKeys = [] }: OutgoingOptions = 
     // Once and whole: what is looked at here is what leaves, whatever getters and `toJSON` say
     // later.
     const given = plainJson(event);
-    if (!isObject(given)) throw new TypeError('an audit event is an object');
+    if (!isObject(given)) throw new TypeError('an audit event must be an object');
     const { actor, resource } = given;
     const sent = maskedMembers(given, mask);
     if (actor !== undefined) sent.actor = maskedMembers(actor, mask);

@@ -46,7 +46,7 @@ test('an event is proven by its content, its place and the signature, and the ve
 test('keys that only the service states are named as such', async () => {
   const verdict = await verifyEvent(client, id);
   expect(verdict).toMatchObject({ valid: true, keys: 'stated' });
-  expect(verdict.message).toContain('known from the service itself');
+  expect(verdict.message).toContain('comes from the service itself');
 });
 
 test('what was shown is compared with what is proven, states only where they were shown', async () => {

@@ -84,7 +84,7 @@ export async function verifyEvent(
   return { valid: true, code: 'valid', message, limits: proofLimits, keys, event, checkpoint };
 }
 
-const ownKeys = 'The key that signed is known from the service itself.';
+const ownKeys = 'The verifier key comes from the service itself.';
 
 /**
  * The keys that the service states for the log of this proof; none for a proof that names no log.
@@ -117,7 +117,7 @@ function differenceOf(proven: AuditEvent, shown: string | AuditEvent): string | 
   const id = typeof shown === 'string' ? shown : shown.id;
   if (proven.id !== id) return `The proof is of another event, ${proven.id}.`;
   if (typeof shown === 'string' || textOf(proven, shown) === textOf(shown, shown)) return null;
-  return 'What is proven is not what was shown.';
+  return 'The proven event differs from the one that was shown.';
 }
 
 /**

@@ -19,11 +19,11 @@ export function serviceUrl(text: string, sends: { key: boolean; insecure: boolea
     throw new TypeError('the address of the service must start with http:// or https://');
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new TypeError('the address of the service takes no login, query or fragment');
+    throw new TypeError('the address of the service must have no login, query or fragment');
   }
   if (sends.key && !sends.insecure && url.protocol === 'http:' && !isLoopbackUrl(url)) {
     throw new TypeError(
-      `the key would travel unencrypted to ${url.host}: use https, or allow it as insecure`,
+      `the key would be sent unencrypted to ${url.host}: use https, or allow it as insecure`,
     );
   }
   return url.href.replace(/\/+$/, '');

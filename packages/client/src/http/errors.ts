@@ -53,7 +53,7 @@ export class PartialBatchError extends Error {
     unsettled: readonly OutgoingEvent[],
     cause: unknown,
   ) {
-    super(`${results.length} events are settled, ${unsettled.length} are not`, { cause });
+    super(`${results.length} events have a result, ${unsettled.length} do not`, { cause });
     this.results = results;
     this.unsettled = unsettled;
   }
@@ -86,7 +86,7 @@ export function errorOfAnswer(
 export function notTheService(status: number, requestId: string | null = null): IndelibleError {
   return unexpected(
     status,
-    `something that is not the service answered with status ${status}`,
+    `another server than the audit log service answered with status ${status}`,
     requestId,
   );
 }

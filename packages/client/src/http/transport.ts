@@ -120,7 +120,7 @@ async function attemptOnce(
   const error = errorOfAnswer(status, body, headers.get('x-request-id'));
   const isPassing = retryableStatus.includes(status) && error.code !== 'log_damaged';
   if (gatewayStatus.includes(status)) {
-    const gateway = new Error(`a gateway answered ${status} in its place`);
+    const gateway = new Error(`a gateway answered ${status} for it`);
     return { failure: noAnswer(unreachable(gateway, options)) };
   }
   const askedMs = retryAfterMs(headers.get('retry-after'), Date.now());

@@ -55,7 +55,7 @@ function proxyRanges(proxies: unknown) {
     typeof proxies === 'string' ? proxies.split(',').map((each) => each.trim()) : proxies;
   // Such as `true`, with which other software believes whatever a client writes.
   if (!Array.isArray(ranges)) {
-    throw new TypeError('trustedProxies are addresses and CIDR ranges, or a number of proxies');
+    throw new TypeError('trustedProxies must be addresses and CIDR ranges, or a number of proxies');
   }
   try {
     return rangesOf(ranges);

@@ -37,7 +37,7 @@ export interface Outbox {
   relay(options: RelayOptions): Relay;
 }
 
-/** Throws TypeError for a table's name that is no lower-case identifier. */
+/** Throws TypeError for a table's name that is not a lower-case identifier. */
 export function createOutbox(options: OutboxOptions = {}): Outbox {
   const table = outboxTable(options.table ?? 'audit_outbox');
   const ready = createReadying(options);

@@ -96,7 +96,7 @@ class OutboxRelay implements Relay {
       throw new RangeError('pollMs and standbyMs must be more than 0');
     }
     if (!Number.isInteger(batchMax) || batchMax < 1 || batchMax > 1_000) {
-      throw new RangeError('batchMax is an integer from 1 to 1,000');
+      throw new RangeError('batchMax must be a whole number from 1 to 1,000');
     }
     this.#table = table;
     this.#session = new RelaySession(options.pool, table);

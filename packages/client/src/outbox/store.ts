@@ -15,7 +15,7 @@ export interface OutboxTable {
 /** Throws TypeError for a name that is no plain identifier, with or without a schema. */
 export function outboxTable(name: string): OutboxTable {
   if (!/^[a-z_][a-z0-9_]{0,52}(\.[a-z_][a-z0-9_]{0,52})?$/.test(name)) {
-    throw new TypeError(`the outbox table ${JSON.stringify(name)} is no lower-case identifier`);
+    throw new TypeError(`the outbox table ${JSON.stringify(name)} is not a lower-case identifier`);
   }
   const parts = name.split('.');
   return {

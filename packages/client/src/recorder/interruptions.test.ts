@@ -47,7 +47,7 @@ test('kill -9 loses nothing that was spooled; a record that was cut short is tol
   await child.ended();
   const [segment = ''] = host.segments();
   appendFileSync(segment, '000001a4 12345678 {"id":"evt_audit_01');
-  expect(await deliverRest(host)).toEqual([expect.stringContaining('no whole record')]);
+  expect(await deliverRest(host)).toEqual([expect.stringContaining('not a complete record')]);
   expect(await host.recorded()).toEqual(countingTo(20));
 });
 

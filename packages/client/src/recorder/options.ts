@@ -92,7 +92,7 @@ export function settingsOf(options: RecorderOptions): Settings {
   for (const name of limits) {
     if (!(settings[name] > 0)) throw new RangeError(`${name} must be more than 0`);
   }
-  if (settings.batchMax > 1_000) throw new RangeError('batchMax is 1,000 at most');
+  if (settings.batchMax > 1_000) throw new RangeError('batchMax must be at most 1,000');
   if (settings.durable && options.spoolFolder === undefined) {
     throw new TypeError('durable needs a spoolFolder');
   }

@@ -375,7 +375,7 @@ class BufferedRecorder implements Recorder {
   #recordLate(text: string): void {
     try {
       const spool = this.#openSpool();
-      if (spool === null) throw new Error('there is no spool');
+      if (spool === null) throw new Error('the recorder has no spool');
       spool.append([text]);
       spool.close();
     } catch {

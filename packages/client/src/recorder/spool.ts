@@ -257,7 +257,7 @@ export class Spool {
     this.#bytes += segment.readTo - segment.size;
     segment.size = segment.readTo;
     const { texts, damagedBytes } = decodeRecords(bytes);
-    if (damagedBytes > 0) this.#damaged(segment, `${damagedBytes} bytes are no whole record`);
+    if (damagedBytes > 0) this.#damaged(segment, `${damagedBytes} bytes are not a complete record`);
     const first = segment.records;
     segment.records += texts.length;
     this.#recount(segment, segment.records - segment.delivered.size);

@@ -66,7 +66,7 @@ test('while a secret is replaced, either side may be the one that is ahead', asy
 test('a refusal says what to look at: secret and body, or the clock', async () => {
   const parsed = JSON.stringify(JSON.parse(body), null, 1);
   await expect(verifyWebhook(parsed, signed(), secret, { now })).rejects.toThrow(
-    /are they of this webhook, and is the body exactly as it arrived/,
+    /secrets belong to this webhook and that the body is exactly as it arrived/,
   );
   await expect(verifyWebhook(body, signed(), secret, { now: now + 3_600_000 })).rejects.toThrow(
     'the message is 3600 s old, and 300 s are tolerated: is the clock right?',

@@ -53,7 +53,7 @@ export async function verifySignature(
   { toleranceSeconds = 300, now = Date.now() }: WebhookOptions = {},
 ): Promise<string> {
   const keys = [secrets].flat().map(keyBytesOf);
-  if (keys.length === 0) throw new TypeError('there is no secret to check webhooks with');
+  if (keys.length === 0) throw new TypeError('no webhook secret is set');
   requireRaw(body);
   const id = headerOf(headers, 'webhook-id');
   const timestamp = headerOf(headers, 'webhook-timestamp');
@@ -62,8 +62,8 @@ export async function verifySignature(
   const content = contentOf(`${id}.${timestamp}.`, body);
   if (!(await isSigned(content, keys, signatures))) {
     const message =
-      'no signature is that of any of the secrets: are they of this webhook, and is the body ' +
-      'exactly as it arrived?';
+      'no signature matches a secret: check that the secrets belong to this webhook and ' +
+      'that the body is exactly as it arrived';
     throw new WebhookVerificationError('wrong_signature', message);
   }
   return id;
@@ -77,14 +77,12 @@ function keyBytesOf(secret: unknown): Uint8Array {
   const base64 = text.startsWith(secretPrefix) ? text.slice(secretPrefix.length) : text;
   const bytes = parseBase64(base64);
   if (bytes !== null && bytes.length > 0) return bytes;
-  throw new TypeError('a webhook secret is whsec_ and base64; check where yours is read from');
+  throw new TypeError('a webhook secret must be whsec_ and base64; check where yours is read from');
 }
 
 function requireRaw(body: unknown): void {
   if (typeof body === 'string' || ArrayBuffer.isView(body)) return;
-  throw new TypeError(
-    'the body must be the text or bytes that arrived, not what was parsed of them',
-  );
+  throw new TypeError('the body must be the text or bytes that arrived, not a parsed object');
 }
 
 function headerOf(headers: WebhookHeaders, name: string): string {
@@ -113,7 +111,7 @@ function signaturesIn(header: string): Uint8Array[] {
 
 function requireRecent(timestamp: string, toleranceSeconds: number, now: number): void {
   if (!/^\d{1,12}$/.test(timestamp)) {
-    const message = 'webhook-timestamp is no number of seconds since 1970';
+    const message = 'webhook-timestamp is not a number of seconds since 1970';
     throw new WebhookVerificationError('malformed_header', message);
   }
   const age = Math.floor(now / 1_000) - Number(timestamp);
@@ -168,6 +166,6 @@ function messageOf(body: string | Uint8Array): WebhookMessage {
   } catch {
     // Told below: what the parser says may quote the body.
   }
-  const message = 'the body is signed, but is no JSON object with a type';
+  const message = 'the body is signed, but is not a JSON object with a type';
   throw new WebhookVerificationError('malformed_body', message);
 }

@@ -76,7 +76,7 @@ const textKinds: Partial<Record<EventField['kind'], { fits(text: string): boolea
     },
     email: { fits: isRecordedEmail, is: 'an e-mail address' },
     ip: { fits: (text) => canonicalIp(text) !== null, is: 'an IP address' },
-    time: { fits: (text) => parseTimestamp(text) !== null, is: 'a moment in ISO 8601' },
+    time: { fits: (text) => parseTimestamp(text) !== null, is: 'an ISO 8601 time' },
   };
 
 function textCheck({ kind, lengthMax = Infinity, nullable }: EventField, path: string): Check {

@@ -143,9 +143,9 @@ test('a segment that is withheld must not be shown, in any of its fields', () =>
 
 test('a member named twice is refused, since two readers could believe two events', () => {
   const twice = line.replace('"reason":', '"reason":"the other","reason":');
-  expect(() => parseBodyLine(twice)).toThrow('is there twice');
+  expect(() => parseBodyLine(twice)).toThrow('appears twice');
   const escaped = line.replace('"reason":', '"re\\u0061son":"the other","reason":');
-  expect(() => parseBodyLine(escaped)).toThrow('is there twice');
+  expect(() => parseBodyLine(escaped)).toThrow('appears twice');
 });
 
 test('messages never carry more than a little of what was sent', () => {

@@ -31,8 +31,7 @@ export type SegmentHex = { [Name in SegmentName]?: string };
 export function parseProvenJson(source: string | Uint8Array): unknown {
   const { value, duplicateKeys } = readStrictJson(source);
   const [repeated] = duplicateKeys;
-  if (repeated !== undefined)
-    throw new FormatError(`the member ${quoted(repeated)} is there twice`);
+  if (repeated !== undefined) throw new FormatError(`the member ${quoted(repeated)} appears twice`);
   return value;
 }
 
@@ -41,7 +40,7 @@ function readStrictJson(source: string | Uint8Array) {
   try {
     return parseStrictJson(source);
   } catch {
-    throw new FormatError('it is not JSON in UTF-8');
+    throw new FormatError('it is not valid JSON in UTF-8');
   }
 }
 
@@ -64,12 +63,12 @@ export function eventBodyOf(json: { event: unknown; salts: unknown; hashes?: unk
     const [salt, hash] = [salts[index], hashes[index]];
     if (salt && hash) throw new FormatError(`${segmentNames[index]} has both a salt and a hash`);
     if (hash && !isEmpty(event, index)) {
-      throw new FormatError(`${segmentNames[index]} is withheld and yet shown`);
+      throw new FormatError(`${segmentNames[index]} is both withheld and shown`);
     }
     // Only the state is left out of the commitment where it is empty.
     const isNeeded = index !== stateIndex || !isEmpty(event, index);
     if (isNeeded && !salt && !hash) throw new FormatError(`${segmentNames[index]} has no salt`);
-    if (!isNeeded && salt) throw new FormatError('there is a salt, but no state');
+    if (!isNeeded && salt) throw new FormatError('it has a salt for a state, but no state');
   }
   return { event, salts, hashes };
 }
@@ -132,7 +131,7 @@ export function bodyLineOf(value: unknown): EventBody {
   if (typeof value !== 'object' || value === null) throw new FormatError('a body is an object');
   const { event, salts, hashes } = value as Record<string, unknown>;
   if (Object.keys(value).length !== (hashes === undefined ? 2 : 3)) {
-    throw new FormatError('a body has members that it should not have');
+    throw new FormatError('a body has unknown members');
   }
   return eventBodyOf({ event, salts, hashes });
 }

@@ -128,7 +128,7 @@ function ruleProblems(
     add('/crossTenant', 'cross_tenant_mismatch', 'is true, but the actor is not a superadmin');
   }
   if (boundTenantId === null && event.tenantId === undefined && wrong.size === 0) {
-    add('/tenantId', 'required', 'is needed with a credential that is bound to the platform');
+    add('/tenantId', 'required', 'is required with a platform-bound credential');
   }
   const action = word(event, 'action', '/action') ?? '';
   const type = word(event.resource, 'type', '/resource/type') ?? '';

@@ -92,7 +92,7 @@ function refuseContradictions(query: ListQuery, reader: ParamReader): void {
     reader.refuse('page', 'cannot be combined with sort=sequence; use after_sequence or cursor');
   }
   if (page !== undefined && page * limit > pagedEventsMax) {
-    const message = `times limit must not exceed ${pagedEventsMax}; follow nextCursor with cursor`;
+    const message = `times limit must not exceed ${pagedEventsMax}; use cursor with nextCursor instead`;
     reader.refuse('page', message, 'page_too_deep');
   }
   if (afterSequence !== undefined && sort !== 'sequence') {

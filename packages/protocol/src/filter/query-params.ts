@@ -128,7 +128,7 @@ function listOf<T extends string>(
   const texts = values.flatMap((value) => value.split(','));
   const found = texts.map(oneOf(allowed));
   const words = found.filter((word) => word !== null);
-  if (words.length < found.length) refuse(name, `takes ${allowed.join(', ')}, nothing else`);
+  if (words.length < found.length) refuse(name, `accepts only ${allowed.join(', ')}`);
   return words;
 }
 

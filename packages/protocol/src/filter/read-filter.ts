@@ -112,7 +112,7 @@ function readValues(filter: EventFilter, facet: FacetName, value: unknown, refus
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   const pathOf = (index: number) => (Array.isArray(value) ? [facet, index] : [facet]);
   // An empty array is more likely a selection that came to nothing than the wish to see all.
-  if (items.length === 0) refuse([facet], 'must hold a value or be left out', 'too_few');
+  if (items.length === 0) refuse([facet], 'must have a value or be omitted', 'too_few');
   const texts = items.map((item) => textOf(facet, item));
   for (const [index, text] of texts.entries()) {
     if (text === null) refuse(pathOf(index), 'must be a string', 'invalid_type');

@@ -93,7 +93,9 @@ test('any text is read as what would be written, or refused', () => {
 test('a checkpoint signed by a key of its log is valid, and the verdict names it', async () => {
   const opened = await openCheckpoint(sha, note, vkeys);
   expect(opened).toMatchObject({ code: 'valid', checkpoint: checkpointOf(log) });
-  expect(opened.message).toBe(`The checkpoint ${origin} of size 11 is signed by its log.`);
+  expect(opened.message).toBe(
+    `The checkpoint ${origin} of size 11 is signed by the key of its log.`,
+  );
 });
 
 test('a key of another log, an unknown key and a wrong signature are told apart', async () => {

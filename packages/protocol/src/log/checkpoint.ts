@@ -31,7 +31,8 @@ export function parseCheckpoint(text: string): Checkpoint {
   const [, origin = '', digits = '', base64 = ''] = checkpointText.exec(text) ?? [];
   if (origin === '') throw new FormatError('a checkpoint has three lines: origin, size and root');
   const size = Number(digits);
-  if (!Number.isSafeInteger(size)) throw new FormatError('the checkpoint has an impossible size');
+  if (!Number.isSafeInteger(size))
+    throw new FormatError('the size of the checkpoint is not a valid number');
   const root = parseBase64(base64);
   if (root?.length !== hashBytes) throw new FormatError('the root of a checkpoint has 32 bytes');
   return { origin, size, root };
@@ -58,12 +59,13 @@ export async function openCheckpoint(
   const own = vkeys.filter((vkey) => parseVerifierKey(sha, vkey).name === checkpoint.origin);
   const code = await verifyNote(sha, note, own);
   const named = `The ${sizedCheckpoint(checkpoint)}`;
-  if (code === 'valid') return { code, checkpoint, message: `${named} is signed by its log.` };
+  if (code === 'valid')
+    return { code, checkpoint, message: `${named} is signed by the key of its log.` };
   const why =
     code === 'unknown_key'
-      ? 'bears no signature of a key known for that log'
-      : 'bears a signature that its key did not make';
-  return { code, message: `${named} ${why}: nothing follows from it.` };
+      ? 'has no signature by a known key of that log'
+      : 'has an invalid signature';
+  return { code, message: `${named} ${why}: it proves nothing.` };
 }
 
 function readNote(source: string | Uint8Array) {
@@ -71,7 +73,7 @@ function readNote(source: string | Uint8Array) {
     const note = parseNote(source);
     return { ...note, checkpoint: parseCheckpoint(note.text) };
   } catch (error) {
-    if (error instanceof FormatError) return `This is no checkpoint: ${error.message}.`;
+    if (error instanceof FormatError) return `This is not a checkpoint: ${error.message}.`;
     throw error;
   }
 }
@@ -103,29 +105,33 @@ export function compareCheckpoints(
 ): CheckpointComparison {
   const now = `The ${sizedCheckpoint(shown)}`;
   if (seen.origin !== shown.origin) {
-    const message = `${now} is not of the log ${seen.origin} that was seen before.`;
+    const message = `${now} belongs to another log than ${seen.origin}, which this machine verified before.`;
     return { code: 'other_log', message };
   }
   if (shown.size < seen.size) {
-    const message = `${now} is shorter than one signed before, of size ${seen.size}: entries were taken back.`;
+    const message =
+      `${now} is smaller than an earlier signed checkpoint of size ${seen.size}: entries ` +
+      'were removed.';
     return { code: 'rolled_back', message };
   }
   if (shown.size === seen.size) return compareRoots(seen, shown);
   const claim = { first: seen.size, second: shown.size, path };
   const roots = { firstRoot: seen.root, secondRoot: shown.root };
   if (verifyConsistency(sha, { ...claim, ...roots })) {
-    const message = `${now} keeps the first ${seen.size} entries, seen before, as they were.`;
+    const message = `${now} contains the first ${seen.size} entries, verified before, unchanged.`;
     return { code: 'extends', message };
   }
-  const message = `${now} is not shown to continue the one of size ${seen.size} seen before.`;
+  const message = `${now} is not proven to continue the earlier checkpoint of size ${seen.size}.`;
   return { code: 'inconsistent', message };
 }
 
 function compareRoots(seen: Checkpoint, shown: Checkpoint): CheckpointComparison {
   const now = `The ${sizedCheckpoint(shown)}`;
   if (equalBytes(seen.root, shown.root)) {
-    return { code: 'same', message: `${now} is the one that was seen before.` };
+    return { code: 'same', message: `${now} is the same as the one verified before.` };
   }
-  const message = `${now} has another root than the one signed before: two logs under one name.`;
+  const message =
+    `${now} has another root than an earlier signed checkpoint of the same size: the ` +
+    'service signed two histories.';
   return { code: 'forked', message };
 }

@@ -113,13 +113,14 @@ export function parseVerifierKey(sha: Sha256, vkey: string): VerifierKey {
   // Base64 may hold plus signs itself, so only the first two divide.
   const [, name = '', id = '', base64 = ''] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(vkey) ?? [];
   const bytes = parseBase64(base64);
-  if (bytes === null || bytes.length === 0) throw new FormatError('that is no verifier key');
+  if (bytes === null || bytes.length === 0) throw new FormatError('this is not a verifier key');
   if (bytes[0] !== ed25519 || bytes.length !== 1 + publicKeyBytes) {
-    throw new FormatError('only Ed25519 verifier keys are understood');
+    throw new FormatError('only Ed25519 verifier keys are supported');
   }
   const publicKey = bytes.subarray(1);
   const keyId = noteKeyId(sha, name, publicKey);
-  if (formatHex(keyId) !== id) throw new FormatError('the id of the verifier key is not its own');
+  if (formatHex(keyId) !== id)
+    throw new FormatError('the id of the verifier key does not match the key');
   return { name, keyId, publicKey };
 }
 

@@ -22,7 +22,7 @@ export function parseEntryTile(bytes: Uint8Array, width: number): Uint8Array {
   for (let index = 0; index < width; index += 1) {
     const at = index * framedBytes;
     if (bytes[at] !== 0 || bytes[at + 1] !== entryBytes) {
-      throw new FormatError(`an entry of the tile has not ${entryBytes} bytes`);
+      throw new FormatError(`an entry of the tile does not have ${entryBytes} bytes`);
     }
     entries.set(bytes.subarray(at + lengthBytes, at + framedBytes), index * entryBytes);
   }
@@ -94,6 +94,6 @@ export function tileFinding(
   const byte = computed.findIndex((value, at) => served[at] !== value);
   const place = index * tileWidth + Math.max(0, Math.floor(byte / hashBytes));
   const sequence = place * tileWidth ** level;
-  const message = `Tile ${index} of level ${level} is not what the entries give, from entry ${sequence} on.`;
+  const message = `Tile ${index} of level ${level} does not match the entries, from entry ${sequence} on.`;
   return { code: 'tile_mismatch', sequence, eventId: null, message };
 }

@@ -57,13 +57,15 @@ function parseExtra(line: string): Uint8Array {
 function parseIndex(line: string): number {
   const [, digits] = /^index (0|[1-9]\d{0,15})$/.exec(line) ?? [];
   const index = Number(digits);
-  if (!Number.isSafeInteger(index)) throw new FormatError('the proof has no possible index');
+  if (!Number.isSafeInteger(index))
+    throw new FormatError('the index of the proof is not a valid number');
   return index;
 }
 
 function parsePathHash(line: string): Uint8Array {
   const hash = parseBase64(line);
-  if (hash?.length !== hashBytes) throw new FormatError('a hash of the proof has not 32 bytes');
+  if (hash?.length !== hashBytes)
+    throw new FormatError('a hash of the proof does not have 32 bytes');
   return hash;
 }
 

@@ -120,7 +120,7 @@ export class BodyPass {
       return;
     }
     const [code, why] = problem;
-    const message = `${this.#against}: event ${id}, sequence ${sequence}, is not as logged: ${why}.`;
+    const message = `${this.#against}: event ${id}, sequence ${sequence}, does not match the log: ${why}.`;
     findings.add({ code, sequence, eventId: id, message });
   }
 
@@ -134,19 +134,19 @@ export class BodyPass {
       const logged = eventIdFromUuid(uuidFromBytes(entry, 12));
       return ['other_event', `the entry there is of event ${logged}`];
     }
-    if (!this.#places.match(sequence)) return ['repeated_body', 'it has come before'];
+    if (!this.#places.match(sequence)) return ['repeated_body', 'it appears twice'];
     return this.#contentProblem(body, entry);
   }
 
   #contentProblem(body: EventBody, entry: Uint8Array): Problem | null {
     const { sha, tenantId } = this.#options;
     if (!equalBytes(commitmentOfBody(sha, body), entry.subarray(28))) {
-      return ['content_mismatch', 'its content is not what the entry commits to'];
+      return ['content_mismatch', 'its content does not match the commitment of its entry'];
     }
     const derived = derivedFieldProblem(body.event, hasStateSegment(body), receivedAtUs(entry));
     if (derived !== null) return ['derived_field_mismatch', derived];
     const isOther = typeof tenantId === 'string' && body.event.tenantId !== tenantId;
-    return isOther ? ['other_tenant', 'it is of another tenant'] : null;
+    return isOther ? ['other_tenant', 'it belongs to another tenant'] : null;
   }
 
   #countIntact(body: EventBody): void {
@@ -181,7 +181,9 @@ export class BodyPass {
         continue;
       }
       const eventId = eventIdFromUuid(uuid);
-      const message = `${this.#against}: event ${eventId}, entry ${sequence}, is missing, and no retention explains it.`;
+      const message =
+        `${this.#against}: event ${eventId}, entry ${sequence}, is missing, and no recorded ` +
+        'retention explains it.';
       findings.add({ code: 'missing_body', sequence, eventId, message });
     }
     return this.#counts;
@@ -246,7 +248,7 @@ function readBody(line: string | Uint8Array): EventBody | Finding {
       code: 'malformed_body',
       sequence: isSequence(sequence) ? sequence : null,
       eventId: isEventId ? id : null,
-      message: `A body cannot be taken for an event: ${error.message}.`,
+      message: `A body is not an event: ${error.message}.`,
     };
   }
 }

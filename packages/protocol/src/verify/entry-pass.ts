@@ -85,8 +85,8 @@ export class EntryPass {
       this.#earlier.shift();
       if (equalBytes(this.#tree.root(), seen.root)) continue;
       const message =
-        `the first ${seen.size} entries are not those that the checkpoint of size ${seen.size}, ` +
-        'seen before, was signed over: the log was rewritten, or another one is shown.';
+        `the first ${seen.size} entries do not match the checkpoint of size ${seen.size} ` +
+        'that was verified before: the log was rewritten, or the service shows another log.';
       this.#add('earlier_root_mismatch', null, message);
     }
   }
@@ -104,8 +104,8 @@ export class EntryPass {
       this.#add('surplus_entries', checkpoint.size, `there are ${this.#size} entries.`);
     } else if (!equalBytes(this.#tree.root(), checkpoint.root)) {
       const message =
-        'the entries give another root: at least one was changed, moved or replaced. Which one, ' +
-        'the root does not tell.';
+        'the entries give another root: at least one was changed, moved or replaced. The ' +
+        'root does not show which one.';
       this.#add('root_mismatch', null, message);
     }
   }

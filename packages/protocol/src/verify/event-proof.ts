@@ -57,10 +57,10 @@ export function parseEventProof(source: string | Uint8Array): EventProof {
   const other = Object.keys(json).find((name) => !proofMembers.includes(name));
   if (other !== undefined) throw new FormatError(`a proof has no member ${quoted(other)}`);
   const { event, salts, sequence, checkpoint, path } = json;
-  if (!isSequence(sequence)) throw new FormatError('sequence is no place in a log');
-  if (typeof checkpoint !== 'string') throw new FormatError('checkpoint is no text');
+  if (!isSequence(sequence)) throw new FormatError('sequence is not a whole number from 0');
+  if (typeof checkpoint !== 'string') throw new FormatError('checkpoint is not a text');
   if (!Array.isArray(path) || path.length > pathHashesMax) {
-    throw new FormatError('path is no list of at most 63 hashes');
+    throw new FormatError('path is not a list of at most 63 hashes');
   }
   return {
     body: eventBodyOf({ event, salts, hashes: json.hashes }),
@@ -81,7 +81,7 @@ function hashOf(value: unknown, where: string): Uint8Array {
 
 function receivedAtOf(value: unknown): number {
   const us = typeof value === 'string' ? parseReceivedAt(value) : null;
-  if (us === null) throw new FormatError('receivedAt is no moment of a log entry');
+  if (us === null) throw new FormatError('receivedAt is not a valid receipt time');
   return us;
 }
 
@@ -114,7 +114,10 @@ function readProof(source: string | Uint8Array): EventProof | ProofVerdict {
     return parseEventProof(source);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    return { code: 'malformed_proof', message: `This is no proof of an event: ${error.message}.` };
+    return {
+      code: 'malformed_proof',
+      message: `This is not a proof of an event: ${error.message}.`,
+    };
   }
 }
 
@@ -124,19 +127,19 @@ function bodyProblem(sha: Sha256, proof: EventProof): ProofVerdict | null {
   const { event } = body;
   const commitment = commitmentOfBody(sha, body);
   if (!equalBytes(commitment, proof.commitment)) {
-    const message = 'The content of the event is not what its commitment stands for.';
+    const message = 'The content of the event does not match its commitment.';
     return { code: 'content_mismatch', message };
   }
   const derived =
     event.sequence === sequence
       ? derivedFieldProblem(event, hasStateSegment(body), receivedAtUs)
-      : 'sequence is not the one of the proof';
+      : 'its sequence differs from that of the proof';
   if (derived !== null) {
     return { code: 'derived_field_mismatch', message: `The event contradicts itself: ${derived}.` };
   }
   const entry = encodeEntry({ receivedAtUs, eventUuid: event.uuid, commitment });
   if (equalBytes(leafHash(sha, entry), proof.leafHash)) return null;
-  const message = 'Id, time of receipt and commitment do not give the leaf hash.';
+  const message = 'Id, receipt time and commitment do not hash to the leaf hash.';
   return { code: 'leaf_mismatch', message };
 }
 

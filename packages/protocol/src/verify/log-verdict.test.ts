@@ -31,10 +31,10 @@ test('an undamaged log is called intact against its checkpoint, and no more is c
   expect(code).toBe('intact');
   expect(summary).toBe(`Against checkpoint ${origin} of size 300: no damage in what was checked.`);
   expect(follows).toEqual([
-    'The 300 entries are those the checkpoint was signed over, in their order: none was changed, ' +
-      'removed, inserted or moved since.',
-    'The first 120 of them are those that the checkpoint seen at 120 stood for.',
-    '300 events are, as far as they are shown, what their entries commit to.',
+    'The 300 entries match the signed checkpoint, in order: none was changed, removed, ' +
+      'inserted or moved.',
+    'The first 120 of them match the checkpoint of size 120 that was verified before.',
+    '300 events match the commitments of their entries, in all parts that are shown.',
     'Every entry has its event.',
   ]);
   expect(doesNotFollow).toHaveLength(2);
@@ -43,14 +43,14 @@ test('an undamaged log is called intact against its checkpoint, and no more is c
 test('what was not checked is said', () => {
   const unseen = (counts: Partial<BodyCounts> | null) =>
     verdictOf(counts, [1]).doesNotFollow.slice(2).join(' ');
-  expect(verdictOf({}).doesNotFollow.join(' ')).toContain('none was seen earlier');
+  expect(verdictOf({}).doesNotFollow.join(' ')).toContain('this machine verified none earlier');
   expect(unseen(null)).toContain('only the entries were checked');
   expect(unseen({ withheld: { change: 0, identity: 7, state: 2 } })).toBe(
     'What identity said in 7 events: it is withheld. What state said in 2 events: it is withheld.',
   );
   expect(unseen({ intact: 290, expired: 10 })).toContain('What the 10 expired events said.');
   expect(unseen({ outside: 4 })).toContain('4 events outside the range');
-  expect(unseen({ unjudged: 5 })).toContain('That no event of the filter is missing');
+  expect(unseen({ unjudged: 5 })).toContain('That no matching event is missing');
   expect(unseen({ newer: 3 })).toContain('3 events recorded since');
 });
 
@@ -59,15 +59,17 @@ test('with bodies absent it is not said that every entry has its event', () => {
     expect(verdictOf(counts).follows.join(' ')).not.toContain('Every entry has its event');
   }
   expect(verdictOf({ expired: 3 }).follows.join(' ')).toContain(
-    '3 entries have no event any more: each is older than what the plan kept, by the records of the ' +
-      'log itself; the latest cutoff is 2025-01-01T00:00:00.000Z.',
+    '3 entries have no event any more: each is older than the plan kept, according to ' +
+      'the records of the log; the latest cutoff is 2025-01-01T00:00:00.000Z.',
   );
 });
 
 test('absences that somebody merely states keep a log from being called intact', () => {
   const { code, unproven, follows } = verdictOf({ intact: 297, stated: 3 });
   expect(code).toBe('unproven');
-  expect(unproven.join()).toMatch(/^3 events are absent, explained only by the statement/);
+  expect(unproven.join()).toMatch(
+    /^3 events are absent. The only explanation is the stated cutoff/,
+  );
   expect(follows.join(' ')).not.toContain('Every entry has its event');
   expect(verdictOf({}).unproven).toEqual([]);
 });
@@ -78,7 +80,7 @@ test('a damaged log is called so, with the first place that is known, and nothin
   findings.add({ code: 'root_mismatch', sequence: null, eventId: null, message: 'x' });
   const unknown = logVerdict({ ...input, findings });
   expect(unknown).toMatchObject({ code: 'damaged', follows: [] });
-  expect(unknown.summary).toContain('Where the damage begins cannot be told');
+  expect(unknown.summary).toContain('The first damaged entry is unknown');
   findings.add({ code: 'missing_body', sequence: 9, eventId: 'evt_audit_x', message: 'x' });
   findings.add({ code: 'missing_body', sequence: 5, eventId: null, message: 'x' });
   expect(logVerdict({ ...input, findings }).summary).toBe(

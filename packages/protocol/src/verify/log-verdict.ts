@@ -48,7 +48,7 @@ export function logVerdict(input: LogVerdictInput): LogVerdict {
   const first = findings.first();
   const where =
     first === null
-      ? 'Where the damage begins cannot be told.'
+      ? 'The first damaged entry is unknown.'
       : `The first damaged entry found is ${first.sequence}${first.eventId ? ` (${first.eventId})` : ''}.`;
   const summary = `${against}: ${findings.count()} finding(s). ${where}`;
   return { code: 'damaged', summary, unproven, follows: [], doesNotFollow };
@@ -57,31 +57,30 @@ export function logVerdict(input: LogVerdictInput): LogVerdict {
 function unprovenIn({ counts, latestCutoffMs }: LogVerdictInput): string[] {
   if (counts === null || counts.stated === 0 || latestCutoffMs === null) return [];
   return [
-    `${counts.stated} events are absent, explained only by the statement that the plan shows nothing ` +
-      `from before ${formatTimestamp(latestCutoffMs)}: the log's own records do not tell which plan ` +
-      'is in force.',
+    `${counts.stated} events are absent. The only explanation is the stated cutoff ` +
+      `${formatTimestamp(latestCutoffMs)}: the log itself has no record of the plan.`,
   ];
 }
 
 function shownBy(input: LogVerdictInput): string[] {
   const { checkpoint, counts, latestCutoffMs, earlierSizes, plan = null } = input;
   const shown = [
-    `The ${checkpoint.size} entries are those the checkpoint was signed over, in their order: none ` +
-      'was changed, removed, inserted or moved since.',
+    `The ${checkpoint.size} entries match the signed checkpoint, in order: none was ` +
+      'changed, removed, inserted or moved.',
     ...earlierSizes.map(
       (size) =>
-        `The first ${size} of them are those that the checkpoint seen at ${size} stood for.`,
+        `The first ${size} of them match the checkpoint of size ${size} that was verified before.`,
     ),
   ];
   if (counts === null) return shown;
   shown.push(
-    `${counts.intact} events are, as far as they are shown, what their entries commit to.`,
+    `${counts.intact} events match the commitments of their entries, in all parts that are shown.`,
   );
   if (counts.expired > 0 && latestCutoffMs !== null) {
     const why =
       plan?.from === 'caller'
-        ? `than what the plan ${plan.name}, which you have named, keeps`
-        : 'than what the plan kept, by the records of the log itself';
+        ? `than the plan ${plan.name}, which you named, keeps`
+        : 'than the plan kept, according to the records of the log';
     shown.push(
       `${counts.expired} entries have no event any more: each is older ${why}; the latest cutoff is ` +
         `${formatTimestamp(latestCutoffMs)}.`,
@@ -95,10 +94,13 @@ function shownBy(input: LogVerdictInput): string[] {
 function limitsOf({ counts, earlierSizes }: LogVerdictInput): string[] {
   const limits = [
     'That the events tell the truth, or that everything that happened was recorded.',
-    'That others are shown the same log: compare this checkpoint with theirs.',
+    'That the service shows the same log to others: compare this checkpoint with theirs.',
   ];
   if (earlierSizes.length === 0) {
-    limits.push('That the log was not rewritten before this checkpoint: none was seen earlier.');
+    limits.push(
+      'That the log was not rewritten before this checkpoint: this machine verified none ' +
+        'earlier.',
+    );
   }
   if (counts === null) return [...limits, 'What the events say: only the entries were checked.'];
   for (const name of withholdableSegments) {
@@ -112,8 +114,8 @@ function limitsOf({ counts, earlierSizes }: LogVerdictInput): string[] {
   if (counts.outside > 0) limits.push(`What ${counts.outside} events outside the range say.`);
   if (counts.unjudged > 0) {
     limits.push(
-      `That no event of the filter is missing: ${counts.unjudged} entries of the range have none ` +
-        'here, and an entry does not tell whether its event fits the filter.',
+      `That no matching event is missing: ${counts.unjudged} entries of the range ` +
+        'have no event here, and an entry does not show whether its event matches the filter.',
     );
   }
   if (counts.newer > 0) limits.push(`Anything about ${counts.newer} events recorded since.`);

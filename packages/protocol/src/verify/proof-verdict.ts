@@ -25,8 +25,9 @@ export interface ProofVerdict {
 
 /** What no proof of one event can show, for the people who read a verdict. */
 export const proofLimits =
-  'It does not follow that the event tells the truth, that no other event is missing, or that ' +
-  'others are shown the same log: for that, verify the whole log and compare checkpoints.';
+  'Not proven that the event tells the truth, that no other event is missing, ' +
+  'or that the service shows the same log to others. For that, verify the whole log ' +
+  'and compare checkpoints.';
 
 /** The verdict on entry `index`, once the checkpoint is known to be signed. */
 export function inclusionVerdict(
@@ -36,7 +37,7 @@ export function inclusionVerdict(
 ): ProofVerdict {
   const against = `Against ${sizedCheckpoint(checkpoint)}`;
   if (!isIncluded) {
-    const message = `${against}: this is not shown to be entry ${index} of that log.`;
+    const message = `${against}: this is not proven to be entry ${index} of that log.`;
     return { code: 'not_included', message };
   }
   return { code: 'valid', message: `${against}: this is entry ${index} of that log.` };

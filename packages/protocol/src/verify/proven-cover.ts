@@ -95,15 +95,15 @@ function comparePlans({ statedPlan, knownPlan }: CoverClaims, plan: Plan, add: A
     add('plan_mismatch', `The plan is stated to be ${statedPlan}; the log records ${plan}.`);
   }
   if (knownPlan !== null && knownPlan !== plan) {
-    add('plan_mismatch', `The plan is said to be ${knownPlan}; the log records ${plan}.`);
+    add('plan_mismatch', `You named the plan ${knownPlan}; the log records ${plan}.`);
   }
 }
 
 function compareCutoff(statedMs: number | null, owedMs: number, plan: Plan, add: Add): void {
   if (statedMs === null || statedMs <= owedMs + clockSlackMs) return;
   const message =
-    `Events from before ${formatTimestamp(statedMs)} are said to be gone, but the plan ${plan} keeps ` +
-    `everything from ${formatTimestamp(owedMs)} on.`;
+    `Events from before ${formatTimestamp(statedMs)} are stated to have expired, but the ` +
+    `plan ${plan} keeps everything from ${formatTimestamp(owedMs)} on.`;
   add('retention_exceeded', message);
 }
 

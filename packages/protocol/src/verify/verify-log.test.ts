@@ -331,7 +331,9 @@ test('a log rewritten, truncated or forked is held against the checkpoints seen 
   pass.add(entriesOf(forged));
   pass.finish();
   expect(findings.countByCode()).toEqual({ earlier_root_mismatch: 1 });
-  expect(findings.kept()[0]?.message).toContain('the log was rewritten, or another one is shown');
+  expect(findings.kept()[0]?.message).toContain(
+    'the log was rewritten, or the service shows another log',
+  );
 });
 
 test('an older checkpoint signed again for a truncated log is caught by the one seen before', () => {

@@ -61,7 +61,7 @@ function remoteKeys(url: URL): JWTVerifyGetKey {
       return await keys(header, token);
     } catch (error) {
       if (namesNoKey(error)) throw error;
-      throw unavailable('the key set that tokens are checked with cannot be read; try again');
+      throw unavailable('the keys that tokens are checked with cannot be read; try again');
     }
   };
 }
@@ -126,7 +126,10 @@ function roleOf(
   }
   // Without this check a tenant's own identity provider could make itself the operator.
   if (operatorIssuer !== null && payload.iss !== operatorIssuer) {
-    throw new AppError('forbidden', 'this issuer may not vouch for operators');
+    throw new AppError(
+      'forbidden',
+      'this issuer cannot make operators; only AUTH_OPERATOR_ISSUER can',
+    );
   }
   return role;
 }

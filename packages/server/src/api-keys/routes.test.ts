@@ -136,7 +136,7 @@ test("an unknown id, a malformed one and another tenant's existing key get the s
   for (const id of [existing.id, ofPlatform.id, unknown, 'key_x', randomUUID(), "'%20OR%201=1"]) {
     for (const key of [undefined, caller.key]) {
       const { status, body } = await remove(keysOf(own.id), id, key);
-      expect([status, body.code, body.detail]).toEqual([404, 'not_found', 'There is nothing here']);
+      expect([status, body.code, body.detail]).toEqual([404, 'not_found', 'Not found']);
     }
   }
   expect((await remove(platform, existing.id)).status).toBe(404);

@@ -85,7 +85,7 @@ const listOptions = <P extends TSchema>(params: P) => ({
   schema: {
     tags,
     summary: 'List API keys',
-    description: 'Without the keys themselves; revoked and expired ones too.',
+    description: 'Includes revoked and expired keys, never the secret keys themselves.',
     params,
     querystring: PageQuery,
     response: {
@@ -99,7 +99,7 @@ const revokeOptions = <P extends TSchema>(params: P) => ({
   schema: {
     tags,
     summary: 'Revoke an API key',
-    description: 'At once, and for good; revoking it again changes nothing.',
+    description: 'Takes effect at once and cannot be undone. Revoking it again changes nothing.',
     params,
     response: {
       204: Type.Null({ description: 'The key is revoked.' }),
@@ -180,8 +180,8 @@ function readOwner(id: string): string {
 function readExpiry(text: string | null, nowMs: number): number | null {
   const expiresAtMs = text === null ? null : parseTimestamp(text);
   if (expiresAtMs === null || expiresAtMs > nowMs) return expiresAtMs;
-  throw new AppError('validation_failed', 'the key would have expired already', {
-    errors: [{ path: '/expiresAt', code: 'out_of_range', message: 'must lie in the future' }],
+  throw new AppError('validation_failed', 'the expiry is in the past', {
+    errors: [{ path: '/expiresAt', code: 'out_of_range', message: 'must be in the future' }],
   });
 }
 

@@ -24,8 +24,9 @@ const keyScopes = Type.Array(Type.Enum([...scopes]), {
   minItems: 1,
   uniqueItems: true,
   description:
-    'What the key may do; none implies another. Nobody can grant a scope that the credential in use does ' +
-    'not hold, and `tenants:write` and `viewer-links:write` are granted by platform-bound credentials only.',
+    'What the key may do; no scope implies another. A credential grants only scopes that ' +
+    'it has. Only platform-bound credentials grant `tenants:write` and ' +
+    '`viewer-links:write`.',
 });
 
 export const ApiKeyInput = Type.Object(
@@ -36,7 +37,7 @@ export const ApiKeyInput = Type.Object(
       nullable({
         format: 'date-time',
         description:
-          'From then on the key is refused; must lie ahead. Absent or `null`: it never expires.',
+          'When the key expires; must be in the future. Absent or `null`: it never expires.',
       }),
     ),
   },

@@ -83,9 +83,9 @@ async function requireSameLog(
     ));
   if (holds) return;
   throw new ArchiveConflict(
-    `the archive goes on from sequence ${first} with ${stem}, which is not what the log holds there: a ` +
-      'database was restored from an older backup, or another service writes to the same archive; ' +
-      'docs/archive.md says how to begin another archive beside the one there is',
+    `the archive part ${stem}, from sequence ${first} on, does not match the log: the ` +
+      'database was restored from an older backup, or another service writes to this ' +
+      'archive. docs/archive.md says how to begin a new archive beside it',
   );
 }
 

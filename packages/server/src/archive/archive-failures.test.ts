@@ -149,7 +149,9 @@ test('an object of the same name with other content is never overwritten, and th
   const [name = ''] = await objects.list(`archive/tenant=${id}`);
   await overwrite(name);
   const stopped = await archiveOf(service, id);
-  expect(stopped.problem).toContain(`${name} is in the object store with other content`);
+  expect(stopped.problem).toContain(
+    `${name} already exists in the object store with other content`,
+  );
   expect(Buffer.from((await objects.get(name)) ?? []).toString()).toBe('something else');
   await objects.remove(name);
   expect(await archiveOf(service, id)).toMatchObject({ problem: null, size: 7 });
@@ -247,7 +249,7 @@ test('a run on a database from before the archive takes up what is archived, if 
     await checkpointOf(own.app, key);
     const { problem, segments } = await archiveOf(own, id);
     expect(segments).toEqual([]);
-    expect(problem).toContain('is not what the log holds there');
+    expect(problem).toContain('does not match the log');
   } finally {
     await own.close();
     await backups.drop();

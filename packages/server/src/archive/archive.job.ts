@@ -121,7 +121,7 @@ async function closedPart(
   if (checkpoint === null) return null;
   const { size, root } = checkpoint;
   if (await hasRoot(treeReader(tx, sha)(tenantId), sha, size, root)) return checkpoint;
-  throw new ArchiveConflict('the log is not what its last checkpoint was signed over');
+  throw new ArchiveConflict('the log does not match its last signed checkpoint');
 }
 
 /**
@@ -135,8 +135,9 @@ async function requireContinuation(
   const holds = await owner((tx) => hasRoot(treeReader(tx, sha)(tenantId), sha, last + 1, root));
   if (holds) return;
   throw new ArchiveConflict(
-    `the log does not continue the ${last + 1} entries that are archived of it: a database was restored ` +
-      'from an older backup; docs/archive.md says how to begin another archive beside the one there is',
+    `the log does not continue its ${last + 1} archived entries: the database was ` +
+      'restored from an older backup. docs/archive.md says how to begin a new archive ' +
+      'beside it',
   );
 }
 

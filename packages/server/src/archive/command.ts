@@ -69,13 +69,14 @@ export function forgetArchive(env: Environment, tenantId: string): Promise<void>
     const left = await openObjectStore(config.objectStoreUrl).list(tenantFolder(tenantId));
     if (left.length > 0) {
       throw new Error(
-        `${tenantFolder(tenantId)} holds ${left.length} objects; move them away first`,
+        `${tenantFolder(tenantId)} holds ${left.length} objects; move them to another folder first`,
       );
     }
     await withMigratedSession(ownerUrl, async (owner) => {
-      if (!(await takeTurn(owner))) throw new Error('another process is archiving at this moment');
+      if (!(await takeTurn(owner)))
+        throw new Error('another process is archiving; retry when it has finished');
       const forgotten = await owner.transaction((tx) => forgetSegments(tx, tenantId));
-      if (forgotten === 0) throw new Error(`nothing of a tenant ${tenantId} was archived`);
+      if (forgotten === 0) throw new Error(`nothing of the tenant ${tenantId} was archived`);
     });
   });
 }
@@ -161,7 +162,7 @@ export function scheduleArchive(
   const timer = setInterval(() => {
     running = running.then(tick).catch((err: unknown) => {
       if (stopping.aborted) return;
-      logger.error({ err }, 'the archive has to wait for its next run');
+      logger.error({ err }, 'the archive run failed; the next run retries');
       ran('archive', false);
     });
   }, lookEveryMs);
@@ -181,14 +182,14 @@ function tell(logger: Logger, outcomes: readonly TenantArchive[]): void {
   const events = segments.reduce((sum, each) => sum + each.events, 0);
   logger.info(
     { tenants: outcomes.length, segments: segments.length, events },
-    'the archive has run',
+    'the archive run has finished',
   );
   for (const { tenantId, problem } of outcomes) {
     if (problem !== null)
-      logger.error({ tenantId, problem }, 'the archive of a tenant does not go on');
+      logger.error({ tenantId, problem }, 'the archive of a tenant cannot continue');
   }
   const contradicted = segments.reduce((sum, each) => sum + each.contradicted, 0);
-  if (contradicted > 0) logger.error({ contradicted }, 'archived events are not what was logged');
+  if (contradicted > 0) logger.error({ contradicted }, 'archived events do not match the log');
 }
 
 /**

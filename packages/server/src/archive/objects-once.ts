@@ -21,8 +21,8 @@ export async function putOnce(
   const stored = await objects.get(name);
   if (stored !== null && sha256Hex(stored) === sha256Hex(bytes)) return;
   throw new ArchiveConflict(
-    `${name} is in the object store with other content and is not overwritten: an earlier run was cut ` +
-      'off there before something of it was erased, or another service writes to the same archive; ' +
-      'in the first case remove the object',
+    `${name} already exists in the object store with other content. If an earlier run ` +
+      'was interrupted before an erasure, remove the object. Otherwise another service ' +
+      'writes to this archive',
   );
 }

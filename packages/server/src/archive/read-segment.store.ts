@@ -74,7 +74,7 @@ async function* rowsOf(db: DuckDBConnection, sql: string) {
     const result = await db.stream(sql);
     for await (const page of result.yieldRowObjects()) yield page;
   } catch (cause) {
-    throw new FormatError(`it is no segment of an archive: ${firstLine(cause)}`);
+    throw new FormatError(`it is not a part of an archive: ${firstLine(cause)}`);
   }
 }
 

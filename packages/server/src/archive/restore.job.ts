@@ -70,7 +70,9 @@ export async function restoreTenants(
   tenantId: string | null,
 ): Promise<Restored[]> {
   if (!(await holdEmpty(tx))) {
-    throw new ArchiveConflict('the service has tenants; an archive is restored into an empty one');
+    throw new ArchiveConflict(
+      'the service has tenants; an archive can only be loaded into an empty service',
+    );
   }
   const wanted = [...archive.tenants].filter(([id]) => tenantId === null || id === tenantId);
   if (wanted.length === 0) throw new ArchiveConflict('the archive has no such tenant');
@@ -91,7 +93,7 @@ async function restoreTenant(
   const manifests: ArchiveManifest[] = [];
   for (const segment of segments) manifests.push(await manifestOf(archive, segment, tenantId));
   const last = manifests.at(-1);
-  if (last === undefined) throw new ArchiveConflict(`the archive of ${tenantId} has no segment`);
+  if (last === undefined) throw new ArchiveConflict(`the archive of ${tenantId} has no parts`);
   requireArchivedPlan(last);
   // As the tenant was in the end; its class is the one that all its events take.
   const retentionClass = last.tenant.legalHold ? heldClass : plans.indexOf(last.tenant.plan);
@@ -130,8 +132,8 @@ const heldClass = 3;
 function requireArchivedPlan({ tenantId, tenant }: ArchiveManifest): void {
   if (tenant.plan === 'Enterprise') return;
   throw new ArchiveConflict(
-    `the last manifest of ${tenantId} names the plan ${tenant.plan}, of which no archive is made: ` +
-      'somebody has changed it',
+    `the last manifest of ${tenantId} names the plan ${tenant.plan}, which has no ` +
+      'archive: the manifest was changed',
   );
 }
 
@@ -149,10 +151,10 @@ async function manifestOf(
     const isNamed =
       manifest.tenantId === tenantId && first === segment.first && last === segment.last;
     if (isNamed) return manifest;
-    throw new FormatError('it is of another segment than its name says');
+    throw new FormatError('it belongs to another archive part than its name says');
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    throw new ArchiveConflict(`the manifest of ${segment.stem} cannot be used: ${error.message}`);
+    throw new ArchiveConflict(`the manifest of ${segment.stem} is invalid: ${error.message}`);
   }
 }
 
@@ -170,7 +172,7 @@ async function requireNext(
   for (const file of [files.events, files.identity]) {
     const state = await archive.check(segment, file);
     if (state === 'intact') continue;
-    const what = state === 'missing' ? 'is not there' : 'is not the file that was written';
+    const what = state === 'missing' ? 'is not there' : 'differs from its manifest';
     throw new ArchiveConflict(`${file.name} of ${segment.stem} ${what}`);
   }
 }
@@ -209,7 +211,9 @@ function requireRoot(
 ): void {
   const isSame = equalBytes(createFrontier(head, sha).root(), parseBase64(root) ?? noHash);
   if (head.size === last + 1 && isSame) return;
-  throw new ArchiveConflict(`the rows of ${segment.stem} do not give the root its manifest names`);
+  throw new ArchiveConflict(
+    `the rows of ${segment.stem} do not hash to the root that its manifest names`,
+  );
 }
 
 const noHash = new Uint8Array();
@@ -228,7 +232,7 @@ async function signedOver(
   const claim = { first: last + 1, second: size, firstRoot, secondRoot: signed, path };
   const isSame = size === last + 1 && equalBytes(firstRoot, signed);
   if (isSame || (size > last + 1 && verifyConsistency(sha, claim))) return opened.checkpoint;
-  throw new ArchiveConflict(`tenant ${tenantId}: its checkpoint was signed over other entries`);
+  throw new ArchiveConflict(`tenant ${tenantId}: its entries do not match its signed checkpoint`);
 }
 
 /**
@@ -242,7 +246,7 @@ export async function beginRestored(
 ): Promise<string> {
   const logId = await beginAnew(tx, tenantId);
   const published = { size: checkpoint.size, checkpoint: note };
-  const why = 'The log was restored from its archive. It goes on under a new origin.';
+  const why = 'The log was loaded from its archive. It continues under a new origin.';
   await recordOwn(tx, tenantId, reopenedEvent(tenantId, published, size, why));
   return logId;
 }

@@ -131,7 +131,7 @@ test('nothing is restored into a service that has tenants', async () => {
   const taken = await newService();
   await taken.tenant('Starter');
   await expect(restoreArchive(envOf(taken), archive, {})).rejects.toThrow(
-    'the service has tenants; an archive is restored into an empty one',
+    'the service has tenants; an archive can only be loaded into an empty service',
   );
 });
 
@@ -156,7 +156,7 @@ const damages: [string, (folder: string, names: string[]) => void, string][] = [
       const [first = '', second = ''] = names.filter((each) => each.endsWith('-identity.parquet'));
       cpSync(join(folder, second), join(folder, first));
     },
-    'is not the file that was written',
+    'differs from its manifest',
   ],
   [
     'a manifest whose plan keeps less than the one that is archived',

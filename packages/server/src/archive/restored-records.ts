@@ -49,7 +49,8 @@ export class RestoredRecords {
       const count = this.#hidden.unexplained(name, all);
       if (count === 0) continue;
       throw new ArchiveConflict(
-        `${count} event(s) of the archive lack their ${name}, and nothing records that it was erased`,
+        `${count} event(s) of the archive lack their ${name}, and no record says that it was ` +
+          'erased',
       );
     }
     return [...stated.values()];
@@ -74,6 +75,6 @@ export function restoredErasure(
     diff: {},
     after: { segment, actors, events, size },
     reason:
-      'The archive that the log was restored from states this erasure, and ends before its record.',
+      'The archive that the log was loaded from states this erasure, and ends before its record.',
   };
 }

@@ -45,5 +45,8 @@ export function createSealer(sessionSecret: string): Sealer {
 }
 
 function cannotOpen(): Error {
-  return new Error('a sealed secret cannot be opened: was SESSION_SECRET changed?');
+  return new Error(
+    'a stored secret cannot be decrypted: SESSION_SECRET is not the one that it was ' +
+      'stored with',
+  );
 }

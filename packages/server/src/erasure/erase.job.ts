@@ -100,9 +100,7 @@ export async function resumeErasures(
 /** Retention moves events and takes partitions away: what it has in hand nobody else can reach. */
 export async function takeErasureTurn(owner: OwnerSession): Promise<void> {
   if (!(await takeTurn(owner))) {
-    throw new ErasureRefused(
-      'retention, or another erasure, is at work: try again when it is done',
-    );
+    throw new ErasureRefused('retention or another erasure is running: retry when it has finished');
   }
   await requireInSight(owner);
 }
@@ -111,7 +109,8 @@ export async function takeErasureTurn(owner: OwnerSession): Promise<void> {
 export async function requireInSight(owner: Owner): Promise<void> {
   if (!(await hasDetachedPartitions(owner))) return;
   throw new ErasureRefused(
-    'retention is at work or was interrupted, and holds events back: run `indelible retention run` first',
+    'retention is removing a partition, or was interrupted, so some events cannot be ' +
+      'read: run `indelible retention run` first',
   );
 }
 
@@ -120,7 +119,9 @@ export async function requireNoHold(tx: WriterTx, tenantId: string): Promise<voi
   const terms = await lockTerms(tx, tenantId);
   if (terms === null) throw new ErasureRefused('there is no such tenant');
   if (terms.legalHold) {
-    throw new ErasureRefused('the tenant is under legal hold: nothing of it may be erased');
+    throw new ErasureRefused(
+      'the tenant is under legal hold, so nothing of it can be erased: lift the hold first',
+    );
   }
 }
 
@@ -185,8 +186,8 @@ async function finishErasures(
 }
 
 const restoring =
-  'a restore of the tenant is under way, whose call may hold what is erased: where the service runs it ' +
-  'ends within minutes; repeat the command then, to be sure';
+  'a restore of the tenant is pending, and its call may contain the erased data. While ' +
+  'the service runs, it ends within minutes: then run the command again';
 
 /** Removes every file of the tenant's exports; returns how many. */
 export async function removeFiles(

@@ -70,10 +70,12 @@ async function leave(tx: WriterTx, deps: OffboardDeps, { tenantId, bundle, reque
   const { count, newest, since } = await eventFacts(tx, tenantId, bundle.size);
   const log = await publishedCheckpoint({ tenantId, query: (query) => tx.query(query) });
   const isOwn = bundle.origin.endsWith(`/l/${log?.logId.replaceAll('-', '')}`);
-  if (!isOwn || bundle.size > head.size) throw new ErasureRefused('the bundle is of another log');
+  if (!isOwn || bundle.size > head.size)
+    throw new ErasureRefused('the bundle belongs to another log');
   if (since > 0) {
     throw new ErasureRefused(
-      `${since} event(s) were recorded since the bundle was made: stop recording, and make it anew`,
+      `${since} event(s) were recorded since the bundle was made: stop recording, and make ` +
+        'a new bundle',
     );
   }
   const nowMs = deps.now();

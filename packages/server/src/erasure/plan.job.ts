@@ -74,8 +74,8 @@ function nothingOf(found: readonly KnownActor[]): ErasureRefused {
   const asOperator = found.reduce((sum, actor) => sum + actor.asOperator, 0);
   return new ErasureRefused(
     asOperator > 0
-      ? 'this is an operator: who looked into or changed a tenant cannot be erased'
-      : 'no event of the tenant has an identity of this actor to erase',
+      ? 'this actor is an operator: the identity of operators cannot be erased'
+      : 'no event of the tenant has an identity of this actor',
   );
 }
 
@@ -116,7 +116,7 @@ function requireErasable(
   const { recordedByKind, resourceId } = event;
   if (recordedByKind === 'service' && resourceId === tenantId) {
     throw new ErasureRefused(
-      'this is a record of the log itself, which explains what else is gone',
+      'this event records a removal, and verifiers need it: it cannot be erased',
     );
   }
   if (erasedSegments(event).includes(segment)) {

@@ -80,7 +80,7 @@ export class Recorder {
   async record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
     const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
     if (this.#bytes + bytes > this.#deps.queueBytesMax) {
-      throw unavailable('the recording queue is full; send the same ids again');
+      throw unavailable('the recording queue is full; retry with the same ids');
     }
     this.#bytes += bytes;
     this.#events += events.length;
@@ -245,19 +245,19 @@ const rejected = (code: ErrorCode, detail: string): Outcome => ({
   detail,
 });
 
-const headIsLocked = rejected('unavailable', 'the log is busy; send the same id again');
+const headIsLocked = rejected('unavailable', 'the log is busy; retry with the same id');
 
 // Retention has begun to take it out, which a long reader may hold up: then there is a new one.
 const partitionIsLeaving = rejected(
   'unavailable',
-  'what is kept of that time is being put away; send the same id again',
+  'retention is removing the partition for this timestamp; retry with the same id',
 );
 
 function failure(error: unknown): Outcome {
   if (error instanceof AppError) return rejected(error.code, error.message);
   const state = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (isUnavailable(error))
-    return rejected('unavailable', 'the database is not available; send the same id again');
+    return rejected('unavailable', 'the database is not available; retry with the same id');
   if (isMissingPartition(error)) return partitionIsLeaving;
   // Data, constraints, and limits such as that of an index row: all of them the event's own.
   if (/^(22|23|54)/.test(state))
@@ -265,11 +265,14 @@ function failure(error: unknown): Outcome {
   return rejected('internal_error', 'the event was not recorded');
 }
 
-const unknownTenant = rejected('unknown_tenant', 'there is no such tenant; create it first');
+const unknownTenant = rejected(
+  'unknown_tenant',
+  'there is no such tenant; create it with PUT /api/tenants/{id}',
+);
 
 const closedTenant = rejected(
   'unknown_tenant',
-  'the tenant has left: its log takes no more events',
+  'the tenant was offboarded: its log accepts no more events',
 );
 
 const damagedLog = rejected('unavailable', damagedSentence);

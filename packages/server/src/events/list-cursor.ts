@@ -39,7 +39,7 @@ export class CursorSeal {
     if (!genuine)
       throw new AppError(
         'invalid_cursor',
-        'the cursor does not belong to this list; begin without one',
+        'the cursor does not belong to this list; start again without a cursor',
       );
     const [direction, uuid, emailKey, sequence] = JSON.parse(payload.toString());
     return { direction, uuid, emailKey, sequence };

@@ -121,7 +121,7 @@ function readProof(request: FastifyRequest, deps: ProofDeps): Promise<Proven> {
     const read = () => readTenant(deps.db, tenantId, (tx) => prove(tx, uuid, deps));
     // An event that is newer than the last checkpoint makes the service sign another.
     const proven = (await read()) ?? (await deps.publishCheckpoint().then(read));
-    if (proven === null) throw unavailable('there is no checkpoint of this event yet; ask again');
+    if (proven === null) throw unavailable('no checkpoint covers this event yet; try again');
     return proven;
   });
 }
@@ -137,7 +137,7 @@ async function prove(
   const event = visible && uuid && (await getEvent(tx, uuid, [...visible.classes], visible.oldest));
   if (!event) throw new AppError('not_found', 'there is no such event');
   const checkpoint = log?.checkpoint ?? null;
-  if (event.sequence < 0) throw unreadable('an event stands at no place of its log', tx.tenantId);
+  if (event.sequence < 0) throw unreadable('an event has no entry in its log', tx.tenantId);
   if (checkpoint === null || checkpoint.size <= event.sequence) return null;
   const path = await inclusionProof(sha, treeNodes(tx, sha), event.sequence, checkpoint.size);
   return { event, checkpoint, path };

@@ -55,7 +55,7 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
 
   app.get('/api/audit-logs/:id', reading(eventSchema), async (request, reply) => {
     if (searchParams(request).size > 0)
-      throw new AppError('unknown_parameter', 'this call takes no parameters');
+      throw new AppError('unknown_parameter', 'this call accepts no parameters');
     const uuid = uuidFromEventId((request.params as { id: string }).id);
     const body = await visibleTo(request, deps, async (tx, { classes, oldest }) => {
       const event = uuid && (await getEvent(tx, uuid, [...classes], oldest));
@@ -162,8 +162,7 @@ async function keysetPage(
   // A numbered page that ends early would leave a gap: the next number begins where this one should
   // end.
   if (query.page !== undefined && more && rows.length < query.limit) {
-    const message =
-      'is larger than 8 MiB; ask for a smaller limit, or follow nextCursor with cursor';
+    const message = 'is larger than 8 MiB; use a smaller limit, or cursor with nextCursor';
     throw new AppError('invalid_parameter', `this page ${message}`, {
       errors: [{ path: 'page', code: 'too_large', message }],
     });

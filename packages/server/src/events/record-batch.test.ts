@@ -146,8 +146,8 @@ test('a member named twice fails its own event alone, at any depth', async () =>
   expect(body.results.slice(1, 4).map(({ error }: { error: unknown }) => error)).toEqual(
     ['/action', '/after/a/0/x', '/action'].map((path) => ({
       code: 'validation_failed',
-      detail: 'the event names a member twice',
-      errors: [{ path, code: 'duplicate_key', message: 'is named twice' }],
+      detail: 'the event repeats a member',
+      errors: [{ path, code: 'duplicate_key', message: 'appears twice' }],
     })),
   );
   expect((await storedOf(tenantId)).size).toBe(2);

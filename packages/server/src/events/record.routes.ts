@@ -257,7 +257,7 @@ function refuseWhenNothingGotThrough(results: readonly BatchResult[]): void {
 function commonDetail(refused: readonly BatchResult[]): string {
   const [detail, ...others] = new Set(refused.map(({ error }) => error?.detail));
   if (detail !== undefined && others.length === 0) return detail;
-  return 'the events could not be recorded just now; send the same ids again';
+  return 'the events could not be recorded; retry with the same ids';
 }
 
 function resultOf(
@@ -273,7 +273,7 @@ function resultOf(
     return { index, status: 'duplicate', id, sequence: outcome.stored.sequence, warnings };
   const error: EventRefusal =
     outcome.status === 'conflict'
-      ? { code: 'id_conflict', detail: 'this id is stored with other content' }
+      ? { code: 'id_conflict', detail: 'this id is already stored with different content' }
       : { code: outcome.code, detail: outcome.detail };
   return { index, status: 'rejected', id, error };
 }
@@ -303,11 +303,11 @@ function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[]
 const namedTwice = (path: string): FieldProblem => ({
   path,
   code: 'duplicate_key',
-  message: 'is named twice',
+  message: 'appears twice',
 });
 
 function duplicateKeyProblem(paths: readonly string[]): EventRefusal | null {
   if (paths.length === 0) return null;
-  const detail = 'the event names a member twice';
+  const detail = 'the event repeats a member';
   return { code: 'validation_failed', detail, errors: paths.map(namedTwice) };
 }

@@ -61,10 +61,14 @@ export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
 function requireFile(row: ExportRow, nowMs: number): ExportRow {
   const status = statusAt(row, nowMs);
   if (row.mode === 'stream') {
-    throw new AppError('gone', 'this export was sent when it was asked for, and not kept');
+    throw new AppError(
+      'gone',
+      'this export was sent with its answer and not stored; create it again',
+    );
   }
   if (status === 'ready') return row;
-  if (status === 'expired') throw new AppError('gone', 'the file was kept for 7 days');
+  if (status === 'expired')
+    throw new AppError('gone', 'the file expired after 7 days; create the export again');
   throw new AppError('conflict', `there is no file: the export is ${status}`);
 }
 
@@ -74,7 +78,7 @@ async function linkedFile(request: FastifyRequest, { db, now, links }: DownloadD
   const file = id && links.read(id, query);
   if (!file) throw new AppError('not_found', 'there is no such file');
   if (file.untilMs <= now()) {
-    throw new AppError('forbidden', 'the link has had its 5 minutes; ask for the download again');
+    throw new AppError('forbidden', 'the link expired after 5 minutes; request the download again');
   }
   const row = await readTenant(db, file.tenantId, (tx) => getExport(tx, id));
   if (!row) throw new AppError('not_found', 'there is no such file');
@@ -92,9 +96,9 @@ async function sendFile(
   const range = rangeOf(request, size, etag);
   const opened = await deps.objects.getStream(objectName(row), range).catch((error: unknown) => {
     request.log.error({ err: error }, 'the file of an export cannot be read');
-    throw unavailable('the file cannot be read at the moment');
+    throw unavailable('the file cannot be read from the object store; try again');
   });
-  if (!opened) throw new AppError('gone', 'the file is not there any more');
+  if (!opened) throw new AppError('gone', 'the file no longer exists; create the export again');
   if (range) {
     reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${size}`);
   }

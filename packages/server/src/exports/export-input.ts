@@ -59,7 +59,7 @@ function refused(problems: FieldProblem[]): AppError {
 }
 
 function readFilters(json: unknown, refuse: Refuse): EventFilter {
-  if (json === undefined) refuse('/filters', 'required', 'is required; {} is every event');
+  if (json === undefined) refuse('/filters', 'required', 'is required; {} selects every event');
   const parsed = parseFilterBody(json ?? {}, '/filters');
   if (json === null) refuse('/filters', 'invalid_type', 'must be an object');
   if ('filter' in parsed) return parsed.filter;
@@ -78,9 +78,9 @@ const knownColumns = [...csvColumns, ...csvFurtherColumns].join(', ');
 function readColumns(value: unknown, format: unknown, refuse: Refuse): string[] | null {
   if (value === undefined || value === null) return null;
   if (format === 'ndjson')
-    refuse('/columns', 'invalid_value', 'is for csv: ndjson has every field');
+    refuse('/columns', 'invalid_value', 'is allowed with csv only: ndjson always has every field');
   if (!Array.isArray(value) || value.length === 0) {
-    refuse('/columns', 'invalid_type', 'must be a list of column names, or be left out');
+    refuse('/columns', 'invalid_type', 'must be a list of column names, or be omitted');
     return null;
   }
   for (const [index, name] of value.entries()) {
@@ -94,8 +94,8 @@ function problemOf(all: readonly unknown[], index: number, name: unknown): boole
 }
 
 function unknownOrRepeated(name: unknown): [code: string, message: string] {
-  if (typeof name === 'string' && isCsvColumn(name)) return ['duplicate', 'is named twice'];
-  return ['unknown_column', `is no column; known are ${knownColumns}`];
+  if (typeof name === 'string' && isCsvColumn(name)) return ['duplicate', 'appears twice'];
+  return ['unknown_column', `is not a column; columns: ${knownColumns}`];
 }
 
 /** The filter for people: `action: update, not delete · user: ana@example.com`; empty for none. */

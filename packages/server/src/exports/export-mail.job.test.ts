@@ -55,7 +55,7 @@ test('without an address of the requester the tenant is told, and without any th
   const lonely = await askForJob(service, key);
   const untold = await exportUntil(service, key, lonely.id, ({ notice }) => notice !== null);
   expect(untold).toMatchObject({ status: 'ready', notified: [] });
-  expect(untold.notice).toMatch(/^nobody could be told/);
+  expect(untold.notice).toMatch(/^no e-mail was sent/);
   const notifyEmails = ['audit@example.com', 'it@example.com'];
   await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body: { notifyEmails } });
   const job = await askForJob(service, key);

@@ -16,8 +16,8 @@ export interface ExportMailDeps {
 }
 
 const nobody =
-  'nobody could be told by e-mail: who asked for the export has no address, and the tenant has no notifyEmails';
-const notDelivered = 'the e-mail could not be sent: the mail server did not take it';
+  'no e-mail was sent: the requester has no address, and the tenant has no notifyEmails';
+const notDelivered = 'the e-mail could not be sent: the mail server refused it or did not answer';
 
 /**
  * Mail on exports. Jobs of their own: a mail server that is away fails no export, and is tried

@@ -79,7 +79,9 @@ test('what a failing store has refused is made again, and whole', async () => {
   s3.fault((request) => (/partNumber/.test(request) && ++parts > 1 ? 500 : undefined));
   const job = await askForJob(service, key, { format: 'ndjson' });
   const tried = await exportUntil(service, key, job.id, (each) => each.retryReason !== null);
-  expect(tried.retryReason).toMatch(/could not be written to the object store; it is tried again/);
+  expect(tried.retryReason).toMatch(
+    /could not be written to the object store; the service retries/,
+  );
   s3.fault(null);
   expect(await stored()).toEqual([]);
   await retryNow(service, job.id);
@@ -101,7 +103,7 @@ test('an export whose store is gone has failed, says why, and tells it by mail',
   const failed = await exportUntil(service, key, job.id, ({ notified }) => notified.length > 0);
   expect(failed).toMatchObject({
     ...{ status: 'failed', retryReason: null, sha256: null },
-    error: 'the file could not be written to the object store, also when it was tried again',
+    error: 'the file could not be written to the object store in several attempts',
   });
   const mails = smtp.received.filter(({ to }) => to.includes('audit@example.com'));
   expect(mails.map(({ parsed }) => parsed.subject)).toEqual(['Your audit log export failed']);

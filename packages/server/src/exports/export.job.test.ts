@@ -187,13 +187,13 @@ test('a store that cannot be written to is tried again, and then the export fail
   const tried = await exportUntil(service, key, job.id, ({ retryReason }) => retryReason !== null);
   expect(tried).toMatchObject({
     ...{ status: 'queued', error: null },
-    retryReason: 'the file could not be written to the object store; it is tried again',
+    retryReason: 'the file could not be written to the object store; the service retries',
   });
   await retryNow(service, job.id, { isLast: true });
   const failed = await exportUntil(service, key, job.id, hasEnded);
   expect(failed).toMatchObject({
     ...{ status: 'failed', bytes: null, retryReason: null },
-    error: 'the file could not be written to the object store, also when it was tried again',
+    error: 'the file could not be written to the object store in several attempts',
   });
   const [, ended] = await recordsOf(key, job.id);
   expect(ended.after).toMatchObject({ outcome: 'failed', failure: 'storage' });

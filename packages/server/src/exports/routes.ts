@@ -144,7 +144,10 @@ async function cancel(
     const end = { status: 'cancelled', failure: null } as const;
     const cancelled = row.mode === 'job' ? await endExport(tx, row, end, now()) : null;
     if (!cancelled) {
-      throw new AppError('conflict', 'the export has ended, or is being sent: nothing to cancel');
+      throw new AppError(
+        'conflict',
+        'the export has ended or is being sent, so it cannot be cancelled',
+      );
     }
     await jobs.cancel(tx, 'export', row.id);
     const event = byAnotherEvent('cancel', cancelled, whoOf(request, access));

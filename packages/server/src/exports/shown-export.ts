@@ -3,16 +3,16 @@ import { exportIdPrefix } from './export-event.ts';
 import type { ExportRow, ExportStatus, Failure } from './store.ts';
 
 const errors: Record<Failure, string> = {
-  storage: 'the file could not be written to the object store, also when it was tried again',
-  interrupted: 'it was interrupted each time it was tried',
-  unexpected: 'an unexpected fault stopped it',
+  storage: 'the file could not be written to the object store in several attempts',
+  interrupted: 'every attempt was interrupted',
+  unexpected: 'an unexpected error stopped it',
   aborted: 'the connection was closed before the file was complete',
 };
 
 const setbacks: Record<Failure, string> = {
-  storage: 'the file could not be written to the object store; it is tried again',
-  interrupted: 'it was interrupted; it is tried again',
-  unexpected: 'an unexpected fault stopped it; it is tried again',
+  storage: 'the file could not be written to the object store; the service retries',
+  interrupted: 'it was interrupted; the service retries',
+  unexpected: 'an unexpected error stopped it; the service retries',
   aborted: errors.aborted,
 };
 

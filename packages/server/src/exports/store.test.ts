@@ -55,7 +55,7 @@ test('an export whose sender was killed has failed within minutes, one still bei
   const shown = async (id: string) =>
     (await service.call({ url: `${exportsUrl}/${id}`, key })).body;
   expect(await shown(killed)).toMatchObject({
-    ...{ status: 'failed', error: 'it was interrupted each time it was tried' },
+    ...{ status: 'failed', error: 'every attempt was interrupted' },
   });
   expect((await shown(alive)).status).toBe('running');
   const list = '/api/audit-logs?action=export&include=state&resource_id=';

@@ -63,6 +63,8 @@ export class StreamPlaces {
 }
 
 function noPlace(): AppError {
-  const detail = `${placesMax} exports are being sent already; wait, or ask with Prefer: respond-async`;
+  const detail =
+    `${placesMax} exports of this tenant are being sent; wait until one ends, or send ` +
+    'Prefer: respond-async';
   return new AppError('rate_limited', detail, { headers: { 'retry-after': '5' } });
 }

@@ -73,7 +73,10 @@ const operations = ['/healthz', '/readyz', '/metrics'];
 export function answerOperationsOnly(http: FastifyInstance): void {
   http.addHook('onRequest', async ({ routeOptions }) => {
     if (operations.includes(routeOptions.url ?? '')) return;
-    throw new AppError('not_found', 'this process works in the background, and answers no calls');
+    throw new AppError(
+      'not_found',
+      'this process only works in the background (--role worker); call another process',
+    );
   });
 }
 

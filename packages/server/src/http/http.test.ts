@@ -244,7 +244,7 @@ test('a problem names its type, title, status, detail, code and request', async 
   const { body, headers } = await send('{');
   expect(body).toEqual({
     type: 'urn:indelible:error:malformed_json',
-    title: 'The body is not acceptable JSON',
+    title: 'The body is not valid JSON',
     status: 400,
     detail: 'the body is not valid JSON, or nested deeper than 200 levels',
     code: 'malformed_json',

@@ -59,11 +59,11 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.duplicateKeys.length === 0 || request.routeOptions.config.judgesDuplicateKeys)
       return done();
-    throw new AppError('validation_failed', 'the body names a member twice', {
+    throw new AppError('validation_failed', 'the body repeats a member', {
       errors: request.duplicateKeys.slice(0, fieldProblemsMax).map((path) => ({
         path,
         code: 'duplicate_key',
-        message: 'is named twice',
+        message: 'appears twice',
       })),
     });
   });
@@ -100,7 +100,7 @@ const fastifyCodes: Record<
     detail: string,
   ]
 > = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'the body is larger than this call takes'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'the body is larger than this call accepts'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'send application/json'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'malformed_json',

@@ -11,8 +11,8 @@ export function readParams(
   if (unknown.length === 0) return params;
   const sentence =
     names.length === 0
-      ? 'this call takes no parameters'
-      : `${names.join(' and ')} alone can be named here`;
+      ? 'this call accepts no parameters'
+      : `${names.join(' and ')} are the only parameters of this call`;
   const message = 'is not a parameter of this call';
   throw new AppError('unknown_parameter', sentence, {
     errors: unknown.map((path) => ({ path, code: 'unknown_parameter', message })),

@@ -107,7 +107,7 @@ test('while the object store is away recording goes on, signing waits, and both 
     expect((await proof(early?.id)).status).toBe(200);
     const { status, body, headers } = await proof(late?.id);
     expect({ status, code: body.code }).toEqual({ status: 503, code: 'unavailable' });
-    expect(body.detail).toContain('recording goes on');
+    expect(body.detail).toContain('recording continues');
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     expect((await service.call({ url: '/readyz', key: null })).status).toBe(200);
     expect(await metric(app, 'indelible_log_halted')).toBe(0);

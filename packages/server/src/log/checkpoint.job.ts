@@ -118,7 +118,7 @@ export class CheckpointJob {
     const made = new AbortController();
     const late = this.#pause(demandWaitMsMax, made.signal).then(() => 'late' as const);
     const first = await Promise.race([this.#demanded, late]).finally(() => made.abort());
-    if (first === 'late') throw unavailable('the checkpoint is still being made; ask again');
+    if (first === 'late') throw unavailable('the checkpoint is not ready yet; try again');
   }
 
   async #runDemanded(): Promise<void> {
@@ -128,7 +128,7 @@ export class CheckpointJob {
     this.#demanded = null;
     await this.#start(true).catch((error) => {
       this.#deps.observer.roundFailed(error);
-      throw unavailable('no checkpoint can be published just now; recording goes on', 10);
+      throw unavailable('no checkpoint can be published now; recording continues. Try again', 10);
     });
     if (this.#halted !== null) throw logIsHalted();
   }
@@ -223,7 +223,10 @@ export class CheckpointJob {
     const damage = await contradiction(tx, sha, logs);
     if (damage !== null) return damage;
     if (keyInUse === null || Buffer.compare(keyInUse, await signer.publicKey()) !== 0) {
-      throw new Error('another process signs with a newer key: restart this one with that key');
+      throw new Error(
+        'another process signs with a newer key: set SIGNING_KEY_FILE to that key and ' +
+          'restart this process',
+      );
     }
     const signed = await this.#signAll(logs);
     const at = new Date(now()).toISOString();
@@ -235,7 +238,9 @@ export class CheckpointJob {
     const object = await writeRound(sha, signer, { round, at, notes, state, isReopening: false });
     const name = roundName(round);
     if (!(await objects.putIfAbsent(name, object))) {
-      throw new Error(`${name} came into the object store meanwhile: the next round judges it`);
+      throw new Error(
+        `${name} was written to the object store by another process: the next round checks it`,
+      );
     }
     this.#guard.wrote(round, state);
     return signed.length;

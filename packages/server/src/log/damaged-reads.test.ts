@@ -28,7 +28,7 @@ async function expectDamaged(url: string, key: string): Promise<void> {
   const { status, body, headers } = await call({ url, key });
   expect({ status, code: body.code }, url).toEqual({ status: 503, code: 'log_damaged' });
   expect(body.detail, url).toMatch(
-    /^the log is damaged, and this cannot be read: the operator must/,
+    /^the log is damaged, and this part cannot be read: tell the operator/,
   );
   expect(Number(headers['retry-after'])).toBeGreaterThan(0);
 }

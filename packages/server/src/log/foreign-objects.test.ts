@@ -70,7 +70,7 @@ const junk: Record<string, (round: number, origin: string) => string> = {
 };
 
 test.each(Object.entries(junk))(
-  'with %s in the next place recording and signing go on, and the operator is told',
+  'with %s in the next place recording and signing continue, and the operator is told',
   async (_, write) => {
     const { app, path, metric, record, finding, tick, env, owner, ...service } =
       await installation();

@@ -87,8 +87,9 @@ export class RoundGuard {
     if (!published) {
       const what = body === null ? 'is missing' : 'is not signed by this service';
       const sentence =
-        `${roundName(round)}, the last round of checkpoints that the database knows, ${what} in the object ` +
-        'store: nothing is signed. Bring it back, or let `indelible log reopen` begin behind what is there';
+        `${roundName(round)}, the last round of checkpoints that the database knows, ${what} ` +
+        'in the object store, so nothing is signed. Restore that object, or run `indelible ' +
+        'log reopen`';
       this.#alarms.push({ sentence, isForeign: false });
       throw new Error(sentence);
     }
@@ -99,15 +100,15 @@ export class RoundGuard {
   #passForeign(round: number): void {
     this.#foreign.add(round);
     const sentence =
-      `${roundName(round)} in the object store is not signed by this service, and was gone past: ` +
-      'another installation uses this store, or somebody else writes to it';
+      `${roundName(round)} in the object store is not signed by this service and was ` +
+      'skipped: another installation or another writer uses this store';
     this.#alarms.push({ sentence, isForeign: true });
   }
 
   async #release(tx: WriterTx, published: PublishedRound): Promise<string | null> {
     const { sha, now } = this.#deps;
     const { round, state, checkpoints, isReopening } = published;
-    if (isReopening) return 'reopened the logs, of which this database knows nothing';
+    if (isReopening) return 'it reopened the logs, and this database has no record of that';
     const finding = await disagreement(tx, sha, checkpoints);
     if (finding !== null) return finding;
     const heads = await headsByLogId(
@@ -120,7 +121,7 @@ export class RoundGuard {
     });
     await publishRound(tx, round, released, now());
     if (Buffer.compare(await releasedState(tx), state) !== 0) {
-      return 'names other checkpoints of the logs than the database has';
+      return 'its checkpoints differ from those in the database';
     }
     this.#seen = { round, state };
     return null;

@@ -96,7 +96,7 @@ export async function disagreement(
           return `the log ${logId} has ${head.size} of the ${size} entries it promises`;
         }
         if (await hasRoot(reader(head.tenantId), sha, size, root)) return null;
-        return `the first ${size} entries of the log ${logId} are others than it promises`;
+        return `the first ${size} entries of the log ${logId} differ from those it was signed over`;
       }),
     );
   });

@@ -138,7 +138,9 @@ test('while the logs stand still nothing is recorded, and callers learn why, but
     const { status, headers, body } = await stopped.call(options);
     expect({ status, code: body.code }, options.url).toEqual({ status: 503, code: 'unavailable' });
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-    expect(body.detail).toMatch(/^recording is stopped, because the log contradicts what was/);
+    expect(body.detail).toMatch(
+      /^recording is stopped, because the log contradicts its published checkpoints/,
+    );
     for (const logId of logIds) expect(body.detail).not.toContain(logId);
   }
   expect(await sizes(stoppedOwner)).toEqual(before);
@@ -207,7 +209,7 @@ test('a restored log that has grown longer than what was published is found out 
   expect((await sizes(owner))[tenant.id]).toBeGreaterThan(future.size);
   await service.tick();
   expect(await halted(service.app)).toBe(1);
-  expect(await haltReason(owner)).toMatch(/the first 10 entries of the log \S+ are others/);
+  expect(await haltReason(owner)).toMatch(/the first 10 entries of the log \S+ differ/);
 });
 
 test('a tenant that came after the backup is missed', async () => {

@@ -68,9 +68,10 @@ async function useKey(tx: WriterTx, publicKey: Uint8Array, { now, isNamed }: Key
   const keyInUse = (await takeRound(tx, true))?.keyInUse ?? null;
   if (!isNamed && keyInUse !== null && Buffer.compare(keyInUse, publicKey) !== 0) {
     throw new SigningKeyRefused(
-      'the logs are signed with another key than signing-key.pem in DATA_DIR, which was made by ' +
-        'default and therefore does not replace it: name the key in use in SIGNING_KEY_FILE, the same ' +
-        'for every process; or, if it is lost, this one, which then takes over in every log',
+      'the logs are signed with another key than signing-key.pem in DATA_DIR. A key that ' +
+        'the service made itself does not replace the key in use: set SIGNING_KEY_FILE to ' +
+        'that key in every process. If it is lost, set SIGNING_KEY_FILE to signing-key.pem, ' +
+        'which rotates the key',
     );
   }
   return useSigningKey(tx, publicKey, now());

@@ -280,7 +280,7 @@ test('the host of the origins is set once: another one stops the start with a se
   expect(origin).toMatch(/^localhost\/l\//);
   const LOG_ORIGIN = 'audit.example.com';
   await expect(startWith(service, { LOG_ORIGIN })).rejects.toThrow(
-    'LOG_ORIGIN is audit.example.com, but the logs were opened under localhost',
+    'LOG_ORIGIN is audit.example.com, but the logs have the origin localhost: set LOG_ORIGIN to it',
   );
   await startWith(service, { LOG_ORIGIN: 'localhost' });
   // A public address that comes later changes no origin either.

@@ -40,7 +40,10 @@ async function reopenAs(ownerUrl: string, config: Config): Promise<ReopenedLog[]
   try {
     return await asOwner(ownerUrl, async (tx) => {
       const pending = await pendingMigrations(tx);
-      if (pending.length > 0) throw new Error(`it lacks ${pending.join(', ')}; migrate it first`);
+      if (pending.length > 0)
+        throw new Error(
+          `the database lacks ${pending.join(', ')}: run \`indelible migrate\` first`,
+        );
       const recordOwn = await recordOwnIn(tx, config);
       const openSigner = reopeningSigner(config);
       return reopenLogs(tx, { sha, now: Date.now, objects, recordOwn, openSigner });
@@ -63,7 +66,8 @@ export function reopeningSigner({ signingKeyFile, dataDir }: Config): ReopenDeps
     const isOther = keyInUse !== null && Buffer.compare(keyInUse, await signer.publicKey()) !== 0;
     if (isNamed || !isOther) return signer;
     throw new Error(
-      `the reopening is signed, but ${path} is not the key in use: name that in SIGNING_KEY_FILE`,
+      `${path} is not the key in use, which must sign the reopening: set SIGNING_KEY_FILE ` +
+        'to that key',
     );
   };
 }

@@ -93,8 +93,9 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
 }
 
 const unknownRounds =
-  'no key that is known here has signed any round in the object store: name the key that did in ' +
-  'SIGNING_KEY_FILE, or give this installation a store of its own';
+  'no round in the object store is signed by a key of this installation: set ' +
+  'SIGNING_KEY_FILE to the key that signed them, or set OBJECT_STORE_URL to another ' +
+  'store';
 
 async function reopenEach(
   tx: WriterTx,
@@ -129,8 +130,8 @@ const lost = (previousLogId: string, publishedSize: number): ReopenedLog => ({
 });
 
 const why =
-  'The log did not hold what was published of it: the database was restored from an older backup, ' +
-  'or changed in place. It goes on under a new origin.';
+  'The log lacked published entries: the database was restored from an older backup, ' +
+  'or changed in place. It continues under a new origin.';
 
 async function reopenIfNeeded(
   tx: WriterTx,

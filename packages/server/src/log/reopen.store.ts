@@ -16,7 +16,7 @@ export async function stopLogs(tx: WriterTx): Promise<number> {
   return rows[0]?.round ?? 0;
 }
 
-/** Lets recording and signing go on, with the round that follows this one; alarms are settled. */
+/** Lets recording and signing continue with the round after this one; alarms are settled. */
 export async function resumeAfter(tx: WriterTx, round: number): Promise<void> {
   await tx.query('UPDATE log_rounds SET round = $1, halted = NULL, alarm = NULL', [round]);
 }

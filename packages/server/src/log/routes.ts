@@ -148,7 +148,7 @@ function checkpointRoute(
         const latest = () => read(async (_tx, { checkpoint }) => checkpoint?.note);
         return (await latest()) ?? deps.checkpoints.onDemand().then(latest);
       });
-      if (note === undefined) throw unavailable('the log has no checkpoint yet; ask again');
+      if (note === undefined) throw unavailable('the log has no checkpoint yet; try again');
       return reply.type(noteText).send(note);
     },
   );

@@ -10,20 +10,21 @@ export { type LogAppend, type LogHead, planAppend, planEntries } from './sequenc
  * What callers hear while the logs stand still: which log, and why, only the operator's log says.
  */
 export const haltedSentence =
-  'recording is stopped, because the log contradicts what was published of it: the operator must act';
+  'recording is stopped, because the log contradicts its published checkpoints: tell ' +
+  'the operator of the service';
 
 export const logIsHalted = (): AppError => unavailable(haltedSentence);
 
 /** What callers hear of one log that is damaged, until the next round stops all of them. */
 export const damagedSentence =
-  'recording in this log is stopped, because it is damaged: the operator must act';
+  'recording in this log is stopped, because the log is damaged: tell the operator of the service';
 
 /** The same of a log that cannot be read. */
 export const unreadable = (finding: string, tenantId: string) =>
   new LogDamaged(
     finding,
     [tenantId],
-    'the log is damaged, and this cannot be read: the operator must act',
+    'the log is damaged, and this part cannot be read: tell the operator of the service',
     'log_damaged',
   );
 

@@ -219,7 +219,9 @@ test.each(Object.entries(surplus))(
       status: 503,
       code: 'unavailable',
     });
-    expect(answer.body.detail).toMatch(/^recording in this log is stopped, because it is damaged/);
+    expect(answer.body.detail).toMatch(
+      /^recording in this log is stopped, because the log is damaged/,
+    );
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     expect(fine.status).toBe(201);
     // Nothing grew in it: the round looks all the same.

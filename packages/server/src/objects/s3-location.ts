@@ -26,14 +26,14 @@ export function readS3Location(url: string): S3Location {
   need(!secret, 'must hold no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
   need(/^[a-z0-9][a-z0-9.-]+$/.test(hostname) && port + hash === '', 'must name a bucket');
   const prefix = pathname.replace(/^\/|\/$/g, '');
-  need(prefix === '' || isName(prefix), 'has a prefix that is no object name');
+  need(prefix === '' || isName(prefix), 'has an invalid prefix');
   const known = [...searchParams.keys()].every((key) => key === 'endpoint' || key === 'region');
   need(known, 'takes only the parameters endpoint and region');
   const endpoint = searchParams.get('endpoint');
-  need(endpoint === null || isHttpUrl(endpoint), 'has an endpoint that is no http(s) URL');
+  need(endpoint === null || isHttpUrl(endpoint), 'has an endpoint that is not an http(s) URL');
   // Other stores than AWS mostly ignore the region, but a signature needs one.
   const region = searchParams.get('region') ?? (endpoint === null ? null : 'us-east-1');
-  need(region === null || /^[a-z0-9-]+$/.test(region), 'has a region that is none');
+  need(region === null || /^[a-z0-9-]+$/.test(region), 'has an invalid region');
   return { bucket: hostname, keyPrefix: prefix === '' ? '' : `${prefix}/`, endpoint, region };
 }
 

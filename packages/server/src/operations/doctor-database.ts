@@ -41,10 +41,12 @@ export async function diagnoseOwner(ownerUrl: string): Promise<Finding> {
     const { login, superuser } = await readLogin(client);
     const owner = (await readMemberships(client)).get('indelible_owner') ?? false;
     if (owner || superuser) return [{ check, level: 'ok', detail: `${login} can migrate` }];
-    const detail = `${login} is no member of indelible_owner: ${migrate} with a login that may be`;
+    const detail =
+      `${login} is not a member of indelible_owner: ${migrate} with the login that owns ` +
+      'the database';
     return [{ check, level: 'fail', detail }];
   });
-  return finding ?? { check, level: 'fail', detail: 'nothing was found out' };
+  return finding ?? { check, level: 'fail', detail: 'the check gave no result' };
 }
 
 async function withClient(

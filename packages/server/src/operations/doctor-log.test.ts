@@ -47,7 +47,7 @@ test('a key that may not sign, or will take over, is told before the next start'
   writeFileSync(SIGNING_KEY_FILE, newSigningKey(), { mode: 0o600 });
   expect((await look({ SIGNING_KEY_FILE }))['signing key']).toMatchObject({
     level: 'warn',
-    detail: expect.stringContaining('takes over in every log'),
+    detail: expect.stringContaining('the next start rotates to it'),
   });
   mkdirSync(other, { mode: 0o700 });
   writeFileSync(join(other, 'signing-key.pem'), newSigningKey(), { mode: 0o600 });

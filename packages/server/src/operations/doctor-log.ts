@@ -33,13 +33,17 @@ export async function diagnoseLog(servingUrl: string, keyFile: SigningKeyFile): 
 function logsFinding(halted: string | null): Finding {
   const check = 'logs';
   if (halted !== null) return { check, level: 'fail', detail: halted };
-  return { check, level: 'ok', detail: 'nothing is known that contradicts what was published' };
+  return {
+    check,
+    level: 'ok',
+    detail: 'the database does not contradict the published checkpoints',
+  };
 }
 
 function storeFinding(alarm: string | null): Finding {
   const check = 'object store';
   if (alarm !== null) return { check, level: 'fail', detail: alarm };
-  return { check, level: 'ok', detail: 'nothing is known against its rounds of checkpoints' };
+  return { check, level: 'ok', detail: 'no round of checkpoints is missing or foreign' };
 }
 
 async function keyFinding(inUse: Buffer | null, keyFile: SigningKeyFile): Promise<Finding> {
@@ -53,25 +57,25 @@ async function keyFinding(inUse: Buffer | null, keyFile: SigningKeyFile): Promis
     return { check, level: 'fail', detail: reasonOf(error) };
   }
   if (isNamed) {
-    const detail = `${path} is not the key in use: the next start with it takes over in every log`;
+    const detail = `${path} is not the key in use: the next start rotates to it`;
     return { check, level: 'warn', detail };
   }
   const detail =
-    `${path} is not the key in use, and was made by default: this process cannot sign. Name the key in ` +
-    'use in SIGNING_KEY_FILE or, if that is lost, this one';
+    `${path} is not the key in use, and the service made it itself, so this process ` +
+    'cannot sign. Set SIGNING_KEY_FILE to the key in use or, if that is lost, to this one';
   return { check, level: 'fail', detail };
 }
 
 function missingKeyFinding(inUse: Buffer | null, { path, isNamed }: SigningKeyFile): Finding {
   const check = 'signing key';
   if (isNamed) {
-    const detail = `there is none in ${path}; make one with \`indelible keygen\``;
+    const detail = `${path} holds no key; make one with \`indelible keygen\``;
     return { check, level: 'fail', detail };
   }
-  if (inUse === null) return { check, level: 'ok', detail: 'will be made by the first start' };
+  if (inUse === null) return { check, level: 'ok', detail: 'is created by the first start' };
   const detail =
-    `there is none in ${path}, but the logs are signed already: name the key in use in ` +
-    'SIGNING_KEY_FILE, else a process that starts here cannot sign';
+    `${path} holds no key, but the logs are signed already: set SIGNING_KEY_FILE to the ` +
+    'key in use, or a process that starts here cannot sign';
   return { check, level: 'warn', detail };
 }
 

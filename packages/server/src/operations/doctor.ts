@@ -59,7 +59,7 @@ function describe({ host, port, databaseUrl }: Config): string {
 export function diagnoseFolder(dataDir: string): Finding[] {
   const check = 'data folder';
   if (!existsSync(dataDir)) {
-    return [{ check, level: 'ok', detail: `${dataDir} will be made by the first start` }];
+    return [{ check, level: 'ok', detail: `${dataDir} is created by the first start` }];
   }
   const found = secretFiles.map((name) => join(dataDir, name)).filter((path) => existsSync(path));
   return [folderFinding(check, dataDir), ...found.map(secretFinding)];
@@ -113,7 +113,7 @@ async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
   try {
     const home = join(dataDir, 'postgresql');
     if (!existsSync(join(home, 'data', 'PG_VERSION'))) {
-      return [{ check, level: 'ok', detail: 'will be made by the first start' }];
+      return [{ check, level: 'ok', detail: 'is created by the first start' }];
     }
     const running = runningServer(dataDir, join(realpathSync(home), 'data'));
     if (running !== null) return await diagnoseServing(running, config);

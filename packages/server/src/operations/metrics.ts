@@ -118,7 +118,7 @@ function checkpointMetrics(registers: Registry[]): CheckpointObserver {
   });
   const foreign = new Counter({
     name: 'indelible_foreign_objects_total',
-    help: 'Objects in the place of a round of checkpoints that the service did not sign',
+    help: 'Objects with the name of a round of checkpoints that the service did not sign',
     registers,
   });
   return {
@@ -156,7 +156,7 @@ function webhookMetrics(registers: Registry[]): WebhookMetrics {
       });
       new Gauge({
         name: 'indelible_webhook_behind_entries',
-        help: 'Entries of logs that webhooks which are not paused have still to come to',
+        help: 'Log entries that active webhooks have not reached yet',
         registers,
         async collect() {
           const counts = await counted();

@@ -48,7 +48,8 @@ export function withMigratedSession<T>(
 ): Promise<T> {
   return withOwnerSession(ownerUrl, async (owner) => {
     const pending = await pendingMigrations(owner);
-    if (pending.length > 0) throw new Error(`it lacks ${pending.join(', ')}; migrate it first`);
+    if (pending.length > 0)
+      throw new Error(`the database lacks ${pending.join(', ')}: run \`indelible migrate\` first`);
     return work(owner);
   });
 }

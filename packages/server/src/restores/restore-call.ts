@@ -45,10 +45,10 @@ export function restoreBody(
 
 /** Why this state cannot be restored, or null. `state` is canonical JSON text. */
 export function whyNotRestorable(state: string | null): string | null {
-  if (state === null) return 'the event does not hold the state to go back to';
+  if (state === null) return 'the event has no such state';
   // In canonical JSON no other text holds these quotes: within a string they would be escaped.
   if (state.includes(JSON.stringify(maskText))) {
-    return 'the state holds masked values: what they stood for is not stored, and cannot be restored';
+    return 'the state contains masked values, which are not stored and cannot be restored';
   }
   return null;
 }

@@ -230,7 +230,7 @@ test('an address that was taken back is not called any more', async () => {
   await service.app.restores.tick();
   expect((await restoreOf(service, tenant.key, id)).body).toMatchObject({
     status: 'failed',
-    reason: 'there is no restore URL any more',
+    reason: 'the tenant has no restore URL any more',
   });
   expect(tenant.host.calls).toEqual([]);
 });

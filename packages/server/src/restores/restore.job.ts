@@ -30,7 +30,8 @@ const callsAtOnce = 20;
 /** Pauses before the second, third and fourth attempt. */
 const backoffMs = [1_000, 4_000, 15_000];
 const secretLost =
-  'the restore secret cannot be read any more: remove the restore URL and set it again';
+  'the restore secret cannot be decrypted, because SESSION_SECRET was changed: remove ' +
+  'the restore URL and set it again';
 /** Longer than a call takes at most. */
 const leaseMs = 30_000;
 
@@ -107,7 +108,8 @@ export class RestoreJob {
     const { tenantId, id, body } = claimed;
     // Asked at every attempt: an address that was taken back is not called any more.
     const address = await readTenant(db, tenantId, restoreAddress);
-    if (address === null) return { status: 'failed', reason: 'there is no restore URL any more' };
+    if (address === null)
+      return { status: 'failed', reason: 'the tenant has no restore URL any more' };
     const secret = this.#open(tenantId, address.sealedSecret);
     if (secret === null) return { status: 'failed', reason: secretLost };
     const message = { id: typeId(restoreIdPrefix, id), body };

@@ -148,7 +148,7 @@ async function insertAndRecord(
   // It has come to its end between the two looks: then this one may begin.
   if (pending === null) return insertAndRecord(tx, from, deps, { request, body });
   const id = typeId(restoreIdPrefix, pending);
-  throw new AppError('conflict', `this restore is under way already: ${id}`, {
+  throw new AppError('conflict', `this restore is already pending: ${id}`, {
     headers: { location: `${path}/${id}` },
   });
 }

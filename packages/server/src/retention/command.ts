@@ -64,12 +64,12 @@ export function scheduleRetention(
       if (stopping.aborted) return;
       const run = await runRetentionAs(ownerUrl, config, { stopping });
       if (run === null) return; // another process is at it
-      logger.info(told(run), 'retention has run');
+      logger.info(told(run), 'the retention run has finished');
       ran('retention', true);
     });
     running = running.catch((err: unknown) => {
       if (stopping.aborted) return;
-      logger.error({ err }, 'retention has to wait for its next run');
+      logger.error({ err }, 'retention failed; the next run retries');
       ran('retention', false);
     });
   };

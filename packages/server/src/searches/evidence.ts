@@ -69,7 +69,7 @@ export async function saveSearch(
 
 function requireRange(filter: FrozenFilter): FrozenFilter {
   if (filter.from < filter.to) return filter;
-  const message = 'must leave a range within what the plan shows and before now';
+  const message = 'must select a time range before now that the plan still shows';
   throw new AppError('validation_failed', 'there is nothing to search: the range is empty', {
     errors: [{ path: '/filters/from', code: 'out_of_range', message }],
   });
@@ -84,7 +84,7 @@ async function freshCheckpoint(deps: SearchDeps, tenantId: string): Promise<Publ
   if (before?.checkpoint && before.checkpoint.size >= before.size) return before.checkpoint;
   await deps.publishCheckpoint();
   const checkpoint = (await read())?.checkpoint;
-  if (!checkpoint) throw unavailable('the log has no checkpoint yet; ask again');
+  if (!checkpoint) throw unavailable('the log has no checkpoint yet; try again');
   return checkpoint;
 }
 

@@ -48,7 +48,10 @@ export function requireOwnOrigin(
   { isOwnOrigin }: Pick<GateDeps, 'isOwnOrigin'>,
 ): void {
   if (isOwnOrigin(request.headers.origin)) return;
-  throw new AppError('forbidden', 'this is only for pages of the service itself (header Origin)');
+  throw new AppError(
+    'forbidden',
+    'only pages of the service may call this: the header Origin names another site',
+  );
 }
 
 /** Who a session acts as. An operator's is bound to its tenant, like an admin's. */

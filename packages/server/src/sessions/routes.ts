@@ -109,7 +109,9 @@ function isUnauthenticated(error: unknown): boolean {
 function failed(failures: FailedAttempts, address: string, nowMs: number): AppError {
   const waitSeconds = failures.add(address, nowMs);
   if (waitSeconds === null) {
-    return unauthenticated('the link or token is spent, expired or wrong');
+    return unauthenticated(
+      'the link or token is used, expired or invalid: open the panel from your product ' + 'again',
+    );
   }
   return new AppError('rate_limited', 'too many failed sign-ins from this address', {
     headers: { 'retry-after': String(waitSeconds) },

@@ -89,7 +89,8 @@ async function entrance(
 }
 
 function eitherOr(): AppError {
-  const message = 'is sent alone, or jwt in its place, with tenantId and reason for an operator';
+  const message =
+    'must be sent alone; otherwise send jwt, for an operator with tenantId and reason';
   const errors = [{ path: '/token', code: 'required', message }];
   return new AppError('validation_failed', `token ${message}`, { errors });
 }
@@ -117,7 +118,7 @@ async function byJwt(deps: SignInDeps, attempt: SignInAttempt, jwt: string): Pro
 }
 
 function tenantMissing(): AppError {
-  return new AppError('validation_failed', 'an operator names the tenant', {
+  return new AppError('validation_failed', 'an operator must name the tenant', {
     errors: [{ path: '/tenantId', code: 'required', message: 'is required for superadmin' }],
   });
 }

@@ -65,7 +65,7 @@ function requireMayOpen(principal: Principal, { tenantId, actor }: Input): void 
     throw new AppError('forbidden', 'a link for an operator needs a platform-bound credential');
   }
   if (actor.email !== null) return;
-  throw new AppError('validation_failed', 'an operator has an e-mail address', {
+  throw new AppError('validation_failed', 'a link for an operator needs an e-mail address', {
     errors: [{ path: '/actor/email', code: 'required', message: 'is required for superadmin' }],
   });
 }

@@ -18,7 +18,8 @@ export interface Attempted extends Outcome {
 }
 
 const unreadable =
-  'its secret or credential cannot be read any more: set the credential and the secret anew';
+  'its secret or credential cannot be decrypted, because SESSION_SECRET was changed: ' +
+  'set both again';
 
 /**
  * One call to an endpoint. Never throws: what keeps the call from being made is the outcome of it,

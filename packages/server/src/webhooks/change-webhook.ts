@@ -80,7 +80,8 @@ export async function createWebhook(
       throw new AppError('conflict', `a tenant has at most ${webhooksMax} webhooks`);
     }
     const inserted = await insertWebhook(tx, made);
-    if (!inserted) throw new AppError('conflict', 'the tenant has left: nothing is sent any more');
+    if (!inserted)
+      throw new AppError('conflict', 'the tenant was offboarded: no webhooks can be added');
     return inserted;
   });
   return { webhook, secret };

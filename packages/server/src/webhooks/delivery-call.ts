@@ -135,7 +135,7 @@ function verdictOf(format: WebhookRow['format'], status: number, text: string, i
 function webhookVerdict(status: number): { ok: true } | { ok: false; reason: string } {
   if (status >= 200 && status < 300) return { ok: true };
   const answered = `the receiver answered ${status}`;
-  if (status === 410) return { ok: false, reason: `${answered}: it wants no more messages` };
+  if (status === 410) return { ok: false, reason: `${answered}: it accepts no more messages` };
   const isRedirect = status >= 300 && status < 400;
   return {
     ok: false,

@@ -193,7 +193,7 @@ test('a secret that cannot be opened any more fails attempts, and a new one mend
   await hooks.record();
   await deliver();
   const { lastDelivery } = await hooks.get(id);
-  expect(lastDelivery.reason).toContain('cannot be read any more');
+  expect(lastDelivery.reason).toContain('cannot be decrypted');
   expect(tenant.receiver.calls).toEqual([]);
   expect((await hooks.act(id, 'test')).body).toMatchObject({ ok: false, status: null });
   await hooks.act(id, 'secret');

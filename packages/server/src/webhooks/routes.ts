@@ -153,10 +153,10 @@ async function refuseMembers({ body }: FastifyRequest): Promise<void> {
   const members = typeof body === 'object' && body !== null ? Object.keys(body) : [];
   if (members.length === 0) return;
   const errors = members.slice(0, fieldProblemsMax).map((member) => {
-    const message = 'is not a member here: this call takes none';
+    const message = 'is unknown: this call accepts no members';
     return { path: pointerOf(member), code: 'unknown_field', message };
   });
-  throw new AppError('validation_failed', 'this call takes no members', { errors });
+  throw new AppError('validation_failed', 'this call accepts no members', { errors });
 }
 
 /** Runs an operation on the webhook that the path names. */

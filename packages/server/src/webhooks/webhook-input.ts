@@ -86,7 +86,7 @@ function urlProblems(url: string, format: Format, allowPrivate: boolean): FieldP
 function typeProblems(types: readonly string[], format: Format): FieldProblem[] {
   const at = types.indexOf('audit.export.ready');
   if (format === 'webhook' || at < 0) return [];
-  return [problem(pointerOf('types', at), `is no message of the format ${format}`)];
+  return [problem(pointerOf('types', at), `is not a message of the format ${format}`)];
 }
 
 function optionProblems(options: Record<string, string>, format: Format): FieldProblem[] {
@@ -111,7 +111,9 @@ function credentialProblems(
   const stream = streamOf(format);
   const path = '/credential';
   if (stream === null) {
-    return credential ? [problem(path, 'is not for the format webhook, which is signed')] : [];
+    return credential
+      ? [problem(path, 'is not allowed for the format webhook, which is signed instead')]
+      : [];
   }
   if (typeof credential === 'string') {
     const wrong = stream.credentialProblem(credential);
@@ -124,7 +126,7 @@ function credentialProblems(
   }
   // Else whoever may change the address could have the credential sent to one of their own.
   if (format === former.format && sameOrigin(url, former.url)) return [];
-  return [problem(path, 'must be given again for another receiver or format', 'required')];
+  return [problem(path, 'must be sent again when the receiver or format changes', 'required')];
 }
 
 function sameOrigin(one: string, other: string): boolean {

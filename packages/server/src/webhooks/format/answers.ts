@@ -38,15 +38,15 @@ export function statusVerdict(receiver: string, status: number, words = ''): For
 }
 
 const meanings: Record<number, readonly [meaning: string, mayPass: boolean]> = {
-  400: ['cannot read what it was sent (400)', false],
+  400: ['cannot read the message (400)', false],
   401: ['does not accept the credential (401)', false],
   403: ['does not allow this with the credential given (403)', false],
   // Load balancers answer 404 while what is behind them restarts.
   404: ['has nothing at this address (404)', true],
   408: ['waited too long for the message (408)', true],
-  410: ['says that this address is gone for good (410)', false],
-  413: ['finds the message too large (413)', false],
-  425: ['asks to come back later (425)', true],
+  410: ['says that this address no longer exists (410)', false],
+  413: ['says that the message is too large (413)', false],
+  425: ['asks to retry later (425)', true],
   429: ['asks for fewer messages (429)', true],
   503: ['is busy (503)', true],
 };

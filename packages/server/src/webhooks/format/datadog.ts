@@ -45,7 +45,7 @@ export const datadog: StreamFormat = {
   judgeHealth(status, text) {
     if (status !== 200) return refusal(status, text);
     if (jsonObject(text).valid === true) return fine;
-    return failed('what answers at this address is not Datadog, or does not know the key', false);
+    return failed('the server at this address is not Datadog, or does not know the key', false);
   },
 };
 
@@ -101,7 +101,7 @@ function tagsProblem(value: string): string | null {
   if (tags.length > 100) return 'has more than 100 tags';
   const wrong = tags.find((tag) => !/^\p{L}[^\s,\p{Cc}\p{Cs}]{0,199}$/u.test(tag));
   if (wrong === undefined) return null;
-  return 'is no list of tags like env:prod,team:security (each begins with a letter, no spaces)';
+  return 'is not a list of tags like env:prod,team:security (each begins with a letter, no spaces)';
 }
 
 function refusal(status: number, text: string): FormatVerdict {
@@ -110,7 +110,7 @@ function refusal(status: number, text: string): FormatVerdict {
     return failed(`Datadog does not accept the API key (${status}): ${hint}`, false);
   }
   if (status >= 200 && status < 300) {
-    return failed(`what answers at this address is not Datadog (${status})`, false);
+    return failed(`the server at this address is not Datadog (${status})`, false);
   }
   return statusVerdict('Datadog', status, firstError(text));
 }

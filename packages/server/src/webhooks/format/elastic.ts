@@ -82,7 +82,7 @@ function judge(status: number, text: string): FormatVerdict {
   if (answer.errors === false) return fine;
   const { items: results = [] } = answer;
   if (answer.errors !== true || !Array.isArray(results) || results.length === 0) {
-    return failed('what answers at this address does not answer as the bulk API does', true);
+    return failed('the server at this address does not answer like the bulk API', true);
   }
   const items = results.map(itemOf);
   const refused = items.filter(({ status = 0 }) => !isStored(status));
@@ -123,5 +123,5 @@ function judgeHealth(status: number, text: string): FormatVerdict {
   const { version } = answer;
   const isKnown = typeof version === 'object' && version !== null && 'number' in version;
   if (isKnown) return fine;
-  return failed('what answers at this address is neither Elasticsearch nor OpenSearch', false);
+  return failed('the server at this address is neither Elasticsearch nor OpenSearch', false);
 }

@@ -23,7 +23,7 @@ export const splunkHec: StreamFormat = {
     index: (value) =>
       /^[a-z0-9][a-z0-9_-]{0,79}$/.test(value)
         ? null
-        : 'is no name of a Splunk index (lower case, digits, _ and -)',
+        : 'is not a name of a Splunk index (lower case, digits, _ and -)',
   },
   needsCredential: true,
   batchBytesMax: 1_000_000,
@@ -67,7 +67,7 @@ function verdict(status: number, text: string, good: readonly number[]): FormatV
   const isSuccess = status >= 200 && status < 300;
   if (typeof code !== 'number') {
     if (!isSuccess) return statusVerdict('Splunk', status, said(text));
-    return failed('what answers at this address is not an HTTP Event Collector', false);
+    return failed('the server at this address is not an HTTP Event Collector', false);
   }
   if (isSuccess && good.includes(code)) return fine;
   const known = codes[code];

@@ -35,7 +35,7 @@ export function urlCheck(...secretParameters: readonly string[]): ValueCheck {
     if (hash !== '') return 'has a fragment (#…), which is never sent';
     const secret = secretParameters.find((name) => searchParams.has(name));
     if (secret === undefined) return null;
-    return `holds ${secret} in its query, which everybody can see: give it as the credential`;
+    return `holds ${secret} in its query, where it is not protected: send it as the credential`;
   };
 }
 
