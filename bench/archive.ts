@@ -17,8 +17,8 @@ interface Measured {
 }
 
 /**
- * The archive: so many events of one tenant, and as many kilobytes of states, archived and
- * verified.
+ * The archive: so many events of one tenant, and as
+ * many kilobytes of states, archived and verified.
  */
 export async function benchArchive(
   service: BenchService,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * Believable contact-centre events, about 700 bytes each, of one of a few hundred people and
- * things.
+ * Believable contact-centre events, about 700 bytes
+ * each, of one of a few hundred people and things.
  */
 const people = Array.from({ length: 300 }, (_, i) => ({
   id: randomUUID(),

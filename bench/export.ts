@@ -15,14 +15,14 @@ const yearMs = 365 * 86_400_000;
 const loadSeconds = 8;
 
 /**
- * How often each is measured, in turn with what it is held against: the machine is not always the
- * same.
+ * How often each is measured, in turn with what it is
+ * held against: the machine is not always the same.
  */
 const rounds = 3;
 
 /**
- * A CSV of every event of a large log, beside `psql \copy` of the same rows; then beside other
- * work.
+ * A CSV of every event of a large log, beside `psql
+ * \copy` of the same rows; then beside other work.
  */
 export async function benchExport(
   service: BenchService,

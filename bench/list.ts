@@ -91,8 +91,8 @@ async function reader(service: BenchService, tenantId: string): Promise<Get> {
 }
 
 /**
- * The address of the page behind 50,000 events: reached in steps of 500, as cursors go with any
- * limit.
+ * The address of the page behind 50,000 events: reached
+ * in steps of 500, as cursors go with any limit.
  */
 async function thousandth(get: Get, first: string): Promise<string | null> {
   const wide = first.replace('limit=50', 'limit=500');

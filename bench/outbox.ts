@@ -13,8 +13,8 @@ const commits = 5_000;
 const tenants = Array.from({ length: 20 }, () => randomUUID());
 
 /**
- * The outbox in a database of its own, on the same PostgreSQL as the service: as few machines have
- * it.
+ * The outbox in a database of its own, on the same
+ * PostgreSQL as the service: as few machines have it.
  */
 export async function benchOutbox(service: BenchService, report: Report): Promise<void> {
   const client = createClient({ url: service.url, key: service.key });

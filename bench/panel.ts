@@ -8,8 +8,8 @@ import { seedEvents } from './seed.ts';
 const rounds = 5;
 
 /**
- * From the click on a viewer link to the first events on the page, in a browser with nothing
- * cached.
+ * From the click on a viewer link to the first events
+ * on the page, in a browser with nothing cached.
  */
 export async function benchPanel(
   service: BenchService,

@@ -63,8 +63,8 @@ const headersOf = (service: BenchService) =>
   `authorization: Bearer ${service.key}\r\ncontent-type: application/json\r\n`;
 
 function batchLoad(service: BenchService, seconds: number): Promise<LoadResult> {
-  // Bodies are made beforehand: what is measured is the service, not JSON.stringify in the
-  // generator.
+  // Bodies are made beforehand: what is measured is
+  // the service, not JSON.stringify in the generator.
   const bodies = tenants.map((tenantId) =>
     Buffer.from(
       JSON.stringify({ events: Array.from({ length: batchSize }, () => benchEvent(tenantId)) }),

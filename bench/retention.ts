@@ -77,8 +77,8 @@ async function partitionOf(
     [monthsAgo],
   );
   const { name = '', first = '' } = made.rows[0] ?? {};
-  // As its owner: a superuser's table would be out of the job's reach. Indexes come with attaching
-  // it.
+  // As its owner: a superuser's table would be out of
+  // the job's reach. Indexes come with attaching it.
   await owner.query('SET ROLE indelible_owner');
   await owner.query(`CREATE TABLE ${name} (LIKE audit_events INCLUDING CONSTRAINTS)`);
   const chunk = 250_000;

@@ -24,8 +24,8 @@ export async function seedEvents(
   return (performance.now() - started) / 1_000;
 }
 
-// Ids: 48 bits of milliseconds spread evenly over seven years, version and variant, then the
-// counter.
+// Ids: 48 bits of milliseconds spread evenly over
+// seven years, version and variant, then the counter.
 const insert = `
   INSERT INTO audit_events (tenant_id, id, sequence, received_at, actor_id, resource_id, recorded_by_id,
     retention_class, cross_tenant, recorded_by_kind, actor_email, actor_email_key, actor_role, actor_ip,

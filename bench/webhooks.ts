@@ -12,8 +12,8 @@ const batchSize = 500;
 const lone = 50;
 
 /**
- * Delivery to one endpoint on loopback: a backlog as fast as it goes, then single events, to their
- * arrival.
+ * Delivery to one endpoint on loopback: a backlog as
+ * fast as it goes, then single events, to their arrival.
  */
 export async function benchWebhooks(
   service: BenchService,

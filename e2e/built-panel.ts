@@ -19,8 +19,8 @@ const sources = [
 const lockMaxMs = 120_000;
 
 /**
- * Runs `npm run build` when the panel is not built, or its sources are newer; once, however many
- * ask.
+ * Runs `npm run build` when the panel is not built,
+ * or its sources are newer; once, however many ask.
  */
 export async function builtPanel(): Promise<void> {
   if (await isFresh()) return;

@@ -12,8 +12,8 @@ import { openChromium } from './chromium.ts';
 import { addressOf, findMenu, pageNames, prepare, type Shown, settled } from './every-page.ts';
 
 /*
- * Takes the pictures of the panel: every page in light, in dark, and on a phone. `npm run
- * screenshots`
+ * Takes the pictures of the panel: every page in light,
+ * in dark, and on a phone. `npm run screenshots`
  */
 
 const folder = join(import.meta.dirname, 'screenshots');

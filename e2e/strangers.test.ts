@@ -9,8 +9,8 @@ import { type OpenPanel, openPanel, operator } from './open-panel.ts';
 import { detail, rows, see } from './panel-page.ts';
 
 /*
- * Who must not get in: other tenants, other sites, those who found a link; and what events may
- * hold.
+ * Who must not get in: other tenants, other sites,
+ * those who found a link; and what events may hold.
  */
 
 const stranger = createServer();
@@ -104,8 +104,8 @@ test('of fifty who redeem one link at once exactly one gets in, and who comes af
   await page.goto(`${panel.url}/settings/audit/events`);
   await see(rows(page).first()).toBeVisible();
 
-  // After so many losers a link that fails has not been judged, and does not read as if it had
-  // been.
+  // After so many losers a link that fails has not
+  // been judged, and does not read as if it had been.
   const late = await (await panel.context()).newPage();
   await late.goto(link);
   await see(late.getByRole('heading', { name: /^Too many sign-in attempts/ })).toBeVisible();

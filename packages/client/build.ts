@@ -1,8 +1,8 @@
 /**
- * Builds the two packages that host products install, `@indelible/protocol` and
- * `@indelible/client`, for Node 20 and whatever else runs ES2022: JavaScript and declarations,
- * publishable as they lie there. Started as a program it writes `packages/protocol/dist` and
- * `packages/client/dist`.
+ * Builds the two packages that host products install, `@indelible/protocol`
+ * and `@indelible/client`, for Node 20 and whatever else runs ES2022:
+ * JavaScript and declarations, publishable as they lie there. Started as a
+ * program it writes `packages/protocol/dist` and `packages/client/dist`.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -25,8 +25,8 @@ export default defineConfig({
       // The list of pages loads each of them lazily; the first one is also part of the entry.
       checks: { ineffectiveDynamicImport: false },
       treeshake: {
-        // Loading them does nothing: a page gets what it uses of them, and the verifier comes with
-        // proofs.
+        // Loading them does nothing: a page gets what it
+        // uses of them, and the verifier comes with proofs.
         moduleSideEffects: [{ test: /\/packages\/(?:protocol|client)\/src\//, sideEffects: false }],
       },
     },

@@ -120,8 +120,8 @@ export const api = {
 };
 
 /**
- * The file itself, or the job that the service made of it because there are more rows than it
- * sends at once.
+ * The file itself, or the job that the service made of
+ * it because there are more rows than it sends at once.
  */
 async function exportNow(
   filters: EventCriteria,

@@ -70,8 +70,8 @@ export interface AuthConfig {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The only reader of the environment. Throws an Error whose message names the variable that is
- * wrong.
+ * The only reader of the environment. Throws an Error
+ * whose message names the variable that is wrong.
  */
 export function readConfig(env: Environment): Config {
   const read = reader(env);
@@ -214,8 +214,8 @@ function readInterval(value: string): number | null {
   );
 }
 
-// They go into a response header and into checks of message origins, so nothing else may stand
-// there.
+// They go into a response header and into checks of
+// message origins, so nothing else may stand there.
 function readFrameAncestors(value: string): string[] {
   const sources = value.split(/[\s,]+/).filter(Boolean);
   if (value === "'none'") return [];

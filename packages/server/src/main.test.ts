@@ -15,8 +15,8 @@ import { RunningService } from './testing/running-service.ts';
 import { eventOf } from './testing/service.ts';
 
 /*
- * The service as a process, from an empty folder on; the tests go on with what the ones before
- * left.
+ * The service as a process, from an empty folder on;
+ * the tests go on with what the ones before left.
  */
 
 const place = mkdtempSync(join(tmpdir(), 'indelible-main-test-'));
@@ -38,8 +38,8 @@ function launch(env: Environment = {}): RunningService {
 const serve = (env?: Environment) => launch(env).started();
 
 /**
- * The sentence of a start that must fail, and leaves no PostgreSQL behind that was not there
- * before.
+ * The sentence of a start that must fail, and leaves
+ * no PostgreSQL behind that was not there before.
  */
 async function refusal(env: Environment): Promise<string> {
   const before = serverPid(dataDir);

@@ -126,9 +126,9 @@ const restoresEveryMs = 1_000;
 const expireEveryMs = 60_000;
 
 /**
- * Begins to work in the background: jobs, restores whose next attempt is due, webhooks, files that
- * have had their time. The function returned takes up nothing more; what is under way ends with the
- * server.
+ * Begins to work in the background: jobs, restores whose next attempt is
+ * due, webhooks, files that have had their time. The function returned
+ * takes up nothing more; what is under way ends with the server.
  */
 async function runWork(app: App, logger: Logger): Promise<() => void> {
   await app.jobs.start();

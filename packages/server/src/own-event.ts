@@ -53,8 +53,8 @@ export function reopenedEvent(
 export type RecordOwn = (tx: WriterTx, tenantId: string, event: OwnEvent) => Promise<void>;
 
 /**
- * The authenticated caller as the actor of an event; without an address once the caller has hung
- * up.
+ * The authenticated caller as the actor of an event;
+ * without an address once the caller has hung up.
  */
 export function actorOf(request: FastifyRequest): OwnEvent['actor'] {
   const { id, email, role } = request.principal;

@@ -8,9 +8,9 @@ export interface NamedSegment {
 }
 
 /**
- * The segments in order, from the log's first entry to the first gap: what lies behind one has no
- * place in the tree that was signed. What is wrong with manifests and their order goes to the
- * findings.
+ * The segments in order, from the log's first entry to the first gap:
+ * what lies behind one has no place in the tree that was signed. What
+ * is wrong with manifests and their order goes to the findings.
  */
 export async function readManifests(
   archive: Archive,

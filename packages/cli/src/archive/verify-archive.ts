@@ -38,10 +38,10 @@ export interface ArchiveOptions {
 }
 
 /**
- * Verifies a tenant's archive, in a folder or at an s3 URL, from its files alone: checksums, the
- * sequence of segments, signatures, entries recomputed from the columns, root, bodies. Throws
- * UsageError when there is no archive, or it is not said whose; whatever else is wrong is in the
- * report.
+ * Verifies a tenant's archive, in a folder or at an s3 URL, from its files
+ * alone: checksums, the sequence of segments, signatures, entries recomputed
+ * from the columns, root, bodies. Throws UsageError when there is no
+ * archive, or it is not said whose; whatever else is wrong is in the report.
  */
 export async function verifyArchive(where: string, options: ArchiveOptions): Promise<Report> {
   options.progress.stage('files', null);

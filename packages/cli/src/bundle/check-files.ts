@@ -26,9 +26,9 @@ export interface FilesChecked {
 }
 
 /**
- * Compares every file with the checksum that was written with it, but for the events, which are
- * hashed when they are read. A checksum proves nothing about the log: it tells what was damaged on
- * the way.
+ * Compares every file with the checksum that was written with it, but
+ * for the events, which are hashed when they are read. A checksum
+ * proves nothing about the log: it tells what was damaged on the way.
  */
 export function checkFiles(
   bundle: BundleFiles,

@@ -94,8 +94,8 @@ interface EntriesToWrite {
 }
 
 /**
- * Keeps every tile as it is served; the lowest hashes as the entries give them, for it serves
- * those.
+ * Keeps every tile as it is served; the lowest hashes
+ * as the entries give them, for it serves those.
  */
 async function writeEntries(client: IndelibleClient, part: PartFolder, wanted: EntriesToWrite) {
   const { signed, findings, progress } = wanted;

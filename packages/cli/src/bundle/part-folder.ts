@@ -37,9 +37,9 @@ export interface EventsDone {
 const stateName = '.export.json';
 
 /**
- * A bundle in the making, `<folder>.part`: made whole before it gets its name. What is in it after
- * a crash is used again: files that are there are complete, and the events end where the state
- * says.
+ * A bundle in the making, `<folder>.part`: made whole before it gets
+ * its name. What is in it after a crash is used again: files that
+ * are there are complete, and the events end where the state says.
  */
 export class PartFolder {
   readonly #target: string;

@@ -139,8 +139,8 @@ async function verifyFiles(run: Run): Promise<Verified> {
 }
 
 /**
- * When the bundle was made, as it says; it cannot come from the future, where more would have
- * expired.
+ * When the bundle was made, as it says; it cannot come
+ * from the future, where more would have expired.
  */
 function madeAtOf({ madeAt }: Manifest, now: () => number, findings: Findings): number {
   const [madeAtMs, nowMs] = [parseTimestamp(madeAt) ?? Number.NaN, now()];

@@ -4,8 +4,8 @@ import type { PartFolder } from './part-folder.ts';
 import { tilePathsOf } from './tile-list.ts';
 
 /**
- * Writes SHA256SUMS and returns the digests for the manifest, which cannot be in a list it is named
- * in.
+ * Writes SHA256SUMS and returns the digests for the
+ * manifest, which cannot be in a list it is named in.
  */
 export function writeSums(part: PartFolder, size: number): Record<string, string> {
   const { readme, checkpoint, keys, events, retention, sums } = bundleFiles;

@@ -84,8 +84,8 @@ async function loadDemoInto(service: Service, io: Io): Promise<void> {
 }
 
 /**
- * The variable that makes this more than a service to try out, whose panel its own terminal may
- * open.
+ * The variable that makes this more than a service
+ * to try out, whose panel its own terminal may open.
  */
 function reachesElsewhere(env: Environment): string | undefined {
   return ['DATABASE_URL', 'PUBLIC_URL'].find((name) => env[name]?.trim());

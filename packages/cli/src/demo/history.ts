@@ -47,8 +47,8 @@ function openStory(cast: Cast, seed: number, nowMs: number): Story {
   const events: EventInput[] = [];
   const { tenantId } = center;
   const tell = (atMs: number, actor: Actor, event: Told) => {
-    // The dice are thrown for what has not happened yet too, so that the day's hour changes
-    // nothing.
+    // The dice are thrown for what has not happened
+    // yet too, so that the day's hour changes nothing.
     const id = eventIdFromUuid(eventUuid(atMs, dice.bytes(10)));
     if (atMs <= nowMs) events.push({ id, tenantId, actor, ...event });
   };

@@ -16,9 +16,9 @@ const carriageReturn = 0x0d;
 const byteOrderMark = Buffer.from('\ufeff');
 
 /**
- * Cuts a stream of bytes into lines at `\n` or `\r\n`; a byte order mark in front is dropped, and
- * the last line needs no line break. However long a line is, little more than `bytesMax` of it is
- * held.
+ * Cuts a stream of bytes into lines at `\n` or `\r\n`; a byte order
+ * mark in front is dropped, and the last line needs no line break.
+ * However long a line is, little more than `bytesMax` of it is held.
  */
 export class LineSplitter {
   readonly #bytesMax: number;

@@ -24,10 +24,10 @@ export async function showLeaving({ tenantId, folder, json }: Leaving, io: Io) {
 }
 
 /**
- * Lets a tenant leave: gives it its bundle, verifies that, erases everything, writes the
- * certificate beside the bundle. Cut off anywhere, the same call goes on: a bundle that is there is
- * taken, one in the making continued, and what has begun to be erased goes on with the bundle it
- * began with.
+ * Lets a tenant leave: gives it its bundle, verifies that, erases everything,
+ * writes the certificate beside the bundle. Cut off anywhere, the same call
+ * goes on: a bundle that is there is taken, one in the making continued, and
+ * what has begun to be erased goes on with the bundle it began with.
  */
 export async function leave(
   { tenantId, folder, json }: Leaving,

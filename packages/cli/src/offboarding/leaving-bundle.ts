@@ -19,9 +19,9 @@ export interface BundleToMake {
 }
 
 /**
- * The bundle that a tenant is given before it is erased: the one in the folder, or else made now.
- * One that was cut off is continued. Throws FindingError under legal hold, and for a log that is
- * damaged.
+ * The bundle that a tenant is given before it is erased: the one in
+ * the folder, or else made now. One that was cut off is continued.
+ * Throws FindingError under legal hold, and for a log that is damaged.
  */
 export async function makeBundle(
   { fetch, key }: OwnService,

@@ -7,10 +7,10 @@ import { PartFile, type TableTerms } from './part-file.ts';
 const pollMs = 500;
 
 /**
- * Has the service make a file and brings it here, whole or not at all. Called again after it was
- * cut off, it goes on where it was: with the same export while the service works on it, and with
- * the next byte of a download. Throws FindingError when the export failed or the file is not what
- * the service said it is.
+ * Has the service make a file and brings it here, whole or not at all. Called again
+ * after it was cut off, it goes on where it was: with the same export while the
+ * service works on it, and with the next byte of a download. Throws FindingError
+ * when the export failed or the file is not what the service said it is.
  */
 export async function exportTable(
   client: IndelibleClient,

@@ -29,9 +29,9 @@ export interface TableTerms {
 }
 
 /**
- * A table on its way: `<file>.part` with the bytes so far and `<file>.part.json` with the export
- * that the service makes for it. It gets its name when it is whole, and what the service said it
- * is.
+ * A table on its way: `<file>.part` with the bytes so far and
+ * `<file>.part.json` with the export that the service makes for it.
+ * It gets its name when it is whole, and what the service said it is.
  */
 export class PartFile {
   readonly #target: string;
@@ -40,8 +40,8 @@ export class PartFile {
   #fd: number | null = null;
 
   /**
-   * Throws UsageError when the file exists, its folder does not, or the beginning of another one
-   * lies in the way.
+   * Throws UsageError when the file exists, its folder does
+   * not, or the beginning of another one lies in the way.
    */
   constructor(target: string, terms: TableTerms) {
     this.#target = target;

@@ -20,9 +20,9 @@ export interface CliResult {
 }
 
 /**
- * Runs a command to its end, inside this process: by far the most of a short command's time is the
- * start of its process. What only a process has (signals, a working directory, an exit) needs
- * `RunningCli`.
+ * Runs a command to its end, inside this process: by far the most of a
+ * short command's time is the start of its process. What only a process
+ * has (signals, a working directory, an exit) needs `RunningCli`.
  */
 export async function runCli(
   args: readonly string[],

@@ -36,8 +36,8 @@ async function grow(index: number): Promise<string> {
 }
 
 /**
- * Signs the first entries as they are now, as somebody with the key who avoids the service's own
- * rounds.
+ * Signs the first entries as they are now, as somebody
+ * with the key who avoids the service's own rounds.
  */
 async function publishByHand(size: number): Promise<void> {
   const { rows } = await log.service.owner.query<{ origin: string }>(

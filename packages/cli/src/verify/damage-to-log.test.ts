@@ -76,8 +76,8 @@ test('of a tail with a gap nothing is served, and no entry is accused in particu
 });
 
 test('an entry that differs by microseconds alone is named, by the proofs of its neighbours', async () => {
-  // The last byte of its time of receipt: no body shows it, and the order of receipt only
-  // sometimes.
+  // The last byte of its time of receipt: no body
+  // shows it, and the order of receipt only sometimes.
   const earlier = `entry = set_byte(entry, 11, (get_byte(entry, 11) + 128) % 256)`;
   for (const sequence of [540, 541]) {
     const report = await damage.report(

@@ -5,8 +5,8 @@ import { openUnnamed } from './line-file.ts';
 const blockEntries = 1_024;
 
 /**
- * The entries of a log in a temporary file, by sequence: a log of any size is verified in the same
- * memory.
+ * The entries of a log in a temporary file, by sequence:
+ * a log of any size is verified in the same memory.
  */
 export class EntryFile {
   readonly #fd = openUnnamed();

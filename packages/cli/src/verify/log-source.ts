@@ -9,8 +9,8 @@ export interface TileSource {
    */
   readonly lowestKeptLevel: 0 | 1;
   /**
-   * Whether one entry that is missing keeps the others of the last, incomplete tile from being
-   * served.
+   * Whether one entry that is missing keeps the others
+   * of the last, incomplete tile from being served.
    */
   readonly isTailWhole?: boolean;
 }

@@ -15,10 +15,10 @@ import { eventIdAt } from './report.ts';
 import { nullWhenFailed } from './service-log.ts';
 
 /**
- * The first entry that is not the one its event gives, where entries part from those that were
- * signed and bodies do not tell which: an event's proof has its leaf hash to the microsecond. Looks
- * at what is in question, or where that is too much at the last, incomplete tile; `span` when that
- * shows nothing.
+ * The first entry that is not the one its event gives, where entries part from
+ * those that were signed and bodies do not tell which: an event's proof has its
+ * leaf hash to the microsecond. Looks at what is in question, or where that is
+ * too much at the last, incomplete tile; `span` when that shows nothing.
  */
 export async function narrowed(
   client: IndelibleClient,

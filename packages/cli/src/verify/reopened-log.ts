@@ -34,9 +34,9 @@ export interface ReopenedWanted {
 }
 
 /**
- * Looks for the record with which a reopened log begins: behind the entries it went on with, it
- * names the last checkpoint that was published before. Without that record the log is just another
- * one.
+ * Looks for the record with which a reopened log begins: behind the
+ * entries it went on with, it names the last checkpoint that was
+ * published before. Without that record the log is just another one.
  */
 export async function readReopened(wanted: ReopenedWanted): Promise<Reopened> {
   const { seen, findings } = wanted;

@@ -22,8 +22,8 @@ export async function askForCheckpoint(client: IndelibleClient, size: number): P
       return;
     }
   } catch (error) {
-    // Busy, without its object store, or with something damaged: what is signed already is
-    // verified.
+    // Busy, without its object store, or with something
+    // damaged: what is signed already is verified.
     if (!(error instanceof IndelibleError) || error.status === 403) throw error;
   }
 }

@@ -146,8 +146,8 @@ async function verifyAgainst(run: Run): Promise<Verified> {
 }
 
 /**
- * Entries were taken back from here on, or from anywhere behind the last that are known to be the
- * same.
+ * Entries were taken back from here on, or from anywhere
+ * behind the last that are known to be the same.
  */
 function rolledBackSpan({ isRolledBack, earlier }: SeenComparison, size: number): Span | null {
   return isRolledBack ? { from: earlier.at(-1)?.checkpoint.size ?? 0, to: size } : null;

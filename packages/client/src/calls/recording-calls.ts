@@ -16,10 +16,10 @@ export interface RecordingCalls<A extends string = AnyAction, R extends string =
   /** Records one event; it is durable and found by the next read when this returns. */
   record(event: EventInput<A, R>, context?: RecordContext): Promise<RecordedEvent>;
   /**
-   * Records any number of events; results in the order given, one bad event never blocks the
-   * others. More than one call takes (1,000 events, 8 MiB) go in several, one after the other.
-   * Throws PartialBatchError when a call after the first fails: it says what came of the events
-   * before.
+   * Records any number of events; results in the order given, one bad event
+   * never blocks the others. More than one call takes (1,000 events, 8 MiB)
+   * go in several, one after the other. Throws PartialBatchError when a
+   * call after the first fails: it says what came of the events before.
    */
   recordBatch(events: readonly EventInput<A, R>[]): Promise<BatchResult[]>;
   /**

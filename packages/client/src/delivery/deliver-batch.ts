@@ -20,9 +20,9 @@ export type Outcome =
 export interface Trouble {
   kind: 'away' | 'refused';
   /**
-   * `tenants`: the service is there and has judged every event; the logs of those that have to be
-   * sent again take nothing just now. `all`: there is no more to be said of one event than of any
-   * other.
+   * `tenants`: the service is there and has judged every event; the
+   * logs of those that have to be sent again take nothing just now.
+   * `all`: there is no more to be said of one event than of any other.
    */
   scope: 'tenants' | 'all';
   error: Error;

@@ -1,9 +1,9 @@
 import type { ErrorCode, FieldProblem } from '@indelible/protocol';
 
 /**
- * The service would refuse this event, so it was not even kept. There is no `status` on purpose:
- * frameworks answer with an error's status, and this is a fault of the host's code, not of a
- * request.
+ * The service would refuse this event, so it was not even kept.
+ * There is no `status` on purpose: frameworks answer with an error's
+ * status, and this is a fault of the host's code, not of a request.
  */
 export class InvalidEventError extends Error {
   override readonly name = 'InvalidEventError';

@@ -7,10 +7,10 @@ type StateValue = object | null | undefined;
 const defaultMasker = createMasker(defaultMaskedKeys);
 
 /**
- * The fields that differ between two states, as the service computes them from `before` and
- * `after`: dotted paths, elements of arrays by index, at most 500 fields, texts cut at 32 KiB,
- * secrets masked (the service's own key names and `maskedKeys`). Throws TypeError for what JSON
- * does not have.
+ * The fields that differ between two states, as the service computes them
+ * from `before` and `after`: dotted paths, elements of arrays by index, at
+ * most 500 fields, texts cut at 32 KiB, secrets masked (the service's own
+ * key names and `maskedKeys`). Throws TypeError for what JSON does not have.
  */
 export function diffOf(
   before: StateValue,

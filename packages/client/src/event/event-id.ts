@@ -1,8 +1,8 @@
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
 
 const randomBytes = 10;
-// Drawing random bytes costs ten times what the rest of an id does, however few they are: 256 ids
-// share one draw.
+// Drawing random bytes costs ten times what the rest of an
+// id does, however few they are: 256 ids share one draw.
 const pool = new Uint8Array(randomBytes * 256);
 let poolAt = pool.length;
 

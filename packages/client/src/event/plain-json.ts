@@ -1,9 +1,9 @@
 import type { JsonValue } from '@indelible/protocol';
 
 /*
- * What JSON would make of a value, as a value: secrets are looked for in what really leaves, not in
- * an object that turns into something else (`toJSON`) on its way. Not by JSON.parse, for which see
- * docs/decisions/0006.
+ * What JSON would make of a value, as a value: secrets are looked for in what
+ * really leaves, not in an object that turns into something else (`toJSON`)
+ * on its way. Not by JSON.parse, for which see docs/decisions/0006.
  */
 
 // Far beyond what the service takes; it also ends values that contain themselves.

@@ -32,8 +32,8 @@ export interface EventVerdict {
   /** The event as it was proven, with its states; null unless valid. */
   event: AuditEvent | null;
   /**
-   * The signed state of the log that it was checked against; null where there is none to be
-   * trusted.
+   * The signed state of the log that it was checked
+   * against; null where there is none to be trusted.
    */
   checkpoint: { origin: string; size: number } | null;
 }

@@ -58,8 +58,8 @@ const answerBytesMax = 64 * 2 ** 20;
 export type Transport = (call: Call) => Promise<unknown>;
 
 /**
- * An attempt that failed, and how long the service asks to wait before another; `never`: it would
- * not help.
+ * An attempt that failed, and how long the service asks
+ * to wait before another; `never`: it would not help.
  */
 interface Failure {
   error: IndelibleError | UnreachableError;
@@ -158,8 +158,8 @@ function isRaw({ mediaType }: Call, headers: Headers): boolean {
 }
 
 /**
- * The service answers with an object, or says that it has nothing to say; a gateway may say
- * anything.
+ * The service answers with an object, or says that
+ * it has nothing to say; a gateway may say anything.
  */
 function isAnswer(status: number, body: unknown): boolean {
   if (body === null) return status === 204;

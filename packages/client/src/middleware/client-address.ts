@@ -19,9 +19,9 @@ export interface ProxyOptions {
 export type HeaderOf = (name: string) => string | null | undefined;
 
 /**
- * Finds the client's address: from the peer leftwards through what each trusted proxy added, to the
- * first address that is none of theirs. Null when it is not known. Throws TypeError for wrong
- * proxies.
+ * Finds the client's address: from the peer leftwards through what each
+ * trusted proxy added, to the first address that is none of theirs.
+ * Null when it is not known. Throws TypeError for wrong proxies.
  */
 export function addressFinder(
   options: ProxyOptions,
@@ -79,9 +79,9 @@ function forwardedEntries(header: string): string[] {
 }
 
 /**
- * RFC 7239: elements are divided by commas outside quotes. Read from the right, where the trusted
- * ones are: a quote that a stranger leaves open on the left swallows none of them, and is looked
- * for only once.
+ * RFC 7239: elements are divided by commas outside quotes. Read from
+ * the right, where the trusted ones are: a quote that a stranger leaves
+ * open on the left swallows none of them, and is looked for only once.
  */
 function elementsOf(header: string): string[] {
   const elements: string[] = [];

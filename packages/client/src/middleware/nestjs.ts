@@ -19,8 +19,8 @@ export interface ExecutionContextLike {
 }
 
 /**
- * Options that are made of what others provide, such as a sink; the first three are as Nest has
- * them.
+ * Options that are made of what others provide, such
+ * as a sink; the first three are as Nest has them.
  */
 export interface AuditModuleAsyncOptions<Request, Import, Token, Provided extends unknown[]> {
   imports?: Import[];

@@ -86,8 +86,8 @@ export class RequestAudit {
   }
 
   /**
-   * The event with id, actor, origin and tenant, for an outbox: `inTransaction(tx,
-   * audit.event(…))`.
+   * The event with id, actor, origin and tenant, for
+   * an outbox: `inTransaction(tx, audit.event(…))`.
    */
   event(input: AuditInput): FilledEvent {
     const { actor: own, reason, id, tenantId: ownTenantId, ...said } = input;
@@ -105,9 +105,9 @@ export class RequestAudit {
   }
 
   /**
-   * Hands the event to the sink, and resolves with its id. Await it: with a client as the sink it
-   * rejects with NotRecordedError when the event is not recorded, and the request fails; with a
-   * recorder it cannot.
+   * Hands the event to the sink, and resolves with its id. Await it: with
+   * a client as the sink it rejects with NotRecordedError when the event
+   * is not recorded, and the request fails; with a recorder it cannot.
    */
   async record(input: AuditInput): Promise<string> {
     const event = this.event(input);

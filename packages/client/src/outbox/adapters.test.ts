@@ -149,8 +149,8 @@ model queues {
 `;
 
 /**
- * A client that Prisma generates for the host's table, below the repository so that it finds
- * Prisma.
+ * A client that Prisma generates for the host's table,
+ * below the repository so that it finds Prisma.
  */
 function prismaClient(): { prisma: PrismaClient; remove: () => void } {
   const root = join(import.meta.dirname, '../../../..');

@@ -117,8 +117,8 @@ test('a refused event is set aside with its reason and blocks no other; it can b
   const { audit, tenantId, queueId, client, change, relay, rows } = await newOutbox();
   const refused: unknown[] = [];
   await change(1);
-  // Fine by every rule that can be judged here; only the service knows that it is not the key's
-  // tenant.
+  // Fine by every rule that can be judged here; only
+  // the service knows that it is not the key's tenant.
   const strange = await audit.inTransaction(host.pool, changeEvent(randomUUID(), queueId, 2));
   await change(3);
   const onRejected = (event: EventInput, { code }: { code: string }) =>

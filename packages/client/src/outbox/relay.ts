@@ -174,8 +174,8 @@ class OutboxRelay implements Relay {
     if (!reachedEnd) return 0;
     this.#hold.forget();
     if (this.#hold.tenants.size === 0) this.#drained(round);
-    // Passing over what waits costs the host's database as much as reading it, a fifth of the time
-    // at most.
+    // Passing over what waits costs the host's database
+    // as much as reading it, a fifth of the time at most.
     return Math.max(this.#options.pollMs, 4 * lookMs);
   }
 

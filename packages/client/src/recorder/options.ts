@@ -37,8 +37,8 @@ export interface RecorderOptions {
   /** Flushes and closes when the process ends by itself, by SIGTERM or by SIGINT. */
   closeOnExit?: boolean;
   /**
-   * An event that the service will never take, or that was none. After a crash it may be told
-   * again.
+   * An event that the service will never take, or that
+   * was none. After a crash it may be told again.
    */
   onRejected?: (event: EventInput, error: IndelibleError | InvalidEventError) => void;
   /** An event that found room neither in memory nor on disk: nobody else holds it now. */

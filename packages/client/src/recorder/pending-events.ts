@@ -31,9 +31,9 @@ export class PendingEvents {
   }
 
   /**
-   * Takes up to so many events and bytes, at least one event if any, of tenants that are not
-   * `busy`. A tenant whose line is not finished goes behind the others: a busy one does not starve
-   * them.
+   * Takes up to so many events and bytes, at least one event if any,
+   * of tenants that are not `busy`. A tenant whose line is not
+   * finished goes behind the others: a busy one does not starve them.
    */
   take(eventsMax: number, bytesMax: number, busy: ReadonlySet<string>): PendingEvent[] {
     const taken: PendingEvent[] = [];

@@ -48,8 +48,8 @@ function closeAll(): Promise<unknown> {
 }
 
 /**
- * A host that listens itself decides itself when to go; otherwise the signal does what it always
- * does.
+ * A host that listens itself decides itself when to
+ * go; otherwise the signal does what it always does.
  */
 async function closeAndGo(signal: NodeJS.Signals): Promise<void> {
   const isOurs = process.listenerCount(signal) === 1;

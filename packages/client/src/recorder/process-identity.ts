@@ -3,9 +3,9 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Which process owns a folder: `world` is the machine, container and boot within which a process
- * number means something, `startedAt` tells a process from a later one of the same number (`0`:
- * unknown).
+ * Which process owns a folder: `world` is the machine, container and
+ * boot within which a process number means something, `startedAt`
+ * tells a process from a later one of the same number (`0`: unknown).
  */
 export interface ProcessIdentity {
   world: string;

@@ -146,8 +146,8 @@ test('an event that the service refuses is told, and blocks no other', async () 
   const deep = (depth: number): object => (depth === 0 ? {} : { a: deep(depth - 1) });
   recorder.record(host.event(1));
   recorder.record({ ...host.event(2), action: 'No word' });
-  // The whole call is refused for this one (no JSON nested so deeply is read): it is found by
-  // halving.
+  // The whole call is refused for this one (no JSON
+  // nested so deeply is read): it is found by halving.
   recorder.record({ ...host.event(3), actor: { ...host.event(3).actor, ...deep(198) } });
   recorder.record(host.event(4));
   expect(await recorder.flush()).toMatchObject({ sent: 2, rejected: 2, buffered: 0 });

@@ -26,9 +26,9 @@ export interface Recorder extends AuditSink {
    */
   record(event: EventInput): string;
   /**
-   * Resolves once every event recorded before is acknowledged by the service; while that is away,
-   * or takes nothing for a tenant, once they are on disk (in memory without a spool) and one more
-   * attempt has failed.
+   * Resolves once every event recorded before is acknowledged by the
+   * service; while that is away, or takes nothing for a tenant, once they
+   * are on disk (in memory without a spool) and one more attempt has failed.
    */
   flush(): Promise<RecorderStats>;
   /**

@@ -10,9 +10,9 @@ import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.t
  *   <world>.<process number>.<its start>.<tag>     owned
  *   free.<tag>                                     left behind by a recorder that was closed
  *
- * A folder keeps its tag whoever owns it. Tags begin with the time at which the folder was made, so
- * that they sort by age: file systems tell times to a few milliseconds only, and change them on
- * every removal.
+ * A folder keeps its tag whoever owns it. Tags begin with the time at
+ * which the folder was made, so that they sort by age: file systems tell
+ * times to a few milliseconds only, and change them on every removal.
  *
  * Taking a folder over is renaming it, which the file system does for one process alone: there is
  * no lock that could outlive its holder, and no moment in which two processes own the same events.

@@ -32,8 +32,8 @@ interface Segment {
 }
 
 /**
- * What was read of a segment: `first` is the number of its first record, `at` the next to be looked
- * at.
+ * What was read of a segment: `first` is the number
+ * of its first record, `at` the next to be looked at.
  */
 interface Loaded {
   segment: Segment;
@@ -52,11 +52,11 @@ const segmentBytesMax = 4 * 2 ** 20;
 const segmentsMin = 16;
 
 /**
- * Events on disk, first in, first out, but for tenants that wait: those are passed over until
- * `rewind`. A segment goes when all of it is delivered; where a crash comes first, its events are
- * sent again under their ids, which records none of them twice. One that is left with events that
- * wait is written anew with these alone: what a single tenant cannot deliver must not fill the disk
- * for all.
+ * Events on disk, first in, first out, but for tenants that wait: those are passed
+ * over until `rewind`. A segment goes when all of it is delivered; where a crash
+ * comes first, its events are sent again under their ids, which records none of
+ * them twice. One that is left with events that wait is written anew with these
+ * alone: what a single tenant cannot deliver must not fill the disk for all.
  */
 export class Spool {
   readonly #options: SpoolOptions;
@@ -301,8 +301,8 @@ export class Spool {
   }
 
   /**
-   * Frees the disk of what is delivered, as far as the segment is read whole and nobody writes to
-   * it.
+   * Frees the disk of what is delivered, as far as the
+   * segment is read whole and nobody writes to it.
    */
   #keepRest({ segment, texts, first }: Loaded): void {
     const { delivered } = segment;
@@ -316,8 +316,8 @@ export class Spool {
       Object.assign(segment, { size, readTo: size, records: segment.events });
       delivered.clear();
     } catch (error) {
-      // It stays as it was: what is delivered is sent again should the process end before the rest
-      // is.
+      // It stays as it was: what is delivered is sent
+      // again should the process end before the rest is.
       this.#warn(error);
     }
   }

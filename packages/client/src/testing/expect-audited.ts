@@ -1,8 +1,8 @@
 import type { AuditCapture, CapturedEvent } from './capture-audit.ts';
 
 /**
- * A value, some members of it, a RegExp for a text, or a matcher as `expect.any(String)` makes
- * them.
+ * A value, some members of it, a RegExp for a text,
+ * or a matcher as `expect.any(String)` makes them.
  */
 export type Expected<T> =
   | T

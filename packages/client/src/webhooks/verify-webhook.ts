@@ -26,11 +26,11 @@ export interface VerifiedWebhook {
 }
 
 /**
- * Checks a message as standardwebhooks.com has it (v1: HMAC-SHA256 of `id.timestamp.body`), in
- * constant time. `body` is the request's body exactly as it arrived, not what a framework parsed.
- * `secrets` are `whsec_…`, several while one is being replaced. Throws WebhookVerificationError for
- * a message that is not to be believed, and TypeError for a secret that is none or a body that was
- * parsed.
+ * Checks a message as standardwebhooks.com has it (v1: HMAC-SHA256 of
+ * `id.timestamp.body`), in constant time. `body` is the request's body exactly as it
+ * arrived, not what a framework parsed. `secrets` are `whsec_…`, several while one
+ * is being replaced. Throws WebhookVerificationError for a message that is not to be
+ * believed, and TypeError for a secret that is none or a body that was parsed.
  */
 export async function verifyWebhook(
   body: string | Uint8Array,

@@ -9,8 +9,8 @@ import { checkpointQuery } from '../proof/use-checkpoint.ts';
 export function usePrint(): () => void {
   const queries = useQueryClient();
   return useCallback(() => {
-    // The page hears of the answer in a task of its own, queued before this one: by then it is
-    // shown.
+    // The page hears of the answer in a task of its
+    // own, queued before this one: by then it is shown.
     const shown = () => setTimeout(() => window.print());
     queries.fetchQuery(checkpointQuery).then(shown, shown);
   }, [queries]);

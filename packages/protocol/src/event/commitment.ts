@@ -16,8 +16,8 @@ const namePrefixes = segmentNames.map((name) =>
 let scratch = new Uint8Array(4096);
 
 /**
- * `H("audit-seg/v1\n" ‖ u8 len ‖ name ‖ salt ‖ text)` of the segment at this place of
- * `segmentNames`.
+ * `H("audit-seg/v1\n" ‖ u8 len ‖ name ‖ salt ‖ text)`
+ * of the segment at this place of `segmentNames`.
  */
 export function segmentHash(
   sha: Sha256,

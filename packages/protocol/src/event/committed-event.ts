@@ -77,8 +77,8 @@ function refuse(where: string): never {
   throw new FormatError(`${where} is not what an event has there`);
 }
 
-// As many members as are read from it, each of which must have its type: none missing, none too
-// many.
+// As many members as are read from it, each of which
+// must have its type: none missing, none too many.
 function objectOf(value: unknown, members: number, where: string): Record<string, unknown> {
   return isObject(value) && Object.keys(value).length === members ? value : refuse(where);
 }

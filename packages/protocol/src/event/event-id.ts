@@ -85,8 +85,8 @@ const digitPairs = Array.from({ length: 1_024 }, (_, ten) => {
   return `${alphabet[ten >> 5]}${alphabet[ten & 31]}`;
 });
 /**
- * Where the five hexadecimal digits behind the first two begin, each time as many: hyphens go
- * between.
+ * Where the five hexadecimal digits behind the first
+ * two begin, each time as many: hyphens go between.
  */
 const fivesAt = [
   [2, 3, 4, 5, 6],

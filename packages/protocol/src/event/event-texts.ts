@@ -3,9 +3,9 @@ import { eventIdFromUuid, uuidTimeMs } from './event-id.ts';
 import { formatTimestamp } from './timestamp.ts';
 
 /*
- * The two texts that are made of every event: what is hashed, and what is shown. Straight code, not
- * a loop over the table of fields, which takes a third longer; `event-texts.test.ts` holds them to
- * the table.
+ * The two texts that are made of every event: what is hashed, and what
+ * is shown. Straight code, not a loop over the table of fields, which
+ * takes a third longer; `event-texts.test.ts` holds them to the table.
  */
 
 const quote = JSON.stringify;

@@ -39,8 +39,8 @@ export function emailKey(email: string): string {
 }
 
 /**
- * Whether `text` is free of control characters, lone surrogates and U+FFFD, which a damaged
- * encoding leaves behind.
+ * Whether `text` is free of control characters, lone surrogates
+ * and U+FFFD, which a damaged encoding leaves behind.
  */
 export function isPrintable(text: string): boolean {
   return !unprintable.test(text);

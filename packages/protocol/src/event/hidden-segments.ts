@@ -15,8 +15,8 @@ interface Hidden {
 const keptMax = 100_000;
 
 /**
- * Which events keep a segment back, so that the log's records of erasures can explain it in the
- * end.
+ * Which events keep a segment back, so that the log's
+ * records of erasures can explain it in the end.
  */
 export class HiddenSegments {
   readonly #hidden = new Map<string, Hidden>();

@@ -65,8 +65,8 @@ export interface Masker {
  */
 export function createMasker(names: readonly string[]): Masker {
   const alternatives = names.map((name) => normalise(name)).filter((name) => name !== '');
-  // A key's dots are gone, so `$` ends it; in a path, dots may also be part of the name
-  // (`api.key`).
+  // A key's dots are gone, so `$` ends it; in a path,
+  // dots may also be part of the name (`api.key`).
   const secret = new RegExp(
     `(?:${alternatives.map(dotsBetween).join('|') || '(?!)'})\\d*(?:\\.|$)`,
     'u',

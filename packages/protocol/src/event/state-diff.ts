@@ -83,8 +83,8 @@ function namesOf(container: object): string[] {
   return Array.isArray(container) ? names : names.sort();
 }
 
-// Reading `constructor` or `__proto__` plainly would find what every object inherits, and `length`
-// what every array has.
+// Reading `constructor` or `__proto__` plainly would find what
+// every object inherits, and `length` what every array has.
 function memberOf(container: unknown, name: string): unknown {
   if (!isContainer(container)) return undefined;
   const own = Object.prototype.propertyIsEnumerable.call(container, name);

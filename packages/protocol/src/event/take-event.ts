@@ -54,10 +54,10 @@ interface SentEvent {
 }
 
 /**
- * Validates, normalises and masks one event as a producer sent it: the judgement of the service,
- * and of the client before it sends. Every problem is reported at once; what is accepted is
- * canonical and will be stored as it stands. Unknown tenants, retention and ids that are taken are
- * left to the database.
+ * Validates, normalises and masks one event as a producer sent it: the judgement
+ * of the service, and of the client before it sends. Every problem is reported
+ * at once; what is accepted is canonical and will be stored as it stands.
+ * Unknown tenants, retention and ids that are taken are left to the database.
  */
 export function takeEvent(raw: unknown, context: TakeContext): TakenEvent {
   const problems = shapeProblems(raw);
@@ -94,8 +94,8 @@ const ruleCodes = new Set<string>([
   'not_recordable',
 ]);
 
-// One problem with a code of its own gives that code; several, or a plain one, are a failed
-// validation.
+// One problem with a code of its own gives that code;
+// several, or a plain one, are a failed validation.
 function refuse(problems: FieldProblem[]): TakenEvent {
   const [first] = problems;
   const own = problems.length === 1 && first && ruleCodes.has(first.code);

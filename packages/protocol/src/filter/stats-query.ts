@@ -23,8 +23,8 @@ export interface StatsQuery {
 const statsParamNames: readonly string[] = [...filterParamNames, 'group_by', 'time_zone'];
 
 /**
- * The query behind decoded parameters, or everything that is wrong: `unknown_parameter` or
- * `invalid_parameter`.
+ * The query behind decoded parameters, or everything that
+ * is wrong: `unknown_parameter` or `invalid_parameter`.
  */
 export function parseStatsQuery(
   params: Iterable<readonly [string, string]>,

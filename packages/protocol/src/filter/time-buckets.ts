@@ -19,12 +19,11 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * The starts (ms since 1970, ascending) of the local-time buckets that cover `[fromMs, toMs)`, or
- * null when there are more than `max`. The first may start before `fromMs`; each lasts until the
- * next one starts.
- * A day starts at its first moment, which is not midnight where clocks skip it; a day that a zone
- * leapt over has no bucket. An hour or minute that clocks repeat is two buckets, one an offset.
- * Throws RangeError for an unknown zone.
+ * The starts (ms since 1970, ascending) of the local-time buckets that cover `[fromMs,
+ * toMs)`, or null when there are more than `max`. The first may start before `fromMs`; each
+ * lasts until the next one starts. A day starts at its first moment, which is not midnight
+ * where clocks skip it; a day that a zone leapt over has no bucket. An hour or minute that
+ * clocks repeat is two buckets, one an offset. Throws RangeError for an unknown zone.
  */
 export function bucketStarts(
   fromMs: number,

@@ -7,8 +7,8 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-// All characters but quote, backslash and those below U+0020, which RFC 8785 alone escapes, each in
-// one way.
+// All characters but quote, backslash and those below
+// U+0020, which RFC 8785 alone escapes, each in one way.
 const plain = String.raw`[ !#-[\]-\uffff]*`;
 const escaped = String.raw`\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))`;
 const stringToken = new RegExp(`"${plain}(?:${escaped}${plain})*"`, 'y');
@@ -17,10 +17,10 @@ const nameToken = new RegExp(`"${plain}":`, 'y');
 const scalarToken = /true|false|null|-?[\d.e+-]+/y;
 
 /**
- * Where the object ends that begins at `start` of a well-formed text, if it stands there exactly as
- * `canonicalize` would write it; else -1. Also -1 for what is rare: an escape in a name, nesting
- * over 32 levels. Of a text as long as a body line: millions of escapes in one string throw
- * RangeError.
+ * Where the object ends that begins at `start` of a well-formed text, if it
+ * stands there exactly as `canonicalize` would write it; else -1. Also -1 for
+ * what is rare: an escape in a name, nesting over 32 levels. Of a text as
+ * long as a body line: millions of escapes in one string throw RangeError.
  */
 export function endOfCanonicalObject(text: string, start: number): number {
   return text.charCodeAt(start) === openBrace ? endOfObject(text, start, 1) : -1;

@@ -65,8 +65,8 @@ function readString(text: string, open: number, levels: Level[], result: Result)
   level.name = string;
   if (Object.hasOwn(level.container, string)) {
     const isListed = result.duplicates.size < fieldProblemsMax;
-    // Beyond the first 50 only the part of the text is told, lest the rest of a batch pass for
-    // clean.
+    // Beyond the first 50 only the part of the text is
+    // told, lest the rest of a batch pass for clean.
     const shown = levels.slice(0, isListed ? pointerLevelsMax : 2);
     if (isListed || levels.length > 2) result.duplicates.add(pointerOf(...shown.map(tokenOf)));
   }

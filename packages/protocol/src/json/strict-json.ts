@@ -9,11 +9,11 @@ const utf8Encoder = new TextEncoder();
 const utf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * JSON.parse for text that will be proven. It also finds duplicate member names, of which
- * JSON.parse keeps the last in silence, so that two readers of one text could believe two different
- * events; `duplicateKeys` has the JSON Pointers of the first 50 repetitions. Throws SyntaxError as
- * JSON.parse does, and for nesting deeper than `jsonTextDepthMax`; TypeError for bytes that are not
- * UTF-8.
+ * JSON.parse for text that will be proven. It also finds duplicate member names,
+ * of which JSON.parse keeps the last in silence, so that two readers of one text
+ * could believe two different events; `duplicateKeys` has the JSON Pointers of
+ * the first 50 repetitions. Throws SyntaxError as JSON.parse does, and for
+ * nesting deeper than `jsonTextDepthMax`; TypeError for bytes that are not UTF-8.
  */
 export function parseStrictJson(source: string | Uint8Array): StrictJson {
   const isText = typeof source === 'string';

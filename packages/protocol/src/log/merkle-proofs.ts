@@ -59,8 +59,8 @@ export async function consistencyProof(
       start = middle;
     }
   }
-  // What is left ends at `first`. It is the whole first tree, whose root the verifier has, if the
-  // walk never went right.
+  // What is left ends at `first`. It is the whole first tree,
+  // whose root the verifier has, if the walk never went right.
   if (start > 0) spans.push({ start, end });
   return rootsOf(sha, getNode, spans.reverse());
 }
@@ -188,8 +188,8 @@ function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * The root the tree had when it held `size` leaves; RangeError for no size, reads O(log size)
- * nodes.
+ * The root the tree had when it held `size` leaves;
+ * RangeError for no size, reads O(log size) nodes.
  */
 export async function rootAtSize(sha: Sha256, getNode: GetNode, size: number): Promise<Uint8Array> {
   if (!isSize(size)) throw new RangeError('no such size');

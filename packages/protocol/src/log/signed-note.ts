@@ -74,8 +74,8 @@ function parseSignature(line: string): NoteSignature {
 }
 
 /**
- * The note of a text that ends in a newline. Throws FormatError when `parseNote` would not read
- * exactly this back.
+ * The note of a text that ends in a newline. Throws FormatError
+ * when `parseNote` would not read exactly this back.
  */
 export function formatNote(text: string, signatures: readonly NoteSignature[]): string {
   if (!text.endsWith('\n')) throw new FormatError('the text of a note ends in a newline');

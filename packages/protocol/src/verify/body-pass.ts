@@ -66,10 +66,10 @@ export interface BodyCounts {
 type Problem = [FindingCode, string];
 
 /**
- * The second pass over a log: holds bodies, in any order, against the entries that the first pass
- * has found to be the checkpoint's. Checks id, content, time of receipt and derived fields of each,
- * and that each entry has its body once or a reason to have none. Needs two bits of memory an
- * entry.
+ * The second pass over a log: holds bodies, in any order, against the entries
+ * that the first pass has found to be the checkpoint's. Checks id, content,
+ * time of receipt and derived fields of each, and that each entry has its
+ * body once or a reason to have none. Needs two bits of memory an entry.
  */
 export class BodyPass {
   readonly #options: BodyPassOptions;

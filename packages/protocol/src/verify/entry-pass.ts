@@ -24,10 +24,10 @@ export interface EntryPassOptions {
 }
 
 /**
- * The first pass over a log: recomputes the tree from all its entries, in order, and holds it
- * against the checkpoint. The caller keeps the entries where a `BodyPass` finds them again; until
- * `finish` has found nothing wrong, they are only what somebody sent. Memory does not grow with the
- * log.
+ * The first pass over a log: recomputes the tree from all its entries, in
+ * order, and holds it against the checkpoint. The caller keeps the entries
+ * where a `BodyPass` finds them again; until `finish` has found nothing
+ * wrong, they are only what somebody sent. Memory does not grow with the log.
  */
 export class EntryPass {
   readonly #options: EntryPassOptions;

@@ -6,9 +6,9 @@ import type { Findings } from './findings.ts';
 import type { ProvenCover } from './proven-cover.ts';
 
 /**
- * What came of verifying a log. `intact` is said of what was checked, and `follows` says what;
- * `unproven`: nothing is damaged, but something that is absent is explained by somebody's word
- * alone.
+ * What came of verifying a log. `intact` is said of what was checked,
+ * and `follows` says what; `unproven`: nothing is damaged, but
+ * something that is absent is explained by somebody's word alone.
  */
 export interface LogVerdict {
   code: 'intact' | 'unproven' | 'damaged';

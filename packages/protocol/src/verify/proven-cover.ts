@@ -23,8 +23,8 @@ export interface CoverClaims {
 }
 
 /**
- * Which bodies may be absent, and which plan that rests on: the log's own record, or the caller's
- * word.
+ * Which bodies may be absent, and which plan that rests
+ * on: the log's own record, or the caller's word.
  */
 export interface ProvenCover {
   cover: BodyCover;

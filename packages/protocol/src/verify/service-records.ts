@@ -33,8 +33,8 @@ export interface RemovalRecord {
 }
 
 /**
- * The service's record that a segment was erased: of events below `size`, by these actors or of
- * these ids.
+ * The service's record that a segment was erased: of
+ * events below `size`, by these actors or of these ids.
  */
 export interface ErasureRecord {
   sequence: number;

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { typeId, uuidFromTypeId } from '@indelible/protocol';
 
 /*
- * An API key's text: `idl_`, 26 characters of the key's UUID (TypeID base32), `_`, and 43
- * characters of base64url for 32 random bytes. The id finds the row; the hash of the whole text
- * proves the key.
+ * An API key's text: `idl_`, 26 characters of the key's UUID (TypeID
+ * base32), `_`, and 43 characters of base64url for 32 random bytes.
+ * The id finds the row; the hash of the whole text proves the key.
  */
 
 const prefix = 'idl_';

@@ -82,9 +82,8 @@ export interface Authenticator {
   /**
    * The caller behind an `Authorization` header. Throws `unauthenticated`, the same for every kind
    * of wrong key; `forbidden` for a valid token whose role may do nothing here; `unavailable` when
-   * the token's key set cannot be read.
-   * `cached` may answer from facts that never change, and so misses a revocation: only for
-   * recording, whose flush checks revocation in its own transaction.
+   * the token's key set cannot be read. `cached` may answer from facts that never change, and so
+   * misses a revocation: only for recording, whose flush checks revocation in its own transaction.
    */
   authenticate(
     authorization: string | undefined,
@@ -168,8 +167,8 @@ function keyPrincipal(
 }
 
 /**
- * A UUIDv8 of the key's hash, hashed again under its own label: the log shows it, the key stays
- * safe.
+ * A UUIDv8 of the key's hash, hashed again under its
+ * own label: the log shows it, the key stays safe.
  */
 function platformKeyId(keyHash: Uint8Array): string {
   const digest = createHash('sha256')

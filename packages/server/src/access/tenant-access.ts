@@ -23,11 +23,11 @@ export interface TenantAccess {
 export type RecordAccess = (tenantId: string, event: OwnEvent) => Promise<void>;
 
 /**
- * The tenant a read concerns; in the panel the session names it, and an operator's reason. Throws
- * `forbidden` for another tenant than the credential's own; for operators and platform keys
- * `invalid_parameter` without `X-Tenant-Id`, `reason_required` without a declared reason, and
- * `invalid_parameter` with a wrong e-mail address: these last two refusals are recorded in the
- * tenant's log too.
+ * The tenant a read concerns; in the panel the session names it, and an operator's
+ * reason. Throws `forbidden` for another tenant than the credential's own; for
+ * operators and platform keys `invalid_parameter` without `X-Tenant-Id`,
+ * `reason_required` without a declared reason, and `invalid_parameter` with a wrong
+ * e-mail address: these last two refusals are recorded in the tenant's log too.
  */
 async function tenantAccess(request: FastifyRequest, record: RecordAccess): Promise<TenantAccess> {
   const { principal } = request;
@@ -49,8 +49,8 @@ async function tenantAccess(request: FastifyRequest, record: RecordAccess): Prom
 }
 
 /**
- * An operator in the panel declared the reason on signing in; anybody else bound to a tenant is its
- * own.
+ * An operator in the panel declared the reason on
+ * signing in; anybody else bound to a tenant is its own.
  */
 function operatorOf({ role, email, session }: Principal): TenantAccess['operator'] {
   if (role !== 'superadmin') return null;
@@ -141,8 +141,8 @@ function accessEvent(
 }
 
 /**
- * Who says that the operator has this address: their token, who made their link, or they
- * themselves.
+ * Who says that the operator has this address: their
+ * token, who made their link, or they themselves.
  */
 function attestor({ email, session }: Principal): 'token' | 'viewer_link' | 'header' {
   if (email === null) return 'header';

@@ -108,8 +108,8 @@ async function archiveTenant(
 }
 
 /**
- * The last published checkpoint; null before the first, or when the log is not what it was signed
- * over.
+ * The last published checkpoint; null before the first,
+ * or when the log is not what it was signed over.
  */
 async function closedPart(
   tx: WriterTx,

@@ -136,9 +136,9 @@ const lookEveryMs = 60_000;
 const retryMs = 3_600_000;
 
 /**
- * Archives every ARCHIVE_INTERVAL for as long as a service lives; whoever restarts it does not put
- * that off. The function returned ends that: it waits for the segment a run is at, and the next run
- * goes on from there.
+ * Archives every ARCHIVE_INTERVAL for as long as a service lives; whoever
+ * restarts it does not put that off. The function returned ends that: it
+ * waits for the segment a run is at, and the next run goes on from there.
  */
 export function scheduleArchive(
   ownerUrl: string,
@@ -174,8 +174,8 @@ export function scheduleArchive(
 }
 
 /**
- * Counts and sentences about objects: a tenant's id is no personal data, its name never stands
- * there.
+ * Counts and sentences about objects: a tenant's id
+ * is no personal data, its name never stands there.
  */
 function tell(logger: Logger, outcomes: readonly TenantArchive[]): void {
   const segments = outcomes.flatMap((outcome) => outcome.segments);
@@ -193,9 +193,9 @@ function tell(logger: Logger, outcomes: readonly TenantArchive[]): void {
 }
 
 /**
- * A run of the service itself, when the interval since the last one is over; null when it is not,
- * or another process has it. What did not come to its end is due again an hour later, not an
- * interval.
+ * A run of the service itself, when the interval since the last one
+ * is over; null when it is not, or another process has it. What did
+ * not come to its end is due again an hour later, not an interval.
  */
 export async function archiveWhenDue(
   config: Config,
@@ -238,8 +238,8 @@ export function runArchive(
 }
 
 /**
- * The folder for files that are being written; what killed runs left is removed: only one runs at a
- * time.
+ * The folder for files that are being written; what
+ * killed runs left is removed: only one runs at a time.
  */
 export async function archiveTmpDir(dataDir: string): Promise<string> {
   const folder = join(dataDir, 'tmp');

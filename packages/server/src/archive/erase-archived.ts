@@ -23,8 +23,8 @@ import { readSegment } from './read-segment.store.ts';
 import { writeSegment } from './write-segment.ts';
 
 /**
- * What is to leave the archive: the segment of these events, and of each event by one of the
- * actors.
+ * What is to leave the archive: the segment of these
+ * events, and of each event by one of the actors.
  */
 export interface ArchiveErasure {
   tenantId: string;
@@ -78,8 +78,8 @@ async function readManifest(objects: ObjectStore, name: string): Promise<Archive
 }
 
 /**
- * What no manifest names is left over from a run that was cut off, and may hold what is to be
- * erased.
+ * What no manifest names is left over from a run that
+ * was cut off, and may hold what is to be erased.
  */
 async function removeUnnamed(
   objects: ObjectStore,
@@ -204,8 +204,8 @@ function withoutSegment(
 }
 
 /**
- * `…-identity.parquet`, then `…-r2-identity.parquet`, and so on: names that readers' patterns
- * match.
+ * `…-identity.parquet`, then `…-r2-identity.parquet`,
+ * and so on: names that readers' patterns match.
  */
 function nextName(name: string): string {
   const [, range = '', revision = '1', rest = ''] =

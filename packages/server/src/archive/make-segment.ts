@@ -28,8 +28,8 @@ import {
 } from './store.ts';
 import { writeSegment } from './write-segment.ts';
 
-// All rows of a page are in memory, and may be 600 KiB each: how many are read follows from the
-// last ones.
+// All rows of a page are in memory, and may be 600 KiB
+// each: how many are read follows from the last ones.
 const pageEntries = { first: 32, most: 256, characters: 2 ** 21 };
 
 /** A segment as far as it has been read. */
@@ -175,8 +175,8 @@ async function store(
 }
 
 /**
- * Files that an earlier, interrupted run left for this first sequence: now nothing can refer to
- * them.
+ * Files that an earlier, interrupted run left for
+ * this first sequence: now nothing can refer to them.
  */
 async function removeLeftovers({ objects }: ArchiveDeps, folder: string, { first, last }: Draft) {
   for (const object of await objects.list(folder)) {
@@ -199,8 +199,8 @@ async function manifestOf(
   const { root, consistency, keys, erasures } = await owner(async (tx) => {
     const nodes = treeReader(tx, sha)(id);
     const isSame = last + 1 === checkpoint.size;
-    // Asked for together, so read together; awaited together, or a lost connection would end the
-    // process.
+    // Asked for together, so read together; awaited
+    // together, or a lost connection would end the process.
     const [root, consistency] = await Promise.all([
       rootAtSize(sha, nodes, last + 1),
       isSame ? [] : consistencyProof(sha, nodes, last + 1, checkpoint.size),

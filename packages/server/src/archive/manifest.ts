@@ -51,8 +51,8 @@ export interface ArchiveManifest {
   cutoff: string | null;
   files: { events: ArchivedFile; identity: ArchivedFile };
   /**
-   * What explains segments of which the hash alone is left, until the archive has the log's record
-   * of it.
+   * What explains segments of which the hash alone is
+   * left, until the archive has the log's record of it.
    */
   erasures?: StatedErasure[];
   /** Root of the log up to and with `last`, Base64. */

@@ -48,9 +48,9 @@ const columns = {
 type Name = keyof typeof columns;
 
 /**
- * Reads the rows of a segment's two files in order, in pages of at most 2,048. Throws FormatError
- * for files that are not those of a segment; whether they say the truth is for the caller to find
- * out.
+ * Reads the rows of a segment's two files in order, in pages of at
+ * most 2,048. Throws FormatError for files that are not those of a
+ * segment; whether they say the truth is for the caller to find out.
  */
 export async function* readSegment(
   folder: string,

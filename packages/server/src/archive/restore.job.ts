@@ -115,8 +115,8 @@ async function restoreTenant(
   }
   const checkpoint = await signedOver(deps, last);
   await setLogId(tx, tenantId, checkpoint.origin.slice(-32));
-  // No manifest is signed. One that was made after the hold was lifted knows better; it is lifted
-  // again.
+  // No manifest is signed. One that was made after the
+  // hold was lifted knows better; it is lifted again.
   if (records.underHold && !last.tenant.legalHold) {
     await setLegalHold(tx, tenantId);
     await openLog(tx, tenantId, heldClass);
@@ -252,8 +252,8 @@ export async function beginRestored(
 }
 
 /**
- * Records what the archive states to be erased and does not record itself; the log would not verify
- * else.
+ * Records what the archive states to be erased and does
+ * not record itself; the log would not verify else.
  */
 export async function recordErasures(
   tx: WriterTx,

@@ -169,9 +169,9 @@ export async function readLogPage(
   const uuids = entries.map((entry) => uuidFromBytes(entry, 12));
   const { rows } = await tx.query<StoredEvent>({
     name: 'archive-events',
-    // The classes by the same snapshot: while a plan changes, events move from one to another.
-    // OFFSET keeps the planner from reading all that the tenant has instead of each event by its
-    // key.
+    // The classes by the same snapshot: while a plan changes, events
+    // move from one to another. OFFSET keeps the planner from reading
+    // all that the tenant has instead of each event by its key.
     text: `SELECT e.*
       FROM unnest((SELECT retention_class || other_classes FROM log_heads WHERE tenant_id = $1)) AS class (c)
       CROSS JOIN unnest($2::uuid[]) AS wanted (i)

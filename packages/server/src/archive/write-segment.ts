@@ -65,9 +65,9 @@ function append(
   appender.endRow();
 }
 
-// Version 1 of the format's encodings: version 2 saves 2 % and is not read everywhere. Of zstd's
-// levels 9 is where more time stops saving space. A whole group of rows is in memory: a larger one
-// saves 3 %.
+// Version 1 of the format's encodings: version 2 saves 2 % and is not
+// read everywhere. Of zstd's levels 9 is where more time stops saving
+// space. A whole group of rows is in memory: a larger one saves 3 %.
 const format =
   "FORMAT parquet, PARQUET_VERSION 'V1', COMPRESSION zstd, COMPRESSION_LEVEL 9, ROW_GROUP_SIZE 32768";
 

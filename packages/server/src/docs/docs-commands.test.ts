@@ -46,8 +46,8 @@ curl() {
 async function statusesOf(commands: string): Promise<string[]> {
   writeFileSync(join(folder, 'statuses'), '');
   writeFileSync(join(folder, 'script'), prelude + commands);
-  // Without the environment of whoever runs the tests: no variable of theirs stands in for one of
-  // ours.
+  // Without the environment of whoever runs the tests:
+  // no variable of theirs stands in for one of ours.
   const env = { PATH: process.env.PATH, HOME: folder };
   await run('bash', ['script'], { cwd: folder, env, timeout: 60_000 });
   return readFileSync(join(folder, 'statuses'), 'utf8').trim().split('\n');

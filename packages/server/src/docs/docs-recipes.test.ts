@@ -26,9 +26,9 @@ import {
 import { platformKey, testService } from '../testing/service.ts';
 
 /*
- * The recipes for frameworks, tests and migration: their code as it stands there, compiled against
- * the
- * packages that users install, and run against a real service. */
+ * The recipes for frameworks, tests and migration: their code as it stands there,
+ * compiled against the packages that users install, and run against a real service.
+ */
 
 const run = promisify(execFile);
 const service = await testService();

@@ -29,8 +29,8 @@ export type { BundleFacts, Requester } from './erasure-event.ts';
 export type { ErasurePlan } from './plan.job.ts';
 
 /**
- * What is to be erased of a tenant: a person's identity (UUID or e-mail), or one segment of an
- * event.
+ * What is to be erased of a tenant: a person's identity
+ * (UUID or e-mail), or one segment of an event.
  */
 export type ErasureTarget =
   | { tenantId: string; actor: string }

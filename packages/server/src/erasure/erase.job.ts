@@ -153,8 +153,8 @@ async function beginErasure(
 }
 
 /**
- * Actors, then named events as many as a record takes, each with the number of events if known
- * here.
+ * Actors, then named events as many as a record takes,
+ * each with the number of events if known here.
  */
 function partsOf(actors: string[], events: string[]): [string[], string[], number | null][] {
   const parts: [string[], string[], number | null][] =

@@ -33,8 +33,8 @@ export interface OffboardDeps
 }
 
 /**
- * Lets a tenant leave that has been given its events in a bundle. Order, and what a crash leaves
- * behind:
+ * Lets a tenant leave that has been given its events
+ * in a bundle. Order, and what a crash leaves behind:
  *  1. one transaction: nothing was recorded since the bundle but by the service itself; the log
  *     takes no more events; keys, sessions, searches and restores go; the log says that the tenant
  *     has left

@@ -39,9 +39,9 @@ export interface ErasurePlan {
 }
 
 /**
- * What erasing a person (UUID or e-mail) would do. Throws ErasureRefused when nothing of the
- * tenant's is known of them, or only what they did as an operator, and while retention holds events
- * back.
+ * What erasing a person (UUID or e-mail) would do. Throws
+ * ErasureRefused when nothing of the tenant's is known of them, or only
+ * what they did as an operator, and while retention holds events back.
  */
 export async function planActor(
   owner: Owner,

@@ -224,8 +224,8 @@ export async function findEvent(
 }
 
 /**
- * Whether retention has taken partitions out that are still there: then not everything can be
- * reached.
+ * Whether retention has taken partitions out that are
+ * still there: then not everything can be reached.
  */
 export async function hasDetachedPartitions(owner: Owner): Promise<boolean> {
   const isOut = (await listPartitions(owner)).some(({ state }) => state !== 'attached');

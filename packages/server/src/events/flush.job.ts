@@ -44,17 +44,17 @@ export interface FlushDeps {
 }
 
 /**
- * How long the events of a locked head wait for a place to wait in. Less than lock_timeout: when
- * those who have the places give up, so do the ones behind them, and the places are free for
- * others.
+ * How long the events of a locked head wait for a place to wait in.
+ * Less than lock_timeout: when those who have the places give up,
+ * so do the ones behind them, and the places are free for others.
  */
 const placeWaitMsMax = 4_000;
 
 /**
- * Group commit without a timer: a flush starts as soon as one of two places is free and takes what
- * has gathered, so a lone event waits for nothing and a busy service commits hundreds at once. A
- * head that another process keeps locked is skipped, then waited for in a place of its own: it
- * stalls nobody.
+ * Group commit without a timer: a flush starts as soon as one of two places
+ * is free and takes what has gathered, so a lone event waits for nothing and
+ * a busy service commits hundreds at once. A head that another process keeps
+ * locked is skipped, then waited for in a place of its own: it stalls nobody.
  */
 export class Recorder {
   readonly #deps: FlushDeps;
@@ -71,11 +71,11 @@ export class Recorder {
   }
 
   /**
-   * Resolves once the events are committed, with their outcomes in the order given. `keyId` is
-   * checked for revocation in the same transaction. Throws `unavailable` when the queue is full (64
-   * MiB). An event the database could not take just now is `rejected` as `unavailable`: when the
-   * connection broke during the commit it may be stored all the same, and the same id may be sent
-   * again.
+   * Resolves once the events are committed, with their outcomes in the order
+   * given. `keyId` is checked for revocation in the same transaction. Throws
+   * `unavailable` when the queue is full (64 MiB). An event the database could not
+   * take just now is `rejected` as `unavailable`: when the connection broke during
+   * the commit it may be stored all the same, and the same id may be sent again.
    */
   async record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
     const bytes = events.reduce((sum, event) => sum + event.bytes, 0);

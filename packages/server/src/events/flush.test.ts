@@ -289,8 +289,8 @@ test('an event whose partition was dropped behind our back is stored in a new on
 test('two connections are enough: tenants are made while events fall into missing partitions', async () => {
   const { app } = await further(2);
   const tenants = await Promise.all(Array.from({ length: 4 }, () => service.tenant()));
-  // The class of tenants under legal hold has no partition yet, so making them makes partitions
-  // too.
+  // The class of tenants under legal hold has no
+  // partition yet, so making them makes partitions too.
   const puts = Array.from({ length: 8 }, () =>
     app.http.inject({
       method: 'PUT',

@@ -71,9 +71,9 @@ function orderBy(sort: ListQuery['sort'], descending: boolean): string {
 }
 
 /**
- * What matches, newest first, as the source of another statement: one ordered branch a class and
- * value, as for a page. `conditions` come on top; `limit` is the placeholder of how many are
- * wanted.
+ * What matches, newest first, as the source of another statement:
+ * one ordered branch a class and value, as for a page. `conditions`
+ * come on top; `limit` is the placeholder of how many are wanted.
  */
 export function newestFirst(
   tx: TenantTx,

@@ -15,11 +15,11 @@ export interface PartitionKeeper {
 }
 
 /**
- * `make` runs in a transaction of its own and does nothing for a partition that exists. It is
- * called for one partition at a time, so that one connection is enough for it. Not in the
- * transaction that needs the partition: that would hold the locks of its making until all its
- * events are written, and a rollback would take the partition away from everybody who has been told
- * of it.
+ * `make` runs in a transaction of its own and does nothing for a partition that
+ * exists. It is called for one partition at a time, so that one connection is
+ * enough for it. Not in the transaction that needs the partition: that would
+ * hold the locks of its making until all its events are written, and a rollback
+ * would take the partition away from everybody who has been told of it.
  */
 export function createPartitionKeeper(
   make: (wanted: PartitionWanted) => Promise<void>,

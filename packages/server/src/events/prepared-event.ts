@@ -51,8 +51,8 @@ export function hasState(event: Pick<StoredEvent, 'before' | 'after' | 'erased'>
 }
 
 /**
- * What opens a stored event's commitment; lists in the order of `segmentNames`, as in an
- * `EventBody`.
+ * What opens a stored event's commitment; lists in
+ * the order of `segmentNames`, as in an `EventBody`.
  */
 export interface EventOpeners {
   salts: readonly (Uint8Array | null)[];

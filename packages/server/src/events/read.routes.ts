@@ -159,8 +159,8 @@ async function keysetPage(
   position: ListPosition | null,
 ): Promise<Rows> {
   const { rows, more } = await listEvents(tx, query, visible, position);
-  // A numbered page that ends early would leave a gap: the next number begins where this one should
-  // end.
+  // A numbered page that ends early would leave a gap:
+  // the next number begins where this one should end.
   if (query.page !== undefined && more && rows.length < query.limit) {
     const message = 'is larger than 8 MiB; use a smaller limit, or cursor with nextCursor';
     throw new AppError('invalid_parameter', `this page ${message}`, {

@@ -11,8 +11,8 @@ export interface SequencePage {
 }
 
 const chunkEntries = 512;
-// A rare filter must not walk the whole log in one request: the page then ends early, with a
-// cursor.
+// A rare filter must not walk the whole log in one
+// request: the page then ends early, with a cursor.
 const chunksMax = 20;
 
 /**

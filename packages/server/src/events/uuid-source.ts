@@ -7,9 +7,9 @@ export type UuidSource = (timeMs: number) => string;
 const counterMax = 0xfff;
 
 /**
- * UUIDv7s whose 12 bits behind the millisecond count up (RFC 9562, section 6.2, method 1), so that
- * what one process records within a millisecond is listed in the order it came; 62 bits stay
- * random.
+ * UUIDv7s whose 12 bits behind the millisecond count up (RFC 9562,
+ * section 6.2, method 1), so that what one process records within a
+ * millisecond is listed in the order it came; 62 bits stay random.
  */
 export function createUuidSource(random: Random): UuidSource {
   let lastMs = -1;

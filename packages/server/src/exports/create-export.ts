@@ -47,8 +47,8 @@ export async function createExport(
     await recordOwn(tx, tenantId, requestedEvent(wanted, { ip, userAgent }));
     const row = await insertExport(tx, wanted);
     if (row.mode === 'stream') return row;
-    // Everybody's first comes before anybody's second: who asks for many waits behind who asks for
-    // one.
+    // Everybody's first comes before anybody's second:
+    // who asks for many waits behind who asks for one.
     const { id } = row;
     await jobs.send(tx, 'export', { id, data: { tenantId, id }, tenantId, priority: -ahead });
     return row;
@@ -86,9 +86,9 @@ async function countRows(
 }
 
 /**
- * The count with what has been recorded since; null when that makes more than are sent at once.
- * Locks the head: nothing comes before the export's own record any more, so what that says of rows
- * stays true.
+ * The count with what has been recorded since; null when that makes
+ * more than are sent at once. Locks the head: nothing comes before the
+ * export's own record any more, so what that says of rows stays true.
  */
 function countToEnd(
   db: Database,

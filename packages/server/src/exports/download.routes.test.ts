@@ -224,8 +224,8 @@ test('an export whose reader hangs up has failed, and that is recorded with what
 
 test('an export that breaks on its way ends in a broken connection, not in a shorter file', async () => {
   const { port } = service.app.http.server.address() as { port: number };
-  // The oldest event, and so the last line of the file, was received at no moment that can be
-  // written.
+  // The oldest event, and so the last line of the file,
+  // was received at no moment that can be written.
   await service.owner.query(
     `UPDATE audit_events SET received_at = 'infinity' WHERE tenant_id = $1
       AND id = (SELECT min(id::text)::uuid FROM audit_events WHERE tenant_id = $1)`,
@@ -236,8 +236,8 @@ test('an export that breaks on its way ends in a broken connection, not in a sho
     headers: { authorization: `Bearer ${tenant.key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ filters: {}, format: 'ndjson' }),
   }).then((answer) => answer.text());
-  // Whether the break is met with the head of the answer or behind it: never a text that looks
-  // whole.
+  // Whether the break is met with the head of the
+  // answer or behind it: never a text that looks whole.
   await expect(reading).rejects.toThrow(/terminated|fetch failed/);
   const { body } = await service.call({ url: exportsUrl, key: tenant.key });
   const failed = await exportUntil(service, tenant.key, body.data[0].id, hasEnded);

@@ -55,8 +55,8 @@ export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
 }
 
 /**
- * Throws `gone` for a file that is no longer kept, or never was, and `conflict` for one not made
- * yet.
+ * Throws `gone` for a file that is no longer kept,
+ * or never was, and `conflict` for one not made yet.
  */
 function requireFile(row: ExportRow, nowMs: number): ExportRow {
   const status = statusAt(row, nowMs);

@@ -15,9 +15,9 @@ const settledMs = 3_600_000;
 const lostAfterMs = 4 * keptAliveEveryMs;
 
 /**
- * Removes files that have had their time, and whatever failed exports left; ends streams that were
- * cut off by a crash. Any number of processes may do so at once. A removal that fails is tried at
- * the next turn.
+ * Removes files that have had their time, and whatever failed exports
+ * left; ends streams that were cut off by a crash. Any number of processes
+ * may do so at once. A removal that fails is tried at the next turn.
  */
 export async function expireFiles(deps: ExpireDeps): Promise<void> {
   const { db, now, objects, onError } = deps;

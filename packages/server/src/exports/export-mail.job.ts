@@ -20,8 +20,8 @@ const nobody =
 const notDelivered = 'the e-mail could not be sent: the mail server refused it or did not answer';
 
 /**
- * Mail on exports. Jobs of their own: a mail server that is away fails no export, and is tried
- * again.
+ * Mail on exports. Jobs of their own: a mail server
+ * that is away fails no export, and is tried again.
  */
 export function handleExportMail(deps: ExportMailDeps): void {
   deps.jobs.handle<ExportKey>('export-mail', { atOnce: 1 }, (job) => mailOutcome(deps, job));

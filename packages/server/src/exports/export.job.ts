@@ -31,8 +31,8 @@ export const keptMs = 7 * 86_400_000;
 const progressEveryMs = 1_000;
 const turnEveryMs = 1_000;
 /**
- * Jobs at the same time: in a process, and of one tenant. `beginExport` is exact where the queue is
- * not.
+ * Jobs at the same time: in a process, and of one
+ * tenant. `beginExport` is exact where the queue is not.
  */
 const limits = { atOnce: 3, perTenant: 2 };
 
@@ -43,9 +43,9 @@ export function handleExports(deps: ExportJobDeps): void {
 }
 
 /**
- * One attempt, from the beginning: the same bytes as any other, so that it does not matter who made
- * the object, nor if two workers did. An attempt that ends between object and row is simply made
- * again.
+ * One attempt, from the beginning: the same bytes as any other, so
+ * that it does not matter who made the object, nor if two workers did.
+ * An attempt that ends between object and row is simply made again.
  */
 async function runExport(deps: ExportJobDeps, job: RunningJob<ExportKey>): Promise<void> {
   const row = await begin(deps, job);
@@ -103,8 +103,8 @@ async function finish(deps: ExportJobDeps, row: ExportRow, file: FinishedFile): 
   const expiresAtMs = finishedAtMs + keptMs;
   await write(db, async (tx) => {
     const finished = await finishExport(tx, row, file, finishedAtMs, expiresAtMs);
-    // Cancelled, or finished by another worker: then the object is the same, and not ours to
-    // remove.
+    // Cancelled, or finished by another worker: then
+    // the object is the same, and not ours to remove.
     if (!finished) return;
     await sendMailJob(jobs, tx, row);
     await recordOwn(tx, row.tenantId, outcomeEvent(finished));

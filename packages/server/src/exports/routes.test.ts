@@ -41,8 +41,8 @@ async function records(key: string) {
 }
 
 /**
- * Asks for exports as an operator, and has `meanwhile` happen between their counts and their
- * records.
+ * Asks for exports as an operator, and has `meanwhile`
+ * happen between their counts and their records.
  */
 async function heldUp(
   tenantId: string,

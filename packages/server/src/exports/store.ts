@@ -117,9 +117,9 @@ export async function listExports(tx: TenantTx, from: string, count: number): Pr
 const atOncePerTenant = 2;
 
 /**
- * An attempt begins; null when there is nothing left to do, as when it was cancelled, and `full`
- * while two others of the tenant are being made. What a dead worker left counts until the queue
- * takes it back.
+ * An attempt begins; null when there is nothing left to do, as when it
+ * was cancelled, and `full` while two others of the tenant are being
+ * made. What a dead worker left counts until the queue takes it back.
  */
 export async function beginExport(
   tx: WriterTx,
@@ -156,8 +156,8 @@ async function isUnfinished(tx: WriterTx, tenantId: string, id: string): Promise
 }
 
 /**
- * How far this attempt has come; false when it is not to go on: cancelled, or another one has
- * begun.
+ * How far this attempt has come; false when it is
+ * not to go on: cancelled, or another one has begun.
  */
 export async function progressExport(
   tx: WriterTx,

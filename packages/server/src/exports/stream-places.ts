@@ -24,8 +24,8 @@ export class StreamPlaces {
   }
 
   /**
-   * Takes a place until the answer has ended, however it does. Throws `rate_limited` when none
-   * becomes free in time.
+   * Takes a place until the answer has ended, however it does.
+   * Throws `rate_limited` when none becomes free in time.
    */
   async take(tenantId: string, answer: Writable): Promise<void> {
     const line = this.#lines.get(tenantId) ?? { taken: 0, waiting: new Set() };

@@ -5,16 +5,16 @@ import type { Metrics } from '../operations/metrics.ts';
 import { AppError } from './problem.ts';
 
 /**
- * Every answer names its request; every request is counted and logged by its route, not its
- * address.
+ * Every answer names its request; every request is
+ * counted and logged by its route, not its address.
  */
 export function answerWithId(http: FastifyInstance, metrics: Metrics): void {
   // Hooks that wait for nothing say so: each promise would cost every request a turn.
   http.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
-    // No page of others shows what the service answers, nor loads it; the panel's own pages say
-    // more.
+    // No page of others shows what the service answers,
+    // nor loads it; the panel's own pages say more.
     reply.header('x-frame-options', 'DENY');
     reply.header('cross-origin-resource-policy', 'same-origin');
     done();
@@ -36,9 +36,9 @@ export function answerWithId(http: FastifyInstance, metrics: Metrics): void {
 }
 
 /**
- * Closing waits for every request that was taken, and for nothing else: a connection that is kept
- * alive, or on which nothing was asked yet, would hold the server open for as long as its client
- * likes.
+ * Closing waits for every request that was taken, and for nothing
+ * else: a connection that is kept alive, or on which nothing was asked
+ * yet, would hold the server open for as long as its client likes.
  */
 export function closeAfterLastAnswer(http: FastifyInstance): void {
   let closing = false;

@@ -23,8 +23,8 @@ const head = (...lines: string[]) =>
   ].join('\r\n');
 
 /**
- * Sends bytes, ends its own side if told to, and gives back what the service says until it hangs
- * up.
+ * Sends bytes, ends its own side if told to, and
+ * gives back what the service says until it hangs up.
  */
 async function exchange(bytes: string | Buffer, options: { end: boolean }): Promise<string> {
   const address = service.app.http.server.address();

@@ -186,8 +186,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
 }
 
 /**
- * A path that exists with other methods answers 405 and names them; any other 404. The body is not
- * read.
+ * A path that exists with other methods answers 405
+ * and names them; any other 404. The body is not read.
  */
 export function refuseUnknownCalls(app: FastifyInstance): void {
   const known: { pattern: RegExp; methods: Set<string> }[] = [];

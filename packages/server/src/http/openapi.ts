@@ -93,8 +93,8 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
 }
 
 /**
- * `GET /api/audit-logs/:id/proof` → `getAuditLogsByIdProof`: the name generated clients give the
- * call.
+ * `GET /api/audit-logs/:id/proof` → `getAuditLogsByIdProof`:
+ * the name generated clients give the call.
  */
 export function operationIdOf(method: string, url: string): string {
   const parts = url.replace(/^\/api\//, '/').split(/[/.:*-]+/);

@@ -144,8 +144,8 @@ export class CheckpointJob {
   }
 
   async #round(wait: boolean): Promise<void> {
-    // A key is put to use, and that recorded in the logs, only once they are known not to be
-    // rewound.
+    // A key is put to use, and that recorded in the
+    // logs, only once they are known not to be rewound.
     if (!this.#keyAnnounced) {
       const guarded = await this.#inRound(wait, async () => 0);
       if (guarded === null || guarded.halted !== null) return;
@@ -160,8 +160,8 @@ export class CheckpointJob {
     }
   }
 
-  // The logs may be told later: a log whose head is locked must not keep all others from being
-  // signed.
+  // The logs may be told later: a log whose head is
+  // locked must not keep all others from being signed.
   async #announceKey(): Promise<boolean> {
     const { announceKey, observer } = this.#deps;
     return announceKey().then(
@@ -231,8 +231,8 @@ export class CheckpointJob {
     const signed = await this.#signAll(logs);
     const at = new Date(now()).toISOString();
     const notes = signed.map(({ note }) => note);
-    // Within this transaction, so that the object names what it leads to; seen by nobody before
-    // COMMIT.
+    // Within this transaction, so that the object names
+    // what it leads to; seen by nobody before COMMIT.
     await publishRound(tx, round, signed, now());
     const state = await releasedState(tx);
     const object = await writeRound(sha, signer, { round, at, notes, state, isReopening: false });

@@ -147,8 +147,8 @@ export async function releasedState(tx: WriterTx): Promise<Uint8Array> {
 }
 
 /**
- * Keeps what is wrong with the object store for `indelible doctor`, unless something is known
- * already.
+ * Keeps what is wrong with the object store for
+ * `indelible doctor`, unless something is known already.
  */
 export async function noteAlarm(tx: WriterTx, sentence: string): Promise<void> {
   await tx.query('SELECT note_alarm($1)', [sentence]);
@@ -213,9 +213,9 @@ export interface PublishedCheckpoint {
 }
 
 /**
- * The tenant's log id, and its last released checkpoint if there is one. Throws LogDamaged when
- * that is not what it was when it was released, as far as it says so itself; a round looks at the
- * rest.
+ * The tenant's log id, and its last released checkpoint if there is
+ * one. Throws LogDamaged when that is not what it was when it was
+ * released, as far as it says so itself; a round looks at the rest.
  */
 export async function publishedCheckpoint(
   tx: TenantTx,

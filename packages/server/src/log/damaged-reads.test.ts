@@ -5,8 +5,8 @@ import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { reopenLog } from './reopen.command.ts';
 
 /*
- * What the tables of a log do not hold, or hold wrongly, is neither a fault of the call nor of the
- * code.
+ * What the tables of a log do not hold, or hold wrongly,
+ * is neither a fault of the call nor of the code.
  */
 
 const service = await testService();

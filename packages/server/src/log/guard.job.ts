@@ -20,11 +20,11 @@ export interface StoreAlarm {
 }
 
 /**
- * Holds the database against the rounds in the object store. Each round's object says, under the
- * service's signature, what all logs had come to with it (`stateOf`). So one comparison with the
- * last round covers every log, however long it has been quiet, and its cost does not grow with the
- * rounds. What no key of the service has signed is believed in nothing: it neither stops recording
- * nor counts.
+ * Holds the database against the rounds in the object store. Each round's object
+ * says, under the service's signature, what all logs had come to with it
+ * (`stateOf`). So one comparison with the last round covers every log, however long
+ * it has been quiet, and its cost does not grow with the rounds. What no key of the
+ * service has signed is believed in nothing: it neither stops recording nor counts.
  */
 export class RoundGuard {
   readonly #deps: RoundGuardDeps;

@@ -12,17 +12,17 @@ import type { RoundCheckpoint } from './round.ts';
 import { treeReader } from './tree.store.ts';
 
 /*
- * What is stored of the logs, held against what was published of them. Findings are for the
- * operator.
+ * What is stored of the logs, held against what was
+ * published of them. Findings are for the operator.
  */
 
 // Whatever is read for one part is read at once, and hashed without a pause: about 5 ms of either.
 const logsAtOnce = 10;
 
 /**
- * What signing these logs would contradict: a log must never sign anything but a continuation of
- * what it signed before (C2SP tlog-checkpoint), nor what it does not hold. Null when nothing would
- * be.
+ * What signing these logs would contradict: a log must never sign anything
+ * but a continuation of what it signed before (C2SP tlog-checkpoint), nor
+ * what it does not hold. Null when nothing would be.
  */
 export function contradiction(
   tx: WriterTx,

@@ -17,8 +17,8 @@ import {
 import { reopenLog } from './reopen.command.ts';
 
 /*
- * The damage is done as superuser, to a service of its own each time: its logs stand still
- * afterwards.
+ * The damage is done as superuser, to a service of
+ * its own each time: its logs stand still afterwards.
  */
 
 const cleanup: (() => Promise<unknown>)[] = [];

@@ -24,12 +24,12 @@ export class SigningKeyRefused extends Error {}
 const tenantsAtOnce = 200;
 
 /**
- * Returns what makes the signer's key the one in use and, when it replaced another, records that in
- * every tenant's log. It throws when it could not tell all of them, and may then be called again:
- * the event's id follows from key and tenant, so that neither a repetition nor a start that was cut
- * off tells a log twice. Throws SigningKeyRefused for a key that was made by default where another
- * one is in use: processes that each made a key of their own would replace each other's with every
- * start.
+ * Returns what makes the signer's key the one in use and, when it replaced another,
+ * records that in every tenant's log. It throws when it could not tell all of them, and
+ * may then be called again: the event's id follows from key and tenant, so that neither
+ * a repetition nor a start that was cut off tells a log twice. Throws SigningKeyRefused
+ * for a key that was made by default where another one is in use: processes that each
+ * made a key of their own would replace each other's with every start.
  */
 export function keyAnnouncer(deps: KeyRotationDeps): () => Promise<void> {
   const { db, record, signer } = deps;

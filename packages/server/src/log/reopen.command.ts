@@ -17,10 +17,10 @@ import { type ReopenDeps, type ReopenedLog, reopenLogs } from './reopen.job.ts';
 export type { ReopenedLog } from './reopen.job.ts';
 
 /**
- * `indelible log reopen`: lets recording go on after the database was rewound, see `reopenLogs`.
- * Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which no service may be
- * using. All of it happens or nothing does. Throws an Error whose message is one sentence for the
- * operator.
+ * `indelible log reopen`: lets recording go on after the database was rewound,
+ * see `reopenLogs`. Runs as the owner: of DATABASE_OWNER_URL, or of the
+ * embedded PostgreSQL, which no service may be using. All of it happens or
+ * nothing does. Throws an Error whose message is one sentence for the operator.
  */
 export async function reopenLog(env: Environment): Promise<ReopenedLog[]> {
   const config = readConfig(env);

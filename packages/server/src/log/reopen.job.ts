@@ -218,9 +218,9 @@ async function publishReopening(
 }
 
 /**
- * The log as its entries make it. Where somebody changed the database in place, head and tiles are
- * made anew from the entries that are there, up to the first gap: else the log could never grow
- * again.
+ * The log as its entries make it. Where somebody changed the database
+ * in place, head and tiles are made anew from the entries that are
+ * there, up to the first gap: else the log could never grow again.
  */
 async function made(
   tx: WriterTx,

@@ -6,8 +6,8 @@ import { type LogHead, lockHeads } from './store.ts';
 /* Statements of the owner role: no serving role may run them. */
 
 /**
- * Keeps every process from signing and recording until the transaction ends; returns the last
- * round.
+ * Keeps every process from signing and recording
+ * until the transaction ends; returns the last round.
  */
 export async function stopLogs(tx: WriterTx): Promise<number> {
   const { rows } = await tx.query<{ round: number }>('SELECT round FROM log_rounds FOR UPDATE');
@@ -122,9 +122,9 @@ export async function forgetCheckpoint(tx: WriterTx, tenantId: string): Promise<
 }
 
 /**
- * Removes what somebody put behind the end of a log: entries from `size` on of which there is no
- * event, and tiles in the place of entries that the tail still holds. What was really recorded
- * there stays.
+ * Removes what somebody put behind the end of a log: entries from `size`
+ * on of which there is no event, and tiles in the place of entries that
+ * the tail still holds. What was really recorded there stays.
  */
 export async function dropForeign(tx: WriterTx, tenantId: string, size: number): Promise<void> {
   // An entry has the id of its event behind twelve bytes.

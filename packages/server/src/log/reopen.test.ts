@@ -303,8 +303,8 @@ test('after an object that another installation wrote is put aside, everything g
   const { id, key } = await service.tenant();
   await tick();
   const { origin, note } = await checkpointOf(app, key);
-  // A copy of production that has the same store and key grew first: the same log, with another
-  // future.
+  // A copy of production that has the same store and
+  // key grew first: the same log, with another future.
   const other = openSigner(join(dataDir, 'signing-key.pem'), false);
   const notes = [note.replace('\n2\n', '\n5\n')];
   const state = new Uint8Array(32);
@@ -384,8 +384,8 @@ test('a cold copy of the embedded database is found out at the start, and reopen
 }, 60_000);
 
 /**
- * Puts the copy back, file by file, owned as the cluster was: PostgreSQL insists on its own
- * account.
+ * Puts the copy back, file by file, owned as the
+ * cluster was: PostgreSQL insists on its own account.
  */
 function restore(copy: string, cluster: string): void {
   const { uid, gid, mode } = statSync(cluster);

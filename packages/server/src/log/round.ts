@@ -141,9 +141,9 @@ export interface ReleasedCheckpoint {
 }
 
 /**
- * One hash for the newest checkpoints of all logs: SHA-256 of `log id (16 bytes) ‖ u64 size ‖ root
- * ‖ SHA-256(note)` of each, in order of log id. `releasedState` is the same of the database's
- * table.
+ * One hash for the newest checkpoints of all logs: SHA-256 of `log
+ * id (16 bytes) ‖ u64 size ‖ root ‖ SHA-256(note)` of each, in order
+ * of log id. `releasedState` is the same of the database's table.
  */
 export function stateOf(sha: Sha256, checkpoints: Iterable<ReleasedCheckpoint>): Uint8Array {
   const rows = [...checkpoints].sort((a, b) => (a.logId < b.logId ? -1 : 1));

@@ -29,9 +29,9 @@ export const unreadable = (finding: string, tenantId: string) =>
   );
 
 /**
- * A log is not stored as the service left it. Who records hears `unavailable`: the event is not at
- * fault, and must not be dropped for it. Who reads hears `log_damaged`. `finding` is for the
- * operator.
+ * A log is not stored as the service left it. Who records hears
+ * `unavailable`: the event is not at fault, and must not be dropped for
+ * it. Who reads hears `log_damaged`. `finding` is for the operator.
  */
 export class LogDamaged extends AppError {
   /** Whose logs are concerned, or may be. */
@@ -49,9 +49,9 @@ export class LogDamaged extends AppError {
 }
 
 /**
- * Locks the heads of these tenants until the transaction ends. Without `wait`, heads that another
- * flush holds are left out of the answer, as are tenants without a log. Throws `unavailable` while
- * recording is stopped.
+ * Locks the heads of these tenants until the transaction ends. Without
+ * `wait`, heads that another flush holds are left out of the answer, as are
+ * tenants without a log. Throws `unavailable` while recording is stopped.
  */
 export async function lockHeads(
   tx: WriterTx,

@@ -23,9 +23,9 @@ interface TilePlace {
 }
 
 /**
- * What is stored of these tiles, in the order given: entries of 60 bytes at level 0, hashes above.
- * A tile of which a part is missing in between counts as empty: nothing may be mistaken for its
- * neighbour.
+ * What is stored of these tiles, in the order given: entries of 60
+ * bytes at level 0, hashes above. A tile of which a part is missing in
+ * between counts as empty: nothing may be mistaken for its neighbour.
  */
 async function readTiles(tx: Query, tiles: readonly TilePlace[]): Promise<Buffer[]> {
   const { rows } = await tx.query<{ data: Buffer | null }>({

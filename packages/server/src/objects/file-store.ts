@@ -7,9 +7,9 @@ import type { ByteRange, ObjectStore } from './object-store.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /**
- * Objects as files below a folder, for this account alone. Every object is written under another
- * name and synced before it takes its own, so that a crash or a full disk leaves a draft, never
- * half an object.
+ * Objects as files below a folder, for this account alone. Every object
+ * is written under another name and synced before it takes its own, so
+ * that a crash or a full disk leaves a draft, never half an object.
  */
 export function fileStore(root: string): ObjectStore {
   const pathOf = (name: string) => {

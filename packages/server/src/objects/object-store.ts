@@ -6,8 +6,8 @@ import { s3Store } from './s3-store.ts';
 /** Where checkpoints, exports and archives are kept: objects by name. */
 export interface ObjectStore {
   /**
-   * Writes a whole object unless one of this name exists; false when it does. Durable when it
-   * resolves.
+   * Writes a whole object unless one of this name exists;
+   * false when it does. Durable when it resolves.
    */
   putIfAbsent(name: string, body: Uint8Array): Promise<boolean>;
   /**
@@ -24,9 +24,9 @@ export interface ObjectStore {
   /** The object, or null. */
   get(name: string): Promise<Uint8Array | null>;
   /**
-   * The object or a range of it, to be read or destroyed; null when there is none. `bytes` is the
-   * whole object's size. An end beyond the last byte is cut. Throws RangeError when no byte is in
-   * the range.
+   * The object or a range of it, to be read or destroyed; null when
+   * there is none. `bytes` is the whole object's size. An end beyond the
+   * last byte is cut. Throws RangeError when no byte is in the range.
    */
   getStream(name: string, range?: ByteRange): Promise<{ bytes: number; body: Readable } | null>;
   /** Removes an object, if there is one. */

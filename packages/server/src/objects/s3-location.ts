@@ -1,8 +1,8 @@
 import { requireName } from './object-name.ts';
 
 /**
- * Where in which S3 the objects are. `endpoint` null = AWS; `region` null = from the SDK's own
- * chain.
+ * Where in which S3 the objects are. `endpoint` null
+ * = AWS; `region` null = from the SDK's own chain.
  */
 export interface S3Location {
   bucket: string;
@@ -13,9 +13,9 @@ export interface S3Location {
 }
 
 /**
- * Reads `s3://bucket/prefix?endpoint=…&region=…`. Throws a sentence that names OBJECT_STORE_URL and
- * holds no part of the URL. What is not understood is refused: a misspelt `endpoint` would lead to
- * AWS.
+ * Reads `s3://bucket/prefix?endpoint=…&region=…`. Throws a sentence
+ * that names OBJECT_STORE_URL and holds no part of the URL. What is
+ * not understood is refused: a misspelt `endpoint` would lead to AWS.
  */
 export function readS3Location(url: string): S3Location {
   const { hostname, pathname, searchParams, username, password, port, hash } = new URL(url);

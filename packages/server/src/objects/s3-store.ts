@@ -66,9 +66,9 @@ export function s3Store(url: string): ObjectStore {
 }
 
 /**
- * A store that ignores `If-None-Match` would overwrite what was published, and with it void the
- * guard against a rewound database. One object serves for ever, so that nothing needs to be
- * removed.
+ * A store that ignores `If-None-Match` would overwrite what was
+ * published, and with it void the guard against a rewound database.
+ * One object serves for ever, so that nothing needs to be removed.
  */
 async function probe(s3: S3): Promise<void> {
   const refused = async () =>
@@ -81,9 +81,9 @@ async function probe(s3: S3): Promise<void> {
 }
 
 /**
- * The SDK repeats a request whose answer was lost, and the repetition then meets its own object.
- * The object therefore names its writer: "not I" must be true, or a round of our own would pass for
- * another's.
+ * The SDK repeats a request whose answer was lost, and the repetition
+ * then meets its own object. The object therefore names its writer:
+ * "not I" must be true, or a round of our own would pass for another's.
  */
 async function putIfAbsent(s3: S3, name: string, body: Uint8Array): Promise<boolean> {
   const writer = randomUUID();

@@ -7,10 +7,10 @@ const partBytes = 8 * 2 ** 20;
 const partsMax = 10_000;
 
 /**
- * See ObjectStore.putStream. Two buffers, used in turn: one is filled while the other is sent. (The
- * SDK's own Upload makes new ones for each part, 65 MiB of garbage before it is collected, and
- * answers an abort while its requests are still on their way, so that parts and objects appear
- * afterwards.)
+ * See ObjectStore.putStream. Two buffers, used in turn: one is filled while the
+ * other is sent. (The SDK's own Upload makes new ones for each part, 65 MiB of
+ * garbage before it is collected, and answers an abort while its requests are
+ * still on their way, so that parts and objects appear afterwards.)
  */
 export async function uploadStream(
   s3: S3,
@@ -129,8 +129,8 @@ class PartUpload {
   }
 
   /**
-   * After the part on its way has come to its end; what fails here is left to the bucket's own
-   * rules.
+   * After the part on its way has come to its end;
+   * what fails here is left to the bucket's own rules.
    */
   async takeBack(): Promise<void> {
     await this.#sending.catch(() => {});

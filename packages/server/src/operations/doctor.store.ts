@@ -38,8 +38,8 @@ export interface TooMuch {
 }
 
 /**
- * What serving roles could do to recorded events or to the log, partitions included; should be
- * none.
+ * What serving roles could do to recorded events or
+ * to the log, partitions included; should be none.
  */
 export async function findDangerousPrivileges(client: pg.Client): Promise<TooMuch[]> {
   const { rows } = await client.query<TooMuch>(

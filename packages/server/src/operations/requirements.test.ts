@@ -4,9 +4,9 @@ import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 
 /*
- * The user's own requirements, one test each, in the very JSON and words they were given in. What
- * is
- * promised here never changes; everything else about the service may. */
+ * The user's own requirements, one test each, in the very JSON and words they were
+ * given in. What is promised here never changes; everything else about the service may.
+ */
 
 const service = await testService();
 afterAll(() => service.close());

@@ -15,9 +15,9 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * Resolves when the mail server took the message for at least one recipient. Throws an Error
-   * whose sentence holds no address, within `timeoutMs`: whoever mails must be able to go on
-   * without.
+   * Resolves when the mail server took the message for at least one
+   * recipient. Throws an Error whose sentence holds no address,
+   * within `timeoutMs`: whoever mails must be able to go on without.
    */
   send(mail: Mail): Promise<void>;
 }

@@ -9,10 +9,10 @@ export interface NameServers {
 }
 
 /**
- * Addresses of a name by DNS alone, IPv4 first. The system's own look-up would also know the
- * machine's private names, but it has two places for the whole process: names of one tenant whose
- * servers never answer would hold up the calls of all others. Throws the resolver's error, with its
- * code.
+ * Addresses of a name by DNS alone, IPv4 first. The system's own look-up
+ * would also know the machine's private names, but it has two places for the
+ * whole process: names of one tenant whose servers never answer would hold
+ * up the calls of all others. Throws the resolver's error, with its code.
  */
 export function resolveByDns({ servers, timeoutMs = 2_000 }: NameServers = {}): Resolve {
   return async (host) => {

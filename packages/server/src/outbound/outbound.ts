@@ -44,10 +44,10 @@ const keptBytesMax = 1024;
 const resolveBySystem: Resolve = (host) => systemLookup(host, { all: true });
 
 /**
- * Calls addresses that tenants choose: over https, public ones only. The address is judged when it
- * is connected to, so that a name cannot show one address to us and another to the socket.
- * Redirects are answers like any other and never followed; proxy variables are not read; nothing is
- * kept open.
+ * Calls addresses that tenants choose: over https, public ones only. The
+ * address is judged when it is connected to, so that a name cannot show one
+ * address to us and another to the socket. Redirects are answers like any other
+ * and never followed; proxy variables are not read; nothing is kept open.
  */
 export function createOutbound(deps: OutboundDeps): Outbound {
   const { timeoutMs = 10_000 } = deps;
@@ -174,8 +174,8 @@ function failureOf(error: unknown): OutboundResult {
 }
 
 /**
- * What is kept of a text from outside: one line of at most 1 KiB of UTF-8, without control
- * characters.
+ * What is kept of a text from outside: one line of at
+ * most 1 KiB of UTF-8, without control characters.
  */
 export function keptText(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim();

@@ -25,8 +25,8 @@ export interface Database {
 export const recordingPlaces = { flushes: 2, waiters: 4, partitions: 1 } as const;
 
 /**
- * A transaction in which row-level security shows one tenant's rows only; the sole way to read
- * events.
+ * A transaction in which row-level security shows one
+ * tenant's rows only; the sole way to read events.
  */
 export interface TenantTx {
   readonly tenantId: string;
@@ -229,8 +229,8 @@ async function transactionOn<T>(
   state: { broken?: Error | undefined },
 ): Promise<T> {
   try {
-    // Not awaited yet: its answer comes with that of the first query. Nothing is believed before
-    // it.
+    // Not awaited yet: its answer comes with that of
+    // the first query. Nothing is believed before it.
     const begun = client.query(begin);
     begun.catch(() => {}); // told below, or by the queries behind it
     const result = await work(client);
@@ -291,9 +291,9 @@ export function connectionProblem(error: unknown): string {
 }
 
 /**
- * True for a database that is away, restarting, overloaded, too slow or refusing the login: the
- * answer is 503, not 500. Classes 08, 28, 53, 57 and 58 of SQLSTATE speak of the server, not of the
- * statement.
+ * True for a database that is away, restarting, overloaded, too slow
+ * or refusing the login: the answer is 503, not 500. Classes 08, 28,
+ * 53, 57 and 58 of SQLSTATE speak of the server, not of the statement.
  */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -18,8 +18,8 @@ import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate } from './migrate.ts';
 
 /*
- * Real processes on a PostgreSQL of their own with fsync on: the run's shared one must not be
- * killed.
+ * Real processes on a PostgreSQL of their own with
+ * fsync on: the run's shared one must not be killed.
  */
 
 const place = mkdtempSync(join(tmpdir(), 'indelible-durability-'));
@@ -196,8 +196,8 @@ test('two service processes write the same tenants without gaps or repeats, also
   expect(statuses.sort()).toEqual([...twins.map(() => 200), ...twins.map(() => 201)]);
   expect(again).toEqual(twins);
 
-  // One of the two is told to stop while it is at it: what it took it answers, the other one goes
-  // on.
+  // One of the two is told to stop while it is at it:
+  // what it took it answers, the other one goes on.
   const last = new Load(first, one, tenantIds, 16);
   await expectProgress(one, 100);
   expect(await first.end('SIGTERM')).toBe(0);

@@ -60,8 +60,8 @@ async function requireVersion(client: pg.Client): Promise<void> {
 }
 
 /**
- * Roles can log in only in name: they get no password. (Citus does not carry NOLOGIN to its
- * workers.)
+ * Roles can log in only in name: they get no password.
+ * (Citus does not carry NOLOGIN to its workers.)
  */
 async function makeRoles(client: pg.Client, servingLogin: string | undefined): Promise<void> {
   for (const role of ['indelible_owner', 'indelible_writer', 'indelible_reader']) {

@@ -81,8 +81,8 @@ const failed = (reason: string): RestoreOutcome => ({ status: 'failed', reason }
 const answered = (status: number) => `the host product answered ${status}`;
 
 /**
- * `{status: "applied"}` or `{status: "refused", reason}`; other members are the host's own
- * business.
+ * `{status: "applied"}` or `{status: "refused",
+ * reason}`; other members are the host's own business.
  */
 function outcomeIn(text: string): RestoreOutcome | null {
   const answer = parseObject(text);

@@ -7,9 +7,9 @@ import type { RestoreOutcome, RestoreRequest } from './store.ts';
 type Origin = Pick<OwnEvent['actor'], 'ip' | 'userAgent'>;
 
 /**
- * What the tenant's log says of a restore: one event for the request and one for its outcome, both
- * of the resource concerned and in the name of who asked. The states stay in the event that is
- * restored.
+ * What the tenant's log says of a restore: one event for the request
+ * and one for its outcome, both of the resource concerned and in the
+ * name of who asked. The states stay in the event that is restored.
  */
 export function restoreEvent(
   request: RestoreRequest,

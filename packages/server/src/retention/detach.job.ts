@@ -22,9 +22,9 @@ const readersMsUsually = 12_000;
 const lookEveryMs = 20;
 
 /**
- * Detaches these partitions; returns those that are, and the names of those that somebody still
- * reads. Recording and other readers go on meanwhile: only this session waits, lock_timeout at a
- * time.
+ * Detaches these partitions; returns those that are, and the names
+ * of those that somebody still reads. Recording and other readers
+ * go on meanwhile: only this session waits, lock_timeout at a time.
  */
 export async function detachAll(
   owner: OwnerSession,
@@ -56,8 +56,8 @@ async function detach(
   options: DetachOptions,
 ): Promise<boolean> {
   let state: PartitionState | undefined = partition.state;
-  // What is begun cannot be taken back, and hides for as long as it takes what may be owed again by
-  // then.
+  // What is begun cannot be taken back, and hides for
+  // as long as it takes what may be owed again by then.
   if (state === 'attached' && !(await isLeftAlone(owner, partition, options))) return false;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     try {
@@ -97,8 +97,8 @@ export function isLockTimeout(error: unknown): boolean {
 }
 
 /**
- * The same, or a table that could not be dropped yet still has the name that another one is to
- * take.
+ * The same, or a table that could not be dropped yet
+ * still has the name that another one is to take.
  */
 export function isHeldBySomebody(error: unknown): boolean {
   return isLockTimeout(error) || hasCode(error, '42P07');

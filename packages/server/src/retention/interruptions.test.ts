@@ -34,9 +34,9 @@ const isNoStep = (statement: unknown) =>
   /^\s*(WITH RECURSIVE|DROP INDEX|SELECT (?!make_|place_))/i.test(String(statement));
 
 /**
- * A session whose connection is ended at step `at` of what it makes durable: before the statement
- * is sent, or in the middle of the transaction. What follows finds everything before it done, and
- * nothing else.
+ * A session whose connection is ended at step `at` of what it makes durable:
+ * before the statement is sent, or in the middle of the transaction. What
+ * follows finds everything before it done, and nothing else.
  */
 async function fragile(owner: OwnerSession, at: number): Promise<OwnerSession> {
   const { rows } = await owner.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');

@@ -111,8 +111,8 @@ test('a removal of several batches that is cut off between two is recorded befor
 const many = 8_000;
 
 /**
- * Gives the tenant many events of the last 300 days, by what one of them is; returns their ids in
- * order.
+ * Gives the tenant many events of the last 300 days,
+ * by what one of them is; returns their ids in order.
  */
 async function fill(tenant: Tenant): Promise<void> {
   const { now } = service.clock;

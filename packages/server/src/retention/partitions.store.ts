@@ -72,9 +72,9 @@ export async function countByTenant(
 }
 
 /**
- * Transactions that have the partition open, or the table that it is attached to: those a
- * detachment waits for. From what everybody may see: when they began is shown to their own login
- * alone.
+ * Transactions that have the partition open, or the table that it
+ * is attached to: those a detachment waits for. From what everybody
+ * may see: when they began is shown to their own login alone.
  */
 export async function eventReaders(
   owner: Owner,
@@ -92,9 +92,9 @@ export async function eventReaders(
 }
 
 /**
- * Takes the partition out of sight of new statements, then waits for those that can still see it.
- * When that takes longer than a lock may (55P03), it stays `leaving`. Not possible in a
- * transaction.
+ * Takes the partition out of sight of new statements, then waits for
+ * those that can still see it. When that takes longer than a lock
+ * may (55P03), it stays `leaving`. Not possible in a transaction.
  */
 export async function detachPartition(owner: Owner, { name }: Partition): Promise<void> {
   await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);

@@ -19,8 +19,8 @@ export interface RetentionDeps extends RemovalDeps {
   /** How far ahead partitions are made; three months without it. */
   daysAhead?: number;
   /**
-   * Pauses, in ms, before each further attempt at what somebody still reads; an hour of them
-   * without it.
+   * Pauses, in ms, before each further attempt at what
+   * somebody still reads; an hour of them without it.
    */
   retryMs?: readonly number[];
 }

@@ -60,8 +60,8 @@ export async function oldestFrom(
 }
 
 /**
- * Moves the oldest of the tenant's events in `[from, to)` to another class, at most so many rows;
- * returns how many.
+ * Moves the oldest of the tenant's events in `[from, to)`
+ * to another class, at most so many rows; returns how many.
  */
 export async function moveBatch(
   tx: WriterTx,

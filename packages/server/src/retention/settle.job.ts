@@ -21,10 +21,10 @@ export interface SettleDeps {
 }
 
 /**
- * Moves the events of every tenant whose plan or hold has changed into the class of its new events,
- * batch by batch: each is in one class or the other, so that no reader misses one or sees it twice.
- * What the plan hides stays where it is until it may be removed. Returns how many events were
- * moved.
+ * Moves the events of every tenant whose plan or hold has changed into the
+ * class of its new events, batch by batch: each is in one class or the other,
+ * so that no reader misses one or sees it twice. What the plan hides stays
+ * where it is until it may be removed. Returns how many events were moved.
  */
 export async function settleTenants(
   owner: OwnerSession,
@@ -60,8 +60,8 @@ async function moveClass(
     }
     const move = { tenantId, retentionClass, from: oldest, to, target };
     const count = await owner.transaction(async (tx) => {
-      // The plan stays as it is while they move: nothing may be moved to a class the tenant has
-      // left.
+      // The plan stays as it is while they move: nothing
+      // may be moved to a class the tenant has left.
       await lockTerms(tx, tenantId);
       const [current] = await unsettledTenants(tx, tenantId);
       return current?.retentionClass === target ? moveBatch(tx, move, batchRows) : 0;

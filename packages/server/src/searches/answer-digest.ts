@@ -8,9 +8,9 @@ export interface Answer {
 }
 
 /**
- * Sums an answer up, match by match: SHA-256 over the events' ids (`evt_audit_…`) in list order,
- * newest first, joined by single line feeds, none at the end. No match at all is the SHA-256 of
- * nothing.
+ * Sums an answer up, match by match: SHA-256 over the events' ids
+ * (`evt_audit_…`) in list order, newest first, joined by single line
+ * feeds, none at the end. No match at all is the SHA-256 of nothing.
  */
 export class AnswerDigest {
   readonly #hash: Hash = createHash('sha256');

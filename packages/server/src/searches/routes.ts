@@ -28,8 +28,8 @@ const config = { scope: 'events:read' as const };
 const path = '/api/audit-logs/searches';
 
 /**
- * Searches kept as evidence: what was asked, against which checkpoint, what came out, what comes
- * now.
+ * Searches kept as evidence: what was asked, against
+ * which checkpoint, what came out, what comes now.
  */
 export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
   const inTurn = oneAtATime();

@@ -24,10 +24,10 @@ export interface RunSearch {
 export type Visible = NonNullable<Awaited<ReturnType<typeof visibility>>>;
 
 /**
- * The answer among the first `size` entries of the log, and the one among the first `earlierSize`.
- * Page by page, each a snapshot of its own: memory stays small, and no snapshot is held for long.
- * The pages fit together because ids and sequences never change. Throws `validation_failed` above
- * `max`.
+ * The answer among the first `size` entries of the log, and the one among the
+ * first `earlierSize`. Page by page, each a snapshot of its own: memory stays
+ * small, and no snapshot is held for long. The pages fit together because ids
+ * and sequences never change. Throws `validation_failed` above `max`.
  */
 export async function runSearch(
   db: Database,

@@ -10,12 +10,12 @@ export interface SessionCookie {
 const loopback = ['127.0.0.1', '[::1]', 'localhost'];
 
 /**
- * Off loopback the cookie is `Secure` and has the prefix `__Host-`: no other host, and no page
- * without TLS, can set or replace it. It is `SameSite=Strict`, which is enough for a panel of its
- * own, because the page itself needs no cookie and everything it asks for is asked by itself. In a
- * frame of another site no such cookie is sent, so with FRAME_ANCESTORS it is `SameSite=None` and
- * `Partitioned`: the browser keeps one for each embedding site, and a foreign page is never sent
- * with it.
+ * Off loopback the cookie is `Secure` and has the prefix `__Host-`: no other host, and
+ * no page without TLS, can set or replace it. It is `SameSite=Strict`, which is enough
+ * for a panel of its own, because the page itself needs no cookie and everything it
+ * asks for is asked by itself. In a frame of another site no such cookie is sent, so
+ * with FRAME_ANCESTORS it is `SameSite=None` and `Partitioned`: the browser keeps one
+ * for each embedding site, and a foreign page is never sent with it.
  */
 export function sessionCookie(config: Pick<Config, 'publicUrl' | 'frameAncestors'>): SessionCookie {
   const url = config.publicUrl === null ? null : new URL(config.publicUrl);

@@ -1,9 +1,9 @@
 const loopback = ['127.0.0.1', '[::1]', 'localhost'];
 
 /**
- * Whether an Origin header (RFC 6454 section 7) names the service itself. A service without
- * PUBLIC_URL listens on loopback, which has three names; a page of any of them at its port is its
- * own.
+ * Whether an Origin header (RFC 6454 section 7) names the service
+ * itself. A service without PUBLIC_URL listens on loopback, which
+ * has three names; a page of any of them at its port is its own.
  */
 export function isOwnOrigin(
   origin: string | undefined,

@@ -3,8 +3,8 @@ import type { OwnEvent } from '../own-event.ts';
 import type { StoredSession, ViewerLink, Visitor } from './store.ts';
 
 /*
- * What the tenant's log says of signing in to the panel. No token, and no hash of one, is part of
- * it.
+ * What the tenant's log says of signing in to the
+ * panel. No token, and no hash of one, is part of it.
  */
 
 /** Where a request came from. */

@@ -91,8 +91,8 @@ async function requireTenant(db: Database, id: string): Promise<void> {
 }
 
 /**
- * An operator's link with its reason; throws `reason_required` once the log says that it was
- * refused.
+ * An operator's link with its reason; throws
+ * `reason_required` once the log says that it was refused.
  */
 async function withReason(
   { recordAccess }: ViewerLinkDeps,

@@ -29,8 +29,8 @@ export interface TermsMailDeps {
 }
 
 /**
- * Mail on smaller plans and lifted holds. Jobs: a mail server that is away keeps no change from
- * being made.
+ * Mail on smaller plans and lifted holds. Jobs: a mail
+ * server that is away keeps no change from being made.
  */
 export function handleTermsMail({ db, jobs, mailer, publicUrl }: TermsMailDeps): void {
   jobs.handle<TermsNotice>('tenant-mail', { atOnce: 1 }, async ({ data }) => {

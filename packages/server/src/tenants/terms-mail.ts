@@ -3,8 +3,8 @@ import { composeMail, type Mail, type MailContent, mailTime } from '../outbound/
 import { type Locale, mailTexts } from '../outbound/mail-texts.ts';
 
 /**
- * A change that takes protection from what is recorded: a smaller plan, a hold that is lifted, or
- * both.
+ * A change that takes protection from what is recorded:
+ * a smaller plan, a hold that is lifted, or both.
  */
 export interface WeakerTerms {
   before: { plan: Plan; legalHold: boolean };

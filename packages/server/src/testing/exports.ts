@@ -92,8 +92,8 @@ export async function retryNow(
 }
 
 /**
- * Makes time pass for a job: its worker has been silent for an hour, its pause before a retry is
- * over.
+ * Makes time pass for a job: its worker has been silent
+ * for an hour, its pause before a retry is over.
  */
 export async function letHeartbeatsStop(
   { owner }: Pick<TestService, 'owner'>,

@@ -16,9 +16,9 @@ declare module 'vitest' {
 }
 
 /**
- * One real PostgreSQL for the run; each test file clones its database from a migrated template.
- * fsync is off because no test pulls the plug; those that kill something start a server of their
- * own.
+ * One real PostgreSQL for the run; each test file clones its database
+ * from a migrated template. fsync is off because no test pulls the
+ * plug; those that kill something start a server of their own.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'indelible-test-'));

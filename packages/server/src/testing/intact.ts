@@ -15,8 +15,8 @@ import { expect } from 'vitest';
 import type { TestService } from './service.ts';
 
 /*
- * The tree is computed here once more, straight from RFC 6962 section 2.1: the slow way, on
- * purpose.
+ * The tree is computed here once more, straight from
+ * RFC 6962 section 2.1: the slow way, on purpose.
  */
 
 const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
@@ -71,10 +71,10 @@ interface EventRow extends CommittedEvent {
 }
 
 /**
- * Holds everything stored of a tenant's log together: the head, the tail and the tiles give exactly
- * `size` entries, whose hashes are those of the tree, and every entry commits to the event that
- * lies at its position, as it lies there. Reads with the owner's rights; for logs whose events are
- * all kept.
+ * Holds everything stored of a tenant's log together: the head, the tail and
+ * the tiles give exactly `size` entries, whose hashes are those of the tree,
+ * and every entry commits to the event that lies at its position, as it lies
+ * there. Reads with the owner's rights; for logs whose events are all kept.
  */
 export async function expectLogIntact(
   service: Pick<TestService, 'owner'>,
@@ -87,9 +87,9 @@ export async function expectLogIntact(
 }
 
 /**
- * The same for a log of which retention has removed events: what is there is what was logged, and
- * what is not there is covered by a record in the log itself. Returns the sequences that have no
- * event.
+ * The same for a log of which retention has removed events: what is
+ * there is what was logged, and what is not there is covered by a
+ * record in the log itself. Returns the sequences that have no event.
  */
 export async function expectRetainedIntact(
   service: Pick<TestService, 'owner'>,

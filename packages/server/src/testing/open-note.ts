@@ -2,8 +2,8 @@ import { createPublicKey, verify } from 'node:crypto';
 import { expect } from 'vitest';
 
 /*
- * Signed notes, checkpoints and vkey lines once more, straight from the C2SP texts, with
- * node:crypto.
+ * Signed notes, checkpoints and vkey lines once more,
+ * straight from the C2SP texts, with node:crypto.
  */
 
 export interface SignedCheckpointText {
@@ -13,8 +13,8 @@ export interface SignedCheckpointText {
 }
 
 /**
- * Takes a checkpoint apart; fails unless it is three lines, signed once by the key of the vkey
- * line.
+ * Takes a checkpoint apart; fails unless it is three
+ * lines, signed once by the key of the vkey line.
  */
 export function openNote(note: string, vkey: string): SignedCheckpointText {
   const parts = /^(.+)\n(\d+)\n(.{44})\n\n\u2014 (\S+) (\S+)\n$/.exec(note);

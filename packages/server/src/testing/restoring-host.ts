@@ -21,9 +21,9 @@ export type HostAnswer =
   | { held: Promise<HostAnswer> };
 
 /**
- * A small host product: verifies what it is sent as standardwebhooks.com says (written here once
- * more, with WebCrypto), applies each restore once, and answers from `answers`, the last one for
- * ever.
+ * A small host product: verifies what it is sent as standardwebhooks.com
+ * says (written here once more, with WebCrypto), applies each restore
+ * once, and answers from `answers`, the last one for ever.
  */
 export async function restoringHost(now: () => number) {
   const host = fastify({ forceCloseConnections: true });
@@ -85,8 +85,8 @@ async function answer(
 }
 
 /**
- * Standard Webhooks: one of the space-separated `v1,<base64>` fits, and the time is within 5
- * minutes.
+ * Standard Webhooks: one of the space-separated
+ * `v1,<base64>` fits, and the time is within 5 minutes.
  */
 async function isSigned(
   headers: Record<string, unknown>,

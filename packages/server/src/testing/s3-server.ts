@@ -19,8 +19,8 @@ process.env.AWS_ACCESS_KEY_ID = 'test';
 process.env.AWS_SECRET_ACCESS_KEY = 'test';
 
 /**
- * A real S3 server on loopback. `conditional` false: it ignores If-None-Match, as fauxqs by itself
- * does.
+ * A real S3 server on loopback. `conditional` false:
+ * it ignores If-None-Match, as fauxqs by itself does.
  */
 export async function startS3Server({ conditional = true } = {}): Promise<S3Server> {
   const app = buildApp({ logger: false });

@@ -24,8 +24,8 @@ export type ReceiverAnswer =
 export type Receiver = Awaited<ReturnType<typeof webhookReceiver>>;
 
 /**
- * A real HTTP receiver on loopback that keeps what it gets, and answers from `answers`, the last
- * for ever.
+ * A real HTTP receiver on loopback that keeps what it
+ * gets, and answers from `answers`, the last for ever.
  */
 export async function webhookReceiver() {
   const state = {
@@ -76,8 +76,8 @@ async function answer(response: ServerResponse, given: ReceiverAnswer): Promise<
 }
 
 /**
- * Whether the call was signed with this secret, by the library of Standard Webhooks; whatever its
- * time.
+ * Whether the call was signed with this secret, by the
+ * library of Standard Webhooks; whatever its time.
  */
 export function signedBy(secret: string, { id, headers, raw }: ReceivedCall): boolean {
   const at = new Date(Number(headers['webhook-timestamp']) * 1_000);

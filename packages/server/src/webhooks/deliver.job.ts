@@ -20,10 +20,10 @@ const sendWithinMs = 10_000;
 const turnMsMax = 1_000;
 
 /**
- * Delivers what is due for one endpoint, message by message, until there is nothing more, an
- * attempt fails, or the turn is over. Throws what keeps it from going on; the endpoint then rests
- * until its lease ends. A message is written down, sent, and recorded: a crash in between sends it
- * again under its id.
+ * Delivers what is due for one endpoint, message by message, until there is
+ * nothing more, an attempt fails, or the turn is over. Throws what keeps it from
+ * going on; the endpoint then rests until its lease ends. A message is written
+ * down, sent, and recorded: a crash in between sends it again under its id.
  */
 export async function deliverTurn(
   deps: DeliverDeps,

@@ -38,8 +38,8 @@ export function isSigned({ format }: Pick<WebhookRow, 'format'>): boolean {
 type Content = Extract<Next, { kind: 'events' } | { kind: 'export' }>;
 
 /**
- * The call that delivers a message, as its endpoint's format has it. `atMs` is when it was made
- * first.
+ * The call that delivers a message, as its endpoint's
+ * format has it. `atMs` is when it was made first.
  */
 export function messageCall(
   endpoint: WebhookRow,

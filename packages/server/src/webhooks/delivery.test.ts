@@ -122,8 +122,8 @@ test('deliveries are recorded and never delivered, not to other webhooks either,
   for (let again = 0; again < 3; again++) await deliver();
   expect(receiver.calls).toHaveLength(before);
   for (const { id } of made) expect((await hooks.get(id)).behind).toBe(0);
-  // A producer cannot have its own delivered under that name: that is how the rule can be relied
-  // on.
+  // A producer cannot have its own delivered under
+  // that name: that is how the rule can be relied on.
   await hooks.record({ action: 'send', resource: { type: 'webhook', id: tenant.id, name: null } });
   await deliver();
   expect(receiver.calls).toHaveLength(before);

@@ -15,8 +15,8 @@ const titles: Record<StreamFormatName, string> = {
 const names = Object.keys(titles) as StreamFormatName[];
 
 /**
- * The rows of a table of the format's section, by its first column's heading: cells of backticked
- * words.
+ * The rows of a table of the format's section, by its
+ * first column's heading: cells of backticked words.
  */
 function rows(name: StreamFormatName, heading: string): Map<string, string> {
   const section = guide.split(`\n## ${titles[name]}\n`)[1]?.split('\n## ')[0] ?? '';

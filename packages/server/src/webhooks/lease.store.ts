@@ -14,9 +14,9 @@ export interface Leased extends WebhookKey {
 }
 
 /**
- * Takes the endpoint that has something due and has waited longest, of any tenant but these.
- * Nothing is due while recording is stopped, because no attempt could be recorded, nor for a tenant
- * that has left.
+ * Takes the endpoint that has something due and has waited longest, of
+ * any tenant but these. Nothing is due while recording is stopped,
+ * because no attempt could be recorded, nor for a tenant that has left.
  */
 export async function claimWebhook(
   tx: Alone,

@@ -22,8 +22,8 @@ export type Next =
 
 export const messageEventsMax = 100;
 
-// Mostly the next message's hundred and the record of the last one; more at once where little
-// matches.
+// Mostly the next message's hundred and the record of
+// the last one; more at once where little matches.
 const firstChunkEntries = 128;
 const chunkEntries = 512;
 // A rare filter must not read for ever: what was passed over is written down in between.
@@ -32,10 +32,10 @@ const chunksMax = 20;
 type Endpoint = Pick<WebhookRow, 'types' | 'filters' | 'nextSequence' | 'announcedSequence'>;
 
 /**
- * What is due behind the endpoint's place, up to `until`: up to 100 events that match, in the order
- * of the log and of at most `bytesMax` bytes (one larger event travels alone), as far as the plan
- * still shows them. Deliveries are never delivered. An export that became ready is a message of its
- * own, in its place.
+ * What is due behind the endpoint's place, up to `until`: up to 100 events that
+ * match, in the order of the log and of at most `bytesMax` bytes (one larger
+ * event travels alone), as far as the plan still shows them. Deliveries are never
+ * delivered. An export that became ready is a message of its own, in its place.
  */
 export async function readNext(
   tx: TenantTx,

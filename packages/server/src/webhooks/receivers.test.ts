@@ -64,8 +64,8 @@ const notPublic = 'its address is not a public one';
 test('a name is judged whenever it is connected to, in tests and deliveries, whatever it was before', async () => {
   const { sockets, port } = await listener();
   const gone = Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
-  // It has no address while the webhook is made, and a private one, alone or among others,
-  // afterwards.
+  // It has no address while the webhook is made, and
+  // a private one, alone or among others, afterwards.
   const addresses: string[][] = [['127.0.0.1'], ['8.8.8.8', '127.0.0.1'], ['::ffff:127.0.0.1'], []];
   let looks = 0;
   const resolve = async () => {

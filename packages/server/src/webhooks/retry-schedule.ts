@@ -3,8 +3,8 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 /**
- * Pauses after the first, second, … failed attempt of a message, as Standard Webhooks proposes
- * them.
+ * Pauses after the first, second, … failed attempt
+ * of a message, as Standard Webhooks proposes them.
  */
 export const retryPausesMs: readonly number[] = [
   ...[5 * second, 5 * minute, 30 * minute],
@@ -12,9 +12,9 @@ export const retryPausesMs: readonly number[] = [
 ];
 
 /**
- * How long to wait after this failed attempt (from 1), or null when there is none after it.
- * `chance` is from 0 up to 1: a tenth more or less, so that endpoints that failed together do not
- * come back together.
+ * How long to wait after this failed attempt (from 1), or null when there
+ * is none after it. `chance` is from 0 up to 1: a tenth more or less, so
+ * that endpoints that failed together do not come back together.
  */
 export function pauseAfter(attempt: number, chance: number): number | null {
   const pause = retryPausesMs[attempt - 1];

@@ -230,8 +230,8 @@ test('generic: each message is signed as Standard Webhooks says', async () => {
   await deliver();
   const { body = '', headers } = collector.requests.at(-1) ?? {};
   const given = headers as Record<string, string>;
-  // The library reads a body as JSON when it fits; NDJSON is not, so a fitting one fails only
-  // there.
+  // The library reads a body as JSON when it fits;
+  // NDJSON is not, so a fitting one fails only there.
   expect(() => verifier.verify(body, given)).toThrow(SyntaxError);
   expect(() => verifier.verify(`${body} `, given)).toThrow('No matching signature found');
 });

@@ -35,9 +35,9 @@ export const newcomer: Former = {
 };
 
 /**
- * The settings after a change whose shape the schema has judged. Throws `validation_failed` with
- * every problem. `allowPrivate` as for the calls: what would never be called is refused here
- * already.
+ * The settings after a change whose shape the schema has judged.
+ * Throws `validation_failed` with every problem. `allowPrivate` as
+ * for the calls: what would never be called is refused here already.
  */
 export function readSettings(
   former: Former,

@@ -4,8 +4,8 @@ import { noMessage, type PendingMessage, type WebhookRow, type WebhookSettings }
 /* What an endpoint is after something happened to it. Pure: the caller holds its row locked. */
 
 /**
- * The receiver took the message that was due. `sequence` is that of an export that it told of, else
- * null.
+ * The receiver took the message that was due. `sequence`
+ * is that of an export that it told of, else null.
  */
 export function delivered(
   row: WebhookRow,
@@ -22,9 +22,9 @@ export function delivered(
 }
 
 /**
- * An attempt has failed: the same message is due again after a pause, or the endpoint is paused,
- * when it was the last attempt or the receiver is gone for good (`isGone`). `chance` is from 0 up
- * to 1.
+ * An attempt has failed: the same message is due again after a pause,
+ * or the endpoint is paused, when it was the last attempt or the
+ * receiver is gone for good (`isGone`). `chance` is from 0 up to 1.
  */
 export function failedOnce(
   row: WebhookRow,
@@ -59,9 +59,9 @@ export function replayedFrom(row: WebhookRow, sequence: number, nowMs: number): 
 }
 
 /**
- * With other settings. A message that would not be the same under them begins anew, under another
- * id; one that goes elsewhere keeps its id and begins with its attempts. Another name changes
- * nothing of either.
+ * With other settings. A message that would not be the same under them
+ * begins anew, under another id; one that goes elsewhere keeps its id
+ * and begins with its attempts. Another name changes nothing of either.
  */
 export function changedTo(
   row: WebhookRow,

@@ -37,8 +37,8 @@ export async function callFrom(url: string, call: LoopbackCall): Promise<Loopbac
 }
 
 /**
- * A reverse proxy that appends to `X-Forwarded-For` what it sees, as a socket for both kinds writes
- * it.
+ * A reverse proxy that appends to `X-Forwarded-For`
+ * what it sees, as a socket for both kinds writes it.
  */
 export async function startProxy(target: string, address: string): Promise<Running> {
   const server = createServer(async (incoming, outgoing) => {

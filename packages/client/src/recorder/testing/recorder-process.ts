@@ -1,7 +1,7 @@
 /*
- * A host as a process of its own, whose recorder is told things on standard input, a JSON line
- * each, and says on standard output what it did; ended by whoever started it, or by itself as it is
- * told.
+ * A host as a process of its own, whose recorder is told things on
+ * standard input, a JSON line each, and says on standard output what
+ * it did; ended by whoever started it, or by itself as it is told.
  */
 import { createInterface } from 'node:readline';
 import { createClient } from '../../index.ts';
@@ -11,8 +11,8 @@ import { createRecorder } from '../index.ts';
 /** What the process can be told. */
 export interface Told {
   /**
-   * Records the queue's changes with these numbers, and ends by SIGKILL in the same turn, if so
-   * told.
+   * Records the queue's changes with these numbers,
+   * and ends by SIGKILL in the same turn, if so told.
    */
   record?: { from: number; to: number; kill?: boolean };
   flush?: true;

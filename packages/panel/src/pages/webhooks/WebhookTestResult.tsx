@@ -14,8 +14,8 @@ export function WebhookTestResult({ result, format }: TestResultProps) {
   const w = useTexts().webhooks;
   const formats = useFormats();
   const { ok, status, reason, response, durationMs } = result;
-  // Of a log platform its health was asked, which some answer with a status that looks like a
-  // refusal.
+  // Of a log platform its health was asked, which some
+  // answer with a status that looks like a refusal.
   const { isSigned } = formatFields[format];
   const works = isSigned ? w.test.ok(status === null ? '' : String(status)) : w.test.healthy;
   const Icon = ok ? CircleCheck : CircleX;

@@ -1,9 +1,9 @@
 import type { Webhook } from '@indelible/client';
 
 /**
- * How an endpoint is doing: it has everything (`current`), is still getting there (`behind`), waits
- * for its next attempt (`failing`), was given up (`stopped`), wants no more (`gone`), or somebody
- * paused it (`paused`).
+ * How an endpoint is doing: it has everything (`current`), is still getting
+ * there (`behind`), waits for its next attempt (`failing`), was given up
+ * (`stopped`), wants no more (`gone`), or somebody paused it (`paused`).
  */
 export type Condition = 'current' | 'behind' | 'failing' | 'stopped' | 'gone' | 'paused';
 
@@ -13,8 +13,8 @@ export function conditionOf(webhook: Webhook): Condition {
   const { status, pausedBecause, attempt, behind } = webhook;
   if (status === 'paused') {
     if (pausedBecause !== 'failing') return 'paused';
-    // Only a receiver that wants no more ends it before the last attempt. The last delivery may be
-    // a test.
+    // Only a receiver that wants no more ends it before
+    // the last attempt. The last delivery may be a test.
     return attempt > 0 && attempt < attemptsMax ? 'gone' : 'stopped';
   }
   if (attempt > 0) return 'failing';

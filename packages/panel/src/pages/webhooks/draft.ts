@@ -36,8 +36,8 @@ export function draftOf({ name, url, format, types, filters, options }: Webhook)
 }
 
 /**
- * Another format: a credential that was entered for the receiver of the one before is not for this
- * one.
+ * Another format: a credential that was entered for
+ * the receiver of the one before is not for this one.
  */
 export function inFormat(format: WebhookFormat): Partial<Draft> {
   return { format, types: ['audit.events.recorded'], credential: '' };

@@ -32,8 +32,8 @@ export interface FileShape {
 }
 
 /**
- * CSV as contract and `indelible verify` know it, or every event whole, as `indelible import` takes
- * it.
+ * CSV as contract and `indelible verify` know it, or
+ * every event whole, as `indelible import` takes it.
  */
 export function fileShape(format: ExportFormat, names: readonly string[] | null): FileShape {
   if (format === 'ndjson') return ndjson;

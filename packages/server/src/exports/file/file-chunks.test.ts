@@ -83,8 +83,8 @@ test('a filter that matches next to nothing comes to its end, however slow a loo
   expect((await service.call({ url: list, key: tenant.key })).status).toBe(503);
   const rows = await rowsOf(job.id);
   expect(rows.map(({ action }) => action)).toEqual(['create', 'publish', 'publish', 'publish']);
-  // What cannot be counted in time is made by a worker: nobody waits at the other end of a
-  // connection.
+  // What cannot be counted in time is made by a worker:
+  // nobody waits at the other end of a connection.
   const body = { filters, format: 'csv' };
   const answer = await service.call({ method: 'POST', url: exportsUrl, key: tenant.key, body });
   expect([answer.status, answer.body.rowsTotal]).toEqual([202, null]);

@@ -22,8 +22,8 @@ export interface Pace {
 }
 
 /**
- * For whoever takes the file as it is made. Who stops taking it may hold no more than a page in
- * memory.
+ * For whoever takes the file as it is made. Who stops
+ * taking it may hold no more than a page in memory.
  */
 const asItIsTaken: Pace = { firstSize: shortestSize, ahead: 0, between: async () => {} };
 
@@ -108,8 +108,8 @@ interface Place {
 }
 
 /**
- * The next page, and the place behind it; what takes too long for one statement is read in shorter
- * looks.
+ * The next page, and the place behind it; what takes
+ * too long for one statement is read in shorter looks.
  */
 async function readPage(
   { walk, size }: Place,

@@ -1,10 +1,10 @@
 import type { CsvColumn, CsvEvent } from '@indelible/protocol';
 
 /*
- * How rows travel from the database: each as one text, of its id and fields, separated by U+001F:
- * at a million rows, what is read is paid for by the column. An event that is large comes as its id
- * alone; so does, in effect, one whose texts hold the separator: it has not the fields it should
- * have.
+ * How rows travel from the database: each as one text, of its id and fields,
+ * separated by U+001F: at a million rows, what is read is paid for by the
+ * column. An event that is large comes as its id alone; so does, in effect,
+ * one whose texts hold the separator: it has not the fields it should have.
  */
 
 /** An event of a file. */
@@ -16,8 +16,8 @@ export interface ExportedEvent extends CsvEvent {
 export const fieldEnd = 0x1f;
 export const uuidBytes = 36;
 
-// Empty text and NULL are the same, as they are when events are taken; NULL itself would be left
-// out.
+// Empty text and NULL are the same, as they are when
+// events are taken; NULL itself would be left out.
 const orEmpty = (column: string) => `coalesce(${column}, '')`;
 
 const cellFields: Record<Exclude<CsvColumn, 'id' | 'timestamp'>, string> = {

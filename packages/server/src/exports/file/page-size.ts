@@ -1,6 +1,6 @@
 /**
- * How many rows a page has at most, and how large an event may be that comes in it; others are read
- * alone.
+ * How many rows a page has at most, and how large an
+ * event may be that comes in it; others are read alone.
  */
 export interface PageSize {
   rows: number;

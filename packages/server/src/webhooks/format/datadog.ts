@@ -23,8 +23,8 @@ export const datadog: StreamFormat = {
     diff: oneOf('object', 'text'),
   },
   needsCredential: true,
-  // Five megabytes, less what surrounds a hundred events; a difference as a text may be twice as
-  // long.
+  // Five megabytes, less what surrounds a hundred
+  // events; a difference as a text may be twice as long.
   batchBytesMax: 2_000_000,
   credentialProblem: keyProblem,
   urlProblem: urlCheck('dd-api-key', 'api_key'),

@@ -10,9 +10,9 @@ import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-che
  * into an index or a data stream. What is there already answers 409 for its item: nothing is stored
  * twice (in a data stream, within one backing index).
  *
- * From elastic.co: "Bulk API" (body, items, the last line ends too), "Data streams" (only `create`,
- * a `@timestamp`), "Index names", "Rejected requests" (429); docs.opensearch.org has the same
- * calls.
+ * From elastic.co: "Bulk API" (body, items, the last line ends too),
+ * "Data streams" (only `create`, a `@timestamp`), "Index names",
+ * "Rejected requests" (429); docs.opensearch.org has the same calls.
  */
 export const elastic: StreamFormat = {
   options: { index: indexProblem, diff: oneOf('text', 'object') },
@@ -28,8 +28,8 @@ export const elastic: StreamFormat = {
       return `${action}\n${ecsDocument(parts, diff !== 'object')}\n`;
     });
     const url = new URL(callUrl(target.url, bulk, '/_bulk'));
-    // Of the answer only what `judge` reads: of a hundred refused events it would be too long to
-    // keep.
+    // Of the answer only what `judge` reads: of a hundred
+    // refused events it would be too long to keep.
     url.searchParams.set('filter_path', readOfAnswer);
     const headers = { ...authorization(target), 'content-type': 'application/x-ndjson' };
     return { method: 'POST', url: url.href, headers, body: lines.join('') };

@@ -33,8 +33,8 @@ function message({ url, credential, options }: StreamTarget, events: readonly st
 }
 
 /**
- * Readers of lines in several languages also break at what JSON leaves unescaped of Unicode's
- * breaks.
+ * Readers of lines in several languages also break
+ * at what JSON leaves unescaped of Unicode's breaks.
  */
 function lineOf(event: string): string {
   return `${event.replace(/[\u0085\u2028\u2029]/g, escaped)}\n`;

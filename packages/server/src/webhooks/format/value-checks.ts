@@ -1,8 +1,8 @@
 import type { ValueCheck } from './stream-format.ts';
 
 /*
- * What customers may enter for a stream. Every check answers with a clause, ready for a field
- * error.
+ * What customers may enter for a stream. Every check
+ * answers with a clause, ready for a field error.
  */
 
 const credentialMax = 4_096;

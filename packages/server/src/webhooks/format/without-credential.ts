@@ -2,10 +2,10 @@ const schemes = /^(bearer|basic|apikey|token|splunk)$/i;
 const wordMin = 6;
 
 /**
- * The text of an answer without the credential that the call carried: some receivers repeat what
- * they refuse. Also without its parts (a token behind its scheme, a password behind its user) and
- * in the spellings that headers, URLs and JSON give it. Parts of less than six characters would
- * spoil any text.
+ * The text of an answer without the credential that the call carried: some
+ * receivers repeat what they refuse. Also without its parts (a token behind its
+ * scheme, a password behind its user) and in the spellings that headers, URLs
+ * and JSON give it. Parts of less than six characters would spoil any text.
  */
 export function withoutCredential(text: string, credential: string | null): string {
   if (credential === null) return text;

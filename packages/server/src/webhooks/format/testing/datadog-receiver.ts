@@ -8,9 +8,9 @@ export interface DatadogLog {
 }
 
 /**
- * A small logs intake with its key check, from Datadog's documentation: the limits of a request,
- * the official time from the reserved attributes, and what is older than 18 hours dropped without a
- * word.
+ * A small logs intake with its key check, from Datadog's documentation:
+ * the limits of a request, the official time from the reserved
+ * attributes, and what is older than 18 hours dropped without a word.
  */
 export async function datadogReceiver(now: () => number) {
   const state = {
