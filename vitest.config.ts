@@ -1,14 +1,31 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
-// Tests start hundreds of processes: each finds there what the ones before have compiled, which
+// Tests start dozens of processes: each finds there what the ones before have compiled, which
 // halves what a start costs.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache', 'compiled');
 
-export default defineConfig({
+/** What needs another runtime, a packed client or server, or Prisma: `npm run test:compat`. */
+const compat = ['{packages,examples,e2e}/**/*.compat.test.ts'];
+
+/** Browsers, processes of their own, and histories of many thousand events: not in `test:fast`. */
+const slow = [
+  '{examples,e2e}/**',
+  'packages/{cli,panel/build}/**',
+  'packages/client/src/{outbox,recorder}/interruptions.test.ts',
+  'packages/server/src/{docs,postgres,retention,archive,log}/**',
+  'packages/server/src/{main,worker-role}.test.ts',
+];
+
+export default defineConfig(({ mode }) => ({
   test: {
-    include: ['{packages,examples,e2e}/**/*.test.ts', '*.test.ts'],
+    include: mode === 'compat' ? compat : ['{packages,examples,e2e}/**/*.test.ts', '*.test.ts'],
+    exclude: [
+      ...configDefaults.exclude,
+      ...(mode === 'compat' ? [] : compat),
+      ...(mode === 'fast' ? slow : []),
+    ],
     // One PostgreSQL for the whole run; every test file clones its own database from a template.
     globalSetup: './packages/server/src/testing/global-setup.ts',
     // Tests wait for the database and for processes of their own; one worker fewer than cores, the
@@ -20,4 +37,4 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
-});
+}));

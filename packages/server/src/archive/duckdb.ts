@@ -11,6 +11,10 @@ const settings = {
   autoload_known_extensions: 'false',
 };
 
+const missing =
+  'the archive writes and reads Parquet with the package @duckdb/node-api, which is not installed: ' +
+  'build the server with --parquet, or install that package beside it';
+
 export interface DuckDb {
   db: DuckDBConnection;
   library: Library;
@@ -19,10 +23,12 @@ export interface DuckDb {
 
 /**
  * A DuckDB of its own, which spills into `folder` what memory does not hold. The library takes 70
- * MiB to load, so only who archives does.
+ * MiB to load, so only the archive does; an installation without an archive may lack it.
  */
 export async function openDuckDb(folder: string): Promise<DuckDb> {
-  const library = await import('@duckdb/node-api');
+  const library = await import('@duckdb/node-api').catch((error: unknown) => {
+    throw new Error(missing, { cause: error });
+  });
   const instance = await library.DuckDBInstance.create(':memory:', {
     ...settings,
     temp_directory: folder,

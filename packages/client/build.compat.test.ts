@@ -43,7 +43,7 @@ const allWell = {
   webhook: 'audit.webhook.test',
 };
 
-test.each(await runtimes())(
+test.each(runtimes())(
   '$name records, lists, proves, receives and buffers with the packages as they are published',
   async ({ program, options }) => {
     const { key } = await service.tenant();

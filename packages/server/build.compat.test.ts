@@ -1,0 +1,51 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { builtPanel } from '../../e2e/built-panel.ts';
+import { buildServer } from './build.ts';
+
+const run = promisify(execFile);
+
+/* The service as an operator gets it: built here, installed and run in a folder of its own. */
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-server-'));
+// Root's PostgreSQL runs under another account, which has to pass through.
+chmodSync(folder, 0o755);
+const installed = join(folder, 'indelible');
+beforeAll(async () => {
+  await builtPanel();
+  buildServer(installed);
+  await run('npm', ['ci', '--prefer-offline'], { cwd: installed });
+}, 300_000);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('what is installed takes at most 350 MB, with neither compiler, bundler nor tests', async () => {
+  const { stdout } = await run('du', ['-sm', installed]);
+  expect(Number.parseInt(stdout, 10)).toBeLessThanOrEqual(350);
+  const packages = readdirSync(join(installed, 'node_modules'));
+  expect(packages).toContain('fastify');
+  for (const absent of ['vite', 'typescript', 'react', 'vitest', '@duckdb', '@oven', '@deno']) {
+    expect(packages).not.toContain(absent);
+  }
+  const own = readdirSync(join(installed, 'packages'), { recursive: true, encoding: 'utf8' });
+  expect(own.filter((path) => path.endsWith('.test.ts'))).toEqual([]);
+});
+
+test('it starts by itself, serves the panel, and stops when it is told', async () => {
+  const env = { ...process.env, DATA_DIR: join(folder, 'data'), PORT: '0', LOG_LEVEL: 'warn' };
+  const command = join(installed, 'node_modules/.bin/indelible');
+  const service = spawn(command, ['serve', '--json'], { cwd: installed, env });
+  const exited = once(service, 'exit');
+  const [line] = await Promise.race([once(service.stdout, 'data'), exited]);
+  const { url } = JSON.parse(String(line)) as { url: string };
+  const page = await fetch(`${url}/enter`);
+  expect(page.status).toBe(200);
+  const [, script = ''] = /src="(\/assets\/[\w.-]+\.js)"/.exec(await page.text()) ?? [];
+  expect((await fetch(`${url}${script}`)).status).toBe(200);
+  service.kill('SIGTERM');
+  expect((await exited)[0]).toBe(0);
+});

@@ -1,0 +1,95 @@
+/**
+ * Writes the folder that a production host installs with `npm ci`: the service and its command with
+ * the built panel, and a lock file of what they run on. No compiler and no test is part of it.
+ * Started as a program it writes `dist/server`, or the folder it is given; `--parquet` adds DuckDB,
+ * which the archive needs.
+ */
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const root = resolve(import.meta.dirname, '../..');
+const workspaces = ['protocol', 'client', 'cli', 'server'].map((name) => `packages/${name}`);
+const folders = [
+  ...workspaces.map((workspace) => `${workspace}/src`),
+  ...['packages/server/migrations', 'packages/panel/dist'],
+];
+const testOnly = /\.test\.ts$|packages\/(cli|server)\/src\/testing$/;
+const parquet = '@duckdb/node-api';
+
+interface Manifest {
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  workspaces?: string[];
+  scripts?: Record<string, string>;
+}
+
+interface LockFile {
+  packages: Record<string, Manifest & { dev?: boolean; link?: boolean; resolved?: string }>;
+}
+
+/** Writes into `target`, and removes whatever is there. The panel must be built. */
+export function buildServer(target: string, { withParquet = false } = {}): void {
+  rmSync(target, { recursive: true, force: true });
+  for (const part of [...folders, 'LICENSE']) {
+    const filter = (path: string) => !testOnly.test(path);
+    cpSync(join(root, part), join(target, part), { recursive: true, filter });
+  }
+  for (const workspace of workspaces) {
+    writeJson(join(target, workspace, 'package.json'), production(manifestOf(workspace)));
+  }
+  const manifest = rootManifest(withParquet);
+  writeJson(join(target, 'package.json'), manifest);
+  writeJson(join(target, 'package-lock.json'), productionLock(manifest, withParquet));
+}
+
+function manifestOf(folder: string): Manifest {
+  return readJson(join(folder, 'package.json')) as Manifest;
+}
+
+function production({ devDependencies: _, ...manifest }: Manifest): Manifest {
+  return manifest;
+}
+
+function rootManifest(withParquet: boolean): Manifest {
+  const manifest = production(manifestOf('.'));
+  const added = withParquet ? { [parquet]: parquetVersion() } : {};
+  const dependencies = { ...manifest.dependencies, ...added };
+  return { ...manifest, workspaces, scripts: { start: 'indelible serve' }, dependencies };
+}
+
+function parquetVersion(): string {
+  const version = manifestOf('packages/server').devDependencies?.[parquet];
+  if (version === undefined) throw new Error(`packages/server names no ${parquet}`);
+  return version;
+}
+
+/** The entries of our own lock file that a production host needs, as exact as they are there. */
+function productionLock({ dependencies = {} }: Manifest, withParquet: boolean): LockFile {
+  const lock = readJson('package-lock.json') as LockFile;
+  const packages: LockFile['packages'] = {};
+  for (const [path, { dev = false, ...entry }] of Object.entries(lock.packages)) {
+    const workspace = entry.link ? entry.resolved : /^(packages|examples)\/[^/]+$/.exec(path)?.[0];
+    const isElsewhere = workspace !== undefined && !workspaces.includes(workspace);
+    const isParquet = withParquet && /^node_modules\/(@duckdb\/|detect-libc$)/.test(path);
+    if (!isElsewhere && (!dev || isParquet)) packages[path] = production(entry);
+  }
+  packages[''] = { ...packages[''], workspaces, dependencies };
+  return { ...lock, packages };
+}
+
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
+
+function writeJson(path: string, value: unknown): void {
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+if (import.meta.main) {
+  const { values, positionals } = parseArgs({
+    options: { parquet: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
+  const target = resolve(positionals[0] ?? join(root, 'dist/server'));
+  buildServer(target, { withParquet: values.parquet });
+  console.log(`built ${target}; on the host: npm ci && npm start`);
+}
