@@ -3,11 +3,13 @@ import { openDatabase } from '../postgres/db.ts';
 import { pendingMigrations } from '../postgres/migrate.ts';
 import {
   findDangerousPrivileges,
+  readDurability,
   readLogin,
   readMemberships,
   readPartitionNames,
 } from './doctor.store.ts';
 import type { Finding } from './doctor.ts';
+import { durabilityFinding } from './durability.ts';
 
 const dayMs = 86_400_000;
 const aheadDays = 28;
@@ -20,7 +22,10 @@ const migrate = 'run `indelible migrate`';
 export async function diagnoseDatabase(servingUrl: string, nowMs: number): Promise<Finding[]> {
   return withClient(servingUrl, 'database', async (client) => {
     const { versionNumber, login, superuser } = await readLogin(client);
-    const findings = [versionFinding(versionNumber)];
+    const findings = [
+      versionFinding(versionNumber),
+      durabilityFinding(await readDurability(client)),
+    ];
     const memberships = await readMemberships(client);
     const roles = rolesFinding(memberships, login);
     findings.push(roles);

@@ -67,3 +67,24 @@ export async function readPartitionNames(client: pg.Client): Promise<Set<string>
   );
   return new Set(rows.map(({ name }) => name));
 }
+
+/** What the server does so that a commit that was answered survives. */
+export interface DurabilityFacts {
+  fsync: string;
+  fullPageWrites: string;
+  synchronousStandbys: string;
+  /** Replicas that stream at this moment. */
+  replicas: number;
+}
+
+export async function readDurability(client: Pick<pg.Client, 'query'>): Promise<DurabilityFacts> {
+  const { rows } = await client.query<DurabilityFacts>(
+    `SELECT current_setting('fsync') AS fsync,
+       current_setting('full_page_writes') AS "fullPageWrites",
+       current_setting('synchronous_standby_names') AS "synchronousStandbys",
+       (SELECT count(*)::int FROM pg_stat_replication) AS replicas`,
+  );
+  const [facts] = rows;
+  if (facts === undefined) throw new Error('the database says nothing about itself');
+  return facts;
+}

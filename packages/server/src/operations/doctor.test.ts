@@ -5,6 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { testService } from '../testing/service.ts';
 import { diagnose, diagnoseFolder, diagnoseNode, type Finding } from './doctor.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
+import { durabilityFinding } from './durability.ts';
 
 const service = await testService();
 const folder = mkdtempSync(join(tmpdir(), 'indelible-doctor-'));
@@ -20,6 +21,7 @@ const levels = (findings: Finding[]) =>
 test('a database as migrate leaves it is sound in every respect', async () => {
   expect(levels(await look())).toEqual({
     'database version': 'ok',
+    durability: 'fail', // the server of the tests runs without fsync
     'database roles': 'ok',
     'serving login': 'ok',
     'immutable events': 'ok',
@@ -102,13 +104,28 @@ test('with DATABASE_URL both logins are looked at', async () => {
     DATABASE_OWNER_URL: service.ownerUrl,
     PLATFORM_API_KEY: 'a key of at least 32 characters for certain',
   });
-  expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
+  expect(findings.filter(({ level }) => level !== 'ok')).toMatchObject([
+    { check: 'durability', detail: expect.stringContaining('fsync is off in PostgreSQL') },
+  ]);
   expect(findings.at(-1)).toMatchObject({ check: 'owner login' });
 });
 
 test('an installation that was never started is sound', async () => {
   const findings = await diagnose({ DATA_DIR: join(folder, 'not-yet') });
   expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
+});
+
+test.each([
+  [{ fsync: 'off' }, 'fail', /power failure .* lose recorded events/],
+  [{ fullPageWrites: 'off' }, 'warn', /full_page_writes is off/],
+  [{ replicas: 2 }, 'warn', /2 replicas and waits for none of them/],
+  [{ replicas: 2, synchronousStandbys: 'ANY 1 (a, b)' }, 'ok', /on disk/],
+] as const)('what %o means for recorded events is told', (changes, level, detail) => {
+  const sound = { fsync: 'on', fullPageWrites: 'on', synchronousStandbys: '', replicas: 0 };
+  expect(durabilityFinding({ ...sound, ...changes })).toMatchObject({
+    level,
+    detail: expect.stringMatching(detail),
+  });
 });
 
 test('a Node that is too old is a failure', () => {

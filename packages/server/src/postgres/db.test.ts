@@ -53,6 +53,22 @@ test('whatever settings the URL carries, no connection is ever without its role'
   await db.close();
 });
 
+test.each([
+  ['off', 'on'],
+  ['local', 'on'],
+  ['remote_write', 'on'],
+  ['remote_apply', 'remote_apply'],
+])('where synchronous_commit is %s, every connection commits with %s', async (given, expected) => {
+  const url = new URL(service.servingUrl);
+  url.searchParams.set('options', `-c synchronous_commit=${given}`);
+  const db = openDatabase(url.href, { poolSize: 2, onIdleError: () => {} });
+  for (const pool of [db.reader, db.writer, db.recorder, db.deliveries, db.jobs]) {
+    const { rows } = await pool.query('SHOW synchronous_commit');
+    expect(rows).toEqual([{ synchronous_commit: expected }]);
+  }
+  await db.close();
+});
+
 test('administration that waits for locks takes no connection from recording', async () => {
   const db = openDatabase(service.servingUrl, { poolSize: 2, onIdleError: () => {} });
   const done = Promise.withResolvers<void>();

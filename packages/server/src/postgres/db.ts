@@ -75,12 +75,25 @@ function openPool(
     // Later than the server's own limit: for a server that is stopped or cut off without a word.
     query_timeout: 12_000,
     keepAlive: true,
+    onConnect: commitDurably,
     ...changes,
   });
   pool.on('error', onIdleError); // a lost idle connection is replaced on the next use
   // One that is lost in use fails its query; without a listener it would end the process as well.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+/**
+ * A commit is on disk before it is answered, whatever the server, database, role or URL says: 201
+ * means durable. remote_apply stays, which waits for more. Set in the session, so that a reload of
+ * the server's configuration changes nothing.
+ */
+async function commitDurably(client: pg.ClientBase): Promise<void> {
+  await client.query(
+    `SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+       WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`,
+  );
 }
 
 /**

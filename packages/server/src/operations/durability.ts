@@ -1,0 +1,31 @@
+import type { DurabilityFacts } from './doctor.store.ts';
+import type { Finding } from './doctor.ts';
+
+/**
+ * Whether an event that was answered with 201 survives a power failure and a failover. The service
+ * sets synchronous_commit itself; these settings are the server's alone. None of them stops a start:
+ * only the operator knows the storage below, and a service that does not start records nothing.
+ */
+export function durabilityFinding(facts: DurabilityFacts): Finding {
+  const check = 'durability';
+  if (facts.fsync === 'off') {
+    const detail =
+      'fsync is off in PostgreSQL: a power failure or a crash of the machine can lose recorded events ' +
+      'and destroy the database. Set fsync = on';
+    return { check, level: 'fail', detail };
+  }
+  if (facts.fullPageWrites === 'off') {
+    const detail =
+      'full_page_writes is off in PostgreSQL: a power failure can destroy pages of the database. Set ' +
+      'it on, unless the file system writes pages of 8 KiB whole (ZFS does)';
+    return { check, level: 'warn', detail };
+  }
+  if (facts.replicas > 0 && facts.synchronousStandbys === '') {
+    const detail =
+      `PostgreSQL has ${facts.replicas} replicas and waits for none of them: a failover loses the ` +
+      'newest events, and recording stops until you act. Set synchronous_standby_names, see Failover ' +
+      'in docs/operations.md';
+    return { check, level: 'warn', detail };
+  }
+  return { check, level: 'ok', detail: 'a commit is on disk before it is answered' };
+}
