@@ -6,12 +6,16 @@ import { scheduleArchive } from './archive/command.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { openSigner, type Signer } from './crypto/signer.ts';
 import { answerOperationsOnly } from './http/http-hooks.ts';
+import { StoreRefused } from './log/store-identity.job.ts';
 import { openObjectStore } from './objects/object-store.ts';
+import { readDurability } from './operations/doctor.store.ts';
+import { durabilityFinding } from './operations/durability.ts';
 import { openLogger } from './operations/logger.ts';
 import { connectionProblem, type Database, isUnavailable, openDatabase } from './postgres/db.ts';
 import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secret-file.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 import { migrate, pendingMigrations } from './postgres/migrate.ts';
+import { holdServingLock } from './postgres/serving-lock.ts';
 import { scheduleRetention } from './retention/command.ts';
 
 /** A running service. `stop` drains what was accepted, then closes the database it opened. */
@@ -63,11 +67,19 @@ async function start(
   const { config, platformKeyFile } = withPlatformKey(given);
   const db = await connect(config, embedded, logger);
   cleanup.push(() => db.close());
+  const endServing = await holdServingLock(db.url);
+  cleanup.push(endServing);
+  const durability = durabilityFinding(await readDurability(db.reader));
+  if (durability.level !== 'ok') logger.error(durability.detail);
   const sessionSecret = config.sessionSecret ?? onceSecret(config.dataDir, 'session-secret', '');
   const objects = openObjectStore(config.objectStoreUrl);
   const signer = openConfiguredSigner(config);
   const app = await buildApp({ config, db, now: Date.now, logger, sessionSecret, objects, signer });
   cleanup.push(() => app.http.close());
+  // A store that is away is another matter: rounds wait for it, and recording goes on.
+  await app.checkpoints.requireOwnStore().catch((error: unknown) => {
+    if (error instanceof StoreRefused) throw error;
+  });
   // Before the first request: a rewound database must not be written to.
   await app.checkpoints.tick();
   if (!roles.includes('api')) answerOperationsOnly(app.http);
@@ -91,6 +103,7 @@ async function start(
       await endCheckpoints();
       await endRetention();
       await endArchive();
+      await endServing();
       await db.close();
       await embedded?.stop();
     }),

@@ -26,6 +26,7 @@ import { contradiction, damageOf } from './guard.store.ts';
 import { SigningKeyRefused } from './key-rotation.job.ts';
 import { originOf, roundName, writeRound } from './round.ts';
 import { logIsHalted } from './store.ts';
+import { openOwnStore } from './store-identity.job.ts';
 
 export interface CheckpointDeps {
   db: Database;
@@ -85,6 +86,7 @@ export class CheckpointJob {
   /** Whether this process has compared the database with what was published. */
   #guarded = false;
   #keyAnnounced = false;
+  #isOwnStore = false;
   readonly #suspects = new Set<string>();
 
   constructor(deps: CheckpointDeps) {
@@ -95,6 +97,15 @@ export class CheckpointJob {
 
   get originHost(): string {
     return this.#deps.originHost;
+  }
+
+  /** Throws StoreRefused for an object store that is not this installation's own. */
+  async requireOwnStore(): Promise<void> {
+    if (this.#isOwnStore) return;
+    const { db, sha, objects, signer } = this.#deps;
+    const publicKeys = [await signer.publicKey()];
+    await openOwnStore({ sha, objects, publicKeys }, (work) => write(db, work));
+    this.#isOwnStore = true;
   }
 
   /** Has the next round look at these logs whole, whether they have grown or not. */
@@ -179,6 +190,7 @@ export class CheckpointJob {
     wait: boolean,
     work: (tx: WriterTx, round: number, taken: TakenRound) => Promise<number | string>,
   ): Promise<RoundResult | null> {
+    await this.requireOwnStore();
     const result = await write(this.#deps.db, async (tx): Promise<RoundResult | null> => {
       const taken = await takeRound(tx, wait);
       if (!taken || taken.halted !== null) return taken && { published: 0, halted: taken.halted };

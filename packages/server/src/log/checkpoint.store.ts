@@ -171,6 +171,22 @@ export async function openOrigin(tx: WriterTx, host: string): Promise<string> {
   return rows[0]?.host ?? host;
 }
 
+/** The identity that database and object store share, null before the first; and the last round. */
+export async function storeLink(
+  tx: Pick<WriterTx, 'query'>,
+): Promise<{ storeId: string | null; round: number }> {
+  const { rows } = await tx.query<{ storeId: string | null; round: number }>(
+    'SELECT store_id AS "storeId", round FROM installation, log_rounds',
+  );
+  return rows[0] ?? { storeId: null, round: 0 };
+}
+
+/** Names the identity, unless the database has one; returns the one it has now. */
+export async function openStoreId(tx: Pick<WriterTx, 'query'>, id: string): Promise<string> {
+  const { rows } = await tx.query<{ id: string }>('SELECT open_store_id($1) AS id', [id]);
+  return rows[0]?.id ?? id;
+}
+
 /** Makes this key the one in use: since when, and whether the logs have yet to be told. */
 export async function useSigningKey(
   tx: WriterTx,

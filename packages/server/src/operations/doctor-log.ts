@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs';
+import { sha } from '../crypto/sha256.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { haltReason, signingKeys, storeAlarm } from '../log/checkpoint.store.ts';
-import { openDatabase } from '../postgres/db.ts';
+import { readIdentity, refusalOf } from '../log/store-identity.job.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { type Database, openDatabase } from '../postgres/db.ts';
 import type { Finding } from './doctor.ts';
 
 /** The file of the key that signs here; one that nobody named is made by the first start. */
@@ -15,14 +18,19 @@ export interface SigningKeyFile {
  * the object store, and whether this process may sign them. The schema must be up to date. Never
  * throws for what it finds.
  */
-export async function diagnoseLog(servingUrl: string, keyFile: SigningKeyFile): Promise<Finding[]> {
+export async function diagnoseLog(
+  servingUrl: string,
+  keyFile: SigningKeyFile,
+  objects: ObjectStore,
+): Promise<Finding[]> {
   const db = openDatabase(servingUrl, { poolSize: 1, onIdleError: () => {} });
   try {
     const halted = await haltReason(db, 5_000);
     const keys = await signingKeys(db.reader);
     const inUse = keys.find(({ notAfterMs }) => notAfterMs === null)?.publicKey ?? null;
     const alarm = await storeAlarm(db);
-    return [logsFinding(halted), storeFinding(alarm), await keyFinding(inUse, keyFile)];
+    const problem = alarm ?? (await storeProblem(db, objects));
+    return [logsFinding(halted), storeFinding(problem), await keyFinding(inUse, keyFile)];
   } catch (error) {
     return [{ check: 'logs', level: 'fail', detail: `cannot be read: ${reasonOf(error)}` }];
   } finally {
@@ -38,6 +46,15 @@ function logsFinding(halted: string | null): Finding {
     level: 'ok',
     detail: 'the database does not contradict the published checkpoints',
   };
+}
+
+async function storeProblem(db: Database, objects: ObjectStore): Promise<string | null> {
+  try {
+    const inStore = await readIdentity(objects);
+    return await refusalOf(db.writer, { sha, objects, publicKeys: [] }, inStore);
+  } catch (error) {
+    return `the object store cannot be read: ${reasonOf(error)}`;
+  }
 }
 
 function storeFinding(alarm: string | null): Finding {

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type Environment, readConfig } from '../config.ts';
+import { openObjectStore } from '../objects/object-store.ts';
 import { connectionUrl } from '../postgres/embedded/postmaster.ts';
 import { isPostmaster, readPostmasterPid } from '../postgres/embedded/postmaster-pid.ts';
 import { readSecretFile } from '../postgres/embedded/secret-file.ts';
@@ -96,7 +97,7 @@ async function diagnoseDatabases(config: Config): Promise<Finding[]> {
 
 async function diagnoseServing(
   servingUrl: string,
-  { signingKeyFile, dataDir }: Config,
+  { signingKeyFile, dataDir, objectStoreUrl }: Config,
 ): Promise<Finding[]> {
   const findings = await diagnoseDatabase(servingUrl, Date.now());
   // Without all tables and roles the logs cannot be looked at.
@@ -104,7 +105,8 @@ async function diagnoseServing(
   if (!isUsable) return findings;
   const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
   const keyFile = { path, isNamed: signingKeyFile !== null };
-  return [...findings, ...(await diagnoseLog(servingUrl, keyFile))];
+  const objects = openObjectStore(objectStoreUrl);
+  return [...findings, ...(await diagnoseLog(servingUrl, keyFile, objects))];
 }
 
 async function diagnoseEmbedded(config: Config): Promise<Finding[]> {

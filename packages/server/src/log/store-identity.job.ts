@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { isUuid, type Sha256 } from '@indelible/protocol';
+import type { ObjectStore } from '../objects/object-store.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { openStoreId, signingKeys, storeLink } from './checkpoint.store.ts';
+import { readRound, roundName } from './round.ts';
+
+/*
+ * Database and object store carry one identity: `installation.json` in the store, a column in the
+ * database. Without it a process that is given a wrong or an empty store would publish there, and
+ * the guard would compare the database with nothing.
+ */
+
+const identityName = 'installation.json';
+
+/** The object store must not be used; the message is a sentence for the operator. */
+export class StoreRefused extends Error {}
+
+export interface StoreIdentityDeps {
+  sha: Sha256;
+  objects: ObjectStore;
+  /** Ed25519 keys that are trusted beside those that the database lists. */
+  publicKeys: readonly Uint8Array[];
+}
+
+type Query = Pick<WriterTx, 'query'>;
+
+/**
+ * Makes sure that the store is the installation's own, or becomes it: a first start names an empty
+ * one, and a store of an earlier release, which has no identity, is known by the last round. Throws
+ * StoreRefused for any other. The database is told first and on its own: of two processes that start
+ * together both then write the same object, and a crash in between is made good by the next start.
+ */
+export async function openOwnStore(
+  deps: StoreIdentityDeps,
+  inTransaction: <T>(work: (tx: Query) => Promise<T>) => Promise<T>,
+): Promise<void> {
+  const inStore = await readIdentity(deps.objects);
+  const storeId = await inTransaction(async (tx) => {
+    const refusal = await refusalOf(tx, deps, inStore);
+    if (refusal !== null) throw new StoreRefused(refusal);
+    return openStoreId(tx, inStore ?? randomUUID());
+  });
+  if (inStore === null) await writeIdentity(deps.objects, storeId);
+}
+
+export async function writeIdentity(objects: ObjectStore, storeId: string): Promise<void> {
+  const body = new TextEncoder().encode(`${JSON.stringify({ installation: storeId })}\n`);
+  await objects.putIfAbsent(identityName, body);
+}
+
+/** The identity in the store; null without one. */
+export async function readIdentity(objects: ObjectStore): Promise<string | null> {
+  const body = await objects.get(identityName);
+  if (body === null) return null;
+  try {
+    const read: unknown = JSON.parse(new TextDecoder().decode(body));
+    const id = (read as { installation?: unknown } | null)?.installation;
+    if (typeof id === 'string' && isUuid(id)) return id;
+  } catch {
+    // Said below: what it holds instead does not matter.
+  }
+  throw new StoreRefused(
+    `${identityName} in the object store does not name an installation: bring the object back as it was`,
+  );
+}
+
+/** Why the database must not be used with this store, or null; changes nothing. */
+export async function refusalOf(
+  tx: Query,
+  deps: StoreIdentityDeps,
+  inStore: string | null,
+): Promise<string | null> {
+  const { storeId, round } = await storeLink(tx);
+  if (storeId !== null && inStore !== null) {
+    return storeId === inStore ? null : foreignStore(storeId, inStore);
+  }
+  if (round > 0) {
+    if (await holdsRound(tx, deps, round)) return null;
+    return inStore === null ? emptyStore(round) : foreignStore('none yet', inStore);
+  }
+  const isUsed = inStore !== null || (await deps.objects.list('checkpoints')).length > 0;
+  return isUsed ? usedStore : null;
+}
+
+async function holdsRound(tx: Query, deps: StoreIdentityDeps, round: number): Promise<boolean> {
+  const body = await deps.objects.get(roundName(round));
+  if (body === null) return false;
+  const keys = (await signingKeys(tx)).map(({ publicKey }) => publicKey);
+  return (await readRound(deps.sha, round, body, [...deps.publicKeys, ...keys])) !== null;
+}
+
+export function foreignStore(ours: string, theirs: string): string {
+  return (
+    `the object store of OBJECT_STORE_URL belongs to another installation (it says ${theirs}, the ` +
+    `database says ${ours}): name the store that this installation has used before`
+  );
+}
+
+export function emptyStore(round: number): string {
+  return (
+    `the object store of OBJECT_STORE_URL does not hold what this installation has published ` +
+    `(${roundName(round)} of its own is not there): name the store that it has used before, or copy ` +
+    'all objects of that one here. If they are lost for good, `indelible log reopen --yes --new-store` ' +
+    'begins every log anew in this one'
+  );
+}
+
+export const usedStore =
+  'the object store of OBJECT_STORE_URL is in use by another installation, or holds the checkpoints ' +
+  'of a newer state of this one: give a new installation a store, or a prefix of a bucket, of its own. ' +
+  'If the database was restored from before its first checkpoint, run `indelible log reopen`';
