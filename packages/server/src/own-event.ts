@@ -28,20 +28,25 @@ export const byItself: OwnEvent['actor'] = {
 
 /**
  * A log goes on under a new origin. Verifiers look for this record, and hold what it says of the
- * checkpoint against what they have seen.
+ * checkpoint against what they have seen. `notes` are the last checkpoints of the origins that the
+ * log had, one each, oldest first: more than one where a reopening was itself undone by a restore.
  */
 export function reopenedEvent(
   tenantId: string,
-  published: { size: number; checkpoint: string | null },
+  { publishedSize, notes }: { publishedSize: number; notes: readonly string[] },
   size: number,
   reason: string,
 ): OwnEvent {
+  const earlier = notes.slice(0, -1);
   return {
     actor: byItself,
     action: 'reopen',
     resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
-    diff: { entries: { from: published.size, to: size } },
-    after: { lastPublishedCheckpoint: published.checkpoint },
+    diff: { entries: { from: publishedSize, to: size } },
+    after: {
+      lastPublishedCheckpoint: notes.at(-1) ?? null,
+      ...(earlier.length > 0 && { earlierCheckpoints: earlier }),
+    },
     reason,
   };
 }

@@ -10,8 +10,11 @@ When a database was restored from an older backup, the service meets checkpoints
 promise more than its logs hold, and stops recording. If the newer database is lost for
 good, this is the way on: each log that does not hold what was published of it begins
 under a new name (origin) with the entries it has, and its first new record is the last
-checkpoint that was published, so that its tenant sees what was lost. Stop the service
-first. This cannot be undone.`;
+checkpoint that was published, so that its tenant sees what was lost. Stop every process
+of the service first. This cannot be undone.
+
+With --new-store every log begins anew, because nothing is left that knows what was
+published of it.`;
 
 /** `indelible log reopen`: lets recording go on after a rewound database. */
 export function logCommand(program: Command, io: Io): void {
@@ -22,18 +25,25 @@ export function logCommand(program: Command, io: Io): void {
       'continue after the database was restored from an older backup, under a new origin',
     )
     .option('--yes', 'do it')
+    .option('--new-store', 'the object store is lost: begin every log anew in an empty one')
     .option('--json', 'print JSON')
     .addHelpText('after', help)
-    .action(async ({ yes = false, json = false }: { yes?: boolean; json?: boolean }) => {
+    .action(async ({ yes = false, newStore = false, json = false }: ReopenOptions) => {
       if (!yes) {
         throw new UsageError(
           'this renames logs permanently, and each verifier will report it; run it with --yes',
         );
       }
       const { reopenLog } = await loadServer(io.env);
-      const reopened = await reopenLog(io.env).catch(asFinding);
+      const reopened = await reopenLog(io.env, { newStore }).catch(asFinding);
       await print(io, json ? jsonLine({ reopened }) : reopenedText(reopened));
     });
+}
+
+interface ReopenOptions {
+  yes?: boolean;
+  newStore?: boolean;
+  json?: boolean;
 }
 
 function reopenedText(reopened: readonly ReopenedLog[]): string {

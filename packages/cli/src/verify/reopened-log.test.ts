@@ -93,6 +93,26 @@ test('a reopened log is held against what was seen and is left, and what is lost
   });
 });
 
+test('a machine verifies a log that was reopened twice, whichever of its former names it saw', async () => {
+  const backup = await backups.take();
+  await record(1);
+  await tick();
+  const sawFirst = 'saw the first name';
+  expect((await log.verify({}, sawFirst)).result).toBe('intact');
+  await rewindTo(backup);
+  await record(2);
+  await tick();
+  const sawSecond = 'saw the second name';
+  expect((await log.verify({}, sawSecond)).result).toBe('intact');
+  // From before the first reopening, of which this backup knows nothing.
+  await rewindTo(backup);
+  for (const machine of [sawFirst, sawSecond]) {
+    expect((await log.verify({}, machine)).findings.byCode).toEqual({ other_log: 1 });
+    expect(await log.verify({ reopened: true }, machine)).toMatchObject({ result: 'intact' });
+    expect(await log.verify({}, machine)).toMatchObject({ result: 'intact' });
+  }
+});
+
 test('a reopened log whose older entries are others than those seen is found', async () => {
   await log.verify();
   const backup = await backups.take();

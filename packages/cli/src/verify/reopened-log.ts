@@ -3,6 +3,7 @@ import {
   type Checkpoint,
   type Findings,
   FormatError,
+  formerCheckpoints,
   parseCheckpoint,
   parseNote,
   type ReopenRecord,
@@ -103,10 +104,12 @@ async function recordOf(
 ): Promise<FoundRecord | null> {
   const query = { action: ['reopen'], resource: ['audit_log'], resourceId: [tenantId] };
   for await (const event of client.list({ ...query, includeState: true })) {
-    const note = event.after?.lastPublishedCheckpoint;
-    const published = checkpointIn(note);
-    if (event.recordedBy.kind !== 'service' || published?.origin !== origin) continue;
-    return { record: { sequence: event.sequence, note: String(note) }, published };
+    if (event.recordedBy.kind !== 'service') continue;
+    for (const note of formerCheckpoints(event.after ?? {})) {
+      const published = checkpointIn(note);
+      if (published?.origin !== origin) continue;
+      return { record: { sequence: event.sequence, note }, published };
+    }
   }
   return null;
 }
@@ -116,8 +119,7 @@ function vkeysOf(origin: string, vkeys: readonly string[]): string[] {
   return vkeys.filter((vkey) => vkey.startsWith(`${origin}+`));
 }
 
-function checkpointIn(note: unknown): Checkpoint | null {
-  if (typeof note !== 'string') return null;
+function checkpointIn(note: string): Checkpoint | null {
   try {
     return parseCheckpoint(parseNote(note).text);
   } catch (error) {

@@ -48,8 +48,18 @@ export interface ErasureRecord {
 /** The service's record that a log goes on under a new origin. */
 export interface ReopenRecord {
   sequence: number;
-  /** The last checkpoint that was published under the origin before: a signed note. */
+  /** The last checkpoint that was published under an origin before: a signed note. */
   note: string;
+}
+
+/**
+ * The last checkpoints of the origins that a reopened log had before, by the state of the service's
+ * record: more than one where a reopening was itself undone by a restore.
+ */
+export function formerCheckpoints(after: Readonly<Record<string, unknown>>): string[] {
+  const { lastPublishedCheckpoint: last, earlierCheckpoints: earlier } = after;
+  const notes = [last, ...(Array.isArray(earlier) ? earlier : [])];
+  return notes.filter((note) => typeof note === 'string');
 }
 
 /**
@@ -93,8 +103,8 @@ export class ServiceRecords {
   }
 
   #takeReopening({ after, sequence }: ShownEvent): void {
-    const { lastPublishedCheckpoint: note } = membersOf(after);
-    if (typeof note === 'string') this.reopenings.push({ sequence, note });
+    for (const note of formerCheckpoints(membersOf(after)))
+      this.reopenings.push({ sequence, note });
   }
 }
 

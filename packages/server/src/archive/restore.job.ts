@@ -245,7 +245,7 @@ export async function beginRestored(
   { tenantId, size, checkpoint, note }: Restored,
 ): Promise<string> {
   const logId = await beginAnew(tx, tenantId);
-  const published = { size: checkpoint.size, checkpoint: note };
+  const published = { publishedSize: checkpoint.size, notes: [note] };
   const why = 'The log was loaded from its archive. It continues under a new origin.';
   await recordOwn(tx, tenantId, reopenedEvent(tenantId, published, size, why));
   return logId;

@@ -1,27 +1,44 @@
-import type { Sha256 } from '@indelible/protocol';
+import { formatVerifierKey, openCheckpoint, type Sha256 } from '@indelible/protocol';
 import type { ObjectStore } from '../objects/object-store.ts';
 import {
   type PublishedRound,
   type ReleasedCheckpoint,
+  readNote,
   readRound,
   roundName,
   roundOf,
   stateOf,
 } from './round.ts';
 
-/** A log's newest checkpoint, the round it came with and when. */
+/** A log's checkpoint, the round it came with and when. */
 export interface PublishedLog extends ReleasedCheckpoint {
   round: number;
   atMs: number;
 }
 
 export interface PublishedLogs {
-  /** The newest checkpoint of each log, by log id. */
+  /** The largest checkpoint that was ever published of each log, by log id; retired ones too. */
   logs: Map<string, PublishedLog>;
+  /**
+   * Logs that must never be signed again. A log of which an earlier release signed two futures is among them.
+   */
+  retired: Map<string, Retirement>;
+  /**
+   * False when checkpoints were published that nothing here knows, because objects are missing:
+   * then no log can be known to hold all that was published of it.
+   */
+  isWhole: boolean;
   /** The newest round of the service's own; null when the store has none. */
   newest: PublishedRound | null;
   /** The highest number that is taken, whoever took it; 0 when none is. */
   highest: number;
+}
+
+export interface Retirement {
+  /** The log that went on with the entries, as far as it is known. */
+  nextLogId: string | null;
+  /** The round of the reopening; of a log with two futures, that of the later one. */
+  round: number;
 }
 
 export interface PublishedLogsDeps {
@@ -31,55 +48,143 @@ export interface PublishedLogsDeps {
   publicKeys: readonly Uint8Array[];
 }
 
+const roundsAtOnce = 32;
+
 /**
- * What the object store says was published, read from the newest round back until the state that
- * that one signed is complete: with what the database knows (`known`, up to its round `last`), if
- * that fits, else by itself. Where objects are missing, the newest that can be found of each log
- * counts. A round of a reopening is complete by itself, if the database holds that reopening.
+ * Everything that was published since the database's `last` round, from the newest round back. The
+ * walk ends at the `last` round if that one signed exactly what the database knows (`known`): what
+ * came before is in there. Otherwise the database was changed, or objects are missing, and every
+ * round there is gets read. A reopening ends no walk: a log that it retired is found behind it.
  */
 export async function publishedLogs(
-  { sha, objects, publicKeys }: PublishedLogsDeps,
+  deps: PublishedLogsDeps,
   known: ReadonlyMap<string, PublishedLog>,
   last: number,
 ): Promise<PublishedLogs> {
+  const { sha, objects, publicKeys } = deps;
   const numbers = (await objects.list('checkpoints')).flatMap((name) => roundOf(name) ?? []);
   numbers.sort((a, b) => b - a);
-  const highest = numbers[0] ?? 0;
-  const found = new Map<string, PublishedLog>();
-  let newest: PublishedRound | null = null;
-  for (const number of numbers) {
-    const body = await objects.get(roundName(number));
-    const round = body && (await readRound(sha, number, body, publicKeys));
-    if (!round) continue;
-    const isFirst = newest === null;
-    newest ??= round;
-    const isNew = addMissing(found, round);
-    if (round.isReopening && number <= last) return { logs: found, newest, highest };
-    // Compared only when it can have changed: a quiet log may lie a million rounds back.
-    const whole = isFirst || isNew ? complete(sha, newest.state, found, known) : null;
-    if (whole) return { logs: whole, newest, highest };
+  const walk = new Walk(sha);
+  for (let at = 0; at < numbers.length; at += roundsAtOnce) {
+    const reading = numbers.slice(at, at + roundsAtOnce).map(async (number) => {
+      const body = await objects.get(roundName(number));
+      return body && readRound(sha, number, body, publicKeys);
+    });
+    for (const round of await Promise.all(reading)) {
+      if (round?.round === last && walk.isState(round, known)) {
+        walk.end(round, known);
+        return walk.found(numbers[0] ?? 0);
+      }
+      if (round) walk.take(round);
+    }
   }
-  return { logs: new Map([...known, ...found]), newest, highest };
+  for (const log of known.values()) {
+    const signed = await signedLog(deps, log);
+    if (signed) walk.add(signed);
+  }
+  return walk.found(numbers[0] ?? 0);
 }
 
-function addMissing(found: Map<string, PublishedLog>, round: PublishedRound): boolean {
-  const before = found.size;
-  const atMs = Date.parse(round.at);
-  for (const { logId, note, checkpoint } of round.checkpoints) {
-    const { size, root } = checkpoint;
-    if (!found.has(logId)) found.set(logId, { logId, size, root, note, round: round.round, atMs });
-  }
-  return found.size > before;
+/** What the database says was published, if its note says the same under a key of the service. */
+async function signedLog(
+  { sha, publicKeys }: PublishedLogsDeps,
+  log: PublishedLog,
+): Promise<PublishedLog | null> {
+  const [origin = ''] = log.note.split('\n', 1);
+  if (/[\s+]/.test(origin) || origin === '') return null;
+  const vkeys = publicKeys.map((key) => formatVerifierKey(sha, origin, key));
+  const opened = await openCheckpoint(sha, log.note, vkeys);
+  if (opened.code !== 'valid') return null;
+  const { logId, checkpoint } = readNote(log.note);
+  return { ...log, logId, size: checkpoint.size, root: checkpoint.root };
 }
 
-function complete(
-  sha: Sha256,
-  state: Uint8Array,
-  found: Map<string, PublishedLog>,
-  known: ReadonlyMap<string, PublishedLog>,
-): Map<string, PublishedLog> | null {
-  const candidates = [new Map([...known, ...found]), found];
-  const fits = (logs: Map<string, PublishedLog>) =>
-    Buffer.compare(stateOf(sha, logs.values()), state) === 0;
-  return candidates.find(fits) ?? null;
+interface FoundLog {
+  newest: PublishedLog;
+  oldest: PublishedLog;
+  largest: PublishedLog;
+}
+
+/** Gathers rounds, newest first. */
+class Walk {
+  readonly #sha: Sha256;
+  readonly #logs = new Map<string, FoundLog>();
+  readonly #named = new Map<string, Retirement>();
+  readonly #forked = new Set<string>();
+  readonly #reopenings: { round: number; logIds: Set<string> }[] = [];
+  #newest: PublishedRound | null = null;
+
+  constructor(sha: Sha256) {
+    this.#sha = sha;
+  }
+
+  isState(round: PublishedRound, logs: ReadonlyMap<string, PublishedLog>): boolean {
+    return Buffer.compare(stateOf(this.#sha, logs.values()), round.state) === 0;
+  }
+
+  take(round: PublishedRound): void {
+    this.#newest ??= round;
+    const atMs = Date.parse(round.at);
+    for (const { logId, note, checkpoint } of round.checkpoints) {
+      const { size, root } = checkpoint;
+      this.add({ logId, size, root, note, round: round.round, atMs });
+    }
+    if (!round.isReopening) return;
+    const logIds = new Set(round.checkpoints.map(({ logId }) => logId));
+    this.#reopenings.push({ round: round.round, logIds });
+    for (const { logId, nextLogId } of round.retired) {
+      if (!this.#named.has(logId)) this.#named.set(logId, { nextLogId, round: round.round });
+    }
+  }
+
+  /** The round that the database knows last, and everything before it. */
+  end(round: PublishedRound, known: ReadonlyMap<string, PublishedLog>): void {
+    this.#newest ??= round;
+    for (const log of known.values()) this.add(log);
+  }
+
+  add(log: PublishedLog): void {
+    const found = this.#logs.get(log.logId);
+    if (!found) {
+      this.#logs.set(log.logId, { newest: log, oldest: log, largest: log });
+      return;
+    }
+    if (log.round <= found.oldest.round) {
+      if (contradicts(log, found.oldest)) this.#forked.add(log.logId);
+      found.oldest = log;
+    }
+    if (log.size > found.largest.size) found.largest = log;
+  }
+
+  found(highest: number): PublishedLogs {
+    const all = [...this.#logs.values()];
+    const newest = this.#newest;
+    const current = all.flatMap(({ newest: log }) =>
+      newest !== null && log.round <= newest.round && !this.#isLeftOut(log) ? [log] : [],
+    );
+    const isWhole = newest === null || this.isState(newest, byId(current));
+    const retired = new Map(this.#named);
+    for (const [logId, log] of this.#logs) {
+      const isRetired = this.#isLeftOut(log.oldest) || this.#forked.has(logId);
+      if (isRetired && !retired.has(logId)) {
+        retired.set(logId, { nextLogId: null, round: log.newest.round });
+      }
+    }
+    return { logs: byId(all.map(({ largest }) => largest)), retired, isWhole, newest, highest };
+  }
+
+  /** Whether a later reopening does not go on with the log. */
+  #isLeftOut({ logId, round: published }: PublishedLog): boolean {
+    return this.#reopenings.some(({ round, logIds }) => round > published && !logIds.has(logId));
+  }
+}
+
+/** Whether a log had more, or something else, in an earlier round than in a later one. */
+function contradicts(earlier: PublishedLog, later: PublishedLog): boolean {
+  if (earlier.size !== later.size) return earlier.size > later.size;
+  return Buffer.compare(earlier.root, later.root) !== 0;
+}
+
+function byId(logs: readonly PublishedLog[]): Map<string, PublishedLog> {
+  return new Map(logs.map((log) => [log.logId, log]));
 }

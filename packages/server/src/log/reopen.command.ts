@@ -12,6 +12,7 @@ import { openObjectStore } from '../objects/object-store.ts';
 import { asOwner, connectionProblem, type WriterTx } from '../postgres/db.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { migrate, pendingMigrations } from '../postgres/migrate.ts';
+import { requireNoneServing } from '../postgres/serving-lock.ts';
 import { type ReopenDeps, type ReopenedLog, reopenLogs } from './reopen.job.ts';
 
 export type { ReopenedLog } from './reopen.job.ts';
@@ -22,23 +23,31 @@ export type { ReopenedLog } from './reopen.job.ts';
  * embedded PostgreSQL, which no service may be using. All of it happens or
  * nothing does. Throws an Error whose message is one sentence for the operator.
  */
-export async function reopenLog(env: Environment): Promise<ReopenedLog[]> {
+export async function reopenLog(
+  env: Environment,
+  changes: Partial<ReopenDeps> = {},
+): Promise<ReopenedLog[]> {
   const config = readConfig(env);
   const { databaseUrl, databaseOwnerUrl, dataDir } = config;
-  if (databaseUrl !== null) return reopenAs(databaseOwnerUrl ?? databaseUrl, config);
+  if (databaseUrl !== null) return reopenAs(databaseOwnerUrl ?? databaseUrl, config, changes);
   const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });
   try {
     await migrate(embedded.ownerUrl, embedded.servingUrl, Date.now());
-    return await reopenAs(embedded.ownerUrl, config);
+    return await reopenAs(embedded.ownerUrl, config, changes);
   } finally {
     await embedded.stop();
   }
 }
 
-async function reopenAs(ownerUrl: string, config: Config): Promise<ReopenedLog[]> {
+async function reopenAs(
+  ownerUrl: string,
+  config: Config,
+  changes: Partial<ReopenDeps>,
+): Promise<ReopenedLog[]> {
   const objects = openObjectStore(config.objectStoreUrl);
   try {
     return await asOwner(ownerUrl, async (tx) => {
+      await requireNoneServing(tx);
       const pending = await pendingMigrations(tx);
       if (pending.length > 0)
         throw new Error(
@@ -46,7 +55,8 @@ async function reopenAs(ownerUrl: string, config: Config): Promise<ReopenedLog[]
         );
       const recordOwn = await recordOwnIn(tx, config);
       const openSigner = reopeningSigner(config);
-      return reopenLogs(tx, { sha, now: Date.now, objects, recordOwn, openSigner });
+      const deps = { sha, now: Date.now, objects, recordOwn, openSigner };
+      return reopenLogs(tx, { ...deps, ...changes });
     });
   } catch (cause) {
     throw new Error(`the logs cannot be reopened: ${connectionProblem(cause)}`, { cause });

@@ -1,11 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { createFrontier, type GetNode, type LogState, type Sha256 } from '@indelible/protocol';
 import type { Signer } from '../crypto/signer.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { type RecordOwn, reopenedEvent } from '../own-event.ts';
 import type { WriterTx } from '../postgres/db.ts';
-import { releasedState, signingKeys } from './checkpoint.store.ts';
+import { openStoreId, releasedState, signingKeys, storeLink } from './checkpoint.store.ts';
 import { hasRoot } from './guard.store.ts';
-import { type PublishedLog, publishedLogs } from './published-logs.job.ts';
+import { type PublishedLog, type PublishedLogs, publishedLogs } from './published-logs.job.ts';
 import {
   allLogs,
   beginAnew,
@@ -21,8 +22,16 @@ import {
   resumeAfter,
   stopLogs,
 } from './reopen.store.ts';
-import { roundName, stateOf, writeRound } from './round.ts';
+import { type RetiredLog, type Round, roundName, stateOf, writeRound } from './round.ts';
 import { appendLogs, planEntries } from './store.ts';
+import {
+  emptyStore,
+  foreignStore,
+  readIdentity,
+  StoreRefused,
+  usedStore,
+  writeIdentity,
+} from './store-identity.job.ts';
 import { storedEntries, treeReader } from './tree.store.ts';
 
 /** What became of a log that did not hold what was published of it. */
@@ -55,14 +64,24 @@ export interface ReopenDeps {
    * Further keys that are trusted to have signed rounds, beside that one and those of the database.
    */
   publicKeys?: readonly Uint8Array[];
+  /**
+   * Begins every log anew in an empty object store: the former one is lost, and with it the knowledge
+   * of what was published.
+   */
+  newStore?: boolean;
 }
 
 /**
  * The way on after a rewound database, within the owner's transaction: every log that does not hold
- * what was published of it begins a new origin with the leaves it has, and its first new record is
- * the last published checkpoint, so that the tenant sees what was lost. Logs that agree go on as
- * they are; without any contradiction nothing changes. What was published is what the object store
- * holds under the service's signature; the table of it in the database is made to say so.
+ * what was published of it, or that an earlier reopening retired, begins a new origin with the leaves
+ * it has, and its first new record is the last published checkpoint, so that the tenant sees what was
+ * lost. Logs that agree go on as they are; without any contradiction nothing changes. What was
+ * published is what the object store holds under the service's signature; the table of it in the
+ * database is made to say so.
+ *
+ * One object decides: the round of the reopening, which names the logs that it retires. Before it is
+ * written nothing has happened. Once it is there, whether the transaction commits or not, no database
+ * signs a log that it retired: a round meets it and stops, and a further reopening finds it.
  */
 export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<ReopenedLog[]> {
   const last = await stopLogs(tx);
@@ -78,18 +97,51 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const published = await publishedLogs({ ...deps, publicKeys }, known, last);
   const { newest, highest } = published;
   if (newest === null && highest > 0) throw new Error(unknownRounds);
+  const inStore = await requireStore(tx, deps, published);
   // First, because nothing can be recorded before; it holds only if everything below succeeds.
   await resumeAfter(tx, last);
-  const reopened = await reopenEach(tx, deps, published.logs);
+  const isWhole = published.isWhole && !deps.newStore;
+  const { reopened, lineages, gone } = await reopenEach(tx, deps, { ...published, isWhole }, last);
   await deps.beforeSigning?.(reopened);
+  const retired = [...(await retiredOf(tx, lineages)), ...gone];
   const state = await releasedState(tx);
   const signed = newest?.state ?? stateOf(deps.sha, []);
-  const isSigned = Buffer.compare(signed, state) === 0;
-  await resumeAfter(
-    tx,
-    isSigned ? (newest?.round ?? 0) : await publishReopening(tx, deps, signer, highest + 1, state),
-  );
+  const isSigned = retired.length === 0 && Buffer.compare(signed, state) === 0;
+  const next = { round: highest + 1, state, retired };
+  const round = isSigned ? (newest?.round ?? 0) : await publishReopening(tx, deps, signer, next);
+  await resumeAfter(tx, round);
+  // Behind the round: a store that has only an identity would pass for one that lost its rounds.
+  if (round > 0) await keepStoreIdentity(tx, deps, inStore);
   return reopened;
+}
+
+/** The identity in the store, null without one. Throws StoreRefused for a store of another's. */
+async function requireStore(
+  tx: WriterTx,
+  { objects, newStore = false }: ReopenDeps,
+  { newest, highest }: PublishedLogs,
+): Promise<string | null> {
+  const inStore = await readIdentity(objects);
+  const { storeId, round } = await storeLink(tx);
+  if (newStore && (inStore !== null || highest > 0)) throw new StoreRefused(notEmpty);
+  if (inStore !== null && storeId !== null && inStore !== storeId) {
+    throw new StoreRefused(foreignStore(storeId, inStore));
+  }
+  if (newest !== null || newStore) return inStore;
+  if (inStore !== null && storeId === null) throw new StoreRefused(usedStore);
+  if (inStore === null && round > 0) throw new StoreRefused(emptyStore(round));
+  return inStore;
+}
+
+const notEmpty = '--new-store is for an empty object store, and this one holds objects already';
+
+async function keepStoreIdentity(
+  tx: WriterTx,
+  { objects }: ReopenDeps,
+  inStore: string | null,
+): Promise<void> {
+  const storeId = await openStoreId(tx, inStore ?? randomUUID());
+  if (inStore === null) await writeIdentity(objects, storeId);
 }
 
 const unknownRounds =
@@ -97,28 +149,59 @@ const unknownRounds =
   'SIGNING_KEY_FILE to the key that signed them, or set OBJECT_STORE_URL to another ' +
   'store';
 
+/** By tenant: the id that the database has for a log, and those that went on from it, in order. */
+type Lineages = Map<string, string[]>;
+
 async function reopenEach(
   tx: WriterTx,
   deps: ReopenDeps,
-  published: ReadonlyMap<string, PublishedLog>,
-): Promise<ReopenedLog[]> {
+  published: PublishedLogs,
+  last: number,
+): Promise<{ reopened: ReopenedLog[]; lineages: Lineages; gone: RetiredLog[] }> {
   const logs = await allLogs(tx);
-  const left = new Map(published);
+  const left = new Map(published.logs);
+  const lineages: Lineages = new Map();
   // Whoever names a published log is that one; the rest may be found by what they hold.
-  const named = new Map(
-    logs.flatMap(({ tenantId, logIds }) => {
-      const own = logIds.map((logId) => left.get(logId)).find((log) => log !== undefined);
-      if (own) left.delete(own.logId);
-      return own ? [[tenantId, own] as const] : [];
-    }),
-  );
+  for (const { tenantId, logIds } of logs) {
+    const isKnown = (logId: string) => left.has(logId) || published.retired.has(logId);
+    const lineage = lineageFrom(logIds.find(isKnown) ?? logIds.at(-1), published);
+    for (const logId of lineage) left.delete(logId);
+    lineages.set(tenantId, lineage);
+  }
   const reopened: ReopenedLog[] = [];
   for (const log of logs) {
-    const outcome = await reopenIfNeeded(tx, deps, log, named.get(log.tenantId) ?? null, left);
+    const outcome = await reopenIfNeeded(tx, deps, log, { published, lineages, left });
     if (outcome) reopened.push(outcome);
   }
-  for (const { logId, size } of left.values()) reopened.push(lost(logId, size));
-  return reopened;
+  const gone: RetiredLog[] = [];
+  for (const { logId, size } of left.values()) {
+    const retirement = published.retired.get(logId);
+    if (!retirement) gone.push({ logId, nextLogId: null });
+    // What a reopening retired that this database knows was told then.
+    if (!retirement || retirement.round > last) reopened.push(lost(logId, size));
+  }
+  return { reopened, lineages, gone };
+}
+
+/** This log and those that went on from it, one after the other. */
+function lineageFrom(first: string | undefined, { retired }: PublishedLogs): string[] {
+  const logIds: string[] = [];
+  for (let next = first ?? null; next !== null && !logIds.includes(next); ) {
+    logIds.push(next);
+    next = retired.get(next)?.nextLogId ?? null;
+  }
+  return logIds;
+}
+
+/** The logs that go on under another id now than any they had before. */
+async function retiredOf(tx: WriterTx, lineages: Lineages): Promise<RetiredLog[]> {
+  return (await allLogs(tx)).flatMap(({ tenantId, logIds }) => {
+    const before = lineages.get(tenantId) ?? [];
+    const logId = before.at(-1);
+    const nextLogId = logIds.at(-1);
+    if (logId === undefined || nextLogId === undefined || before.includes(nextLogId)) return [];
+    return [{ logId, nextLogId }];
+  });
 }
 
 const lost = (previousLogId: string, publishedSize: number): ReopenedLog => ({
@@ -133,14 +216,23 @@ const why =
   'The log lacked published entries: the database was restored from an older backup, ' +
   'or changed in place. It continues under a new origin.';
 
+interface Reopening {
+  published: PublishedLogs;
+  lineages: Lineages;
+  /** Published logs that no tenant's is known to be. */
+  left: Map<string, PublishedLog>;
+}
+
 async function reopenIfNeeded(
   tx: WriterTx,
   deps: ReopenDeps,
   log: LogRecord,
-  named: PublishedLog | null,
-  left: Map<string, PublishedLog>,
+  { published: { logs, retired, isWhole, ...store }, lineages, left }: Reopening,
 ): Promise<ReopenedLog | null> {
   const { tenantId } = log;
+  let lineage = lineages.get(tenantId) ?? [];
+  const [ownId = ''] = lineage;
+  const named = logs.get(ownId) ?? null;
   // A head that was deleted in place takes no entry with it.
   const head = log.head ?? (await openHead(tx, tenantId));
   if (head === null) {
@@ -155,20 +247,25 @@ async function reopenIfNeeded(
   const nodes = treeReader(tx, deps.sha)(tenantId);
   const published = named ?? (await foundByRoot(deps.sha, nodes, stored.size, left));
   if (published !== null) await keepLogId(tx, tenantId, published.logId);
+  if (published !== null && named === null) {
+    lineage = lineageFrom(published.logId, { logs, retired, isWhole, ...store });
+    for (const logId of lineage) left.delete(logId);
+    lineages.set(tenantId, lineage);
+  }
   const isComplete = stored.size >= head.size; // what was acknowledged counts too, published or not
-  if (
-    isComplete &&
-    (published === null || (await holds(deps.sha, nodes, stored.size, published)))
-  ) {
+  const mayGoOn = isWhole && isComplete && !lineage.some((logId) => retired.has(logId));
+  if (mayGoOn && (published === null || (await holds(deps.sha, nodes, stored.size, published)))) {
     await keepCheckpoint(tx, tenantId, published);
     return null;
   }
+  const known = lineage.flatMap((logId) => logs.get(logId) ?? []);
+  const newest = known.at(-1);
   const { size } = stored;
-  const publishedSize = published?.size ?? head.size;
+  const publishedSize = newest?.size ?? head.size;
   const logId = await beginAnew(tx, tenantId);
-  const known = { size: publishedSize, checkpoint: published?.note ?? null };
-  await deps.recordOwn(tx, tenantId, reopenedEvent(tenantId, known, size, why));
-  const previousLogId = published?.logId ?? log.logIds.at(-1) ?? logId;
+  const notes = known.map(({ note }) => note);
+  await deps.recordOwn(tx, tenantId, reopenedEvent(tenantId, { publishedSize, notes }, size, why));
+  const previousLogId = newest?.logId ?? log.logIds.at(-1) ?? logId;
   return { tenantId, previousLogId, logId, size, publishedSize };
 }
 
@@ -204,16 +301,15 @@ async function publishReopening(
   tx: WriterTx,
   { sha, now, objects }: ReopenDeps,
   signer: Signer | null,
-  round: number,
-  state: Uint8Array,
+  next: Pick<Round, 'round' | 'state' | 'retired'>,
 ): Promise<number> {
   if (signer === null) throw new Error('the reopening is signed, and there is no signing key');
   const at = new Date(now()).toISOString();
   const notes = [...(await releasedNotes(tx)).values()].map(({ note }) => note);
-  const object = await writeRound(sha, signer, { round, at, notes, state, isReopening: true });
-  if (await objects.putIfAbsent(roundName(round), object)) return round;
+  const object = await writeRound(sha, signer, { ...next, at, notes, isReopening: true });
+  if (await objects.putIfAbsent(roundName(next.round), object)) return next.round;
   throw new Error(
-    `${roundName(round)} came into the object store meanwhile: is a service running?`,
+    `${roundName(next.round)} came into the object store meanwhile: is a service running?`,
   );
 }
 

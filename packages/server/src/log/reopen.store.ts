@@ -10,6 +10,8 @@ import { type LogHead, lockHeads } from './store.ts';
  * until the transaction ends; returns the last round.
  */
 export async function stopLogs(tx: WriterTx): Promise<number> {
+  // The rounds in the object store may take minutes to read.
+  await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
   const { rows } = await tx.query<{ round: number }>('SELECT round FROM log_rounds FOR UPDATE');
   // Where nobody has found the contradiction yet, recording goes on while a log is made anew.
   await tx.query('LOCK TABLE log_heads IN EXCLUSIVE MODE');

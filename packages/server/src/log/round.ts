@@ -21,7 +21,15 @@ interface RoundObject {
   /** When it was signed, ISO 8601. */
   at: string;
   notes: string[];
+  /** Only of a reopening: ids of logs in hex as in origins, and what each goes on as. */
+  retired?: [log: string, next: string | null][];
   signed: string;
+}
+
+/** A log whose origin is never signed again, and the log that goes on with its entries, if any. */
+export interface RetiredLog {
+  logId: string;
+  nextLogId: string | null;
 }
 
 /** A round to be signed. */
@@ -32,9 +40,12 @@ export interface Round {
   /** `stateOf` all logs, once this round is released. */
   state: Uint8Array;
   /**
-   * Of `log reopen`: `notes` are the checkpoints of all logs, and what was before counts no more.
+   * Of `log reopen`: `notes` are the checkpoints of all logs. A log that was published before and is
+   * not among them is retired.
    */
   isReopening: boolean;
+  /** What a reopening retires. Rounds of earlier releases do not name it. */
+  retired?: readonly RetiredLog[];
 }
 
 /** A checkpoint of a round, and the id of its log. */
@@ -47,6 +58,7 @@ export interface RoundCheckpoint {
 /** A round that one of the keys given has signed. */
 export interface PublishedRound extends Pick<Round, 'round' | 'at' | 'state' | 'isReopening'> {
   checkpoints: RoundCheckpoint[];
+  retired: RetiredLog[];
 }
 
 /** Rounds are numbered from 1 without gaps, so the object after the last one must not exist. */
@@ -71,16 +83,22 @@ const keyName = 'indelible/rounds';
 export async function writeRound(
   sha: Sha256,
   signer: RoundSigner,
-  { round, at, notes, state, isReopening }: Round,
+  { round, at, notes, state, isReopening, retired }: Round,
 ): Promise<Uint8Array> {
   const kind = isReopening ? `${round} reopened` : `${round}`;
-  const contents = formatBase64(contentsOf(sha, at, notes));
+  const object = { round, at, notes, ...(retired && { retired: retired.map(inHex) }) };
+  const contents = formatBase64(contentsOf(sha, object));
   const text = `${keyName}\n${kind}\n${contents}\n${formatBase64(state)}\n`;
   const keyId = noteKeyId(sha, keyName, await signer.publicKey());
   const signature = await signer.sign(new TextEncoder().encode(text));
   const signed = formatNote(text, [{ name: keyName, keyId, signature }]);
-  return new TextEncoder().encode(`${JSON.stringify({ round, at, notes, signed })}\n`);
+  return new TextEncoder().encode(`${JSON.stringify({ ...object, signed })}\n`);
 }
+
+const inHex = ({ logId, nextLogId }: RetiredLog): [string, string | null] => [
+  logId.replaceAll('-', ''),
+  nextLogId?.replaceAll('-', '') ?? null,
+];
 
 const signedText = new RegExp(`^${keyName}\\n(\\d+)( reopened)?\\n(.{44})\\n(.{44})\\n$`);
 
@@ -100,13 +118,17 @@ export async function readRound(
     const note = parseNote(object.signed);
     const [, number, reopened, contents, state = ''] = signedText.exec(note.text) ?? [];
     if (Number(number) !== round) return null;
-    if (contents !== formatBase64(contentsOf(sha, object.at, object.notes))) return null;
+    if (contents !== formatBase64(contentsOf(sha, object))) return null;
     const vkeys = publicKeys.map((key) => formatVerifierKey(sha, keyName, key));
     if ((await verifyNote(sha, note, vkeys)) !== 'valid') return null;
     const isReopening = reopened !== undefined;
     const checkpoints = object.notes.map(readNote);
     const signedState = parseBase64(state) ?? new Uint8Array();
-    return { round, at: object.at, state: signedState, isReopening, checkpoints };
+    const retired = (object.retired ?? []).map(([log, next]) => ({
+      logId: hexToLogId(log),
+      nextLogId: next && hexToLogId(next),
+    }));
+    return { round, at: object.at, state: signedState, isReopening, checkpoints, retired };
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof FormatError) return null;
     throw error;
@@ -115,14 +137,27 @@ export async function readRound(
 
 function parseObject(bytes: Uint8Array): RoundObject | null {
   const read: unknown = JSON.parse(new TextDecoder().decode(bytes));
-  const { round, at, notes, signed } = (read ?? {}) as Partial<Record<string, unknown>>;
+  const { round, at, notes, retired, signed } = (read ?? {}) as Partial<Record<string, unknown>>;
   const areNotes = Array.isArray(notes) && notes.every((note) => typeof note === 'string');
   if (typeof round !== 'number' || typeof at !== 'string' || !areNotes) return null;
-  return typeof signed === 'string' ? { round, at, notes, signed } : null;
+  if (typeof signed !== 'string') return null;
+  if (retired === undefined) return { round, at, notes, signed };
+  return areRetired(retired) ? { round, at, notes, retired, signed } : null;
 }
 
-const contentsOf = (sha: Sha256, at: string, notes: readonly string[]) =>
-  sha(new TextEncoder().encode(JSON.stringify([at, notes])));
+function areRetired(value: unknown): value is [string, string | null][] {
+  const isLog = (log: unknown) => typeof log === 'string' && /^[0-9a-f]{32}$/.test(log);
+  return (
+    Array.isArray(value) &&
+    value.every((pair) => Array.isArray(pair) && pair.length === 2) &&
+    value.every(([log, next]) => isLog(log) && (next === null || isLog(next)))
+  );
+}
+
+const contentsOf = (
+  sha: Sha256,
+  { at, notes, retired }: Pick<Round, 'at' | 'notes'> & Pick<RoundObject, 'retired'>,
+) => sha(new TextEncoder().encode(JSON.stringify(retired ? [at, notes, retired] : [at, notes])));
 
 /** Size and root of a log in a signed checkpoint. Throws FormatError. */
 export function readNote(note: string): RoundCheckpoint {

@@ -24,7 +24,7 @@ export function durabilityFinding(facts: DurabilityFacts): Finding {
     const detail =
       `PostgreSQL has ${facts.replicas} replicas and waits for none of them: a failover loses the ` +
       'newest events, and recording stops until you act. Set synchronous_standby_names, see Failover ' +
-      'in docs/operations.md';
+      'in docs/operations/postgresql.md';
     return { check, level: 'warn', detail };
   }
   return { check, level: 'ok', detail: 'a commit is on disk before it is answered' };

@@ -1,0 +1,157 @@
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import type { Environment } from '../config.ts';
+import { startService } from '../main.ts';
+import { diagnose } from '../operations/doctor.ts';
+import { checkpointOf } from '../testing/checkpoints.ts';
+import { expectNoFork } from '../testing/no-fork.ts';
+import { eventOf, platformKey, testService } from '../testing/service.ts';
+import { reopenLog } from './reopen.command.ts';
+
+/* Database and object store know each other: no process publishes in the wrong store. */
+
+const cleanup: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const undo of cleanup.reverse()) await undo();
+});
+
+async function installation() {
+  const service = await testService();
+  cleanup.push(() => service.close());
+  const { dataDir, servingUrl, ownerUrl } = service;
+  const env: Environment = {
+    DATABASE_URL: servingUrl,
+    DATABASE_OWNER_URL: ownerUrl,
+    PLATFORM_API_KEY: platformKey,
+    DATA_DIR: dataDir,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+  };
+  /** The same with another folder as its object store. */
+  const withStore = (name: string) => {
+    const path = join(dataDir, name);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return { ...env, OBJECT_STORE_URL: pathToFileURL(path).href };
+  };
+  const store = (name: string) => join(dataDir, name);
+  const tick = () => service.app.checkpoints.tick();
+  return { ...service, env, withStore, store, tick };
+}
+
+async function starts(env: Environment): Promise<void> {
+  const started = await startService(env);
+  await started.stop();
+}
+
+const notThere = /does not hold what this installation has published .*000000000001\.json.*copy/;
+const another = /belongs to another installation .* name the store that this installation has used/;
+
+test('an empty store is refused at start, by doctor and by reopen, and none of them writes to it', async () => {
+  const { tenant, tick, withStore, store, env } = await installation();
+  await tenant();
+  await tick();
+  const empty = withStore('empty');
+  await expect(startService(empty)).rejects.toThrow(notThere);
+  await expect(reopenLog(empty)).rejects.toThrow(notThere);
+  const found = (await diagnose(empty)).find(({ check }) => check === 'object store');
+  expect(found).toMatchObject({ level: 'fail', detail: expect.stringMatching(notThere) });
+  expect(() => readFileSync(join(store('empty'), 'installation.json'))).toThrow('ENOENT');
+  await starts(env);
+});
+
+test('a store of another installation is refused at start and by reopen', async () => {
+  const [first, second] = [await installation(), await installation()];
+  for (const { tenant, tick } of [first, second]) {
+    await tenant();
+    await tick();
+  }
+  const OBJECT_STORE_URL = pathToFileURL(second.store('objects')).href;
+  await expect(startService({ ...first.env, OBJECT_STORE_URL })).rejects.toThrow(another);
+  await expect(reopenLog({ ...first.env, OBJECT_STORE_URL })).rejects.toThrow(/cannot be reopened/);
+  const fresh = await installation();
+  await expect(startService({ ...fresh.env, OBJECT_STORE_URL })).rejects.toThrow(
+    /in use by another installation.*store, or a prefix of a bucket, of its own/,
+  );
+});
+
+test('a store that was copied with all its objects serves, and so does a first start', async () => {
+  const { tenant, tick, withStore, store, env, app } = await installation();
+  await starts(env);
+  const { key } = await tenant();
+  await tick();
+  const { note } = await checkpointOf(app, key);
+  cpSync(store('objects'), store('copy'), { recursive: true });
+  await starts(withStore('copy'));
+  expect((await checkpointOf(app, key)).note).toBe(note);
+});
+
+test('a store of an earlier release, which has no identity, is known by its last round', async () => {
+  const { tenant, tick, store, env, owner } = await installation();
+  await tenant();
+  await tick();
+  rmSync(join(store('objects'), 'installation.json'));
+  await owner.query('UPDATE installation SET store_id = NULL');
+  await starts(env);
+  const { rows } = await owner.query('SELECT store_id FROM installation');
+  const { installation: id } = JSON.parse(
+    readFileSync(join(store('objects'), 'installation.json'), 'utf8'),
+  );
+  expect(rows).toEqual([{ store_id: id }]);
+});
+
+test('a start that was cut off before it named the store is made good by the next one', async () => {
+  const { store, env, owner } = await installation();
+  await owner.query('UPDATE installation SET store_id = gen_random_uuid()');
+  await starts(env);
+  const { rows } = await owner.query('SELECT store_id FROM installation');
+  expect(readFileSync(join(store('objects'), 'installation.json'), 'utf8')).toBe(
+    `${JSON.stringify({ installation: rows[0].store_id })}\n`,
+  );
+});
+
+test('in a new store after the loss of the former one every log begins anew', async () => {
+  const { id, key, call, withStore, dataDir, owner, ...service } = await (async () => {
+    const made = await installation();
+    return { ...made, ...(await made.tenant()) };
+  })();
+  await service.tick();
+  const { origin, size } = await checkpointOf(service.app, key);
+  const empty = withStore('new');
+  writeFileSync(join(service.store('new'), 'readme'), 'not an object of the service');
+  expect(await reopenLog(empty, { newStore: true })).toMatchObject([{ tenantId: id, size }]);
+  await expect(reopenLog(empty, { newStore: true })).rejects.toThrow(/empty object store/);
+  expect(await reopenLog(empty)).toEqual([]);
+  const { rows } = await owner.query('SELECT log_id::text FROM log_heads');
+  expect(origin.endsWith(rows[0].log_id.replaceAll('-', ''))).toBe(false);
+  await starts(empty);
+  expect(
+    (await call({ method: 'POST', url: '/api/audit-logs', key, body: eventOf() })).status,
+  ).toBe(201);
+  expectNoFork(dataDir);
+});
+
+test('the logs are not reopened while a process serves, nor does one start meanwhile', async () => {
+  const { env, tenant, tick } = await installation();
+  await tenant();
+  await tick();
+  const serving = await startService(env);
+  await expect(reopenLog(env)).rejects.toThrow(
+    /cannot be reopened: a service is running on this database: stop every process/,
+  );
+  await serving.stop();
+  const begun = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const reopening = reopenLog(env, {
+    beforeSigning: async () => {
+      begun.resolve();
+      await goOn.promise;
+    },
+  });
+  await begun.promise;
+  await expect(startService(env)).rejects.toThrow(/being reopened: start the service when/);
+  goOn.resolve();
+  expect(await reopening).toEqual([]);
+  await starts(env);
+}, 60_000);
