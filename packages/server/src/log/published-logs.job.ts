@@ -20,7 +20,8 @@ export interface PublishedLogs {
   /** The largest checkpoint that was ever published of each log, by log id; retired ones too. */
   logs: Map<string, PublishedLog>;
   /**
-   * Logs that must never be signed again. A log of which an earlier release signed two futures is among them.
+   * Logs that must never be signed again. A log of which an earlier release signed two futures is
+   * among them.
    */
   retired: Map<string, Retirement>;
   /**

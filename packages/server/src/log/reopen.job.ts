@@ -65,23 +65,24 @@ export interface ReopenDeps {
    */
   publicKeys?: readonly Uint8Array[];
   /**
-   * Begins every log anew in an empty object store: the former one is lost, and with it the knowledge
-   * of what was published.
+   * Begins every log anew in an empty object store: the former one is lost, and with it the
+   * knowledge of what was published.
    */
   newStore?: boolean;
 }
 
 /**
- * The way on after a rewound database, within the owner's transaction: every log that does not hold
- * what was published of it, or that an earlier reopening retired, begins a new origin with the leaves
- * it has, and its first new record is the last published checkpoint, so that the tenant sees what was
- * lost. Logs that agree go on as they are; without any contradiction nothing changes. What was
- * published is what the object store holds under the service's signature; the table of it in the
- * database is made to say so.
+ * The way on after a rewound database, within the owner's transaction: every log that does not
+ * hold what was published of it, or that an earlier reopening retired, begins a new origin with
+ * the leaves it has, and its first new record is the last published checkpoint, so that the tenant
+ * sees what was lost. Logs that agree go on as they are; without any contradiction nothing
+ * changes. What was published is what the object store holds under the service's signature; the
+ * table of it in the database is made to say so.
  *
- * One object decides: the round of the reopening, which names the logs that it retires. Before it is
- * written nothing has happened. Once it is there, whether the transaction commits or not, no database
- * signs a log that it retired: a round meets it and stops, and a further reopening finds it.
+ * One object decides: the round of the reopening, which names the logs that it retires. Before it
+ * is written nothing has happened. Once it is there, whether the transaction commits or not, no
+ * database signs a log that it retired: a round meets it and stops, and a further reopening finds
+ * it.
  */
 export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<ReopenedLog[]> {
   const last = await stopLogs(tx);

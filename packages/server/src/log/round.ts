@@ -40,8 +40,8 @@ export interface Round {
   /** `stateOf` all logs, once this round is released. */
   state: Uint8Array;
   /**
-   * Of `log reopen`: `notes` are the checkpoints of all logs. A log that was published before and is
-   * not among them is retired.
+   * Of `log reopen`: `notes` are the checkpoints of all logs. A log that was published before and
+   * is not among them is retired.
    */
   isReopening: boolean;
   /** What a reopening retires. Rounds of earlier releases do not name it. */

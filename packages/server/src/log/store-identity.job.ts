@@ -27,9 +27,10 @@ type Query = Pick<WriterTx, 'query'>;
 
 /**
  * Makes sure that the store is the installation's own, or becomes it: a first start names an empty
- * one, and a store of an earlier release, which has no identity, is known by the last round. Throws
- * StoreRefused for any other. The database is told first and on its own: of two processes that start
- * together both then write the same object, and a crash in between is made good by the next start.
+ * one, and a store of an earlier release, which has no identity, is known by the last round.
+ * Throws StoreRefused for any other. The database is told first and on its own: of two processes
+ * that start together both then write the same object, and a crash in between is made good by the
+ * next start.
  */
 export async function openOwnStore(
   deps: StoreIdentityDeps,

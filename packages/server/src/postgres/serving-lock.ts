@@ -8,9 +8,9 @@ const waitMs = 5_000;
 const retryMs = 1_000;
 
 /**
- * Keeps `log reopen` away for as long as this process serves: an advisory lock on a connection of its
- * own, taken again whenever that is lost. Resolves to what gives it back. Throws a sentence while the
- * logs are being reopened.
+ * Keeps `log reopen` away for as long as this process serves: an advisory lock on a connection of
+ * its own, taken again whenever that is lost. Resolves to what gives it back. Throws a sentence
+ * while the logs are being reopened.
  */
 export async function holdServingLock(url: string): Promise<() => Promise<void>> {
   let client: pg.Client | null = await lock(url);
