@@ -252,7 +252,7 @@ test('an export of more rows than are sent at once tells how far it is while it 
   await page.getByRole('button', { name: 'Prepare the file' }).click();
   const job = page.getByRole('main').getByRole('listitem').first();
   await see(job).toContainText('Waiting');
-  await worker.app.jobs.start();
+  worker.app.jobs.start();
   const progress = job.getByText(/^[\d,]+ of 10,4\d\d rows$/);
   const doneRows = async () =>
     Number((await progress.textContent())?.split(' ')[0]?.replace(',', ''));

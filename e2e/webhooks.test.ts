@@ -15,7 +15,6 @@ import { detail, rows, see } from './panel-page.ts';
 /* Endpoints of a tenant, managed in the panel, delivered to a real receiver on loopback. */
 
 let panel: OpenPanel;
-let endWork: () => void;
 let receiver: Receiver;
 let tenantId: string;
 let page: Page;
@@ -25,10 +24,10 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
 
 beforeAll(async () => {
   panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-  endWork = panel.service.app.webhooks.start();
+  panel.service.app.webhooks.start();
 });
 afterAll(async () => {
-  endWork?.();
+  panel?.service.app.webhooks.pause();
   await panel?.close();
 });
 beforeEach(async () => {

@@ -6,9 +6,13 @@ import { createAuthenticator } from './access/auth.ts';
 import type { RecordAccess } from './access/tenant-access.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { findApiKey } from './api-keys/store.ts';
+import type { Ended } from './background/every.ts';
+import { createJobs, type Jobs } from './background/jobs.ts';
+import type { LeasedWorker } from './background/leased-worker.ts';
+import { type Background, createBackground } from './background.ts';
 import type { Config } from './config.ts';
 import { createRandom } from './crypto/random.ts';
-import { createSealer } from './crypto/sealed.ts';
+import { createSealer, type Sealer } from './crypto/sealed.ts';
 import { sha } from './crypto/sha256.ts';
 import type { Signer } from './crypto/signer.ts';
 import { Recorder } from './events/flush.job.ts';
@@ -43,7 +47,6 @@ import {
 import { documentApi } from './http/openapi.ts';
 import { builtPanel, panelRoutes } from './http/panel.ts';
 import { AppError, unavailable } from './http/problem.ts';
-import { createJobs, type Jobs } from './jobs.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
 import { keyAnnouncer, type RecordSelf } from './log/key-rotation.job.ts';
@@ -52,11 +55,11 @@ import { haltedSentence, LogDamaged, logIsHalted, openLog } from './log/store.ts
 import type { ObjectStore } from './objects/object-store.ts';
 import { createMetrics, type Metrics } from './operations/metrics.ts';
 import { operationsRoutes } from './operations/routes.ts';
-import { createMailer } from './outbound/mail.ts';
+import { createMailer, type Mailer } from './outbound/mail.ts';
 import { createOutbound, type Outbound, type Resolve } from './outbound/outbound.ts';
 import type { RecordOwn } from './own-event.ts';
 import { type Database, record, write } from './postgres/db.ts';
-import { RestoreJob } from './restores/restore.job.ts';
+import { handleRestores } from './restores/restore.job.ts';
 import { restoreRoutes } from './restores/routes.ts';
 import { searchRoutes } from './searches/routes.ts';
 import { sessionCookie } from './sessions/cookie.ts';
@@ -64,12 +67,13 @@ import { type GateDeps, sessionGate } from './sessions/gate.ts';
 import { isOwnOrigin } from './sessions/origin.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { viewerLinkRoutes } from './sessions/viewer-links.routes.ts';
-import { type TenantRouteDeps, tenantRoutes } from './tenants/routes.ts';
+import { tenantRoutes } from './tenants/routes.ts';
 import { handleTermsMail, sendTermsNotice } from './tenants/terms-mail.job.ts';
+import { createWebhookWorker } from './webhooks/deliver.job.ts';
+import { forgetDeliveries, keptMs } from './webhooks/deliveries.store.ts';
 import { handleFailingMail } from './webhooks/failing-mail.job.ts';
-import { countStates } from './webhooks/lease.store.ts';
+import { countStates, type LeasedWebhook } from './webhooks/lease.store.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
-import { WebhookJob } from './webhooks/webhook.job.ts';
 
 /** What a service is made of. `sessionSecret` seals cursors and secrets at rest; ≥ 32 bytes. */
 export interface AppDeps {
@@ -90,14 +94,10 @@ export interface App {
   http: FastifyInstance;
   recorder: Recorder;
   checkpoints: CheckpointJob;
-  restores: RestoreJob;
-  webhooks: WebhookJob;
-  /** Background work; `start` begins with it. */
   jobs: Jobs;
-  /** Counts a run of work that is not a job. */
-  ran: Metrics['ran'];
-  /** Removes the files of exports that have had their time. */
-  expireExports(): Promise<void>;
+  webhooks: LeasedWorker<LeasedWebhook>;
+  /** All that runs without a request; `main.ts` starts it, closing `http` stops it. */
+  background: Background;
 }
 
 /**
@@ -128,28 +128,86 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const publicUrl = () => config.publicUrl ?? localUrl(http, config);
   const cursorKey = hkdfSync('sha256', sessionSecret, '', 'indelible/list-cursor/v1', 32);
   const cursors = new CursorSeal(new Uint8Array(cursorKey));
+  const publishCheckpoint = () => checkpoints.onDemand();
+  const ended = backgroundObserver(metrics, logger);
+  const jobs = createJobs(db, now, ended);
+  const parts: Parts = {
+    ...{ db, now, jobs, ended, recordOwn, recordAccess, publicUrl, publishCheckpoint },
+    mailer: createMailer({ ...config, logger, now }),
+    sealer: createSealer(sessionSecret),
+    outbound: openOutbound(deps),
+  };
   operationsRoutes(http, { db, registry: metrics.registry, metricsToken: config.metricsToken });
   recordRoutes(http, { ...recording, masker: createMasker(config.maskedKeys) });
-  const publishCheckpoint = () => checkpoints.onDemand();
   // Before the single read: of two paths that fit, the first one says which methods there are.
-  searchRoutes(http, { db, now, recordAccess, recordOwn, publicUrl, publishCheckpoint });
-  const restores = wireRestores(http, deps, recordOwn);
-  restoreRoutes(http, { db, now, recordAccess, recordOwn, job: restores });
-  const exports = wireExports(http, deps, recording, metrics, publicUrl);
-  const webhooks = wireWebhooks(http, deps, { ...recording, ...exports, metrics, publicUrl });
-  readRoutes(http, { db, now, cursors, recordAccess, publicUrl });
-  proofRoutes(http, { db, sha, now, recordAccess, publicUrl, publishCheckpoint });
+  searchRoutes(http, parts);
+  restoreRoutes(http, parts);
+  const { expireExports, closeFiles } = wireExports(http, deps, parts);
+  const { newUuid } = recording;
+  const webhooks = wireWebhooks(http, deps, { ...parts, newUuid, metrics });
+  readRoutes(http, { ...parts, cursors });
+  proofRoutes(http, { ...parts, sha });
   logRoutes(http, { db, sha, recordAccess, checkpoints, originHost: checkpoints.originHost });
-  wireTenants(http, deps, { recordOwn, ...exports, publicUrl });
+  tenantRoutes(http, {
+    ...{ ...parts, openLog },
+    tellTerms: (tx, notice) => sendTermsNotice(jobs, tx, notice),
+  });
   apiKeyRoutes(http, { db, now, recordOwn, forgetKey: authenticator.forget });
   const { authenticateJwt } = authenticator;
   const { sensitiveAccess } = config.catalogue;
   sessionRoutes(http, { ...gate, authenticateJwt, recordOwn, recordAccess, sensitiveAccess });
-  viewerLinkRoutes(http, { db, now, recordOwn, recordAccess, publicUrl });
+  viewerLinkRoutes(http, parts);
   const { frameAncestors } = config;
   await panelRoutes(http, { folder: deps.panelFolder ?? builtPanel, frameAncestors, publicUrl });
-  http.addHook('onClose', () => recorder.drained());
-  return { http, recorder, checkpoints, restores, webhooks, ...exports, ran: metrics.ran };
+  handleRestores({ ...parts, onError: reporter(logger, 'a restore secret cannot be opened') });
+  handleTermsMail(parts);
+  const background = createBackground({
+    ...{ config, logger, ended, checkpoints, jobs, webhooks, expireExports },
+    forgetDeliveries: () => write(db, (tx) => forgetDeliveries(tx, now() - keptMs)),
+  });
+  closeInOrder(http, background, recorder, closeFiles);
+  return { http, recorder, checkpoints, jobs, webhooks, background };
+}
+
+/** What several features are given. */
+interface Parts {
+  db: Database;
+  now: () => number;
+  jobs: Jobs;
+  ended: Ended;
+  mailer: Mailer;
+  sealer: Sealer;
+  outbound: Outbound;
+  recordOwn: RecordOwn;
+  recordAccess: RecordAccess;
+  publicUrl: () => string;
+  publishCheckpoint: () => Promise<void>;
+}
+
+/** No new work while requests are drained, then the events they left in the queue, then the work. */
+function closeInOrder(
+  http: FastifyInstance,
+  background: Background,
+  recorder: Recorder,
+  closeFiles: () => Promise<void>,
+): void {
+  http.addHook('preClose', async () => background.pause());
+  http.addHook('onClose', async () => {
+    await recorder.drained();
+    await background.stop();
+    await closeFiles();
+  });
+}
+
+function reporter(logger: Logger, sentence: string): (err: unknown) => void {
+  return (err) => logger.error({ err }, sentence);
+}
+
+function backgroundObserver(metrics: Metrics, logger: Logger): Ended {
+  return (work, ok, err) => {
+    metrics.ran(work, ok);
+    if (err !== undefined) logger.error({ work, err }, 'background work failed, and is repeated');
+  };
 }
 
 function openHttp(config: Config, logger: Logger): FastifyInstance {
@@ -190,113 +248,42 @@ function openOutbound({ config, resolve }: AppDeps): Outbound {
   return createOutbound(resolve ? { ...rules, resolve } : rules);
 }
 
-/** Calls to the host products' restore URLs; ends with the server. */
-function wireRestores(http: FastifyInstance, deps: AppDeps, recordOwn: RecordOwn): RestoreJob {
-  const { db, now, logger, sessionSecret } = deps;
-  const outbound = openOutbound(deps);
-  const onError = (err: unknown) =>
-    logger.error({ err }, 'a restore attempt failed and is retried');
-  const sealer = createSealer(sessionSecret);
-  const job = new RestoreJob({ db, now, outbound, sealer, recordOwn, onError });
-  http.addHook('onClose', () => job.stop());
-  return job;
-}
-
-/** Files of events: made while they are sent, or by workers, which end with the server. */
+/** Files of events: made while they are sent, or by workers. */
 function wireExports(
   http: FastifyInstance,
-  { config, db, now, logger, objects, sessionSecret }: AppDeps,
-  { recordOwn, recordAccess }: { recordOwn: RecordOwn; recordAccess: RecordAccess },
-  metrics: Metrics,
-  publicUrl: () => string,
-): Pick<App, 'jobs' | 'expireExports'> {
-  const onError = (err: unknown) => logger.error({ err }, 'an export has to wait, or failed');
-  const heldUp = (err: unknown) =>
-    logger.error({ err }, 'background work was interrupted and is retried');
-  const jobs = createJobs(db.jobs, heldUp, metrics.ran);
-  const mailer = createMailer({ ...config, logger, now });
-  const links = createDownloadLinks(sessionSecret);
+  { config, logger, objects, sessionSecret }: AppDeps,
+  parts: Parts,
+) {
+  const onError = reporter(logger, 'an export has to wait, or failed');
   const { objectStoreUrl } = config;
-  const files = new FileThread({ databaseUrl: db.url, objectStoreUrl }, onError);
-  const deps = {
-    db,
-    now,
-    objects,
-    files,
-    jobs,
-    recordOwn,
-    recordAccess,
-    links,
-    publicUrl,
-    onError,
-  };
+  const files = new FileThread({ databaseUrl: parts.db.url, objectStoreUrl }, onError);
+  const links = createDownloadLinks(sessionSecret);
+  const deps = { ...parts, objects, files, links, onError };
   handleExports(deps);
-  handleExportMail({ db, jobs, mailer, publicUrl });
+  handleExportMail(deps);
   exportRoutes(http, deps);
   downloadRoutes(http, deps);
   http.addHook('onRequest', async () => files.noteRequest());
-  http.addHook('onClose', async () => {
-    await jobs.stop();
-    await files.close();
-  });
-  return { jobs, expireExports: () => expireFiles(deps) };
+  return { expireExports: () => expireFiles(deps), closeFiles: () => files.close() };
 }
 
-interface TenantParts {
-  recordOwn: RecordOwn;
-  jobs: Jobs;
-  publicUrl: () => string;
-}
-
-/** Tenants, and the mail that tells them of weaker terms. */
-function wireTenants(
-  http: FastifyInstance,
-  { config, db, now, logger, sessionSecret }: AppDeps,
-  { recordOwn, jobs, publicUrl }: TenantParts,
-): void {
-  const mailer = createMailer({ ...config, logger, now });
-  handleTermsMail({ db, jobs, mailer, publicUrl });
-  const tellTerms: TenantRouteDeps['tellTerms'] = (tx, notice) => sendTermsNotice(jobs, tx, notice);
-  const sealer = createSealer(sessionSecret);
-  tenantRoutes(http, { db, now, recordOwn, openLog, sealer, tellTerms });
-}
-
-interface WebhookParts {
-  recordOwn: RecordOwn;
-  recordAccess: RecordAccess;
-  newUuid: (timeMs: number) => string;
-  jobs: Jobs;
-  metrics: Metrics;
-  publicUrl: () => string;
-}
-
-/** Events delivered to whoever subscribes; ends with the server. */
+/** Events delivered to webhooks. */
 function wireWebhooks(
   http: FastifyInstance,
-  app: AppDeps,
-  { metrics, publicUrl, ...parts }: WebhookParts,
-): WebhookJob {
-  const { config, db, now, logger, sessionSecret } = app;
-  const allowPrivate = config.webhookAllowPrivate;
+  { config, logger }: AppDeps,
+  parts: Parts & { metrics: Metrics; newUuid: (timeMs: number) => string },
+): LeasedWorker<LeasedWebhook> {
+  const { metrics } = parts;
   const deps = {
-    ...{ db, now, ...parts, allowPrivate, chance: Math.random },
-    outbound: openOutbound(app),
-    sealer: createSealer(sessionSecret),
+    ...{ ...parts, allowPrivate: config.webhookAllowPrivate, chance: Math.random },
     attempted: metrics.webhooks.attempted,
-    onError: (err: unknown) =>
-      logger.error({ err }, 'a webhook delivery was interrupted and is retried'),
+    onError: reporter(logger, 'a webhook has to wait'),
   };
-  const job = new WebhookJob(deps);
-  metrics.webhooks.watch(() => countStates(db.writer));
-  handleFailingMail({
-    db,
-    jobs: parts.jobs,
-    mailer: createMailer({ ...config, logger, now }),
-    publicUrl,
-  });
-  webhookRoutes(http, { ...deps, wake: () => job.wake() });
-  http.addHook('onClose', () => job.stop());
-  return job;
+  const worker = createWebhookWorker(deps);
+  metrics.webhooks.watch(() => countStates(deps.db.writer));
+  handleFailingMail(deps);
+  webhookRoutes(http, { ...deps, wake: () => worker.wake() });
+  return worker;
 }
 
 /**

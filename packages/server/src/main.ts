@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { type App, buildApp } from './app.ts';
-import { scheduleArchive } from './archive/command.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { openSigner, type Signer } from './crypto/signer.ts';
 import { answerOperationsOnly } from './http/http-hooks.ts';
@@ -15,8 +14,6 @@ import { connectionProblem, type Database, isUnavailable, openDatabase } from '.
 import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secret-file.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 import { migrate, pendingMigrations } from './postgres/migrate.ts';
-import { holdServingLock } from './postgres/serving-lock.ts';
-import { scheduleRetention } from './retention/command.ts';
 
 /** A running service. `stop` drains what was accepted, then closes the database it opened. */
 export interface Service {
@@ -84,26 +81,18 @@ async function start(
   await app.checkpoints.tick();
   if (!roles.includes('api')) answerOperationsOnly(app.http);
   const url = await listen(app, config);
-  const endCheckpoints = runCheckpoints(app);
-  const endWork = roles.includes('worker') ? await runWork(app, logger) : () => {};
   const ownerUrl = embedded?.ownerUrl ?? config.databaseOwnerUrl;
-  const endRetention = ownerUrl
-    ? scheduleRetention(ownerUrl, config, logger, app.ran)
-    : async () => {};
-  const endArchive = ownerUrl ? scheduleArchive(ownerUrl, config, logger, app.ran) : async () => {};
+  app.background.start({ isWorker: roles.includes('worker'), ownerUrl });
   return {
     url,
     dataDir: config.dataDir,
     platformKeyFile,
     takenOver: embedded?.takenOver ?? false,
     stop: once(async () => {
-      // The order matters: no new requests, then what was accepted, then its database.
-      endWork();
+      // The order matters: no new requests or background work, then what was accepted, then a last
+      // checkpoint over it, then its database.
       await app.http.close();
-      await endCheckpoints();
-      await endRetention();
-      await endArchive();
-      await endServing();
+      await app.checkpoints.tick();
       await db.close();
       await embedded?.stop();
     }),
@@ -122,42 +111,6 @@ function once(work: () => Promise<void>): () => Promise<void> {
 export function openConfiguredSigner({ signingKeyFile, dataDir }: Config): Signer {
   if (signingKeyFile !== null) return openSigner(signingKeyFile, false);
   return openSigner(join(dataDir, 'signing-key.pem'), true);
-}
-
-const checkpointEveryMs = 10_000;
-
-/** Publishes what has grown every ten seconds; the function returned ends that with a last time. */
-function runCheckpoints({ checkpoints }: App): () => Promise<void> {
-  const timer = setInterval(() => void checkpoints.tick(), checkpointEveryMs);
-  return () => {
-    clearInterval(timer);
-    return checkpoints.tick();
-  };
-}
-
-const restoresEveryMs = 1_000;
-const expireEveryMs = 60_000;
-
-/**
- * Begins to work in the background: jobs, restores whose next attempt is
- * due, webhooks, files that have had their time. The function returned
- * takes up nothing more; what is under way ends with the server.
- */
-async function runWork(app: App, logger: Logger): Promise<() => void> {
-  await app.jobs.start();
-  const expire = () =>
-    app
-      .expireExports()
-      .catch((err) => logger.error({ err }, 'expired exports could not be removed'));
-  const timers = [
-    setInterval(() => void app.restores.tick(), restoresEveryMs),
-    setInterval(() => void expire(), expireEveryMs),
-  ];
-  const endWebhooks = app.webhooks.start();
-  return () => {
-    for (const timer of timers) clearInterval(timer);
-    endWebhooks();
-  };
 }
 
 async function makeDataDir(dataDir: string): Promise<void> {

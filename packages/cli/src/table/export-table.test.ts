@@ -15,7 +15,7 @@ let verified: VerifiedService;
 let key: string;
 beforeAll(async () => {
   verified = await verifiedService();
-  await verified.service.app.jobs.start();
+  verified.service.app.jobs.start();
   key = verified.tenant.key;
 });
 afterAll(() => verified.close());

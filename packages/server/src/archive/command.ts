@@ -132,45 +132,24 @@ export function restoreArchive(
   });
 }
 
-const lookEveryMs = 60_000;
 const retryMs = 3_600_000;
 
 /**
- * Archives every ARCHIVE_INTERVAL for as long as a service lives; whoever
- * restarts it does not put that off. The function returned ends that: it
- * waits for the segment a run is at, and the next run goes on from there.
+ * A run of a service that knows the owner's login, if ARCHIVE_INTERVAL is over; null if it is not, or
+ * another process has it. False when the archive of some tenant does not go on.
  */
-export function scheduleArchive(
+export async function archiveInBackground(
   ownerUrl: string,
   config: Config,
   logger: Logger,
-  ran: (work: string, ok: boolean) => void,
-): () => Promise<void> {
+  stopping: AbortSignal,
+): Promise<boolean | null> {
   const { archiveIntervalMs } = config;
-  if (archiveIntervalMs === null) return async () => {};
-  const ending = new AbortController();
-  const stopping = ending.signal;
-  let running: Promise<void> = Promise.resolve();
-  const tick = async () => {
-    if (stopping.aborted) return;
-    const outcomes = await archiveWhenDue(config, ownerUrl, archiveIntervalMs, { stopping });
-    if (outcomes === null) return;
-    tell(logger, outcomes);
-    const isWhole = outcomes.every(({ problem }) => problem === null);
-    ran('archive', isWhole);
-  };
-  const timer = setInterval(() => {
-    running = running.then(tick).catch((err: unknown) => {
-      if (stopping.aborted) return;
-      logger.error({ err }, 'the archive run failed; the next run retries');
-      ran('archive', false);
-    });
-  }, lookEveryMs);
-  return () => {
-    ending.abort(new Error('the service is stopping'));
-    clearInterval(timer);
-    return running;
-  };
+  if (archiveIntervalMs === null) return null;
+  const outcomes = await archiveWhenDue(config, ownerUrl, archiveIntervalMs, { stopping });
+  if (outcomes === null) return null;
+  tell(logger, outcomes);
+  return outcomes.every(({ problem }) => problem === null);
 }
 
 /**

@@ -11,7 +11,7 @@ let service: TestService;
 let tenant: { id: string; key: string };
 beforeAll(async () => {
   service = await testService();
-  await service.app.jobs.start();
+  service.app.jobs.start();
 });
 afterAll(() => service.close());
 beforeEach(async () => {

@@ -244,8 +244,8 @@ test('an erasure is not done while the host product is still to be sent what is 
   const id = '0198a3c4-5b6d-7e8f-9012-3456789abcde';
   await service.owner.query(
     `INSERT INTO restores (tenant_id, id, event_id, resource_type, resource_id, target, requested_at,
-       requested_by_id, requested_by_role, body, due_at)
-     VALUES ($1, $2, $2, 'queue', $2, 'before', now(), $2, 'admin', '{"before":{"pin":"1234"}}', now())`,
+       requested_by_id, requested_by_role, body)
+     VALUES ($1, $2, $2, 'queue', $2, 'before', now(), $2, 'admin', '{"before":{"pin":"1234"}}')`,
     [tenant.id, id],
   );
   const target = { tenantId: tenant.id, eventId: event.id, segment: 'state' } as const;

@@ -114,6 +114,7 @@ export async function removeBelongings(
     const { rowCount } = await tx.query(`DELETE FROM ${table} WHERE tenant_id = $1`, [tenantId]);
     counts.push([name, rowCount ?? 0]);
   }
+  await tx.query('DELETE FROM jobs WHERE tenant_id = $1', [tenantId]);
   // Their rows go when their files have gone.
   const { rowCount: exports } = await tx.query(
     `UPDATE exports SET status = CASE WHEN finished_at IS NULL THEN 'cancelled' ELSE status END,

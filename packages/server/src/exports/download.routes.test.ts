@@ -15,7 +15,7 @@ let job: { id: string; sha256: string | null; bytes: number | null };
 let file: string;
 beforeAll(async () => {
   service = await testService();
-  await service.app.jobs.start();
+  service.app.jobs.start();
   tenant = await service.tenant();
   await recordAll(service, tenant.key, poolEvents(200, service.clock.now, 20));
   const asked = await askForJob(service, tenant.key);

@@ -15,22 +15,25 @@ const settledMs = 3_600_000;
 const lostAfterMs = 4 * keptAliveEveryMs;
 
 /**
- * Removes files that have had their time, and whatever failed exports
- * left; ends streams that were cut off by a crash. Any number of processes
- * may do so at once. A removal that fails is tried at the next turn.
+ * Removes files that have had their time, and whatever failed exports left; ends streams that were
+ * cut off by a crash. Any number of processes may do so at once. A removal that fails is tried at
+ * the next run. False when one has failed.
  */
-export async function expireFiles(deps: ExpireDeps): Promise<void> {
+export async function expireFiles(deps: ExpireDeps): Promise<boolean> {
   const { db, now, objects, onError } = deps;
   const lost = await write(db, (tx) => lostStreams(tx, now() - lostAfterMs, atOnce));
   for (const key of lost) await failExport(deps, key, 'interrupted').catch(onError);
   // First nobody is shown the file any more, then it goes, then that is written down.
   const due = await write(db, (tx) => expireExports(tx, now(), now() - settledMs, atOnce));
+  let isWhole = true;
   for (const row of due) {
     try {
       await objects.remove(objectName(row));
       await write(db, (tx) => objectRemoved(tx, row));
     } catch (error) {
+      isWhole = false;
       onError(error);
     }
   }
+  return isWhole;
 }

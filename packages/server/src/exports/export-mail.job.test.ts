@@ -16,7 +16,7 @@ beforeAll(async () => {
     PUBLIC_URL: 'https://audit.example.com',
     METRICS_TOKEN: 'a-token',
   });
-  await service.app.jobs.start();
+  service.app.jobs.start();
 });
 afterAll(async () => {
   await service.close();
@@ -73,10 +73,10 @@ test('a mail server that is down fails no export, and is tried again', async () 
   await attemptsAtMail(id);
   smtp = await startSmtpServer({}, smtp.port);
   await service.owner.query(
-    `UPDATE indelible_jobs.job SET start_after = now() WHERE name = 'export-mail' AND group_id = $1`,
+    `UPDATE jobs SET due_at = 'epoch' WHERE queue = 'export-mail' AND tenant_id = $1`,
     [id],
   );
-  service.app.jobs.wake('export-mail');
+  service.app.jobs.wake();
   await exportUntil(service, key, job.id, ({ notified }) => notified.length > 0);
   expect(mailsTo('eva@example.com')).toHaveLength(1);
 }, 60_000);
@@ -85,7 +85,7 @@ test('a mail server that is down fails no export, and is tried again', async () 
 async function attemptsAtMail(tenantId: string): Promise<void> {
   for (;;) {
     const { rows } = await service.owner.query(
-      `SELECT FROM indelible_jobs.job WHERE name = 'export-mail' AND group_id = $1 AND state = 'retry'`,
+      `SELECT FROM jobs WHERE queue = 'export-mail' AND tenant_id = $1 AND lease IS NULL AND attempts > 0`,
       [tenantId],
     );
     if (rows.length > 0) return;

@@ -1,5 +1,5 @@
 import { formatTimestamp, storedFilter, typeId } from '@indelible/protocol';
-import type { Jobs, RunningJob } from '../jobs.ts';
+import type { Jobs, RunningJob } from '../background/jobs.ts';
 import type { Mailer } from '../outbound/mail.ts';
 import { type Database, readTenant, write } from '../postgres/db.ts';
 import { getTenant, type TenantRow } from '../tenants/store.ts';
@@ -24,7 +24,7 @@ const notDelivered = 'the e-mail could not be sent: the mail server refused it o
  * that is away fails no export, and is tried again.
  */
 export function handleExportMail(deps: ExportMailDeps): void {
-  deps.jobs.handle<ExportKey>('export-mail', { atOnce: 1 }, (job) => mailOutcome(deps, job));
+  deps.jobs.handle<ExportKey>('export-mail', (job) => mailOutcome(deps, job));
 }
 
 async function mailOutcome(deps: ExportMailDeps, { data, isLast }: RunningJob<ExportKey>) {

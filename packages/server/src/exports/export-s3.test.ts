@@ -28,7 +28,7 @@ beforeAll(async () => {
     PUBLIC_URL: 'https://audit.example.com',
     METRICS_TOKEN: 'a-token',
   });
-  await service.app.jobs.start();
+  service.app.jobs.start();
   tenant = await service.tenant();
   await recordStates(tenant.key);
 });
@@ -66,7 +66,7 @@ test('a file of several parts goes to S3, is taken from there in ranges, and is 
   const range = await download(service, key, job.id, { range: 'bytes=8388600-8388620' });
   expect([range.status, range.text]).toEqual([206, text.slice(8_388_600, 8_388_621)]);
   service.clock.now += 7 * 86_400_000;
-  await service.app.expireExports();
+  await service.app.background.run('export-expiry');
   expect(await stored()).toEqual([]);
   const gone = await service.call({ url: `${exportsUrl}/${job.id}/download`, key });
   expect(gone.body.code).toBe('gone');

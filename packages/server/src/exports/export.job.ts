@@ -1,8 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Jobs, RunningJob } from '../jobs.ts';
+import type { Jobs, RunningJob } from '../background/jobs.ts';
 import type { RecordOwn } from '../own-event.ts';
-import type { Database } from '../postgres/db.ts';
-import { write } from '../postgres/db.ts';
+import { type Database, type WriterTx, write } from '../postgres/db.ts';
 import { outcomeEvent } from './export-event.ts';
 import { countFileRows } from './file/file-chunks.ts';
 import type { FileInMaking, FileThread } from './file/file-thread.ts';
@@ -29,17 +27,14 @@ export interface ExportJobDeps {
 /** How long a file is kept. */
 export const keptMs = 7 * 86_400_000;
 const progressEveryMs = 1_000;
-const turnEveryMs = 1_000;
-/**
- * Jobs at the same time: in a process, and of one
- * tenant. `beginExport` is exact where the queue is not.
- */
-const limits = { atOnce: 3, perTenant: 2 };
 
 /** What workers do for exports: files, and what becomes of those that cannot be made. */
 export function handleExports(deps: ExportJobDeps): void {
-  deps.jobs.handle<ExportKey>('export', limits, (job) => runExport(deps, job));
-  deps.jobs.handle<ExportKey>('export-failed', { atOnce: 1 }, ({ data }) => giveUp(deps, data));
+  deps.jobs.handle<ExportKey>(
+    'export',
+    (job) => runExport(deps, job),
+    ({ data }) => giveUp(deps, data),
+  );
 }
 
 /**
@@ -48,7 +43,7 @@ export function handleExports(deps: ExportJobDeps): void {
  * An attempt that ends between object and row is simply made again.
  */
 async function runExport(deps: ExportJobDeps, job: RunningJob<ExportKey>): Promise<void> {
-  const row = await begin(deps, job);
+  const row = await write(deps.db, (tx) => beginExport(tx, job.data));
   if (!row) return;
   const unwanted = new AbortController();
   const file = deps.files.make(row, AbortSignal.any([job.signal, unwanted.signal]));
@@ -60,18 +55,6 @@ async function runExport(deps: ExportJobDeps, job: RunningJob<ExportKey>): Promi
   if (job.signal.aborted) throw new Error('the attempt was interrupted');
   await write(deps.db, (tx) => requeueExport(tx, row, made));
   throw new Error(`the attempt failed: ${made}`);
-}
-
-/** Waits for its turn among the exports of the tenant: no attempt is used up by that. */
-async function begin(
-  { db }: ExportJobDeps,
-  { data, signal }: RunningJob<ExportKey>,
-): Promise<ExportRow | null> {
-  for (;;) {
-    const begun = await write(db, (tx) => beginExport(tx, data));
-    if (begun !== 'full') return begun;
-    await delay(turnEveryMs, undefined, { signal });
-  }
 }
 
 /** Says every second how far it has come, and hears by that whether it is to go on. */
@@ -109,8 +92,7 @@ async function finish(deps: ExportJobDeps, row: ExportRow, file: FinishedFile): 
     await sendMailJob(jobs, tx, row);
     await recordOwn(tx, row.tenantId, outcomeEvent(finished));
   });
-  jobs.wake('export-mail');
-  jobs.wake('export'); // there is a place for the next one
+  jobs.wake();
 }
 
 /** After the last attempt, also when no worker lived to its end. */
@@ -122,9 +104,9 @@ async function giveUp({ db, now, jobs, recordOwn }: ExportJobDeps, key: ExportKe
     await sendMailJob(jobs, tx, key);
     await recordOwn(tx, key.tenantId, outcomeEvent(failed));
   });
-  jobs.wake('export-mail');
+  jobs.wake();
 }
 
-function sendMailJob(jobs: Jobs, tx: Parameters<Jobs['send']>[0], { tenantId, id }: ExportKey) {
+function sendMailJob(jobs: Jobs, tx: WriterTx, { tenantId, id }: ExportKey) {
   return jobs.send(tx, 'export-mail', { data: { tenantId, id }, tenantId });
 }

@@ -2,12 +2,12 @@ import { Readable } from 'node:stream';
 import { storedFilter, typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/tenant-access.ts';
+import type { Jobs } from '../background/jobs.ts';
 import { judgedByHandler } from '../http/http.ts';
 import { pageOf, readPage } from '../http/keyset-page.ts';
 import { newestFirst } from '../http/newest-first.ts';
 import { AppError } from '../http/problem.ts';
 import { readParams } from '../http/url-parameters.ts';
-import type { Jobs } from '../jobs.ts';
 import { actorOf } from '../own-event.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
@@ -46,7 +46,7 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
       return createExport(request, deps, access, input, wantsJob);
     });
     if (row.mode === 'stream') return sendFile(request, reply, deps, row);
-    deps.jobs.wake('export');
+    deps.jobs.wake();
     if (wantsJob) reply.header('preference-applied', 'respond-async');
     const location = `${exportsPath}/${typeId(exportIdPrefix, row.id)}`;
     return reply.code(202).header('location', location).send(shownExport(row, now()));
@@ -149,7 +149,7 @@ async function cancel(
         'the export has ended or is being sent, so it cannot be cancelled',
       );
     }
-    await jobs.cancel(tx, 'export', row.id);
+    await jobs.cancel(tx, 'export', row.tenantId, row.id);
     const event = byAnotherEvent('cancel', cancelled, whoOf(request, access));
     await recordOwn(tx, row.tenantId, event);
     return cancelled;

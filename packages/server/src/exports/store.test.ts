@@ -1,34 +1,13 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jobsSchema } from '../jobs.ts';
-import { write } from '../postgres/db.ts';
-import { askForJob, exportsUrl } from '../testing/exports.ts';
+import { exportsUrl } from '../testing/exports.ts';
 import { type TestService, testService } from '../testing/service.ts';
-import { beginExport } from './store.ts';
 
-/** Its jobs are never begun. */
 let service: TestService;
 beforeAll(async () => {
   service = await testService();
 });
 afterAll(() => service.close());
-
-test('a third export of a tenant waits, also when three begin at the same moment', async () => {
-  const { id: tenantId, key } = await service.tenant();
-  const asked = await Promise.all([1, 2, 3].map(() => askForJob(service, key)));
-  const ids = asked.map(({ id }) => uuidFromTypeId('exp_', id) ?? '');
-  const setJobs = (state: string, of: readonly string[]) =>
-    service.owner.query(`UPDATE ${jobsSchema}.job SET state = $1 WHERE id = ANY ($2)`, [state, of]);
-  await setJobs('active', ids);
-  const begin = (id: string) => write(service.db, (tx) => beginExport(tx, { tenantId, id }));
-  const outcomes = await Promise.all(ids.map(begin));
-  expect(outcomes.filter((each) => each === 'full')).toHaveLength(1);
-  const late = ids[outcomes.indexOf('full')] ?? '';
-  expect(await begin(late)).toBe('full');
-  // A worker has died and the queue has taken its job back: there is a place again.
-  await setJobs('retry', ids.filter((id) => id !== late).slice(0, 1));
-  expect(await begin(late)).toMatchObject({ id: late, status: 'running', attempt: 1 });
-});
 
 test('an export whose sender was killed has failed within minutes, one still being sent has not', async () => {
   const { key } = await service.tenant();
@@ -51,7 +30,7 @@ test('an export whose sender was killed has failed within minutes, one still bei
   service.clock.now += 10 * minute;
   await setRow(killed, 'alive_at = NULL');
   await setRow(alive, `alive_at = to_timestamp(${(service.clock.now - minute) / 1_000})`);
-  await service.app.expireExports();
+  await service.app.background.run('export-expiry');
   const shown = async (id: string) =>
     (await service.call({ url: `${exportsUrl}/${id}`, key })).body;
   expect(await shown(killed)).toMatchObject({

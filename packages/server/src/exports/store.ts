@@ -1,4 +1,3 @@
-import { jobsSchema } from '../jobs.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
@@ -113,46 +112,21 @@ export async function listExports(tx: TenantTx, from: string, count: number): Pr
   return rows;
 }
 
-/** Exports of one tenant that are made at the same time. */
-const atOncePerTenant = 2;
-
-/**
- * An attempt begins; null when there is nothing left to do, as when it
- * was cancelled, and `full` while two others of the tenant are being
- * made. What a dead worker left counts until the queue takes it back.
- */
+/** An attempt begins; null when there is nothing left to do, as when it was cancelled. */
 export async function beginExport(
   tx: WriterTx,
   { tenantId, id }: ExportKey,
-): Promise<ExportRow | 'full' | null> {
-  // One after the other: two that look at the same moment would both find the last place.
-  await tx.query({
-    name: 'lock-export-begin',
-    text: `SELECT pg_advisory_xact_lock(hashtext('indelible.exports'), hashtext($1::text))`,
-    values: [tenantId],
-  });
+): Promise<ExportRow | null> {
   const { rows } = await tx.query<ExportRow>({
     name: 'begin-export',
     // Stored from now on, because the object is written before this row hears of it.
     text: `UPDATE exports SET status = 'running', attempt = attempt + 1, rows_done = 0, failure = NULL,
         stored = true
       WHERE tenant_id = $1 AND id = $2 AND mode = 'job' AND status IN ('queued', 'running')
-        AND (SELECT count(*) FROM exports o JOIN ${jobsSchema}.job ON job.id = o.id AND job.name = 'export'
-          WHERE o.tenant_id = $1 AND o.id <> $2 AND o.status = 'running' AND job.state = 'active') < $3
       RETURNING ${columns}`,
-    values: [tenantId, id, atOncePerTenant],
-  });
-  return rows[0] ?? ((await isUnfinished(tx, tenantId, id)) ? 'full' : null);
-}
-
-async function isUnfinished(tx: WriterTx, tenantId: string, id: string): Promise<boolean> {
-  const { rowCount } = await tx.query({
-    name: 'is-export-unfinished',
-    text: `SELECT FROM exports
-      WHERE tenant_id = $1 AND id = $2 AND mode = 'job' AND status IN ('queued', 'running')`,
     values: [tenantId, id],
   });
-  return rowCount === 1;
+  return rows[0] ?? null;
 }
 
 /**

@@ -113,10 +113,16 @@ export class CheckpointJob {
     for (const tenantId of tenantIds) this.#suspects.add(tenantId);
   }
 
-  /** A round that only reports its failure: for the timer. Signing waits, recording goes on. */
-  async tick(): Promise<void> {
+  /** A round that only reports its failure: then signing waits, and recording goes on. */
+  async tick(): Promise<boolean> {
     // Another process that has the round guards as well as we do, but not before our first answer.
-    await this.#start(!this.#guarded).catch((error) => this.#deps.observer.roundFailed(error));
+    return this.#start(!this.#guarded).then(
+      () => true,
+      (error) => {
+        this.#deps.observer.roundFailed(error);
+        return false;
+      },
+    );
   }
 
   /**

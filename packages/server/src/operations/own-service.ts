@@ -42,7 +42,7 @@ export async function withOwnService<T>(
       const service = {
         key,
         fetch: fetchOf(app),
-        publish: () => app.checkpoints.tick(),
+        publish: async () => void (await app.checkpoints.tick()),
       };
       return await settled(work(service)).finally(() => app.http.close());
     } finally {

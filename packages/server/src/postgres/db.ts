@@ -13,11 +13,9 @@ export interface Database {
   /** The writer role once more, for recording alone: nobody who waits can take its connections. */
   readonly recorder: pg.Pool;
   /**
-   * The writer role for deliveries to webhooks: however many there are, callers find a connection.
+   * The writer role for jobs and deliveries: however many there are, callers find a connection.
    */
-  readonly deliveries: pg.Pool;
-  /** The writer role for the job queue's own statements, which expect values as `pg` reads them. */
-  readonly jobs: pg.Pool;
+  readonly background: pg.Pool;
   close(): Promise<void>;
 }
 
@@ -123,19 +121,16 @@ export function openDatabase(
   const writer = openPool(url, 'indelible_writer', poolSize, onIdleError);
   const places = flushes + waiters + partitions;
   const recorder = openPool(url, 'indelible_writer', places, onIdleError);
-  const deliveries = openPool(url, 'indelible_writer', 4, onIdleError);
-  const asUsual = { types: pg.types, pipeline: false };
-  const jobs = openPool(url, 'indelible_writer', 2, onIdleError, asUsual);
+  const background = openPool(url, 'indelible_writer', 5, onIdleError);
   return {
     url,
     reader,
     writer,
     recorder,
-    deliveries,
-    jobs,
+    background,
     close: async () => {
       isClosing = true;
-      const pools = [reader, writer, recorder, deliveries, jobs];
+      const pools = [reader, writer, recorder, background];
       await Promise.all(pools.map((pool) => pool.end()));
     },
   };
@@ -169,9 +164,9 @@ export function record<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Pro
   return transaction(db.recorder, 'BEGIN', work);
 }
 
-/** The same on the connections of deliveries. */
-export function deliver<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
-  return transaction(db.deliveries, 'BEGIN', work);
+/** The same on the connections of jobs and deliveries. */
+export function writeInBackground<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
+  return transaction(db.background, 'BEGIN', work);
 }
 
 /**

@@ -1,6 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { jobsSchema, migrateJobs } from '../jobs.ts';
 import { connectionProblem } from './db.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
@@ -29,8 +28,6 @@ export async function migrate(
     });
     await client.query('SET ROLE indelible_owner');
     await client.query('SET search_path = indelible');
-    // First: a database that has every migration has the queues too.
-    await migrateJobs(client);
     const applied = await applyPending(client);
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
     await client.query('SELECT make_partitions_ahead($1)', [new Date(now)]);
@@ -76,9 +73,7 @@ async function makeRoles(client: pg.Client, servingLogin: string | undefined): P
     await grantMembership(client, 'indelible_writer', servingLogin);
     await grantMembership(client, 'indelible_reader', servingLogin);
   }
-  for (const schema of ['indelible', jobsSchema]) {
-    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema} AUTHORIZATION indelible_owner`);
-  }
+  await client.query('CREATE SCHEMA IF NOT EXISTS indelible AUTHORIZATION indelible_owner');
 }
 
 // A login that was given its memberships beforehand needs no right to hand them out.

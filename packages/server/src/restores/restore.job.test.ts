@@ -56,7 +56,7 @@ async function anotherProcess() {
 /** A restore that a process took and never called for: it ended right after its commit. */
 async function abandonedRestore(eventId: string): Promise<string> {
   const { app } = await anotherProcess();
-  await app.restores.stop();
+  await app.jobs.stop();
   const url = `/api/audit-logs/${eventId}/restore`;
   const call = { method: 'POST', url, key: tenant.key, body: { to: 'before' } } as const;
   const { status, body } = await callOn(app, call);
@@ -70,10 +70,10 @@ const statusOf = async (id: string) =>
 test('a crash between request and call loses nothing: the next process calls, once', async () => {
   const id = await abandonedRestore(await recordChange(service, tenant));
   expect(tenant.host.calls).toEqual([]);
-  await service.app.restores.tick();
+  await service.app.jobs.tick('restore');
   expect(tenant.host.calls.map((call) => call.id)).toEqual([id]);
   expect(await statusOf(id)).toBe('applied');
-  await exhaust(service, service.app.restores);
+  await exhaust(service);
   expect(tenant.host.calls).toHaveLength(1);
   expect(await outcomesIn(service, tenant)).toEqual(['requested', 'applied']);
 });
@@ -88,10 +88,10 @@ test('a crash between the answer and its record: the host is called again under 
   expect(body.status).toBe('requested');
   tenant.host.before = async () => {};
   await service.owner.query(`GRANT ${right} TO indelible_writer`);
-  await service.app.restores.tick();
+  await service.app.jobs.tick('restore');
   expect(tenant.host.calls, 'not before the lease has ended').toHaveLength(1);
   service.clock.now += 30_001;
-  await service.app.restores.tick();
+  await service.app.jobs.tick('restore');
   expect(tenant.host.calls.map(({ id, applied }) => [id, applied])).toEqual([
     [body.id, true],
     [body.id, false], // the host knows the id, and answers as before
@@ -108,7 +108,7 @@ test('a request that cannot be recorded is not made', async () => {
   const refused = await restore(service, tenant.key, eventId);
   await service.owner.query('UPDATE log_rounds SET halted = NULL');
   expect([refused.status, await rows()]).toEqual([503, 0]);
-  await service.app.restores.tick();
+  await service.app.jobs.tick('restore');
   expect(tenant.host.calls).toEqual([]);
   expect(await restoresIn(service, tenant)).toEqual([]);
 });
@@ -122,11 +122,11 @@ test('while recording stands still no host is called; the outcome is written whe
   tenant.host.before = async () => {};
   for (let n = 0; n < 3; n++) {
     service.clock.now += 30_001;
-    await service.app.restores.tick();
+    await service.app.jobs.tick('restore');
   }
   expect(tenant.host.calls).toHaveLength(1);
   await halt(null);
-  await service.app.restores.tick();
+  await service.app.jobs.tick('restore');
   expect(tenant.host.calls.map(({ id, applied }) => [id, applied])).toEqual([
     [body.id, true],
     [body.id, false],
@@ -138,7 +138,7 @@ test('while recording stands still no host is called; the outcome is written whe
 test('two processes that look at once call once', async () => {
   const id = await abandonedRestore(await recordChange(service, tenant));
   const { app } = await anotherProcess();
-  const ticks = [service.app, app, service.app, app].map(({ restores }) => restores.tick());
+  const ticks = [service.app, app, service.app, app].map(({ jobs }) => jobs.tick('restore'));
   await Promise.all(ticks);
   expect(tenant.host.calls).toHaveLength(1);
   expect(await statusOf(id)).toBe('applied');
@@ -158,10 +158,10 @@ test('of two attempts that end with different answers, the first outcome stays a
   // Its process is so slow that the lease ends, and another one takes over.
   service.clock.now += 30_001;
   const { app } = await anotherProcess();
-  await app.restores.tick();
+  await app.jobs.tick('restore');
   expect(await statusOf(body.id)).toBe('applied');
   slow.give({ status: 'refused', reason: 'too late' });
-  await service.app.restores.tick();
+  await service.app.jobs.tick('restore');
   expect(await statusOf(body.id)).toBe('applied');
   expect(await outcomesIn(service, tenant)).toEqual(['requested', 'applied']);
 });
@@ -180,7 +180,7 @@ test('a double click restores once: the second is told which one is under way', 
     expect(headers.location).toBe(`/api/audit-logs/restores/${taken?.body.id}`);
   }
   slow.give({ status: 'applied' });
-  await service.app.restores.tick();
+  await service.app.jobs.tick('restore');
   expect(tenant.host.calls).toHaveLength(1);
   expect((await restore(service, tenant.key, eventId)).body.status).toBe('applied');
   expect(await outcomesIn(service, tenant)).toEqual([
@@ -198,7 +198,7 @@ test('a host that does not answer holds up no other tenant', async () => {
   expect(body.status).toBe('applied');
   slow.give({ status: 'applied' });
   await waiting;
-  await service.app.restores.tick();
+  await service.app.jobs.tick('restore');
   await other.host.close();
   await expectLogIntact(service, other.id);
 });
@@ -215,7 +215,7 @@ test('a service that stops cuts its calls off, and the next one takes them up', 
   await close();
   expect(await statusOf(body.id)).toBe('requested');
   service.clock.now += 30_001;
-  await service.app.restores.tick();
+  await service.app.jobs.tick('restore');
   expect(await statusOf(body.id)).toBe('applied');
   expect(await outcomesIn(service, tenant)).toEqual(['requested', 'applied']);
   slow.give({ status: 'applied' });
@@ -227,7 +227,7 @@ const put = (body: unknown) =>
 test('an address that was taken back is not called any more', async () => {
   const id = await abandonedRestore(await recordChange(service, tenant));
   await put({ restoreUrl: null });
-  await service.app.restores.tick();
+  await service.app.jobs.tick('restore');
   expect((await restoreOf(service, tenant.key, id)).body).toMatchObject({
     status: 'failed',
     reason: 'the tenant has no restore URL any more',
@@ -302,7 +302,7 @@ test('neither secret nor states nor addresses get into the log lines, and no sec
   for (const word of [secret, 'a word of', tenant.host.url, 'whsec_', 'ana@example.com']) {
     expect(logged).not.toContain(word);
   }
-  await exhaust(service, app.restores);
+  await exhaust(service, app);
   const dump = await service.owner.query(
     `SELECT row_to_json(e)::text AS row FROM audit_events e WHERE tenant_id = $1
      UNION ALL SELECT row_to_json(r)::text FROM restores r WHERE tenant_id = $1`,

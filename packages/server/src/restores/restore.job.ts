@@ -1,4 +1,5 @@
 import { typeId } from '@indelible/protocol';
+import { type Jobs, type RunningJob, TryAgain } from '../background/jobs.ts';
 import type { Sealer } from '../crypto/sealed.ts';
 import { keptText, type Outbound } from '../outbound/outbound.ts';
 import { signedPost } from '../outbound/standard-webhooks.ts';
@@ -8,132 +9,93 @@ import { restoreSecretContext } from '../tenants/put-tenant.store.ts';
 import { judge, restoreIdPrefix } from './restore-call.ts';
 import { restoreEvent } from './restore-event.ts';
 import {
-  type ClaimedRestore,
-  claimRestore,
   finishRestore,
-  postponeRestore,
+  type PendingRestore,
   type RestoreOutcome,
+  readPending,
   restoreAddress,
 } from './store.ts';
 
 export interface RestoreJobDeps {
   db: Database;
   now: () => number;
+  jobs: Jobs;
   outbound: Outbound;
   sealer: Sealer;
   recordOwn: RecordOwn;
-  /** Hears of what kept a restore from its outcome for now. */
+  /** Hears of a secret that cannot be opened. */
   onError: (error: unknown) => void;
 }
 
-const callsAtOnce = 20;
-/** Pauses before the second, third and fourth attempt. */
-const backoffMs = [1_000, 4_000, 15_000];
+export interface RestoreKey {
+  tenantId: string;
+  id: string;
+}
+
 const secretLost =
-  'the restore secret cannot be decrypted, because SESSION_SECRET was changed: remove ' +
-  'the restore URL and set it again';
-/** Longer than a call takes at most. */
-const leaseMs = 30_000;
+  'the restore secret cannot be read any more: remove the restore URL and set it again';
 
 /**
- * Calls the host products. A restore is a row from its request to its outcome, and an attempt is a
- * claim on that row which expires: what a crash leaves behind is called again under the same id,
- * and the host answers as it did. The first outcome to be written stays, with its event, in one
- * transaction. One call a tenant at a time: who does not answer holds up nobody else.
+ * Calls the host products. A restore is a row from its request to its outcome, and a job: what a
+ * crash leaves behind is called again under the same id, and the host answers as it did. The first
+ * outcome to be written stays, with its event, in one transaction. It is never given up without
+ * one: an outcome that cannot be written is written later.
  */
-export class RestoreJob {
-  readonly #deps: RestoreJobDeps;
-  readonly #running = new Map<string, Promise<void>>();
-  readonly #stop = new AbortController();
-  #claims: Promise<void> = Promise.resolve();
+export function handleRestores(deps: RestoreJobDeps): void {
+  const attempt = (job: RunningJob<RestoreKey>) => attemptRestore(deps, job);
+  deps.jobs.handle('restore', attempt, attempt);
+}
 
-  constructor(deps: RestoreJobDeps) {
-    this.#deps = deps;
-  }
+async function attemptRestore(
+  deps: RestoreJobDeps,
+  { data, isLast, signal }: RunningJob<RestoreKey>,
+): Promise<void> {
+  const pending = await readTenant(deps.db, data.tenantId, (tx) => readPending(tx, data.id));
+  if (pending === null) return; // another process has written its outcome
+  const verdict = await call(deps, pending, signal);
+  signal.throwIfAborted(); // a call that was cut off has no outcome
+  if (verdict.status !== 'retry') return finish(deps, pending, verdict);
+  if (!isLast) throw new TryAgain('the host product is to be called again');
+  return finish(deps, pending, { ...verdict, status: 'failed' });
+}
 
-  /** Attempts what is due; resolves when the attempts under way have ended. Never rejects. */
-  async tick(): Promise<void> {
-    await this.#claim();
-    await Promise.all(this.#running.values());
-  }
+async function call(
+  deps: RestoreJobDeps,
+  { tenantId, id, body }: PendingRestore,
+  signal: AbortSignal,
+): Promise<ReturnType<typeof judge>> {
+  // Asked at every attempt: an address that was taken back is not called any more.
+  const address = await readTenant(deps.db, tenantId, restoreAddress);
+  if (address === null) return { status: 'failed', reason: 'there is no restore URL any more' };
+  const secret = openSecret(deps, tenantId, address.sealedSecret);
+  if (secret === null) return { status: 'failed', reason: secretLost };
+  const message = { id: typeId(restoreIdPrefix, id), body };
+  const request = signedPost(address.url, message, [secret], deps.now());
+  return judge(await deps.outbound({ ...request, signal }));
+}
 
-  /** The same, but waits for this tenant's attempt alone. */
-  async tickFor(tenantId: string): Promise<void> {
-    await this.#claim();
-    await this.#running.get(tenantId);
+/** Null when it cannot be opened, which no further attempt would change. */
+function openSecret(
+  { sealer, onError }: RestoreJobDeps,
+  tenantId: string,
+  sealed: Uint8Array,
+): string | null {
+  try {
+    return sealer.open(restoreSecretContext(tenantId), sealed);
+  } catch (error) {
+    onError(error);
+    return null;
   }
+}
 
-  /** Cuts calls off; their restores are taken up again when their leases end. */
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.#claims;
-    await Promise.all(this.#running.values());
-  }
-
-  /** One look for work after the other, so that no tenant is taken up twice. */
-  #claim(): Promise<void> {
-    this.#claims = this.#claims.then(() => this.#takeUp()).catch(this.#deps.onError);
-    return this.#claims;
-  }
-
-  async #takeUp(): Promise<void> {
-    const { db, now } = this.#deps;
-    while (this.#running.size < callsAtOnce && !this.#stop.signal.aborted) {
-      const busy = [...this.#running.keys()];
-      const claimed = await write(db, (tx) => claimRestore(tx, busy, now(), now() + leaseMs));
-      if (!claimed) return;
-      this.#running.set(claimed.tenantId, this.#run(claimed));
-    }
-  }
-
-  async #run(claimed: ClaimedRestore): Promise<void> {
-    await this.#attempt(claimed).catch(this.#deps.onError);
-    this.#running.delete(claimed.tenantId);
-    await this.#claim();
-  }
-
-  async #attempt(claimed: ClaimedRestore): Promise<void> {
-    const { db, now } = this.#deps;
-    const verdict = await this.#call(claimed);
-    // What was cut off is no outcome.
-    if (this.#stop.signal.aborted) return;
-    const pause = backoffMs[claimed.attempts - 1];
-    if (verdict.status !== 'retry') return this.#finish(claimed, verdict);
-    if (pause === undefined) return this.#finish(claimed, { ...verdict, status: 'failed' });
-    await write(db, (tx) => postponeRestore(tx, claimed, now() + pause));
-  }
-
-  async #call(claimed: ClaimedRestore): Promise<ReturnType<typeof judge>> {
-    const { db, outbound, now } = this.#deps;
-    const { tenantId, id, body } = claimed;
-    // Asked at every attempt: an address that was taken back is not called any more.
-    const address = await readTenant(db, tenantId, restoreAddress);
-    if (address === null)
-      return { status: 'failed', reason: 'the tenant has no restore URL any more' };
-    const secret = this.#open(tenantId, address.sealedSecret);
-    if (secret === null) return { status: 'failed', reason: secretLost };
-    const message = { id: typeId(restoreIdPrefix, id), body };
-    const call = signedPost(address.url, message, [secret], now());
-    return judge(await outbound({ ...call, signal: this.#stop.signal }));
-  }
-
-  /** Null when it cannot be opened, which no further attempt would change. */
-  #open(tenantId: string, sealed: Uint8Array): string | null {
-    const { sealer, onError } = this.#deps;
-    try {
-      return sealer.open(restoreSecretContext(tenantId), sealed);
-    } catch (error) {
-      onError(error);
-      return null;
-    }
-  }
-
-  async #finish(claimed: ClaimedRestore, { status, reason }: RestoreOutcome): Promise<void> {
-    const { db, now, recordOwn } = this.#deps;
-    const outcome = { status, reason: reason && (keptText(reason) || null) };
-    await write(db, async (tx) => {
-      if (!(await finishRestore(tx, claimed, outcome, now()))) return;
-      await recordOwn(tx, claimed.tenantId, restoreEvent(claimed, outcome));
-    });
-  }
+async function finish(
+  { db, now, recordOwn }: RestoreJobDeps,
+  pending: PendingRestore,
+  { status, reason }: RestoreOutcome,
+): Promise<void> {
+  const outcome = { status, reason: reason && (keptText(reason) || null) };
+  await write(db, async (tx) => {
+    if (!(await finishRestore(tx, pending, outcome, now()))) return;
+    await recordOwn(tx, pending.tenantId, restoreEvent(pending, outcome));
+  });
 }

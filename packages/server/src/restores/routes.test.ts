@@ -156,7 +156,7 @@ test.each<[string, HostAnswer, string]>([
   const { body } = await restore(service, tenant.key, eventId);
   expect(body.status).toBe('failed');
   expect(body.reason).toContain(reason);
-  await exhaust(service, service.app.restores);
+  await exhaust(service);
   expect(tenant.host.calls).toHaveLength(1);
   expect(await outcomesIn(service, tenant)).toEqual(['requested', 'failed']);
 });
@@ -173,7 +173,7 @@ test.each<[string, HostAnswer, string]>([
     const eventId = await recordChange(service, tenant);
     const { body } = await restore(service, tenant.key, eventId);
     expect(body).toMatchObject({ status: 'requested', reason: null, finishedAt: null });
-    await exhaust(service, service.app.restores);
+    await exhaust(service);
     const { calls } = tenant.host;
     expect(calls.map(({ id }) => id)).toEqual(Array(4).fill(body.id));
     expect(new Set(calls.map(({ raw }) => raw)).size).toBe(1);
@@ -188,9 +188,9 @@ test('a host that is away for a moment applies in the end, once', async () => {
   tenant.host.answers = [{ code: 502 }, { hangUp: true }, { status: 'applied' }];
   const eventId = await recordChange(service, tenant);
   const { body } = await restore(service, tenant.key, eventId);
-  await service.app.restores.tick();
+  await service.app.jobs.tick('restore');
   expect(tenant.host.calls, 'no attempt before its time').toHaveLength(1);
-  await exhaust(service, service.app.restores);
+  await exhaust(service);
   expect(tenant.host.calls).toHaveLength(3);
   expect(tenant.host.applied.size).toBe(1);
   expect((await restoreOf(service, tenant.key, body.id)).body.status).toBe('applied');

@@ -11,6 +11,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/tenant-access.ts';
+import type { Jobs } from '../background/jobs.ts';
 import { getEvent, visibility } from '../events/store.ts';
 import { judgedByHandler } from '../http/http.ts';
 import { type PageRequest, pageOf, readPage } from '../http/keyset-page.ts';
@@ -19,7 +20,6 @@ import { AppError } from '../http/problem.ts';
 import { actorOf, type RecordOwn } from '../own-event.ts';
 import { type Database, readTenant, type TenantTx, type WriterTx, write } from '../postgres/db.ts';
 import { currentState } from './current-state.ts';
-import type { RestoreJob } from './restore.job.ts';
 import { restoreBody, restoreIdPrefix, whyNotRestorable } from './restore-call.ts';
 import { restoreEvent } from './restore-event.ts';
 import { getSchema, listSchema, requestSchema } from './schemas.ts';
@@ -38,7 +38,7 @@ export interface RestoreDeps {
   now: () => number;
   recordAccess: RecordAccess;
   recordOwn: RecordOwn;
-  job: RestoreJob;
+  jobs: Jobs;
 }
 
 const config = { scope: 'restore:write' as const };
@@ -132,7 +132,7 @@ function requester(request: FastifyRequest, { tenantId, operator }: TenantAccess
   };
 }
 
-/** The request and its record, or neither. The row comes first: the log's head is locked last. */
+/** Request, job and record, or nothing. The rows come first: the log's head is locked last. */
 async function insertAndRecord(
   tx: WriterTx,
   from: FastifyRequest,
@@ -140,9 +140,11 @@ async function insertAndRecord(
   { request, body }: Asked,
 ): Promise<void> {
   if (await insertRestore(tx, request, body)) {
+    const { tenantId, id } = request;
+    await deps.jobs.send(tx, 'restore', { id, data: { tenantId, id }, tenantId });
     const { ip, userAgent } = actorOf(from);
     const event = restoreEvent(request, { status: 'requested', reason: null }, { ip, userAgent });
-    return deps.recordOwn(tx, request.tenantId, event);
+    return deps.recordOwn(tx, tenantId, event);
   }
   const pending = await pendingRestore(tx, request);
   // It has come to its end between the two looks: then this one may begin.
@@ -158,7 +160,9 @@ async function outcomeSoon(deps: RestoreDeps, request: RestoreRequest): Promise<
   const enough = new AbortController();
   const { signal } = enough;
   const late = delay(outcomeWaitMs, undefined, { signal }).catch(() => {});
-  await Promise.race([deps.job.tickFor(request.tenantId), late]).finally(() => enough.abort());
+  await Promise.race([deps.jobs.tickFor('restore', request.id), late]).finally(() =>
+    enough.abort(),
+  );
   const row = await readTenant(deps.db, request.tenantId, (tx) => getRestore(tx, request.id));
   return row ?? { ...request, status: 'requested', reason: null, finishedAtMs: null };
 }

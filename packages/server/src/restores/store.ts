@@ -32,12 +32,10 @@ export interface RestoreRow extends RestoreRequest {
   finishedAtMs: number | null;
 }
 
-/** A restore that this process may attempt until its lease ends. */
-export interface ClaimedRestore extends RestoreRequest {
+/** A restore without an outcome. */
+export interface PendingRestore extends RestoreRequest {
   /** The call's JSON text. */
   body: string;
-  /** This attempt's number, from 1. */
-  attempts: number;
 }
 
 const requestColumns = `tenant_id AS "tenantId", id, event_id AS "eventUuid", resource_type AS "resourceType",
@@ -70,8 +68,8 @@ export async function insertRestore(
   const { rowCount } = await tx.query({
     name: 'insert-restore',
     text: `INSERT INTO restores (tenant_id, id, event_id, resource_type, resource_id, resource_name, target,
-        requested_at, requested_by_id, requested_by_email, requested_by_role, access_reason, body, due_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $8) ON CONFLICT DO NOTHING`,
+        requested_at, requested_by_id, requested_by_email, requested_by_role, access_reason, body)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
     values: [
       ...[request.tenantId, request.id, request.eventUuid, request.resourceType],
       ...[request.resourceId, request.resourceName, request.target],
@@ -123,41 +121,15 @@ export async function listRestores(
   return rows;
 }
 
-/**
- * Takes the restore that has been due longest, of any tenant but these; none while recording stands
- * still, because no outcome could be written. Until `leaseUntilMs` it is this process's own; if
- * nothing is heard of it by then, it is due again.
- */
-export async function claimRestore(
-  tx: WriterTx,
-  busyTenants: readonly string[],
-  nowMs: number,
-  leaseUntilMs: number,
-): Promise<ClaimedRestore | null> {
-  const { rows } = await tx.query<ClaimedRestore>({
-    name: 'claim-restore',
-    text: `WITH due AS MATERIALIZED (SELECT tenant_id AS t, id AS i FROM restores
-        WHERE status = 'requested' AND due_at <= $2 AND tenant_id <> ALL ($1::uuid[])
-          AND NOT EXISTS (SELECT FROM log_rounds WHERE halted IS NOT NULL)
-        ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-      UPDATE restores SET attempts = attempts + 1, due_at = $3 FROM due
-      WHERE tenant_id = t AND id = i RETURNING ${requestColumns}, body, attempts`,
-    values: [busyTenants, new Date(nowMs), new Date(leaseUntilMs)],
+/** The restore with the call it asks for; null once it has an outcome. */
+export async function readPending(tx: TenantTx, id: string): Promise<PendingRestore | null> {
+  const { rows } = await tx.query<PendingRestore>({
+    name: 'read-pending-restore',
+    text: `SELECT ${requestColumns}, body FROM restores
+      WHERE tenant_id = $1 AND id = $2 AND status = 'requested'`,
+    values: [tx.tenantId, id],
   });
   return rows[0] ?? null;
-}
-
-/** Makes the next attempt due. */
-export async function postponeRestore(
-  tx: WriterTx,
-  { tenantId, id }: RestoreRequest,
-  dueAtMs: number,
-): Promise<void> {
-  await tx.query({
-    name: 'postpone-restore',
-    text: `UPDATE restores SET due_at = $3 WHERE tenant_id = $1 AND id = $2 AND status = 'requested'`,
-    values: [tenantId, id, new Date(dueAtMs)],
-  });
 }
 
 /** Writes the outcome and forgets the states. False when it had one: the first outcome stays. */

@@ -43,45 +43,17 @@ export function runRetentionAs(
   });
 }
 
-const firstRunMs = 30_000;
-const runEveryMs = 3_600_000;
-
-/**
- * Runs the job every hour for as long as a service lives. The function returned ends that: it waits
- * for the step a run is at, and the next run goes on from there.
- */
-export function scheduleRetention(
+/** A run of a service that knows the owner's login; null when another process is at it. */
+export async function retainInBackground(
   ownerUrl: string,
   config: Pick<Config, 'catalogue'>,
   logger: Logger,
-  ran: (work: string, ok: boolean) => void,
-): () => Promise<void> {
-  const ending = new AbortController();
-  const stopping = ending.signal;
-  let running: Promise<void> = Promise.resolve();
-  const tick = () => {
-    running = running.then(async () => {
-      if (stopping.aborted) return;
-      const run = await runRetentionAs(ownerUrl, config, { stopping });
-      if (run === null) return; // another process is at it
-      logger.info(told(run), 'the retention run has finished');
-      ran('retention', true);
-    });
-    running = running.catch((err: unknown) => {
-      if (stopping.aborted) return;
-      logger.error({ err }, 'retention failed; the next run retries');
-      ran('retention', false);
-    });
-  };
-  // Not with the start: whatever it needs was made by the last run, or by the migration.
-  const first = setTimeout(tick, firstRunMs);
-  const timer = setInterval(tick, runEveryMs);
-  return () => {
-    ending.abort(new Error('the service is stopping'));
-    clearTimeout(first);
-    clearInterval(timer);
-    return running;
-  };
+  stopping: AbortSignal,
+): Promise<true | null> {
+  const run = await runRetentionAs(ownerUrl, config, { stopping });
+  if (run === null) return null;
+  logger.info(told(run), 'retention has run');
+  return true;
 }
 
 /** Counts alone: the log of the service names no tenant. */

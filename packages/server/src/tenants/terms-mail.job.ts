@@ -1,5 +1,5 @@
+import type { Jobs } from '../background/jobs.ts';
 import { panelHome } from '../http/panel-path.ts';
-import type { Jobs } from '../jobs.ts';
 import type { Mailer } from '../outbound/mail.ts';
 import { type Database, readTenant, type WriterTx } from '../postgres/db.ts';
 import { getTenant } from './store.ts';
@@ -33,7 +33,7 @@ export interface TermsMailDeps {
  * server that is away keeps no change from being made.
  */
 export function handleTermsMail({ db, jobs, mailer, publicUrl }: TermsMailDeps): void {
-  jobs.handle<TermsNotice>('tenant-mail', { atOnce: 1 }, async ({ data }) => {
+  jobs.handle<TermsNotice>('tenant-mail', async ({ data }) => {
     const { tenantId, to, ...change } = data;
     const tenant = await readTenant(db, tenantId, getTenant);
     if (tenant === null) return;

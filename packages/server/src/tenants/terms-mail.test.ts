@@ -13,7 +13,7 @@ beforeAll(async () => {
     PUBLIC_URL: 'https://audit.example.com',
     METRICS_TOKEN: 'a-token',
   });
-  await service.app.jobs.start();
+  service.app.jobs.start();
 });
 afterAll(async () => {
   await service.close();
@@ -35,7 +35,8 @@ async function tenantTold(to: string[], more: Record<string, unknown> = {}) {
 
 async function queued(id: string): Promise<string[]> {
   const { rows } = await service.owner.query<{ state: string }>(
-    `SELECT state FROM indelible_jobs.job WHERE name = 'tenant-mail' AND group_id = $1`,
+    `SELECT CASE WHEN lease IS NULL AND attempts > 0 THEN 'retry' ELSE 'queued' END AS state
+      FROM jobs WHERE queue = 'tenant-mail' AND tenant_id = $1`,
     [id],
   );
   return rows.map(({ state }) => state);
@@ -97,7 +98,7 @@ test('a mail server that is down keeps no change from being made, and is tried a
   await expect.poll(() => queued(id), { timeout: 15_000 }).toEqual(['retry']);
   smtp = await startSmtpServer({}, smtp.port);
   await service.owner.query(
-    `UPDATE indelible_jobs.job SET start_after = now() WHERE name = 'tenant-mail' AND group_id = $1`,
+    `UPDATE jobs SET due_at = 'epoch' WHERE queue = 'tenant-mail' AND tenant_id = $1`,
     [id],
   );
   await expect.poll(() => mailsTo('late@example.com').length, { timeout: 15_000 }).toBe(1);

@@ -1,6 +1,4 @@
 import { uuidFromTypeId } from '@indelible/protocol';
-import { PgBoss } from 'pg-boss';
-import { jobsSchema } from '../jobs.ts';
 import type { Answer, TestService } from './service.ts';
 
 /* What tests of exports have in common. */
@@ -83,31 +81,10 @@ export async function retryNow(
   // An attempt that has failed is written down a moment after the export says so.
   for (;;) {
     const { rowCount } = await owner.query(
-      `UPDATE ${jobsSchema}.job SET start_after = now()
-        ${isLast ? ', retry_limit = retry_count + 1' : ''} WHERE id = $1 AND state = 'retry'`,
+      `UPDATE jobs SET due_at = 'epoch' ${isLast ? ', attempts = 6' : ''}
+        WHERE id = $1 AND queue = 'export' AND lease IS NULL AND attempts > 0`,
       [job],
     );
-    if (rowCount === 1) return app.jobs.wake('export');
+    if (rowCount === 1) return app.jobs.wake();
   }
-}
-
-/**
- * Makes time pass for a job: its worker has been silent
- * for an hour, its pause before a retry is over.
- */
-export async function letHeartbeatsStop(
-  { owner }: Pick<TestService, 'owner'>,
-  exportId: string,
-): Promise<void> {
-  const job = uuidFromTypeId('exp_', exportId);
-  const set = (change: string) =>
-    owner.query(`UPDATE ${jobsSchema}.job SET ${change} WHERE id = $1`, [job]);
-  await set("heartbeat_on = now() - interval '1 hour'");
-  await owner.query(`UPDATE ${jobsSchema}.queue SET monitor_on = NULL, monitor_claim_on = NULL`);
-  const boss = new PgBoss({
-    db: { executeSql: (text, values) => owner.query(text, values) },
-    ...{ schema: jobsSchema, migrate: false, supervise: false, schedule: false },
-  });
-  await boss.supervise('export');
-  await set('start_after = now()');
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { expect } from 'vitest';
-import type { RestoreJob } from '../restores/restore.job.ts';
 import { restoringHost } from './restoring-host.ts';
 import { type Answer, eventOf, type TestService } from './service.ts';
 
@@ -63,10 +62,13 @@ export function restoreOf(service: TestService, key: string, id: string): Promis
 }
 
 /** Runs every further attempt of this service, moving the clock past each pause. */
-export async function exhaust(service: TestService, job: RestoreJob): Promise<void> {
+export async function exhaust(
+  service: TestService,
+  { jobs }: Pick<TestService['app'], 'jobs'> = service.app,
+): Promise<void> {
   for (let attempt = 0; attempt < 6; attempt++) {
     service.clock.now += 31_000;
-    await job.tick();
+    await jobs.tick('restore');
   }
 }
 

@@ -1,8 +1,17 @@
+import type { Ended } from '../background/every.ts';
+import { LeasedWorker } from '../background/leased-worker.ts';
 import { visibility } from '../events/store.ts';
 import { readTenant } from '../postgres/db.ts';
 import { type AttemptDeps, attemptCall } from './attempt.ts';
 import { messageBytesMax, messageCall } from './delivery-call.ts';
-import { getLeased, holdMessage, type Leased, passOver, releaseWebhook } from './lease.store.ts';
+import {
+  claimWebhook,
+  getLeased,
+  holdMessage,
+  type LeasedWebhook,
+  passOver,
+  releaseWebhook,
+} from './lease.store.ts';
 import { type Next, readNext } from './next-message.ts';
 import { type RecordDeps, recordAttempt, type Sent } from './record-attempt.ts';
 import type { MessageType, PendingMessage, WebhookRow } from './store.ts';
@@ -10,32 +19,58 @@ import type { MessageType, PendingMessage, WebhookRow } from './store.ts';
 export interface DeliverDeps extends AttemptDeps, RecordDeps {
   /** Hears of each attempt. */
   attempted: (ok: boolean, seconds: number) => void;
+  ended: Ended;
 }
 
+const webhooksAtOnce = 20;
+/** One tenant's slow receivers leave room for the others. */
+const perTenant = 4;
 /** Longer than reading, calling and recording take together at most. */
 export const leaseMs = 30_000;
 /** How much of it may be gone before a call begins, which takes up to 10 s. */
 const sendWithinMs = 10_000;
-/** Then it is somebody else's turn. */
-const turnMsMax = 1_000;
+/** Then the webhook that has waited longest comes first again. */
+const timeSliceMs = 1_000;
 
 /**
- * Delivers what is due for one endpoint, message by message, until there is
- * nothing more, an attempt fails, or the turn is over. Throws what keeps it from
- * going on; the endpoint then rests until its lease ends. A message is written
- * down, sent, and recorded: a crash in between sends it again under its id.
+ * Delivers to all webhooks: several at once, each by one process at a time, the one that has waited
+ * longest first. Work is found in the logs themselves, so that nothing has to be queued and nothing
+ * can be lost.
  */
-export async function deliverTurn(
+export function createWebhookWorker(deps: DeliverDeps): LeasedWorker<LeasedWebhook> {
+  const { db, now, ended } = deps;
+  return new LeasedWorker<LeasedWebhook>({
+    atOnce: webhooksAtOnce,
+    claim(lease, running) {
+      const byTenant = Map.groupBy(running, ({ tenantId }) => tenantId);
+      const busy = [...byTenant].flatMap(([id, all]) => (all.length >= perTenant ? [id] : []));
+      return claimWebhook(db.background, lease, busy, now(), now() + leaseMs);
+    },
+    async run(leased, stopping) {
+      await deliverWhileLeased(deps, leased, stopping);
+      ended('webhook', true);
+    },
+    onError: (error) => ended('webhook', false, error),
+  });
+}
+
+/**
+ * Delivers what is due for one webhook, message by message, until there is nothing more, an attempt
+ * fails, or the time slice is over. Throws what keeps it from going on; the webhook then rests until
+ * its lease ends. A message is written down, sent, and recorded: a crash in between sends it again
+ * under its id.
+ */
+async function deliverWhileLeased(
   deps: DeliverDeps,
-  leased: Leased,
+  leased: LeasedWebhook,
   stopping: AbortSignal,
 ): Promise<void> {
   const began = performance.now();
   let goesOn = true;
-  while (goesOn && !stopping.aborted && performance.now() - began < turnMsMax) {
+  while (goesOn && !stopping.aborted && performance.now() - began < timeSliceMs) {
     goesOn = await deliverNext(deps, leased, stopping);
   }
-  await releaseWebhook(deps.db.deliveries, leased);
+  await releaseWebhook(deps.db.background, leased);
 }
 
 type Content = Extract<Next, { kind: 'events' } | { kind: 'export' }>;
@@ -43,7 +78,7 @@ type Content = Extract<Next, { kind: 'events' } | { kind: 'export' }>;
 /** False when there is nothing more to do for now. */
 async function deliverNext(
   deps: DeliverDeps,
-  leased: Leased,
+  leased: LeasedWebhook,
   stopping: AbortSignal,
 ): Promise<boolean> {
   const { db, now, newUuid } = deps;
@@ -51,19 +86,19 @@ async function deliverNext(
   if (read === null || read.next.kind === 'nothing') return false;
   const { endpoint, next } = read;
   if (next.kind === 'passed') {
-    await passOver(db.deliveries, leased, endpoint, next.end, now() + leaseMs);
+    await passOver(db.background, leased, endpoint, next.end, now() + leaseMs);
     return true;
   }
   const message = messageOf(endpoint, next, newUuid(now()), now());
   const heldAt = performance.now();
-  const isHeld = await holdMessage(db.deliveries, leased, endpoint, message, now() + leaseMs);
+  const isHeld = await holdMessage(db.background, leased, endpoint, message, now() + leaseMs);
   // Changed since it was read, or too late to be sure that nobody else has taken over: look again.
   if (!isHeld || performance.now() - heldAt > sendWithinMs) return true;
   return send(deps, endpoint, message, next, stopping);
 }
 
 /** The endpoint and what follows for it; null when it is not this process's any more, or paused. */
-function readDue({ db, now }: DeliverDeps, leased: Leased) {
+function readDue({ db, now }: DeliverDeps, leased: LeasedWebhook) {
   return readTenant(db, leased.tenantId, async (tx) => {
     const [endpoint, visible] = await Promise.all([getLeased(tx, leased), visibility(tx, now())]);
     if (!endpoint || !visible) return null;

@@ -103,7 +103,7 @@ export async function lastDeliveries(
   return new Map(rows.map((row) => [row.webhookId, row]));
 }
 
-/** Removes those that have had their time, a bounded number at once. Spans tenants. */
+/** Removes those that have expired, a bounded number at once. Spans tenants. */
 export async function forgetDeliveries(tx: WriterTx, beforeMs: number): Promise<void> {
   await tx.query({
     name: 'forget-deliveries',

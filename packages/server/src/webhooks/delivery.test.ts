@@ -228,7 +228,7 @@ const wrongOf = (answer: { body: { errors: { path: string }[] } }) => answer.bod
 
 test('a download that became ready is told of in its place, before the event that says so', async () => {
   const { receiver } = tenant;
-  await service.app.jobs.start();
+  service.app.jobs.start();
   const types = ['audit.events.recorded', 'audit.export.ready'];
   const { id, secret } = await hooks.create({ types });
   const only = await hooks.create({ types: ['audit.export.ready'] });

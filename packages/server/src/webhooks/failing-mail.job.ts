@@ -1,5 +1,5 @@
 import { typeId } from '@indelible/protocol';
-import type { Jobs } from '../jobs.ts';
+import type { Jobs } from '../background/jobs.ts';
 import { logSize } from '../log/store.ts';
 import type { Mailer } from '../outbound/mail.ts';
 import { type Database, readTenant } from '../postgres/db.ts';
@@ -18,7 +18,7 @@ export interface FailingMailDeps {
 
 /** Mail on paused webhooks. Jobs of their own: a mail server that is away stops no delivery. */
 export function handleFailingMail(deps: FailingMailDeps): void {
-  deps.jobs.handle<WebhookKey>('webhook-mail', { atOnce: 1 }, ({ data }) => mail(deps, data));
+  deps.jobs.handle<WebhookKey>('webhook-mail', ({ data }) => mail(deps, data));
 }
 
 async function mail({ db, mailer, publicUrl }: FailingMailDeps, { tenantId, id }: WebhookKey) {

@@ -9,7 +9,7 @@ import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns }
 type Alone = Pick<WriterTx, 'query'>;
 
 /** An endpoint that this process alone may deliver to, until the lease ends. */
-export interface Leased extends WebhookKey {
+export interface LeasedWebhook extends WebhookKey {
   lease: string;
 }
 
@@ -24,8 +24,8 @@ export async function claimWebhook(
   busyTenants: readonly string[],
   nowMs: number,
   untilMs: number,
-): Promise<Leased | null> {
-  const { rows } = await tx.query<Leased>({
+): Promise<LeasedWebhook | null> {
+  const { rows } = await tx.query<LeasedWebhook>({
     name: 'claim-webhook',
     text: `WITH due AS MATERIALIZED (SELECT w.tenant_id AS t, w.id AS i FROM webhooks w
         JOIN log_heads h ON h.tenant_id = w.tenant_id
@@ -46,7 +46,7 @@ export async function claimWebhook(
  */
 export async function holdMessage(
   tx: Alone,
-  { tenantId, id, lease }: Leased,
+  { tenantId, id, lease }: LeasedWebhook,
   read: WebhookRow,
   message: PendingMessage,
   untilMs: number,
@@ -69,7 +69,7 @@ export async function holdMessage(
 /** Passes over what is not for this endpoint. False as above. */
 export async function passOver(
   tx: Alone,
-  { tenantId, id, lease }: Leased,
+  { tenantId, id, lease }: LeasedWebhook,
   read: WebhookRow,
   nextSequence: number,
   untilMs: number,
@@ -88,7 +88,7 @@ export async function passOver(
 }
 
 /** Lets others deliver at once. */
-export async function releaseWebhook(tx: Alone, leased: Leased): Promise<void> {
+export async function releaseWebhook(tx: Alone, leased: LeasedWebhook): Promise<void> {
   await tx.query({
     name: 'release-webhook',
     text: `UPDATE webhooks SET lease = NULL, lease_until = NULL
@@ -98,7 +98,10 @@ export async function releaseWebhook(tx: Alone, leased: Leased): Promise<void> {
 }
 
 /** The endpoint as it is now; null when the lease is lost, or it is paused. */
-export async function getLeased(tx: TenantTx, { id, lease }: Leased): Promise<WebhookRow | null> {
+export async function getLeased(
+  tx: TenantTx,
+  { id, lease }: LeasedWebhook,
+): Promise<WebhookRow | null> {
   const { rows } = await tx.query<WebhookRow>({
     name: 'get-leased-webhook',
     text: `SELECT ${webhookColumns} FROM webhooks

@@ -108,7 +108,7 @@ test('of deliveries the newest thousand are kept, for thirty days', async () => 
   service.clock.now += 30 * day;
   expect(await hooks.deliveries(id)).toEqual([]);
   expect((await hooks.get(id)).lastDelivery).toBeNull();
-  await deliver();
+  await service.app.background.run('delivery-expiry');
   expect(await count()).toBe(0);
 });
 

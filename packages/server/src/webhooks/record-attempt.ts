@@ -1,6 +1,6 @@
-import type { Jobs } from '../jobs.ts';
+import type { Jobs } from '../background/jobs.ts';
 import type { RecordOwn } from '../own-event.ts';
-import { type Database, deliver, type WriterTx } from '../postgres/db.ts';
+import { type Database, type WriterTx, writeInBackground } from '../postgres/db.ts';
 import type { Attempted } from './attempt.ts';
 import { type DeliveryRow, insertDelivery } from './deliveries.store.ts';
 import { lockWebhook, type PendingMessage, saveWebhook, type WebhookRow } from './store.ts';
@@ -41,7 +41,7 @@ export async function recordAttempt(
   who: Who = byService,
 ): Promise<DeliveryRow> {
   const { db, jobs } = deps;
-  const { row, wasPaused } = await deliver(db, async (tx) => {
+  const { row, wasPaused } = await writeInBackground(db, async (tx) => {
     const current = await lockWebhook(tx, sent.endpoint);
     const isDue = current !== null && isStillDue(current, sent);
     const after = isDue ? settled(deps, current, sent, result) : current;
@@ -56,7 +56,7 @@ export async function recordAttempt(
     ]);
     return { row, wasPaused };
   });
-  if (wasPaused) jobs.wake('webhook-mail');
+  if (wasPaused) jobs.wake();
   return row;
 }
 

@@ -223,7 +223,7 @@ test('whoever the tenant named is told in its language; mail that waits keeps no
   await hooks.record();
   await deliver();
   expect(await hooks.get(fine.id)).toMatchObject({ behind: 0, status: 'active' });
-  await service.app.jobs.start();
+  service.app.jobs.start();
   await expect.poll(() => mails().length, { timeout: 20_000 }).toBe(1);
   const mail = await PostalMime.parse(mails()[0] ?? '');
   expect(mail.to?.map(({ address }) => address)).toEqual(['ana@example.com']);

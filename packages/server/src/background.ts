@@ -1,0 +1,117 @@
+import type { Logger } from 'pino';
+import { archiveInBackground } from './archive/command.ts';
+import { createTimers, type Ended, type Recurring, type Timers } from './background/every.ts';
+import type { Jobs } from './background/jobs.ts';
+import type { LeasedWorker } from './background/leased-worker.ts';
+import type { Config } from './config.ts';
+import type { CheckpointJob } from './log/checkpoint.job.ts';
+import { retainInBackground } from './retention/command.ts';
+import type { LeasedWebhook } from './webhooks/lease.store.ts';
+
+/*
+ * Everything that runs without a request that waits for it. There are two mechanisms:
+ *
+ * Leased work (`background/leased-worker.ts`) looks for what is due once a second, takes it for 30
+ * seconds by one UPDATE, and renews that lease while it runs. A process that dies lets the lease
+ * end; then any process takes the work up again. What runs must survive being repeated.
+ *
+ * | Work           | Lease in         | At once               | A crash leaves                    |
+ * |----------------|------------------|-----------------------|-----------------------------------|
+ * | `export`       | `jobs`           | 3, of a tenant 2      | the file is made again, same bytes|
+ * | `restore`      | `jobs`           | 20, of a tenant 1     | the call is repeated, same id     |
+ * | `export-mail`, | `jobs`           | 1 each                | a mail is perhaps sent twice      |
+ * | `webhook-mail`,|                  |                       |                                   |
+ * | `tenant-mail`  |                  |                       |                                   |
+ * | `webhook`      | `webhooks.lease` | 20, of a tenant 4     | the message is sent again, same id|
+ *
+ * Recurring work (`background/every.ts`) is the list below. Of the first three, one process at a
+ * time holds a lock of PostgreSQL's, which ends with its connection; a run goes on where the last
+ * one was cut off.
+ */
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+export interface BackgroundDeps {
+  config: Config;
+  logger: Logger;
+  ended: Ended;
+  checkpoints: Pick<CheckpointJob, 'tick'>;
+  jobs: Jobs;
+  webhooks: LeasedWorker<LeasedWebhook>;
+  expireExports: () => Promise<boolean>;
+  forgetDeliveries: () => Promise<void>;
+}
+
+/** Of every process. Lock: the row of `log_rounds`. A crash: see `CheckpointJob`. */
+const checkpoints = ({ checkpoints }: BackgroundDeps): Recurring => ({
+  work: 'checkpoints',
+  everyMs: 10 * second,
+  run: () => checkpoints.tick(),
+});
+
+/** Of processes that know the owner's login. Locks: advisory, `indelible.retention`, `.archive`. */
+const asOwner = ({ config, logger }: BackgroundDeps, ownerUrl: string): Recurring[] => [
+  {
+    work: 'retention',
+    // Not with the start: the last run, or the migration, has made the partitions it needs.
+    firstMs: 30 * second,
+    everyMs: hour,
+    run: (stopping) => retainInBackground(ownerUrl, config, logger, stopping),
+  },
+  {
+    work: 'archive', // looks whether ARCHIVE_INTERVAL is over, so that a restart does not put it off
+    everyMs: minute,
+    run: (stopping) => archiveInBackground(ownerUrl, config, logger, stopping),
+  },
+];
+
+/** Of workers. Without a lock: any number of processes may do so at once, row by row. */
+const ofWorkers = ({ expireExports, forgetDeliveries }: BackgroundDeps): Recurring[] => [
+  { work: 'export-expiry', everyMs: minute, run: expireExports },
+  {
+    work: 'delivery-expiry',
+    firstMs: minute,
+    everyMs: hour,
+    run: () => forgetDeliveries().then(() => true),
+  },
+];
+
+export interface StartOptions {
+  isWorker: boolean;
+  /** Null where the owner's login is not known: retention and archive are run elsewhere. */
+  ownerUrl: string | null;
+}
+
+export interface Background {
+  /** Begins to work. */
+  start(options: StartOptions): void;
+  /** One run of recurring work of workers, now. */
+  run(work: 'export-expiry' | 'delivery-expiry'): Promise<void>;
+  /** Takes up nothing more; what is under way goes on. */
+  pause(): void;
+  /** Cuts off what is under way, and waits until it has ended. */
+  stop(): Promise<void>;
+}
+
+export function createBackground(deps: BackgroundDeps): Background {
+  const { jobs, webhooks, ended } = deps;
+  const workers = createTimers(ofWorkers(deps), ended);
+  let others: Timers | null = null;
+  return {
+    start({ isWorker, ownerUrl }) {
+      const owned = ownerUrl === null ? [] : asOwner(deps, ownerUrl);
+      others = createTimers([checkpoints(deps), ...owned], ended);
+      others.start();
+      if (isWorker) for (const each of [jobs, webhooks, workers]) each.start();
+    },
+    run: (work) => workers.run(work),
+    pause() {
+      for (const each of [jobs, webhooks, workers, others]) each?.pause();
+    },
+    async stop() {
+      await Promise.all([jobs, webhooks, workers, others].map((each) => each?.stop()));
+    },
+  };
+}

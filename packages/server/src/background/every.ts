@@ -1,0 +1,73 @@
+/** Something this process does every so often. Runs of it never overlap. */
+export interface Recurring {
+  /** Its name in metrics and log lines. */
+  work: string;
+  everyMs: number;
+  /** Before the first run; `everyMs` unless given. */
+  firstMs?: number;
+  /**
+   * One run. True or false: it ended well, or not; null: another process is at it, or it is not
+   * due. Ends with the step it is at when `stopping` is aborted.
+   */
+  run: (stopping: AbortSignal) => Promise<boolean | null>;
+}
+
+/** Hears of a run or an attempt: how it ended, and what it threw. */
+export type Ended = (work: string, ok: boolean, error?: unknown) => void;
+
+export interface Timers {
+  /** One run now, as a timer would begin it. Never rejects. */
+  run(work: string): Promise<void>;
+  start(): void;
+  /** Begins no further run. */
+  pause(): void;
+  /** Waits for the runs that are under way. */
+  stop(): Promise<void>;
+}
+
+export function createTimers(all: readonly Recurring[], ended: Ended): Timers {
+  const stopping = new AbortController();
+  const running = new Map<string, Promise<void>>();
+  let timers: NodeJS.Timeout[] = [];
+  const attempt = async ({ work, run }: Recurring) => {
+    try {
+      const ok = await run(stopping.signal);
+      if (ok !== null) ended(work, ok);
+    } catch (error) {
+      if (!stopping.signal.aborted) ended(work, false, error);
+    }
+  };
+  const tick = (each: Recurring): Promise<void> => {
+    const { work } = each;
+    const run = running.get(work) ?? attempt(each).finally(() => running.delete(work));
+    running.set(work, run);
+    return run;
+  };
+  const pause = () => {
+    for (const timer of timers) clearTimeout(timer);
+    timers = [];
+  };
+  return {
+    async run(work) {
+      const found = all.find((each) => each.work === work);
+      if (!found) throw new Error(`there is no background work called ${work}`);
+      await tick(found);
+    },
+    start() {
+      for (const each of all) {
+        const { everyMs, firstMs = everyMs } = each;
+        const timer = setTimeout(() => {
+          void tick(each);
+          timers.push(setInterval(() => void tick(each), everyMs));
+        }, firstMs);
+        timers.push(timer);
+      }
+    },
+    pause,
+    async stop() {
+      pause();
+      stopping.abort(new Error('the service is stopping'));
+      await Promise.all(running.values());
+    },
+  };
+}

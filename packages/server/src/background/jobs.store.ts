@@ -1,0 +1,122 @@
+import type { WriterTx } from '../postgres/db.ts';
+import type { Leased } from './leased-worker.ts';
+
+/* Statements of the queue: they span tenants, and each but the claim is a transaction by itself. */
+
+type Alone = Pick<WriterTx, 'query'>;
+
+export interface JobKey {
+  tenantId: string;
+  queue: string;
+  id: string;
+}
+
+/** A job that this process may attempt until its lease ends. */
+export interface ClaimedJob extends JobKey, Leased {
+  /** JSON text. */
+  data: string;
+  /** Number of this attempt, from 1. */
+  attempts: number;
+}
+
+/** A queue of which one more job may be taken. */
+export interface OpenQueue {
+  name: string;
+  /** How many jobs of one tenant run at the same time, over all processes. */
+  perTenant: number;
+  /** Whether its jobs write into the log, so that they wait while recording is stopped. */
+  records: boolean;
+}
+
+export async function insertJob(
+  tx: Alone,
+  { tenantId, queue, id }: JobKey,
+  data: object,
+  priority: number,
+  nowMs: number,
+): Promise<void> {
+  await tx.query({
+    name: 'insert-job',
+    text: `INSERT INTO jobs (tenant_id, queue, id, data, priority, due_at)
+      VALUES ($1, $2, $3, $4, $5, $6)`,
+    values: [tenantId, queue, id, JSON.stringify(data), priority, new Date(nowMs)],
+  });
+}
+
+/** Takes back a job that has not ended; the process that works on it hears of it by `renewLease`. */
+export async function deleteJob(tx: Alone, { tenantId, queue, id }: JobKey): Promise<void> {
+  await tx.query({
+    name: 'delete-job',
+    text: 'DELETE FROM jobs WHERE tenant_id = $1 AND queue = $2 AND id = $3',
+    values: [tenantId, queue, id],
+  });
+}
+
+/**
+ * Takes the due job of highest priority, then the one that has been due longest. A lease that ended
+ * is due again: its process has died, or was cut off.
+ */
+export async function claimJob(
+  tx: WriterTx,
+  queues: readonly OpenQueue[],
+  lease: string,
+  nowMs: number,
+  untilMs: number,
+): Promise<ClaimedJob | null> {
+  // One claim after the other, over all processes: two that look at the same moment would each
+  // count without the other, and take more of one tenant than `perTenant`.
+  const locked = tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.jobs'))`);
+  const claimed = tx.query<ClaimedJob>({
+    name: 'claim-job',
+    text: `WITH open AS (SELECT * FROM unnest($1::text[], $2::int[], $3::bool[])
+          AS q (queue, per_tenant, records)),
+      due AS MATERIALIZED (SELECT tenant_id AS t, j.queue AS q, id AS i FROM jobs j JOIN open USING (queue)
+        WHERE due_at <= $5
+          AND (NOT records OR (SELECT halted IS NULL FROM log_rounds))
+          AND (SELECT count(*) FROM jobs o WHERE o.queue = j.queue AND o.tenant_id = j.tenant_id
+            AND o.lease IS NOT NULL AND o.due_at > $5) < per_tenant
+        ORDER BY priority DESC, due_at, id LIMIT 1 FOR UPDATE OF j SKIP LOCKED)
+      UPDATE jobs SET lease = $4, due_at = $6, attempts = attempts + 1 FROM due
+      WHERE tenant_id = t AND queue = q AND id = i
+      RETURNING tenant_id AS "tenantId", queue, id, data, attempts, lease`,
+    values: [
+      queues.map(({ name }) => name),
+      queues.map(({ perTenant }) => perTenant),
+      queues.map(({ records }) => records),
+      ...[lease, new Date(nowMs), new Date(untilMs)],
+    ],
+  });
+  const [, { rows }] = await Promise.all([locked, claimed]);
+  return rows[0] ?? null;
+}
+
+const ofLease = 'WHERE tenant_id = $1 AND queue = $2 AND id = $3 AND lease = $4';
+const leaseOf = ({ tenantId, queue, id, lease }: ClaimedJob) => [tenantId, queue, id, lease];
+
+/** False when the lease is lost: the job was taken back, or another process has taken it over. */
+export async function renewLease(tx: Alone, job: ClaimedJob, untilMs: number): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'renew-lease',
+    text: `UPDATE jobs SET due_at = $5 ${ofLease}`,
+    values: [...leaseOf(job), new Date(untilMs)],
+  });
+  return rowCount === 1;
+}
+
+/** Ends the lease; the job is due at `dueAtMs`, with so many attempts behind it. */
+export async function releaseJob(
+  tx: Alone,
+  job: ClaimedJob,
+  attempts: number,
+  dueAtMs: number,
+): Promise<void> {
+  await tx.query({
+    name: 'release-job',
+    text: `UPDATE jobs SET lease = NULL, attempts = $5, due_at = $6 ${ofLease}`,
+    values: [...leaseOf(job), attempts, new Date(dueAtMs)],
+  });
+}
+
+export async function endJob(tx: Alone, job: ClaimedJob): Promise<void> {
+  await tx.query({ name: 'end-job', text: `DELETE FROM jobs ${ofLease}`, values: leaseOf(job) });
+}
