@@ -11,19 +11,17 @@ import { createJobs, type Jobs } from './background/jobs.ts';
 import type { LeasedWorker } from './background/leased-worker.ts';
 import { type Background, createBackground } from './background.ts';
 import type { Config } from './config.ts';
-import { createRandom } from './crypto/random.ts';
 import { createSealer, type Sealer } from './crypto/sealed.ts';
 import { sha } from './crypto/sha256.ts';
 import type { Signer } from './crypto/signer.ts';
 import { Recorder } from './events/flush.job.ts';
 import { CursorSeal } from './events/list-cursor.ts';
-import { prepareOwn, recordOwnWith } from './events/own-events.store.ts';
+import { openOwnEvents, recordOwnQueued, recordOwnWith } from './events/own-events.store.ts';
 import { createPartitionKeeper, type PartitionWanted } from './events/partitions.ts';
 import { proofRoutes } from './events/proof.routes.ts';
 import { readRoutes } from './events/read.routes.ts';
 import { recordRoutes } from './events/record.routes.ts';
-import { makePartitions, readServiceId } from './events/store.ts';
-import { createUuidSource } from './events/uuid-source.ts';
+import { makePartitions } from './events/store.ts';
 import { downloadRoutes } from './exports/download.routes.ts';
 import { createDownloadLinks } from './exports/download-link.ts';
 import { expireFiles } from './exports/expire.job.ts';
@@ -46,12 +44,11 @@ import {
 } from './http/http-hooks.ts';
 import { documentApi } from './http/openapi.ts';
 import { builtPanel, panelRoutes } from './http/panel.ts';
-import { AppError, unavailable } from './http/problem.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
-import { keyAnnouncer, type RecordSelf } from './log/key-rotation.job.ts';
+import { keyAnnouncer } from './log/key-rotation.job.ts';
 import { logRoutes } from './log/routes.ts';
-import { haltedSentence, LogDamaged, logIsHalted, openLog } from './log/store.ts';
+import { LogDamaged, openLog } from './log/store.ts';
 import type { ObjectStore } from './objects/object-store.ts';
 import { createMetrics, type Metrics } from './operations/metrics.ts';
 import { operationsRoutes } from './operations/routes.ts';
@@ -111,7 +108,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   });
   const recording = await wireRecording(deps, metrics, () => webhooks.wake());
   const { recorder, recordOwn, recordAccess } = recording;
-  const checkpoints = await wireCheckpoints(deps, metrics, recording.recordSelf);
+  const checkpoints = await wireCheckpoints(deps, metrics, recordAccess);
   const findKey = findApiKey(db.writer);
   const { auth, platformApiKeys } = config;
   const authenticator = createAuthenticator({ auth, platformApiKeys, findApiKey: findKey, now });
@@ -292,7 +289,7 @@ function wireWebhooks(
 async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics, onFlush: () => void) {
   const make = (wanted: PartitionWanted) => record(db, (tx) => makePartitions(tx, [wanted]));
   const partitions = createPartitionKeeper(make);
-  const { catalogue, queueBytesMax } = config;
+  const { queueBytesMax } = config;
   const flushed = (events: number, seconds: number) => {
     metrics.flush.flushed(events, seconds);
     onFlush();
@@ -300,26 +297,13 @@ async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics, onF
   const observer = { ...metrics.flush, flushed };
   const recorder = new Recorder({ db, sha, now, partitions, observer, queueBytesMax });
   metrics.watchQueue(() => recorder.depth());
-  const random = createRandom();
-  const newUuid = createUuidSource(random);
-  const serviceId = await readServiceId(db.writer);
-  const own = { sha, random, newUuid, catalogue, now, serviceId };
-  const recordSelf: RecordSelf = async (tenantId, event, uuid) => {
-    const [outcome] = await recorder.record([prepareOwn(own, tenantId, event, uuid)], null);
-    if (outcome?.status === 'created' || outcome?.status === 'duplicate') return;
-    if (outcome?.status === 'rejected' && outcome.code === 'unknown_tenant') {
-      throw new AppError('not_found', 'there is no such tenant');
-    }
-    if (outcome?.status === 'rejected' && outcome.detail === haltedSentence) throw logIsHalted();
-    throw unavailable('the change could not be recorded, so it was not made; try again');
-  };
-  const recordAccess: RecordAccess = (tenantId, event) => recordSelf(tenantId, event);
-  const recordOwn = recordOwnWith({ ...own, partitions });
-  return { ...own, recorder, recordSelf, recordAccess, recordOwn };
+  const own = await openOwnEvents(db.writer, config.catalogue, now);
+  const recordAccess = recordOwnQueued(own, recorder);
+  return { ...own, recorder, recordAccess, recordOwn: recordOwnWith({ ...own, partitions }) };
 }
 
 /** Signing: the origin's host is set once, the key in use is known to the logs. */
-async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordSelf: RecordSelf) {
+async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordAccess: RecordAccess) {
   const { config, db, now, objects, signer, logger } = deps;
   const host = config.publicUrl ? new URL(config.publicUrl).host : 'localhost';
   const originHost = await write(db, (tx) => openOrigin(tx, config.logOrigin ?? host));
@@ -346,7 +330,7 @@ async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordSelf: Reco
     },
   };
   const isNamed = config.signingKeyFile !== null;
-  const announceKey = keyAnnouncer({ db, now, record: recordSelf, signer, isNamed });
+  const announceKey = keyAnnouncer({ db, now, record: recordAccess, signer, isNamed });
   return new CheckpointJob({
     db,
     sha,

@@ -18,9 +18,10 @@ export interface TenantAccess {
 }
 
 /**
- * Records an operator's access in the tenant's log and resolves once it is committed; may throw.
+ * Records what belongs to no transaction, like an operator's access, in the tenant's log and resolves
+ * once it is committed; may throw. The same `uuid` again adds nothing.
  */
-export type RecordAccess = (tenantId: string, event: OwnEvent) => Promise<void>;
+export type RecordAccess = (tenantId: string, event: OwnEvent, uuid?: string) => Promise<void>;
 
 /**
  * The tenant a read concerns; in the panel the session names it, and an operator's

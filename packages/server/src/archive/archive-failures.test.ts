@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { afterAll, expect, test } from 'vitest';
 import { reopenLog } from '../log/reopen.command.ts';
 import { type ObjectStore, openObjectStore } from '../objects/object-store.ts';
-import { asOwner } from '../postgres/db.ts';
+import { withOwnerSession } from '../postgres/db.ts';
 import { archiveNow, archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
@@ -106,12 +106,15 @@ test.each([1, 2, 3])(
   },
 );
 
+const asOwner: ArchiveDeps['owner'] = (work) =>
+  withOwnerSession(service.ownerUrl, (owner) => owner.transaction(work));
+
 /** Fails the transaction of the bookmark, before or after it is committed. */
 function failingBookmark(persisted: boolean): Partial<ArchiveDeps> {
   let records = 0;
   const owner: ArchiveDeps['owner'] = async (work) => {
     const before = records;
-    const result = await asOwner(service.ownerUrl, async (tx) => {
+    const result = await asOwner(async (tx) => {
       const done = await work({
         ...tx,
         query: (...args: unknown[]) => {
@@ -169,7 +172,7 @@ test('a connection that is lost while the tree is read ends the run, and not the
     return reads > 1; // the first one looks whether the log is what was signed
   };
   const owner: ArchiveDeps['owner'] = (work) =>
-    asOwner(service.ownerUrl, (tx) => {
+    asOwner((tx) => {
       const send = tx.query.bind(tx) as (...query: unknown[]) => Promise<unknown>;
       const query = async (...query: unknown[]) => {
         if (isLost(query[0])) throw new Error('the connection is lost');

@@ -4,11 +4,12 @@ import { parseVerifierKey } from '@indelible/protocol';
 import type { Logger } from 'pino';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { sha } from '../crypto/sha256.ts';
+import { recordOwnIn } from '../events/own-events.store.ts';
 import { reopeningSigner } from '../log/reopen.command.ts';
 import { type ReopenedLog, reopenLogs } from '../log/reopen.job.ts';
 import { openObjectStore } from '../objects/object-store.ts';
 import type { WriterTx } from '../postgres/db.ts';
-import { recordOwnIn, runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
+import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 import {
   type ArchiveDeps,
   archiveTenants,

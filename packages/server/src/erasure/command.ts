@@ -8,12 +8,13 @@ import { takeTurn as takeArchiveTurn } from '../archive/turn.store.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { createRandom } from '../crypto/random.ts';
 import { sha } from '../crypto/sha256.ts';
+import { recordOwnIn } from '../events/own-events.store.ts';
 import { createUuidSource } from '../events/uuid-source.ts';
 import { objectName } from '../exports/file/export-file.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { type ObjectStore, openObjectStore } from '../objects/object-store.ts';
 import type { OwnerSession } from '../postgres/db.ts';
-import { recordOwnIn, runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
+import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 import { readTerms } from '../retention/terms.store.ts';
 import { certificateOf, type OffboardingCertificate } from './certificate.ts';
 import type { ErasureDeps } from './erase.job.ts';
@@ -178,10 +179,7 @@ async function removeObjects(owner: OwnerSession, objects: ObjectStore, tenantId
 }
 
 function runEraser<T>(config: Config, work: (ownerUrl: string) => Promise<T>): Promise<T> {
-  return runAsOwner(
-    config,
-    'erasing was interrupted: run the same command again',
-    work,
-    ErasureRefused,
-  );
+  return runAsOwner(config, 'erasing was cut off, and may be repeated', work, {
+    refusal: ErasureRefused,
+  });
 }

@@ -6,12 +6,17 @@ import {
   type JsonValue,
   type Sha256,
 } from '@indelible/protocol';
-import { LogDamaged, lockHeads } from '../log/store.ts';
+import { createRandom } from '../crypto/random.ts';
+import { sha } from '../crypto/sha256.ts';
+import { AppError, unavailable } from '../http/problem.ts';
+import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/store.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
-import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
+import type { OwnerSession, WriterTx } from '../postgres/db.ts';
+import type { Recorder } from './flush.job.ts';
+import { createPartitionKeeper, isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
-import { appendEvents } from './store.ts';
-import type { UuidSource } from './uuid-source.ts';
+import { appendEvents, placePartition, readServiceId } from './store.ts';
+import { createUuidSource, type UuidSource } from './uuid-source.ts';
 
 export interface OwnEventDeps {
   sha: Sha256;
@@ -21,6 +26,17 @@ export interface OwnEventDeps {
   now: () => number;
   /** Id of this installation: `recordedBy` of what the service records itself. */
   serviceId: string;
+}
+
+/** What events of this installation's own are made with. */
+export async function openOwnEvents(
+  db: Pick<WriterTx, 'query'>,
+  catalogue: Catalogue,
+  now: () => number,
+): Promise<OwnEventDeps> {
+  const random = createRandom();
+  const newUuid = createUuidSource(random);
+  return { sha, random, newUuid, catalogue, now, serviceId: await readServiceId(db) };
 }
 
 /** An event of the service's own: trusted input, so it is built, not validated. */
@@ -79,5 +95,36 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
       deps.partitions.forget();
       await append();
     });
+  };
+}
+
+/** As the service does, for commands: in whatever transaction of this session is open. */
+export async function recordOwnIn(
+  owner: OwnerSession,
+  catalogue: Catalogue,
+  now: () => number,
+): Promise<RecordOwn> {
+  const deps = await openOwnEvents(owner, catalogue, now);
+  // Partitions are made ahead as a rule, so that none is made while a head is locked.
+  const partitions = createPartitionKeeper(({ retentionClass, timeMs }) =>
+    placePartition(owner, retentionClass, timeMs),
+  );
+  return recordOwnWith({ ...deps, partitions });
+}
+
+/**
+ * Records what belongs to no transaction, like a read, through the queue that producers use. Resolves
+ * when it is committed; the same `uuid` again adds nothing. Throws `not_found` for an unknown tenant,
+ * `unavailable` when it could not be recorded.
+ */
+export function recordOwnQueued(deps: OwnEventDeps, recorder: Recorder) {
+  return async (tenantId: string, event: OwnEvent, uuid?: string): Promise<void> => {
+    const [outcome] = await recorder.record([prepareOwn(deps, tenantId, event, uuid)], null);
+    if (outcome?.status === 'created' || outcome?.status === 'duplicate') return;
+    if (outcome?.status === 'rejected' && outcome.code === 'unknown_tenant') {
+      throw new AppError('not_found', 'there is no such tenant');
+    }
+    if (outcome?.status === 'rejected' && outcome.detail === haltedSentence) throw logIsHalted();
+    throw unavailable('this could not be recorded, so it was not done');
   };
 }

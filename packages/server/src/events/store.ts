@@ -167,6 +167,15 @@ export async function makePartitions(
   }
 }
 
+/** Makes or attaches the partition that holds this moment. */
+export async function placePartition(
+  owner: Pick<WriterTx, 'query'>,
+  retentionClass: number,
+  timeMs: number,
+): Promise<void> {
+  await owner.query('SELECT place_partition($1::smallint, $2)', [retentionClass, new Date(timeMs)]);
+}
+
 /** One event with its states, or null. `oldest` is the first id the tenant's plan still shows. */
 export async function getEvent(
   tx: TenantTx,

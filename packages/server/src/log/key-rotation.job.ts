@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
 import { importedEventUuid, nilUuid } from '@indelible/protocol';
+import type { RecordAccess } from '../access/tenant-access.ts';
 import type { Signer } from '../crypto/signer.ts';
 import { byItself, type OwnEvent } from '../own-event.ts';
 import { type Database, type WriterTx, write } from '../postgres/db.ts';
 import { listTenants } from '../tenants/store.ts';
 import { signingKeyAnnounced, takeRound, useSigningKey } from './checkpoint.store.ts';
 
-/** Records what the service itself did; the same `uuid` again adds nothing. */
-export type RecordSelf = (tenantId: string, event: OwnEvent, uuid?: string) => Promise<void>;
-
 export interface KeyRotationDeps {
   db: Database;
   now: () => number;
-  record: RecordSelf;
+  record: RecordAccess;
   signer: Signer;
   /** Whether the operator has named the key: one that was made by default replaces no other. */
   isNamed: boolean;

@@ -1,16 +1,12 @@
-import { createHash } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createCatalogue } from '@indelible/protocol';
+import { defaultCatalogue } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import type { App } from '../app.ts';
 import type { Environment } from '../config.ts';
-import { createRandom } from '../crypto/random.ts';
 import { newSigningKey, openSigner } from '../crypto/signer.ts';
-import { prepareOwn } from '../events/own-events.store.ts';
-import { readServiceId } from '../events/store.ts';
-import { createUuidSource } from '../events/uuid-source.ts';
+import { openOwnEvents, recordOwnQueued } from '../events/own-events.store.ts';
 import { startService } from '../main.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
@@ -197,15 +193,10 @@ test('a start that was cut off while it told the logs is finished by the next on
   clock.now += 1_000;
   const file = newKeyFile();
   // Two logs are told, then the process is gone.
-  const random = createRandom();
-  const own = {
-    sha: (data: Uint8Array) => createHash('sha256').update(data).digest(),
-    random,
-    newUuid: createUuidSource(random),
-    catalogue: createCatalogue(),
-    now: () => clock.now,
-    serviceId: await readServiceId(db.writer),
-  };
+  const record = recordOwnQueued(
+    await openOwnEvents(db.writer, defaultCatalogue, () => clock.now),
+    app.recorder,
+  );
   let told = 0;
   const cutOff = keyAnnouncer({
     db,
@@ -214,7 +205,7 @@ test('a start that was cut off while it told the logs is finished by the next on
     isNamed: true,
     record: async (tenantId, event, uuid) => {
       if (told++ >= 2) throw new Error('gone');
-      await app.recorder.record([prepareOwn(own, tenantId, event, uuid)], null);
+      await record(tenantId, event, uuid);
     },
   })();
   await expect(cutOff).rejects.toThrow('gone');

@@ -169,15 +169,6 @@ export function writeInBackground<T>(db: Database, work: (tx: WriterTx) => Promi
   return transaction(db.background, 'BEGIN', work);
 }
 
-/**
- * Runs `work` in one transaction as the owner of everything, on a connection of its own:
- * maintenance, never the service. The login of `ownerUrl` must be able to become indelible_owner.
- */
-export async function asOwner<T>(ownerUrl: string, work: (tx: WriterTx) => Promise<T>): Promise<T> {
-  const pool = openPool(ownerUrl, 'indelible_owner', 1, () => {});
-  return transaction(pool, 'BEGIN', work).finally(() => pool.end());
-}
-
 /** One connection of the owner's, for work of which some steps cannot stand in a transaction. */
 export interface OwnerSession {
   /** A statement on its own. */

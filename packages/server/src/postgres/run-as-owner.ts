@@ -1,13 +1,4 @@
-import type { Catalogue } from '@indelible/protocol';
 import type { Config } from '../config.ts';
-import { createRandom } from '../crypto/random.ts';
-import { sha } from '../crypto/sha256.ts';
-import { recordOwnWith } from '../events/own-events.store.ts';
-import { createPartitionKeeper } from '../events/partitions.ts';
-import { readServiceId } from '../events/store.ts';
-import { createUuidSource } from '../events/uuid-source.ts';
-import type { RecordOwn } from '../own-event.ts';
-import { placePartition } from '../retention/partitions.store.ts';
 import { connectionProblem, type OwnerSession, withOwnerSession } from './db.ts';
 import { runningServerUrl } from './embedded/running-server.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -19,18 +10,20 @@ import { migrate, pendingMigrations } from './migrate.ts';
  * Runs `work` with the owner's URL: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a
  * service may be using and which is started when none does. Whatever it throws becomes one sentence
  * behind `failed`; a `refusal`, whose message is a sentence for the operator already, is passed on.
+ * `alone`: throws when a service is using the embedded PostgreSQL.
  */
 export async function runAsOwner<T>(
   { databaseUrl, databaseOwnerUrl, dataDir }: Config,
   failed: string,
   work: (ownerUrl: string) => Promise<T>,
-  refusal?: new () => Error,
+  { refusal, alone = false }: { refusal?: new () => Error; alone?: boolean } = {},
 ): Promise<T> {
   const explained = (cause: unknown) => {
     if (refusal && cause instanceof refusal) throw cause;
     throw new Error(`${failed}: ${connectionProblem(cause)}`, { cause });
   };
-  const url = databaseUrl === null ? runningServerUrl(dataDir) : (databaseOwnerUrl ?? databaseUrl);
+  const running = () => (alone ? null : runningServerUrl(dataDir));
+  const url = databaseUrl === null ? running() : (databaseOwnerUrl ?? databaseUrl);
   if (url !== null) return work(url).catch(explained);
   const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });
   try {
@@ -51,26 +44,5 @@ export function withMigratedSession<T>(
     if (pending.length > 0)
       throw new Error(`the database lacks ${pending.join(', ')}: run \`indelible migrate\` first`);
     return work(owner);
-  });
-}
-
-/** Records as the service would, in whatever transaction of this session is open. */
-export async function recordOwnIn(
-  owner: OwnerSession,
-  catalogue: Catalogue,
-  now: () => number,
-): Promise<RecordOwn> {
-  const random = createRandom();
-  return recordOwnWith({
-    sha,
-    random,
-    newUuid: createUuidSource(random),
-    catalogue,
-    now,
-    serviceId: await readServiceId(owner),
-    // Made ahead as a rule, so that none is made while a head is locked.
-    partitions: createPartitionKeeper(({ retentionClass, timeMs }) =>
-      placePartition(owner, retentionClass, timeMs),
-    ),
   });
 }

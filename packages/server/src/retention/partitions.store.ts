@@ -23,15 +23,6 @@ export async function makePartitionsAhead(
   await owner.query('SELECT make_partitions_ahead($1, $2)', [new Date(nowMs), days]);
 }
 
-/** Makes or attaches the partition that holds this moment. */
-export async function placePartition(
-  owner: Owner,
-  retentionClass: number,
-  timeMs: number,
-): Promise<void> {
-  await owner.query('SELECT place_partition($1::smallint, $2)', [retentionClass, new Date(timeMs)]);
-}
-
 /** Every partition there is, and what was one. */
 export async function listPartitions(owner: Owner): Promise<StoredPartition[]> {
   const { rows } = await owner.query<{ name: string; state: PartitionState }>(

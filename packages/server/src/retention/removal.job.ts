@@ -1,3 +1,4 @@
+import { placePartition } from '../events/store.ts';
 import { lockHeads } from '../log/store.ts';
 import type { RecordOwn } from '../own-event.ts';
 import type { OwnerSession, WriterTx } from '../postgres/db.ts';
@@ -7,7 +8,6 @@ import { type Due, findDue, isOwed, type KeptPartition } from './due.job.ts';
 import {
   countByTenant,
   holdDetached,
-  placePartition,
   retirePartition,
   type StoredPartition,
   tenantsIn,

@@ -1,5 +1,6 @@
 import { defaultCatalogue } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { placePartition } from '../events/store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
@@ -18,7 +19,6 @@ import {
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { runRetentionAs } from './command.ts';
-import { placePartition } from './partitions.store.ts';
 
 let service: TestService;
 

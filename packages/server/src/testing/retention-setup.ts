@@ -6,8 +6,8 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import { expect } from 'vitest';
+import { recordOwnIn } from '../events/own-events.store.ts';
 import type { OwnerSession } from '../postgres/db.ts';
-import { recordOwnIn } from '../postgres/run-as-owner.ts';
 import { runRetentionAs } from '../retention/command.ts';
 import type { RetentionDeps } from '../retention/retention.job.ts';
 import { eventOf, type TestService } from './service.ts';
