@@ -152,6 +152,25 @@ test('features meet only through their stores, and only downwards', () => {
   expect(wrong).toEqual([]);
 });
 
+/** What a file imports of the repository itself. */
+function edgesOf(file: string): string[] {
+  const own = importsOf(file).filter((source) => source.startsWith('.'));
+  return own.map((source) => join(dirname(file), source));
+}
+
+test('no file imports itself by way of others, not even its types', () => {
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, path: readonly string[]) => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+    if (done.has(file) || path.includes(file) || !code.includes(file)) return;
+    for (const next of edgesOf(file)) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of code) visit(file, []);
+  expect(circles).toEqual([]);
+});
+
 test('SQL stands in stores, migrations and the few files that run the database', () => {
   const allowed = /(^|[./])store\.ts$|\/server\/src\/postgres\/|\/operations\/routes\.ts$|^bench\//;
   const sql = /['"`]\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\s/;

@@ -2,9 +2,9 @@ import cookies from '@fastify/cookie';
 import forms from '@fastify/formbody';
 import { fastifyAudit } from '@indelible/client/fastify';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import type pg from 'pg';
-import { type AuditConnection, sinkOf } from './audit.ts';
+import { sinkOf } from './audit.ts';
 import { hookRoutes } from './hooks.ts';
+import type { HostDeps } from './host-deps.ts';
 import { html } from './html.ts';
 import { sendPage } from './page.ts';
 import { InputError } from './resource-types.ts';
@@ -19,13 +19,6 @@ declare module 'fastify' {
     /** On every screen but the sign-in. */
     visit: Visit | null;
   }
-}
-
-export interface HostDeps {
-  pool: pg.Pool;
-  /** Set once the product listens: only then can the service be told where. */
-  audit: () => AuditConnection;
-  cookieSecret: string;
 }
 
 /** The product, ready to listen. */

@@ -5,10 +5,10 @@ import {
   WebhookVerificationError,
 } from '@indelible/client/webhooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { HostDeps } from './app.ts';
 import { inTransaction } from './audit.ts';
 import { changeEvent } from './change-event.ts';
 import { type Tx, transaction } from './database.ts';
+import type { HostDeps } from './host-deps.ts';
 import { findPerson, findTenant, mayConfigure } from './people.ts';
 import { findType, InputError, judged } from './resource-types.ts';
 import {

@@ -6,7 +6,7 @@ import type {
   Plan,
   WarningCode,
 } from '@indelible/protocol';
-import type { AnyAction, AnyResourceType } from './event/catalogue.ts';
+import type { AnyAction, AnyResourceType } from './event/words.ts';
 
 export type { Diff, Scalar } from '@indelible/protocol';
 

@@ -13,7 +13,8 @@ import { type LogCalls, logCalls } from './calls/log-calls.ts';
 import { everyItem, post, read } from './calls/paging.ts';
 import { type RecordingCalls, recordingCalls } from './calls/recording-calls.ts';
 import { type WebhookCalls, webhookCalls } from './calls/webhook-calls.ts';
-import type { AnyAction, AnyResourceType, EventCatalogue } from './event/catalogue.ts';
+import type { EventCatalogue } from './event/catalogue.ts';
+import type { AnyAction, AnyResourceType } from './event/words.ts';
 import { serviceUrl } from './http/address.ts';
 import { createTransport, type Retry, type SentHeaders, type Transport } from './http/transport.ts';
 

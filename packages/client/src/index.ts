@@ -41,15 +41,7 @@ export type {
   WebhookType,
 } from './calls/webhook-calls.ts';
 export { type ClientOptions, createClient, type IndelibleClient } from './client.ts';
-export {
-  type AnyAction,
-  type AnyResourceType,
-  type CatalogueWords,
-  defineCatalogue,
-  type EventCatalogue,
-  type KnownAction,
-  type KnownResourceType,
-} from './event/catalogue.ts';
+export { type CatalogueWords, defineCatalogue, type EventCatalogue } from './event/catalogue.ts';
 export { diffOf } from './event/diff-of.ts';
 export { newEventId } from './event/event-id.ts';
 export {
@@ -58,6 +50,7 @@ export {
   type OutgoingOptions,
 } from './event/outgoing-event.ts';
 export { type EventVerdict, type VerifyOptions, verifyEvent } from './event/verify-event.ts';
+export type { AnyAction, AnyResourceType, KnownAction, KnownResourceType } from './event/words.ts';
 export { isLoopbackUrl, serviceUrl } from './http/address.ts';
 export { backoffMs } from './http/backoff.ts';
 export { IndelibleError, PartialBatchError, UnreachableError } from './http/errors.ts';

@@ -53,7 +53,8 @@ import type { ObjectStore } from './objects/object-store.ts';
 import { createMetrics, type Metrics } from './operations/metrics.ts';
 import { operationsRoutes } from './operations/routes.ts';
 import { createMailer, type Mailer } from './outbound/mail.ts';
-import { createOutbound, type Outbound, type Resolve } from './outbound/outbound.ts';
+import { createOutbound, type Outbound } from './outbound/outbound.ts';
+import type { Resolve } from './outbound/outbound-names.ts';
 import type { RecordOwn } from './own-event.ts';
 import { type Database, record, write } from './postgres/db.ts';
 import { handleRestores } from './restores/restore.job.ts';
@@ -181,7 +182,7 @@ interface Parts {
   publishCheckpoint: () => Promise<void>;
 }
 
-/** No new work while requests are drained, then the events they left in the queue, then the work. */
+/** No new work while requests are drained; then the events in the queue, then the work. */
 function closeInOrder(
   http: FastifyInstance,
   background: Background,

@@ -29,7 +29,8 @@ export {
 } from './erasure/command.ts';
 export { type ReopenedLog, reopenLog } from './log/reopen.command.ts';
 export { migrateDatabase, type Role, type Service, startService } from './main.ts';
-export { diagnose, type Finding } from './operations/doctor.ts';
+export { diagnose } from './operations/doctor.ts';
+export type { Finding } from './operations/finding.ts';
 export { type OwnService, withOwnService } from './operations/own-service.ts';
 export { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 export {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { HostDeps } from '../app.ts';
 import { inTransaction } from '../audit.ts';
 import { transaction } from '../database.ts';
+import type { HostDeps } from '../host-deps.ts';
 import { html } from '../html.ts';
 import { sendPage } from '../page.ts';
 import { findPerson, findTenant, people, tenants } from '../people.ts';

@@ -1,6 +1,6 @@
 import { IndelibleError, UnreachableError } from '@indelible/client';
 import type { FastifyInstance } from 'fastify';
-import type { HostDeps } from '../app.ts';
+import type { HostDeps } from '../host-deps.ts';
 import { html } from '../html.ts';
 import { sendPage, wide } from '../page.ts';
 import { InputError } from '../resource-types.ts';

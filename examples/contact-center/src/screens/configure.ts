@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { HostDeps } from '../app.ts';
 import { inTransaction } from '../audit.ts';
 import { changeEvent } from '../change-event.ts';
 import { transaction } from '../database.ts';
+import type { HostDeps } from '../host-deps.ts';
 import { type Html, html } from '../html.ts';
 import { sendPage } from '../page.ts';
 import { mayConfigure } from '../people.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import type { HostDeps } from '../app.ts';
 import { inTransaction } from '../audit.ts';
 import { transaction } from '../database.ts';
+import type { HostDeps } from '../host-deps.ts';
 import { html } from '../html.ts';
 import { sendPage, wide } from '../page.ts';
 import { InputError } from '../resource-types.ts';

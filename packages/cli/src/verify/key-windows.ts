@@ -6,13 +6,7 @@ import {
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
-import type { SignedCheckpoint } from './trusted-checkpoint.ts';
-
-/** Until when a verifier key was in use, as those say who state it; null for the one in use. */
-export interface KeyWindow {
-  vkey: string;
-  notAfterMs: number | null;
-}
+import type { KeyWindow, SignedCheckpoint } from './trusted-checkpoint.ts';
 
 /** The windows in a list of keys as the service states them; what has none is left out. */
 export function keyWindowsOf(keys: readonly unknown[]): KeyWindow[] {

@@ -9,7 +9,12 @@ import {
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
-import type { KeyWindow } from './key-windows.ts';
+
+/** Until when a verifier key was in use, as those say who state it; null for the one in use. */
+export interface KeyWindow {
+  vkey: string;
+  notAfterMs: number | null;
+}
 
 /** Where the verifier keys come from, and so what a signature is worth. */
 export type KeySource = 'pinned' | 'service' | 'bundle' | 'archive';

@@ -1,20 +1,6 @@
-import {
-  type actionsByCategory,
-  type contactCenter,
-  defaultCatalogue,
-  isSnakeCase,
-} from '@indelible/protocol';
+import { defaultCatalogue, isSnakeCase } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
-
-/** The standard actions, which every catalogue has. */
-export type KnownAction = (typeof actionsByCategory)[keyof typeof actionsByCategory][number];
-/** The resource types of the service's default catalogue. */
-export type KnownResourceType = (typeof contactCenter)['resourceTypes'][number];
-
-// Any text, written so that an editor still offers the known words.
-type AnyText = string & Record<never, never>;
-export type AnyAction = KnownAction | AnyText;
-export type AnyResourceType = KnownResourceType | AnyText;
+import type { KnownAction, KnownResourceType } from './words.ts';
 
 /** The words that a product records with, and nothing else. */
 export interface EventCatalogue<A extends string, R extends string> {

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { type FacetValue, useMenus } from './ValueMenuProvider.tsx';
+import type { FacetValue } from './facet-value.ts';
+import { useMenus } from './ValueMenuProvider.tsx';
 
 interface ValueProps extends FacetValue {
   children: ReactNode;

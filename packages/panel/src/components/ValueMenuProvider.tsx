@@ -1,4 +1,3 @@
-import type { FacetName } from '@indelible/protocol';
 import {
   createContext,
   lazy,
@@ -10,19 +9,10 @@ import {
   useRef,
   useState,
 } from 'react';
+import type { FacetValue } from './facet-value.ts';
 
 const ValueMenu = lazy(() => import('./ValueMenu.tsx'));
 const MomentCard = lazy(() => import('./MomentCard.tsx'));
-
-/** A value that is a filter: its menu offers "only this" and "not this". */
-export interface FacetValue {
-  facet: FacetName;
-  value: string;
-  /** What people call it. */
-  label: string;
-  /** Of which resource versions can be looked at. */
-  resourceId?: string;
-}
 
 interface Menus {
   openMenu(anchor: HTMLElement, value: FacetValue): void;

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { AuthConfig } from '../config.ts';
 import { AppError } from '../http/problem.ts';
 import { hashApiKey, newApiKeyText } from './api-key-text.ts';
-import { createAuthenticator, type StoredApiKey, scopes } from './auth.ts';
+import { createAuthenticator, type StoredApiKey } from './auth.ts';
+import { scopes } from './principal.ts';
 
 const noJwts: AuthConfig = {
   jwksUrl: null,

@@ -9,8 +9,8 @@ import {
 } from 'jose';
 import type { AuthConfig } from '../config.ts';
 import { AppError, unavailable } from '../http/problem.ts';
-import type { Principal, Scope } from './auth.ts';
 import { unauthenticated } from './bearer.ts';
+import type { Principal, Scope } from './principal.ts';
 
 // Named one by one: a symmetric algorithm here would let anybody sign with the public key.
 const asymmetric = [

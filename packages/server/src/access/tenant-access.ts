@@ -2,7 +2,6 @@ import { isUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../http/problem.ts';
 import { actorOf, type OwnEvent } from '../own-event.ts';
-import type { Principal } from './auth.ts';
 import {
   accessReasonHeader,
   headerValues,
@@ -10,6 +9,7 @@ import {
   parseAccessReason,
   parseOperatorEmail,
 } from './operator-access.ts';
+import type { Principal } from './principal.ts';
 
 /** Whose data a request reads; an operator's declared reason when it is not the reader's own. */
 export interface TenantAccess {
@@ -18,8 +18,8 @@ export interface TenantAccess {
 }
 
 /**
- * Records what belongs to no transaction, like an operator's access, in the tenant's log and resolves
- * once it is committed; may throw. The same `uuid` again adds nothing.
+ * Records what belongs to no transaction, like an operator's access, in the tenant's log, and
+ * resolves once it is committed; may throw. The same `uuid` again adds nothing.
  */
 export type RecordAccess = (tenantId: string, event: OwnEvent, uuid?: string) => Promise<void>;
 

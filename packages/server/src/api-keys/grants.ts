@@ -1,4 +1,4 @@
-import type { Principal, Scope } from '../access/auth.ts';
+import type { Principal, Scope } from '../access/principal.ts';
 import { AppError } from '../http/problem.ts';
 
 /** What only the platform may hand out: a tenant's key must not make more of its own kind. */

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { scopes } from '../access/auth.ts';
+import { scopes } from '../access/principal.ts';
 import { label, nullable, strict, time, uuid } from '../http/field-schemas.ts';
 import { Pagination } from '../http/keyset-page.ts';
 

@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import type { Scope, StoredApiKey } from '../access/auth.ts';
+import type { StoredApiKey } from '../access/auth.ts';
+import type { Scope } from '../access/principal.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
 

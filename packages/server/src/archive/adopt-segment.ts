@@ -2,11 +2,11 @@ import { decodeEntry, FormatError } from '@indelible/protocol';
 import { hasRoot } from '../log/guard.store.ts';
 import { readEntries } from '../log/store.ts';
 import { treeReader } from '../log/tree.store.ts';
-import type { ArchiveDeps, ArchivedSegment } from './archive.job.ts';
 import { archiveEvent } from './archive-event.ts';
 import { monthFolder, namesOfStem, parseArchiveName } from './layout.ts';
 import { type ArchiveManifest, parseManifest } from './manifest.ts';
 import { ArchiveConflict, sha256Hex } from './objects-once.ts';
+import type { ArchiveDeps, ArchivedSegment } from './segment.ts';
 import { insertSegment } from './store.ts';
 
 /**

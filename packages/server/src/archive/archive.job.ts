@@ -3,48 +3,13 @@ import type { Sha256 } from '@indelible/protocol';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { hasRoot } from '../log/guard.store.ts';
 import { treeReader } from '../log/tree.store.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import type { RecordOwn } from '../own-event.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { adoptSegment } from './adopt-segment.ts';
 import { isArchiveRecord } from './archive-event.ts';
 import { makeSegment } from './make-segment.ts';
 import { ArchiveConflict } from './objects-once.ts';
+import type { ArchiveDeps, ArchivedSegment } from './segment.ts';
 import { type ArchivedTenant, archivedTenants, lastSegment, readLogPage } from './store.ts';
-
-export interface ArchiveDeps {
-  /** Runs one transaction as the owner. */
-  owner: <T>(work: (tx: WriterTx) => Promise<T>) => Promise<T>;
-  sha: Sha256;
-  now: () => number;
-  objects: ObjectStore;
-  recordOwn: RecordOwn;
-  /** An existing folder for the files that are being written. */
-  tmpDir: string;
-  limits: SegmentLimits;
-  /** When it is aborted, the run ends with the segment it is at. */
-  stopping?: AbortSignal;
-}
-
-/** Where a segment ends at the latest; a month of receipt ends it earlier. */
-export interface SegmentLimits {
-  entries: number;
-  /** Characters of diffs and states, by which memory and temporary files are bounded. */
-  characters: number;
-}
-
-export const segmentLimits: SegmentLimits = { entries: 100_000, characters: 32 * 2 ** 20 };
-
-/** A segment that is in the archive and bookmarked. */
-export interface ArchivedSegment {
-  first: number;
-  last: number;
-  stem: string;
-  events: number;
-  bytes: number;
-  /** Entries whose event contradicts them: damage, archived as it was found. */
-  contradicted: number;
-}
 
 export interface TenantArchive {
   tenantId: string;

@@ -7,15 +7,10 @@ import { sha } from '../crypto/sha256.ts';
 import { recordOwnIn } from '../events/own-events.store.ts';
 import { reopeningSigner } from '../log/reopen.command.ts';
 import { type ReopenedLog, reopenLogs } from '../log/reopen.job.ts';
-import { openObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
-import {
-  type ArchiveDeps,
-  archiveTenants,
-  segmentLimits,
-  type TenantArchive,
-} from './archive.job.ts';
+import { archiveTenants, type TenantArchive } from './archive.job.ts';
 import { tenantFolder } from './layout.ts';
 import { openArchive } from './open-archive.ts';
 import {
@@ -24,6 +19,7 @@ import {
   recordErasures,
   restoreTenants,
 } from './restore.job.ts';
+import { type ArchiveDeps, segmentLimits } from './segment.ts';
 import {
   beginDueRun,
   forgetSegments,
@@ -33,8 +29,9 @@ import {
 } from './store.ts';
 import { takeTurn } from './turn.store.ts';
 
-export type { ArchivedSegment, TenantArchive } from './archive.job.ts';
+export type { TenantArchive } from './archive.job.ts';
 export type { RestoredTenant } from './restore.job.ts';
+export type { ArchivedSegment } from './segment.ts';
 export type { SegmentRow } from './store.ts';
 
 /**
@@ -136,8 +133,8 @@ export function restoreArchive(
 const retryMs = 3_600_000;
 
 /**
- * A run of a service that knows the owner's login, if ARCHIVE_INTERVAL is over; null if it is not, or
- * another process has it. False when the archive of some tenant does not go on.
+ * A run of a service that knows the owner's login, if ARCHIVE_INTERVAL is over; null if it is not,
+ * or another process has it. False when the archive of some tenant does not go on.
  */
 export async function archiveInBackground(
   ownerUrl: string,

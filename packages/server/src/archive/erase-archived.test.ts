@@ -10,7 +10,8 @@ import {
 } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { sha } from '../crypto/sha256.ts';
-import { type ObjectStore, openObjectStore } from '../objects/object-store.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';

@@ -12,12 +12,12 @@ import {
 } from '@indelible/protocol';
 import { type PublishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
 import { treeReader } from '../log/tree.store.ts';
-import type { ArchiveDeps, ArchivedSegment } from './archive.job.ts';
 import { archiveEvent } from './archive-event.ts';
 import { type ArchivedRow, rowOf } from './archived-row.ts';
 import { monthFolder, monthOf, parseArchiveName, segmentNames } from './layout.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
 import { putOnce, sha256Hex } from './objects-once.ts';
+import type { ArchiveDeps, ArchivedSegment } from './segment.ts';
 import {
   type ArchivedTenant,
   erasuresBehind,

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { codeOf } from '../postgres/embedded/error-code.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import { archiveFolder, namesOfStem, parseArchiveName } from './layout.ts';

@@ -43,7 +43,7 @@ export async function insertJob(
   });
 }
 
-/** Takes back a job that has not ended; the process that works on it hears of it by `renewLease`. */
+/** Takes back a job that has not ended; its process hears of it by `renewLease`. */
 export async function deleteJob(tx: Alone, { tenantId, queue, id }: JobKey): Promise<void> {
   await tx.query({
     name: 'delete-job',

@@ -93,7 +93,7 @@ export interface Jobs {
    * died, and again until it succeeds; without it the job is dropped.
    */
   handle<Data>(queue: QueueName, attempt: Attempt<Data>, giveUp?: Attempt<Data>): void;
-  /** Runs what is due of this queue until nothing is left, also in a process that is not started. */
+  /** Runs what is due of this queue until nothing is left, also in a process that is no worker. */
   tick(queue: QueueName): Promise<void>;
   /** Takes up what is due of this queue, and waits for this job's attempt if it was among it. */
   tickFor(queue: QueueName, id: string): Promise<void>;

@@ -12,22 +12,23 @@ import { recordOwnIn } from '../events/own-events.store.ts';
 import { createUuidSource } from '../events/uuid-source.ts';
 import { objectName } from '../exports/file/export-file.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
-import { type ObjectStore, openObjectStore } from '../objects/object-store.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import type { OwnerSession } from '../postgres/db.ts';
 import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 import { readTerms } from '../retention/terms.store.ts';
 import { certificateOf, type OffboardingCertificate } from './certificate.ts';
 import type { ErasureDeps } from './erase.job.ts';
-import { type Erased, ErasureRefused, erase } from './erase.job.ts';
+import { type Erased, type ErasurePlan, ErasureRefused, erase } from './erase.job.ts';
 import type { BundleFacts, Requester } from './erasure-event.ts';
 import { type OffboardDeps, type Offboarding, offboard } from './offboard.job.ts';
 import { readOffboarding } from './offboard.store.ts';
-import { type ErasurePlan, planActor, planEvent } from './plan.job.ts';
+import { planActor, planEvent } from './plan.job.ts';
 
 export { certificateText, type OffboardingCertificate } from './certificate.ts';
+export type { ErasurePlan } from './erase.job.ts';
 export { type Erased, ErasureRefused } from './erase.job.ts';
 export type { BundleFacts, Requester } from './erasure-event.ts';
-export type { ErasurePlan } from './plan.job.ts';
 
 /**
  * What is to be erased of a tenant: a person's identity

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { openObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { configOf } from '../testing/archived.ts';
 import { actorOf, ana, ben, eraseNow, recordEach } from '../testing/erasure-setup.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';

@@ -13,6 +13,7 @@ import type { RecordOwn } from '../own-event.ts';
 import type { OwnerSession, WriterTx } from '../postgres/db.ts';
 import { lockTerms, type Owner, takeTurn } from '../retention/terms.store.ts';
 import {
+  type Elsewhere,
   type ExportFile,
   eraseElsewhere,
   expireFiles,
@@ -20,7 +21,6 @@ import {
   isRestoring,
 } from './elsewhere.store.ts';
 import { erasureEvent, type Requester } from './erasure-event.ts';
-import type { ErasurePlan } from './plan.job.ts';
 import {
   type ErasableEvent,
   type ErasedEvent,
@@ -29,6 +29,8 @@ import {
   finishErasure,
   hasDetachedPartitions,
   insertErasure,
+  type KnownActor,
+  type Mentions,
   nextErasable,
   unfinishedErasures,
 } from './store.ts';
@@ -57,6 +59,29 @@ export interface Erased {
   erasures: { id: string; segment: WithholdableSegment; events: number }[];
   /** Export files that are gone. */
   files: number;
+}
+
+/** What an erasure would do, and what it would leave. */
+export interface ErasurePlan {
+  tenantId: string;
+  segment: WithholdableSegment;
+  /** Whose identity goes. */
+  actors: KnownActor[];
+  /** Addresses they have acted under, in lower case. */
+  addresses: string[];
+  /** Events that are named one by one: UUIDs. */
+  events: string[];
+  legalHold: boolean;
+  /** Files of exports that go, as they may hold what is erased. */
+  files: number;
+  /** Of a person: what names them beside the events, and goes. */
+  elsewhere: Elsewhere | null;
+  /** Of a person: events that name them otherwise, and stay as they are. */
+  mentions: Mentions | null;
+  /** Notices of the tenant go to the person; that is for the tenant to change. */
+  isNotified: boolean;
+  /** Erasures that an earlier run was kept from finishing, and this one goes on with. */
+  unfinished: number;
 }
 
 /** Why nothing can be erased now, in a sentence for the operator. */

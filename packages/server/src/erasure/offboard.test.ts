@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { openObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { configOf } from '../testing/archived.ts';
 import { bundleOf, offboardNow, recordEach, requester } from '../testing/erasure-setup.ts';
 import { expectTreeIntact } from '../testing/intact.ts';

@@ -2,8 +2,8 @@ import { isUuid, uuidFromEventId, type WithholdableSegment } from '@indelible/pr
 import { erasedSegments, hasState, type StoredEvent } from '../events/store.ts';
 import type { Owner } from '../retention/terms.store.ts';
 import { readTerms } from '../retention/terms.store.ts';
-import { countFiles, type Elsewhere, findElsewhere, notifiesAny } from './elsewhere.store.ts';
-import { ErasureRefused, requireInSight } from './erase.job.ts';
+import { countFiles, findElsewhere, notifiesAny } from './elsewhere.store.ts';
+import { type ErasurePlan, ErasureRefused, requireInSight } from './erase.job.ts';
 import {
   addressesOf,
   eventsOfUnknown,
@@ -11,32 +11,8 @@ import {
   findEvent,
   findMentions,
   type KnownActor,
-  type Mentions,
   unfinishedErasures,
 } from './store.ts';
-
-/** What an erasure would do, and what it would leave. */
-export interface ErasurePlan {
-  tenantId: string;
-  segment: WithholdableSegment;
-  /** Whose identity goes. */
-  actors: KnownActor[];
-  /** Addresses they have acted under, in lower case. */
-  addresses: string[];
-  /** Events that are named one by one: UUIDs. */
-  events: string[];
-  legalHold: boolean;
-  /** Files of exports that go, as they may hold what is erased. */
-  files: number;
-  /** Of a person: what names them beside the events, and goes. */
-  elsewhere: Elsewhere | null;
-  /** Of a person: events that name them otherwise, and stay as they are. */
-  mentions: Mentions | null;
-  /** Notices of the tenant go to the person; that is for the tenant to change. */
-  isNotified: boolean;
-  /** Erasures that an earlier run was kept from finishing, and this one goes on with. */
-  unfinished: number;
-}
 
 /**
  * What erasing a person (UUID or e-mail) would do. Throws

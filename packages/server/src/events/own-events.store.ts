@@ -113,9 +113,9 @@ export async function recordOwnIn(
 }
 
 /**
- * Records what belongs to no transaction, like a read, through the queue that producers use. Resolves
- * when it is committed; the same `uuid` again adds nothing. Throws `not_found` for an unknown tenant,
- * `unavailable` when it could not be recorded.
+ * Records what belongs to no transaction, like a read, through the queue that producers use.
+ * Resolves when it is committed; the same `uuid` again adds nothing. Throws `not_found` for an
+ * unknown tenant, `unavailable` when it could not be recorded.
  */
 export function recordOwnQueued(deps: OwnEventDeps, recorder: Recorder) {
   return async (tenantId: string, event: OwnEvent, uuid?: string): Promise<void> => {

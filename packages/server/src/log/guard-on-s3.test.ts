@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { openObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { startS3Server } from '../testing/s3-server.ts';

@@ -4,7 +4,7 @@ import { type Config, type Environment, readConfig } from '../config.ts';
 import { sha } from '../crypto/sha256.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { recordOwnIn } from '../events/own-events.store.ts';
-import { openObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 import { type ReopenDeps, type ReopenedLog, reopenLogs } from './reopen.job.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
-import { openObjectStore } from './object-store.ts';
+import { openObjectStore } from './open-store.ts';
 
 const place = mkdtempSync(join(tmpdir(), 'indelible-file-store-'));
 afterAll(() => rmSync(place, { recursive: true }));

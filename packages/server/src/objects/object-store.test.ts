@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startS3Server } from '../testing/s3-server.ts';
-import { openObjectStore } from './object-store.ts';
+import { openObjectStore } from './open-store.ts';
 
 /* What every store promises. What only one of them can do is in objects/. */
 

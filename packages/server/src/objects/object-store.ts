@@ -1,7 +1,4 @@
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
-import { fileStore } from './file-store.ts';
-import { s3Store } from './s3-store.ts';
 
 /** Where checkpoints, exports and archives are kept: objects by name. */
 export interface ObjectStore {
@@ -39,12 +36,4 @@ export interface ObjectStore {
 export interface ByteRange {
   start: number;
   end: number;
-}
-
-/** Opens the store of OBJECT_STORE_URL. Throws a sentence when the URL cannot be one. */
-export function openObjectStore(url: string): ObjectStore {
-  const { protocol } = new URL(url);
-  if (protocol === 'file:') return fileStore(fileURLToPath(url));
-  if (protocol === 's3:') return s3Store(url);
-  throw new Error(`OBJECT_STORE_URL starts with ${protocol}, which is not supported`);
 }

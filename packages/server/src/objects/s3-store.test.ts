@@ -1,6 +1,6 @@
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { startS3Server } from '../testing/s3-server.ts';
-import { openObjectStore } from './object-store.ts';
+import { openObjectStore } from './open-store.ts';
 
 const s3 = await startS3Server();
 const bare = await startS3Server({ conditional: false });

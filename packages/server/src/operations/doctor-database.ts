@@ -8,8 +8,7 @@ import {
   readMemberships,
   readPartitionNames,
 } from './doctor.store.ts';
-import type { Finding } from './doctor.ts';
-import { durabilityFinding } from './durability.ts';
+import type { Finding } from './finding.ts';
 
 const dayMs = 86_400_000;
 const aheadDays = 28;

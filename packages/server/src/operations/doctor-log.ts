@@ -2,10 +2,8 @@ import { existsSync } from 'node:fs';
 import { sha } from '../crypto/sha256.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { haltReason, signingKeys, storeAlarm } from '../log/checkpoint.store.ts';
-import { readIdentity, refusalOf } from '../log/store-identity.job.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { type Database, openDatabase } from '../postgres/db.ts';
-import type { Finding } from './doctor.ts';
+import { openDatabase } from '../postgres/db.ts';
+import type { Finding } from './finding.ts';
 
 /** The file of the key that signs here; one that nobody named is made by the first start. */
 export interface SigningKeyFile {

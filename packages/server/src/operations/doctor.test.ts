@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { testService } from '../testing/service.ts';
-import { diagnose, diagnoseFolder, diagnoseNode, type Finding } from './doctor.ts';
+import { diagnose, diagnoseFolder, diagnoseNode } from './doctor.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
-import { durabilityFinding } from './durability.ts';
+import type { Finding } from './finding.ts';
 
 const service = await testService();
 const folder = mkdtempSync(join(tmpdir(), 'indelible-doctor-'));

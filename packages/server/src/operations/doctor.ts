@@ -8,15 +8,7 @@ import { readSecretFile } from '../postgres/embedded/secret-file.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
 import { diagnoseLog } from './doctor-log.ts';
-
-/**
- * One thing that was looked at; `detail` says what was found and, unless it is fine, what to do.
- */
-export interface Finding {
-  check: string;
-  level: 'ok' | 'warn' | 'fail';
-  detail: string;
-}
+import type { Finding } from './finding.ts';
 
 const nodeMajorMin = 24;
 const secretFiles = [

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { openConfiguredSigner } from '../main.ts';
-import { openObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { openDatabase } from '../postgres/db.ts';
 import { runAsOwner } from '../postgres/run-as-owner.ts';
 

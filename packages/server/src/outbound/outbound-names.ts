@@ -1,5 +1,6 @@
 import { NODATA, Resolver } from 'node:dns/promises';
-import type { Resolve } from './outbound.ts';
+
+export type Resolve = (host: string) => Promise<readonly { address: string; family: number }[]>;
 
 export interface NameServers {
   /** `address:port`; those of the system unless given. */

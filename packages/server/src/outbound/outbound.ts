@@ -3,7 +3,7 @@ import http, { type ClientRequest, type IncomingMessage, type RequestOptions } f
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from './outbound-address.ts';
-import { resolveByDns } from './outbound-names.ts';
+import { type Resolve, resolveByDns } from './outbound-names.ts';
 
 /** One call to an address that a tenant has chosen. */
 export interface OutboundCall {
@@ -35,8 +35,6 @@ export interface OutboundDeps {
   /** For the whole call, from the look-up to the end of the answer. */
   timeoutMs?: number;
 }
-
-export type Resolve = (host: string) => Promise<readonly { address: string; family: number }[]>;
 
 const answerBytesMax = 64 * 1024;
 const keptBytesMax = 1024;

@@ -1,6 +1,7 @@
+import { formatTimestamp } from '@indelible/protocol';
 import { placePartition } from '../events/store.ts';
 import { lockHeads } from '../log/store.ts';
-import type { RecordOwn } from '../own-event.ts';
+import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
 import type { OwnerSession, WriterTx } from '../postgres/db.ts';
 import { detachAll, isHeldBySomebody } from './detach.job.ts';
 import { discardRetired } from './discard.job.ts';
@@ -12,7 +13,6 @@ import {
   type StoredPartition,
   tenantsIn,
 } from './partitions.store.ts';
-import { removalEvent } from './removal-event.ts';
 import { countPiece, type Piece, removeBatch } from './rows.store.ts';
 import { holdPlans, lockTerms, readTerms } from './terms.store.ts';
 
@@ -190,4 +190,20 @@ async function removePiece(
       return removeBatch(tx, piece, record.size, batchRows);
     });
   }
+}
+
+/**
+ * The record of a removal. `after` is what `indelible verify` holds against entries without an
+ * event: those below `size` whose time is before `cutoff` may be gone, and no others.
+ */
+export function removalEvent({ tenantId, plan, cutoffMs, size, count }: RemovedEvents): OwnEvent {
+  const cutoff = formatTimestamp(cutoffMs);
+  return {
+    actor: byItself,
+    action: 'delete',
+    resource: { type: 'retention', id: tenantId, name: 'Retention' },
+    diff: {},
+    after: { cutoff, size, count, policy: plan },
+    reason: `${count} expired event(s) from before ${cutoff} are removed: retention of the plan ${plan}.`,
+  };
 }

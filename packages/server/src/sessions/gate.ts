@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import type { AuthenticateSession, Principal } from '../access/auth.ts';
+import type { AuthenticateSession } from '../access/auth.ts';
 import { unauthenticated } from '../access/bearer.ts';
 import { personScopes } from '../access/jwt.ts';
+import type { Principal } from '../access/principal.ts';
 import { hashSecretToken } from '../crypto/secret-token.ts';
 import { AppError } from '../http/problem.ts';
 import type { Database } from '../postgres/db.ts';

@@ -1,6 +1,6 @@
 import { plans } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { scopes } from '../access/auth.ts';
+import { scopes } from '../access/principal.ts';
 import { nullable, strict, time, uuid } from '../http/field-schemas.ts';
 import { panelPathMax } from '../http/panel-path.ts';
 

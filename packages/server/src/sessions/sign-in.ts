@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { eventUuid } from '@indelible/protocol';
 import type { Static } from 'typebox';
-import type { Principal } from '../access/auth.ts';
 import { unauthenticated } from '../access/bearer.ts';
 import { parseReasonField } from '../access/operator-access.ts';
+import type { Principal } from '../access/principal.ts';
 import type { RecordAccess } from '../access/tenant-access.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/secret-token.ts';
 import { AppError } from '../http/problem.ts';

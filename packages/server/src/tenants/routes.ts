@@ -1,8 +1,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { formatTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Principal } from '../access/auth.ts';
 import { accessReasonHeader, headerValues, parseAccessReason } from '../access/operator-access.ts';
+import type { Principal } from '../access/principal.ts';
 import { judgedByHandler } from '../http/http.ts';
 import { PageQuery, pageOf, readPage } from '../http/keyset-page.ts';
 import { AppError } from '../http/problem.ts';

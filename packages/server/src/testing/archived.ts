@@ -1,6 +1,7 @@
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { ArchiveDeps, TenantArchive } from '../archive/archive.job.ts';
+import type { TenantArchive } from '../archive/archive.job.ts';
 import { runArchive } from '../archive/command.ts';
+import type { ArchiveDeps } from '../archive/segment.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { TestService } from './service.ts';
 import { platformKey } from './service.ts';

@@ -9,7 +9,7 @@ import { inject as provided } from 'vitest';
 import { type App, type AppDeps, buildApp } from '../app.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { openSigner } from '../crypto/signer.ts';
-import { openObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { type Database, openDatabase } from '../postgres/db.ts';
 import { expectAnswerAsDocumented } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';

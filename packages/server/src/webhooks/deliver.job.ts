@@ -56,9 +56,9 @@ export function createWebhookWorker(deps: DeliverDeps): LeasedWorker<LeasedWebho
 
 /**
  * Delivers what is due for one webhook, message by message, until there is nothing more, an attempt
- * fails, or the time slice is over. Throws what keeps it from going on; the webhook then rests until
- * its lease ends. A message is written down, sent, and recorded: a crash in between sends it again
- * under its id.
+ * fails, or the time slice is over. Throws what keeps it from going on; the webhook then rests
+ * until its lease ends. A message is written down, sent, and recorded: a crash in between sends it
+ * again under its id.
  */
 async function deliverWhileLeased(
   deps: DeliverDeps,

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, tes
 import { buildApp } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { openSigner } from '../crypto/signer.ts';
-import { openObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { openDatabase } from '../postgres/db.ts';
 import { eraseNow } from '../testing/erasure-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';

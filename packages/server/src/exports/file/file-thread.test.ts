@@ -1,6 +1,6 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openObjectStore } from '../../objects/object-store.ts';
+import { openObjectStore } from '../../objects/open-store.ts';
 import { readTenant } from '../../postgres/db.ts';
 import { poolEvents, recordAll } from '../../testing/event-pool.ts';
 import { askForJob } from '../../testing/exports.ts';

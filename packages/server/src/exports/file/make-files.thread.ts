@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { openObjectStore } from '../../objects/object-store.ts';
+import { openObjectStore } from '../../objects/open-store.ts';
 import { openDatabase } from '../../postgres/db.ts';
 import type { ExportRow, Failure, FinishedFile } from '../store.ts';
 import { objectName } from './export-file.ts';

@@ -1,0 +1,38 @@
+import type { Sha256 } from '@indelible/protocol';
+import type { ObjectStore } from '../objects/object-store.ts';
+import type { RecordOwn } from '../own-event.ts';
+import type { WriterTx } from '../postgres/db.ts';
+
+export interface ArchiveDeps {
+  /** Runs one transaction as the owner. */
+  owner: <T>(work: (tx: WriterTx) => Promise<T>) => Promise<T>;
+  sha: Sha256;
+  now: () => number;
+  objects: ObjectStore;
+  recordOwn: RecordOwn;
+  /** An existing folder for the files that are being written. */
+  tmpDir: string;
+  limits: SegmentLimits;
+  /** When it is aborted, the run ends with the segment it is at. */
+  stopping?: AbortSignal;
+}
+
+/** Where a segment ends at the latest; a month of receipt ends it earlier. */
+export interface SegmentLimits {
+  entries: number;
+  /** Characters of diffs and states, by which memory and temporary files are bounded. */
+  characters: number;
+}
+
+export const segmentLimits: SegmentLimits = { entries: 100_000, characters: 32 * 2 ** 20 };
+
+/** A segment that is in the archive and bookmarked. */
+export interface ArchivedSegment {
+  first: number;
+  last: number;
+  stem: string;
+  events: number;
+  bytes: number;
+  /** Entries whose event contradicts them: damage, archived as it was found. */
+  contradicted: number;
+}
