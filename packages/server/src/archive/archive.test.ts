@@ -17,7 +17,7 @@ import { change, day, recordAt, run } from '../testing/retention-setup.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { archiveWhenDue } from './command.ts';
 import { parseManifest } from './manifest.ts';
-import { takeTurn } from './turn.store.ts';
+import { takeArchiveLock } from './store.ts';
 
 const service = await testService();
 afterAll(() => service.close());
@@ -230,7 +230,7 @@ test('while one process archives, another one does not', async () => {
   const { key } = await service.tenant();
   await recordMany(key, 1);
   await withOwnerSession(service.ownerUrl, async (owner) => {
-    expect(await takeTurn(owner)).toBe(true);
+    expect(await takeArchiveLock(owner)).toBe(true);
     await expect(archiveNow(service)).rejects.toThrow('another process is archiving');
   });
   expect((await archiveNow(service)).every(({ problem }) => problem === null)).toBe(true);
@@ -268,7 +268,7 @@ test('a run that could not do its work is due again an hour later, not an interv
   await recordMany(key, 1);
   const next = now + 24 * hour;
   await withOwnerSession(service.ownerUrl, async (owner) => {
-    expect(await takeTurn(owner)).toBe(true);
+    expect(await takeArchiveLock(owner)).toBe(true);
     expect(await due(next)).toBe(null);
   });
   expect(await due(next + hour - 1)).toBe(null);

@@ -26,8 +26,8 @@ import {
   keepWholeRun,
   listSegments,
   type SegmentRow,
+  takeArchiveLock,
 } from './store.ts';
-import { takeTurn } from './turn.store.ts';
 
 export type { TenantArchive } from './archive.job.ts';
 export type { RestoredTenant } from './restore.job.ts';
@@ -71,8 +71,8 @@ export function forgetArchive(env: Environment, tenantId: string): Promise<void>
       );
     }
     await withMigratedSession(ownerUrl, async (owner) => {
-      if (!(await takeTurn(owner)))
-        throw new Error('another process is archiving; retry when it has finished');
+      if (!(await takeArchiveLock(owner)))
+        throw new Error('another process is archiving at this moment');
       const forgotten = await owner.transaction((tx) => forgetSegments(tx, tenantId));
       if (forgotten === 0) throw new Error(`nothing of the tenant ${tenantId} was archived`);
     });
@@ -199,7 +199,7 @@ export function runArchive(
   changes: Partial<ArchiveDeps> = {},
 ): Promise<TenantArchive[] | null> {
   return withMigratedSession(ownerUrl, async (owner) => {
-    if (!(await takeTurn(owner))) return null;
+    if (!(await takeArchiveLock(owner))) return null;
     const { now = Date.now } = changes;
     const deps: ArchiveDeps = {
       owner: (work) => owner.transaction(work),

@@ -46,7 +46,7 @@ export interface EraseArchivedDeps {
  * Takes a segment of events out of a tenant's archive: the one thing that ever replaces what is in
  * it. The file that holds the segment is written anew beside the former one, the manifest is
  * replaced by one that names it and says what was erased, the former file is removed. Cut off
- * anywhere, it is finished by the same call again. Only whoever has the turn to archive may call
+ * anywhere, it is finished by the same call again. Only a session that holds the archive lock may call
  * it. Throws ArchiveConflict for an archive that cannot be read. Returns in how many archived
  * events something was erased.
  */

@@ -1,7 +1,7 @@
 import { eventIdFromUuid, uuidFromBytes } from '@indelible/protocol';
 import { openersOf, type StoredEvent, storedColumns, visibility } from '../events/store.ts';
 import { readEntries } from '../log/store.ts';
-import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import type { OwnerSession, TenantTx, WriterTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
 import { listPartitions } from '../retention/partitions.store.ts';
 import type { ArchivedBody } from './archived-row.ts';
@@ -185,4 +185,12 @@ export async function readLogPage(
 
 function bodyOf({ salts, erased = null, ...event }: StoredEvent): ArchivedBody {
   return { event, ...openersOf({ salts, erased }) };
+}
+
+/** False while another process archives; the lock ends with the session. */
+export async function takeArchiveLock(owner: OwnerSession): Promise<boolean> {
+  const { rows } = await owner.query<{ locked: boolean }>(
+    `SELECT pg_try_advisory_lock(hashtext('indelible.archive')) AS locked`,
+  );
+  return rows[0]?.locked === true;
 }

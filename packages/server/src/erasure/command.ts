@@ -3,8 +3,7 @@ import type { WithholdableSegment } from '@indelible/protocol';
 import { archiveTmpDir } from '../archive/command.ts';
 import { eraseArchived } from '../archive/erase-archived.ts';
 import { tenantFolder } from '../archive/layout.ts';
-import { forgetSegments } from '../archive/store.ts';
-import { takeTurn as takeArchiveTurn } from '../archive/turn.store.ts';
+import { forgetSegments, takeArchiveLock } from '../archive/store.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { createRandom } from '../crypto/random.ts';
 import { sha } from '../crypto/sha256.ts';
@@ -85,7 +84,7 @@ export interface Offboarded {
   certificate: OffboardingCertificate | null;
 }
 
-/** Whether a tenant has left or is leaving, and with which bundle; null for any other. */
+/** The offboarding of a tenant, done or under way; null for any other tenant. */
 export function offboardingOf(env: Environment, tenantId: string): Promise<Offboarding | null> {
   return runEraser(readConfig(env), (ownerUrl) =>
     withMigratedSession(ownerUrl, (owner) => readOffboarding(owner, tenantId)),
@@ -98,11 +97,11 @@ export function offboardingOf(env: Environment, tenantId: string): Promise<Offbo
  */
 export function offboardTenant(
   env: Environment,
-  leaving: { tenantId: string; bundle: BundleFacts } & Requester,
+  request: { tenantId: string; bundle: BundleFacts } & Requester,
   publish: () => Promise<void> = async () => {},
 ): Promise<Offboarded> {
   const config = readConfig(env);
-  return runEraser(config, (ownerUrl) => offboardAs(ownerUrl, config, leaving, { publish }));
+  return runEraser(config, (ownerUrl) => offboardAs(ownerUrl, config, request, { publish }));
 }
 
 const checkpointWaitMs = 20_000;
@@ -111,7 +110,7 @@ const checkpointWaitMs = 20_000;
 export function offboardAs(
   ownerUrl: string,
   config: Config,
-  leaving: { tenantId: string; bundle: BundleFacts } & Requester,
+  request: { tenantId: string; bundle: BundleFacts } & Requester,
   changes: Partial<OffboardDeps> & {
     checkpointWaitMs?: number;
     publish?: () => Promise<void>;
@@ -119,7 +118,7 @@ export function offboardAs(
 ): Promise<Offboarded> {
   return withMigratedSession(ownerUrl, async (owner) => {
     const deps = { ...(await erasureDeps(owner, config, changes.now)), ...changes };
-    const offboarding = await offboard(owner, deps, leaving);
+    const offboarding = await offboard(owner, deps, request);
     const { tenantId, record } = offboarding;
     await changes.publish?.();
     const waitMs = changes.checkpointWaitMs ?? checkpointWaitMs;
@@ -154,8 +153,8 @@ async function erasureDeps(
   now: () => number = Date.now,
 ): Promise<ErasureDeps & OffboardDeps> {
   // Held to the end: what the archive reads meanwhile it would write when it is too late.
-  if (!(await takeArchiveTurn(owner))) {
-    throw new ErasureRefused('the archive is being written: retry when it has finished');
+  if (!(await takeArchiveLock(owner))) {
+    throw new ErasureRefused('the archive is being written: try again when it is done');
   }
   const objects = openObjectStore(config.objectStoreUrl);
   return {

@@ -11,7 +11,7 @@ import { openersOf, storedOpeners } from '../events/store.ts';
 import { lockHeads } from '../log/store.ts';
 import type { RecordOwn } from '../own-event.ts';
 import type { OwnerSession, WriterTx } from '../postgres/db.ts';
-import { lockTerms, type Owner, takeTurn } from '../retention/terms.store.ts';
+import { lockTerms, type Owner, takeRetentionLock } from '../retention/terms.store.ts';
 import {
   type Elsewhere,
   type ExportFile,
@@ -48,7 +48,7 @@ export interface ErasureDeps {
    * is still to be archived has it any more, again after a crash, until the erasure is finished.
    */
   eraseArchived: (erasure: Erasure) => Promise<void>;
-  /** Called between two batches, for tests and for whoever wants to stop. */
+  /** Called between two batches, for tests. */
   betweenBatches?: () => void;
 }
 
@@ -124,8 +124,10 @@ export async function resumeErasures(
 
 /** Retention moves events and takes partitions away: what it has in hand nobody else can reach. */
 export async function takeErasureTurn(owner: OwnerSession): Promise<void> {
-  if (!(await takeTurn(owner))) {
-    throw new ErasureRefused('retention or another erasure is running: retry when it has finished');
+  if (!(await takeRetentionLock(owner))) {
+    throw new ErasureRefused(
+      'retention, or another erasure, is at work: try again when it is done',
+    );
   }
   await requireInSight(owner);
 }
@@ -164,7 +166,7 @@ async function beginErasure(
   const instead = ids.length > 0 ? ids : [deps.newUuid(deps.now())];
   if (segment === 'identity') await eraseElsewhere(tx, person, instead);
   await expireFiles(tx, tenantId, deps.now());
-  // The head of the log comes last, as everywhere: whoever has it may wait for nothing else.
+  // The head of the log comes last, as everywhere: a transaction that holds it may wait for nothing else.
   for (const [actors, events, count] of partsOf(ids, plan.events)) {
     const [head] = await lockHeads(tx, [tenantId], true);
     if (!head) throw new ErasureRefused('the tenant has no log');

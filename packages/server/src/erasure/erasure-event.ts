@@ -24,7 +24,7 @@ export function erasureEvent(erasure: Erasure, count: number, requester: Request
 }
 
 /** What is written down when a tenant leaves. */
-export interface Leaving {
+export interface Offboarded {
   tenantId: string;
   /** Of the log: every event below it is removed. */
   size: number;
@@ -44,8 +44,8 @@ export interface BundleFacts {
 }
 
 /** The record that stays of a tenant that has left, and explains why nothing else does. */
-export function leavingEvent(leaving: Leaving, requester: Requester): OwnEvent {
-  const { tenantId, size, count, cutoffMs, bundle } = leaving;
+export function offboardingEvent(offboarded: Offboarded, requester: Requester): OwnEvent {
+  const { tenantId, size, count, cutoffMs, bundle } = offboarded;
   return {
     ...by(requester),
     action: 'delete',

@@ -9,7 +9,7 @@ import {
   requireNoHold,
   takeErasureTurn,
 } from './erase.job.ts';
-import { type BundleFacts, leavingEvent, type Requester } from './erasure-event.ts';
+import { type BundleFacts, offboardingEvent, type Requester } from './erasure-event.ts';
 import {
   closeLog,
   eventFacts,
@@ -85,7 +85,7 @@ async function leave(tx: WriterTx, deps: OffboardDeps, { tenantId, bundle, reque
   await deps.recordOwn(
     tx,
     tenantId,
-    leavingEvent({ tenantId, size, count, cutoffMs, bundle }, requester),
+    offboardingEvent({ tenantId, size, count, cutoffMs, bundle }, requester),
   );
   await closeLog(tx, tenantId, nowMs);
   await insertOffboarding(tx, {
@@ -100,14 +100,14 @@ async function finish(
   deps: OffboardDeps,
   tenantId: string,
 ): Promise<Offboarding> {
-  const leaving = await readOffboarding(owner, tenantId);
-  if (leaving === null) throw new Error('an offboarding is gone');
-  if (leaving.finishedAtMs !== null) return leaving;
+  const begun = await readOffboarding(owner, tenantId);
+  if (begun === null) throw new Error('an offboarding is gone');
+  if (begun.finishedAtMs !== null) return begun;
   for (let removed = 1; removed > 0; ) {
     deps.betweenBatches?.();
     removed = await owner.transaction(async (tx) => {
       await requireNoHold(tx, tenantId);
-      return removeEvents(tx, tenantId, leaving.size);
+      return removeEvents(tx, tenantId, begun.size);
     });
   }
   await removeFiles(owner, deps, tenantId);
@@ -117,5 +117,5 @@ async function finish(
     await removeRest(tx, tenantId);
     await finishOffboarding(tx, tenantId, finishedAtMs);
   });
-  return { ...leaving, finishedAtMs };
+  return { ...begun, finishedAtMs };
 }

@@ -16,7 +16,7 @@ export interface RemovedCounts {
   exports: number;
 }
 
-/** A tenant that has left, or is leaving. */
+/** A tenant that is offboarded, or being so. */
 export interface Offboarding {
   tenantId: string;
   /** Of the log: every event below it is removed. */
@@ -42,8 +42,8 @@ export async function readOffboarding(owner: Owner, tenantId: string): Promise<O
   return row ? { ...row, bundle: JSON.parse(row.bundle), counts: JSON.parse(row.counts) } : null;
 }
 
-export async function insertOffboarding(tx: WriterTx, leaving: Offboarding): Promise<void> {
-  const { tenantId, size, record, reason, bundle, counts, closedAtMs } = leaving;
+export async function insertOffboarding(tx: WriterTx, offboarding: Offboarding): Promise<void> {
+  const { tenantId, size, record, reason, bundle, counts, closedAtMs } = offboarding;
   await tx.query(
     `INSERT INTO offboardings (tenant_id, size, record, reason, bundle, counts, closed_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,

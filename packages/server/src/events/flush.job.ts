@@ -108,7 +108,7 @@ export class Recorder {
 
   /**
    * At the end of this turn of the event loop: the requests that were read in it share a flush, in
-   * place of the first one leaving alone.
+   * place of the first one being written alone.
    */
   #pumpSoon(): void {
     if (this.#pumping) return;
@@ -248,7 +248,7 @@ const rejected = (code: ErrorCode, detail: string): Outcome => ({
 const headIsLocked = rejected('unavailable', 'the log is busy; retry with the same id');
 
 // Retention has begun to take it out, which a long reader may hold up: then there is a new one.
-const partitionIsLeaving = rejected(
+const partitionIsDetaching = rejected(
   'unavailable',
   'retention is removing the partition for this timestamp; retry with the same id',
 );
@@ -257,8 +257,8 @@ function failure(error: unknown): Outcome {
   if (error instanceof AppError) return rejected(error.code, error.message);
   const state = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (isUnavailable(error))
-    return rejected('unavailable', 'the database is not available; retry with the same id');
-  if (isMissingPartition(error)) return partitionIsLeaving;
+    return rejected('unavailable', 'the database is not available; send the same id again');
+  if (isMissingPartition(error)) return partitionIsDetaching;
   // Data, constraints, and limits such as that of an index row: all of them the event's own.
   if (/^(22|23|54)/.test(state))
     return rejected('validation_failed', 'the event cannot be stored as it is');

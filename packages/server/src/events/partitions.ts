@@ -25,11 +25,11 @@ export function createPartitionKeeper(
   make: (wanted: PartitionWanted) => Promise<void>,
 ): PartitionKeeper {
   const known = new Set<string>();
-  let turn: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
 
   async function makeMissing(missing: ReadonlyMap<string, PartitionWanted>): Promise<void> {
     for (const [key, wanted] of missing) {
-      if (known.has(key)) continue; // made while we waited for our turn
+      if (known.has(key)) continue; // made while this call waited
       await make(wanted);
       known.add(key);
     }
@@ -39,8 +39,8 @@ export function createPartitionKeeper(
     async ensure(batches) {
       const missing = missingOf(batches, known);
       if (missing.size === 0) return;
-      const made = turn.then(() => makeMissing(missing));
-      turn = made.catch(() => {}); // the next one's turn comes all the same
+      const made = last.then(() => makeMissing(missing));
+      last = made.catch(() => {}); // the next call makes its partitions all the same
       await made;
     },
     forget: () => known.clear(),

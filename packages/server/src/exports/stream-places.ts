@@ -31,11 +31,11 @@ export class StreamPlaces {
     const line = this.#lines.get(tenantId) ?? { taken: 0, waiting: new Set() };
     this.#lines.set(tenantId, line);
     if (line.taken < placesMax) line.taken += 1;
-    else await this.#turn(line);
+    else await this.#wait(line);
     finished(answer, () => this.#leave(tenantId, line));
   }
 
-  #turn({ waiting }: Line): Promise<void> {
+  #wait({ waiting }: Line): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => {
       waiting.delete(come);
@@ -49,7 +49,7 @@ export class StreamPlaces {
     return promise;
   }
 
-  /** Gives the place to whoever has waited longest. */
+  /** Gives the slot to the request that has waited longest. */
   #leave(tenantId: string, line: Line): void {
     const [next] = line.waiting;
     if (next !== undefined) {

@@ -5,7 +5,7 @@ import pg from 'pg';
  * The login itself needs no rights beyond membership in both roles.
  */
 export interface Database {
-  /** Where it is, with the password: for whoever opens it once more, as a thread must. */
+  /** Where it is, with the password: a thread opens it once more. */
   readonly url: string;
   readonly reader: pg.Pool;
   /** Credentials, and administration, which may have to wait for a lock. */
@@ -202,8 +202,8 @@ export async function withOwnerSession<T>(
       transaction: (work) => transactionOn(client, 'BEGIN', work, {}),
     });
   } finally {
-    // Given back at once: the server ends a session a moment after its connection, and whoever
-    // comes next would find its turn taken. A connection that is lost has none to give back.
+    // Released at once: the server ends a session a moment after its connection, and the next
+    // command would find its lock taken. A connection that is lost has none to release.
     await client.query('SELECT pg_advisory_unlock_all()').catch(() => {});
     client.release(true);
     await pool.end();

@@ -13,7 +13,7 @@ const attemptsMax = 3;
 
 export interface DetachOptions {
   stopping?: AbortSignal | undefined;
-  /** How long to wait for whoever has a partition open, in ms; `readersMsUsually` without it. */
+  /** How long to wait for sessions that have a partition open, in ms; `readersMsUsually` without it. */
   readersMs?: number | undefined;
 }
 
@@ -48,7 +48,7 @@ export async function detachAll(
   return { detached, waiting };
 }
 
-const rank: Record<PartitionState, number> = { leaving: 0, attached: 1, detached: 2 };
+const rank: Record<PartitionState, number> = { detach_pending: 0, attached: 1, detached: 2 };
 
 async function detach(
   owner: OwnerSession,
@@ -62,7 +62,7 @@ async function detach(
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     try {
       if (state === 'attached') await detachPartition(owner, partition);
-      if (state === 'leaving') await finishDetachment(owner, partition);
+      if (state === 'detach_pending') await finishDetachment(owner, partition);
       return state !== undefined;
     } catch (error) {
       if (!isLockTimeout(error)) throw error;

@@ -6,10 +6,10 @@ import type { Owner } from './terms.store.ts';
    form. */
 
 /**
- * Where a partition is on its way out. `leaving`: a detachment that was interrupted, new statements
+ * Where a partition is on its way out. `detach_pending`: a detachment that was interrupted, new statements
  * no longer see it. `detached`: a table of its own, whose rows nobody sees and nothing adds to.
  */
-export type PartitionState = 'attached' | 'leaving' | 'detached';
+export type PartitionState = 'attached' | 'detach_pending' | 'detached';
 
 export interface StoredPartition extends Partition {
   state: PartitionState;
@@ -27,7 +27,7 @@ export async function makePartitionsAhead(
 export async function listPartitions(owner: Owner): Promise<StoredPartition[]> {
   const { rows } = await owner.query<{ name: string; state: PartitionState }>(
     `SELECT relname AS name, CASE WHEN inhrelid IS NULL THEN 'detached'
-        WHEN inhdetachpending THEN 'leaving' ELSE 'attached' END AS state
+        WHEN inhdetachpending THEN 'detach_pending' ELSE 'attached' END AS state
      FROM pg_class LEFT JOIN pg_inherits ON inhrelid = pg_class.oid
      WHERE relnamespace = 'indelible'::regnamespace AND relkind = 'r'
        AND relname LIKE 'audit\\_events\\_%' ORDER BY relname`,
@@ -83,9 +83,9 @@ export async function eventReaders(
 }
 
 /**
- * Takes the partition out of sight of new statements, then waits for
- * those that can still see it. When that takes longer than a lock
- * may (55P03), it stays `leaving`. Not possible in a transaction.
+ * Takes the partition out of sight of new statements, then waits for those that can still see it.
+ * When that takes longer than a lock may (55P03), it stays `detach_pending`. Not possible in a
+ * transaction.
  */
 export async function detachPartition(owner: Owner, { name }: Partition): Promise<void> {
   await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);

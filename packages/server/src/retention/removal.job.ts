@@ -151,7 +151,7 @@ async function recordRemoval(
   return removed;
 }
 
-/** Whether it is gone. Whoever changes a plan or places a hold waits until this is decided. */
+/** Whether it is gone. A change of plan or hold waits until this is decided. */
 function retireOrAttach(
   owner: OwnerSession,
   partition: StoredPartition,

@@ -12,7 +12,13 @@ import {
 import { countPiece } from './rows.store.ts';
 import { lookAtClock } from './schedule.ts';
 import { closeClasses, countUnsettled, settleTenants } from './settle.job.ts';
-import { giveTurn, keepSeenTime, readSeenTime, readTerms, takeTurn } from './terms.store.ts';
+import {
+  keepSeenTime,
+  readSeenTime,
+  readTerms,
+  releaseRetentionLock,
+  takeRetentionLock,
+} from './terms.store.ts';
 
 export interface RetentionDeps extends RemovalDeps {
   now: () => number;
@@ -46,13 +52,13 @@ export async function runRetention(
   owner: OwnerSession,
   deps: RetentionDeps,
 ): Promise<RetentionRun | null> {
-  if (!(await takeTurn(owner))) return null;
+  if (!(await takeRetentionLock(owner))) return null;
   let run = await runOnce(owner, deps);
   for (const retryMs of deps.retryMs ?? retryMsUsually) {
     if (run.waiting.length === 0) break;
-    await giveTurn(owner); // to an erasure, which need not wait for a backup
+    await releaseRetentionLock(owner); // to an erasure, which need not wait for a backup
     await pause(retryMs, undefined, deps.stopping ? { signal: deps.stopping } : {});
-    if (await takeTurn(owner)) run = continued(run, await runOnce(owner, deps));
+    if (await takeRetentionLock(owner)) run = continued(run, await runOnce(owner, deps));
   }
   return run;
 }

@@ -91,7 +91,7 @@ async function openPartition(
   }
   return !(await listPartitions(owner)).some(
     (each) =>
-      each.state === 'leaving' &&
+      each.state === 'detach_pending' &&
       each.retentionClass === retentionClass &&
       each.fromMs <= timeMs &&
       timeMs < each.toMs,

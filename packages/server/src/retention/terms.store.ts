@@ -74,8 +74,8 @@ export async function leaveClasses(
   );
 }
 
-/** One process at a time: false when another one has the turn. It ends with the session. */
-export async function takeTurn(owner: Owner): Promise<boolean> {
+/** False while another process removes, moves or erases events; the lock ends with the session. */
+export async function takeRetentionLock(owner: Owner): Promise<boolean> {
   const { rows } = await owner.query<{ taken: boolean }>(
     `SELECT pg_try_advisory_lock(hashtext('indelible.retention')) AS taken`,
   );
@@ -83,7 +83,7 @@ export async function takeTurn(owner: Owner): Promise<boolean> {
 }
 
 /** Before the session ends. */
-export async function giveTurn(owner: Owner): Promise<void> {
+export async function releaseRetentionLock(owner: Owner): Promise<void> {
   await owner.query(`SELECT pg_advisory_unlock(hashtext('indelible.retention'))`);
 }
 

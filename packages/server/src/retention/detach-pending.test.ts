@@ -19,7 +19,7 @@ import {
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { type RetentionDeps, type RetentionRun, runRetention } from './retention.job.ts';
-import { takeTurn } from './terms.store.ts';
+import { takeRetentionLock } from './terms.store.ts';
 
 /* Partitions on their way out while somebody still has them open: a backup, or a long report. */
 
@@ -141,7 +141,7 @@ test('while a run pauses for a reader others have their turn, and a service that
   try {
     await pausing.promise;
     await withOwnerSession(service.ownerUrl, async (owner) => {
-      while (!(await takeTurn(owner))) await nextTurn(10);
+      while (!(await takeRetentionLock(owner))) await nextTurn(10);
     });
     ending.abort(new Error('the service is stopping'));
     await ended;
