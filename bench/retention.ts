@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { type OwnerSession, withOwnerSession } from '../packages/server/src/postgres/db.ts';
-import { detachAll } from '../packages/server/src/retention/detach.job.ts';
+import { detachAll } from '../packages/server/src/retention/detach.ts';
 import {
   countByTenant,
   listPartitions,

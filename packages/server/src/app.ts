@@ -3,6 +3,7 @@ import { createMasker } from '@indelible/protocol';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { createAuthenticator } from './access/auth.ts';
+import { authenticateRoutes } from './access/authenticate-routes.ts';
 import type { RecordAccess } from './access/tenant-access.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { findApiKey } from './api-keys/store.ts';
@@ -14,7 +15,7 @@ import type { Config } from './config.ts';
 import { createSealer, type Sealer } from './crypto/sealed.ts';
 import { sha } from './crypto/sha256.ts';
 import type { Signer } from './crypto/signer.ts';
-import { Recorder } from './events/flush.job.ts';
+import { Recorder } from './events/flush.ts';
 import { CursorSeal } from './events/list-cursor.ts';
 import { openOwnEvents, recordOwnQueued, recordOwnWith } from './events/own-events.store.ts';
 import { createPartitionKeeper, type PartitionWanted } from './events/partitions.ts';
@@ -36,21 +37,16 @@ import {
   schemaCompiler,
   sendProblem,
 } from './http/http.ts';
-import {
-  answerWithId,
-  authenticateRoutes,
-  closeAfterLastAnswer,
-  limitReads,
-} from './http/http-hooks.ts';
-import { documentApi } from './http/openapi.ts';
+import { answerWithId, closeAfterLastAnswer, limitReads } from './http/http-hooks.ts';
 import { builtPanel, panelRoutes } from './http/panel.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
-import { keyAnnouncer } from './log/key-rotation.job.ts';
+import { keyAnnouncer } from './log/key-rotation.ts';
 import { logRoutes } from './log/routes.ts';
 import { LogDamaged, openLog } from './log/store.ts';
 import type { ObjectStore } from './objects/object-store.ts';
 import { createMetrics, type Metrics } from './operations/metrics.ts';
+import { documentApi } from './operations/openapi.ts';
 import { operationsRoutes } from './operations/routes.ts';
 import { createMailer, type Mailer } from './outbound/mail.ts';
 import { createOutbound, type Outbound } from './outbound/outbound.ts';
@@ -116,7 +112,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
 
   const http = openHttp(config, logger);
   closeAfterLastAnswer(http);
-  answerWithId(http, metrics);
+  answerWithId(http, metrics.request);
   acceptJsonOnly(http);
   const gate = wireGate(http, deps);
   authenticateRoutes(http, authenticator, sessionGate(gate));

@@ -27,11 +27,12 @@ export {
   offboardTenant,
   type Requester,
 } from './erasure/command.ts';
-export { type ReopenedLog, reopenLog } from './log/reopen.command.ts';
+export type { ReopenedLog } from './log/reopen.ts';
 export { migrateDatabase, type Role, type Service, startService } from './main.ts';
 export { diagnose } from './operations/doctor.ts';
 export type { Finding } from './operations/finding.ts';
 export { type OwnService, withOwnService } from './operations/own-service.ts';
+export { reopenLog } from './operations/reopen.command.ts';
 export { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 export {
   type RetentionPlan,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { reopenLog } from '../../../server/src/log/reopen.command.ts';
+import { reopenLog } from '../../../server/src/operations/reopen.command.ts';
 import { Backups } from '../../../server/src/testing/backup.ts';
 import { platformKey } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';

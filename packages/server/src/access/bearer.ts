@@ -1,4 +1,4 @@
-import { AppError } from '../http/problem.ts';
+import { AppError } from '../http/index.ts';
 
 /**
  * The token of `Authorization: Bearer <token>` (RFC 6750 section 2.1; the scheme in any case).

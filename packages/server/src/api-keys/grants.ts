@@ -1,5 +1,5 @@
-import type { Principal, Scope } from '../access/principal.ts';
-import { AppError } from '../http/problem.ts';
+import type { Principal, Scope } from '../access/index.ts';
+import { AppError } from '../http/index.ts';
 
 /** What only the platform may hand out: a tenant's key must not make more of its own kind. */
 const platformGranted: readonly Scope[] = ['tenants:write', 'viewer-links:write'];

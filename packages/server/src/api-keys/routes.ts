@@ -11,13 +11,11 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
-import { hashApiKey, newApiKeyText } from '../access/api-key-text.ts';
-import { judgedByHandler } from '../http/http.ts';
-import { PageQuery, pageOf, readPage } from '../http/keyset-page.ts';
-import { AppError } from '../http/problem.ts';
+import { hashApiKey, newApiKeyText } from '../access/index.ts';
+import { AppError, judgedByHandler, PageQuery, pageOf, readPage } from '../http/index.ts';
 import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
-import { type Database, write } from '../postgres/db.ts';
-import { tenantExists } from '../tenants/store.ts';
+import { type Database, write } from '../postgres/index.ts';
+import { tenantExists } from '../tenants/index.ts';
 import { requireManagesKeys, requireMayGrant } from './grants.ts';
 import {
   ApiKeyInput,

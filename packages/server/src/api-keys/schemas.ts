@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
-import { scopes } from '../access/principal.ts';
-import { label, nullable, strict, time, uuid } from '../http/field-schemas.ts';
-import { Pagination } from '../http/keyset-page.ts';
+import { scopes } from '../access/index.ts';
+import { label, nullable, Pagination, strict, time, uuid } from '../http/index.ts';
 
 export const apiKeyIdPrefix = 'key_';
 

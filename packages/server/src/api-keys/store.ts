@@ -1,8 +1,6 @@
 import type pg from 'pg';
-import type { StoredApiKey } from '../access/auth.ts';
-import type { Scope } from '../access/principal.ts';
-import type { WriterTx } from '../postgres/db.ts';
-import { uuidArray } from '../postgres/pg-arrays.ts';
+import type { Scope, StoredApiKey } from '../access/index.ts';
+import { uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /** A key as it may be shown; its hash never leaves the database this way. */
 export interface ApiKeyRow {

@@ -1,7 +1,5 @@
 import { decodeEntry, FormatError } from '@indelible/protocol';
-import { hasRoot } from '../log/guard.store.ts';
-import { readEntries } from '../log/store.ts';
-import { treeReader } from '../log/tree.store.ts';
+import { hasRoot, readEntries, treeReader } from '../log/index.ts';
 import { archiveEvent } from './archive-event.ts';
 import { monthFolder, namesOfStem, parseArchiveName } from './layout.ts';
 import { type ArchiveManifest, parseManifest } from './manifest.ts';

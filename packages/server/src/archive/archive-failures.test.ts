@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, expect, test } from 'vitest';
-import { reopenLog } from '../log/reopen.command.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
+import { reopenLog } from '../operations/reopen.command.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { archiveNow, archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
 import { Backups } from '../testing/backup.ts';

@@ -1,9 +1,12 @@
 import { setTimeout as nextTurn } from 'node:timers/promises';
 import type { Sha256 } from '@indelible/protocol';
-import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
-import { hasRoot } from '../log/guard.store.ts';
-import { treeReader } from '../log/tree.store.ts';
-import type { WriterTx } from '../postgres/db.ts';
+import {
+  hasRoot,
+  type PublishedCheckpoint,
+  publishedCheckpoint,
+  treeReader,
+} from '../log/index.ts';
+import type { WriterTx } from '../postgres/index.ts';
 import { adoptSegment } from './adopt-segment.ts';
 import { isArchiveRecord } from './archive-event.ts';
 import { makeSegment } from './make-segment.ts';

@@ -9,7 +9,7 @@ import { recordOwnIn } from '../events/own-events.store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
-import { removalEvent } from '../retention/removal.job.ts';
+import { removalEvent } from '../retention/removal.ts';
 import { archiveNow, archiveOf, configOf, duckDb } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';

@@ -1,5 +1,5 @@
 import { formatHex, segmentNames } from '@indelible/protocol';
-import { eventJson } from '../events/store.ts';
+import { eventJson } from '../events/index.ts';
 import type { ArchivedRow } from './archived-row.ts';
 
 /** The body line of a row, as bundles have it: `{"event":…,"salts":…}`; null without an event. */

@@ -3,13 +3,11 @@ import { join } from 'node:path';
 import { parseVerifierKey } from '@indelible/protocol';
 import type { Logger } from 'pino';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import { sha } from '../crypto/sha256.ts';
-import { recordOwnIn } from '../events/own-events.store.ts';
-import { reopeningSigner } from '../log/reopen.command.ts';
-import { type ReopenedLog, reopenLogs } from '../log/reopen.job.ts';
-import { openObjectStore } from '../objects/open-store.ts';
-import type { WriterTx } from '../postgres/db.ts';
-import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
+import { sha } from '../crypto/index.ts';
+import { recordOwnIn } from '../events/index.ts';
+import { type ReopenedLog, reopeningSigner, reopenLogs } from '../log/index.ts';
+import { openObjectStore } from '../objects/index.ts';
+import { runAsOwner, type WriterTx, withMigratedSession } from '../postgres/index.ts';
 import { archiveTenants, type TenantArchive } from './archive.job.ts';
 import { tenantFolder } from './layout.ts';
 import { openArchive } from './open-archive.ts';
@@ -18,7 +16,7 @@ import {
   type RestoredTenant,
   recordErasures,
   restoreTenants,
-} from './restore.job.ts';
+} from './restore-archive.ts';
 import { type ArchiveDeps, segmentLimits } from './segment.ts';
 import {
   beginDueRun,
@@ -30,7 +28,7 @@ import {
 } from './store.ts';
 
 export type { TenantArchive } from './archive.job.ts';
-export type { RestoredTenant } from './restore.job.ts';
+export type { RestoredTenant } from './restore-archive.ts';
 export type { ArchivedSegment } from './segment.ts';
 export type { SegmentRow } from './store.ts';
 

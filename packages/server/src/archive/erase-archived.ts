@@ -9,7 +9,7 @@ import {
   segmentTexts,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import type { ObjectStore } from '../objects/object-store.ts';
+import type { ObjectStore } from '../objects/index.ts';
 import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
 import { parseArchiveName, tenantFolder } from './layout.ts';
 import {
@@ -46,9 +46,9 @@ export interface EraseArchivedDeps {
  * Takes a segment of events out of a tenant's archive: the one thing that ever replaces what is in
  * it. The file that holds the segment is written anew beside the former one, the manifest is
  * replaced by one that names it and says what was erased, the former file is removed. Cut off
- * anywhere, it is finished by the same call again. Only a session that holds the archive lock may call
- * it. Throws ArchiveConflict for an archive that cannot be read. Returns in how many archived
- * events something was erased.
+ * anywhere, it is finished by the same call again. Only the session that holds the
+ * archive lock may call it. Throws ArchiveConflict for an archive that cannot be read. Returns in
+ * how many archived events something was erased.
  */
 export async function eraseArchived(
   deps: EraseArchivedDeps,

@@ -10,8 +10,7 @@ import {
   rootAtSize,
   uuidTimeMs,
 } from '@indelible/protocol';
-import { type PublishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
-import { treeReader } from '../log/tree.store.ts';
+import { type PublishedCheckpoint, signingKeys, treeReader } from '../log/index.ts';
 import { archiveEvent } from './archive-event.ts';
 import { type ArchivedRow, rowOf } from './archived-row.ts';
 import { monthFolder, monthOf, parseArchiveName, segmentNames } from './layout.ts';

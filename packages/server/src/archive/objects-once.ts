@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ObjectStore } from '../objects/object-store.ts';
+import type { ObjectStore } from '../objects/index.ts';
 
 /** The archive cannot go on by itself; the message is a sentence for the operator. */
 export class ArchiveConflict extends Error {}

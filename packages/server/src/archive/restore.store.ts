@@ -1,6 +1,6 @@
 import { uuidTimeMs } from '@indelible/protocol';
-import { insertEvents, makePartitions, storedOpeners } from '../events/store.ts';
-import type { WriterTx } from '../postgres/db.ts';
+import { insertEvents, makePartitions, storedOpeners } from '../events/index.ts';
+import type { WriterTx } from '../postgres/index.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import type { ArchiveManifest } from './manifest.ts';
 

@@ -1,7 +1,7 @@
 import type { Sha256 } from '@indelible/protocol';
-import type { ObjectStore } from '../objects/object-store.ts';
+import type { ObjectStore } from '../objects/index.ts';
 import type { RecordOwn } from '../own-event.ts';
-import type { WriterTx } from '../postgres/db.ts';
+import type { WriterTx } from '../postgres/index.ts';
 
 export interface ArchiveDeps {
   /** Runs one transaction as the owner. */

@@ -1,9 +1,8 @@
 import { eventIdFromUuid, uuidFromBytes } from '@indelible/protocol';
-import { openersOf, type StoredEvent, storedColumns, visibility } from '../events/store.ts';
-import { readEntries } from '../log/store.ts';
-import type { OwnerSession, TenantTx, WriterTx } from '../postgres/db.ts';
-import { uuidArray } from '../postgres/pg-arrays.ts';
-import { listPartitions } from '../retention/partitions.store.ts';
+import { openersOf, type StoredEvent, storedColumns, visibility } from '../events/index.ts';
+import { readEntries } from '../log/index.ts';
+import { type OwnerSession, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
+import { listPartitions } from '../retention/index.ts';
 import type { ArchivedBody } from './archived-row.ts';
 import type { StatedErasure } from './manifest.ts';
 

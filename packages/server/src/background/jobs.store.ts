@@ -1,4 +1,4 @@
-import type { WriterTx } from '../postgres/db.ts';
+import type { WriterTx } from '../postgres/index.ts';
 import type { Leased } from './leased-worker.ts';
 
 /* Statements of the queue: they span tenants, and each but the claim is a transaction by itself. */

@@ -6,8 +6,7 @@ import {
   sign,
 } from 'node:crypto';
 import { promisify } from 'node:util';
-import { codeOf } from '../postgres/embedded/error-code.ts';
-import { readOrCreateSecretFile, readSecretFile } from '../postgres/embedded/secret-file.ts';
+import { codeOf, readOrCreateSecretFile, readSecretFile } from '../postgres/index.ts';
 
 const signAsync = promisify(sign);
 

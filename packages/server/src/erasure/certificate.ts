@@ -1,5 +1,5 @@
 import { formatTimestamp } from '@indelible/protocol';
-import type { Offboarding } from './offboard.job.ts';
+import type { Offboarding } from './offboard.ts';
 
 /** What a tenant is given in the end: what is gone, what stays, and what proves it. */
 export interface OffboardingCertificate {

@@ -1,32 +1,31 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { WithholdableSegment } from '@indelible/protocol';
-import { archiveTmpDir } from '../archive/command.ts';
-import { eraseArchived } from '../archive/erase-archived.ts';
-import { tenantFolder } from '../archive/layout.ts';
-import { forgetSegments, takeArchiveLock } from '../archive/store.ts';
+import {
+  archiveTmpDir,
+  eraseArchived,
+  forgetSegments,
+  takeArchiveLock,
+  tenantFolder,
+} from '../archive/index.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import { createRandom } from '../crypto/random.ts';
-import { sha } from '../crypto/sha256.ts';
-import { recordOwnIn } from '../events/own-events.store.ts';
-import { createUuidSource } from '../events/uuid-source.ts';
-import { objectName } from '../exports/file/export-file.ts';
-import { publishedCheckpoint } from '../log/checkpoint.store.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { openObjectStore } from '../objects/open-store.ts';
-import type { OwnerSession } from '../postgres/db.ts';
-import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
-import { readTerms } from '../retention/terms.store.ts';
+import { createRandom, sha } from '../crypto/index.ts';
+import { createUuidSource, recordOwnIn } from '../events/index.ts';
+import { objectName } from '../exports/index.ts';
+import { publishedCheckpoint } from '../log/index.ts';
+import { type ObjectStore, openObjectStore } from '../objects/index.ts';
+import { type OwnerSession, runAsOwner, withMigratedSession } from '../postgres/index.ts';
+import { readTerms } from '../retention/index.ts';
 import { certificateOf, type OffboardingCertificate } from './certificate.ts';
-import type { ErasureDeps } from './erase.job.ts';
-import { type Erased, type ErasurePlan, ErasureRefused, erase } from './erase.job.ts';
+import type { ErasureDeps } from './erase.ts';
+import { type Erased, type ErasurePlan, ErasureRefused, erase } from './erase.ts';
 import type { BundleFacts, Requester } from './erasure-event.ts';
-import { type OffboardDeps, type Offboarding, offboard } from './offboard.job.ts';
 import { readOffboarding } from './offboard.store.ts';
-import { planActor, planEvent } from './plan.job.ts';
+import { type OffboardDeps, type Offboarding, offboard } from './offboard.ts';
+import { planActor, planEvent } from './plan.ts';
 
 export { certificateText, type OffboardingCertificate } from './certificate.ts';
-export type { ErasurePlan } from './erase.job.ts';
-export { type Erased, ErasureRefused } from './erase.job.ts';
+export type { ErasurePlan } from './erase.ts';
+export { type Erased, ErasureRefused } from './erase.ts';
 export type { BundleFacts, Requester } from './erasure-event.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { canonicalize, facetValuesMax, type JsonValue } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
-import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
-import type { Owner } from '../retention/terms.store.ts';
+import { textArray, uuidArray, type WriterTx } from '../postgres/index.ts';
+import type { Owner } from '../retention/index.ts';
 
 /* What is known of a person beside the events. Statements of the owner role. */
 

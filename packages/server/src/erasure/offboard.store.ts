@@ -1,5 +1,5 @@
-import type { WriterTx } from '../postgres/db.ts';
-import type { Owner } from '../retention/terms.store.ts';
+import type { WriterTx } from '../postgres/index.ts';
+import type { Owner } from '../retention/index.ts';
 import type { BundleFacts } from './erasure-event.ts';
 
 /* Statements of the owner role: no serving role may run them. */

@@ -1,5 +1,4 @@
 import { type CommittedEvent, emailKey, type StoredField, storedFields } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
 import {
   boolArray,
   byteaArray,
@@ -9,7 +8,8 @@ import {
   textArray,
   timeArray,
   uuidArray,
-} from '../postgres/pg-arrays.ts';
+  type WriterTx,
+} from '../postgres/index.ts';
 
 /* The columns of `audit_events`: those of the table of fields, and a few of the store's own. */
 

@@ -5,7 +5,7 @@ import {
   isUuid,
   type ValueFilter,
 } from '@indelible/protocol';
-import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
+import { textArray, uuidArray } from '../postgres/index.ts';
 
 /** Values of a statement in the making; `add` returns the placeholder. */
 export class Params {

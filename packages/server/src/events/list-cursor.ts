@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { filterKey, type ListQuery } from '@indelible/protocol';
-import { AppError } from '../http/problem.ts';
+import { AppError } from '../http/index.ts';
 
 /** Where a page begins: behind this event (`next`) or before it (`previous`), in list order. */
 export interface ListPosition {

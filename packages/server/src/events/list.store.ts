@@ -7,8 +7,7 @@ import {
   firstUuidAt,
   type ListQuery,
 } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/db.ts';
-import { uuidArray } from '../postgres/pg-arrays.ts';
+import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import {
   anyOf,
   arrayOf,

@@ -6,13 +6,12 @@ import {
   type JsonValue,
   type Sha256,
 } from '@indelible/protocol';
-import { createRandom } from '../crypto/random.ts';
-import { sha } from '../crypto/sha256.ts';
-import { AppError, unavailable } from '../http/problem.ts';
-import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/store.ts';
+import { createRandom, sha } from '../crypto/index.ts';
+import { AppError, unavailable } from '../http/index.ts';
+import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/index.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
-import type { OwnerSession, WriterTx } from '../postgres/db.ts';
-import type { Recorder } from './flush.job.ts';
+import type { OwnerSession, WriterTx } from '../postgres/index.ts';
+import type { Recorder } from './flush.ts';
 import { createPartitionKeeper, isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
 import { appendEvents, placePartition, readServiceId } from './store.ts';

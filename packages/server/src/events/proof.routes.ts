@@ -14,17 +14,23 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { operatorHeaders } from '../access/operator-headers.ts';
-import { type RecordAccess, readAsTenant } from '../access/tenant-access.ts';
-import { acceptedType } from '../http/accepted-type.ts';
-import { idParams, LogParams } from '../http/field-schemas.ts';
-import { judgedByHandler } from '../http/http.ts';
-import { AppError, unavailable } from '../http/problem.ts';
-import { readParams } from '../http/url-parameters.ts';
-import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
-import { unreadable } from '../log/store.ts';
-import { treeNodes } from '../log/tree.store.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
+import { operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
+import {
+  AppError,
+  acceptedType,
+  idParams,
+  judgedByHandler,
+  LogParams,
+  readParams,
+  unavailable,
+} from '../http/index.ts';
+import {
+  type PublishedCheckpoint,
+  publishedCheckpoint,
+  treeNodes,
+  unreadable,
+} from '../log/index.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { type ListedRow, listEvents } from './list.store.ts';
 import {

@@ -7,9 +7,8 @@ import {
   timeUnits,
 } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { operatorHeaders } from '../access/operator-headers.ts';
-import { idParams, nullable, strict } from '../http/field-schemas.ts';
-import { filterParams } from '../http/filter-schema.ts';
+import { operatorHeaders } from '../access/index.ts';
+import { filterParams, idParams, nullable, strict } from '../http/index.ts';
 
 /*
  * The parameters and answers of the reading calls, for the OpenAPI document. The parameters are

@@ -10,10 +10,9 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type RecordAccess, readAsTenant } from '../access/tenant-access.ts';
-import { judgedByHandler } from '../http/http.ts';
-import { AppError } from '../http/problem.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
+import { type RecordAccess, readAsTenant } from '../access/index.ts';
+import { AppError, judgedByHandler } from '../http/index.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { countEvents, type ListedRow, listEvents } from './list.store.ts';
 import type { CursorSeal, ListPosition } from './list-cursor.ts';

@@ -19,9 +19,8 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { judgedByHandler } from '../http/http.ts';
-import { AppError, unavailable } from '../http/problem.ts';
-import type { Recorder } from './flush.job.ts';
+import { AppError, judgedByHandler, unavailable } from '../http/index.ts';
+import type { Recorder } from './flush.ts';
 import {
   eventJson,
   hasState,

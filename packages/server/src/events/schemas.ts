@@ -8,7 +8,7 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import { type TSchema, Type } from 'typebox';
-import { strict } from '../http/field-schemas.ts';
+import { strict } from '../http/index.ts';
 
 /*
  * The shapes of an audit event for the OpenAPI document, made of the table of its fields. They

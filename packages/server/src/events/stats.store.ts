@@ -5,8 +5,7 @@ import {
   type GroupKey,
   type StatsQuery,
 } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/db.ts';
-import { uuidArray } from '../postgres/pg-arrays.ts';
+import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import { inClasses, Params, type Visibility } from './filter-sql.store.ts';
 import { matching, prepared } from './list.store.ts';
 

@@ -5,9 +5,8 @@ import {
   retentionCutoff,
   type Sha256,
 } from '@indelible/protocol';
-import { appendLogs, type LogAppend, type LogHead, planAppend } from '../log/store.ts';
-import type { TenantTx, WriterTx } from '../postgres/db.ts';
-import { int2Array, uuidArray } from '../postgres/pg-arrays.ts';
+import { appendLogs, type LogAppend, type LogHead, planAppend } from '../log/index.ts';
+import { int2Array, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
 import { type InsertedRow, insertEvents, storedColumns } from './event-columns.store.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';

@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { type EventFilter, eventUuid, filterToJson } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import type { TenantAccess } from '../access/tenant-access.ts';
-import type { Jobs } from '../background/jobs.ts';
-import type { Visibility } from '../events/filter-sql.store.ts';
-import { countEvents } from '../events/list.store.ts';
-import { listBySequence } from '../events/sequence-list.store.ts';
-import { visibility } from '../events/store.ts';
-import { AppError } from '../http/problem.ts';
-import { lockHeads } from '../log/store.ts';
+import type { TenantAccess } from '../access/index.ts';
+import type { Jobs } from '../background/index.ts';
+import { countEvents, listBySequence, type Visibility, visibility } from '../events/index.ts';
+import { AppError } from '../http/index.ts';
+import { lockHeads } from '../log/index.ts';
 import { actorOf } from '../own-event.ts';
-import { type Database, readTenant, type TenantTx, type WriterTx, write } from '../postgres/db.ts';
+import {
+  type Database,
+  readTenant,
+  type TenantTx,
+  type WriterTx,
+  write,
+} from '../postgres/index.ts';
 import { requestedEvent } from './export-event.ts';
 import type { ExportInput } from './export-input.ts';
 import { tookTooLong } from './file/time-walk.ts';

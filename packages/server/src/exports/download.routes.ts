@@ -1,11 +1,9 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { readAsTenant } from '../access/tenant-access.ts';
-import { judgedByHandler } from '../http/http.ts';
-import { AppError, unavailable } from '../http/problem.ts';
-import { readParams } from '../http/url-parameters.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { readTenant, write } from '../postgres/db.ts';
+import { readAsTenant } from '../access/index.ts';
+import { AppError, judgedByHandler, readParams, unavailable } from '../http/index.ts';
+import type { ObjectStore } from '../objects/index.ts';
+import { readTenant, write } from '../postgres/index.ts';
 import { readRange } from './byte-range.ts';
 import type { DownloadLinks } from './download-link.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';

@@ -10,7 +10,7 @@ import {
   pointerOf,
   unknownNameMessage,
 } from '@indelible/protocol';
-import { AppError } from '../http/problem.ts';
+import { AppError } from '../http/index.ts';
 import { type ExportFormat, exportFormats } from './file/export-file.ts';
 
 /** What a caller wants exported. */

@@ -1,8 +1,8 @@
 import { formatTimestamp, storedFilter, typeId } from '@indelible/protocol';
-import type { Jobs, RunningJob } from '../background/jobs.ts';
-import type { Mailer } from '../outbound/mail.ts';
-import { type Database, readTenant, write } from '../postgres/db.ts';
-import { getTenant, type TenantRow } from '../tenants/store.ts';
+import type { Jobs, RunningJob } from '../background/index.ts';
+import type { Mailer } from '../outbound/index.ts';
+import { type Database, readTenant, write } from '../postgres/index.ts';
+import { getTenant, type TenantRow } from '../tenants/index.ts';
 import { exportIdPrefix } from './export-event.ts';
 import { filterWords } from './export-input.ts';
 import { exportMail } from './export-mail.ts';

@@ -1,11 +1,13 @@
 import {
   composeMail,
+  type Locale,
   type Mail,
   type MailContent,
+  type MailTexts,
+  mailTexts,
   mailTime,
   oneLine,
-} from '../outbound/mail-page.ts';
-import { type Locale, type MailTexts, mailTexts } from '../outbound/mail-texts.ts';
+} from '../outbound/index.ts';
 
 /** Why an export failed, as far as its reader can act on it. */
 export type ExportFailure = keyof MailTexts['export']['why'];

@@ -1,6 +1,6 @@
-import type { Jobs, RunningJob } from '../background/jobs.ts';
+import type { Jobs, RunningJob } from '../background/index.ts';
 import type { RecordOwn } from '../own-event.ts';
-import { type Database, type WriterTx, write } from '../postgres/db.ts';
+import { type Database, type WriterTx, write } from '../postgres/index.ts';
 import { outcomeEvent } from './export-event.ts';
 import { countFileRows } from './file/file-chunks.ts';
 import type { FileInMaking, FileThread } from './file/file-thread.ts';

@@ -1,16 +1,19 @@
 import { Readable } from 'node:stream';
 import { storedFilter, typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/tenant-access.ts';
-import type { Jobs } from '../background/jobs.ts';
-import { judgedByHandler } from '../http/http.ts';
-import { pageOf, readPage } from '../http/keyset-page.ts';
-import { newestFirst } from '../http/newest-first.ts';
-import { AppError } from '../http/problem.ts';
-import { readParams } from '../http/url-parameters.ts';
+import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
+import type { Jobs } from '../background/index.ts';
+import {
+  AppError,
+  judgedByHandler,
+  newestFirst,
+  pageOf,
+  readPage,
+  readParams,
+} from '../http/index.ts';
 import { actorOf } from '../own-event.ts';
-import { readTenant, write } from '../postgres/db.ts';
-import { getTenant } from '../tenants/store.ts';
+import { readTenant, write } from '../postgres/index.ts';
+import { getTenant } from '../tenants/index.ts';
 import { createExport } from './create-export.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
 import { readExportInput } from './export-input.ts';

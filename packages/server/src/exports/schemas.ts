@@ -1,9 +1,16 @@
 import { csvColumns, csvFurtherColumns } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { operatorHeaders } from '../access/operator-headers.ts';
-import { nullable, strict, time, uuid } from '../http/field-schemas.ts';
-import { filterSchema, storedFilters } from '../http/filter-schema.ts';
-import { PageQuery, Pagination } from '../http/keyset-page.ts';
+import { operatorHeaders } from '../access/index.ts';
+import {
+  filterSchema,
+  nullable,
+  PageQuery,
+  Pagination,
+  storedFilters,
+  strict,
+  time,
+  uuid,
+} from '../http/index.ts';
 
 /* The body is judged by `readExportInput`, which names every problem at once. */
 const ExportInput = Type.Unsafe<object>({

@@ -1,4 +1,4 @@
-import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
 

@@ -1,5 +1,5 @@
 import type { RecordOwn } from '../own-event.ts';
-import { type Database, write } from '../postgres/db.ts';
+import { type Database, write } from '../postgres/index.ts';
 import { type Origin, outcomeEvent } from './export-event.ts';
 import { FileTally, fileChunks } from './file/file-chunks.ts';
 import {

@@ -1,5 +1,5 @@
 import { finished, type Writable } from 'node:stream';
-import { AppError } from '../http/problem.ts';
+import { AppError } from '../http/index.ts';
 
 /** Answers that may hold a file of one tenant at the same time, in one process. */
 const placesMax = 8;

@@ -1,14 +1,15 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
-import type { AuthenticateSession, Authenticator } from '../access/auth.ts';
-import type { Metrics } from '../operations/metrics.ts';
 import { AppError } from './problem.ts';
 
 /**
  * Every answer names its request; every request is
  * counted and logged by its route, not its address.
  */
-export function answerWithId(http: FastifyInstance, metrics: Metrics): void {
+export function answerWithId(
+  http: FastifyInstance,
+  answered: (method: string, route: string, status: number, seconds: number) => void,
+): void {
   // Hooks that wait for nothing say so: each promise would cost every request a turn.
   http.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
@@ -29,7 +30,7 @@ export function answerWithId(http: FastifyInstance, metrics: Metrics): void {
     const { method } = request;
     const route = request.routeOptions.url ?? 'unknown';
     const status = reply.statusCode;
-    metrics.request(method, route, status, reply.elapsedTime / 1_000);
+    answered(method, route, status, reply.elapsedTime / 1_000);
     request.log.info({ method, route, status, ms: Math.round(reply.elapsedTime) }, 'answered');
     done();
   });
@@ -77,36 +78,6 @@ export function answerOperationsOnly(http: FastifyInstance): void {
       'not_found',
       'this process only works in the background (--role worker); call another process',
     );
-  });
-}
-
-/**
- * Every route names its scope, or the service does not start; `/docs` is public by design. A bearer
- * credential counts alone: a browser adds its cookie to any request, but never that header.
- */
-export function authenticateRoutes(
-  http: FastifyInstance,
-  authenticator: Authenticator,
-  authenticateSession: AuthenticateSession,
-): void {
-  http.decorateRequest('principal');
-  http.addHook('onRoute', ({ url, config }) => {
-    if (config?.scope !== undefined || url.startsWith('/docs')) return;
-    throw new Error(`the route ${url} names no scope`);
-  });
-  http.addHook('onRequest', async (request) => {
-    const { scope } = request.routeOptions.config;
-    if (request.is404 || scope === undefined || scope === 'public') return;
-    const { authorization } = request.headers;
-    // Recording may use remembered keys: its flush asks the database again before it commits.
-    const cached = scope === 'events:write';
-    request.principal =
-      authorization === undefined
-        ? await authenticateSession(request)
-        : await authenticator.authenticate(authorization, { cached });
-    if (scope !== 'authenticated' && !request.principal.scopes.has(scope)) {
-      throw new AppError('forbidden', `this needs a credential with the scope ${scope}`);
-    }
   });
 }
 

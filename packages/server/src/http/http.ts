@@ -11,7 +11,7 @@ import type {
   FastifyRequest,
   FastifySchemaCompiler,
 } from 'fastify';
-import { isUnavailable } from '../postgres/db.ts';
+import { isUnavailable } from '../postgres/index.ts';
 import { fieldProblem, formats } from './json-schema.ts';
 import { AppError, problemOf, unavailable } from './problem.ts';
 

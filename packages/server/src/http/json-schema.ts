@@ -8,7 +8,7 @@ import {
   pointerOf,
 } from '@indelible/protocol';
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { isOutboundUrl } from '../outbound/outbound-url.ts';
+import { isOutboundUrl } from '../outbound/index.ts';
 import { isPanelPath } from './panel-path.ts';
 
 /** The formats of our schemas, as the service reads them. */

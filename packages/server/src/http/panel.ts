@@ -5,7 +5,7 @@ import serveFiles from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import pkg from '../../package.json' with { type: 'json' };
-import { codeOf } from '../postgres/embedded/error-code.ts';
+import { codeOf } from '../postgres/index.ts';
 import { strict } from './field-schemas.ts';
 import { panelHome, panelRoot } from './panel-path.ts';
 import { AppError } from './problem.ts';

@@ -6,10 +6,10 @@ import {
   noteKeyId,
   type Sha256,
 } from '@indelible/protocol';
-import type { Signer } from '../crypto/signer.ts';
-import { unavailable } from '../http/problem.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { type Database, type WriterTx, write } from '../postgres/db.ts';
+import type { Signer } from '../crypto/index.ts';
+import { unavailable } from '../http/index.ts';
+import type { ObjectStore } from '../objects/index.ts';
+import { type Database, type WriterTx, write } from '../postgres/index.ts';
 import {
   type DirtyLog,
   dirtyLogs,
@@ -21,9 +21,9 @@ import {
   type TakenRound,
   takeRound,
 } from './checkpoint.store.ts';
-import { RoundGuard } from './guard.job.ts';
 import { contradiction, damageOf } from './guard.store.ts';
-import { SigningKeyRefused } from './key-rotation.job.ts';
+import { RoundGuard } from './guard.ts';
+import { SigningKeyRefused } from './key-rotation.ts';
 import { originOf, roundName, writeRound } from './round.ts';
 import { logIsHalted } from './store.ts';
 import { openOwnStore } from './store-identity.job.ts';

@@ -1,6 +1,13 @@
 import { tileWidth } from '@indelible/protocol';
-import type { Database, TenantTx, WriterTx } from '../postgres/db.ts';
-import { byteaArray, int8Array, textArray, uuidArray } from '../postgres/pg-arrays.ts';
+import {
+  byteaArray,
+  type Database,
+  int8Array,
+  type TenantTx,
+  textArray,
+  uuidArray,
+  type WriterTx,
+} from '../postgres/index.ts';
 import { readNote } from './round.ts';
 import { unreadable } from './store.ts';
 

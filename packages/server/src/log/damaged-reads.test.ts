@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
+import { reopenLog } from '../operations/reopen.command.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
-import { reopenLog } from './reopen.command.ts';
 
 /*
  * What the tables of a log do not hold, or hold wrongly,

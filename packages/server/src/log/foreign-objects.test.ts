@@ -4,11 +4,11 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { diagnose } from '../operations/doctor.ts';
+import { reopenLog } from '../operations/reopen.command.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
-import { reopenLog } from './reopen.command.ts';
 
 /* Somebody can write into the object store, and nowhere else. */
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { App } from '../app.ts';
+import { reopenLog } from '../operations/reopen.command.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
@@ -14,7 +15,6 @@ import {
   serviceOn,
   testService,
 } from '../testing/service.ts';
-import { reopenLog } from './reopen.command.ts';
 
 /*
  * The damage is done as superuser, to a service of

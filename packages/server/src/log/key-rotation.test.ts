@@ -12,7 +12,7 @@ import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { RunningService } from '../testing/running-service.ts';
 import { callOn, eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
-import { keyAnnouncer } from './key-rotation.job.ts';
+import { keyAnnouncer } from './key-rotation.ts';
 
 const cleanup: (() => Promise<unknown>)[] = [];
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import { type LogState, tileWidth } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
-import type { PublishedLog } from './published-logs.job.ts';
+import type { WriterTx } from '../postgres/index.ts';
+import type { PublishedLog } from './published-logs.ts';
 import { type LogHead, lockHeads } from './store.ts';
 
 /* Statements of the owner role: no serving role may run them. */

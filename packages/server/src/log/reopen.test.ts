@@ -19,6 +19,7 @@ import type { Environment } from '../config.ts';
 import { sha } from '../crypto/sha256.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { diagnose } from '../operations/doctor.ts';
+import { reopenLog } from '../operations/reopen.command.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { endServer } from '../testing/embedded-postgres-service.ts';
@@ -26,7 +27,6 @@ import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact, expectTreeIntact, rootStored } from '../testing/intact.ts';
 import { RunningService } from '../testing/running-service.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
-import { reopenLog } from './reopen.command.ts';
 import { roundName, writeRound } from './round.ts';
 
 const cleanup: (() => unknown)[] = [];

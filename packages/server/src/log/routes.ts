@@ -7,13 +7,9 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { operatorHeaders } from '../access/operator-headers.ts';
-import { type RecordAccess, readAsTenant } from '../access/tenant-access.ts';
-import { LogParams } from '../http/field-schemas.ts';
-import { judgedByHandler } from '../http/http.ts';
-import { AppError, unavailable } from '../http/problem.ts';
-import { readParams } from '../http/url-parameters.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
+import { operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
+import { AppError, judgedByHandler, LogParams, readParams, unavailable } from '../http/index.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import type { CheckpointJob } from './checkpoint.job.ts';
 import { publishedCheckpoint, signingKeys } from './checkpoint.store.ts';
 import { hexToLogId } from './round.ts';

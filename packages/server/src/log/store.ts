@@ -1,7 +1,13 @@
 import { entryBytes, tileWidth } from '@indelible/protocol';
-import { AppError, unavailable } from '../http/problem.ts';
-import type { TenantTx, WriterTx } from '../postgres/db.ts';
-import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
+import { AppError, unavailable } from '../http/index.ts';
+import {
+  byteaArray,
+  int2Array,
+  int8Array,
+  type TenantTx,
+  uuidArray,
+  type WriterTx,
+} from '../postgres/index.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
 
 export { type LogAppend, type LogHead, planAppend, planEntries } from './sequencer.ts';

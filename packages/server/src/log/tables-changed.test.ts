@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
+import { reopenLog } from '../operations/reopen.command.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
 import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
-import { reopenLog } from './reopen.command.ts';
 
 /*
  * Somebody changes the tables of the log, all they like, and covers it up; the object store stays.

@@ -7,8 +7,7 @@ import {
   subtreeRoot,
   tileWidth,
 } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/db.ts';
-import { int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
+import { int2Array, int8Array, type TenantTx, uuidArray } from '../postgres/index.ts';
 import { unreadable } from './store.ts';
 
 /** Levels of the tree that one tile spans. */

@@ -1,6 +1,5 @@
 import pg from 'pg';
-import { openDatabase } from '../postgres/db.ts';
-import { pendingMigrations } from '../postgres/migrate.ts';
+import { openDatabase, pendingMigrations } from '../postgres/index.ts';
 import {
   findDangerousPrivileges,
   readDurability,

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
-import { sha } from '../crypto/sha256.ts';
-import { openSigner } from '../crypto/signer.ts';
-import { haltReason, signingKeys, storeAlarm } from '../log/checkpoint.store.ts';
-import { openDatabase } from '../postgres/db.ts';
+import { openSigner } from '../crypto/index.ts';
+import { haltReason, signingKeys, storeAlarm } from '../log/index.ts';
+import { openDatabase } from '../postgres/index.ts';
 import type { Finding } from './finding.ts';
 
 /** The file of the key that signs here; one that nobody named is made by the first start. */

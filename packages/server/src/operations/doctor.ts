@@ -1,11 +1,13 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import { openObjectStore } from '../objects/object-store.ts';
-import { connectionUrl } from '../postgres/embedded/postmaster.ts';
-import { isPostmaster, readPostmasterPid } from '../postgres/embedded/postmaster-pid.ts';
-import { readSecretFile } from '../postgres/embedded/secret-file.ts';
-import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import {
+  connectionUrl,
+  isPostmaster,
+  readPostmasterPid,
+  readSecretFile,
+  startEmbeddedPostgres,
+} from '../postgres/index.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
 import { diagnoseLog } from './doctor-log.ts';
 import type { Finding } from './finding.ts';

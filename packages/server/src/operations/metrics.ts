@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { FlushObserver } from '../events/flush.job.ts';
-import type { CheckpointObserver } from '../log/checkpoint.job.ts';
-import type { WebhookCounts } from '../webhooks/lease.store.ts';
+import type { FlushObserver } from '../events/index.ts';
+import type { CheckpointObserver } from '../log/index.ts';
+import type { WebhookCounts } from '../webhooks/index.ts';
 
 /** The Prometheus registry of one service. Labels never hold tenants, people or ids. */
 export interface Metrics {

@@ -3,9 +3,8 @@ import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { openConfiguredSigner } from '../main.ts';
-import { openObjectStore } from '../objects/open-store.ts';
-import { openDatabase } from '../postgres/db.ts';
-import { runAsOwner } from '../postgres/run-as-owner.ts';
+import { openObjectStore } from '../objects/index.ts';
+import { openDatabase, runAsOwner } from '../postgres/index.ts';
 
 /** A service of this process alone: nothing listens, and nobody else can reach it. */
 export interface OwnService {

@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';
 import type { Registry } from 'prom-client';
 import { Type } from 'typebox';
-import { AppError, unavailable } from '../http/problem.ts';
-import { haltReason } from '../log/checkpoint.store.ts';
-import type { Database } from '../postgres/db.ts';
+import { AppError, unavailable } from '../http/index.ts';
+import { haltReason } from '../log/index.ts';
+import type { Database } from '../postgres/index.ts';
 
 const Healthy = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
 

@@ -3,7 +3,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SendMailOptions } from 'nodemailer';
 import type { Logger } from 'pino';
-import { codeOf } from '../postgres/embedded/error-code.ts';
+import { codeOf } from '../postgres/index.ts';
 
 /** A message in both forms. Its subject holds nothing that came from an event. */
 export interface Mail {

@@ -1,7 +1,6 @@
 import type { ListQuery } from '@indelible/protocol';
-import { listEvents } from '../events/list.store.ts';
-import { getEvent, type visibility } from '../events/store.ts';
-import type { TenantTx } from '../postgres/db.ts';
+import { getEvent, listEvents, type visibility } from '../events/index.ts';
+import type { TenantTx } from '../postgres/index.ts';
 
 type Visible = NonNullable<Awaited<ReturnType<typeof visibility>>>;
 

@@ -210,7 +210,7 @@ test('a service that stops cuts its calls off, and the next one takes them up', 
   const url = `/api/audit-logs/${await recordChange(service, tenant)}/restore`;
   const call = { method: 'POST', url, key: tenant.key, body: { to: 'before' } } as const;
   const asked = callOn(app, call);
-  await expect.poll(() => tenant.host.calls.length).toBe(1);
+  await expect.poll(() => tenant.host.calls.length, { timeout: 10_000 }).toBe(1);
   const { body } = await asked;
   await close();
   expect(await statusOf(body.id)).toBe('requested');

@@ -1,11 +1,10 @@
 import { typeId } from '@indelible/protocol';
-import { type Jobs, type RunningJob, TryAgain } from '../background/jobs.ts';
-import type { Sealer } from '../crypto/sealed.ts';
-import { keptText, type Outbound } from '../outbound/outbound.ts';
-import { signedPost } from '../outbound/standard-webhooks.ts';
+import { type Jobs, type RunningJob, TryAgain } from '../background/index.ts';
+import type { Sealer } from '../crypto/index.ts';
+import { keptText, type Outbound, signedPost } from '../outbound/index.ts';
 import type { RecordOwn } from '../own-event.ts';
-import { type Database, readTenant, write } from '../postgres/db.ts';
-import { restoreSecretContext } from '../tenants/put-tenant.store.ts';
+import { type Database, readTenant, write } from '../postgres/index.ts';
+import { restoreSecretContext } from '../tenants/index.ts';
 import { judge, restoreIdPrefix } from './restore-call.ts';
 import { restoreEvent } from './restore-event.ts';
 import {

@@ -10,15 +10,25 @@ import {
   uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/tenant-access.ts';
-import type { Jobs } from '../background/jobs.ts';
-import { getEvent, visibility } from '../events/store.ts';
-import { judgedByHandler } from '../http/http.ts';
-import { type PageRequest, pageOf, readPage } from '../http/keyset-page.ts';
-import { newestFirst } from '../http/newest-first.ts';
-import { AppError } from '../http/problem.ts';
+import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
+import type { Jobs } from '../background/index.ts';
+import { getEvent, visibility } from '../events/index.ts';
+import {
+  AppError,
+  judgedByHandler,
+  newestFirst,
+  type PageRequest,
+  pageOf,
+  readPage,
+} from '../http/index.ts';
 import { actorOf, type RecordOwn } from '../own-event.ts';
-import { type Database, readTenant, type TenantTx, type WriterTx, write } from '../postgres/db.ts';
+import {
+  type Database,
+  readTenant,
+  type TenantTx,
+  type WriterTx,
+  write,
+} from '../postgres/index.ts';
 import { currentState } from './current-state.ts';
 import { restoreBody, restoreIdPrefix, whyNotRestorable } from './restore-call.ts';
 import { restoreEvent } from './restore-event.ts';

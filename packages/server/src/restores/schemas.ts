@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
-import { operatorHeaders } from '../access/operator-headers.ts';
-import { idParams, nullable, strict, time } from '../http/field-schemas.ts';
-import { PageQuery, Pagination } from '../http/keyset-page.ts';
+import { operatorHeaders } from '../access/index.ts';
+import { idParams, nullable, PageQuery, Pagination, strict, time } from '../http/index.ts';
 
 const Target = Type.Enum(['before', 'after'], {
   description: 'Which of the two states of the event.',

@@ -1,4 +1,4 @@
-import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
 export type RestoreTarget = 'before' | 'after';
 export type RestoreStatus = 'requested' | RestoreOutcome['status'];

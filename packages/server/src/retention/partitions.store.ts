@@ -1,4 +1,4 @@
-import type { WriterTx } from '../postgres/db.ts';
+import type { WriterTx } from '../postgres/index.ts';
 import { type Partition, partitionOf } from './schedule.ts';
 import type { Owner } from './terms.store.ts';
 
@@ -6,8 +6,8 @@ import type { Owner } from './terms.store.ts';
    form. */
 
 /**
- * Where a partition is on its way out. `detach_pending`: a detachment that was interrupted, new statements
- * no longer see it. `detached`: a table of its own, whose rows nobody sees and nothing adds to.
+ * How far the removal of a partition has come. `detach_pending`: its detachment was interrupted; new
+ * statements no longer see it. `detached`: a table of its own, whose rows nobody sees.
  */
 export type PartitionState = 'attached' | 'detach_pending' | 'detached';
 

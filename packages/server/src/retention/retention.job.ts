@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { OwnerSession } from '../postgres/db.ts';
-import { findDue, type KeptPartition } from './due.job.ts';
+import type { OwnerSession } from '../postgres/index.ts';
+import { findDue, type KeptPartition } from './find-due.ts';
 import { makePartitionsAhead } from './partitions.store.ts';
 import {
   batchRowsUsually,
@@ -8,10 +8,10 @@ import {
   type RemovalDeps,
   type Removed,
   removeExpired,
-} from './removal.job.ts';
+} from './removal.ts';
 import { countPiece } from './rows.store.ts';
 import { lookAtClock } from './schedule.ts';
-import { closeClasses, countUnsettled, settleTenants } from './settle.job.ts';
+import { closeClasses, countUnsettled, settleTenants } from './settle.ts';
 import {
   keepSeenTime,
   readSeenTime,

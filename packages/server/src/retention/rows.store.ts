@@ -1,6 +1,5 @@
 import { firstUuidAt } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
-import { textArray } from '../postgres/pg-arrays.ts';
+import { textArray, type WriterTx } from '../postgres/index.ts';
 import type { Owner } from './terms.store.ts';
 
 /* Statements of the owner role on single tenants' events, a bounded number at a time. */

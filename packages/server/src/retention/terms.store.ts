@@ -1,6 +1,5 @@
 import type { Plan } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
-import { uuidArray } from '../postgres/pg-arrays.ts';
+import { uuidArray, type WriterTx } from '../postgres/index.ts';
 import type { RetentionTerms, SeenTime } from './schedule.ts';
 
 /* Statements of the owner role: no serving role may run them. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type EventFilter, eventUuid, filterToJson, typeId, uuidTimeMs } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import type { RecordAccess, TenantAccess } from '../access/tenant-access.ts';
-import { AppError, unavailable } from '../http/problem.ts';
-import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
+import type { RecordAccess, TenantAccess } from '../access/index.ts';
+import { AppError, unavailable } from '../http/index.ts';
+import { type PublishedCheckpoint, publishedCheckpoint } from '../log/index.ts';
 import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
-import { type Database, readTenant, write } from '../postgres/db.ts';
+import { type Database, readTenant, write } from '../postgres/index.ts';
 import { type Answer, sameAnswer } from './answer-digest.ts';
 import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';
 import { matchesMax, requireVisible, runSearch } from './run-search.ts';

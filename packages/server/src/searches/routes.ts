@@ -6,12 +6,9 @@ import {
   uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
-import { readAsTenant } from '../access/tenant-access.ts';
-import { judgedByHandler } from '../http/http.ts';
-import { pageOf, readPage } from '../http/keyset-page.ts';
-import { newestFirst } from '../http/newest-first.ts';
-import { AppError } from '../http/problem.ts';
-import { readTenant } from '../postgres/db.ts';
+import { readAsTenant } from '../access/index.ts';
+import { AppError, judgedByHandler, newestFirst, pageOf, readPage } from '../http/index.ts';
+import { readTenant } from '../postgres/index.ts';
 import {
   type AnswerNow,
   askAgain,

@@ -1,6 +1,6 @@
-import { visibility } from '../events/store.ts';
-import { AppError } from '../http/problem.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
+import { visibility } from '../events/index.ts';
+import { AppError } from '../http/index.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import { type Answer, AnswerDigest } from './answer-digest.ts';
 import type { FrozenFilter } from './frozen-filter.ts';
 import { type Match, nextMatches } from './store.ts';

@@ -1,8 +1,16 @@
 import { Type } from 'typebox';
-import { operatorHeaders } from '../access/operator-headers.ts';
-import { idParams, nullable, strict, time, uuid } from '../http/field-schemas.ts';
-import { filterSchema, storedFilters } from '../http/filter-schema.ts';
-import { PageQuery, Pagination } from '../http/keyset-page.ts';
+import { operatorHeaders } from '../access/index.ts';
+import {
+  filterSchema,
+  idParams,
+  nullable,
+  PageQuery,
+  Pagination,
+  storedFilters,
+  strict,
+  time,
+  uuid,
+} from '../http/index.ts';
 
 const noteMax = 1_000;
 

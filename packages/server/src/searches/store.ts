@@ -1,7 +1,6 @@
 import type { EventFilter } from '@indelible/protocol';
-import { inClasses, Params, type Visibility } from '../events/filter-sql.store.ts';
-import { matching, prepared } from '../events/list.store.ts';
-import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { inClasses, matching, Params, prepared, type Visibility } from '../events/index.ts';
+import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
 /** A search as it was saved: the question, the checkpoint it was asked against, and the answer. */
 export interface SavedSearch {

@@ -1,8 +1,7 @@
 import { plans } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { scopes } from '../access/principal.ts';
-import { nullable, strict, time, uuid } from '../http/field-schemas.ts';
-import { panelPathMax } from '../http/panel-path.ts';
+import { scopes } from '../access/index.ts';
+import { nullable, panelPathMax, strict, time, uuid } from '../http/index.ts';
 
 const role = Type.Enum(['admin', 'superadmin'], {
   description: '`admin`: of this tenant. `superadmin`: an operator, who needs a reason.',

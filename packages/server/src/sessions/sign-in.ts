@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { eventUuid } from '@indelible/protocol';
 import type { Static } from 'typebox';
-import { unauthenticated } from '../access/bearer.ts';
-import { parseReasonField } from '../access/operator-access.ts';
-import type { Principal } from '../access/principal.ts';
-import type { RecordAccess } from '../access/tenant-access.ts';
-import { hashSecretToken, newSecretToken } from '../crypto/secret-token.ts';
-import { AppError } from '../http/problem.ts';
+import {
+  type Principal,
+  parseReasonField,
+  type RecordAccess,
+  unauthenticated,
+} from '../access/index.ts';
+import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
+import { AppError } from '../http/index.ts';
 import type { RecordOwn } from '../own-event.ts';
-import { type Database, type WriterTx, write } from '../postgres/db.ts';
-import { getTenant, type TenantRow } from '../tenants/store.ts';
+import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import { getTenant, type TenantRow } from '../tenants/index.ts';
 import type { SignIn } from './schemas.ts';
 import { endsOf } from './session-times.ts';
 import { loginEvent, refusedLoginEvent, type Whence } from './sign-in-events.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { WriterTx } from '../postgres/db.ts';
+import type { WriterTx } from '../postgres/index.ts';
 
 /** For whom the panel is opened, and where. A superadmin has a reason, an admin none. */
 export interface Visitor {

@@ -1,5 +1,5 @@
 import { plans } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
+import type { WriterTx } from '../postgres/index.ts';
 import type { TenantSettings } from './tenant-settings.ts';
 
 /** How long what a smaller plan, or the end of a hold, has hidden is still kept. */

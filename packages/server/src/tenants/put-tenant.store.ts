@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Sealer } from '../crypto/sealed.ts';
-import { AppError } from '../http/problem.ts';
+import type { Sealer } from '../crypto/index.ts';
+import { AppError } from '../http/index.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
-import type { WriterTx } from '../postgres/db.ts';
+import type { WriterTx } from '../postgres/index.ts';
 import { graceEnd, grantGrace } from './grace.store.ts';
 import {
   insertTenant,

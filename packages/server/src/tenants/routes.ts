@@ -1,13 +1,15 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { formatTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { accessReasonHeader, headerValues, parseAccessReason } from '../access/operator-access.ts';
-import type { Principal } from '../access/principal.ts';
-import { judgedByHandler } from '../http/http.ts';
-import { PageQuery, pageOf, readPage } from '../http/keyset-page.ts';
-import { AppError } from '../http/problem.ts';
+import {
+  accessReasonHeader,
+  headerValues,
+  type Principal,
+  parseAccessReason,
+} from '../access/index.ts';
+import { AppError, judgedByHandler, PageQuery, pageOf, readPage } from '../http/index.ts';
 import { actorOf } from '../own-event.ts';
-import { type Database, readTenant, write } from '../postgres/db.ts';
+import { type Database, readTenant, write } from '../postgres/index.ts';
 import { type PutTenantDeps, putTenant } from './put-tenant.store.ts';
 import { Tenant, TenantChange, TenantPage, TenantParams, WrittenTenant } from './schemas.ts';
 import { getTenant, listTenants, type TenantRow } from './store.ts';

@@ -1,9 +1,7 @@
 import { plans } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { label, nullable, strict, time, uuid } from '../http/field-schemas.ts';
-import { Pagination } from '../http/keyset-page.ts';
-import { locales } from '../outbound/mail-texts.ts';
-import { outboundUrlMax } from '../outbound/outbound-url.ts';
+import { label, nullable, Pagination, strict, time, uuid } from '../http/index.ts';
+import { locales, outboundUrlMax } from '../outbound/index.ts';
 
 const settings = {
   name: label('What people call the tenant.'),

@@ -1,4 +1,4 @@
-import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import type { TenantTx, WriterTx } from '../postgres/index.ts';
 import type { TenantSettings } from './tenant-settings.ts';
 
 /** A tenant as it is stored, without its restore secret. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldProblem, type Plan, plans } from '@indelible/protocol';
-import { AppError } from '../http/problem.ts';
-import type { Locale } from '../outbound/mail-texts.ts';
+import { AppError } from '../http/index.ts';
+import type { Locale } from '../outbound/index.ts';
 
 /** What can be decided about a tenant; the public fields that its log shows before and after. */
 export type TenantSettings = {

@@ -1,7 +1,7 @@
-import type { Jobs } from '../background/jobs.ts';
-import { panelHome } from '../http/panel-path.ts';
-import type { Mailer } from '../outbound/mail.ts';
-import { type Database, readTenant, type WriterTx } from '../postgres/db.ts';
+import type { Jobs } from '../background/index.ts';
+import { panelHome } from '../http/index.ts';
+import type { Mailer } from '../outbound/index.ts';
+import { type Database, readTenant, type WriterTx } from '../postgres/index.ts';
 import { getTenant } from './store.ts';
 import { termsMail, type WeakerTerms } from './terms-mail.ts';
 

@@ -1,6 +1,12 @@
 import { type Plan, plans } from '@indelible/protocol';
-import { composeMail, type Mail, type MailContent, mailTime } from '../outbound/mail-page.ts';
-import { type Locale, mailTexts } from '../outbound/mail-texts.ts';
+import {
+  composeMail,
+  type Locale,
+  type Mail,
+  type MailContent,
+  mailTexts,
+  mailTime,
+} from '../outbound/index.ts';
 
 /**
  * A change that takes protection from what is recorded:

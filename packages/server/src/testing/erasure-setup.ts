@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { type ErasureTarget, eraseAs, offboardAs } from '../erasure/command.ts';
-import type { ErasureDeps } from '../erasure/erase.job.ts';
+import type { ErasureDeps } from '../erasure/erase.ts';
 import { configOf } from './archived.ts';
 import { eventOf, type TestService } from './service.ts';
 

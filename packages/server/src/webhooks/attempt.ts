@@ -1,5 +1,5 @@
-import type { Sealer } from '../crypto/sealed.ts';
-import type { Outbound, OutboundCall } from '../outbound/outbound.ts';
+import type { Sealer } from '../crypto/index.ts';
+import type { Outbound, OutboundCall } from '../outbound/index.ts';
 import { judge, type Opened, type Outcome } from './delivery-call.ts';
 import { withoutCredential } from './format/without-credential.ts';
 import { openSecrets } from './sealed-secrets.ts';

@@ -1,7 +1,6 @@
-import type { Ended } from '../background/every.ts';
-import { LeasedWorker } from '../background/leased-worker.ts';
-import { visibility } from '../events/store.ts';
-import { readTenant } from '../postgres/db.ts';
+import { type Ended, LeasedWorker } from '../background/index.ts';
+import { visibility } from '../events/index.ts';
+import { readTenant } from '../postgres/index.ts';
 import { type AttemptDeps, attemptCall } from './attempt.ts';
 import { messageBytesMax, messageCall } from './delivery-call.ts';
 import {

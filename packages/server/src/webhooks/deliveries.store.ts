@@ -1,5 +1,4 @@
-import type { TenantTx, WriterTx } from '../postgres/db.ts';
-import { uuidArray } from '../postgres/pg-arrays.ts';
+import { type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /**
  * One attempt, and what came of it. Sequences are those of the first and last event in the message.

@@ -1,6 +1,11 @@
 import { typeId } from '@indelible/protocol';
-import { keptText, type OutboundCall, type OutboundResult } from '../outbound/outbound.ts';
-import { signatureHeaders, signedPost } from '../outbound/standard-webhooks.ts';
+import {
+  keptText,
+  type OutboundCall,
+  type OutboundResult,
+  signatureHeaders,
+  signedPost,
+} from '../outbound/index.ts';
 import { streamFormats } from './formats.ts';
 import { eventsBody, exportBody, messageIdPrefix, testBody } from './message-body.ts';
 import type { Next } from './next-message.ts';

@@ -1,9 +1,9 @@
 import { typeId } from '@indelible/protocol';
-import type { Jobs } from '../background/jobs.ts';
-import { logSize } from '../log/store.ts';
-import type { Mailer } from '../outbound/mail.ts';
-import { type Database, readTenant } from '../postgres/db.ts';
-import { getTenant } from '../tenants/store.ts';
+import type { Jobs } from '../background/index.ts';
+import { logSize } from '../log/index.ts';
+import type { Mailer } from '../outbound/index.ts';
+import { type Database, readTenant } from '../postgres/index.ts';
+import { getTenant } from '../tenants/index.ts';
 import { lastOfMessages } from './deliveries.store.ts';
 import { failingMail } from './failing-mail.ts';
 import { webhookIdPrefix } from './message-body.ts';

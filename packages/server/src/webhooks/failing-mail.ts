@@ -1,5 +1,4 @@
-import { composeMail, type Mail, mailTime } from '../outbound/mail-page.ts';
-import { type Locale, mailTexts } from '../outbound/mail-texts.ts';
+import { composeMail, type Locale, type Mail, mailTexts, mailTime } from '../outbound/index.ts';
 
 /** What the mail tells of a webhook that the service paused because deliveries failed. */
 export interface FailingMail {

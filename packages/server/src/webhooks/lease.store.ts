@@ -1,4 +1,4 @@
-import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import type { TenantTx, WriterTx } from '../postgres/index.ts';
 import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns } from './store.ts';
 
 /*

@@ -1,5 +1,5 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
-import type { ExportRow } from '../exports/store.ts';
+import type { ExportRow } from '../exports/index.ts';
 
 /* What messages of the format `webhook` say. */
 

@@ -1,10 +1,8 @@
 import { decodeEntry, type EventFilter, type ListQuery, storedFilter } from '@indelible/protocol';
-import type { Visibility } from '../events/filter-sql.store.ts';
-import { type CutPage, eventsById } from '../events/list.store.ts';
-import { eventJson } from '../events/store.ts';
-import { type ExportRow, getExport } from '../exports/store.ts';
-import { readEntries } from '../log/store.ts';
-import type { TenantTx } from '../postgres/db.ts';
+import { type CutPage, eventJson, eventsById, type Visibility } from '../events/index.ts';
+import { type ExportRow, getExport } from '../exports/index.ts';
+import { readEntries } from '../log/index.ts';
+import type { TenantTx } from '../postgres/index.ts';
 import type { WebhookRow } from './store.ts';
 
 /** An event of a message: its JSON text is that of the list. */

@@ -1,6 +1,6 @@
-import type { Jobs } from '../background/jobs.ts';
+import type { Jobs } from '../background/index.ts';
 import type { RecordOwn } from '../own-event.ts';
-import { type Database, type WriterTx, writeInBackground } from '../postgres/db.ts';
+import { type Database, type WriterTx, writeInBackground } from '../postgres/index.ts';
 import type { Attempted } from './attempt.ts';
 import { type DeliveryRow, insertDelivery } from './deliveries.store.ts';
 import { lockWebhook, type PendingMessage, saveWebhook, type WebhookRow } from './store.ts';

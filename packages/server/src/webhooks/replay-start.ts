@@ -1,7 +1,7 @@
 import { decodeEntry, uuidTimeMs } from '@indelible/protocol';
-import type { Visibility } from '../events/filter-sql.store.ts';
-import { readEntries } from '../log/store.ts';
-import type { TenantTx } from '../postgres/db.ts';
+import type { Visibility } from '../events/index.ts';
+import { readEntries } from '../log/index.ts';
+import type { TenantTx } from '../postgres/index.ts';
 
 /** An event may be dated so far ahead of its receipt, and not further. */
 const aheadMsMax = 5 * 60_000;

@@ -1,12 +1,9 @@
 import { fieldProblemsMax, formatTimestamp, pointerOf, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type RecordAccess, readAsTenant } from '../access/tenant-access.ts';
-import { judgedByHandler } from '../http/http.ts';
-import { pageOf, readPage } from '../http/keyset-page.ts';
-import { newestFirst } from '../http/newest-first.ts';
-import { AppError } from '../http/problem.ts';
-import { logSize } from '../log/store.ts';
-import { readTenant } from '../postgres/db.ts';
+import { type RecordAccess, readAsTenant } from '../access/index.ts';
+import { AppError, judgedByHandler, newestFirst, pageOf, readPage } from '../http/index.ts';
+import { logSize } from '../log/index.ts';
+import { readTenant } from '../postgres/index.ts';
 import {
   type ChangeDeps,
   changeWebhook,

@@ -1,10 +1,17 @@
 import { webhookFacets } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { operatorHeaders } from '../access/operator-headers.ts';
-import { label, nullable, strict, time } from '../http/field-schemas.ts';
-import { filterSchema, storedFilters } from '../http/filter-schema.ts';
-import { PageQuery, Pagination } from '../http/keyset-page.ts';
-import { outboundUrlMax } from '../outbound/outbound-url.ts';
+import { operatorHeaders } from '../access/index.ts';
+import {
+  filterSchema,
+  label,
+  nullable,
+  PageQuery,
+  Pagination,
+  storedFilters,
+  strict,
+  time,
+} from '../http/index.ts';
+import { outboundUrlMax } from '../outbound/index.ts';
 import { messageTypes, webhookFormats } from './store.ts';
 
 const optionText = Type.String({ maxLength: 1_024 });

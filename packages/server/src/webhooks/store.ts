@@ -1,4 +1,4 @@
-import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
 export const webhookFormats = ['webhook', 'splunk_hec', 'datadog', 'elastic', 'generic'] as const;
 export type WebhookFormat = (typeof webhookFormats)[number];

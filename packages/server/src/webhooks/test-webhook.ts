@@ -1,6 +1,5 @@
-import { AppError } from '../http/problem.ts';
-import { haltReason } from '../log/checkpoint.store.ts';
-import { logIsHalted } from '../log/store.ts';
+import { AppError } from '../http/index.ts';
+import { haltReason, logIsHalted } from '../log/index.ts';
 import { type AttemptDeps, attemptCall } from './attempt.ts';
 import { testCall } from './delivery-call.ts';
 import { type RecordDeps, recordAttempt } from './record-attempt.ts';

@@ -6,9 +6,8 @@ import {
   webhookFacets,
 } from '@indelible/protocol';
 import type { Static } from 'typebox';
-import { AppError } from '../http/problem.ts';
-import { refusalOf } from '../outbound/outbound.ts';
-import { isOutboundUrl } from '../outbound/outbound-url.ts';
+import { AppError } from '../http/index.ts';
+import { isOutboundUrl, refusalOf } from '../outbound/index.ts';
 import { streamFormats } from './formats.ts';
 import type { WebhookChange } from './schemas.ts';
 import type { WebhookSettings } from './store.ts';

@@ -1,9 +1,8 @@
 import { isUuid, uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
-import { erasedSegments, hasState, type StoredEvent } from '../events/store.ts';
-import type { Owner } from '../retention/terms.store.ts';
-import { readTerms } from '../retention/terms.store.ts';
+import { erasedSegments, hasState, type StoredEvent } from '../events/index.ts';
+import { type Owner, readTerms } from '../retention/index.ts';
 import { countFiles, findElsewhere, notifiesAny } from './elsewhere.store.ts';
-import { type ErasurePlan, ErasureRefused, requireInSight } from './erase.job.ts';
+import { type ErasurePlan, ErasureRefused, requireInSight } from './erase.ts';
 import {
   addressesOf,
   eventsOfUnknown,

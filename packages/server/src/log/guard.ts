@@ -1,7 +1,7 @@
 import type { Sha256 } from '@indelible/protocol';
-import type { Signer } from '../crypto/signer.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import type { WriterTx } from '../postgres/db.ts';
+import type { Signer } from '../crypto/index.ts';
+import type { ObjectStore } from '../objects/index.ts';
+import type { WriterTx } from '../postgres/index.ts';
 import { headsByLogId, publishRound, releasedState, signingKeys } from './checkpoint.store.ts';
 import { disagreement } from './guard.store.ts';
 import { type PublishedRound, readRound, roundName, stateOf } from './round.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { OwnerSession } from '../postgres/db.ts';
+import type { OwnerSession } from '../postgres/index.ts';
 import {
   detachPartition,
   eventReaders,
@@ -13,7 +13,7 @@ const attemptsMax = 3;
 
 export interface DetachOptions {
   stopping?: AbortSignal | undefined;
-  /** How long to wait for sessions that have a partition open, in ms; `readersMsUsually` without it. */
+  /** How long to wait for readers of a partition, in ms; `readersMsUsually` without it. */
   readersMs?: number | undefined;
 }
 

@@ -10,10 +10,9 @@ import {
   type Sha256,
   verifyConsistency,
 } from '@indelible/protocol';
-import { beginAnew } from '../log/reopen.store.ts';
-import { appendLogs, type LogHead, openLog, planEntries } from '../log/store.ts';
+import { appendLogs, beginAnew, type LogHead, openLog, planEntries } from '../log/index.ts';
 import { type RecordOwn, reopenedEvent } from '../own-event.ts';
-import type { WriterTx } from '../postgres/db.ts';
+import type { WriterTx } from '../postgres/index.ts';
 import { type ArchivedRow, decodedEntryOf } from './archived-row.ts';
 import { type ArchiveManifest, parseManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './objects-once.ts';

@@ -1,5 +1,5 @@
-import type { OwnerSession } from '../postgres/db.ts';
-import { isLockTimeout } from './detach.job.ts';
+import type { OwnerSession } from '../postgres/index.ts';
+import { isLockTimeout } from './detach.ts';
 import { listRetired, stepsOfDropping } from './partitions.store.ts';
 
 /**

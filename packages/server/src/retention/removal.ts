@@ -1,11 +1,11 @@
 import { formatTimestamp } from '@indelible/protocol';
-import { placePartition } from '../events/store.ts';
-import { lockHeads } from '../log/store.ts';
+import { placePartition } from '../events/index.ts';
+import { lockHeads } from '../log/index.ts';
 import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
-import type { OwnerSession, WriterTx } from '../postgres/db.ts';
-import { detachAll, isHeldBySomebody } from './detach.job.ts';
-import { discardRetired } from './discard.job.ts';
-import { type Due, findDue, isOwed, type KeptPartition } from './due.job.ts';
+import type { OwnerSession, WriterTx } from '../postgres/index.ts';
+import { detachAll, isHeldBySomebody } from './detach.ts';
+import { discardRetired } from './discard.ts';
+import { type Due, findDue, isOwed, type KeptPartition } from './find-due.ts';
 import {
   countByTenant,
   holdDetached,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { importedEventUuid, nilUuid } from '@indelible/protocol';
-import type { RecordAccess } from '../access/tenant-access.ts';
-import type { Signer } from '../crypto/signer.ts';
+import type { RecordAccess } from '../access/index.ts';
+import type { Signer } from '../crypto/index.ts';
 import { byItself, type OwnEvent } from '../own-event.ts';
-import { type Database, type WriterTx, write } from '../postgres/db.ts';
-import { listTenants } from '../tenants/store.ts';
+import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import { listTenants } from '../tenants/index.ts';
 import { signingKeyAnnounced, takeRound, useSigningKey } from './checkpoint.store.ts';
 
 export interface KeyRotationDeps {

@@ -6,22 +6,22 @@ import {
   type Sha256,
   uuidTimeMs,
 } from '@indelible/protocol';
-import { invalidKeyIds } from '../api-keys/store.ts';
-import { AppError, unavailable } from '../http/problem.ts';
+import { invalidKeyIds } from '../api-keys/index.ts';
+import { AppError, unavailable } from '../http/index.ts';
 import {
   damagedSentence,
   LogDamaged,
   type LogHead,
   lockHeads,
   tenantsWithLog,
-} from '../log/store.ts';
+} from '../log/index.ts';
 import {
   type Database,
   isUnavailable,
   record,
   recordingPlaces,
   type WriterTx,
-} from '../postgres/db.ts';
+} from '../postgres/index.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';

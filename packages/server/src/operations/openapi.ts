@@ -3,14 +3,8 @@ import swaggerUi from '@fastify/swagger-ui';
 import { catalogueSchema, errorCodes } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import { type TSchema, Type } from 'typebox';
-import {
-  EventInput,
-  FieldError,
-  FullEvent,
-  ListedEvent,
-  RecordedEvent,
-} from '../events/schemas.ts';
-import { AppError } from './problem.ts';
+import { EventInput, FieldError, FullEvent, ListedEvent, RecordedEvent } from '../events/index.ts';
+import { AppError } from '../http/index.ts';
 
 const ProblemSchema = Type.Object(
   {

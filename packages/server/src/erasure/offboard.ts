@@ -1,14 +1,13 @@
 import { uuidTimeMs } from '@indelible/protocol';
-import { publishedCheckpoint } from '../log/checkpoint.store.ts';
-import { lockHeads } from '../log/store.ts';
-import type { OwnerSession, WriterTx } from '../postgres/db.ts';
+import { lockHeads, publishedCheckpoint } from '../log/index.ts';
+import type { OwnerSession, WriterTx } from '../postgres/index.ts';
 import {
   type ErasureDeps,
   ErasureRefused,
   removeFiles,
   requireNoHold,
   takeErasureTurn,
-} from './erase.job.ts';
+} from './erase.ts';
 import { type BundleFacts, offboardingEvent, type Requester } from './erasure-event.ts';
 import {
   closeLog,

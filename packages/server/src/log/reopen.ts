@@ -1,12 +1,14 @@
-import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { createFrontier, type GetNode, type LogState, type Sha256 } from '@indelible/protocol';
-import type { Signer } from '../crypto/signer.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
+import type { Config } from '../config.ts';
+import { openSigner, type Signer } from '../crypto/index.ts';
+import type { ObjectStore } from '../objects/index.ts';
 import { type RecordOwn, reopenedEvent } from '../own-event.ts';
-import type { WriterTx } from '../postgres/db.ts';
-import { openStoreId, releasedState, signingKeys, storeLink } from './checkpoint.store.ts';
+import type { WriterTx } from '../postgres/index.ts';
+import { releasedState, signingKeys } from './checkpoint.store.ts';
 import { hasRoot } from './guard.store.ts';
-import { type PublishedLog, type PublishedLogs, publishedLogs } from './published-logs.job.ts';
+import { type PublishedLog, publishedLogs } from './published-logs.ts';
 import {
   allLogs,
   beginAnew,
@@ -338,4 +340,22 @@ async function made(
     next = { ...next, size: append.newSize, frontier: append.frontier };
   }
   return next;
+}
+
+/**
+ * What is reopened is signed by the key that signs here. As everywhere, one that was made by
+ * default does not replace another; and none is made where the logs are signed already.
+ */
+export function reopeningSigner({ signingKeyFile, dataDir }: Config): ReopenDeps['openSigner'] {
+  return async (keyInUse) => {
+    const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
+    const isNamed = signingKeyFile !== null;
+    if (!isNamed && !existsSync(path)) return null; // the first start makes it
+    const signer = openSigner(path, false);
+    const isOther = keyInUse !== null && Buffer.compare(keyInUse, await signer.publicKey()) !== 0;
+    if (isNamed || !isOther) return signer;
+    throw new Error(
+      `the reopening is signed, but ${path} is not the key in use: name that in SIGNING_KEY_FILE`,
+    );
+  };
 }

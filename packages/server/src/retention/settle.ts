@@ -1,7 +1,7 @@
 import { firstUuidAt, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
-import { placePartition } from '../events/store.ts';
-import type { OwnerSession } from '../postgres/db.ts';
-import { isLockTimeout } from './detach.job.ts';
+import { placePartition } from '../events/index.ts';
+import type { OwnerSession } from '../postgres/index.ts';
+import { isLockTimeout } from './detach.ts';
 import { listPartitions } from './partitions.store.ts';
 import { countFrom, moveBatch, oldestFrom } from './rows.store.ts';
 import { endOfPartition, heldClass } from './schedule.ts';

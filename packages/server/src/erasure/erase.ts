@@ -7,11 +7,11 @@ import {
   segmentTexts,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import { openersOf, storedOpeners } from '../events/store.ts';
-import { lockHeads } from '../log/store.ts';
+import { openersOf, storedOpeners } from '../events/index.ts';
+import { lockHeads } from '../log/index.ts';
 import type { RecordOwn } from '../own-event.ts';
-import type { OwnerSession, WriterTx } from '../postgres/db.ts';
-import { lockTerms, type Owner, takeRetentionLock } from '../retention/terms.store.ts';
+import type { OwnerSession, WriterTx } from '../postgres/index.ts';
+import { lockTerms, type Owner, takeRetentionLock } from '../retention/index.ts';
 import {
   type Elsewhere,
   type ExportFile,
@@ -166,7 +166,7 @@ async function beginErasure(
   const instead = ids.length > 0 ? ids : [deps.newUuid(deps.now())];
   if (segment === 'identity') await eraseElsewhere(tx, person, instead);
   await expireFiles(tx, tenantId, deps.now());
-  // The head of the log comes last, as everywhere: a transaction that holds it may wait for nothing else.
+  // The head of the log comes last, as everywhere: its holder may wait for nothing else.
   for (const [actors, events, count] of partsOf(ids, plan.events)) {
     const [head] = await lockHeads(tx, [tenantId], true);
     if (!head) throw new ErasureRefused('the tenant has no log');

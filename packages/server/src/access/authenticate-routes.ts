@@ -1,0 +1,33 @@
+import type { FastifyInstance } from 'fastify';
+import { AppError } from '../http/index.ts';
+import type { AuthenticateSession, Authenticator } from './auth.ts';
+
+/**
+ * Every route names its scope, or the service does not start; `/docs` is public by design. A bearer
+ * credential counts alone: a browser adds its cookie to any request, but never that header.
+ */
+export function authenticateRoutes(
+  http: FastifyInstance,
+  authenticator: Authenticator,
+  authenticateSession: AuthenticateSession,
+): void {
+  http.decorateRequest('principal');
+  http.addHook('onRoute', ({ url, config }) => {
+    if (config?.scope !== undefined || url.startsWith('/docs')) return;
+    throw new Error(`the route ${url} names no scope`);
+  });
+  http.addHook('onRequest', async (request) => {
+    const { scope } = request.routeOptions.config;
+    if (request.is404 || scope === undefined || scope === 'public') return;
+    const { authorization } = request.headers;
+    // Recording may use remembered keys: its flush asks the database again before it commits.
+    const cached = scope === 'events:write';
+    request.principal =
+      authorization === undefined
+        ? await authenticateSession(request)
+        : await authenticator.authenticate(authorization, { cached });
+    if (scope !== 'authenticated' && !request.principal.scopes.has(scope)) {
+      throw new AppError('forbidden', `this needs a credential with the scope ${scope}`);
+    }
+  });
+}

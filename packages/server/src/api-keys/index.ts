@@ -1,0 +1,1 @@
+export { invalidKeyIds } from './store.ts';

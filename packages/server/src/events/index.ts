@@ -1,0 +1,29 @@
+export { inClasses, Params, type Visibility } from './filter-sql.store.ts';
+export type { FlushObserver } from './flush.ts';
+export {
+  type CutPage,
+  countEvents,
+  eventsById,
+  listEvents,
+  matching,
+  newestFirst,
+  prepared,
+} from './list.store.ts';
+export { recordOwnIn } from './own-events.store.ts';
+export { EventInput, FieldError, FullEvent, ListedEvent, RecordedEvent } from './schemas.ts';
+export { listBySequence } from './sequence-list.store.ts';
+export {
+  erasedSegments,
+  eventJson,
+  getEvent,
+  hasState,
+  insertEvents,
+  makePartitions,
+  openersOf,
+  placePartition,
+  type StoredEvent,
+  storedColumns,
+  storedOpeners,
+  visibility,
+} from './store.ts';
+export { createUuidSource } from './uuid-source.ts';

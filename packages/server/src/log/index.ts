@@ -1,0 +1,29 @@
+export type { CheckpointObserver } from './checkpoint.job.ts';
+export {
+  haltReason,
+  type PublishedCheckpoint,
+  publishedCheckpoint,
+  signingKeys,
+  storeAlarm,
+} from './checkpoint.store.ts';
+export { hasRoot } from './guard.store.ts';
+export { beginAnew } from './reopen.store.ts';
+export { type ReopenedLog, reopeningSigner, reopenLogs } from './reopen.ts';
+export {
+  appendLogs,
+  damagedSentence,
+  haltedSentence,
+  type LogAppend,
+  LogDamaged,
+  type LogHead,
+  lockHeads,
+  logIsHalted,
+  logSize,
+  openLog,
+  planAppend,
+  planEntries,
+  readEntries,
+  tenantsWithLog,
+  unreadable,
+} from './store.ts';
+export { treeNodes, treeReader } from './tree.store.ts';

@@ -1,0 +1,2 @@
+export type { ObjectStore } from './object-store.ts';
+export { openObjectStore } from './open-store.ts';

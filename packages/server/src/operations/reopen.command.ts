@@ -1,0 +1,24 @@
+import { type Environment, readConfig } from '../config.ts';
+import { sha } from '../crypto/index.ts';
+import { recordOwnIn } from '../events/index.ts';
+import { type ReopenedLog, reopeningSigner, reopenLogs } from '../log/index.ts';
+import { openObjectStore } from '../objects/index.ts';
+import { runAsOwner, withMigratedSession } from '../postgres/index.ts';
+
+/**
+ * `indelible log reopen`: lets recording go on after the database was rewound, see `reopenLogs`.
+ * Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which no service may be
+ * using. All of it happens or nothing does. Throws an Error whose message is one sentence for the
+ * operator.
+ */
+export function reopenLog(env: Environment): Promise<ReopenedLog[]> {
+  const config = readConfig(env);
+  const reopen = (ownerUrl: string) =>
+    withMigratedSession(ownerUrl, async (owner) => {
+      const objects = openObjectStore(config.objectStoreUrl);
+      const recordOwn = await recordOwnIn(owner, config.catalogue, Date.now);
+      const deps = { sha, now: Date.now, objects, recordOwn, openSigner: reopeningSigner(config) };
+      return owner.transaction((tx) => reopenLogs(tx, deps));
+    });
+  return runAsOwner(config, 'the logs cannot be reopened', reopen, { alone: true });
+}

@@ -1,0 +1,12 @@
+export type { Mailer } from './mail.ts';
+export { composeMail, type Mail, type MailContent, mailTime, oneLine } from './mail-page.ts';
+export { type Locale, locales, type MailTexts, mailTexts } from './mail-texts.ts';
+export {
+  keptText,
+  type Outbound,
+  type OutboundCall,
+  type OutboundResult,
+  refusalOf,
+} from './outbound.ts';
+export { isOutboundUrl, outboundUrlMax } from './outbound-url.ts';
+export { newSecret, signatureHeaders, signedPost } from './standard-webhooks.ts';

@@ -1,0 +1,30 @@
+export {
+  type Database,
+  isUnavailable,
+  type OwnerSession,
+  openDatabase,
+  readTenant,
+  record,
+  recordingPlaces,
+  type TenantTx,
+  type WriterTx,
+  write,
+  writeInBackground,
+} from './db.ts';
+export { codeOf } from './embedded/error-code.ts';
+export { connectionUrl } from './embedded/postmaster.ts';
+export { isPostmaster, readPostmasterPid } from './embedded/postmaster-pid.ts';
+export { readOrCreateSecretFile, readSecretFile } from './embedded/secret-file.ts';
+export { startEmbeddedPostgres } from './embedded-postgres.ts';
+export { pendingMigrations } from './migrate.ts';
+export {
+  boolArray,
+  byteaArray,
+  int2Array,
+  int8Array,
+  jsonArray,
+  textArray,
+  timeArray,
+  uuidArray,
+} from './pg-arrays.ts';
+export { runAsOwner, withMigratedSession } from './run-as-owner.ts';

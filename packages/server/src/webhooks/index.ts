@@ -1,0 +1,1 @@
+export type { WebhookCounts } from './lease.store.ts';
