@@ -6,8 +6,8 @@ import type { Owner } from './terms.store.ts';
    form. */
 
 /**
- * How far the removal of a partition has come. `detach_pending`: its detachment was interrupted; new
- * statements no longer see it. `detached`: a table of its own, whose rows nobody sees.
+ * How far the removal of a partition has come. `detach_pending`: its detachment was interrupted;
+ * new statements no longer see it. `detached`: a table of its own, whose rows nobody sees.
  */
 export type PartitionState = 'attached' | 'detach_pending' | 'detached';
 
