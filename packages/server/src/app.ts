@@ -271,7 +271,7 @@ function wireWebhooks(
   const deps = {
     ...{ ...parts, allowPrivate: config.webhookAllowPrivate, chance: Math.random },
     attempted: metrics.webhooks.attempted,
-    onError: reporter(logger, 'a webhook has to wait'),
+    onError: reporter(logger, 'a webhook delivery was interrupted and is retried'),
   };
   const worker = createWebhookWorker(deps);
   metrics.webhooks.watch(() => countStates(deps.db.writer));

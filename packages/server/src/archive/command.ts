@@ -70,7 +70,7 @@ export function forgetArchive(env: Environment, tenantId: string): Promise<void>
     }
     await withMigratedSession(ownerUrl, async (owner) => {
       if (!(await takeArchiveLock(owner)))
-        throw new Error('another process is archiving at this moment');
+        throw new Error('another process is archiving; retry when it has finished');
       const forgotten = await owner.transaction((tx) => forgetSegments(tx, tenantId));
       if (forgotten === 0) throw new Error(`nothing of the tenant ${tenantId} was archived`);
     });

@@ -124,6 +124,6 @@ export function recordOwnQueued(deps: OwnEventDeps, recorder: Recorder) {
       throw new AppError('not_found', 'there is no such tenant');
     }
     if (outcome?.status === 'rejected' && outcome.detail === haltedSentence) throw logIsHalted();
-    throw unavailable('this could not be recorded, so it was not done');
+    throw unavailable('the change could not be recorded, so it was not made; try again');
   };
 }

@@ -355,7 +355,8 @@ export function reopeningSigner({ signingKeyFile, dataDir }: Config): ReopenDeps
     const isOther = keyInUse !== null && Buffer.compare(keyInUse, await signer.publicKey()) !== 0;
     if (isNamed || !isOther) return signer;
     throw new Error(
-      `the reopening is signed, but ${path} is not the key in use: name that in SIGNING_KEY_FILE`,
+      `${path} is not the key in use, which must sign the reopening: set SIGNING_KEY_FILE ` +
+        'to that key',
     );
   };
 }

@@ -32,7 +32,8 @@ export interface RestoreKey {
 }
 
 const secretLost =
-  'the restore secret cannot be read any more: remove the restore URL and set it again';
+  'the restore secret cannot be decrypted, because SESSION_SECRET was changed: remove ' +
+  'the restore URL and set it again';
 
 /**
  * Calls the host products. A restore is a row from its request to its outcome, and a job: what a
@@ -65,7 +66,8 @@ async function call(
 ): Promise<ReturnType<typeof judge>> {
   // Asked at every attempt: an address that was taken back is not called any more.
   const address = await readTenant(deps.db, tenantId, restoreAddress);
-  if (address === null) return { status: 'failed', reason: 'there is no restore URL any more' };
+  if (address === null)
+    return { status: 'failed', reason: 'the tenant has no restore URL any more' };
   const secret = openSecret(deps, tenantId, address.sealedSecret);
   if (secret === null) return { status: 'failed', reason: secretLost };
   const message = { id: typeId(restoreIdPrefix, id), body };

@@ -53,7 +53,7 @@ export async function retainInBackground(
 ): Promise<true | null> {
   const run = await runRetentionAs(ownerUrl, config, { stopping });
   if (run === null) return null;
-  logger.info(told(run), 'retention has run');
+  logger.info(told(run), 'the retention run has finished');
   return true;
 }
 
