@@ -5,12 +5,16 @@ import { type App, buildApp } from './app.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { openSigner, type Signer } from './crypto/signer.ts';
 import { answerOperationsOnly } from './http/http-hooks.ts';
+import { StoreRefused } from './log/store-identity.ts';
 import { openObjectStore } from './objects/open-store.ts';
+import { readDurability } from './operations/doctor.store.ts';
+import { durabilityFinding } from './operations/durability.ts';
 import { openLogger } from './operations/logger.ts';
 import { connectionProblem, type Database, isUnavailable, openDatabase } from './postgres/db.ts';
 import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secret-file.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 import { migrate, pendingMigrations } from './postgres/migrate.ts';
+import { holdServingLock } from './postgres/serving-lock.ts';
 
 /** A running service. `stop` drains what was accepted, then closes the database it opened. */
 export interface Service {
@@ -90,6 +94,7 @@ async function start(
       // checkpoint over it, then its database.
       await app.http.close();
       await app.checkpoints.tick();
+      await endServing();
       await db.close();
       await embedded?.stop();
     }),

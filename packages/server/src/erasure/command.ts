@@ -153,7 +153,7 @@ async function erasureDeps(
 ): Promise<ErasureDeps & OffboardDeps> {
   // Held to the end: what the archive reads meanwhile it would write when it is too late.
   if (!(await takeArchiveLock(owner))) {
-    throw new ErasureRefused('the archive is being written: try again when it is done');
+    throw new ErasureRefused('the archive is being written: retry when it has finished');
   }
   const objects = openObjectStore(config.objectStoreUrl);
   return {
@@ -178,7 +178,7 @@ async function removeObjects(owner: OwnerSession, objects: ObjectStore, tenantId
 }
 
 function runEraser<T>(config: Config, work: (ownerUrl: string) => Promise<T>): Promise<T> {
-  return runAsOwner(config, 'erasing was cut off, and may be repeated', work, {
+  return runAsOwner(config, 'erasing was interrupted: run the same command again', work, {
     refusal: ErasureRefused,
   });
 }

@@ -125,9 +125,7 @@ export async function resumeErasures(
 /** Retention moves events and takes partitions away: what it has in hand nobody else can reach. */
 export async function takeErasureTurn(owner: OwnerSession): Promise<void> {
   if (!(await takeRetentionLock(owner))) {
-    throw new ErasureRefused(
-      'retention, or another erasure, is at work: try again when it is done',
-    );
+    throw new ErasureRefused('retention or another erasure is running: retry when it has finished');
   }
   await requireInSight(owner);
 }

@@ -257,7 +257,7 @@ function failure(error: unknown): Outcome {
   if (error instanceof AppError) return rejected(error.code, error.message);
   const state = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (isUnavailable(error))
-    return rejected('unavailable', 'the database is not available; send the same id again');
+    return rejected('unavailable', 'the database is not available; retry with the same id');
   if (isMissingPartition(error)) return partitionIsDetaching;
   // Data, constraints, and limits such as that of an index row: all of them the event's own.
   if (/^(22|23|54)/.test(state))

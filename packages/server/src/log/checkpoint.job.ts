@@ -26,7 +26,7 @@ import { RoundGuard } from './guard.ts';
 import { SigningKeyRefused } from './key-rotation.ts';
 import { originOf, roundName, writeRound } from './round.ts';
 import { logIsHalted } from './store.ts';
-import { openOwnStore } from './store-identity.job.ts';
+import { openOwnStore } from './store-identity.ts';
 
 export interface CheckpointDeps {
   db: Database;

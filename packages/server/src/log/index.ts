@@ -8,7 +8,7 @@ export {
 } from './checkpoint.store.ts';
 export { hasRoot } from './guard.store.ts';
 export { beginAnew } from './reopen.store.ts';
-export { type ReopenedLog, reopeningSigner, reopenLogs } from './reopen.ts';
+export { type ReopenDeps, type ReopenedLog, reopeningSigner, reopenLogs } from './reopen.ts';
 export {
   appendLogs,
   damagedSentence,
@@ -26,4 +26,5 @@ export {
   tenantsWithLog,
   unreadable,
 } from './store.ts';
+export { readIdentity, refusalOf } from './store-identity.ts';
 export { treeNodes, treeReader } from './tree.store.ts';

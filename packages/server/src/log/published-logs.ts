@@ -1,4 +1,4 @@
-import type { Sha256 } from '@indelible/protocol';
+import { formatVerifierKey, openCheckpoint, type Sha256 } from '@indelible/protocol';
 import type { ObjectStore } from '../objects/index.ts';
 import {
   type PublishedRound,

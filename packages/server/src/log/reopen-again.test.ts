@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
-import { type ObjectStore, openObjectStore } from '../objects/object-store.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
+import { reopenLog } from '../operations/reopen.command.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { expectNoFork } from '../testing/no-fork.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
-import { reopenLog } from './reopen.command.ts';
 
 /* A reopening that is cut off, or undone by a restore: no origin is ever signed in two futures. */
 

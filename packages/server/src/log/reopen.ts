@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createFrontier, type GetNode, type LogState, type Sha256 } from '@indelible/protocol';
@@ -6,9 +7,9 @@ import { openSigner, type Signer } from '../crypto/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import { type RecordOwn, reopenedEvent } from '../own-event.ts';
 import type { WriterTx } from '../postgres/index.ts';
-import { releasedState, signingKeys } from './checkpoint.store.ts';
+import { openStoreId, releasedState, signingKeys, storeLink } from './checkpoint.store.ts';
 import { hasRoot } from './guard.store.ts';
-import { type PublishedLog, publishedLogs } from './published-logs.ts';
+import { type PublishedLog, type PublishedLogs, publishedLogs } from './published-logs.ts';
 import {
   allLogs,
   beginAnew,
@@ -33,7 +34,7 @@ import {
   StoreRefused,
   usedStore,
   writeIdentity,
-} from './store-identity.job.ts';
+} from './store-identity.ts';
 import { storedEntries, treeReader } from './tree.store.ts';
 
 /** What became of a log that did not hold what was published of it. */

@@ -5,10 +5,10 @@ import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { startService } from '../main.ts';
 import { diagnose } from '../operations/doctor.ts';
+import { reopenLog } from '../operations/reopen.command.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { expectNoFork } from '../testing/no-fork.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
-import { reopenLog } from './reopen.command.ts';
 
 /* Database and object store know each other: no process publishes in the wrong store. */
 

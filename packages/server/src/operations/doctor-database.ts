@@ -7,6 +7,7 @@ import {
   readMemberships,
   readPartitionNames,
 } from './doctor.store.ts';
+import { durabilityFinding } from './durability.ts';
 import type { Finding } from './finding.ts';
 
 const dayMs = 86_400_000;

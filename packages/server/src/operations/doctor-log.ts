@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { openSigner } from '../crypto/index.ts';
-import { haltReason, signingKeys, storeAlarm } from '../log/index.ts';
-import { openDatabase } from '../postgres/index.ts';
+import { openSigner, sha } from '../crypto/index.ts';
+import { haltReason, readIdentity, refusalOf, signingKeys, storeAlarm } from '../log/index.ts';
+import type { ObjectStore } from '../objects/index.ts';
+import { type Database, openDatabase } from '../postgres/index.ts';
 import type { Finding } from './finding.ts';
 
 /** The file of the key that signs here; one that nobody named is made by the first start. */

@@ -5,6 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { testService } from '../testing/service.ts';
 import { diagnose, diagnoseFolder, diagnoseNode } from './doctor.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
+import { durabilityFinding } from './durability.ts';
 import type { Finding } from './finding.ts';
 
 const service = await testService();

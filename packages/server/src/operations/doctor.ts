@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type Environment, readConfig } from '../config.ts';
+import { openObjectStore } from '../objects/index.ts';
 import {
   connectionUrl,
   isPostmaster,

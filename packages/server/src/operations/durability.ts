@@ -1,5 +1,5 @@
 import type { DurabilityFacts } from './doctor.store.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from './finding.ts';
 
 /**
  * Whether an event that was answered with 201 survives a power failure and a failover. The service

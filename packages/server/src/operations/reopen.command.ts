@@ -1,9 +1,9 @@
 import { type Environment, readConfig } from '../config.ts';
 import { sha } from '../crypto/index.ts';
 import { recordOwnIn } from '../events/index.ts';
-import { type ReopenedLog, reopeningSigner, reopenLogs } from '../log/index.ts';
+import { type ReopenDeps, type ReopenedLog, reopeningSigner, reopenLogs } from '../log/index.ts';
 import { openObjectStore } from '../objects/index.ts';
-import { runAsOwner, withMigratedSession } from '../postgres/index.ts';
+import { requireNoneServing, runAsOwner, withMigratedSession } from '../postgres/index.ts';
 
 /**
  * `indelible log reopen`: lets recording go on after the database was rewound, see `reopenLogs`.
@@ -11,14 +11,20 @@ import { runAsOwner, withMigratedSession } from '../postgres/index.ts';
  * using. All of it happens or nothing does. Throws an Error whose message is one sentence for the
  * operator.
  */
-export function reopenLog(env: Environment): Promise<ReopenedLog[]> {
+export function reopenLog(
+  env: Environment,
+  changes: Partial<ReopenDeps> = {},
+): Promise<ReopenedLog[]> {
   const config = readConfig(env);
   const reopen = (ownerUrl: string) =>
     withMigratedSession(ownerUrl, async (owner) => {
       const objects = openObjectStore(config.objectStoreUrl);
       const recordOwn = await recordOwnIn(owner, config.catalogue, Date.now);
       const deps = { sha, now: Date.now, objects, recordOwn, openSigner: reopeningSigner(config) };
-      return owner.transaction((tx) => reopenLogs(tx, deps));
+      return owner.transaction(async (tx) => {
+        await requireNoneServing(tx);
+        return reopenLogs(tx, { ...deps, ...changes });
+      });
     });
   return runAsOwner(config, 'the logs cannot be reopened', reopen, { alone: true });
 }

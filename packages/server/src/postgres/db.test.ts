@@ -62,7 +62,7 @@ test.each([
   const url = new URL(service.servingUrl);
   url.searchParams.set('options', `-c synchronous_commit=${given}`);
   const db = openDatabase(url.href, { poolSize: 2, onIdleError: () => {} });
-  for (const pool of [db.reader, db.writer, db.recorder, db.deliveries, db.jobs]) {
+  for (const pool of [db.reader, db.writer, db.recorder, db.background]) {
     const { rows } = await pool.query('SHOW synchronous_commit');
     expect(rows).toEqual([{ synchronous_commit: expected }]);
   }

@@ -28,3 +28,4 @@ export {
   uuidArray,
 } from './pg-arrays.ts';
 export { runAsOwner, withMigratedSession } from './run-as-owner.ts';
+export { requireNoneServing } from './serving-lock.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isUuid, type Sha256 } from '@indelible/protocol';
-import type { ObjectStore } from '../objects/object-store.ts';
-import type { WriterTx } from '../postgres/db.ts';
+import type { ObjectStore } from '../objects/index.ts';
+import type { WriterTx } from '../postgres/index.ts';
 import { openStoreId, signingKeys, storeLink } from './checkpoint.store.ts';
 import { readRound, roundName } from './round.ts';
 
