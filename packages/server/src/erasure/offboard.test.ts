@@ -70,7 +70,7 @@ test('a tenant that left takes no more events, and says so', async () => {
   const body = { ...eventOf(), tenantId: tenant.id };
   const answer = await service.call({ method: 'POST', url: '/api/audit-logs', body });
   expect([answer.status, answer.body.code]).toEqual([422, 'unknown_tenant']);
-  expect(answer.body.detail).toMatch(/has left/);
+  expect(answer.body.detail).toMatch(/was offboarded/);
   const { body: shown } = await service.call({ url: `/api/tenants/${tenant.id}` });
   expect(shown.closedAt).toBe(new Date(service.clock.now).toISOString());
   // Who still looks is on record, as before.
