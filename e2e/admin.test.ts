@@ -51,7 +51,7 @@ test('who deleted a queue, when, and what it held is found by choosing two filte
   await see(detail(page).getByRole('heading', { level: 2 })).toHaveText(only.resource.name ?? '');
   await see(detail(page)).toContainText(only.actor.email ?? '');
   await see(detail(page)).toContainText('maxWaitSeconds');
-  await see(detail(page)).toContainText('Proven by your browser');
+  await see(detail(page)).toContainText('Verified by your browser');
   await page.context().close();
 });
 
@@ -118,7 +118,7 @@ test('two versions of a menu are compared, one is put back by the host product, 
 
   await page.getByRole('button', { name: 'Restore this version' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'Restore Main menu' });
-  await see(dialog.getByRole('columnheader')).toHaveText(['Field', 'Current', 'Will become']);
+  await see(dialog.getByRole('columnheader')).toHaveText(['Field', 'Current', 'After the restore']);
   await dialog.getByRole('button', { name: 'Restore', exact: true }).click();
   await see(dialog.getByRole('status')).toContainText('Restored');
   expect([...host.applied.values()]).toEqual([menus[4]?.after]);
@@ -251,7 +251,7 @@ test('an export of more rows than are sent at once tells how far it is while it 
   const page = await panel.enter({ tenantId: id, path: '/settings/audit/exports?last=all' });
   await page.getByRole('button', { name: 'Prepare the file' }).click();
   const job = page.getByRole('main').getByRole('listitem').first();
-  await see(job).toContainText('Waiting');
+  await see(job).toContainText('Queued');
   worker.app.jobs.start();
   const progress = job.getByText(/^[\d,]+ of 10,4\d\d rows$/);
   const doneRows = async () =>
@@ -293,7 +293,7 @@ test('who listened to recordings is two clicks away, counted per person and day,
     page.getByRole('link', { name: /rhea\.kapoor.*: \d+\. Unusually many/ }),
   ).not.toHaveCount(0);
 
-  await page.getByRole('link', { name: 'See them as a list, by person' }).click();
+  await page.getByRole('link', { name: 'Show the events, by person' }).click();
   await see(page.getByText(`${listened.length} events`)).toBeVisible();
   const order = await page.locator('tr.row td:nth-child(2) .value').allTextContents();
   expect(order).toEqual([...order].sort());

@@ -71,12 +71,12 @@ test('another tenant’s event, versions, kept search and export are not found, 
     await see(page.getByText(sentence).first()).toBeVisible();
     shown.push(await page.content());
   };
-  await look(`/settings/audit/events/${eventId}`, 'There is no such event');
+  await look(`/settings/audit/events/${eventId}`, 'This event does not exist');
   await look(`/settings/audit/resources/${resource.id}`, 'No complete states were recorded');
-  await look(`/settings/audit/searches/${made.searchId}`, 'There is no such page');
-  await look(`/settings/audit/searches`, 'No search has been kept yet');
+  await look(`/settings/audit/searches/${made.searchId}`, 'This page does not exist');
+  await look(`/settings/audit/searches`, 'No search is saved yet');
   await look(`/settings/audit/exports`, 'No exports yet');
-  await look(`/settings/audit/events?resource_id=${resource.id}&last=all`, 'No events match');
+  await look(`/settings/audit/events?resource_id=${resource.id}&last=all`, 'No events found');
   const download = `/api/audit-logs/exports/${made.exportId}/download`;
   const answers = [
     await page.context().request.get(panel.url + download),
@@ -109,11 +109,11 @@ test('of fifty who redeem one link at once exactly one gets in, and who comes af
   const late = await (await panel.context()).newPage();
   await late.goto(link);
   await see(late.getByRole('heading', { name: /^Too many sign-in attempts/ })).toBeVisible();
-  await see(late.getByText('does not open the audit log')).toHaveCount(0);
+  await see(late.getByText('is no longer valid')).toHaveCount(0);
   expect(late.url()).toBe(`${panel.url}/enter`);
   panel.later(60_000); // the losers are forgiven
   await late.getByRole('button', { name: 'Try the link again' }).click();
-  await see(late.getByText('This link does not open the audit log')).toBeVisible();
+  await see(late.getByText('This link is no longer valid')).toBeVisible();
   await Promise.all([page.context().close(), late.context().close()]);
 });
 
@@ -133,7 +133,7 @@ test('a link that mail scanners and previews have fetched still opens the panel,
   panel.allow(/^401 \/api\/session$/);
   const late = await (await panel.context()).newPage();
   await late.goto(link);
-  await see(late.getByText('This link does not open the audit log')).toBeVisible();
+  await see(late.getByText('This link is no longer valid')).toBeVisible();
   await Promise.all([page.context().close(), late.context().close()]);
 });
 
@@ -169,7 +169,7 @@ test('a page of another origin can neither post with the session, nor show the p
   await page.reload();
   await see(rows(page).first()).toBeVisible();
   await page.goto(`${panel.url}/settings/audit/searches`);
-  await see(page.getByText('No search has been kept yet')).toBeVisible();
+  await see(page.getByText('No search is saved yet')).toBeVisible();
   await page.context().close();
 });
 

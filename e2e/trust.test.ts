@@ -129,11 +129,11 @@ test('a kept search tells whether its answer is the same, has grown since, or is
   const page = await enter({ path: search });
   expect(await listedIds(page)).toEqual([first]);
   await page.getByRole('button', { name: 'Save as evidence' }).click();
-  await page.getByLabel('What is it for?').fill('Case 4711');
-  await page.getByRole('button', { name: 'Keep', exact: true }).click();
+  await page.getByLabel('Purpose').fill('Case 4711');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await see(page.getByRole('heading', { name: 'Case 4711' })).toBeVisible();
-  const verdict = page.getByRole('status').filter({ hasText: 'The answer' });
-  await see(verdict).toContainText('The answer is still the same');
+  const verdict = page.getByRole('status').filter({ hasText: 'The result' });
+  await see(verdict).toContainText('The result is still the same');
   await see(page.getByRole('heading', { name: 'What this does not show' })).toBeVisible();
   const address = page.url();
 
@@ -142,7 +142,7 @@ test('a kept search tells whether its answer is the same, has grown since, or is
   await recordInto(tenantId, [{ ...access, timestamp }]);
   await page.goto(`${panel.url}/settings/audit/searches`);
   await page.getByRole('link', { name: 'Case 4711' }).click();
-  await see(verdict).toContainText('1 matching event has been recorded since');
+  await see(verdict).toContainText('recorded 1 more matching event');
   const counts = page.getByRole('row', { name: /^Matching events/ }).getByRole('cell');
   await see(counts).toHaveText(['1', '2']);
   expect(page.url()).toBe(address);
@@ -152,7 +152,7 @@ test('a kept search tells whether its answer is the same, has grown since, or is
     [tenantId, uuidFromEventId(first)],
   );
   await page.reload();
-  await see(verdict).toContainText('The answer has changed');
+  await see(verdict).toContainText('The result has changed');
   await page.context().close();
 });
 
@@ -171,9 +171,9 @@ test('a page of events verifies in the browser, and no longer once somebody chan
   expect(rowCount).toBe(1);
   await page.reload();
   await page.getByRole('button', { name: /^Verify the latest/ }).click();
-  await see(page.getByText('1 of them does not agree with the signed log')).toBeVisible();
+  await see(page.getByText('1 event does not match the signed log')).toBeVisible();
   await page.goto(`${panel.url}/settings/audit/events/${ids[2]}`);
-  await see(detail(page).getByRole('alert')).toContainText('The proof does not hold');
+  await see(detail(page).getByRole('alert')).toContainText('The proof is not valid');
   await page.context().close();
 });
 
@@ -195,8 +195,8 @@ test('what was erased of an event says so, in the list and in the detail, and th
   await see(detail(page)).toContainText('the person’s e-mail address');
   await see(detail(page)).toContainText('the states before and after');
   await see(detail(page)).not.toContainText('No field changes');
-  await detail(page).getByText('Proven by your browser').click();
-  await see(detail(page)).toContainText('What was erased is in the log as hashes only');
+  await detail(page).getByText('Verified by your browser').click();
+  await see(detail(page)).toContainText('The log holds only salted hashes of the erased values');
   await detail(page).getByRole('link', { name: 'See what was erased, and why' }).click();
   await see(rows(page)).toHaveCount(3);
   await see(rows(page).first()).toContainText(requester.reason);
@@ -219,15 +219,15 @@ test('the panel of a tenant that has left says so on every page, and what is lef
   await offboardNow(panel.service, id, bundleOf(logId, size, size));
 
   const page = await enter({ tenantId: id });
-  const notice = page.getByRole('region', { name: 'Gone Travel has left.' });
-  await see(notice).toContainText('Its events were removed on');
+  const notice = page.getByRole('region', { name: 'The audit log of Gone Travel is closed.' });
+  await see(notice).toContainText('The service removed its events on');
   await see(rows(page).filter({ hasText: 'Delete' })).toContainText(requester.reason);
   await page.getByRole('link', { name: 'Integrity' }).click();
   await see(notice).toBeVisible();
   await page.getByRole('button', { name: /^Verify the latest/ }).click();
   await see(page.getByText(/^All \d+ events are in the signed log$/)).toBeVisible();
   await page.getByRole('link', { name: 'Webhooks' }).click();
-  await see(page.getByText('nothing is sent any more')).toBeVisible();
+  await see(page.getByText('the service sends nothing')).toBeVisible();
   await see(page.getByRole('button', { name: 'Add an endpoint' })).toBeDisabled();
   await page.context().close();
 });
@@ -260,7 +260,7 @@ test('while the service is away the page says so and keeps the filters; once it 
   const back = await panel.goAway();
   await page.getByRole('button', { name: 'Refresh' }).click();
   await see(page.getByRole('alert')).toContainText(
-    'The service did not answer. Your search is kept.',
+    'The service did not answer. Try again: your search stays the same.',
     {
       timeout: 10_000,
     },

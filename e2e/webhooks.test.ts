@@ -87,7 +87,7 @@ test('an admin adds an endpoint and tests it; what is recorded then arrives, sig
   const secret = await addEndpoint('SIEM');
   receiver.answers = [{ code: 200, text: 'thank you' }];
   await button('Send a test').click();
-  await see(page.getByText('It answered 200: the endpoint works')).toBeVisible();
+  await see(page.getByText('The receiver answered 200: the endpoint works')).toBeVisible();
   await see(page.getByText('thank you').first()).toBeVisible();
   const [tested] = receiver.calls;
   expect(verified(secret, tested ?? none).type).toBe('audit.webhook.test');
@@ -110,7 +110,7 @@ test('while the receiver fails the page says so, and when it tries again; told t
   receiver.answers = [{ code: 500, text: 'the disk is full' }];
   const { id } = await recordAndLook();
   await see(condition()).toHaveText('Failing');
-  await see(page.getByText('The message that is due has failed')).toContainText('Next attempt');
+  await see(page.getByText('The current message has failed')).toContainText('Next attempt');
   const failed = deliveries().filter({ hasText: 'Failed' }).first();
   await failed.locator('summary').click();
   await see(failed).toContainText('the disk is full');
@@ -142,13 +142,13 @@ test('from an event an admin has everything since sent again, after reading what
   await expect.poll(() => receiver.events().length).toBe(2);
 
   await page.goto(`${panel.url}/settings/audit/events/${first.id}`);
-  await detail(page).getByRole('link', { name: 'Send to a webhook again' }).click();
-  await see(page.getByRole('note')).toContainText(`from number ${first.sequence} on`);
+  await detail(page).getByRole('link', { name: 'Replay from here to a webhook' }).click();
+  await see(page.getByRole('note')).toContainText(`from position ${first.sequence} on`);
   await page.getByRole('link', { name: 'SIEM' }).click();
-  const replay = dialog('Send again from a point of the log on');
-  await see(replay.getByLabel('From number')).toHaveValue(String(first.sequence));
-  await see(replay.getByRole('status')).toContainText('of the log are walked again');
-  await replay.getByRole('button', { name: 'Send again' }).click();
+  const replay = dialog('Replay from a position in the log');
+  await see(replay.getByLabel('From position')).toHaveValue(String(first.sequence));
+  await see(replay.getByRole('status')).toContainText('of the log again');
+  await replay.getByRole('button', { name: 'Start the replay' }).click();
   await see(replay).toHaveCount(0);
   const again = () => receiver.events().map((event) => event.id);
   // After these two comes the record that they were asked for again.
@@ -159,12 +159,12 @@ test('a new secret signs beside the former one, what is wrong is said at its fie
   panel.allow(/^422 /);
   const former = await addEndpoint('SIEM');
   await button('New secret').click();
-  await button('Make a new secret').click();
+  await button('Create a new secret').click();
   const shown = dialog('Signing secret');
   const secret = (await shown.locator('code').textContent()) ?? '';
-  await see(shown).toContainText('goes on signing as well until');
+  await see(shown).toContainText('also signs messages until');
   await button('I have stored it').click();
-  await see(page.getByText('The secret before it signs as well until')).toBeVisible();
+  await see(page.getByText('The previous secret also signs until')).toBeVisible();
   await recordAndLook();
   await see(deliveries()).not.toHaveCount(0);
   for (const each of [former, secret]) verified(each, receiver.calls[0] ?? none);
@@ -175,7 +175,7 @@ test('a new secret signs beside the former one, what is wrong is said at its fie
   await form.getByLabel('Index').fill('Not An Index');
   await form.getByRole('button', { name: 'Save' }).click();
   await see(form.getByLabel('HEC token')).toHaveAccessibleDescription(/is not sent to it/);
-  await see(form.getByLabel('Index')).toHaveAccessibleDescription(/^Lower case, digits/);
+  await see(form.getByLabel('Index')).toHaveAccessibleDescription(/^Use only lower-case letters/);
   await form.getByLabel('HEC token').fill(randomUUID());
   await form.getByLabel('Index').fill('audit');
   await form.getByRole('button', { name: 'Action', exact: true }).click();

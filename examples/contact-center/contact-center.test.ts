@@ -79,7 +79,7 @@ test('a change is found with its difference, proven, put back, recorded again, a
   await see(change).toContainText('ana@harbor.example');
   await change.getByRole('link').click();
   const detail = panel.getByRole('region', { name: 'Event', exact: true });
-  await see(detail).toContainText('Proven by your browser');
+  await see(detail).toContainText('Verified by your browser');
 
   await detail.getByRole('link', { name: 'Versions of this resource' }).click();
   await panel.getByRole('button', { name: 'Restore this version' }).last().click();

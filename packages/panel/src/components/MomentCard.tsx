@@ -70,7 +70,7 @@ export function Moments({ ms }: { ms: number }) {
   const lines = [
     [formats.timeZone.replaceAll('_', ' '), formats.exact(ms)],
     ['ISO 8601', formatTimestamp(ms)],
-    [t.detail.local, local.exact(ms)],
+    [t.zone.local, local.exact(ms)],
     [t.detail.relative, formats.relative(ms, Date.now())],
     [t.detail.epoch, String(ms)],
   ] as const;
@@ -81,7 +81,7 @@ export function Moments({ ms }: { ms: number }) {
           <dt className="text-faint">{name}</dt>
           <dd className="flex items-center justify-between gap-2 tabular-nums">
             {text}
-            <CopyButton text={text} label={`${t.detail.copy}: ${name}`} />
+            <CopyButton text={text} label={`${t.buttons.copy}: ${name}`} />
           </dd>
         </div>
       ))}

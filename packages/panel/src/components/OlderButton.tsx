@@ -17,7 +17,7 @@ export function OlderButton({ list }: OlderButtonProps) {
         disabled={list.isFetchingNextPage}
         onClick={() => void list.fetchNextPage()}
       >
-        {t.events.older}
+        {t.buttons.older}
         <ChevronDown aria-hidden />
       </button>
     </div>

@@ -48,7 +48,7 @@ export function Pager({ search, nowMs, pagination, change }: PagerProps) {
         disabled={nextCursor === null}
         onClick={() => turn(nextCursor, page + 1)}
       >
-        {t.events.older}
+        {t.buttons.older}
         <ChevronRight aria-hidden />
       </button>
     </nav>

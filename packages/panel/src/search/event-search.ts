@@ -11,7 +11,7 @@ import {
   parseListQuery,
   parseTimestamp,
 } from '@indelible/protocol';
-import { absoluteRange, isPreset, presetDefault, type TimeRange } from './time-range.ts';
+import { absoluteRange, isPreset, presetDefault, presets, type TimeRange } from './time-range.ts';
 
 export const zoneChoices = ['tenant', 'local', 'utc'] as const;
 export type ZoneChoice = (typeof zoneChoices)[number];
@@ -55,14 +55,17 @@ export function parseEventSearch(
   const parsed = parseListQuery(params.filter(([name]) => !ownNames.includes(name)));
   const problems = 'problems' in parsed ? [...parsed.problems] : [];
   const zone = zoneChoices.find((choice) => choice === own.get('zone'));
-  if (own.has('zone') && zone === undefined) problems.push(wrong('zone'));
+  if (own.has('zone') && zone === undefined)
+    problems.push(wrong('zone', `is not one of ${zoneChoices.join(', ')}`));
   const preset = own.get('last');
-  if (preset !== undefined && !isPreset(preset)) problems.push(wrong('last'));
+  if (preset !== undefined && !isPreset(preset))
+    problems.push(wrong('last', `is not one of ${presets.join(', ')}`));
   const at = own.has('at') ? parseTimestamp(own.get('at') ?? '') : undefined;
-  if (at === null) problems.push(wrong('at'));
+  if (at === null) problems.push(wrong('at', 'is not a time as in 2026-05-31T12:00:00Z'));
   for (const [name] of params) {
     const known = ownNames.includes(name) || listNames.includes(name);
-    if (!known && !problems.some(({ path }) => path === name)) problems.push(wrong(name));
+    if (!known && !problems.some(({ path }) => path === name))
+      problems.push(wrong(name, 'is an unknown parameter'));
   }
   if (problems.length > 0 || 'problems' in parsed) return { problems };
   const { filter, sort, order, cursor } = parsed.query;
@@ -96,8 +99,8 @@ function rangeOf(
   return { kind: 'last', preset: last, ...(typeof at === 'number' ? { at } : {}) };
 }
 
-function wrong(path: string): FieldProblem {
-  return { path, code: 'invalid_parameter', message: 'is not understood' };
+function wrong(path: string, message: string): FieldProblem {
+  return { path, code: 'invalid_parameter', message };
 }
 
 /** The parameters of a search, defaults left out; `parseEventSearch` reads them back. */

@@ -79,11 +79,11 @@ export default function Palette({ close }: { close: () => void }) {
       className="scrim items-start pt-[12vh]"
     >
       <Modal className="pop w-full max-w-xl p-0">
-        <Dialog aria-label={t.palette.title} className="flex max-h-[60vh] flex-col outline-none">
+        <Dialog aria-label={t.nav.commands} className="flex max-h-[60vh] flex-col outline-none">
           <Autocomplete inputValue={text} onInputChange={setText}>
             <SearchField
               autoFocus
-              aria-label={t.palette.title}
+              aria-label={t.nav.commands}
               className="relative border-b border-line"
             >
               <Search aria-hidden className="absolute top-4 left-4 size-4 text-faint" />
@@ -93,7 +93,7 @@ export default function Palette({ close }: { close: () => void }) {
                 placeholder={t.palette.placeholder}
               />
             </SearchField>
-            <ScrollRegion label={t.palette.title} className="min-h-0">
+            <ScrollRegion label={t.nav.commands} className="min-h-0">
               <Results found={found} run={run} />
             </ScrollRegion>
           </Autocomplete>
@@ -108,7 +108,7 @@ function Results({ found, run }: { found: Command[]; run: (key: React.Key) => vo
   const sections = useMemo(() => [...Map.groupBy(found, ({ section }) => section)], [found]);
   return (
     <ListBox
-      aria-label={t.palette.title}
+      aria-label={t.nav.commands}
       onAction={run}
       className="p-1.5"
       renderEmptyState={() => <p className="py-6 text-center text-faint">{t.palette.none}</p>}
@@ -181,7 +181,7 @@ function facetCommands(
 function rangeCommands(search: EventSearch, t: Texts, go: Go): Command[] {
   return presets.map((preset) => ({
     id: `range:${preset}`,
-    section: t.palette.times,
+    section: t.filters.time,
     text: t.range[preset],
     run: () => go(paths.events(changed(search, { range: { kind: 'last', preset } }))),
   }));

@@ -17,7 +17,7 @@ export function PrintHeader() {
         <strong>{tenant.name}</strong> · {t.nav.audit}
       </p>
       <p>
-        {t.print.printed} {formats.dateTime(Date.now())} · {actor.email} · {t.print.zone}{' '}
+        {t.print.printed} {formats.dateTime(Date.now())} · {actor.email} · {t.zone.label}{' '}
         {formats.timeZone}
       </p>
       <PrintCheckpoint />

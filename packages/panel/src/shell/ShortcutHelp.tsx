@@ -8,11 +8,11 @@ export default function ShortcutHelp({ close }: { close: () => void }) {
   const t = useTexts();
   const session = useSession();
   const keys: (readonly [names: readonly string[], text: string])[] = [
-    [['/', 'Ctrl K', '⌘ K'], t.help.search],
+    [['/', 'Ctrl K', '⌘ K'], t.nav.commands],
     [['j'], t.help.next],
     [['k'], t.help.previous],
     [['Enter'], t.help.open],
-    [['Esc'], t.help.close],
+    [['Esc'], t.buttons.close],
     [['Ctrl P', '⌘ P'], t.print.print],
     [['?'], t.help.help],
     ...navigationFor(session).map(
@@ -20,7 +20,7 @@ export default function ShortcutHelp({ close }: { close: () => void }) {
     ),
   ];
   return (
-    <Sheet title={t.help.title} close={close} width="max-w-sm">
+    <Sheet title={t.nav.help} close={close} width="max-w-sm">
       <dl className="divide-y divide-line">
         {keys.map(([names, text]) => (
           <div key={text} className="flex items-center justify-between py-2">

@@ -46,8 +46,8 @@ export default function EventDetail() {
         <AppLink
           href={paths.events(search)}
           className="btn btn-quiet icon-btn ml-auto"
-          aria-label={t.detail.close}
-          title={t.detail.close}
+          aria-label={t.buttons.close}
+          title={t.buttons.close}
         >
           <X aria-hidden />
         </AppLink>
@@ -80,7 +80,7 @@ function Detail({ event }: { event: AuditEvent }) {
       {event.erased && <ErasedNote erased={event.erased} />}
       {event.crossTenant && !isErased(event, 'change') && (
         <div className="rounded-lg bg-warn-soft px-3 py-2.5">
-          <p className="text-2xs font-medium text-warn">{t.detail.reason}</p>
+          <p className="text-2xs font-medium text-warn">{t.operator.reason}</p>
           <div className="mt-0.5 [&_span]:text-sm">
             <Reason reason={event.reason} />
           </div>
@@ -140,7 +140,7 @@ function VersionLinks({ event }: { event: AuditEvent }) {
     <div className="no-print flex flex-wrap gap-2">
       <AppLink href={paths.versions(event.resource.id)} className="btn">
         <History aria-hidden />
-        {t.detail.versions}
+        {t.filters.seeVersions}
       </AppLink>
       <AppLink
         href={paths.versions(event.resource.id, { right: event.id })}

@@ -40,7 +40,7 @@ export function EventFacts({ event }: { event: AuditEvent }) {
             {actor.id}
           </Value>
         </Fact>
-        <Fact name={t.detail.resourceId} copy={resource.id}>
+        <Fact name={t.filters.resourceId} copy={resource.id}>
           <Value
             facet="resourceId"
             value={resource.id}
@@ -55,7 +55,7 @@ export function EventFacts({ event }: { event: AuditEvent }) {
         <Fact name={t.detail.userAgent}>
           <span className="text-xs break-words text-muted">{actor.userAgent ?? none}</span>
         </Fact>
-        <Fact name={t.detail.category}>
+        <Fact name={t.filters.category}>
           <Value facet="category" value={category} label={categoryName}>
             {categoryName}
           </Value>
@@ -91,7 +91,7 @@ function Fact({ name, copy, children }: { name: string; copy?: string; children:
       <dt className="w-32 shrink-0 text-faint">{name}</dt>
       <dd className="flex min-w-0 flex-1 items-center justify-between gap-1">
         <div className="min-w-0">{children}</div>
-        {copy !== undefined && <CopyButton text={copy} label={`${t.detail.copy}: ${name}`} />}
+        {copy !== undefined && <CopyButton text={copy} label={`${t.buttons.copy}: ${name}`} />}
       </dd>
     </div>
   );

@@ -15,7 +15,7 @@ export function EventJson({ event }: { event: AuditEvent }) {
     [t.detail.copyId, event.id],
     [t.detail.copyJson, json],
     [t.detail.copyCurl, curl],
-    [t.detail.copyLink, location.origin + paths.event(event.id)],
+    [t.buttons.copyLink, location.origin + paths.event(event.id)],
   ] as const;
   return (
     <>
@@ -27,8 +27,8 @@ export function EventJson({ event }: { event: AuditEvent }) {
         ))}
       </div>
       <details className="rounded-lg border border-line">
-        <summary className="px-3 py-2 text-xs font-semibold text-muted">{t.detail.raw}</summary>
-        <ScrollRegion label={t.detail.raw} className="max-h-96 border-t border-line p-3">
+        <summary className="px-3 py-2 text-xs font-semibold text-muted">JSON</summary>
+        <ScrollRegion label="JSON" className="max-h-96 border-t border-line p-3">
           <pre className="font-mono text-xs leading-5 break-all whitespace-pre-wrap">{json}</pre>
         </ScrollRegion>
       </details>

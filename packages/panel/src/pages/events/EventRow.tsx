@@ -93,7 +93,7 @@ function ResourceName({ event, tabbable }: { event: AuditEvent; tabbable: boolea
 /** The operator's declared reason; that there is none is not to be overlooked. */
 export function Reason({ reason }: { reason: string | null }) {
   const t = useTexts();
-  if (reason === null) return <span className="badge badge-del">{t.detail.noReason}</span>;
+  if (reason === null) return <span className="badge badge-del">{t.access.noReason}</span>;
   return (
     <span dir="auto" className="line-clamp-2 text-xs text-warn">
       “{reason}”

@@ -23,8 +23,8 @@ export function EventTable({ events, openId, byDay, hrefOf }: EventTableProps) {
   const columns = [
     { label: t.events.time, className: byDay ? 'w-24' : 'w-44' },
     { label: t.events.who, className: 'w-[24%]' },
-    { label: t.events.action, className: 'w-36' },
-    { label: t.events.resource, className: 'w-[22%]' },
+    { label: t.filters.action, className: 'w-36' },
+    { label: t.filters.resource, className: 'w-[22%]' },
     { label: t.events.changes, className: '' },
     { label: t.events.origin, className: 'col-origin w-36' },
   ];

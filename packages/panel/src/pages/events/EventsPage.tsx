@@ -103,13 +103,13 @@ function Head({ search, nowMs, page, refresh, change }: HeadProps) {
   return (
     <div className="px-4 pt-5 pb-3 lg:px-6">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <h1 className="text-xl font-semibold tracking-tight">{t.events.title}</h1>
+        <h1 className="text-xl font-semibold tracking-tight">{t.nav.events}</h1>
         <Total page={page} />
         <button
           type="button"
           className="no-print btn btn-quiet icon-btn"
-          aria-label={t.events.refresh}
-          title={t.events.refresh}
+          aria-label={t.buttons.refresh}
+          title={t.buttons.refresh}
           onClick={() => {
             refresh();
             change(changed(search, {}));
@@ -149,7 +149,7 @@ function Actions({ search, nowMs }: { search: EventSearch; nowMs: number }) {
   return (
     <div className="no-print ml-auto flex flex-wrap items-center gap-1.5">
       <CopyButton text={link} className="btn btn-quiet">
-        <span className="max-sm:sr-only">{t.events.copyLink}</span>
+        <span className="max-sm:sr-only">{t.buttons.copyLink}</span>
       </CopyButton>
       <button type="button" className="btn btn-quiet" onClick={() => setSaving(true)}>
         <FileCheck2 aria-hidden />

@@ -122,7 +122,6 @@ function Bars({ bars, highest, zoom }: BarsProps) {
 }
 
 function OneBar({ bar, index, highest }: { bar: Bar; index: number; highest: number }) {
-  const t = useTexts();
   const formats = useFormats();
   // What is there at all can be seen, however small beside the highest bar.
   const heightOf = (count: number) => (count === 0 ? 0 : Math.max(2, (count / highest) * height));
@@ -131,7 +130,7 @@ function OneBar({ bar, index, highest }: { bar: Bar; index: number; highest: num
   const column = { x: index * 10 + 1, width: 8 };
   return (
     <g className="group">
-      <title>{t.histogram.bar(formats.range(bar.from, bar.to), formats.number(bar.count))}</title>
+      <title>{`${formats.range(bar.from, bar.to)}: ${formats.number(bar.count)}`}</title>
       <rect
         x={index * 10}
         width={10}
@@ -155,7 +154,7 @@ function HiddenTable({ bars }: { bars: readonly Bar[] }) {
         <thead>
           <tr>
             <th scope="col">{t.events.time}</th>
-            <th scope="col">{t.events.title}</th>
+            <th scope="col">{t.nav.events}</th>
             <th scope="col">{t.histogram.operators}</th>
           </tr>
         </thead>

@@ -62,10 +62,10 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
         )}
         <div className="mt-5 flex justify-end gap-2">
           <button type="button" className="btn" onClick={close}>
-            {t.restore.cancel}
+            {t.buttons.cancel}
           </button>
           <button type="submit" className="btn btn-primary" disabled={state === 'busy'}>
-            {t.evidence.save}
+            {t.buttons.save}
           </button>
         </div>
       </form>

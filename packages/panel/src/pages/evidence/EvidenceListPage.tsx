@@ -19,12 +19,12 @@ export default function EvidenceListPage() {
   const searches = usePages('searches', { list: api.searches });
   return (
     <>
-      <PageHead title={t.evidence.title} intro={t.evidence.intro} />
+      <PageHead title={t.nav.searches} intro={t.evidence.intro} />
       {searches.isPending && <Skeleton label={t.events.loading} />}
       {searches.isError && <LoadError error={searches.error} retry={searches.refetch} />}
       {searches.items?.length === 0 && (
         <Notice
-          title={t.evidence.title}
+          title={t.nav.searches}
           icon={<FileCheck2 className="mb-1 size-6 text-faint" aria-hidden />}
         >
           {t.evidence.none}

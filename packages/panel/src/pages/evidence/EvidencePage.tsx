@@ -56,7 +56,7 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
         actions={
           <>
             <CopyButton text={location.href} className="btn btn-quiet">
-              {t.events.copyLink}
+              {t.buttons.copyLink}
             </CopyButton>
             <AppLink
               href={paths.events({ facets, range, sort: 'timestamp', order: 'desc', page: 1 })}
@@ -66,7 +66,7 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
             </AppLink>
             <button type="button" className="btn" onClick={print}>
               <Printer aria-hidden />
-              {t.evidence.print}
+              {t.print.print}
             </button>
           </>
         }

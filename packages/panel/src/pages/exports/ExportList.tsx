@@ -59,7 +59,7 @@ function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
             className="btn btn-quiet"
             onClick={() => void api.exports.cancel(job.id).finally(changed)}
           >
-            {t.exports.cancel}
+            {t.buttons.cancel}
           </button>
         )}
       </div>
@@ -71,8 +71,8 @@ function Digest({ sha256 }: { sha256: string }) {
   const t = useTexts();
   return (
     <p className="mt-0.5 flex items-center gap-1 text-2xs text-faint">
-      {t.exports.digest} <span className="font-mono">{sha256.slice(0, 16)}…</span>
-      <CopyButton text={sha256} label={`${t.detail.copy}: ${t.exports.digest}`} />
+      SHA-256 <span className="font-mono">{sha256.slice(0, 16)}…</span>
+      <CopyButton text={sha256} label={`${t.buttons.copy}: SHA-256`} />
     </p>
   );
 }

@@ -22,7 +22,7 @@ export default function ExportsPage() {
   });
   return (
     <>
-      <PageHead title={t.exports.title} intro={t.exports.recorded} />
+      <PageHead title={t.nav.exports} intro={t.exports.recorded} />
       <div className="space-y-8 px-4 pb-10 lg:px-6">
         {mayExport ? (
           <KnownSearch>

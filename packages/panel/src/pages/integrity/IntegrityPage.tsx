@@ -19,7 +19,7 @@ export default function IntegrityPage() {
   const checkpoint = useCheckpoint();
   return (
     <>
-      <PageHead title={t.integrity.title} intro={t.integrity.intro} />
+      <PageHead title={t.nav.integrity} intro={t.integrity.intro} />
       {checkpoint.isPending && <Skeleton label={t.events.loading} />}
       {checkpoint.isError && <LoadError error={checkpoint.error} retry={checkpoint.refetch} />}
       {checkpoint.data && (
@@ -143,9 +143,7 @@ function Retained() {
         <Fact name={t.integrity.oldest}>
           {first ? formats.dateTime(parseTimestamp(first.timestamp) ?? 0) : '—'}
         </Fact>
-        <Fact name={t.events.title}>
-          {total && count ? t.events.count(total.value, count) : '—'}
-        </Fact>
+        <Fact name={t.nav.events}>{total && count ? t.events.count(total.value, count) : '—'}</Fact>
       </dl>
     </Card>
   );
@@ -161,7 +159,7 @@ function WholeLog({ checked }: { checked: CheckedCheckpoint }) {
       <div className="space-y-4 px-5 pb-5">
         <div className="flex items-center gap-2 rounded-lg bg-sunken px-3 py-1.5">
           <code className="min-w-0 flex-1 font-mono text-xs break-all">{command}</code>
-          <CopyButton text={command} label={t.integrity.copy} />
+          <CopyButton text={command} label={t.buttons.copy} />
         </div>
         <div>
           <h3 className="label mb-1">{t.integrity.note}</h3>

@@ -46,7 +46,7 @@ function OperatorVisits() {
   return (
     <ValueMenuProvider>
       <PageHead
-        title={t.access.title}
+        title={t.nav.operatorAccess}
         intro={t.access.intro}
         actions={
           mayExport && (
@@ -148,12 +148,12 @@ function Visits({ events, search }: { events: readonly AuditEvent[]; search: Eve
   const columns = [
     { label: t.events.time, className: 'w-44' },
     { label: t.access.operator, className: 'w-[22%]' },
-    { label: t.access.reason, className: '' },
+    { label: t.operator.reason, className: '' },
     { label: t.access.what, className: 'w-[22%]' },
     { label: t.access.attested, className: 'w-52' },
   ];
   return (
-    <table className="records dated table-fixed" aria-label={t.access.title}>
+    <table className="records dated table-fixed" aria-label={t.nav.operatorAccess}>
       <thead>
         <tr>
           {columns.map(({ label, className }) => (

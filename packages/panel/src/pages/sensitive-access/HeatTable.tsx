@@ -26,7 +26,7 @@ export function HeatTable({ people, days, to, search }: HeatTableProps) {
   return (
     <div className="px-4 pb-8 lg:px-6">
       <Legend />
-      <ScrollRegion label={t.sensitiveAccess.title} fromEnd>
+      <ScrollRegion label={t.nav.sensitiveAccess} fromEnd>
         <table className="w-full min-w-3xl table-fixed border-separate border-spacing-0.5 text-[0.8125rem]">
           <thead>
             <tr className="text-2xs text-faint">
@@ -128,7 +128,7 @@ function HeatCell({ person, from, to, search }: HeatCellProps) {
     );
   }
   const unusual = isUnusual(count, person);
-  const label = t.sensitiveAccess.cell(person.label, formats.day(from), text);
+  const label = `${person.label}, ${formats.day(from)}: ${text}`;
   const target = changed(search, {
     facets: onlyValue(search.facets, 'user', person.user),
     range: { kind: 'between', from, to },

@@ -47,7 +47,7 @@ function SensitiveAccess({ shown }: { shown: Shown }) {
   return (
     <ValueMenuProvider>
       <PageHead
-        title={t.sensitiveAccess.title}
+        title={t.nav.sensitiveAccess}
         intro={t.sensitiveAccess.intro(types.join(', '))}
         actions={
           <AppLink href={asList} className="btn">

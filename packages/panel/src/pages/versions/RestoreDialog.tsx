@@ -46,7 +46,7 @@ export default function RestoreDialog({ target, current, close }: RestoreDialogP
         <p className="text-muted text-pretty">{t.restore.unavailableText}</p>
         <Buttons>
           <button type="button" className="btn btn-primary" onClick={close}>
-            {t.restore.close}
+            {t.buttons.close}
           </button>
         </Buttons>
       </Sheet>
@@ -70,7 +70,7 @@ export default function RestoreDialog({ target, current, close }: RestoreDialogP
       )}
       <Buttons>
         <button type="button" className="btn" disabled={busy} onClick={close}>
-          {settled ? t.restore.close : t.restore.cancel}
+          {settled ? t.buttons.close : t.buttons.cancel}
         </button>
         {!settled && (
           <button
@@ -110,7 +110,7 @@ function Changes({ target, current }: { target: Version; current: Version }) {
               {t.detail.field}
             </th>
             <th scope="col" className="px-3 py-2 font-medium">
-              {t.restore.current}
+              {t.versions.current}
             </th>
             <th scope="col" className="px-3 py-2 font-medium">
               {t.restore.target}

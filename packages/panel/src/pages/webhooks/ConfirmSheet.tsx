@@ -37,7 +37,7 @@ export default function ConfirmSheet(props: ConfirmSheetProps) {
         )}
         <div className="mt-5 flex justify-end gap-2">
           <button type="button" className="btn" disabled={isBusy} onClick={props.close}>
-            {t.restore.cancel}
+            {t.buttons.cancel}
           </button>
           <button
             type="submit"

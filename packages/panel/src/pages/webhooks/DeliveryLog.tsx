@@ -10,7 +10,8 @@ import { useDeliveries } from './use-webhooks.ts';
 
 /** Every attempt to deliver, newest first, page by page; what failed says why. */
 export function DeliveryLog({ webhook, cursor }: { webhook: Webhook; cursor: string | null }) {
-  const w = useTexts().webhooks;
+  const t = useTexts();
+  const w = t.webhooks;
   const page = useDeliveries(webhook, cursor);
   const { data, pagination } = page.data ?? { data: [], pagination: { nextCursor: null } };
   return (
@@ -39,7 +40,7 @@ export function DeliveryLog({ webhook, cursor }: { webhook: Webhook; cursor: str
             href={paths.webhook(webhook.id, { cursor: pagination.nextCursor })}
             className="btn"
           >
-            {w.deliveries.older}
+            {t.buttons.older}
             <ChevronRight aria-hidden />
           </AppLink>
         )}
@@ -89,15 +90,17 @@ function Delivery({ delivery }: { delivery: WebhookDelivery }) {
 }
 
 function What({ delivery }: { delivery: WebhookDelivery }) {
-  const w = useTexts().webhooks;
+  const t = useTexts();
+  const w = t.webhooks;
   const formats = useFormats();
   const { type, events } = delivery;
-  if (type === 'audit.events.recorded') return w.deliveries.events(events, formats.number(events));
+  if (type === 'audit.events.recorded') return t.events.count(events, formats.number(events));
   return Object.hasOwn(w.types, type) ? w.types[type as keyof typeof w.types] : type;
 }
 
 function DeliveryDetail({ delivery }: { delivery: WebhookDelivery }) {
-  const w = useTexts().webhooks;
+  const t = useTexts();
+  const w = t.webhooks;
   const formats = useFormats();
   const { firstSequence, lastSequence, attempt, nextAttemptAt, response } = delivery;
   return (
@@ -107,10 +110,10 @@ function DeliveryDetail({ delivery }: { delivery: WebhookDelivery }) {
         {' · '}
         {w.deliveries.attempt(formats.number(attempt))}
         {' · '}
-        {w.test.took(formats.number(delivery.durationMs))}
+        {formats.number(delivery.durationMs)} ms
       </Fact>
       {firstSequence !== null && lastSequence !== null && (
-        <Fact name={w.facts.filters}>
+        <Fact name={t.nav.events}>
           {w.deliveries.range(formats.number(firstSequence), formats.number(lastSequence))}
         </Fact>
       )}

@@ -56,8 +56,8 @@ export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsP
         <button
           type="button"
           className="btn btn-quiet icon-btn"
-          aria-label={w.refresh}
-          title={w.refresh}
+          aria-label={t.buttons.refresh}
+          title={t.buttons.refresh}
           onClick={refresh}
         >
           <RotateCw aria-hidden />

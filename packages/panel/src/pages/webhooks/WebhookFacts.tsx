@@ -8,7 +8,8 @@ import { formatFields } from './formats.ts';
 
 /** How an endpoint is set up; never a secret. */
 export function WebhookFacts({ webhook }: { webhook: Webhook }) {
-  const w = useTexts().webhooks;
+  const t = useTexts();
+  const w = t.webhooks;
   const formats = useFormats();
   const { url, format, types, options, hasCredential, nextSequence } = webhook;
   const { previousSecretValidUntil: until } = webhook;
@@ -26,7 +27,7 @@ export function WebhookFacts({ webhook }: { webhook: Webhook }) {
       ))}
       <Fact name={w.form.types}>{types.map((type) => w.types[type]).join(', ')}</Fact>
       {types.includes('audit.events.recorded') && (
-        <Fact name={w.facts.filters}>
+        <Fact name={t.nav.events}>
           <Criteria webhook={webhook} />
         </Fact>
       )}

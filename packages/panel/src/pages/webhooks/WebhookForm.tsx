@@ -167,15 +167,16 @@ interface ButtonsProps {
 }
 
 function Buttons({ isNew, isBusy, isComplete, close }: ButtonsProps) {
-  const w = useTexts().webhooks;
+  const t = useTexts();
+  const w = t.webhooks;
   return (
     <div className="flex flex-wrap items-center justify-end gap-2 border-t border-line pt-4">
       {isNew && <p className="mr-auto text-xs text-muted text-pretty">{w.form.fromNow}</p>}
       <button type="button" className="btn" disabled={isBusy} onClick={close}>
-        {w.form.cancel}
+        {t.buttons.cancel}
       </button>
       <button type="submit" className="btn btn-primary" disabled={isBusy || !isComplete}>
-        {isNew ? w.form.createIt : w.form.save}
+        {isNew ? w.form.createIt : t.buttons.save}
       </button>
     </div>
   );
@@ -185,12 +186,13 @@ function Buttons({ isNew, isBusy, isComplete, close }: ButtonsProps) {
 const everything = { ...emptySearch, range: { kind: 'last', preset: 'all' } as const };
 
 function Filters({ draft, edit, problem }: PartProps & { problem: string | undefined }) {
-  const w = useTexts().webhooks;
+  const t = useTexts();
+  const w = t.webhooks;
   const [nowMs] = useState(Date.now);
   if (!draft.types.includes('audit.events.recorded')) return null;
   return (
     <div>
-      <p className="label mb-1.5">{w.form.filters}</p>
+      <p className="label mb-1.5">{t.nav.events}</p>
       <FilterBar
         search={{ ...everything, facets: draft.facets }}
         nowMs={nowMs}

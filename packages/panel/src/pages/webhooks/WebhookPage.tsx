@@ -41,13 +41,14 @@ function Endpoint({ id }: { id: string }) {
 }
 
 function Shown({ webhook, refresh }: { webhook: Webhook; refresh: () => void }) {
-  const w = useTexts().webhooks;
+  const t = useTexts();
+  const w = t.webhooks;
   const pairs = new Map(useSearchPairs());
   return (
     <>
       <div className="px-4 pt-4 text-xs lg:px-6">
         <AppLink href={paths.webhooks} className="link">
-          {w.title}
+          {t.nav.webhooks}
         </AppLink>
       </div>
       <PageHead title={webhookName(webhook)} aside={<ConditionBadge webhook={webhook} />} />

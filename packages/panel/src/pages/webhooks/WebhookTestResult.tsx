@@ -28,7 +28,7 @@ export function WebhookTestResult({ result, format }: TestResultProps) {
         <Icon aria-hidden className="size-5" />
         {ok ? works : w.test.failed}
         <span className="ml-auto text-xs font-normal tabular-nums">
-          {status ?? w.test.noAnswer} · {w.test.took(formats.number(durationMs))}
+          {status ?? w.test.noAnswer} · {formats.number(durationMs)} ms
         </span>
       </p>
       {reason !== null && (

@@ -20,12 +20,13 @@ const webhooksMax = 20;
 
 /** Where events are sent to, and how that is going. */
 export default function WebhooksPage() {
-  const w = useTexts().webhooks;
+  const t = useTexts();
+  const w = t.webhooks;
   const may = useMay('webhooks:write');
   if (may) return <Endpoints />;
   return (
     <>
-      <PageHead title={w.title} intro={w.intro} />
+      <PageHead title={t.nav.webhooks} intro={w.intro} />
       <p className="px-4 text-muted lg:px-6">{w.notAllowed}</p>
     </>
   );
@@ -51,7 +52,7 @@ function Endpoints() {
   );
   return (
     <>
-      <PageHead title={w.title} intro={w.intro} actions={count > 0 && add} />
+      <PageHead title={t.nav.webhooks} intro={w.intro} actions={count > 0 && add} />
       {isClosed && <p className="px-4 pb-3 text-muted lg:px-6">{w.closed}</p>}
       {count >= webhooksMax && (
         <p className="px-4 pb-3 text-muted lg:px-6">{w.full(webhooksMax)}</p>
