@@ -1,51 +1,46 @@
 import type { EventCriteria } from '@indelible/client';
+import { useMutation } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { api, type ExportFormat } from '../api.ts';
-import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
 import { useGo } from '../use-location.ts';
-import { errorText } from './States.tsx';
+import { Button } from './Button.tsx';
+import { ActionError } from './States.tsx';
 
 interface DownloadButtonProps {
   filters: EventCriteria;
   format?: ExportFormat;
-  /** How the file is called, without its ending. */
+  /** The file's name without its extension. */
   name: string;
-  className?: string;
+  look?: 'primary';
   done?: () => void;
   children: ReactNode;
 }
 
-/** Fetches what matches as a file; too many rows become a job on the page of exports. */
+/** Downloads the matching events; too many of them become a job on the page of exports. */
 export function DownloadButton(props: DownloadButtonProps) {
-  const { filters, format = 'csv', name, className = 'btn', done, children } = props;
-  const t = useTexts();
+  const { filters, format = 'csv', name, done, children, ...rest } = props;
   const go = useGo();
-  const [state, setState] = useState<'idle' | 'busy' | { error: string }>('idle');
-  const download = () => {
-    setState('busy');
-    api.exports.now(filters, format).then(
-      (result) => {
-        setState('idle');
-        if ('job' in result) go(paths.exports());
-        else saveFile(result.file, `${name}.${format}`);
-        done?.();
-      },
-      (error: unknown) => setState({ error: errorText(error, t) }),
-    );
-  };
+  const download = useMutation({
+    mutationFn: () => api.exports.now(filters, format),
+    onSuccess: (result) => {
+      if ('job' in result) go(paths.exports());
+      else saveFile(result.file, `${name}.${format}`);
+      done?.();
+    },
+  });
   return (
     <>
-      <button type="button" className={className} disabled={state === 'busy'} onClick={download}>
-        <Download aria-hidden />
+      <Button
+        Icon={Download}
+        disabled={download.isPending}
+        onClick={() => download.mutate()}
+        {...rest}
+      >
         {children}
-      </button>
-      {typeof state === 'object' && (
-        <p role="alert" className="self-center text-xs text-del">
-          {state.error}
-        </p>
-      )}
+      </Button>
+      <ActionError error={download.error} className="self-center text-xs" />
     </>
   );
 }

@@ -1,25 +1,28 @@
 import { IndelibleError, UnreachableError } from '@indelible/client';
-import { CircleAlert, RotateCw } from 'lucide-react';
+import { CircleAlert, type LucideIcon, RotateCw } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Texts } from '../i18n/en.ts';
 import { useTexts } from '../i18n/texts.tsx';
+import { Button } from './Button.tsx';
 
 interface NoticeProps {
   title: string;
-  icon?: ReactNode;
+  Icon?: LucideIcon;
+  /** Colour of the icon. */
+  tone?: string;
   /** Whether it is all there is on the page. */
   alone?: boolean;
   children?: ReactNode;
 }
 
 /** A sentence or two where there is nothing else to show. */
-export function Notice(props: NoticeProps) {
-  const Heading = props.alone ? 'h1' : 'h2';
+export function Notice({ title, Icon, tone = 'text-faint', alone, children }: NoticeProps) {
+  const Heading = alone ? 'h1' : 'h2';
   return (
     <div className="mx-auto flex max-w-lg flex-col items-center gap-2 px-4 py-16 text-center">
-      {props.icon}
-      <Heading className="text-base font-semibold text-balance">{props.title}</Heading>
-      <div className="text-muted text-pretty">{props.children}</div>
+      {Icon && <Icon className={`mb-1 size-6 ${tone}`} aria-hidden />}
+      <Heading className="text-base font-semibold text-balance">{title}</Heading>
+      <div className="text-muted text-pretty">{children}</div>
     </div>
   );
 }
@@ -30,15 +33,11 @@ export function LoadError({ error, retry }: { error: unknown; retry: () => void 
   const requestId = error instanceof IndelibleError ? error.requestId : null;
   return (
     <div role="alert">
-      <Notice
-        title={t.error.title}
-        icon={<CircleAlert className="mb-1 size-6 text-del" aria-hidden />}
-      >
+      <Notice title={t.error.title} Icon={CircleAlert} tone="text-del">
         <p>{errorText(error, t)}</p>
-        <button type="button" className="btn mt-4" onClick={retry}>
-          <RotateCw aria-hidden />
+        <Button Icon={RotateCw} className="mt-4" onClick={retry}>
           {t.error.retry}
-        </button>
+        </Button>
         {requestId && <p className="mt-4 font-mono text-2xs">{t.error.request(requestId)}</p>}
       </Notice>
     </div>
@@ -52,6 +51,17 @@ export function errorText(error: unknown, t: Texts): string {
   if (error.status === 404) return t.error.notFound;
   if (error.status === 429 || error.status >= 500) return t.error.busy;
   return error.message;
+}
+
+/** Why something that was asked for failed; nothing without an error. */
+export function ActionError({ error, className = 'mt-3' }: { error: unknown; className?: string }) {
+  const t = useTexts();
+  if (error === null || error === undefined) return null;
+  return (
+    <p role="alert" className={`text-del ${className}`}>
+      {errorText(error, t)}
+    </p>
+  );
 }
 
 /** Lines that stand for a text on its way. */

@@ -1,6 +1,7 @@
 import { type FacetName, facetNames, facetOf } from '@indelible/protocol';
 import { CalendarRange, ChevronDown, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, type RefObject, Suspense, useRef, useState } from 'react';
+import { Button } from '../components/Button.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { changed, type EventSearch, onlyValue, stateOf, withoutFacet } from './event-search.ts';
 import { useCriteriaTexts } from './use-criteria-texts.ts';
@@ -38,24 +39,19 @@ export function FilterBar(props: FilterBarProps) {
         <FacetChip key={facet} facet={facet} search={search} nowMs={nowMs} change={change} />
       ))}
       {facets === allFacets && (
-        <button
-          type="button"
-          className="btn aria-pressed:border-warn/50 aria-pressed:bg-warn-soft aria-pressed:text-warn"
+        <Button
+          Icon={ShieldAlert}
+          className="aria-pressed:border-warn/50 aria-pressed:bg-warn-soft aria-pressed:text-warn"
           aria-pressed={operatorOnly}
           onClick={toggleOperator}
         >
-          <ShieldAlert aria-hidden />
           {t.filters.crossTenantOnly}
-        </button>
+        </Button>
       )}
       {Object.keys(search.facets).length > 0 && (
-        <button
-          type="button"
-          className="btn btn-quiet"
-          onClick={() => change(changed(search, { facets: {} }))}
-        >
+        <Button look="quiet" onClick={() => change(changed(search, { facets: {} }))}>
           {t.filters.clear}
-        </button>
+        </Button>
       )}
     </fieldset>
   );
@@ -138,14 +134,13 @@ function Chip({ label, text, icon, clear, picker }: ChipProps) {
         <ChevronDown aria-hidden className="text-faint" />
       </button>
       {clear && (
-        <button
-          type="button"
-          className="btn w-7 rounded-l-none border-l-0 border-accent/40 bg-accent-soft px-0 text-accent"
+        <Button
+          className="w-7 rounded-l-none border-l-0 border-accent/40 bg-accent-soft px-0 text-accent"
           aria-label={t.filters.remove(label)}
           onClick={clear}
         >
           <X aria-hidden className="size-3.5!" />
-        </button>
+        </Button>
       )}
       {isOpen && <Suspense>{picker(anchor, () => setOpen(false))}</Suspense>}
     </div>

@@ -17,11 +17,7 @@ export function KnownSearch({ children }: { children: ReactNode }) {
 function BadSearch({ problems }: { problems: { path: string; message: string }[] }) {
   const t = useTexts();
   return (
-    <Notice
-      alone
-      title={t.filters.badTitle}
-      icon={<LinkIcon className="mb-1 size-6 text-warn" aria-hidden />}
-    >
+    <Notice alone title={t.filters.badTitle} Icon={LinkIcon} tone="text-warn">
       <p>{t.filters.badText}</p>
       <ul className="my-3 font-mono text-xs">
         {problems.slice(0, 8).map(({ path, message }) => (

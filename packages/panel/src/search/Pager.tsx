@@ -1,4 +1,5 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react';
+import { Button } from '../components/Button.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
 import type { EventSearch } from './event-search.ts';
@@ -33,24 +34,17 @@ export function Pager({ search, nowMs, pagination, change }: PagerProps) {
           ? t.events.page(number)
           : t.events.pageOf(number, formats.number(Math.max(1, pages)))}
       </span>
-      <button
-        type="button"
-        className="btn"
+      <Button
+        Icon={ChevronLeft}
         disabled={previousCursor === null}
         onClick={() => turn(previousCursor, page - 1)}
       >
-        <ChevronLeft aria-hidden />
         {t.events.newer}
-      </button>
-      <button
-        type="button"
-        className="btn"
-        disabled={nextCursor === null}
-        onClick={() => turn(nextCursor, page + 1)}
-      >
+      </Button>
+      <Button disabled={nextCursor === null} onClick={() => turn(nextCursor, page + 1)}>
         {t.buttons.older}
         <ChevronRight aria-hidden />
-      </button>
+      </Button>
     </nav>
   );
 }

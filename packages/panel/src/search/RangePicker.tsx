@@ -2,7 +2,7 @@ import { type CalendarDate, parseAbsolute, toCalendarDate } from '@international
 import { Check, ChevronLeft, ChevronRight } from 'lucide-react';
 import { type RefObject, useState } from 'react';
 import {
-  Button,
+  Button as AriaButton,
   CalendarCell,
   CalendarGrid,
   CalendarGridBody,
@@ -14,6 +14,7 @@ import {
   Popover,
   RangeCalendar,
 } from 'react-aria-components';
+import { Button } from '../components/Button.tsx';
 import { useLanguage, useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
 import { type DayRange, dayRange } from './day-range.ts';
@@ -100,12 +101,12 @@ function Days({ search, choose }: ChooseProps & { search: EventSearch }) {
       >
         <header className="mb-1 flex items-center">
           <Heading className="flex-1 px-1 font-medium" />
-          <Button slot="previous" className="btn btn-quiet icon-btn">
+          <AriaButton slot="previous" className="btn btn-quiet icon-btn">
             <ChevronLeft aria-hidden />
-          </Button>
-          <Button slot="next" className="btn btn-quiet icon-btn">
+          </AriaButton>
+          <AriaButton slot="next" className="btn btn-quiet icon-btn">
             <ChevronRight aria-hidden />
-          </Button>
+          </AriaButton>
         </header>
         <CalendarGrid className="border-separate border-spacing-y-0.5">
           <CalendarGridHeader>
@@ -121,14 +122,14 @@ function Days({ search, choose }: ChooseProps & { search: EventSearch }) {
         </CalendarGrid>
       </RangeCalendar>
       <p className="mt-1 max-w-60 text-2xs text-faint">{t.range.wholeDay}</p>
-      <button
-        type="button"
-        className="btn btn-primary mt-2 w-full"
+      <Button
+        look="primary"
+        className="mt-2 w-full"
         disabled={days === null}
         onClick={() => days && choose({ kind: 'between', ...dayRange(days, timeZone) })}
       >
         {t.range.apply}
-      </button>
+      </Button>
     </div>
   );
 }

@@ -1,17 +1,18 @@
+import { useMutation } from '@tanstack/react-query';
 import { ShieldAlert } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
-import { errorText } from '../components/States.tsx';
+import { Button } from '../components/Button.tsx';
+import { ActionError } from '../components/States.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 
-/** Asks an operator why they are here; what they answer is recorded where the tenant reads it. */
+/** Asks an operator for a reason, which the tenant's log records. */
 export function ReasonForm({ submit }: { submit: (reason: string) => Promise<unknown> }) {
   const t = useTexts();
   const [reason, setReason] = useState('');
-  const [state, setState] = useState<'idle' | 'busy' | string>('idle');
+  const enter = useMutation({ mutationFn: () => submit(reason.trim()) });
   const send = (event: FormEvent) => {
     event.preventDefault();
-    setState('busy');
-    submit(reason.trim()).catch((error: unknown) => setState(errorText(error, t)));
+    enter.mutate();
   };
   return (
     <form onSubmit={send} className="card w-full max-w-lg p-6">
@@ -33,18 +34,15 @@ export function ReasonForm({ submit }: { submit: (reason: string) => Promise<unk
       <p id="reason-hint" className="mt-1 text-xs text-faint">
         {t.operator.formHint}
       </p>
-      {state !== 'idle' && state !== 'busy' && (
-        <p role="alert" className="mt-3 text-del">
-          {state}
-        </p>
-      )}
-      <button
+      <ActionError error={enter.error} />
+      <Button
+        look="primary"
+        className="mt-5 w-full"
         type="submit"
-        className="btn btn-primary mt-5 w-full"
-        disabled={reason.trim() === '' || state === 'busy'}
+        disabled={reason.trim() === '' || enter.isPending || enter.isSuccess}
       >
         {t.operator.enter}
-      </button>
+      </Button>
     </form>
   );
 }

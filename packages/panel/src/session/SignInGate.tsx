@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { api, isSignedOut, type Session } from '../api.ts';
+import { Button } from '../components/Button.tsx';
 import { errorText, LoadError, Notice } from '../components/States.tsx';
 import { languageFor } from '../i18n/languages.ts';
 import { TextsProvider, useTexts } from '../i18n/texts.tsx';
@@ -128,19 +129,14 @@ function SignedOut({ last }: { last: Session | undefined }) {
   }
   return (
     <main className="grid min-h-dvh place-items-center">
-      <Notice
-        alone
-        title={refused ?? t.signIn.expiredTitle}
-        icon={<KeyRound className="mb-1 size-6 text-accent" aria-hidden />}
-      >
+      <Notice alone title={refused ?? t.signIn.expiredTitle} Icon={KeyRound} tone="text-accent">
         <p>{embedded && refused === null ? t.signIn.waiting : t.signIn.expiredText}</p>
-        <button
-          type="button"
-          className="btn mt-5"
+        <Button
+          className="mt-5"
           onClick={() => queries.invalidateQueries({ queryKey: ['session'] })}
         >
           {t.signIn.retry}
-        </button>
+        </Button>
       </Notice>
     </main>
   );

@@ -1,16 +1,16 @@
-import { LogOut, Menu, Search, X } from 'lucide-react';
+import { parseTimestamp } from '@indelible/protocol';
+import { DoorClosed, LogOut, Menu, Search, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../api.ts';
+import { Button, IconButton } from '../components/Button.tsx';
 import { useTexts } from '../i18n/texts.tsx';
+import { useFormats } from '../i18n/use-formats.ts';
 import { navigationFor } from '../pages/registry.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useGo, usePath } from '../use-location.ts';
 import { DisplaySettings } from './DisplaySettings.tsx';
-import { Mark } from './Mark.tsx';
 import { Navigation } from './Navigation.tsx';
-import { OperatorBanner } from './OperatorBanner.tsx';
 import { PrintHeader } from './PrintHeader.tsx';
-import { TenantLeft } from './TenantLeft.tsx';
 import { usePrint } from './use-printing.ts';
 import { useShortcuts } from './use-shortcuts.ts';
 
@@ -75,23 +75,21 @@ function Side({ openPalette, openHelp }: { openPalette: () => void; openHelp: ()
     <header className="no-print border-b border-line bg-page lg:sticky lg:top-0 lg:flex lg:h-dvh lg:flex-col lg:border-r lg:border-b-0">
       <div className="flex items-center gap-2 px-4 py-3 lg:pt-5">
         <TenantName />
-        <button
-          type="button"
-          className="btn btn-quiet icon-btn ml-auto lg:hidden"
-          aria-label={t.nav.commands}
+        <IconButton
+          label={t.nav.commands}
+          Icon={Search}
+          className="ml-auto lg:hidden"
           onClick={openPalette}
-        >
-          <Search aria-hidden />
-        </button>
-        <button
-          type="button"
-          className="btn btn-quiet icon-btn lg:hidden"
+        />
+        <Button
+          look="quiet"
+          className="icon-btn lg:hidden"
           aria-label={t.nav.menu}
           aria-expanded={unfolded}
           onClick={() => setUnfolded(!unfolded)}
         >
           {unfolded ? <X aria-hidden /> : <Menu aria-hidden />}
-        </button>
+        </Button>
       </div>
       <div className={`${unfolded ? 'flex' : 'hidden'} min-h-0 flex-1 flex-col lg:flex`}>
         <div className="hidden px-3 pb-2 lg:block">
@@ -144,24 +142,76 @@ function Account({ openHelp }: { openHelp: () => void }) {
         </p>
         <p className="text-2xs text-faint">{actor.role}</p>
       </div>
-      <button
-        type="button"
-        className="btn btn-quiet icon-btn"
+      <Button
+        look="quiet"
+        className="icon-btn"
         aria-label={t.nav.help}
         title={t.nav.help}
         onClick={openHelp}
       >
         <kbd className="kbd">?</kbd>
-      </button>
-      <button
-        type="button"
-        className="btn btn-quiet icon-btn"
-        aria-label={t.nav.signOut}
-        title={t.nav.signOut}
-        onClick={signOut}
-      >
-        <LogOut aria-hidden />
-      </button>
+      </Button>
+      <IconButton label={t.nav.signOut} Icon={LogOut} onClick={signOut} />
     </div>
+  );
+}
+
+/** Stays in sight for as long as an operator is in somebody else's tenant. */
+function OperatorBanner() {
+  const t = useTexts();
+  const { crossTenant, reason, tenant } = useSession();
+  if (!crossTenant) return null;
+  return (
+    <section
+      aria-label={t.operator.badge}
+      className="sticky top-0 z-30 flex flex-wrap items-baseline gap-x-3 gap-y-0.5 border-b border-warn/30 bg-warn-soft px-4 py-2 text-warn lg:px-6"
+    >
+      <ShieldAlert className="size-4 shrink-0 self-center" aria-hidden />
+      <strong className="font-semibold">{t.operator.banner(tenant.name)}</strong>
+      <span>
+        {t.operator.reason}: <q>{reason}</q>
+      </span>
+      <span className="text-xs lg:ml-auto">{t.operator.recorded}</span>
+    </section>
+  );
+}
+
+/** Says on every page why so little is left: the tenant is one no more. */
+function TenantLeft() {
+  const t = useTexts();
+  const formats = useFormats();
+  const { tenant } = useSession();
+  if (tenant.closedAt === undefined) return null;
+  const when = formats.dateTime(parseTimestamp(tenant.closedAt) ?? 0);
+  return (
+    <section
+      aria-label={t.left.title(tenant.name)}
+      className="flex items-start gap-2.5 border-b border-line bg-sunken px-4 py-2.5 lg:px-6"
+    >
+      <DoorClosed aria-hidden className="mt-0.5 size-4 shrink-0 text-faint" />
+      <p className="text-pretty">
+        <strong className="font-semibold">{t.left.title(tenant.name)}</strong> {t.left.text(when)}
+      </p>
+    </section>
+  );
+}
+
+/** The product's mark: a drop of ink with a tick. */
+function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" className="size-8 shrink-0" aria-hidden="true">
+      <rect width="32" height="32" rx="8" className="fill-accent" />
+      <path
+        d="M16 5.5c3.4 4.4 6.6 8 6.6 12a6.6 6.6 0 0 1-13.200 0c0-4 3.200-7.600 6.600-12Z"
+        className="fill-on-accent"
+      />
+      <path
+        d="m12.700 17.700 2.500 2.500 4.300-4.600"
+        className="fill-none stroke-accent"
+        strokeWidth="2"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
+    </svg>
   );
 }

@@ -3,6 +3,7 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { Hourglass, Link2Off, RotateCw } from 'lucide-react';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { api, type Session } from '../../api.ts';
+import { Button } from '../../components/Button.tsx';
 import { Notice } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { isPanelPath, paths } from '../../paths.ts';
@@ -66,11 +67,7 @@ function BadLink() {
   const t = useTexts();
   return (
     <main className="grid min-h-dvh place-items-center">
-      <Notice
-        alone
-        title={t.signIn.linkTitle}
-        icon={<Link2Off className="mb-1 size-6 text-faint" aria-hidden />}
-      >
+      <Notice alone title={t.signIn.linkTitle} Icon={Link2Off}>
         {t.signIn.linkText}
       </Notice>
     </main>
@@ -84,13 +81,13 @@ function NotJudged({ state, again }: { state: 'busy' | 'away'; again: () => void
       <Notice
         alone
         title={state === 'busy' ? t.signIn.busyTitle : t.signIn.awayTitle}
-        icon={<Hourglass className="mb-1 size-6 text-accent" aria-hidden />}
+        Icon={Hourglass}
+        tone="text-accent"
       >
         <p>{t.signIn.notJudged}</p>
-        <button type="button" className="btn mt-5" onClick={again}>
-          <RotateCw aria-hidden />
+        <Button Icon={RotateCw} className="mt-5" onClick={again}>
           {t.signIn.again}
-        </button>
+        </Button>
       </Notice>
     </main>
   );

@@ -1,4 +1,5 @@
 import { SearchX } from 'lucide-react';
+import { Button } from '../../components/Button.tsx';
 import { Notice } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { changed, type EventSearch, withoutFacet } from '../../search/event-search.ts';
@@ -18,7 +19,7 @@ export function EmptyResult({
   const criteria = all(search.facets, search.range);
   const wider = widerPreset(search.range);
   return (
-    <Notice title={t.empty.title} icon={<SearchX className="mb-1 size-6 text-faint" aria-hidden />}>
+    <Notice title={t.empty.title} Icon={SearchX}>
       <p>{t.empty.text}</p>
       <dl className="my-3 space-y-0.5">
         {criteria.map(({ name, text }) => (
@@ -30,27 +31,23 @@ export function EmptyResult({
       </dl>
       <div className="flex flex-wrap justify-center gap-2">
         {wider && (
-          <button
-            type="button"
-            className="btn"
+          <Button
             onClick={() => change(changed(search, { range: { kind: 'last', preset: wider } }))}
           >
             {t.empty.widen(t.range[wider].toLowerCase())}
-          </button>
+          </Button>
         )}
         {criteria.map(
           ({ name, facet }) =>
             facet && (
-              <button
+              <Button
                 key={name}
-                type="button"
-                className="btn"
                 onClick={() =>
                   change(changed(search, { facets: withoutFacet(search.facets, facet) }))
                 }
               >
                 {t.empty.without(name.toLowerCase())}
-              </button>
+              </Button>
             ),
         )}
       </div>

@@ -1,12 +1,14 @@
-import type { AuditEvent } from '@indelible/client';
-import { IndelibleError } from '@indelible/client';
-import { parseTimestamp } from '@indelible/protocol';
+import { type AuditEvent, IndelibleError } from '@indelible/client';
+import { type Diff, parseTimestamp } from '@indelible/protocol';
 import { useParams } from '@tanstack/react-router';
-import { History, Undo2, X } from 'lucide-react';
+import { ArrowRight, History, Undo2, X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
+import { ChangedText } from '../../components/ChangedText.tsx';
+import { CopyButton } from '../../components/CopyButton.tsx';
 import { ErasedNote, ErasedValue, isErased } from '../../components/Erased.tsx';
+import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
 import { Value } from '../../components/Value.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
@@ -14,9 +16,8 @@ import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { useEvent } from '../../search/use-events.ts';
 import { useEventSearch } from '../../use-location.ts';
-import { ChangedFields } from './ChangedFields.tsx';
+import { changedFields } from './diff-preview.ts';
 import { EventFacts } from './EventFacts.tsx';
-import { EventJson } from './EventJson.tsx';
 import { Reason } from './EventRow.tsx';
 import { ProofBadge } from './ProofBadge.tsx';
 import { StatesSideBySide } from './StatesSideBySide.tsx';
@@ -159,5 +160,64 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
       <h3 className="mb-2 text-xs font-semibold text-muted">{title}</h3>
       {children}
     </section>
+  );
+}
+
+/** Each field that changed, with its value before and after. */
+function ChangedFields({ diff }: { diff: Diff }) {
+  const t = useTexts();
+  const fields = changedFields(diff);
+  if (fields.length === 0) return <p className="text-muted">{t.events.noChanges}</p>;
+  return (
+    <dl className="divide-y divide-line rounded-lg border border-line">
+      {fields.map(({ field, from, to }) => (
+        <div key={field} className="keep px-3 py-2">
+          <dt className="font-mono text-xs break-all text-faint">{field}</dt>
+          <dd className="mt-1 grid grid-cols-[minmax(0,1fr)_auto_minmax(0,1fr)] items-start gap-2 text-[0.8125rem]">
+            <span>
+              <span className="sr-only">{t.detail.before}: </span>
+              <ChangedText from={from} to={to} side="from" />
+            </span>
+            <ArrowRight aria-hidden className="mt-1 size-3.5 text-faint" />
+            <span>
+              <span className="sr-only">{t.detail.after}: </span>
+              <ChangedText from={from} to={to} side="to" />
+            </span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** The event as JSON, and the ways to take it elsewhere. */
+function EventJson({ event }: { event: AuditEvent }) {
+  const t = useTexts();
+  const json = JSON.stringify(event, null, 2);
+  const url = `${location.origin}/api/audit-logs/${event.id}`;
+  // The key stays out: whoever runs it puts in their own.
+  const curl = `curl -H "Authorization: Bearer $INDELIBLE_API_KEY" '${url}'`;
+  const copies = [
+    [t.detail.copyId, event.id],
+    [t.detail.copyJson, json],
+    [t.detail.copyCurl, curl],
+    [t.buttons.copyLink, location.origin + paths.event(event.id)],
+  ] as const;
+  return (
+    <>
+      <div className="no-print flex flex-wrap gap-1.5">
+        {copies.map(([label, text]) => (
+          <CopyButton key={label} text={text} className="btn h-7 text-xs [&>svg]:size-3.5">
+            {label}
+          </CopyButton>
+        ))}
+      </div>
+      <details className="rounded-lg border border-line">
+        <summary className="px-3 py-2 text-xs font-semibold text-muted">JSON</summary>
+        <ScrollRegion label="JSON" className="max-h-96 border-t border-line p-3">
+          <pre className="font-mono text-xs leading-5 break-all whitespace-pre-wrap">{json}</pre>
+        </ScrollRegion>
+      </details>
+    </>
   );
 }

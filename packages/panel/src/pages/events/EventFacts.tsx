@@ -1,9 +1,8 @@
 import type { AuditEvent } from '@indelible/client';
 import { parseTimestamp } from '@indelible/protocol';
-import type { ReactNode } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
-import { CopyButton } from '../../components/CopyButton.tsx';
 import { ErasedValue, isErased } from '../../components/Erased.tsx';
+import { Fact } from '../../components/Fact.tsx';
 import { Moments } from '../../components/MomentCard.tsx';
 import { RecordedBy } from '../../components/RecordedBy.tsx';
 import { Value } from '../../components/Value.tsx';
@@ -81,18 +80,5 @@ export function EventFacts({ event }: { event: AuditEvent }) {
         <Moments ms={parseTimestamp(event.timestamp) ?? 0} />
       </div>
     </>
-  );
-}
-
-function Fact({ name, copy, children }: { name: string; copy?: string; children: ReactNode }) {
-  const t = useTexts();
-  return (
-    <div className="flex min-h-8 items-center gap-3 border-b border-line py-1 last:border-0">
-      <dt className="w-32 shrink-0 text-faint">{name}</dt>
-      <dd className="flex min-w-0 flex-1 items-center justify-between gap-1">
-        <div className="min-w-0">{children}</div>
-        {copy !== undefined && <CopyButton text={copy} label={`${t.buttons.copy}: ${name}`} />}
-      </dd>
-    </div>
   );
 }

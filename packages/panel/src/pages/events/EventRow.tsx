@@ -1,15 +1,15 @@
 import type { AuditEvent } from '@indelible/client';
-import { parseTimestamp } from '@indelible/protocol';
+import { type Diff, parseTimestamp, type Scalar } from '@indelible/protocol';
+import { ArrowRight } from 'lucide-react';
 import { useRef } from 'react';
 import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
-import { ErasedBadge, isErased } from '../../components/Erased.tsx';
+import { ErasedBadge, ErasedValue, isErased } from '../../components/Erased.tsx';
 import { Value } from '../../components/Value.tsx';
 import { useMenus } from '../../components/ValueMenuProvider.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
-import { DiffPreview } from './DiffPreview.tsx';
-import { Who } from './Who.tsx';
+import { diffPreview, scalarText } from './diff-preview.ts';
 
 interface EventRowProps {
   event: AuditEvent;
@@ -130,5 +130,71 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
         {withDate ? formats.dateTime(ms) : formats.time(ms)}
       </time>
     </AppLink>
+  );
+}
+
+/** Who acted: address, role, and whether it was the operator of the product. */
+function Who({ event, tabbable = true }: { event: AuditEvent; tabbable?: boolean }) {
+  const t = useTexts();
+  const { actor, crossTenant } = event;
+  const gone = isErased(event, 'identity');
+  return (
+    <div className="min-w-0 leading-snug">
+      <Value
+        facet="user"
+        value={actor.email?.toLowerCase() ?? actor.id}
+        label={actor.email ?? actor.id}
+        tabbable={tabbable}
+      >
+        {actor.email ?? (gone ? <ErasedValue /> : wordOf({}, actor.role))}
+      </Value>
+      <div className="flex items-center gap-1.5 text-xs text-faint">
+        {crossTenant ? (
+          <span className="badge badge-warn">{t.operator.badge}</span>
+        ) : (
+          <span className="truncate">
+            {actor.email === null && !gone ? t.events.noEmail : wordOf({}, actor.role)}
+          </span>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** The first two changes of an event on one line each, and how many more there are. */
+function DiffPreview({ diff }: { diff: Diff }) {
+  const t = useTexts();
+  const { shown, more } = diffPreview(diff);
+  if (shown.length === 0) return null;
+  return (
+    <ul className="space-y-0.5">
+      {shown.map(({ field, from, to }, index) => (
+        <li key={field} className="flex min-w-0 items-baseline gap-1.5">
+          <span className="max-w-[45%] shrink-0 truncate font-mono text-xs text-faint">
+            {field}
+          </span>
+          <ShortValue value={from} kind="del" />
+          <ArrowRight aria-hidden className="size-3 shrink-0 self-center text-faint" />
+          <ShortValue value={to} kind="add" />
+          {more > 0 && index === shown.length - 1 && (
+            <span className="ml-1 shrink-0 text-xs text-faint">{t.events.more(more)}</span>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function ShortValue({ value, kind }: { value: Scalar; kind: 'add' | 'del' }) {
+  const t = useTexts();
+  const text = scalarText(value);
+  return (
+    <span
+      dir="auto"
+      className={`max-w-40 min-w-0 truncate text-xs ${kind === 'del' ? 'text-muted line-through decoration-del/60' : 'text-add'}`}
+    >
+      <span className="sr-only">{kind === 'del' ? t.events.from : t.events.to} </span>
+      {text === null || text === '' ? <i className="text-faint">{t.events.empty}</i> : text}
+    </span>
   );
 }

@@ -1,6 +1,7 @@
 import type { AuditEvent } from '@indelible/client';
 import { parseTimestamp } from '@indelible/protocol';
 import { useState } from 'react';
+import { HeadRow } from '../../components/HeadRow.tsx';
 import type { Formats } from '../../i18n/formats.ts';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
@@ -30,15 +31,7 @@ export function EventTable({ events, openId, byDay, hrefOf }: EventTableProps) {
   ];
   return (
     <table className={`records table-fixed ${byDay ? '' : 'dated'}`} aria-label={t.events.list}>
-      <thead>
-        <tr>
-          {columns.map(({ label, className }) => (
-            <th key={label} scope="col" className={className}>
-              {label}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <HeadRow columns={columns} />
       {groupsOf(events, byDay, formats).map(({ key, day, rows }) => (
         <tbody key={key}>
           {day !== null && (

@@ -2,6 +2,7 @@ import { Outlet, useParams } from '@tanstack/react-router';
 import { Download, FileCheck2, RotateCw } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
+import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
 import { LoadError, Skeleton } from '../../components/States.tsx';
@@ -151,10 +152,9 @@ function Actions({ search, nowMs }: { search: EventSearch; nowMs: number }) {
       <CopyButton text={link} className="btn btn-quiet">
         <span className="max-sm:sr-only">{t.buttons.copyLink}</span>
       </CopyButton>
-      <button type="button" className="btn btn-quiet" onClick={() => setSaving(true)}>
-        <FileCheck2 aria-hidden />
+      <Button Icon={FileCheck2} look="quiet" onClick={() => setSaving(true)}>
         <span className="max-sm:sr-only">{t.events.saveEvidence}</span>
-      </button>
+      </Button>
       {mayExport && (
         <AppLink href={paths.exports(frozen(search, nowMs))} className="btn">
           <Download aria-hidden />

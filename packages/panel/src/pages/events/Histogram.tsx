@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { ZoomOut } from 'lucide-react';
 import { type PointerEvent, useMemo, useState } from 'react';
+import { Button } from '../../components/Button.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { changed, type EventSearch } from '../../search/event-search.ts';
@@ -39,14 +40,14 @@ export function Histogram({ search, nowMs, change }: HistogramProps) {
         <span>{bars.length > 0 && formats.range(bars.at(-1)?.to ?? 0, bars.at(-1)?.to ?? 0)}</span>
       </div>
       {search.range.kind === 'between' && (
-        <button
-          type="button"
-          className="btn btn-quiet mt-1 h-6 px-1.5 text-xs"
+        <Button
+          Icon={ZoomOut}
+          look="quiet"
+          className="mt-1 h-6 px-1.5 text-xs"
           onClick={() => history.back()}
         >
-          <ZoomOut aria-hidden />
           {t.histogram.zoomOut}
-        </button>
+        </Button>
       )}
       <HiddenTable bars={bars} />
     </section>

@@ -1,9 +1,9 @@
 import type { AuditEvent } from '@indelible/client';
+import { useQuery } from '@tanstack/react-query';
 import { ShieldAlert, ShieldCheck, ShieldQuestion } from 'lucide-react';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import type { ProofResult } from '../../proof/check-event.ts';
-import { useProof } from './use-proof.ts';
 
 /** Whether this browser could convince itself that the event is in the signed log, in words. */
 export function ProofBadge({ event }: { event: AuditEvent }) {
@@ -76,4 +76,15 @@ function Proven({ result, erased }: { result: ProofResult; erased: boolean }) {
       </div>
     </details>
   );
+}
+
+/**
+ * The proof of an event, checked by this browser with a verifier that is fetched when it is needed.
+ */
+function useProof(shown: AuditEvent) {
+  return useQuery({
+    queryKey: ['proof', shown.id],
+    queryFn: async () => (await import('../../proof/check-event.ts')).checkEvent(shown),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
 }

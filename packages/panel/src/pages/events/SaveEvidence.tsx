@@ -1,8 +1,8 @@
 import { filterToJson } from '@indelible/protocol';
-import { type FormEvent, useState } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
 import { client } from '../../api.ts';
-import { Sheet } from '../../components/Sheet.tsx';
-import { errorText } from '../../components/States.tsx';
+import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
@@ -16,59 +16,44 @@ interface SaveEvidenceProps {
   close: () => void;
 }
 
-/** Keeps the search with what matches it now, under an address of its own. */
+/** Saves the search with its present result, under an address of its own. */
 export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps) {
   const t = useTexts();
   const go = useGo();
   const { all } = useCriteriaTexts();
   const [note, setNote] = useState('');
-  const [state, setState] = useState<'idle' | 'busy' | { error: string }>('idle');
   const filter = filterAt(search, nowMs);
-  const { from, to } = filter;
-  const range = {
-    kind: 'between',
-    ...(from === undefined ? {} : { from }),
-    to: to ?? nowMs,
-  } as const;
-  const save = (event: FormEvent) => {
-    event.preventDefault();
-    setState('busy');
-    const filters = filterToJson({ ...filter, to: range.to });
-    client.searches.create({ filters, note: note.trim() || null }).then(
-      ({ id }) => go(paths.search(id)),
-      (error: unknown) => setState({ error: errorText(error, t) }),
-    );
-  };
+  const { from, to = nowMs } = filter;
+  const range = { kind: 'between', ...(from === undefined ? {} : { from }), to } as const;
+  const save = useMutation({
+    mutationFn: () => {
+      const filters = filterToJson({ ...filter, to });
+      return client.searches.create({ filters, note: note.trim() || null });
+    },
+    onSuccess: ({ id }) => go(paths.search(id)),
+  });
   return (
-    <Sheet title={t.evidence.saveTitle} close={close}>
-      <form onSubmit={save}>
-        <p className="text-muted text-pretty">{t.evidence.saveText}</p>
-        <CriteriaList criteria={all(search.facets, range)} />
-        <label className="label mt-4 mb-1.5 block" htmlFor="evidence-note">
-          {t.evidence.note}
-        </label>
-        <input
-          id="evidence-note"
-          className="field"
-          maxLength={500}
-          placeholder={t.evidence.noteHint}
-          value={note}
-          onChange={(event) => setNote(event.target.value)}
-        />
-        {typeof state === 'object' && (
-          <p role="alert" className="mt-3 text-del">
-            {state.error}
-          </p>
-        )}
-        <div className="mt-5 flex justify-end gap-2">
-          <button type="button" className="btn" onClick={close}>
-            {t.buttons.cancel}
-          </button>
-          <button type="submit" className="btn btn-primary" disabled={state === 'busy'}>
-            {t.buttons.save}
-          </button>
-        </div>
-      </form>
-    </Sheet>
+    <ConfirmSheet
+      title={t.evidence.saveTitle}
+      confirm={t.buttons.save}
+      isBusy={save.isPending}
+      error={save.error}
+      go={save.mutate}
+      close={close}
+    >
+      <p className="text-muted text-pretty">{t.evidence.saveText}</p>
+      <CriteriaList criteria={all(search.facets, range)} />
+      <label className="label mt-4 mb-1.5 block" htmlFor="evidence-note">
+        {t.evidence.note}
+      </label>
+      <input
+        id="evidence-note"
+        className="field"
+        maxLength={500}
+        placeholder={t.evidence.noteHint}
+        value={note}
+        onChange={(event) => setNote(event.target.value)}
+      />
+    </ConfirmSheet>
   );
 }

@@ -3,10 +3,9 @@ import { parseTimestamp } from '@indelible/protocol';
 import { FileCheck2 } from 'lucide-react';
 import { api } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
-import { OlderButton } from '../../components/OlderButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
+import { OlderButton, usePages } from '../../components/paged-list.tsx';
 import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
-import { usePages } from '../../components/use-pages.ts';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
@@ -23,10 +22,7 @@ export default function EvidenceListPage() {
       {searches.isPending && <Skeleton label={t.events.loading} />}
       {searches.isError && <LoadError error={searches.error} retry={searches.refetch} />}
       {searches.items?.length === 0 && (
-        <Notice
-          title={t.nav.searches}
-          icon={<FileCheck2 className="mb-1 size-6 text-faint" aria-hidden />}
-        >
+        <Notice title={t.nav.searches} Icon={FileCheck2}>
           {t.evidence.none}
         </Notice>
       )}

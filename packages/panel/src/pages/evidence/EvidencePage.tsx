@@ -2,20 +2,23 @@ import { IndelibleError, type OpenedSearch } from '@indelible/client';
 import { parseTimestamp } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { CircleAlert, CircleCheck, CircleX, Printer } from 'lucide-react';
+import type { LucideIcon } from 'lucide-react';
+import { Check, Printer, X } from 'lucide-react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
+import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { LoadError, Missing, Skeleton } from '../../components/States.tsx';
+import { Verdict } from '../../components/Verdict.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { searchOfCriteria } from '../../search/criteria.ts';
+import type { TimeRange } from '../../search/time-range.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { usePrint } from '../../shell/use-printing.ts';
-import { EvidenceStatement } from './EvidenceStatement.tsx';
 
 /** A kept search, run again on opening: what matched then and now, and what follows from it. */
 export default function EvidencePage() {
@@ -64,10 +67,9 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
             >
               {t.evidence.seeEvents}
             </AppLink>
-            <button type="button" className="btn" onClick={print}>
-              <Printer aria-hidden />
+            <Button Icon={Printer} onClick={print}>
               {t.print.print}
-            </button>
+            </Button>
           </>
         }
       />
@@ -94,35 +96,24 @@ function Agreement({ evidence }: { evidence: OpenedSearch }) {
   const { agrees, earlierAgrees, recordedSince, bodiesExpired } = evidence.now;
   const since = recordedSince.value;
   const kind = agrees ? 'same' : earlierAgrees ? 'grown' : bodiesExpired ? 'expired' : 'other';
-  const { title, text, tone, Icon } = {
-    same: { title: t.evidence.agrees, text: t.evidence.agreesText, ...tones.good },
+  const answers = {
+    same: { look: 'good', title: t.evidence.agrees, text: t.evidence.agreesText },
     grown: {
+      look: 'warn',
       title: t.evidence.grown,
       text: t.evidence.grownText(since, formats.number(since)),
-      ...tones.warn,
     },
-    expired: { title: t.evidence.differs, text: t.evidence.expired, ...tones.warn },
-    other: { title: t.evidence.differs, text: t.evidence.differsText, ...tones.bad },
-  }[kind];
+    expired: { look: 'warn', title: t.evidence.differs, text: t.evidence.expired },
+    other: { look: 'bad', title: t.evidence.differs, text: t.evidence.differsText },
+  } as const;
+  const { look, title, text } = answers[kind];
   return (
-    <div role="status" className={`rounded-xl px-5 py-4 ${tone}`}>
-      <p className="flex items-center gap-2.5 text-base font-semibold">
-        <Icon aria-hidden className="size-5 shrink-0" />
-        {title}
-      </p>
-      <p className="mt-1 pl-7.5 text-pretty">{text}</p>
-      {bodiesExpired && kind !== 'expired' && (
-        <p className="mt-1 pl-7.5 font-medium">{t.evidence.expired}</p>
-      )}
-    </div>
+    <Verdict look={look} title={title}>
+      <p>{text}</p>
+      {bodiesExpired && kind !== 'expired' && <p className="font-medium">{t.evidence.expired}</p>}
+    </Verdict>
   );
 }
-
-const tones = {
-  good: { tone: 'bg-add-soft text-add', Icon: CircleCheck },
-  warn: { tone: 'bg-warn-soft text-warn', Icon: CircleAlert },
-  bad: { tone: 'bg-del-soft text-del', Icon: CircleX },
-};
 
 function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
   const t = useTexts();
@@ -176,5 +167,51 @@ function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** What follows from a saved search, and what does not. */
+function EvidenceStatement({ evidence, range }: { evidence: OpenedSearch; range: TimeRange }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { rangeText } = useCriteriaTexts();
+  const { value } = evidence.matched;
+  const when = rangeText(range);
+  const shows = [
+    value === 0
+      ? t.evidence.provesNone(when)
+      : t.evidence.provesSome(value, formats.number(value), when),
+    ...(evidence.checkpoint === null ? [] : [t.evidence.provesLog]),
+  ];
+  const showsNot = [t.evidence.notRecorded, t.evidence.notTruth, t.evidence.notRetention];
+  return (
+    <div className="keep grid gap-6 sm:grid-cols-2">
+      <Statements title={t.evidence.proves} texts={shows} Icon={Check} tone="text-add" />
+      <Statements title={t.evidence.provesNot} texts={showsNot} Icon={X} tone="text-faint" />
+    </div>
+  );
+}
+
+interface StatementsProps {
+  title: string;
+  texts: readonly string[];
+  Icon: LucideIcon;
+  /** Colour of the icons. */
+  tone: string;
+}
+
+function Statements({ title, texts, Icon, tone }: StatementsProps) {
+  return (
+    <section>
+      <h2 className="mb-2 font-semibold">{title}</h2>
+      <ul className="space-y-2">
+        {texts.map((text) => (
+          <li key={text} className="flex gap-2 text-pretty">
+            <Icon aria-hidden className={`mt-0.5 size-4 shrink-0 ${tone}`} />
+            {text}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

@@ -1,11 +1,12 @@
 import { type FilterJson, filterToJson } from '@indelible/protocol';
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { FileDown } from 'lucide-react';
 import { useState } from 'react';
 import { api, client, type ExportFormat } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
+import { Button } from '../../components/Button.tsx';
 import { DownloadButton } from '../../components/DownloadButton.tsx';
-import { errorText } from '../../components/States.tsx';
+import { ActionError } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
@@ -51,7 +52,7 @@ export function ExportForm({ started }: { started: () => void }) {
               filters={filters}
               format={format}
               name="audit-log"
-              className="btn btn-primary"
+              look="primary"
               done={started}
             >
               {t.exports.download}
@@ -119,33 +120,21 @@ interface StartButtonProps {
 
 function StartButton({ disabled, filters, format, started }: StartButtonProps) {
   const t = useTexts();
-  const [state, setState] = useState<'idle' | 'busy' | { error: string }>('idle');
-  const start = () => {
-    setState('busy');
-    api.exports.start(filters, format).then(
-      () => {
-        setState('idle');
-        started();
-      },
-      (error: unknown) => setState({ error: errorText(error, t) }),
-    );
-  };
+  const start = useMutation({
+    mutationFn: () => api.exports.start(filters, format),
+    onSuccess: started,
+  });
   return (
     <>
-      {typeof state === 'object' && (
-        <p role="alert" className="self-center text-xs text-del">
-          {state.error}
-        </p>
-      )}
-      <button
-        type="button"
-        className="btn btn-primary"
-        disabled={disabled || state === 'busy'}
-        onClick={start}
+      <ActionError error={start.error} className="self-center text-xs" />
+      <Button
+        Icon={FileDown}
+        look="primary"
+        disabled={disabled || start.isPending}
+        onClick={() => start.mutate()}
       >
-        <FileDown aria-hidden />
         {t.exports.start}
-      </button>
+      </Button>
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { parseTimestamp } from '@indelible/protocol';
 import { Download } from 'lucide-react';
 import { api, type ExportJob } from '../../api.ts';
+import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
@@ -54,13 +55,9 @@ function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
           </a>
         )}
         {moving && (
-          <button
-            type="button"
-            className="btn btn-quiet"
-            onClick={() => void api.exports.cancel(job.id).finally(changed)}
-          >
+          <Button look="quiet" onClick={() => void api.exports.cancel(job.id).finally(changed)}>
             {t.buttons.cancel}
-          </button>
+          </Button>
         )}
       </div>
     </li>

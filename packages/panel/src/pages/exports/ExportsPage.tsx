@@ -1,8 +1,7 @@
 import { api } from '../../api.ts';
-import { OlderButton } from '../../components/OlderButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
+import { OlderButton, usePages } from '../../components/paged-list.tsx';
 import { LoadError, Skeleton } from '../../components/States.tsx';
-import { usePages } from '../../components/use-pages.ts';
 import { useTexts } from '../../i18n/texts.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
 import { useMay } from '../../session/session-context.tsx';

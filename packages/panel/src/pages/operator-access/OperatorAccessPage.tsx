@@ -8,6 +8,7 @@ import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
 import { DownloadButton } from '../../components/DownloadButton.tsx';
 import { ErasedBadge, isErased } from '../../components/Erased.tsx';
+import { HeadRow } from '../../components/HeadRow.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
 import { PageHead } from '../../components/PageHead.tsx';
 import { RecordedBy } from '../../components/RecordedBy.tsx';
@@ -62,10 +63,7 @@ function OperatorVisits() {
       {page.isError && <LoadError error={page.error} retry={page.refetch} />}
       {page.isPending && <Skeleton label={t.events.loading} />}
       {page.data && page.data.data.length === 0 && (
-        <Notice
-          title={t.access.none}
-          icon={<UserRoundCheck className="mb-1 size-6 text-add" aria-hidden />}
-        />
+        <Notice title={t.access.none} Icon={UserRoundCheck} tone="text-add" />
       )}
       {page.data && page.data.data.length > 0 && (
         <>
@@ -154,15 +152,7 @@ function Visits({ events, search }: { events: readonly AuditEvent[]; search: Eve
   ];
   return (
     <table className="records dated table-fixed" aria-label={t.nav.operatorAccess}>
-      <thead>
-        <tr>
-          {columns.map(({ label, className }) => (
-            <th key={label} scope="col" className={className}>
-              {label}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <HeadRow columns={columns} />
       <tbody>
         {events.map((event) => (
           <Visit key={event.id} event={event} search={search} />

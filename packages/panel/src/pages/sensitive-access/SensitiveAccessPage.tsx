@@ -64,12 +64,7 @@ function SensitiveAccess({ shown }: { shown: Shown }) {
       )}
       {access.isError && <LoadError error={access.error} retry={access.refetch} />}
       {access.isPending && <Skeleton label={t.events.loading} />}
-      {access.data?.people.length === 0 && (
-        <Notice
-          title={t.sensitiveAccess.none}
-          icon={<Eye className="mb-1 size-6 text-faint" aria-hidden />}
-        />
-      )}
+      {access.data?.people.length === 0 && <Notice title={t.sensitiveAccess.none} Icon={Eye} />}
       {access.data && access.data.people.length > 0 && (
         <HeatTable {...access.data} search={search} />
       )}

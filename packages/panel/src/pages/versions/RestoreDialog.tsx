@@ -1,11 +1,13 @@
 import type { Restore } from '@indelible/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { CircleCheck, CircleX, PlugZap, Undo2 } from 'lucide-react';
+import { PlugZap, Undo2 } from 'lucide-react';
 import { type ReactNode, useEffect, useMemo } from 'react';
 import { client } from '../../api.ts';
+import { Button } from '../../components/Button.tsx';
 import { ChangedText } from '../../components/ChangedText.tsx';
 import { Sheet } from '../../components/Sheet.tsx';
-import { errorText } from '../../components/States.tsx';
+import { ActionError } from '../../components/States.tsx';
+import { Verdict } from '../../components/Verdict.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useSession } from '../../session/session-context.tsx';
 import { fieldPairs } from './fields.ts';
@@ -45,9 +47,9 @@ export default function RestoreDialog({ target, current, close }: RestoreDialogP
         <PlugZap aria-hidden className="mb-2 size-6 text-faint" />
         <p className="text-muted text-pretty">{t.restore.unavailableText}</p>
         <Buttons>
-          <button type="button" className="btn btn-primary" onClick={close}>
+          <Button look="primary" onClick={close}>
             {t.buttons.close}
-          </button>
+          </Button>
         </Buttons>
       </Sheet>
     );
@@ -63,25 +65,15 @@ export default function RestoreDialog({ target, current, close }: RestoreDialogP
           <Changes target={target} current={current} />
         </>
       )}
-      {request.isError && (
-        <p role="alert" className="mt-3 text-del">
-          {errorText(request.error, t)}
-        </p>
-      )}
+      <ActionError error={request.error} />
       <Buttons>
-        <button type="button" className="btn" disabled={busy} onClick={close}>
+        <Button disabled={busy} onClick={close}>
           {settled ? t.buttons.close : t.buttons.cancel}
-        </button>
+        </Button>
         {!settled && (
-          <button
-            type="button"
-            className="btn btn-primary"
-            disabled={busy}
-            onClick={() => request.mutate()}
-          >
-            <Undo2 aria-hidden />
+          <Button Icon={Undo2} look="primary" disabled={busy} onClick={() => request.mutate()}>
             {busy ? t.restore.working : t.restore.confirm}
-          </button>
+          </Button>
         )}
       </Buttons>
     </Sheet>
@@ -146,26 +138,9 @@ function Outcome({ restore }: { restore: Restore }) {
   const refused = restore.status === 'refused';
   const title = applied ? t.restore.applied : refused ? t.restore.refused : t.restore.failed;
   return (
-    <div
-      role="status"
-      className={`mt-2 rounded-lg px-4 py-3 ${applied ? 'bg-add-soft text-add' : 'bg-del-soft text-del'}`}
-    >
-      <p className="flex items-center gap-2 font-semibold">
-        {applied ? (
-          <CircleCheck aria-hidden className="size-5" />
-        ) : (
-          <CircleX aria-hidden className="size-5" />
-        )}
-        {title}
-      </p>
-      {restore.reason !== null && (
-        <p dir="auto" className="mt-1 pl-7">
-          “{restore.reason}”
-        </p>
-      )}
-      {!refused && (
-        <p className="mt-1 pl-7">{applied ? t.restore.appliedText : t.restore.failedText}</p>
-      )}
-    </div>
+    <Verdict look={applied ? 'good' : 'bad'} title={title} className="mt-2">
+      {restore.reason !== null && <p dir="auto">“{restore.reason}”</p>}
+      {!refused && <p>{applied ? t.restore.appliedText : t.restore.failedText}</p>}
+    </Verdict>
   );
 }

@@ -1,7 +1,7 @@
 import type { Webhook, WebhookDelivery } from '@indelible/client';
 import { ChevronRight, CircleCheck, CircleX } from 'lucide-react';
-import type { ReactNode } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
+import { Fact } from '../../components/Fact.tsx';
 import { LoadError, Skeleton } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
@@ -130,14 +130,5 @@ function DeliveryDetail({ delivery }: { delivery: WebhookDelivery }) {
         )}
       </Fact>
     </dl>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div className="flex gap-3 py-1">
-      <dt className="w-24 shrink-0 text-muted">{name}</dt>
-      <dd className="min-w-0 flex-1 break-words">{children}</dd>
-    </div>
   );
 }

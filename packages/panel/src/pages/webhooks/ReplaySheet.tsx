@@ -1,9 +1,9 @@
 import type { Webhook } from '@indelible/client';
 import { useState } from 'react';
 import { client } from '../../api.ts';
+import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
-import ConfirmSheet from './ConfirmSheet.tsx';
 import { FormField } from './FormField.tsx';
 import { useWebhookChange } from './use-webhooks.ts';
 

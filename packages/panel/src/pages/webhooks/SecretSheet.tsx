@@ -1,4 +1,5 @@
 import { KeyRound } from 'lucide-react';
+import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { Sheet } from '../../components/Sheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
@@ -31,9 +32,9 @@ export default function SecretSheet({ secret, previousValidUntil, close }: Secre
         </p>
       )}
       <div className="mt-5 flex justify-end">
-        <button type="button" className="btn btn-primary" onClick={close}>
+        <Button look="primary" onClick={close}>
           {w.secret.stored}
-        </button>
+        </Button>
       </div>
     </Sheet>
   );

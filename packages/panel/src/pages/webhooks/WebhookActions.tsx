@@ -1,22 +1,25 @@
-import type { Webhook } from '@indelible/client';
+import type { Webhook, WebhookFormat, WebhookTest } from '@indelible/client';
 import { useMutation } from '@tanstack/react-query';
+import type { LucideIcon } from 'lucide-react';
 import { KeyRound, Pause, Pencil, Play, Repeat, RotateCw, Send, Trash2 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { client } from '../../api.ts';
-import { errorText } from '../../components/States.tsx';
+import { Button, IconButton } from '../../components/Button.tsx';
+import { ActionError } from '../../components/States.tsx';
+import { Verdict } from '../../components/Verdict.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { useGo } from '../../use-location.ts';
 import { conditionOf } from './condition.ts';
 import { formatFields } from './formats.ts';
 import { useWebhookChange } from './use-webhooks.ts';
 import { webhookName } from './WebhookCondition.tsx';
-import { WebhookTestResult } from './WebhookTestResult.tsx';
 
 const WebhookForm = lazy(() => import('./WebhookForm.tsx'));
 const SecretSheet = lazy(() => import('./SecretSheet.tsx'));
 const ReplaySheet = lazy(() => import('./ReplaySheet.tsx'));
-const ConfirmSheet = lazy(() => import('./ConfirmSheet.tsx'));
+const ConfirmSheet = lazy(() => import('../../components/ConfirmSheet.tsx'));
 
 type Dialog = 'edit' | 'rotate' | 'replay' | 'remove';
 
@@ -44,7 +47,12 @@ export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsP
       <div className="flex flex-wrap gap-1.5">
         <Doer label={testing} Icon={Send} change={test} />
         {(webhook.status === 'paused' || isFailing) && (
-          <Doer label={isFailing ? w.tryNow : w.resume} Icon={Play} change={resume} isPrimary />
+          <Doer
+            label={isFailing ? w.tryNow : w.resume}
+            Icon={Play}
+            change={resume}
+            look="primary"
+          />
         )}
         {webhook.status === 'active' && <Doer label={w.pause} Icon={Pause} change={pause} />}
         <Opener label={w.edit} Icon={Pencil} open={() => setOpen('edit')} />
@@ -53,22 +61,10 @@ export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsP
           <Opener label={w.rotate.button} Icon={KeyRound} open={() => setOpen('rotate')} />
         )}
         <Opener label={w.remove.button} Icon={Trash2} open={() => setOpen('remove')} />
-        <button
-          type="button"
-          className="btn btn-quiet icon-btn"
-          aria-label={t.buttons.refresh}
-          title={t.buttons.refresh}
-          onClick={refresh}
-        >
-          <RotateCw aria-hidden />
-        </button>
+        <IconButton label={t.buttons.refresh} Icon={RotateCw} onClick={refresh} />
       </div>
       {test.data && <WebhookTestResult result={test.data} format={webhook.format} />}
-      {failed !== null && (
-        <p role="alert" className="text-del">
-          {errorText(failed, t)}
-        </p>
-      )}
+      <ActionError error={failed} className="" />
       <Dialogs open={open} webhook={webhook} replayFrom={replayFrom} close={() => setOpen(null)} />
     </section>
   );
@@ -94,33 +90,26 @@ function Dialogs({ open, webhook, replayFrom, close }: DialogsProps) {
 
 interface DoerProps {
   label: string;
-  Icon: typeof Send;
+  Icon: LucideIcon;
   change: { isPending: boolean; mutate: (input: undefined) => void };
-  isPrimary?: boolean;
+  look?: 'primary';
 }
 
-/** Does it at once. */
-function Doer({ label, Icon, change, isPrimary = false }: DoerProps) {
+/** Does it without asking. */
+function Doer({ change, label, ...rest }: DoerProps) {
   return (
-    <button
-      type="button"
-      className={`btn ${isPrimary ? 'btn-primary' : ''}`}
-      disabled={change.isPending}
-      onClick={() => change.mutate(undefined)}
-    >
-      <Icon aria-hidden />
+    <Button disabled={change.isPending} onClick={() => change.mutate(undefined)} {...rest}>
       {label}
-    </button>
+    </Button>
   );
 }
 
-/** Asks first. */
-function Opener(props: { label: string; Icon: typeof Send; open: () => void }) {
+/** Opens a dialog that asks first. */
+function Opener(props: { label: string; Icon: LucideIcon; open: () => void }) {
   return (
-    <button type="button" className="btn" aria-haspopup="dialog" onClick={props.open}>
-      <props.Icon aria-hidden />
+    <Button Icon={props.Icon} aria-haspopup="dialog" onClick={props.open}>
       {props.label}
-    </button>
+    </Button>
   );
 }
 
@@ -166,5 +155,41 @@ function Remove({ webhook, close }: DialogProps) {
     >
       <p className="text-muted text-pretty">{w.remove.text}</p>
     </ConfirmSheet>
+  );
+}
+
+interface TestResultProps {
+  result: WebhookTest;
+  format: WebhookFormat;
+}
+
+/** Whether a test worked, and what the receiver answered. */
+function WebhookTestResult({ result, format }: TestResultProps) {
+  const w = useTexts().webhooks;
+  const formats = useFormats();
+  const { ok, status, reason, response, durationMs } = result;
+  // For a log platform the test asks for its health, and some healthy ones answer with a 4xx status.
+  const { isSigned } = formatFields[format];
+  const works = isSigned ? w.test.ok(status === null ? '' : String(status)) : w.test.healthy;
+  return (
+    <Verdict
+      look={ok ? 'good' : 'bad'}
+      title={ok ? works : w.test.failed}
+      aside={`${status ?? w.test.noAnswer} · ${formats.number(durationMs)} ms`}
+    >
+      {reason !== null && (
+        <p dir="auto" className="break-words">
+          {reason}
+        </p>
+      )}
+      {response !== null && response !== '' && (
+        <div className="text-xs">
+          <p className="font-medium">{w.test.answer}</p>
+          <pre dir="auto" className="mt-0.5 font-mono break-all whitespace-pre-wrap">
+            {response}
+          </pre>
+        </div>
+      )}
+    </Verdict>
   );
 }

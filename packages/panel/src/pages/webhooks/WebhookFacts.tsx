@@ -1,5 +1,5 @@
 import type { Webhook } from '@indelible/client';
-import type { ReactNode } from 'react';
+import { Fact } from '../../components/Fact.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { searchOfCriteria } from '../../search/criteria.ts';
@@ -40,15 +40,6 @@ export function WebhookFacts({ webhook }: { webhook: Webhook }) {
       <Fact name={w.facts.next}>{formats.number(nextSequence)}</Fact>
       <Fact name={w.facts.created}>{formats.dateTime(Date.parse(webhook.createdAt))}</Fact>
     </dl>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div className="flex min-h-8 items-baseline gap-3 border-b border-line py-1.5 last:border-0">
-      <dt className="w-32 shrink-0 text-faint">{name}</dt>
-      <dd className="min-w-0 flex-1 break-words">{children}</dd>
-    </div>
   );
 }
 

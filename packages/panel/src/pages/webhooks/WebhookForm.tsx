@@ -2,8 +2,9 @@ import type { NewWebhook, Webhook } from '@indelible/client';
 import { webhookFacets } from '@indelible/protocol';
 import { type FormEvent, useState } from 'react';
 import { client } from '../../api.ts';
+import { Button } from '../../components/Button.tsx';
 import { Sheet } from '../../components/Sheet.tsx';
-import { errorText } from '../../components/States.tsx';
+import { ActionError } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { emptySearch } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
@@ -52,11 +53,7 @@ export default function WebhookForm({ webhook, saved, close }: WebhookFormProps)
         <WebhookReceiverFields draft={draft} edit={edit} stored={webhook} problems={problems} />
         <Types draft={draft} edit={edit} problem={problems.of('/types')} />
         <Filters draft={draft} edit={edit} problem={problems.of('/filters')} />
-        {save.isError && problems.isElsewhere && (
-          <p role="alert" className="text-del">
-            {errorText(save.error, t)}
-          </p>
-        )}
+        {problems.isElsewhere && <ActionError error={save.error} className="" />}
         <Buttons
           isNew={webhook === null}
           isBusy={save.isPending}
@@ -172,12 +169,12 @@ function Buttons({ isNew, isBusy, isComplete, close }: ButtonsProps) {
   return (
     <div className="flex flex-wrap items-center justify-end gap-2 border-t border-line pt-4">
       {isNew && <p className="mr-auto text-xs text-muted text-pretty">{w.form.fromNow}</p>}
-      <button type="button" className="btn" disabled={isBusy} onClick={close}>
+      <Button disabled={isBusy} onClick={close}>
         {t.buttons.cancel}
-      </button>
-      <button type="submit" className="btn btn-primary" disabled={isBusy || !isComplete}>
+      </Button>
+      <Button look="primary" type="submit" disabled={isBusy || !isComplete}>
         {isNew ? w.form.createIt : t.buttons.save}
-      </button>
+      </Button>
     </div>
   );
 }

@@ -2,6 +2,7 @@ import type { NewWebhook, Webhook } from '@indelible/client';
 import { Plus, Webhook as WebhookIcon } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
+import { Button } from '../../components/Button.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
@@ -40,15 +41,14 @@ function Endpoints() {
   const [isAdding, setAdding] = useState(false);
   const count = webhooks.data?.length ?? 0;
   const add = (
-    <button
-      type="button"
-      className="btn btn-primary"
+    <Button
+      Icon={Plus}
+      look="primary"
       disabled={isClosed || count >= webhooksMax}
       onClick={() => setAdding(true)}
     >
-      <Plus aria-hidden />
       {w.add}
-    </button>
+    </Button>
   );
   return (
     <>
@@ -83,10 +83,7 @@ function Adding({ close }: { close: () => void }) {
 function Nothing({ children }: { children: React.ReactNode }) {
   const w = useTexts().webhooks;
   return (
-    <Notice
-      title={w.empty.title}
-      icon={<WebhookIcon className="mb-1 size-6 text-faint" aria-hidden />}
-    >
+    <Notice title={w.empty.title} Icon={WebhookIcon}>
       <p>{w.empty.text}</p>
       <ul className="my-4 list-disc space-y-1 pl-5 text-left">
         {[w.empty.signed, w.empty.streams, w.empty.recorded].map((text) => (

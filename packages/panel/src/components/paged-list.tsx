@@ -1,5 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { ChevronDown } from 'lucide-react';
 import type { Page } from '../api.ts';
+import { useTexts } from '../i18n/texts.tsx';
+import { Button } from './Button.tsx';
 
 interface ListedBy<Item> {
   /** One page, newest first; `null` asks for the first one. */
@@ -23,4 +26,22 @@ export function usePages<Item>(name: string, { list, askAgainMs }: ListedBy<Item
 
 function itemsOf<Item>(pages: readonly Page<Item>[] = []): Item[] {
   return pages.flatMap(({ data }) => data);
+}
+
+interface OlderButtonProps {
+  list: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
+}
+
+/** Adds the next page below a list that has one, so that no list ends where its first page does. */
+export function OlderButton({ list }: OlderButtonProps) {
+  const t = useTexts();
+  if (!list.hasNextPage) return null;
+  return (
+    <div className="no-print mt-3 flex justify-end">
+      <Button disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+        {t.buttons.older}
+        <ChevronDown aria-hidden />
+      </Button>
+    </div>
+  );
 }

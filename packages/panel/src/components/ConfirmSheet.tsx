@@ -1,23 +1,24 @@
 import type { ReactNode } from 'react';
-import { Sheet } from '../../components/Sheet.tsx';
-import { errorText } from '../../components/States.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
+import { useTexts } from '../i18n/texts.tsx';
+import { Button } from './Button.tsx';
+import { Sheet } from './Sheet.tsx';
+import { ActionError } from './States.tsx';
 
 interface ConfirmSheetProps {
   title: string;
-  /** What it means to go on. */
+  /** What confirming does. */
   children: ReactNode;
   confirm: string;
   isBusy: boolean;
   error: unknown;
   isDanger?: boolean;
-  /** Whether what was entered is enough to go on. */
+  /** Whether the input is complete. */
   isReady?: boolean;
   go: () => void;
   close: () => void;
 }
 
-/** Says what is about to happen, and does it only when it is told to. */
+/** A dialog that says what will happen, and does it when the reader confirms. */
 export default function ConfirmSheet(props: ConfirmSheetProps) {
   const { title, children, confirm, isBusy, error, isDanger = false, isReady = true } = props;
   const t = useTexts();
@@ -30,22 +31,18 @@ export default function ConfirmSheet(props: ConfirmSheetProps) {
         }}
       >
         {children}
-        {error !== null && error !== undefined && (
-          <p role="alert" className="mt-3 text-del">
-            {errorText(error, t)}
-          </p>
-        )}
+        <ActionError error={error} />
         <div className="mt-5 flex justify-end gap-2">
-          <button type="button" className="btn" disabled={isBusy} onClick={props.close}>
+          <Button disabled={isBusy} onClick={props.close}>
             {t.buttons.cancel}
-          </button>
-          <button
+          </Button>
+          <Button
             type="submit"
-            className={`btn ${isDanger ? 'btn-danger' : 'btn-primary'}`}
+            look={isDanger ? 'danger' : 'primary'}
             disabled={isBusy || !isReady}
           >
             {confirm}
-          </button>
+          </Button>
         </div>
       </form>
     </Sheet>

@@ -1,0 +1,24 @@
+import type { ReactNode } from 'react';
+import { useTexts } from '../i18n/texts.tsx';
+import { CopyButton } from './CopyButton.tsx';
+
+interface FactProps {
+  name: string;
+  /** What a button beside it copies. */
+  copy?: string;
+  children: ReactNode;
+}
+
+/** A row of a `dl`: a name, and what is known. */
+export function Fact({ name, copy, children }: FactProps) {
+  const t = useTexts();
+  return (
+    <div className="flex min-h-8 items-center gap-3 border-b border-line py-1 last:border-0">
+      <dt className="w-32 shrink-0 text-faint">{name}</dt>
+      <dd className="flex min-w-0 flex-1 items-center justify-between gap-1">
+        <div className="min-w-0 break-words">{children}</div>
+        {copy !== undefined && <CopyButton text={copy} label={`${t.buttons.copy}: ${name}`} />}
+      </dd>
+    </div>
+  );
+}
