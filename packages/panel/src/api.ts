@@ -1,4 +1,4 @@
-/** Everything the panel asks of the service, all on its own origin with the session's cookie. */
+/** Every request of the panel to the service, on its own origin with the session's cookie. */
 
 import {
   createClient,
@@ -24,14 +24,14 @@ export interface Session {
     closedAt?: string;
   };
   crossTenant: boolean;
-  /** Why an operator is here. */
+  /** The reason an operator declared. */
   reason: string | null;
   scopes: string[];
   /** What the page of that name counts; null: the catalogue names no resource types for it. */
   sensitiveAccess: { resourceTypes: string[]; actions: string[] } | null;
   expiresAt: string;
   idleExpiresAt: string;
-  /** Where the link leads; only in the answer that opens the session. */
+  /** The page that the link opens; only in the answer that opens the session. */
   path: string | null;
 }
 
@@ -41,7 +41,7 @@ export type ExportFormat = 'csv' | 'ndjson';
 
 export interface ExportJob {
   id: string;
-  /** `stream`: sent at once, and not kept. */
+  /** `stream`: sent with the answer, not stored. */
   mode: 'stream' | 'job';
   status: 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
   format: ExportFormat;
@@ -67,7 +67,7 @@ const fetchHere: typeof fetch = (input, init) =>
   fetch(input, { ...init, credentials: 'same-origin' });
 const attempts = 3;
 
-/** What any host product can ask for as well. */
+/** The calls that host products use, too. */
 export const client = createClient({ url: location.origin, fetch: fetchHere, attempts });
 
 // What only the panel needs: sessions, single pages, files in the browser.
@@ -95,21 +95,21 @@ const remove = async (path: string) =>
 const events = '/api/audit-logs';
 
 export const api = {
-  /** What is to be known before anybody is signed in. */
+  /** Settings that the panel needs before sign-in. */
   config: () => read<{ frameAncestors: string[] }>('/api/panel-config'),
   session: {
     get: () => read<Session>('/api/session'),
     open: (credential: SignIn) => post<Session>('/api/session', credential),
     close: () => remove('/api/session'),
   },
-  /** Searches kept as evidence. */
+  /** Searches saved as evidence. */
   searches: (cursor: string | null) => page<SavedSearch>(`${events}/searches`, cursor),
   exports: {
     list: (cursor: string | null) => page<ExportJob>(`${events}/exports`, cursor),
     start: (filters: EventCriteria, format: ExportFormat) =>
       post<ExportJob>(`${events}/exports`, { filters, format }, { prefer: 'respond-async' }),
     cancel: (id: string) => remove(`${events}/exports/${encodeURIComponent(id)}`),
-    /** Where a finished file is fetched from. */
+    /** The address of a finished file. */
     downloadPath: (id: string) => `${events}/exports/${encodeURIComponent(id)}/download`,
     now: exportNow,
   },
@@ -141,7 +141,7 @@ async function exportNow(
   throw new IndelibleError({ status: answer.status, code, detail, requestId: null });
 }
 
-/** Whether the session is over, so that signing in again is what helps. */
+/** Whether the session has ended, so that only signing in again helps. */
 export function isSignedOut(error: unknown): boolean {
   return error instanceof IndelibleError && error.status === 401;
 }

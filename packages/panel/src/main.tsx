@@ -10,8 +10,8 @@ applyTheme();
 
 const queries = new QueryClient({
   defaultOptions: {
-    // The client repeats what is worth repeating; a window that is looked at again changes nothing
-    // by itself, and an operator's every read is recorded.
+    // The client retries by itself. A focused window does not reload: the log records every read by
+    // an operator.
     queries: { retry: false, refetchOnWindowFocus: false, staleTime: 30_000 },
   },
 });

@@ -8,7 +8,7 @@ import {
   parseEventSearch,
 } from './search/event-search.ts';
 
-/** Goes to an address of the panel, as if its link had been followed. */
+/** Opens an address of the panel, as a link does. */
 export function useGo(): (href: string, options?: { replace?: boolean }) => void {
   const router = useRouter();
   return useCallback(
@@ -29,7 +29,7 @@ export function useSearchPairs(): Pairs {
   return useMemo(() => [...new URLSearchParams(text)], [text]);
 }
 
-/** The search in the address, or what is wrong with it. */
+/** The search in the address, or its problems. */
 export function useParsedSearch(): ReturnType<typeof parseEventSearch> {
   const pairs = useSearchPairs();
   return useMemo(() => parseEventSearch(pairs), [pairs]);

@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useTexts } from '../i18n/texts.tsx';
 
 interface CopyButtonProps {
-  /** What is copied; a function when it depends on the moment. */
+  /** The text to copy; a function where it changes over time. */
   text: string | (() => string);
   /** Its accessible name, where there is no visible one. */
   label?: string;
@@ -21,7 +21,7 @@ export function CopyButton({ text, label, className, children }: CopyButtonProps
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = () => {
-    // A browser may refuse; then nothing says that it was done.
+    // A browser may refuse to copy: the button then shows no success.
     const writing = navigator.clipboard?.writeText(typeof text === 'string' ? text : text());
     writing?.then(
       () => setCopied(true),

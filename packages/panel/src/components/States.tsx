@@ -10,12 +10,12 @@ interface NoticeProps {
   Icon?: LucideIcon;
   /** Colour of the icon. */
   tone?: string;
-  /** Whether it is all there is on the page. */
+  /** Whether the page shows nothing else, so that it needs an `h1`. */
   alone?: boolean;
   children?: ReactNode;
 }
 
-/** A sentence or two where there is nothing else to show. */
+/** A sentence or two in place of missing content. */
 export function Notice({ title, Icon, tone = 'text-faint', alone, children }: NoticeProps) {
   const Heading = alone ? 'h1' : 'h2';
   return (
@@ -27,7 +27,7 @@ export function Notice({ title, Icon, tone = 'text-faint', alone, children }: No
   );
 }
 
-/** What went wrong, with a way to try again; everything else on the page stays as it is. */
+/** A failed request, with a way to try again; the rest of the page does not change. */
 export function LoadError({ error, retry }: { error: unknown; retry: () => void }) {
   const t = useTexts();
   const requestId = error instanceof IndelibleError ? error.requestId : null;
@@ -64,7 +64,7 @@ export function ActionError({ error, className = 'mt-3' }: { error: unknown; cla
   );
 }
 
-/** Lines that stand for a text on its way. */
+/** Grey lines while a text is loading. */
 export function Skeleton({ lines = 8, label }: { lines?: number; label: string }) {
   const widths = ['w-11/12', 'w-3/4', 'w-5/6', 'w-2/3'];
   return (

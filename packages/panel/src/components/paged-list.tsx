@@ -7,11 +7,11 @@ import { Button } from './Button.tsx';
 interface ListedBy<Item> {
   /** One page, newest first; `null` asks for the first one. */
   list: (cursor: string | null) => Promise<Page<Item>>;
-  /** How long to wait before asking again, or false; told what is listed so far. */
+  /** How long to wait before the next request, or false; gets the items listed so far. */
   askAgainMs?: (items: readonly Item[]) => number | false;
 }
 
-/** A list page by page: `items` are those of all pages that were asked for. */
+/** A list page by page: `items` holds those of all loaded pages. */
 export function usePages<Item>(name: string, { list, askAgainMs }: ListedBy<Item>) {
   const query = useInfiniteQuery({
     queryKey: [name],
@@ -32,7 +32,7 @@ interface OlderButtonProps {
   list: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
 }
 
-/** Adds the next page below a list that has one, so that no list ends where its first page does. */
+/** Loads the next page below a list, if there is one. */
 export function OlderButton({ list }: OlderButtonProps) {
   const t = useTexts();
   if (!list.hasNextPage) return null;

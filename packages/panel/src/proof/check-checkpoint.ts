@@ -13,7 +13,7 @@ import { keysOf } from './check-event.ts';
 export interface CheckedCheckpoint {
   note: string;
   isValid: boolean;
-  /** Null when there is nothing behind the note that could be believed. */
+  /** Null when no known key has signed the note. */
   checkpoint: Checkpoint | null;
   rootHex: string;
   vkey: string;
@@ -43,7 +43,7 @@ export async function checkpointNow(): Promise<CheckedCheckpoint> {
   return { note, isValid, checkpoint, rootHex, vkey: vkeys.at(-1) ?? '', since };
 }
 
-/** Compares with what this browser remembers, and remembers the newer one if it continues that. */
+/** Compares with the checkpoint stored in this browser; stores the newer one if it extends that. */
 async function compared(checkpoint: Checkpoint): Promise<SinceLastVisit> {
   const key = `indelible.checkpoint.${checkpoint.origin}`;
   const seen = remembered(key);
@@ -53,7 +53,7 @@ async function compared(checkpoint: Checkpoint): Promise<SinceLastVisit> {
     return { kind: 'first' };
   }
   const { size } = seen;
-  // An answer that is a moment older than the last one is no rewriting, as long as it is a prefix.
+  // An answer may be slightly older than the last one: it is valid if it is a prefix of it.
   const [first, second] = seen.size <= now.size ? [seen, now] : [now, seen];
   const holds = await continues(first, second);
   if (!holds) return { kind: 'rewritten', size };

@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import { client } from '../api.ts';
 
-/** What this browser found out about one event. */
+/** The result of this browser's check of one event. */
 export interface ProofResult {
   code: ProofCode | 'missing';
   /** Position of the event and size of the log, once the proof could be read. */
@@ -50,7 +50,7 @@ export async function checkEvent(shown: AuditEvent): Promise<ProofResult> {
   };
 }
 
-/** What a proof says by hash alone is what the event calls erased, and nothing else. */
+/** The segments that the proof holds only as hashes must be those that the event calls erased. */
 function isShown({ event: proven = {}, hashes = {} }: ProofText, shown: AuditEvent): boolean {
   const { before: _before, after: _after, ...withoutStates } = proven;
   const { erased = [], ...kept } = shown;
@@ -69,7 +69,7 @@ function sorted(value: unknown): string {
 
 const keys = new Map<string, Promise<string[]>>();
 
-/** The keys that sign for an origin, asked for once. */
+/** The keys that sign for an origin, requested once. */
 export function keysOf(origin: string): Promise<string[]> {
   const known = keys.get(origin);
   if (known) return known;

@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 
-/** What checks it is fetched with it: most visits never need either. */
+/** The verifier is loaded with it: most visits need neither. */
 export const checkpointQuery = queryOptions({
   queryKey: ['checkpoint'],
   queryFn: async () => (await import('./check-checkpoint.ts')).checkpointNow(),

@@ -40,7 +40,7 @@ export default function FacetPicker(props: FacetPickerProps) {
     values.any.length === 0 && values.none.length > 0 ? 'none' : 'any',
   );
   const [text, setText] = useState('');
-  // Values that nobody counts have to be typed.
+  // The service does not count these values: the reader types them.
   const hint = (t.filters.typed as Partial<Record<FacetName, string>>)[facet];
   const choices = useChoices(facet, search, nowMs);
   const select = (selection: Selection) => {
@@ -83,7 +83,7 @@ export default function FacetPicker(props: FacetPickerProps) {
               aria-label={t.filters[facet]}
               items={shown.map((choice) => ({ ...choice, id: choice.value }))}
               selectionMode="multiple"
-              // Escape closes; it must not take the choice back on its way.
+              // Escape closes the popover and must not clear the selection.
               escapeKeyBehavior="none"
               selectedKeys={values[mode]}
               onSelectionChange={select}
@@ -150,7 +150,7 @@ function ChoiceItem({ choice }: { choice: Choice }) {
   );
 }
 
-/** What is chosen, then what is found, then what was typed when it could be a value itself. */
+/** Chosen values, then found ones, then the typed text if it is a valid value. */
 function shownChoices(
   choices: readonly Choice[],
   chosen: readonly string[],

@@ -7,7 +7,8 @@ import { paths } from '../paths.ts';
 import { useParsedSearch } from '../use-location.ts';
 
 /**
- * What is below, if the search in the address is one: a misspelt filter must never widen a result.
+ * Shows its children if the search in the address is valid: a misspelt filter must never widen a
+ * result.
  */
 export function KnownSearch({ children }: { children: ReactNode }) {
   const parsed = useParsedSearch();

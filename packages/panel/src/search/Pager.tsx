@@ -16,15 +16,15 @@ interface PagerProps {
   change: (next: EventSearch) => void;
 }
 
-/** Newer and older pages. The range is held still from here on, or the cursors would not fit it. */
+/** Newer and older pages. Paging fixes the range, because cursors are valid for one range only. */
 export function Pager({ search, nowMs, pagination, change }: PagerProps) {
   const t = useTexts();
   const formats = useFormats();
   const { nextCursor, previousCursor, total } = pagination;
   const { range, page } = search;
-  const still = range.kind === 'last' ? { ...range, at: nowMs } : range;
-  const turn = (cursor: string | null, to: number) =>
-    cursor !== null && change({ ...search, range: still, cursor, page: Math.max(1, to) });
+  const fixed = range.kind === 'last' ? { ...range, at: nowMs } : range;
+  const open = (cursor: string | null, to: number) =>
+    cursor !== null && change({ ...search, range: fixed, cursor, page: Math.max(1, to) });
   const pages = total && Math.ceil(total.value / pageSize);
   const number = formats.number(page);
   return (
@@ -37,11 +37,11 @@ export function Pager({ search, nowMs, pagination, change }: PagerProps) {
       <Button
         Icon={ChevronLeft}
         disabled={previousCursor === null}
-        onClick={() => turn(previousCursor, page - 1)}
+        onClick={() => open(previousCursor, page - 1)}
       >
         {t.events.newer}
       </Button>
-      <Button disabled={nextCursor === null} onClick={() => turn(nextCursor, page + 1)}>
+      <Button disabled={nextCursor === null} onClick={() => open(nextCursor, page + 1)}>
         {t.buttons.older}
         <ChevronRight aria-hidden />
       </Button>

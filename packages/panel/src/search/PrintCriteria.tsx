@@ -2,7 +2,7 @@ import { useTexts } from '../i18n/texts.tsx';
 import { type EventSearch, frozen } from './event-search.ts';
 import { useCriteriaTexts } from './use-criteria-texts.ts';
 
-/** On paper: which search this is a page of, with the moments a relative range stood for. */
+/** On a printed page: the criteria of the search, with its range as absolute times. */
 export function PrintCriteria({ search, nowMs }: { search: EventSearch; nowMs: number }) {
   const t = useTexts();
   const { all } = useCriteriaTexts();

@@ -3,7 +3,7 @@ import { parseFilterBody } from '@indelible/protocol';
 import { type EventSearch, emptySearch } from './event-search.ts';
 
 /**
- * The search behind kept criteria, to be shown in words; criteria that are not understood are none.
+ * The search of stored criteria, to show it in words; invalid criteria give an empty search.
  */
 export function searchOfCriteria(criteria: EventCriteria): EventSearch {
   const parsed = parseFilterBody(criteria);

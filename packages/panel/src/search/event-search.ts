@@ -1,4 +1,4 @@
-/** One address = one search: what is looked for, when, in which order and zone, and which page. */
+/** One address = one search: its filters, range, order, time zone and page. */
 
 import {
   type EventFilter,
@@ -25,9 +25,9 @@ export interface EventSearch {
   sort: 'timestamp' | 'user';
   order: ListOrder;
   cursor?: string;
-  /** Number of the page the cursor leads to, from 1, to be shown. */
+  /** Number of the page at the cursor, from 1, for display. */
   page: number;
-  /** Absent: what the reader prefers. */
+  /** Absent: the reader's preference. */
   zone?: ZoneChoice;
 }
 
@@ -128,12 +128,12 @@ export function filterAt(search: EventSearch, nowMs: number): EventFilter {
   return { ...search.facets, ...absoluteRange(search.range, nowMs) };
 }
 
-/** The same search for somebody else, later: relative ranges become what they are now. */
+/** The search with its relative range fixed to the present one, for links and exports. */
 export function frozen(search: EventSearch, nowMs: number): EventSearch {
   return { ...search, range: { kind: 'between', ...absoluteRange(search.range, nowMs) } };
 }
 
-/** `search` with other criteria; a cursor leads nowhere in another list. */
+/** `search` with other criteria and without its cursor, which is valid for one list only. */
 export function changed(search: EventSearch, change: Partial<EventSearch>): EventSearch {
   const { cursor: _left, ...rest } = search;
   const { range } = rest;

@@ -7,7 +7,7 @@ export type Preset = (typeof presets)[number];
 export const presetDefault: Preset = '30d';
 
 export type TimeRange =
-  /** `at`, ms, holds the range still while someone pages through it. */
+  /** `at`, ms, fixes the range while a reader pages through it. */
   | { kind: 'last'; preset: Preset; at?: number }
   /** `[from, to)`, ms; an absent end is open. */
   | { kind: 'between'; from?: number; to?: number };

@@ -6,9 +6,7 @@ import { type EventSearch, eventSearchParams, filterAt } from './event-search.ts
 
 export const pageSize = 50;
 
-/**
- * The moment a search is meant at: when it was opened or last refreshed, or what its address says.
- */
+/** The end of a relative range: when the search was opened or refreshed, or its address says. */
 export function useMoment(search: EventSearch): { nowMs: number; refresh: () => void } {
   const [refreshes, setRefreshes] = useState(0);
   const { cursor: _cursor, page: _page, ...rest } = search;
@@ -29,7 +27,7 @@ export function useEventPage(search: EventSearch, nowMs: number) {
   return useQuery({
     queryKey: ['events', query],
     queryFn: () => client.page(query),
-    // The list stays in place, dimmed, while the next one is on its way.
+    // The list stays visible, dimmed, while the next page loads.
     placeholderData: keepPreviousData,
   });
 }

@@ -13,7 +13,7 @@ import { ReasonForm } from './ReasonForm.tsx';
 import { keepReturnPath } from './return-path.ts';
 import { SessionProvider } from './session-context.tsx';
 
-/** Shows the panel to whoever has a session; everybody else a way to get one, at this address. */
+/** Shows the panel with a session, and without one the ways to sign in, at the same address. */
 export function SignInGate({ children }: { children: ReactNode }) {
   const session = useQuery({
     queryKey: ['session'],
@@ -57,7 +57,7 @@ export function Opening() {
   );
 }
 
-/** Any call that finds the session gone asks for a new one; the address stays what it is. */
+/** A request that finds no session asks for a new one; the address does not change. */
 function useSignedOutElsewhere(): void {
   const queries = useQueryClient();
   useEffect(
@@ -74,7 +74,7 @@ function useSignedOutElsewhere(): void {
   );
 }
 
-/** Remembers this address for a new link, and looks again when this tab is turned to again. */
+/** Stores this address for a new link, and checks the session when the tab becomes visible. */
 function useReturning(last: Session | undefined): void {
   const queries = useQueryClient();
   useEffect(() => {
@@ -104,11 +104,11 @@ function SignedOut({ last }: { last: Session | undefined }) {
   const queries = useQueryClient();
   useReturning(last);
   const enter = (session: Session) => {
-    // The session's own query stays: the gate, which waits for it, would never hear of another one.
+    // The session's query stays: SignInGate observes this one and would not notice a new one.
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
     queries.setQueryData(['session'], session);
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: listens once for as long as it is shown
+  // biome-ignore lint/correctness/useExhaustiveDependencies: one listener while it is shown
   useEffect(
     () =>
       handOver(allowedHosts, (token) =>

@@ -29,7 +29,7 @@ export function handOver(
     if (token !== null) receive(token);
   };
   window.addEventListener('message', hear);
-  // Without an answer nobody is trusted: the page then says how to sign in otherwise.
+  // Without an answer the panel trusts no host, and shows the other ways to sign in.
   allowedHosts().then(
     (allowed) => {
       hosts = allowed;

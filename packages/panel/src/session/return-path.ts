@@ -1,6 +1,6 @@
 /**
- * Where somebody was when their session ended, so that signing in again leads back there. Kept for
- * half an hour, and only for the person and tenant it was: it is an address, and so a search.
+ * The address at which a session ended: signing in again leads back to it. Stored for half an hour
+ * and used only for the same person and tenant, because an address holds a search.
  */
 
 const key = 'indelible.return';
@@ -19,7 +19,7 @@ export function keepReturnPath(href: string, session: Whose, nowMs: number): voi
   } catch {}
 }
 
-/** The kept address, once, or null. */
+/** Returns and removes the stored address, or null. */
 export function takeReturnPath(session: Whose, nowMs: number): string | null {
   try {
     const kept = JSON.parse(localStorage.getItem(key) ?? 'null');

@@ -5,7 +5,7 @@ import { checkpointQuery } from '../proof/use-checkpoint.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useCheckpointBeforePrint } from './use-printing.ts';
 
-/** What paper has to say for itself: whose log, when it was printed, in which zone. */
+/** On a printed page: the tenant, the time of printing and the time zone. */
 export function PrintHeader() {
   const t = useTexts();
   const { tenant, actor } = useSession();
@@ -25,7 +25,7 @@ export function PrintHeader() {
   );
 }
 
-/** Which state of the log a printed page belongs to, if that was asked for. */
+/** The checkpoint of the log, if it was requested. */
 function PrintCheckpoint() {
   const t = useTexts();
   const formats = useFormats();

@@ -131,7 +131,7 @@ function TenantName() {
 function Account({ openHelp }: { openHelp: () => void }) {
   const t = useTexts();
   const { actor } = useSession();
-  // The page is loaded anew: nothing of the tenant's may stay in memory behind a signed-out screen.
+  // A reload removes the tenant's data from memory: none may stay behind a signed-out screen.
   const signOut = () => api.session.close().finally(() => location.reload());
   return (
     <div className="mt-3 flex items-center gap-1">
@@ -156,7 +156,7 @@ function Account({ openHelp }: { openHelp: () => void }) {
   );
 }
 
-/** Stays in sight for as long as an operator is in somebody else's tenant. */
+/** Visible for as long as an operator is in a tenant. */
 function OperatorBanner() {
   const t = useTexts();
   const { crossTenant, reason, tenant } = useSession();
@@ -176,7 +176,7 @@ function OperatorBanner() {
   );
 }
 
-/** Says on every page why so little is left: the tenant is one no more. */
+/** Says on every page of a closed tenant why its events are missing. */
 function TenantLeft() {
   const t = useTexts();
   const formats = useFormats();

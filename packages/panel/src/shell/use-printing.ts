@@ -3,22 +3,21 @@ import { useCallback, useEffect } from 'react';
 import { checkpointQuery } from '../proof/use-checkpoint.ts';
 
 /**
- * Prints once the page can name the state of the log it belongs to. The checkpoint is fetched for
- * that alone: it is a read like any other, which an operator's visit puts on record.
+ * Prints once the page has the checkpoint of the log. The panel requests it only for that, because
+ * the log records every read by an operator.
  */
 export function usePrint(): () => void {
   const queries = useQueryClient();
   return useCallback(() => {
-    // The page hears of the answer in a task of its
-    // own, queued before this one: by then it is shown.
+    // React shows the answer in a task that is queued before this one.
     const shown = () => setTimeout(() => window.print());
     queries.fetchQuery(checkpointQuery).then(shown, shown);
   }, [queries]);
 }
 
 /**
- * The browser's own menu does not wait for anything: what it prints has the checkpoint if that was
- * at hand, and otherwise says that the next print will.
+ * The browser's print menu does not wait: the page shows the checkpoint if it was loaded before,
+ * and otherwise says that it is missing.
  */
 export function useCheckpointBeforePrint(): void {
   const queries = useQueryClient();

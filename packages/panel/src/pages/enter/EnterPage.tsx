@@ -11,10 +11,10 @@ import { takeReturnPath } from '../../session/return-path.ts';
 import { Localized, Opening } from '../../session/SignInGate.tsx';
 import { useGo } from '../../use-location.ts';
 
-/** `bad`: the link opens nothing. Otherwise nobody has judged it yet. */
+/** `bad`: the service refused the link. `busy`, `away`: the service has not checked it yet. */
 type LinkState = 'opening' | 'bad' | 'busy' | 'away';
 
-/** Where a viewer link leads: its token is spent for a session, and leaves the address. */
+/** Opened by a viewer link: exchanges the token for a session and removes it from the address. */
 export function EnterPage() {
   const queries = useQueryClient();
   const go = useGo();
@@ -55,7 +55,7 @@ function entered(queries: QueryClient, session: Session): Session {
   return session;
 }
 
-/** Where the link leads; if that is nowhere in particular, where its reader was before. */
+/** The page that the link names, else the page at which the reader's last session ended. */
 function startOf(session: Session): string {
   const { path } = session;
   const kept = takeReturnPath(session, Date.now());

@@ -6,7 +6,7 @@ import { changed, type EventSearch, withoutFacet } from '../../search/event-sear
 import { widerPreset } from '../../search/time-range.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 
-/** Nothing matched: says for what, and offers to ask for less. */
+/** Repeats the criteria of a search without results, and offers to widen it. */
 export function EmptyResult({
   search,
   change,

@@ -22,16 +22,16 @@ import { Reason } from './EventRow.tsx';
 import { ProofBadge } from './ProofBadge.tsx';
 import { StatesSideBySide } from './StatesSideBySide.tsx';
 
-/** One event, beside the list it was opened from; over it where there is no room beside. */
+/** One event beside its list, or over the list on a narrow screen. */
 export default function EventDetail() {
   const t = useTexts();
   const { eventId = '' } = useParams({ strict: false });
   const event = useEvent(eventId);
   const pane = useRef<HTMLElement>(null);
   const [search] = useEventSearch();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each event anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs for each event
   useEffect(() => {
-    // Over the list the reader follows to the event; beside it, j and k keep walking the list.
+    // Over the list the event takes the focus; beside it the list keeps the focus for j and k.
     if (window.innerWidth < 1280) pane.current?.focus();
     pane.current?.scrollTo(0, 0);
   }, [eventId]);
@@ -195,7 +195,7 @@ function EventJson({ event }: { event: AuditEvent }) {
   const t = useTexts();
   const json = JSON.stringify(event, null, 2);
   const url = `${location.origin}/api/audit-logs/${event.id}`;
-  // The key stays out: whoever runs it puts in their own.
+  // Without a key: the reader sets the variable.
   const curl = `curl -H "Authorization: Bearer $INDELIBLE_API_KEY" '${url}'`;
   const copies = [
     [t.detail.copyId, event.id],

@@ -145,7 +145,7 @@ function Actions({ search, nowMs }: { search: EventSearch; nowMs: number }) {
   const t = useTexts();
   const mayExport = useMay('exports:write');
   const [saving, setSaving] = useState(false);
-  // Absolute, so that whoever follows it sees the same events.
+  // An absolute range, so that the link shows the same events later.
   const link = () => location.origin + paths.events(frozen(search, nowMs));
   return (
     <div className="no-print ml-auto flex flex-wrap items-center gap-1.5">

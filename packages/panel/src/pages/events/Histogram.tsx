@@ -14,7 +14,7 @@ interface HistogramProps {
   change: (next: EventSearch) => void;
 }
 
-/** How many events there were when, counted by the service; dragging over it zooms in. */
+/** Counts of events over time, from the service; dragging zooms in. */
 export function Histogram({ search, nowMs, change }: HistogramProps) {
   const t = useTexts();
   const formats = useFormats();
@@ -124,7 +124,7 @@ function Bars({ bars, highest, zoom }: BarsProps) {
 
 function OneBar({ bar, index, highest }: { bar: Bar; index: number; highest: number }) {
   const formats = useFormats();
-  // What is there at all can be seen, however small beside the highest bar.
+  // At least two pixels, so that a small count beside a high bar stays visible.
   const heightOf = (count: number) => (count === 0 ? 0 : Math.max(2, (count / highest) * height));
   const total = heightOf(bar.count);
   const operator = Math.min(total, heightOf(bar.operator));
@@ -144,7 +144,7 @@ function OneBar({ bar, index, highest }: { bar: Bar; index: number; highest: num
   );
 }
 
-/** The same counts for those who do not see the bars. */
+/** The same counts for screen readers. */
 function HiddenTable({ bars }: { bars: readonly Bar[] }) {
   const t = useTexts();
   const formats = useFormats();

@@ -5,7 +5,7 @@ import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import type { ProofResult } from '../../proof/check-event.ts';
 
-/** Whether this browser could convince itself that the event is in the signed log, in words. */
+/** The result of this browser's check that the event is in the signed log. */
 export function ProofBadge({ event }: { event: AuditEvent }) {
   const t = useTexts();
   const proof = useProof(event);
@@ -78,9 +78,7 @@ function Proven({ result, erased }: { result: ProofResult; erased: boolean }) {
   );
 }
 
-/**
- * The proof of an event, checked by this browser with a verifier that is fetched when it is needed.
- */
+/** The proof of an event, checked in this browser; the verifier is loaded on demand. */
 function useProof(shown: AuditEvent) {
   return useQuery({
     queryKey: ['proof', shown.id],

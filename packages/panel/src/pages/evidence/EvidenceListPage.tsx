@@ -12,7 +12,7 @@ import { paths } from '../../paths.ts';
 import { searchOfCriteria } from '../../search/criteria.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 
-/** Searches that were kept as evidence, newest first. */
+/** Searches saved as evidence, newest first. */
 export default function EvidenceListPage() {
   const t = useTexts();
   const searches = usePages('searches', { list: api.searches });

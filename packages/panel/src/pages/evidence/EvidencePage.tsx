@@ -20,7 +20,7 @@ import type { TimeRange } from '../../search/time-range.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { usePrint } from '../../shell/use-printing.ts';
 
-/** A kept search, run again on opening: what matched then and now, and what follows from it. */
+/** A saved search, run again when it is opened: both results, and what they show. */
 export default function EvidencePage() {
   const t = useTexts();
   const { searchId = '' } = useParams({ strict: false });
@@ -89,7 +89,7 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
   );
 }
 
-/** Three answers: the same, the same and more since, or another one. */
+/** Whether the result is the same, the same with later events, or another one. */
 function Agreement({ evidence }: { evidence: OpenedSearch }) {
   const t = useTexts();
   const formats = useFormats();

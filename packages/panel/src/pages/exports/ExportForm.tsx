@@ -17,10 +17,10 @@ import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useMoment } from '../../search/use-events.ts';
 import { useEventSearch } from '../../use-location.ts';
 
-/** Up to this many rows are sent at once; what is more becomes a job. */
+/** The service sends up to this many rows with its answer; more become a job. */
 const rowsAtOnce = 10_000;
 
-/** What would be exported, how many rows that is, and in which format. */
+/** The criteria, row count and format of a new export. */
 export function ExportForm({ started }: { started: () => void }) {
   const t = useTexts();
   const [search, change] = useEventSearch();

@@ -13,7 +13,7 @@ interface ExportListProps {
   changed: () => void;
 }
 
-/** Past exports: how far they are, how large, until when they can be fetched. */
+/** Past exports: progress, size and expiry. */
 export function ExportList({ exports, changed }: ExportListProps) {
   const t = useTexts();
   if (exports.length === 0) return <p className="text-muted">{t.exports.none}</p>;

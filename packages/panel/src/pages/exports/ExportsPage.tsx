@@ -16,7 +16,7 @@ export default function ExportsPage() {
   const mayExport = useMay('exports:write');
   const exports = usePages('exports', {
     list: api.exports.list,
-    // Only while something moves: an operator's every read is recorded.
+    // Only while a job is running: the log records every read by an operator.
     askAgainMs: (jobs) => jobs.some(({ status }) => isMoving(status)) && pollMs,
   });
   return (

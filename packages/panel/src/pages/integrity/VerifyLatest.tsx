@@ -26,7 +26,7 @@ export function VerifyLatest() {
   const verify = async () => {
     setRunning(true);
     setVerdicts(new Map());
-    // One after the other: a page of proofs is no reason to crowd out whoever records events.
+    // One after another, so that a page of proofs does not slow down recording.
     for (const event of events) {
       const code = await checkEvent(event).then(
         ({ code }) => code,

@@ -27,7 +27,7 @@ import { useEventPage, useMoment } from '../../search/use-events.ts';
 import { useMay } from '../../session/session-context.tsx';
 import { useEventSearch } from '../../use-location.ts';
 
-/** Every look the operator took at this tenant: when, who, why, and who vouches for it. */
+/** Every access by the operator to this tenant: when, who, why, and who attests it. */
 export default function OperatorAccessPage() {
   return (
     <KnownSearch>
@@ -105,7 +105,7 @@ function Summary({ search, nowMs, page }: SummaryProps) {
   const missing = events.filter(isUnexplained).length;
   const visits = users.data?.total ?? 0;
   const count = users.data?.data.length ?? 0;
-  // The service counts no reasons: over several pages only what is on this one can be told.
+  // The service does not count missing reasons, so with several pages the figure is for this one.
   const isAll = pagination.nextCursor === null && pagination.previousCursor === null;
   return (
     <dl className="flex flex-wrap gap-x-10 gap-y-3 px-4 pt-1 pb-4 lg:px-6">
@@ -127,7 +127,7 @@ function Summary({ search, nowMs, page }: SummaryProps) {
   );
 }
 
-/** What was erased of an operator's visit is explained by the erasure, which is on record. */
+/** An erased reason is not a missing one: the log records the erasure. */
 function isUnexplained(event: AuditEvent): boolean {
   return event.reason === null && !isErased(event, 'change');
 }

@@ -21,7 +21,7 @@ interface RestoreDialogProps {
 
 const pollMs = 1_000;
 
-/** What would change, a confirmation, and what the tenant's application made of the request. */
+/** The changes of a restore, a confirmation, and the answer of the tenant's application. */
 export default function RestoreDialog({ target, current, close }: RestoreDialogProps) {
   const t = useTexts();
   const { tenant } = useSession();

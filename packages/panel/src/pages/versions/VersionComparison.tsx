@@ -16,7 +16,7 @@ interface VersionComparisonProps {
   current: Version;
 }
 
-/** Two versions field by field; what differs is marked, what is the same can be left out. */
+/** Two versions field by field: differences are marked, equal fields can be hidden. */
 export function VersionComparison({ left, right, current }: VersionComparisonProps) {
   const t = useTexts();
   const [onlyDifferences, setOnlyDifferences] = useState(false);

@@ -17,7 +17,7 @@ import { chosenVersions, type Version, versionsOf } from './versions.ts';
 
 const versionsMax = 200;
 
-/** A resource through time: any two of its versions side by side, and a way back to one of them. */
+/** The versions of a resource: any two side by side, each can be restored. */
 export default function VersionsPage() {
   const t = useTexts();
   const { resourceId = '' } = useParams({ strict: false });

@@ -3,7 +3,7 @@ import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import type { Version } from './versions.ts';
 
-/** How a version is called: when it came to be, and by whom. */
+/** The name of a version: its time and author. */
 export function useVersionText(): (version: Version) => { when: string; who: string } {
   const t = useTexts();
   const formats = useFormats();

@@ -29,9 +29,7 @@ export function versionsOf(events: readonly AuditEvent[]): Version[] {
   return versions;
 }
 
-/**
- * What the service itself says of a restore: its states are those of the request, not the resource.
- */
+/** The service's own record of a restore holds the states of the request, not of the resource. */
 function isRestoreRecord({ action, recordedBy }: AuditEvent): boolean {
   return action === 'restore' && recordedBy.kind === 'service';
 }

@@ -3,9 +3,9 @@ import { type ReactNode, useId } from 'react';
 interface FormFieldProps {
   label: string;
   hint?: string | undefined;
-  /** What is wrong with what was entered. */
+  /** Why the input is invalid. */
   problem?: string | undefined;
-  /** Gets what ties the control to its label, hint and problem. */
+  /** Gets the attributes that tie the control to its label, hint and problem. */
   children: (ties: {
     id: string;
     'aria-describedby': string | undefined;
@@ -13,7 +13,7 @@ interface FormFieldProps {
   }) => ReactNode;
 }
 
-/** A control with its label above, and what helps or went wrong below. */
+/** A control with its label above, and its hint or problem below. */
 export function FormField({ label, hint, problem, children }: FormFieldProps) {
   const id = useId();
   const below = problem ?? hint;

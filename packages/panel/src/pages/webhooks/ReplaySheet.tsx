@@ -9,12 +9,12 @@ import { useWebhookChange } from './use-webhooks.ts';
 
 interface ReplaySheetProps {
   webhook: Webhook;
-  /** Where it would begin; what people may have chosen by an event. */
+  /** The first position, if a link from an event named it. */
   from: number | null;
   close: () => void;
 }
 
-/** Sets an endpoint back in the log, and says first what that makes it send. */
+/** Replays from a position in the log, after saying what that sends. */
 export default function ReplaySheet({ webhook, from, close }: ReplaySheetProps) {
   const w = useTexts().webhooks;
   const formats = useFormats();

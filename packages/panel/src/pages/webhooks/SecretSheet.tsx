@@ -7,12 +7,12 @@ import { useFormats } from '../../i18n/use-formats.ts';
 
 interface SecretSheetProps {
   secret: string;
-  /** Until when the secret before it signs too; null when there is none. */
+  /** Until when the previous secret also signs; null when there is none. */
   previousValidUntil: string | null;
   close: () => void;
 }
 
-/** A new signing secret, this once: only saying that it is stored closes it. */
+/** A new signing secret, shown once: only the confirmation closes the dialog. */
 export default function SecretSheet({ secret, previousValidUntil, close }: SecretSheetProps) {
   const w = useTexts().webhooks;
   const formats = useFormats();

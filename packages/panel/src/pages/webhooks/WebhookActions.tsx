@@ -26,11 +26,11 @@ type Dialog = 'edit' | 'rotate' | 'replay' | 'remove';
 interface WebhookActionsProps {
   webhook: Webhook;
   refresh: () => void;
-  /** From which number on an event wants to be sent again; null for none. */
+  /** The position from which a link asks for a replay; null for none. */
   replayFrom: number | null;
 }
 
-/** What can be done with an endpoint, and what came of it. */
+/** The actions on an endpoint, and their results. */
 export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsProps) {
   const t = useTexts();
   const w = t.webhooks;
@@ -141,7 +141,7 @@ function Rotate({ webhook, close }: DialogProps) {
 function Remove({ webhook, close }: DialogProps) {
   const w = useTexts().webhooks;
   const go = useGo();
-  // Nothing is asked for again: what this page shows is gone.
+  // Without reloading the queries: what this page shows no longer exists.
   const remove = useMutation({ mutationFn: () => client.webhooks.remove(webhook.id) });
   return (
     <ConfirmSheet
@@ -168,7 +168,7 @@ function WebhookTestResult({ result, format }: TestResultProps) {
   const w = useTexts().webhooks;
   const formats = useFormats();
   const { ok, status, reason, response, durationMs } = result;
-  // For a log platform the test asks for its health, and some healthy ones answer with a 4xx status.
+  // The test of a log platform asks for its health, which may answer with a 4xx status.
   const { isSigned } = formatFields[format];
   const works = isSigned ? w.test.ok(status === null ? '' : String(status)) : w.test.healthy;
   return (

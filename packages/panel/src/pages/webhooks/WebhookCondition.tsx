@@ -13,7 +13,7 @@ const looks: Readonly<Record<Condition, { tone: string; Icon: typeof Send }>> = 
   paused: { tone: 'badge-plain', Icon: CirclePause },
 };
 
-/** How an endpoint is doing, in a word. */
+/** The condition of an endpoint, in a word. */
 export function ConditionBadge({ webhook }: { webhook: Webhook }) {
   const t = useTexts().webhooks;
   const condition = conditionOf(webhook);
@@ -26,9 +26,7 @@ export function ConditionBadge({ webhook }: { webhook: Webhook }) {
   );
 }
 
-/**
- * The same in sentences: what it waits for, why, and what becomes of what is recorded meanwhile.
- */
+/** The condition in sentences: what the endpoint waits for, and what happens to later events. */
 export function useConditionText(): (webhook: Webhook) => string {
   const t = useTexts().webhooks;
   const formats = useFormats();
@@ -44,7 +42,7 @@ export function useConditionText(): (webhook: Webhook) => string {
   };
 }
 
-/** What people call an endpoint: its name, else where it leads. */
+/** The name of an endpoint, else its host. */
 export function webhookName({ name, url }: Webhook): string {
   return name ?? (URL.canParse(url) ? new URL(url).host : url);
 }

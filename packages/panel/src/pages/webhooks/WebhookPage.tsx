@@ -13,10 +13,10 @@ import { WebhookActions } from './WebhookActions.tsx';
 import { ConditionBadge, useConditionText, webhookName } from './WebhookCondition.tsx';
 import { WebhookFacts } from './WebhookFacts.tsx';
 
-/** One endpoint: how it is doing, what can be done about it, how it is set up, what was sent. */
+/** One endpoint: its condition, actions, settings and deliveries. */
 export default function WebhookPage() {
   const { webhookId = '' } = useParams({ strict: false });
-  // Another endpoint is another page: nothing of the one before may stay on it.
+  // The key resets all state when the address names another endpoint.
   return <Endpoint key={webhookId} id={webhookId} />;
 }
 
@@ -75,7 +75,7 @@ function sequenceOf(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** What stands still is not to be overlooked, with the words of the last failure. */
+/** The condition; a failing or stopped endpoint stands out, with its last failure. */
 function How({ webhook }: { webhook: Webhook }) {
   const explain = useConditionText();
   const condition = conditionOf(webhook);

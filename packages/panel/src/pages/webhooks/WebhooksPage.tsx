@@ -19,7 +19,7 @@ const SecretSheet = lazy(() => import('./SecretSheet.tsx'));
 /** How many endpoints a tenant may have. */
 const webhooksMax = 20;
 
-/** Where events are sent to, and how that is going. */
+/** The endpoints with their condition. */
 export default function WebhooksPage() {
   const t = useTexts();
   const w = t.webhooks;
@@ -66,7 +66,7 @@ function Endpoints() {
   );
 }
 
-/** The form, and then the secret that is shown once; behind both the page of the new endpoint. */
+/** The form, then the secret, which is shown once, then the page of the new endpoint. */
 function Adding({ close }: { close: () => void }) {
   const go = useGo();
   const [made, setMade] = useState<NewWebhook | null>(null);

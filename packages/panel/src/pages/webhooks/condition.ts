@@ -1,9 +1,9 @@
 import type { Webhook } from '@indelible/client';
 
 /**
- * How an endpoint is doing: it has everything (`current`), is still getting
- * there (`behind`), waits for its next attempt (`failing`), was given up
- * (`stopped`), wants no more (`gone`), or somebody paused it (`paused`).
+ * `current`: everything is delivered. `behind`: the service is sending. `failing`: it waits for
+ * the next attempt. `stopped`: all attempts failed. `gone`: the receiver answered 410.
+ * `paused`: a person paused it.
  */
 export type Condition = 'current' | 'behind' | 'failing' | 'stopped' | 'gone' | 'paused';
 
@@ -13,8 +13,8 @@ export function conditionOf(webhook: Webhook): Condition {
   const { status, pausedBecause, attempt, behind } = webhook;
   if (status === 'paused') {
     if (pausedBecause !== 'failing') return 'paused';
-    // Only a receiver that wants no more ends it before
-    // the last attempt. The last delivery may be a test.
+    // Only a 410 stops an endpoint before the last attempt. The last delivery does not tell: it may
+    // be a test.
     return attempt > 0 && attempt < attemptsMax ? 'gone' : 'stopped';
   }
   if (attempt > 0) return 'failing';
@@ -25,8 +25,8 @@ const soonMs = 2_000;
 const nearMs = 60_000;
 
 /**
- * How long until it is worth asking again, in ms; null where nothing happens within the next
- * minute: something is under way while messages are being sent, and when the next attempt is near.
+ * Milliseconds until the next reload; null unless messages are being sent or the next attempt is
+ * within a minute.
  */
 export function nextLookMs(webhook: Webhook, nowMs: number): number | null {
   const condition = conditionOf(webhook);

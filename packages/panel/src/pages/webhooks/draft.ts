@@ -4,15 +4,15 @@ import { searchOfCriteria } from '../../search/criteria.ts';
 import type { Facets } from '../../search/event-search.ts';
 import { formatFields } from './formats.ts';
 
-/** What an endpoint may be told of, in the order in which it is offered. */
+/** The messages an endpoint can get, in the order of the form. */
 const messageTypes = ['audit.events.recorded', 'audit.export.ready'] as const;
 
-/** What this format can tell of: log platforms are for events. */
+/** The messages of a format: log platforms get events only. */
 export function typesOf(format: WebhookFormat): readonly WebhookType[] {
   return format === 'webhook' ? messageTypes : ['audit.events.recorded'];
 }
 
-/** An endpoint as it is being entered; empty texts are values that are not there. */
+/** An endpoint in the form; an empty text is an absent value. */
 export interface Draft {
   name: string;
   url: string;
@@ -20,7 +20,7 @@ export interface Draft {
   types: readonly string[];
   facets: Facets;
   options: Readonly<Record<string, string>>;
-  /** Entered anew; empty keeps the one there is, unless that is to be forgotten. */
+  /** A new credential; empty keeps the stored one, unless `forgetCredential`. */
   credential: string;
   forgetCredential: boolean;
 }
@@ -35,15 +35,12 @@ export function draftOf({ name, url, format, types, filters, options }: Webhook)
   return { ...emptyDraft, name: name ?? '', url, format, types, facets, options };
 }
 
-/**
- * Another format: a credential that was entered for
- * the receiver of the one before is not for this one.
- */
+/** Changing the format drops the credential, which was entered for another receiver. */
 export function inFormat(format: WebhookFormat): Partial<Draft> {
   return { format, types: ['audit.events.recorded'], credential: '' };
 }
 
-/** The whole input: also what was emptied, so that a change empties it too. */
+/** The whole input with its emptied fields, so that an update empties them, too. */
 export function inputOf(draft: Draft): WebhookInput {
   const { url, format, facets, types } = draft;
   const options = formatFields[format].options.flatMap(({ name }) => {
@@ -70,8 +67,8 @@ function credentialOf({ format, credential, forgetCredential }: Draft): {
 }
 
 /**
- * Whether the stored credential goes on being used. The service asks for it again when the receiver
- * or the format is another one: it was given for that one alone.
+ * Whether the stored credential stays in use. The service asks for it again when the receiver or
+ * the format changes, because it was entered for one receiver.
  */
 export function keepsCredential({ format, url }: Draft, stored: Webhook | null): boolean {
   if (stored === null || !stored.hasCredential || format !== stored.format) return false;

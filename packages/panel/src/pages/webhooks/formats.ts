@@ -1,6 +1,6 @@
 import type { WebhookFormat } from '@indelible/client';
 
-/** In the order in which they are offered. */
+/** In the order of the form. */
 export const webhookFormats = [
   'webhook',
   'generic',
@@ -9,10 +9,10 @@ export const webhookFormats = [
   'elastic',
 ] as const satisfies readonly WebhookFormat[];
 
-/** A setting that the receiver's language has; a choice where it takes only certain words. */
+/** A setting of the receiver; with `choices` if only these values are valid. */
 export interface OptionField {
   name: string;
-  /** Shown where nothing is entered: what the service takes then, or an example. */
+  /** Shown in an empty field: the service's default, or an example. */
   placeholder: string;
   choices?: readonly string[];
 }
@@ -25,7 +25,7 @@ interface FormatFields {
   options: readonly OptionField[];
 }
 
-/** What is asked for each format; the service checks it all again, and names what is wrong. */
+/** The fields of each format; the service validates them and names the wrong ones. */
 export const formatFields: Readonly<Record<WebhookFormat, FormatFields>> = {
   webhook: {
     urlExample: 'https://example.com/hooks/audit',

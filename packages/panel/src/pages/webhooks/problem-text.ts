@@ -15,7 +15,7 @@ export function fieldOf({ path }: Problem): string | null {
 }
 
 /**
- * What is wrong at a field, in the language that is spoken; '' for what the form does not ask for.
+ * The problem of a field in the reader's language; '' for what the form does not ask for.
  */
 export function problemText(w: Texts['webhooks'], format: WebhookFormat, problem: Problem): string {
   const { problems } = w.form;
@@ -40,7 +40,7 @@ function credentialText(
   return isToken ? problems.credentialAlone : problems.credentialLine;
 }
 
-/** Names are the customer's and the service's: nothing that every object has is one of them. */
+/** Own properties only: names come from requests and may be `constructor` or the like. */
 function textOf(texts: object, name: string): string {
   return Object.hasOwn(texts, name) ? String(Reflect.get(texts, name)) : '';
 }

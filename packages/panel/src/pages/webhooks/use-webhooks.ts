@@ -11,10 +11,10 @@ async function listAll(): Promise<Webhook[]> {
   return all;
 }
 
-/** No longer than this does a page watch by itself: a session that nobody uses has to end. */
+/** A page reloads by itself for this long only, because an unused session must end. */
 const watchedMs = 5 * 60_000;
 
-/** Whether to ask again without being told to; not for operators, whose every read is recorded. */
+/** Whether to reload by itself; not for operators, because the log records their every read. */
 function useWatching(): () => boolean {
   const { crossTenant } = useSession();
   const [openedMs] = useState(Date.now);
@@ -46,7 +46,7 @@ export function useWebhook(id: string) {
   });
 }
 
-/** A page of what was sent; asked for again when the endpoint has got on. */
+/** A page of deliveries, reloaded when the endpoint has made progress. */
 export function useDeliveries(webhook: Webhook, cursor: string | null) {
   const { id, lastDelivery } = webhook;
   return useQuery({
@@ -56,9 +56,7 @@ export function useDeliveries(webhook: Webhook, cursor: string | null) {
   });
 }
 
-/**
- * Something that is done to an endpoint; afterwards everything about webhooks is asked for again.
- */
+/** A change of an endpoint; afterwards every query about webhooks is reloaded. */
 export function useWebhookChange<Input, Answer>(change: (input: Input) => Promise<Answer>) {
   const queries = useQueryClient();
   return useMutation({
