@@ -1,22 +1,25 @@
+/** A time in ms, or as ISO 8601. */
+type Time = number | string;
+
 /** Numbers and times as a reader of `language` in `timeZone` expects them. */
 
 export interface Formats {
   timeZone: string;
   number(value: number): string;
   /** Time of day with seconds. */
-  time(ms: number): string;
+  time(time: Time): string;
   /** Day in full, with its weekday. */
-  day(ms: number): string;
+  day(time: Time): string;
   /** Day in a few characters. */
-  shortDay(ms: number): string;
+  shortDay(time: Time): string;
   /** Date and time to the second. */
-  dateTime(ms: number): string;
+  dateTime(time: Time): string;
   /** Date and time with milliseconds and zone, for facts. */
-  exact(ms: number): string;
+  exact(time: Time): string;
   /** A key that is the same for all moments of one day. */
-  dayKey(ms: number): string;
+  dayKey(time: Time): string;
   range(from: number, to: number): string;
-  relative(ms: number, nowMs: number): string;
+  relative(time: Time, nowMs: number): string;
   bytes(value: number): string;
 }
 
@@ -48,17 +51,19 @@ export function createFormats(language: string, timeZone: string): Formats {
   return {
     timeZone,
     number: (value) => number.format(value),
-    time: (ms) => time.format(ms),
-    day: (ms) => day.format(ms),
-    shortDay: (ms) => shortDay.format(ms),
-    dateTime: (ms) => dateTime.format(ms),
-    exact: (ms) => exact.format(ms),
-    dayKey: (ms) => key.format(ms),
+    time: (at) => time.format(msOf(at)),
+    day: (at) => day.format(msOf(at)),
+    shortDay: (at) => shortDay.format(msOf(at)),
+    dateTime: (at) => dateTime.format(msOf(at)),
+    exact: (at) => exact.format(msOf(at)),
+    dayKey: (at) => key.format(msOf(at)),
     range: (from, to) => range.formatRange(from, to),
-    relative: (ms, nowMs) => relativeText(relative, ms - nowMs),
+    relative: (at, nowMs) => relativeText(relative, msOf(at) - nowMs),
     bytes: (value) => bytesText(language, value),
   };
 }
+
+const msOf = (time: Time) => (typeof time === 'number' ? time : Date.parse(time));
 
 function relativeText(format: Intl.RelativeTimeFormat, ms: number): string {
   const [unit, size] = units.find(([, each]) => Math.abs(ms) >= each) ?? ['second', 1_000];

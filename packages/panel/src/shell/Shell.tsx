@@ -1,4 +1,3 @@
-import { parseTimestamp } from '@indelible/protocol';
 import { DoorClosed, LogOut, Menu, Search, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../api.ts';
@@ -182,7 +181,7 @@ function TenantLeft() {
   const formats = useFormats();
   const { tenant } = useSession();
   if (tenant.closedAt === undefined) return null;
-  const when = formats.dateTime(parseTimestamp(tenant.closedAt) ?? 0);
+  const when = formats.dateTime(tenant.closedAt);
   return (
     <section
       aria-label={t.left.title(tenant.name)}

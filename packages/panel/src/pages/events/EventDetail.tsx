@@ -1,5 +1,5 @@
 import { type AuditEvent, IndelibleError } from '@indelible/client';
-import { type Diff, parseTimestamp } from '@indelible/protocol';
+import type { Diff } from '@indelible/protocol';
 import { useParams } from '@tanstack/react-router';
 import { ArrowRight, History, Undo2, X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
@@ -111,7 +111,6 @@ function Headline({ event }: { event: AuditEvent }) {
   const t = useTexts();
   const formats = useFormats();
   const { action, actor, resource } = event;
-  const ms = parseTimestamp(event.timestamp) ?? 0;
   const gone = isErased(event, 'identity');
   return (
     <header>
@@ -128,8 +127,9 @@ function Headline({ event }: { event: AuditEvent }) {
         {resource.name ?? (gone ? <ErasedValue /> : t.events.unnamed)}
       </h2>
       <p className="mt-1 text-muted">
-        {actor.email ?? (gone ? <ErasedValue /> : wordOf({}, actor.role))} · {formats.dateTime(ms)}
-        <span className="text-faint"> ({formats.relative(ms, Date.now())})</span>
+        {actor.email ?? (gone ? <ErasedValue /> : wordOf({}, actor.role))} ·{' '}
+        {formats.dateTime(event.timestamp)}
+        <span className="text-faint"> ({formats.relative(event.timestamp, Date.now())})</span>
       </p>
     </header>
   );

@@ -62,7 +62,7 @@ export function EventFacts({ event }: { event: AuditEvent }) {
         <Fact name={t.detail.recordedBy}>
           <RecordedBy by={event.recordedBy} />
         </Fact>
-        <Fact name={t.detail.received}>{formats.exact(parseTimestamp(event.receivedAt) ?? 0)}</Fact>
+        <Fact name={t.detail.received}>{formats.exact(event.receivedAt)}</Fact>
         <Fact name={t.detail.sequence}>
           {formats.number(event.sequence)}
           {mayReplay && (

@@ -1,5 +1,4 @@
 import type { AuditEvent } from '@indelible/client';
-import { parseTimestamp } from '@indelible/protocol';
 import { useState } from 'react';
 import { HeadRow } from '../../components/HeadRow.tsx';
 import type { Formats } from '../../i18n/formats.ts';
@@ -65,11 +64,8 @@ export function EventTable({ events, openId, byDay, hrefOf }: EventTableProps) {
 /** Runs of events of one day, in the order they come. */
 function groupsOf(events: readonly AuditEvent[], byDay: boolean, formats: Formats) {
   if (!byDay) return [{ key: 'all', day: null, rows: [...events] }];
-  const groups = Map.groupBy(events, ({ timestamp }) =>
-    formats.dayKey(parseTimestamp(timestamp) ?? 0),
-  );
+  const groups = Map.groupBy(events, ({ timestamp }) => formats.dayKey(timestamp));
   return [...groups].map(([key, rows]) => {
-    const first = parseTimestamp(rows[0]?.timestamp ?? '') ?? 0;
-    return { key, day: formats.day(first), rows };
+    return { key, day: formats.day(rows[0]?.timestamp ?? 0), rows };
   });
 }

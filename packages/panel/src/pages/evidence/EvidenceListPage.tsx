@@ -1,5 +1,4 @@
 import type { SavedSearch } from '@indelible/client';
-import { parseTimestamp } from '@indelible/protocol';
 import { FileCheck2 } from 'lucide-react';
 import { api } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
@@ -57,7 +56,7 @@ function Kept({ evidence }: { evidence: SavedSearch }) {
           {evidence.note ?? criteria.map(({ text }) => text).join(' · ')}
         </AppLink>
         <span className="ml-auto text-xs text-faint tabular-nums">
-          {formats.dateTime(parseTimestamp(evidence.createdAt) ?? 0)}
+          {formats.dateTime(evidence.createdAt)}
         </span>
       </div>
       <p className="mt-0.5 text-xs text-muted">

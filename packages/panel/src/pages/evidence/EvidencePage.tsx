@@ -1,5 +1,4 @@
 import { IndelibleError, type OpenedSearch } from '@indelible/client';
-import { parseTimestamp } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { LucideIcon } from 'lucide-react';
@@ -51,7 +50,7 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
   const print = usePrint();
   const { all } = useCriteriaTexts();
   const { facets, range } = searchOfCriteria(evidence.filters);
-  const kept = formats.exact(parseTimestamp(evidence.createdAt) ?? 0);
+  const kept = formats.exact(evidence.createdAt);
   return (
     <>
       <PageHead

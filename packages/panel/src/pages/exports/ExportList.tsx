@@ -1,4 +1,3 @@
-import { parseTimestamp } from '@indelible/protocol';
 import { Download } from 'lucide-react';
 import { api, type ExportJob } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
@@ -30,7 +29,7 @@ function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
   const t = useTexts();
   const formats = useFormats();
   const { all } = useCriteriaTexts();
-  const created = formats.dateTime(parseTimestamp(job.createdAt) ?? 0);
+  const created = formats.dateTime(job.createdAt);
   const search = searchOfCriteria(job.filters);
   const criteria = all(search.facets, search.range);
   const moving = job.status === 'queued' || job.status === 'running';
@@ -115,7 +114,7 @@ function ExportState({ job }: { job: ExportJob }) {
       {job.error !== null && <p className="text-xs text-del">{job.error}</p>}
       {status === 'ready' && expiresAt !== null && (
         <p className="text-2xs text-faint">
-          {t.exports.expires} {formats.relative(parseTimestamp(expiresAt) ?? 0, Date.now())}
+          {t.exports.expires} {formats.relative(expiresAt, Date.now())}
         </p>
       )}
     </>

@@ -1,4 +1,3 @@
-import { parseTimestamp } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { BadgeCheck, CircleX, GitCommitVertical, ShieldAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -140,9 +139,7 @@ function Retained() {
     <Card title={t.integrity.retained}>
       <dl>
         <Fact name={t.integrity.plan}>{tenant.plan}</Fact>
-        <Fact name={t.integrity.oldest}>
-          {first ? formats.dateTime(parseTimestamp(first.timestamp) ?? 0) : '—'}
-        </Fact>
+        <Fact name={t.integrity.oldest}>{first ? formats.dateTime(first.timestamp) : '—'}</Fact>
         <Fact name={t.nav.events}>{total && count ? t.events.count(total.value, count) : '—'}</Fact>
       </dl>
     </Card>

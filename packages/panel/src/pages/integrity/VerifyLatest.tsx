@@ -1,5 +1,4 @@
 import type { AuditEvent } from '@indelible/client';
-import { parseTimestamp } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { CircleCheck, CircleX, ShieldCheck } from 'lucide-react';
 import { useState } from 'react';
@@ -112,9 +111,7 @@ function Checked({ events, verdicts }: { events: readonly AuditEvent[]; verdicts
               {wordOf(t.actions, event.action)} · {name}
             </AppLink>
             <span className="ml-auto shrink-0 text-faint tabular-nums">
-              {code === undefined || code === 'valid'
-                ? formats.dateTime(parseTimestamp(event.timestamp) ?? 0)
-                : code}
+              {code === undefined || code === 'valid' ? formats.dateTime(event.timestamp) : code}
             </span>
           </li>
         );

@@ -1,5 +1,5 @@
 import type { AuditEvent, EventPage } from '@indelible/client';
-import { filterToJson, parseTimestamp } from '@indelible/protocol';
+import { filterToJson } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { TriangleAlert, UserRoundCheck } from 'lucide-react';
 import { useMemo } from 'react';
@@ -166,7 +166,7 @@ function Visit({ event, search }: { event: AuditEvent; search: EventSearch }) {
   const t = useTexts();
   const formats = useFormats();
   const { action, actor, resource, reason } = event;
-  const when = formats.dateTime(parseTimestamp(event.timestamp) ?? 0);
+  const when = formats.dateTime(event.timestamp);
   const name = resource.name ?? wordOf(t.resources, resource.type);
   const label = t.events.open(`${wordOf(t.actions, action)}, ${name}, ${when}`);
   return (

@@ -1,4 +1,3 @@
-import { parseTimestamp } from '@indelible/protocol';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import type { Version } from './versions.ts';
@@ -11,7 +10,7 @@ export function useVersionText(): (version: Version) => { when: string; who: str
     of === 'before'
       ? { when: t.versions.beforeFirst, who: '' }
       : {
-          when: formats.dateTime(parseTimestamp(event.timestamp) ?? 0),
+          when: formats.dateTime(event.timestamp),
           who: event.actor.email ?? event.actor.role,
         };
 }

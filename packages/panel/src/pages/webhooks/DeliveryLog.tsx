@@ -75,7 +75,7 @@ function Delivery({ delivery }: { delivery: WebhookDelivery }) {
             {attempt > 1 && ` · ${w.deliveries.attempt(formats.number(attempt))}`}
           </span>
           <time dateTime={delivery.at} className="text-faint">
-            {formats.dateTime(Date.parse(delivery.at))}
+            {formats.dateTime(delivery.at)}
           </time>
         </span>
         {reason !== null && (
@@ -118,7 +118,7 @@ function DeliveryDetail({ delivery }: { delivery: WebhookDelivery }) {
         </Fact>
       )}
       {nextAttemptAt !== null && (
-        <Fact name={w.deliveries.next}>{formats.dateTime(Date.parse(nextAttemptAt))}</Fact>
+        <Fact name={w.deliveries.next}>{formats.dateTime(nextAttemptAt)}</Fact>
       )}
       <Fact name={w.deliveries.response}>
         {response === null || response === '' ? (

@@ -37,7 +37,7 @@ export function useConditionText(): (webhook: Webhook) => string {
     if (condition !== 'failing') return t.explained[condition];
     const failed = t.explained.failing(attempt, formats.number(attempt));
     if (nextAttemptAt === null) return failed;
-    const when = formats.relative(Date.parse(nextAttemptAt), Date.now());
+    const when = formats.relative(nextAttemptAt, Date.now());
     return `${failed} ${t.explained.nextAttempt(when)}`;
   };
 }

@@ -34,11 +34,11 @@ export function WebhookFacts({ webhook }: { webhook: Webhook }) {
       {hasCredential && <Fact name={w.facts.credential}>{w.facts.stored}</Fact>}
       {isSigned && (
         <Fact name={w.facts.secret}>
-          {until === null ? w.facts.set : w.rotate.until(formats.dateTime(Date.parse(until)))}
+          {until === null ? w.facts.set : w.rotate.until(formats.dateTime(until))}
         </Fact>
       )}
       <Fact name={w.facts.next}>{formats.number(nextSequence)}</Fact>
-      <Fact name={w.facts.created}>{formats.dateTime(Date.parse(webhook.createdAt))}</Fact>
+      <Fact name={w.facts.created}>{formats.dateTime(webhook.createdAt)}</Fact>
     </dl>
   );
 }

@@ -142,7 +142,7 @@ function Row({ webhook, replay }: { webhook: Webhook; replay: string | undefined
         <span className="text-xs text-faint tabular-nums max-sm:basis-full sm:ml-auto">
           {lastDelivery === null
             ? w.never
-            : `${w.lastAttempt} ${formats.relative(Date.parse(lastDelivery.at), Date.now())}`}
+            : `${w.lastAttempt} ${formats.relative(lastDelivery.at, Date.now())}`}
         </span>
       </div>
       <p className="mt-0.5 text-xs break-all text-muted">
