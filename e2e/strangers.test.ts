@@ -108,7 +108,7 @@ test('of fifty who redeem one link at once exactly one gets in, and who comes af
   // been judged, and does not read as if it had been.
   const late = await (await panel.context()).newPage();
   await late.goto(link);
-  await see(late.getByRole('heading', { name: /^Too many sign-in attempts/ })).toBeVisible();
+  await see(late.getByRole('heading', { name: /^Too many failed sign-ins/ })).toBeVisible();
   await see(late.getByText('is no longer valid')).toHaveCount(0);
   expect(late.url()).toBe(`${panel.url}/enter`);
   panel.later(60_000); // the losers are forgiven
