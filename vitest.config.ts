@@ -28,12 +28,12 @@ export default defineConfig(({ mode }) => ({
     ],
     // One PostgreSQL for the whole run; every test file clones its own database from a template.
     globalSetup: './packages/server/src/testing/global-setup.ts',
+    // A worker runs many files and loads the service once: loading it is most of the time of a
+    // short file.
+    isolate: false,
     // Tests wait for the database and for processes of their own; one worker fewer than cores, the
     // default, leaves half a small machine idle.
     maxWorkers: Math.max(3, availableParallelism()),
-    // Real processes, a database and a browser share two cores here: a deadline may be missed once.
-    // The runner still tells which test needed a second go.
-    retry: 1,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

@@ -8,7 +8,9 @@ interface Operation {
 }
 
 const documents = new WeakMap<FastifyInstance, Map<string, Operation>>();
+// By schema and the components it refers to: two services may describe different catalogues.
 const validators = new Map<string, (body: unknown) => string>();
+const componentsTexts = new WeakMap<FastifyInstance, string>();
 
 /**
  * Holds an answer to the OpenAPI document the service itself serves: the status is one of the
@@ -70,14 +72,22 @@ function operationOf(app: FastifyInstance, method: string, path: string): Operat
 }
 
 function problemsOf(app: FastifyInstance, schema: object, body: unknown): string {
-  const key = JSON.stringify(schema);
+  const key = JSON.stringify(schema) + componentsTextOf(app);
   let validate = validators.get(key);
   if (!validate) {
     const ajv = new Ajv2020({ allErrors: true, strict: false, formats });
-    const { components } = app.swagger() as unknown as { components: object };
-    const compiled = ajv.compile({ ...schema, components });
+    const compiled = ajv.compile({ ...schema, components: JSON.parse(componentsTextOf(app)) });
     validate = (value) => (compiled(value) ? '' : ajv.errorsText(compiled.errors));
     validators.set(key, validate);
   }
   return validate(body);
+}
+
+function componentsTextOf(app: FastifyInstance): string {
+  let text = componentsTexts.get(app);
+  if (text === undefined) {
+    text = JSON.stringify((app.swagger() as unknown as { components: object }).components);
+    componentsTexts.set(app, text);
+  }
+  return text;
 }
