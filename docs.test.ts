@@ -6,6 +6,7 @@ import {
   commitmentOf,
   encodeEntry,
   errorCodes,
+  eventFields,
   isErrorCode,
   leafHash,
   parseTimestamp,
@@ -21,6 +22,7 @@ import { Command } from 'commander';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { banner } from './packages/cli/src/banner.ts';
+import * as limits from './packages/protocol/src/event/limits.ts';
 import { takeContext } from './packages/protocol/src/testing/take-context.ts';
 import { FullEvent } from './packages/server/src/events/schemas.ts';
 import { formats } from './packages/server/src/http/json-schema.ts';
@@ -181,6 +183,28 @@ test('every event in the documentation is one that the service takes', () => {
     const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
     const { refusal } = takeEvent({ tenantId, ...value }, context);
     expect(refusal, `${file}: ${JSON.stringify(value)}`).toBeUndefined();
+  }
+});
+
+test('the page on recording lists every field that is sent, and the limits as they are', () => {
+  const page = read('docs/recording.md');
+  const rows = [...page.matchAll(/^\| (`[^|]*) \| /gm)].map(([, cell = '']) => cell);
+  const names = rows.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name));
+  for (const { path, sent } of eventFields) if (sent) expect(names).toContain(path);
+  const count = (value: number) => value.toLocaleString('en');
+  const mib = `${limits.batchBytesMax / 2 ** 20} MiB`;
+  for (const fact of [
+    `one event | ${limits.inKib(limits.eventBytesMax)} |`,
+    `a batch | ${count(limits.batchEventsMax)} events, ${mib} |`,
+    `\`before\`, \`after\` | ${limits.inKib(limits.stateBytesMax)} each |`,
+    `\`diff\` | ${limits.diffFieldsMax} fields, a text ${limits.inKib(limits.diffTextBytesMax)} |`,
+    `cut at ${count(limits.userAgentLengthMax)} characters`,
+    `up to ${count(limits.reasonLengthMax)} characters`,
+    `up to ${limits.resourceNameLengthMax} characters`,
+    `one word of up to ${limits.roleLengthMax} visible characters`,
+    `word of up to ${limits.wordLengthMax} characters`,
+  ]) {
+    expect(page).toContain(fact);
   }
 });
 

@@ -1,3 +1,5 @@
+import { eventBytesMax } from '@indelible/protocol';
+
 /** One line of the source without its line break. */
 export interface Line {
   /** From 1. */
@@ -8,7 +10,7 @@ export interface Line {
 }
 
 /** The largest event the service takes. */
-export const lineBytesMax = 600 * 1024;
+export const lineBytesMax = eventBytesMax;
 const beginningBytes = 1_000;
 
 const lineFeed = 0x0a;

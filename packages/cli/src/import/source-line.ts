@@ -4,9 +4,11 @@ import {
   canonicalize,
   checkJson,
   type ErrorCode,
+  eventBytesMax,
   eventIdFromUuid,
   type FieldProblem,
   importedEventUuid,
+  inKib,
   type JsonValue,
   orderOfSourceId,
   parseStrictJson,
@@ -88,7 +90,8 @@ function withoutOutput(members: Members): Members {
 
 function parseLine(line: Line): { members: Members } | { refusal: LineRefusal } {
   const refusal = (code: ErrorCode, reason: string) => ({ refusal: { code, reason } });
-  if (line.tooLong) return refusal('payload_too_large', 'the line is longer than 600 KiB');
+  if (line.tooLong)
+    return refusal('payload_too_large', `the line is longer than ${inKib(eventBytesMax)}`);
   if (!isUtf8(line.bytes)) return refusal('malformed_json', 'the line is not valid UTF-8');
   try {
     const { value, duplicateKeys } = parseStrictJson(line.bytes.toString());

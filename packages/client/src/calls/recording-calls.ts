@@ -1,3 +1,4 @@
+import { batchBytesMax, batchEventsMax } from '@indelible/protocol';
 import type { BatchResult, EventInput, RecordedEvent } from '../api-types.ts';
 import type { RecordContext } from '../audit-sink.ts';
 import {
@@ -72,9 +73,7 @@ function resultsFor(answer: unknown, sent: number): BatchResult[] {
 const batchStart = '{"events":[';
 const batchOf = (texts: readonly string[]) => `${batchStart}${texts.join(',')}]}`;
 
-// What one call takes, as the service states it.
-const eventsMax = 1_000;
-const bytesMax = 8 * 2 ** 20 - batchStart.length - 2;
+const bytesMax = batchBytesMax - batchStart.length - 2;
 
 async function recordParts(
   events: readonly OutgoingEvent[],
@@ -107,7 +106,7 @@ function* partsOf(events: readonly OutgoingEvent[]): Generator<{ texts: string[]
   for (const event of events) {
     const text = JSON.stringify(event);
     const length = utf8.encode(text).length + 1;
-    if (texts.length > 0 && (texts.length === eventsMax || bytes + length > bytesMax)) {
+    if (texts.length > 0 && (texts.length === batchEventsMax || bytes + length > bytesMax)) {
       yield { texts };
       [texts, bytes] = [[], 0];
     }

@@ -1,4 +1,4 @@
-import type { ErrorCode, FieldProblem } from '@indelible/protocol';
+import { type ErrorCode, eventBytesMax, type FieldProblem, inKib } from '@indelible/protocol';
 
 /**
  * The service would refuse this event, so it was not even kept.
@@ -17,3 +17,8 @@ export class InvalidEventError extends Error {
     this.errors = errors;
   }
 }
+
+export const tooLarge = new InvalidEventError(
+  'payload_too_large',
+  `the event is larger than ${inKib(eventBytesMax)}`,
+);

@@ -1,3 +1,4 @@
+import { batchEventsMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { BatchClient } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
@@ -92,7 +93,9 @@ export function settingsOf(options: RecorderOptions): Settings {
   for (const name of limits) {
     if (!(settings[name] > 0)) throw new RangeError(`${name} must be more than 0`);
   }
-  if (settings.batchMax > 1_000) throw new RangeError('batchMax must be at most 1,000');
+  if (settings.batchMax > batchEventsMax) {
+    throw new RangeError(`batchMax must be at most ${batchEventsMax}`);
+  }
   if (settings.durable && options.spoolFolder === undefined) {
     throw new TypeError('durable needs a spoolFolder');
   }

@@ -1,12 +1,13 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { eventBytesMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
 import { deferred } from '../delivery/deferred.ts';
 import { deliverBatch, type Outcome, type Trouble } from '../delivery/deliver-batch.ts';
 import { tenantOf } from '../delivery/event-text.ts';
 import { Hold } from '../delivery/hold.ts';
-import { InvalidEventError } from '../delivery/invalid-event-error.ts';
+import { type InvalidEventError, tooLarge } from '../delivery/invalid-event-error.ts';
 import { createReadying, type ReadyEvent } from '../delivery/ready-event.ts';
 import { newEventId } from '../event/event-id.ts';
 import { backoffMs } from '../http/backoff.ts';
@@ -46,7 +47,6 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
 // Below the 8 MiB of a call, and little enough to be joined without holding up the host.
 const batchBytesMax = 2 * 2 ** 20;
-const eventBytesMax = 600 * 1024;
 const spillBytes = 256 * 1024;
 const refusedMs = 30_000;
 const diskRetryMs = 1_000;
@@ -396,4 +396,3 @@ class BufferedRecorder implements Recorder {
 }
 
 const nobody: ReadonlySet<string> = new Set();
-const tooLarge = new InvalidEventError('payload_too_large', 'the event is larger than 600 KiB');

@@ -1,4 +1,11 @@
-import { eventIdFromUuid, segmentNames, uuidTimeMs } from '@indelible/protocol';
+import {
+  type CommittedEvent,
+  eventIdFromUuid,
+  type StoredField,
+  segmentNames,
+  storedFields,
+  uuidTimeMs,
+} from '@indelible/protocol';
 import type { ArchivedRow } from './archived-row.ts';
 
 /* The tables of a segment; docs/archive.md says what each column holds. */
@@ -15,11 +22,23 @@ export interface Column {
   of: (row: ArchivedRow) => Value;
 }
 
-const eventColumn = (
-  name: string,
-  type: Column['type'],
-  of: (event: NonNullable<ArchivedRow['body']>['event']) => Value,
-): Column => ({ name, type, of: ({ body }) => body && of(body.event) });
+const committed = storedFields.filter(({ segment, kind }) => segment && kind !== 'eventId');
+
+const columnOf = ({ key, column, kind }: StoredField): Column => ({
+  name: column,
+  type: kind === 'boolean' ? 'BOOLEAN' : 'VARCHAR',
+  of: ({ body }) => body?.event[key as keyof CommittedEvent] ?? null,
+});
+
+/** The tenant is in the manifest; JSON texts come last. */
+const ofEvent = committed.filter(
+  ({ key, segment }) => key !== 'tenantId' && segment !== 'identity',
+);
+const isJson = ({ kind }: StoredField) => kind === 'diff' || kind === 'state';
+// In the first archives the category stood before these, and the order is part of a file.
+const isBehindCategory = ({ key, kind }: StoredField) =>
+  kind === 'boolean' || key === 'reason' || key.startsWith('recordedBy');
+const plain = ofEvent.filter((field) => !isJson(field));
 
 const segmentColumns = (segment: (typeof segmentNames)[number]): Column[] => {
   const index = segmentNames.indexOf(segment);
@@ -37,19 +56,9 @@ export const eventColumns: readonly Column[] = [
   { name: 'id', type: 'VARCHAR', of: (row) => eventIdFromUuid(row.uuid) },
   { name: 'timestamp', type: 'TIMESTAMP', of: (row) => uuidTimeMs(row.uuid) * 1_000 },
   { name: 'received_at', type: 'TIMESTAMP', of: (row) => row.receivedAtUs },
-  eventColumn('actor_id', 'VARCHAR', (event) => event.actorId),
-  eventColumn('actor_role', 'VARCHAR', (event) => event.actorRole),
-  eventColumn('action', 'VARCHAR', (event) => event.action),
-  eventColumn('resource_type', 'VARCHAR', (event) => event.resourceType),
-  eventColumn('resource_id', 'VARCHAR', (event) => event.resourceId),
-  eventColumn('category', 'VARCHAR', (event) => event.category),
-  eventColumn('cross_tenant', 'BOOLEAN', (event) => event.crossTenant),
-  eventColumn('reason', 'VARCHAR', (event) => event.reason),
-  eventColumn('recorded_by_kind', 'VARCHAR', (event) => event.recordedByKind),
-  eventColumn('recorded_by_id', 'VARCHAR', (event) => event.recordedById),
-  eventColumn('diff', 'VARCHAR', (event) => event.diff),
-  eventColumn('before', 'VARCHAR', (event) => event.before),
-  eventColumn('after', 'VARCHAR', (event) => event.after),
+  ...plain.filter((field) => !isBehindCategory(field)).map(columnOf),
+  ...plain.filter(isBehindCategory).map(columnOf),
+  ...ofEvent.filter(isJson).map(columnOf),
   ...segmentColumns('change'),
   ...segmentColumns('event').slice(0, 1), // never erased: without it there is nothing to speak of
   ...segmentColumns('state'),
@@ -59,9 +68,6 @@ export const eventColumns: readonly Column[] = [
 /** What names people, in a file of its own, so that erasure need not touch the other one. */
 export const identityColumns: readonly Column[] = [
   sequence,
-  eventColumn('actor_email', 'VARCHAR', (event) => event.actorEmail),
-  eventColumn('actor_ip', 'VARCHAR', (event) => event.actorIp),
-  eventColumn('actor_user_agent', 'VARCHAR', (event) => event.actorUserAgent),
-  eventColumn('resource_name', 'VARCHAR', (event) => event.resourceName),
+  ...committed.filter(({ segment }) => segment === 'identity').map(columnOf),
   ...segmentColumns('identity'),
 ];

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import {
+  emptiedSegment,
   eventIdFromUuid,
   FormatError,
   type Sha256,
@@ -182,12 +183,6 @@ function isMeant(
   return events.includes(uuid) || (actors.includes(actorId) && actorRole !== 'superadmin');
 }
 
-const emptied = {
-  change: { diff: '{}', reason: null },
-  identity: { actorEmail: null, actorIp: null, actorUserAgent: null, resourceName: null },
-  state: { before: null, after: null },
-} as const;
-
 function withoutSegment(
   sha: Sha256,
   { event, salts, hashes }: ArchivedBody,
@@ -197,7 +192,7 @@ function withoutSegment(
   const [salt, text] = [salts[index], segmentTexts(event)[index]];
   if (!salt || text === undefined) return { event, salts, hashes };
   return {
-    event: { ...event, ...emptied[segment] },
+    event: { ...event, ...emptiedSegment(segment) },
     salts: salts.with(index, null),
     hashes: hashes.with(index, segmentHash(sha, index, salt, text)),
   };

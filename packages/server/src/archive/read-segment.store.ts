@@ -3,6 +3,7 @@ import {
   type CommittedEvent,
   FormatError,
   segmentNames,
+  storedFields,
   uuidFromEventId,
 } from '@indelible/protocol';
 import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
@@ -13,39 +14,30 @@ import type { SegmentPaths } from './write-segment.ts';
 const text = (name: string) => `CAST("${name}" AS VARCHAR)`;
 const blob = (name: string) => `CAST("${name}" AS BLOB)`;
 
-const columns = {
+/** The fields of an event that the files hold in columns of their own. */
+const fields = storedFields.filter(
+  ({ key, segment, kind }) => segment && kind !== 'eventId' && key !== 'tenantId',
+);
+
+const columns: Readonly<Record<string, string>> = {
   sequence: 'CAST(e.sequence AS BIGINT)',
   identitySequence: 'CAST(i.sequence AS BIGINT)',
   id: text('id'),
   receivedAt: 'epoch_us(CAST(received_at AS TIMESTAMP))',
   commitment: blob('commitment'),
-  actorId: text('actor_id'),
-  actorEmail: text('actor_email'),
-  actorRole: text('actor_role'),
-  actorIp: text('actor_ip'),
-  actorUserAgent: text('actor_user_agent'),
-  action: text('action'),
-  resourceType: text('resource_type'),
-  resourceId: text('resource_id'),
-  resourceName: text('resource_name'),
-  diff: text('diff'),
-  crossTenant: 'CAST(cross_tenant AS BOOLEAN)',
-  reason: text('reason'),
-  category: text('category'),
-  recordedByKind: text('recorded_by_kind'),
-  recordedById: text('recorded_by_id'),
-  before: text('before'),
-  after: text('after'),
-  salt_change: blob('salt_change'),
-  salt_event: blob('salt_event'),
-  salt_identity: blob('salt_identity'),
-  salt_state: blob('salt_state'),
-  hash_change: blob('hash_change'),
-  hash_identity: blob('hash_identity'),
-  hash_state: blob('hash_state'),
-} as const;
-
-type Name = keyof typeof columns;
+  ...Object.fromEntries(
+    fields.map(({ key, column, kind }) => [
+      key,
+      kind === 'boolean' ? `CAST(${column} AS BOOLEAN)` : text(column),
+    ]),
+  ),
+  ...Object.fromEntries(
+    segmentNames.flatMap((name) => {
+      const salt = [`salt_${name}`, blob(`salt_${name}`)];
+      return name === 'event' ? [salt] : [salt, [`hash_${name}`, blob(`hash_${name}`)]];
+    }),
+  ),
+};
 
 /**
  * Reads the rows of a segment's two files in order, in pages of at
@@ -82,7 +74,7 @@ function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '';
 }
 
-type Row = { [name in Name]?: DuckDBValue };
+type Row = { [name in string]?: DuckDBValue };
 
 function readRow(row: Row, tenantId: string): ArchivedRow {
   const sequence = count(row, 'sequence');
@@ -99,53 +91,37 @@ function readRow(row: Row, tenantId: string): ArchivedRow {
 }
 
 function bodyOf(row: Row, tenantId: string, uuid: string): ArchivedBody {
-  const event: CommittedEvent = {
-    tenantId,
-    uuid,
-    actorId: needed(row, 'actorId'),
-    actorEmail: textOf(row, 'actorEmail'),
-    actorRole: needed(row, 'actorRole'),
-    actorIp: textOf(row, 'actorIp'),
-    actorUserAgent: textOf(row, 'actorUserAgent'),
-    action: needed(row, 'action'),
-    resourceType: needed(row, 'resourceType'),
-    resourceId: needed(row, 'resourceId'),
-    resourceName: textOf(row, 'resourceName'),
-    diff: needed(row, 'diff'),
-    crossTenant: row.crossTenant === true,
-    reason: textOf(row, 'reason'),
-    category: needed(row, 'category'),
-    recordedByKind: needed(row, 'recordedByKind'),
-    recordedById: needed(row, 'recordedById'),
-    before: textOf(row, 'before'),
-    after: textOf(row, 'after'),
-  };
+  const event: Record<string, unknown> = { tenantId, uuid };
+  for (const { key, kind, nullable } of fields) {
+    if (kind === 'boolean') event[key] = row[key] === true;
+    else event[key] = nullable ? textOf(row, key) : needed(row, key);
+  }
   const salts = segmentNames.map((name) => bytes(row, `salt_${name}`, 16));
   const hashes = segmentNames.map((name) =>
     name === 'event' ? null : bytes(row, `hash_${name}`, 32),
   );
-  return { event, salts, hashes };
+  return { event: event as unknown as CommittedEvent, salts, hashes };
 }
 
-function count(row: Row, name: Name): number {
+function count(row: Row, name: string): number {
   const value = row[name];
   const number = typeof value === 'bigint' ? Number(value) : Number.NaN;
   if (Number.isSafeInteger(number) && number >= 0) return number;
   throw new FormatError(`a row has no ${name}`);
 }
 
-function textOf(row: Row, name: Name): string | null {
+function textOf(row: Row, name: string): string | null {
   const value = row[name];
   return typeof value === 'string' ? value : null;
 }
 
-function needed(row: Row, name: Name): string {
+function needed(row: Row, name: string): string {
   const value = textOf(row, name);
   if (value !== null) return value;
   throw new FormatError(`an event has no ${name}`);
 }
 
-function bytes(row: Row, name: Name, length: number): Uint8Array | null {
+function bytes(row: Row, name: string, length: number): Uint8Array | null {
   const value = row[name];
   if (value === null || value === undefined) return null;
   const found = typeof value === 'object' && 'bytes' in value ? value.bytes : null;

@@ -1,4 +1,4 @@
-import { nilUuid, type WithholdableSegment } from '@indelible/protocol';
+import { nilUuid, storedFields, type WithholdableSegment } from '@indelible/protocol';
 import { type StoredEvent, storedColumns } from '../events/index.ts';
 import {
   byteaArray,
@@ -88,13 +88,14 @@ const ofActors = (ids: string) => `actor_id = ANY (${ids}) AND actor_role <> 'su
 const hasSegment = (name: string) => `(erased->>${name}::text) IS NULL
   AND (${name}::text <> 'state' OR before IS NOT NULL OR after IS NOT NULL)`;
 
-/** What stands in the place of a segment. */
-const emptied: Record<WithholdableSegment, string> = {
-  change: "diff = '{}', reason = NULL",
-  identity: `actor_email = NULL, actor_email_key = '', actor_ip = NULL, actor_user_agent = NULL,
-    resource_name = NULL`,
-  state: 'before = NULL, after = NULL',
-};
+/** SQL that empties a segment. */
+function emptying(segment: WithholdableSegment): string {
+  const fields = storedFields.filter((field) => field.segment === segment);
+  const columns = fields.map(({ column, kind }) =>
+    kind === 'diff' ? `${column} = '{}'` : `${column} = NULL`,
+  );
+  return [...columns, ...(segment === 'identity' ? ["actor_email_key = ''"] : [])].join(', ');
+}
 
 /** What opens an event from now on, in place of the segment. */
 export interface ErasedEvent {
@@ -111,7 +112,7 @@ export async function eraseSegments(
   rows: readonly ErasedEvent[],
 ): Promise<number> {
   const { rowCount } = await tx.query(
-    `UPDATE audit_events e SET ${emptied[segment]}, salts = n.salts, erased = n.erased
+    `UPDATE audit_events e SET ${emptying(segment)}, salts = n.salts, erased = n.erased
      FROM unnest($2::uuid[], $3::int2[], $4::bytea[], $5::json[]) AS n (id, class, salts, erased)
      WHERE e.tenant_id = $1 AND e.retention_class = n.class AND e.id = n.id`,
     [

@@ -1,4 +1,11 @@
-import { type CsvColumn, csvTextCell, eventIdPrefix, formatTimestamp } from '@indelible/protocol';
+import {
+  bareKinds,
+  type CsvColumn,
+  csvTextCell,
+  eventFields,
+  eventIdPrefix,
+  formatTimestamp,
+} from '@indelible/protocol';
 import type { WriteLine } from './line-buffer.ts';
 import { fieldEnd, uuidBytes } from './packed-event.ts';
 
@@ -7,7 +14,7 @@ import { fieldEnd, uuidBytes } from './packed-event.ts';
  * string for every cell costs more than all the rest of an export.
  */
 export function csvLineWriter(columns: readonly CsvColumn[]): WriteLine {
-  const kinds = columns.map((column) => kindOf[column] ?? 'text');
+  const kinds = columns.map(kindOf);
   const line = new CsvLine();
   return (row, bytes, out, at) => {
     line.begin(row, bytes, out, at);
@@ -19,11 +26,15 @@ export function csvLineWriter(columns: readonly CsvColumn[]): WriteLine {
 /** What a cell is made of: the id, free text, JSON, or a field that needs no look. */
 type Kind = 'id' | 'timestamp' | 'text' | 'json' | 'bare';
 
-const kindOf: Partial<Record<CsvColumn, Kind>> = {
-  ...{ id: 'id', timestamp: 'timestamp', tenantId: 'bare', 'actor.id': 'bare' },
-  ...{ 'resource.id': 'bare', crossTenant: 'bare', sequence: 'bare', receivedAt: 'bare' },
-  ...{ diff: 'json', recordedBy: 'json', before: 'json', after: 'json' },
-};
+function kindOf(column: CsvColumn): Kind {
+  const field = eventFields.find(({ path }) => path === column);
+  if (field === undefined) return 'json'; // recordedBy
+  const { kind, key } = field;
+  if (kind === 'eventId') return 'id';
+  if (kind === 'time') return key === undefined ? 'timestamp' : 'bare';
+  if (kind === 'diff' || kind === 'state') return 'json';
+  return bareKinds.has(kind) ? 'bare' : 'text';
+}
 
 const quote = 0x22;
 const comma = 0x2c;
