@@ -22,7 +22,7 @@ async function deliverRest(host: RecordingHost): Promise<string[]> {
   const recorder = createRecorder({ client: host.client(), spoolFolder, onWarning });
   await recorder.flush();
   await recorder.close();
-  expect(host.segments()).toEqual([]);
+  expect(host.spoolFiles()).toEqual([]);
   return warnings;
 }
 
@@ -45,8 +45,8 @@ test('kill -9 loses nothing that was spooled; a record that was cut short is tol
   expect(await child.until('flushed')).toMatchObject({ flushed: { spooled: 20, buffered: 0 } });
   child.signal('SIGKILL');
   await child.ended();
-  const [segment = ''] = host.segments();
-  appendFileSync(segment, '000001a4 12345678 {"id":"evt_audit_01');
+  const [file = ''] = host.spoolFiles();
+  appendFileSync(file, '000001a4 12345678 {"id":"evt_audit_01');
   expect(await deliverRest(host)).toEqual([expect.stringContaining('not a complete record')]);
   expect(await host.recorded()).toEqual(countingTo(20));
 });

@@ -79,7 +79,7 @@ function begin(service: Service, spoolFolder: string, durable: boolean) {
     client: { recordBatchTexts },
     spoolFolder,
     durable,
-    spoolBytesMax: 64 * 1024, // segments of 4 KiB, which is nine events
+    spoolBytesMax: 64 * 1024, // spool files of 4 KiB, which is nine events
     batchMax: 4,
     flushMs: 60_000,
     onRejected: () => {},

@@ -108,7 +108,7 @@ test('while the service is away events go to disk; when it is back they come fir
   await recorder.flush();
   expect(await host.recorded()).toEqual(countingTo(91));
   await recorder.close();
-  expect(host.segments()).toEqual([]);
+  expect(host.spoolFiles()).toEqual([]);
 });
 
 test('without a spool memory is bounded, and what has no room is told and counted', async () => {
@@ -319,6 +319,6 @@ test('a spool is readable by its owner alone, in lines that begin with length an
   const { recorder } = recorderOf({ client: host.client(gate.url), spoolFolder: host.spoolFolder });
   recorder.record(host.event(1));
   await recorder.flush();
-  const [path = ''] = host.segments();
+  const [path = ''] = host.spoolFiles();
   expect(readFileSync(path, 'utf8')).toMatch(/^[0-9a-f]{8} [0-9a-f]{8} \{.*\}\n$/);
 });

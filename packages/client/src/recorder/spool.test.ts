@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { encodeRecords } from './segment.ts';
 import { Spool } from './spool.ts';
+import { encodeRecords } from './spool-records.ts';
 
 function newRoot(): string {
   const root = mkdtempSync(join(tmpdir(), 'indelible-spool-'));
@@ -57,7 +57,7 @@ test('files that hold only events of tenants that wait are not read again while 
   expect(warnings).toEqual([]);
 });
 
-test('a segment is a small share of the limit, so that one event that waits does not fill the disk', () => {
+test('a spool file is a small share of the limit, so that one event that waits does not fill the disk', () => {
   const { spool, warnings } = spoolIn(newRoot(), 4_000);
   spool.append([textOf('ann', 0)]);
   for (let n = 1; n <= 200; n += 1) {

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { tenantOf } from '../delivery/event-text.ts';
-import { decodeRecords, recordOverhead } from './segment.ts';
-import { rewriteSegment, SegmentFile } from './segment-file.ts';
+import { OpenSpoolFile, rewriteSpoolFile } from './spool-file.ts';
 import { SpoolFolders } from './spool-folders.ts';
+import { decodeRecords, recordOverhead } from './spool-records.ts';
 
 export interface SpoolOptions {
   root: string;
-  /** All segments together; more is refused as a full disk would. */
+  /** All spool files together; more is refused as a full disk would. */
   bytesMax: number;
   /**
    * A file that holds something else than records, or cannot be read; the rest of it is delivered.
@@ -16,7 +16,7 @@ export interface SpoolOptions {
 }
 
 /** One file of events, in the order in which they were recorded. */
-interface Segment {
+interface SpoolFile {
   path: string;
   size: number;
   /** Events in it that are not delivered. */
@@ -31,29 +31,26 @@ interface Segment {
   tenants: ReadonlySet<string> | null;
 }
 
-/**
- * What was read of a segment: `first` is the number
- * of its first record, `at` the next to be looked at.
- */
+/** Records of a spool file: `first` is the number of the first one, `at` the next to look at. */
 interface Loaded {
-  segment: Segment;
+  spoolFile: SpoolFile;
   texts: string[];
   first: number;
   at: number;
 }
 
-const segmentAt = (path: string, size = 0, events = 0): Segment => {
+const spoolFileAt = (path: string, size = 0, events = 0): SpoolFile => {
   return { path, size, events, readTo: 0, records: 0, delivered: new Set(), tenants: null };
 };
 
 // What is sent once more after a crash, and what is read into memory at once.
-const segmentBytesMax = 4 * 2 ** 20;
-// The segment that is written to keeps what is delivered: little beside what the disk may hold.
-const segmentsMin = 16;
+const fileBytesMax = 4 * 2 ** 20;
+// The spool file that is written to keeps what is delivered: little beside what the disk may hold.
+const filesMin = 16;
 
 /**
  * Events on disk, first in, first out, but for tenants that wait: those are passed
- * over until `rewind`. A segment goes when all of it is delivered; where a crash
+ * over until `rewind`. A spool file goes when all of it is delivered; where a crash
  * comes first, its events are sent again under their ids, which records none of
  * them twice. One that is left with events that wait is written anew with these
  * alone: what a single tenant cannot deliver must not fill the disk for all.
@@ -61,15 +58,15 @@ const segmentsMin = 16;
 export class Spool {
   readonly #options: SpoolOptions;
   readonly #folders: SpoolFolders;
-  readonly #segmentBytesMax: number;
-  readonly #sealed: Segment[] = [];
-  #active: { segment: Segment; file: SegmentFile } | null = null;
+  readonly #fileBytesMax: number;
+  readonly #sealed: SpoolFile[] = [];
+  #active: { spoolFile: SpoolFile; file: OpenSpoolFile } | null = null;
   #own: string | null = null;
-  #segmentNumber = 0;
+  #fileNumber = 0;
   #loaded: Loaded | null = null;
   /** Places, in what is loaded, of the events that the last `peek` gave. */
   #peeked: number[] = [];
-  /** Ends when every sealed segment is on the disk. */
+  /** Ends when every sealed spool file is on the disk. */
   #sealing: Promise<void> = Promise.resolve();
   #bytes = 0;
   #events = 0;
@@ -79,11 +76,11 @@ export class Spool {
   constructor(options: SpoolOptions) {
     this.#options = options;
     this.#folders = new SpoolFolders(options.root);
-    this.#segmentBytesMax = Math.min(segmentBytesMax, options.bytesMax / segmentsMin);
+    this.#fileBytesMax = Math.min(fileBytesMax, options.bytesMax / filesMin);
   }
 
   get isEmpty(): boolean {
-    return this.#sealed.length === 0 && (this.#active?.segment.size ?? 0) === 0;
+    return this.#sealed.length === 0 && (this.#active?.spoolFile.size ?? 0) === 0;
   }
 
   get bytes(): number {
@@ -105,10 +102,10 @@ export class Spool {
     if (this.#bytes + size > this.#options.bytesMax) {
       throw Object.assign(new Error('the spool is full'), { code: 'ENOSPC' });
     }
-    const { segment, file } = this.#writable();
+    const { spoolFile, file } = this.#writable();
     file.append(texts);
-    segment.size += size;
-    segment.events += texts.length;
+    spoolFile.size += size;
+    spoolFile.events += texts.length;
     this.#bytes += size;
     this.#events += texts.length;
     this.#appended += texts.length;
@@ -116,7 +113,7 @@ export class Spool {
 
   /**
    * The next events that are not delivered, of tenants that do not wait; fewer than there are. None
-   * when one segment more has only such as wait, and null at the end.
+   * when one spool file more has only such as wait, and null at the end.
    */
   peek(eventsMax: number, bytesMax: number, waiting: ReadonlySet<string>): string[] | null {
     const loaded = this.#loaded ?? this.#load(waiting);
@@ -130,10 +127,10 @@ export class Spool {
   settle(isDelivered: readonly boolean[]): void {
     const loaded = this.#loaded;
     if (loaded === null) return;
-    const { segment, first, texts } = loaded;
+    const { spoolFile, first, texts } = loaded;
     const places = this.#peeked.filter((_, index) => isDelivered[index]);
-    for (const place of places) segment.delivered.add(first + place);
-    segment.events -= places.length;
+    for (const place of places) spoolFile.delivered.add(first + place);
+    spoolFile.events -= places.length;
     this.#events -= places.length;
     this.#settled += places.length;
     loaded.at = (this.#peeked.at(-1) ?? loaded.at - 1) + 1;
@@ -144,7 +141,7 @@ export class Spool {
   /** Begins again with the first event that is not delivered. */
   rewind(): void {
     this.#loaded = null;
-    for (const segment of this.#segments()) [segment.readTo, segment.records] = [0, 0];
+    for (const spoolFile of this.#files()) [spoolFile.readTo, spoolFile.records] = [0, 0];
   }
 
   /** Brings what was appended to the disk. */
@@ -169,25 +166,28 @@ export class Spool {
   }
 
   #add(folder: string): void {
-    const segments = segmentsIn(folder);
-    this.#sealed.push(...segments);
-    for (const { size, events } of segments) {
+    const spoolFiles = spoolFilesIn(folder);
+    this.#sealed.push(...spoolFiles);
+    for (const { size, events } of spoolFiles) {
       this.#bytes += size;
       this.#events += events;
       this.#appended += events;
     }
-    if (segments.length === 0) this.#folders.remove(folder);
+    if (spoolFiles.length === 0) this.#folders.remove(folder);
   }
 
   /** Leaves what is not delivered to the next recorder on the same folder. */
   close(): void {
     try {
       this.#active?.file.closeSync();
-      if (this.#active?.segment.size === 0) rmSync(this.#active.segment.path, { force: true });
+      if (this.#active?.spoolFile.size === 0) rmSync(this.#active.spoolFile.path, { force: true });
     } catch (error) {
       this.#warn(error); // the folders are still left to whoever comes next
     }
-    const held = [...this.#sealed, ...(this.#active?.segment.size ? [this.#active.segment] : [])];
+    const held = [
+      ...this.#sealed,
+      ...(this.#active?.spoolFile.size ? [this.#active.spoolFile] : []),
+    ];
     const folders = new Set(held.map(({ path }) => dirname(path)));
     if (this.#own !== null && !folders.has(this.#own)) this.#folders.remove(this.#own);
     for (const folder of folders) this.#folders.release(folder);
@@ -196,23 +196,23 @@ export class Spool {
     this.#loaded = null;
   }
 
-  #writable(): { segment: Segment; file: SegmentFile } {
+  #writable(): { spoolFile: SpoolFile; file: OpenSpoolFile } {
     if (this.#own !== null && !this.#folders.isStillOurs(this.#own)) this.#lose(this.#own);
-    if (this.#active !== null && this.#active.segment.size >= this.#segmentBytesMax) this.#seal();
+    if (this.#active !== null && this.#active.spoolFile.size >= this.#fileBytesMax) this.#seal();
     if (this.#active !== null) return this.#active;
     this.#own ??= this.#folders.make();
-    this.#segmentNumber += 1;
-    const path = join(this.#own, `${String(this.#segmentNumber).padStart(10, '0')}.log`);
-    const file = new SegmentFile(path);
-    this.#active = { file, segment: segmentAt(path) };
+    this.#fileNumber += 1;
+    const path = join(this.#own, `${String(this.#fileNumber).padStart(10, '0')}.log`);
+    const file = new OpenSpoolFile(path);
+    this.#active = { file, spoolFile: spoolFileAt(path) };
     return this.#active;
   }
 
   #seal(): void {
     if (this.#active === null) return;
-    const { segment, file } = this.#active;
+    const { spoolFile, file } = this.#active;
     this.#active = null;
-    this.#sealed.push(segment);
+    this.#sealed.push(spoolFile);
     const closed = file.close().catch(this.#options.onDamaged);
     this.#sealing = Promise.all([this.#sealing, closed]).then(() => {});
   }
@@ -221,80 +221,81 @@ export class Spool {
   #lose(folder: string): void {
     if (this.#active !== null) this.#seal();
     const lost = this.#sealed.filter(({ path }) => dirname(path) === folder);
-    for (const segment of lost) this.#drop(segment);
+    for (const spoolFile of lost) this.#drop(spoolFile);
     this.#own = null;
   }
 
-  #segments(): Segment[] {
-    return this.#active === null ? this.#sealed : [...this.#sealed, this.#active.segment];
+  #files(): SpoolFile[] {
+    return this.#active === null ? this.#sealed : [...this.#sealed, this.#active.spoolFile];
   }
 
   /** Reads on; null when there is nothing more to read but what waits. */
   #load(waiting: ReadonlySet<string>): Loaded | null {
     for (;;) {
-      const segment = this.#segments().find((each) => isToRead(each, waiting));
-      if (segment === undefined) return null;
+      const spoolFile = this.#files().find((each) => isToRead(each, waiting));
+      if (spoolFile === undefined) return null;
       try {
-        this.#loaded = this.#read(segment);
+        this.#loaded = this.#read(spoolFile);
         return this.#loaded;
       } catch (error) {
         if (isPassing(error)) return null;
         // Taken over meanwhile, or unreadable; what cannot be read must not hold up the rest.
-        this.#damaged(segment, error instanceof Error ? error.message : String(error));
-        if (this.#active?.segment === segment) return null; // it is tried again with the next event
-        this.#drop(segment);
+        this.#damaged(spoolFile, error instanceof Error ? error.message : String(error));
+        if (this.#active?.spoolFile === spoolFile) return null; // it is tried again with the next event
+        this.#drop(spoolFile);
       }
     }
   }
 
-  #read(segment: Segment): Loaded {
+  #read(spoolFile: SpoolFile): Loaded {
     const bytes =
-      this.#active?.segment === segment
-        ? this.#active.file.read(segment.readTo)
-        : readFileSync(segment.path).subarray(segment.readTo);
-    segment.readTo += bytes.length;
+      this.#active?.spoolFile === spoolFile
+        ? this.#active.file.read(spoolFile.readTo)
+        : readFileSync(spoolFile.path).subarray(spoolFile.readTo);
+    spoolFile.readTo += bytes.length;
     // What the file has, even if somebody cut it: there is no more to wait for.
-    this.#bytes += segment.readTo - segment.size;
-    segment.size = segment.readTo;
+    this.#bytes += spoolFile.readTo - spoolFile.size;
+    spoolFile.size = spoolFile.readTo;
     const { texts, damagedBytes } = decodeRecords(bytes);
-    if (damagedBytes > 0) this.#damaged(segment, `${damagedBytes} bytes are not a complete record`);
-    const first = segment.records;
-    segment.records += texts.length;
-    this.#recount(segment, segment.records - segment.delivered.size);
-    return { segment, texts, first, at: 0 };
+    if (damagedBytes > 0)
+      this.#damaged(spoolFile, `${damagedBytes} bytes are not a complete record`);
+    const first = spoolFile.records;
+    spoolFile.records += texts.length;
+    this.#recount(spoolFile, spoolFile.records - spoolFile.delivered.size);
+    return { spoolFile, texts, first, at: 0 };
   }
 
   /** Lines were counted when it was taken over; those that are damaged are no events. */
-  #recount(segment: Segment, events: number): void {
-    const fewer = segment.events - events;
-    segment.events = events;
+  #recount(spoolFile: SpoolFile, events: number): void {
+    const fewer = spoolFile.events - events;
+    spoolFile.events = events;
     this.#events -= fewer;
     this.#settled += fewer;
   }
 
-  #damaged({ path }: Segment, what: string): void {
+  #damaged({ path }: SpoolFile, what: string): void {
     this.#options.onDamaged(new Error(`the spool's file ${path} is damaged: ${what}`));
   }
 
   /** Everything that was read is delivered, or waits. */
   #pass(loaded: Loaded): void {
-    const { segment } = loaded;
+    const { spoolFile } = loaded;
     this.#loaded = null;
-    if (segment.readTo < segment.size) return;
-    if (segment.events > 0) this.#keepRest(loaded);
-    else if (this.#active?.segment === segment) this.#empty(this.#active);
-    else this.#finish(segment);
+    if (spoolFile.readTo < spoolFile.size) return;
+    if (spoolFile.events > 0) this.#keepRest(loaded);
+    else if (this.#active?.spoolFile === spoolFile) this.#empty(this.#active);
+    else this.#finish(spoolFile);
   }
 
   /** Everything in it is delivered. */
-  #finish(segment: Segment): void {
-    this.#drop(segment);
+  #finish(spoolFile: SpoolFile): void {
+    this.#drop(spoolFile);
     try {
-      rmSync(segment.path, { force: true });
+      rmSync(spoolFile.path, { force: true });
     } catch (error) {
       this.#warn(error); // whoever finds it sends it again, which records nothing twice
     }
-    const folder = dirname(segment.path);
+    const folder = dirname(spoolFile.path);
     const isUsed =
       folder === this.#own || this.#sealed.some(({ path }) => dirname(path) === folder);
     if (!isUsed) this.#folders.remove(folder);
@@ -302,18 +303,18 @@ export class Spool {
 
   /**
    * Frees the disk of what is delivered, as far as the
-   * segment is read whole and nobody writes to it.
+   * spool file is read whole and nobody writes to it.
    */
-  #keepRest({ segment, texts, first }: Loaded): void {
-    const { delivered } = segment;
-    if (first > 0 || this.#active?.segment === segment) return;
+  #keepRest({ spoolFile, texts, first }: Loaded): void {
+    const { delivered } = spoolFile;
+    if (first > 0 || this.#active?.spoolFile === spoolFile) return;
     const rest = texts.filter((_, place) => !delivered.has(place));
-    segment.tenants = new Set(rest.map(tenantOf));
+    spoolFile.tenants = new Set(rest.map(tenantOf));
     if (delivered.size === 0) return;
     try {
-      const size = rewriteSegment(segment.path, rest);
-      this.#bytes -= segment.size - size;
-      Object.assign(segment, { size, readTo: size, records: segment.events });
+      const size = rewriteSpoolFile(spoolFile.path, rest);
+      this.#bytes -= spoolFile.size - size;
+      Object.assign(spoolFile, { size, readTo: size, records: spoolFile.events });
       delivered.clear();
     } catch (error) {
       // It stays as it was: what is delivered is sent
@@ -326,38 +327,38 @@ export class Spool {
     this.#options.onDamaged(cause instanceof Error ? cause : new Error(String(cause)));
   }
 
-  #empty({ segment, file }: { segment: Segment; file: SegmentFile }): void {
+  #empty({ spoolFile, file }: { spoolFile: SpoolFile; file: OpenSpoolFile }): void {
     file.empty();
-    this.#bytes -= segment.size;
-    Object.assign(segment, segmentAt(segment.path));
+    this.#bytes -= spoolFile.size;
+    Object.assign(spoolFile, spoolFileAt(spoolFile.path));
   }
 
-  #drop(segment: Segment): void {
-    const at = this.#sealed.indexOf(segment);
+  #drop(spoolFile: SpoolFile): void {
+    const at = this.#sealed.indexOf(spoolFile);
     if (at === -1) return;
     this.#sealed.splice(at, 1);
-    this.#bytes -= segment.size;
-    this.#events -= segment.events;
-    this.#settled += segment.events;
-    if (this.#loaded?.segment === segment) this.#loaded = null;
+    this.#bytes -= spoolFile.size;
+    this.#events -= spoolFile.events;
+    this.#settled += spoolFile.events;
+    if (this.#loaded?.spoolFile === spoolFile) this.#loaded = null;
   }
 }
 
-/** The segments of a folder that was taken over, in the order in which they were written. */
-function segmentsIn(folder: string): Segment[] {
+/** The spool files of a folder that was taken over, in the order in which they were written. */
+function spoolFilesIn(folder: string): SpoolFile[] {
   const all = readdirSync(folder).sort();
   // A crash came while these were written.
   const unfinished = all.filter((name) => /^\d{10}\.log\.new$/.test(name));
   for (const name of unfinished) rmSync(join(folder, name), { force: true });
   const paths = all.filter((name) => /^\d{10}\.log$/.test(name)).map((name) => join(folder, name));
-  const segments = paths.map((path) => segmentAt(path, statSync(path).size, linesIn(path)));
+  const spoolFiles = paths.map((path) => spoolFileAt(path, statSync(path).size, linesIn(path)));
   // There is nothing to read in it, so nothing else would ever remove it.
-  for (const { path, size } of segments) if (size === 0) rmSync(path, { force: true });
-  return segments.filter(({ size }) => size > 0);
+  for (const { path, size } of spoolFiles) if (size === 0) rmSync(path, { force: true });
+  return spoolFiles.filter(({ size }) => size > 0);
 }
 
 /** Whether there may be anything in it, not read yet, of a tenant that does not wait. */
-function isToRead({ readTo, size, tenants }: Segment, waiting: ReadonlySet<string>): boolean {
+function isToRead({ readTo, size, tenants }: SpoolFile, waiting: ReadonlySet<string>): boolean {
   if (readTo === size) return false;
   return tenants === null || [...tenants].some((tenant) => !waiting.has(tenant));
 }
@@ -375,12 +376,12 @@ function nextOf(
   bytesMax: number,
   waiting: ReadonlySet<string>,
 ): number[] {
-  const { segment, texts, first } = loaded;
+  const { spoolFile, texts, first } = loaded;
   const places: number[] = [];
   let bytes = 0;
   for (let place = loaded.at; place < texts.length && places.length < eventsMax; place += 1) {
     const text = texts[place] ?? '';
-    if (segment.delivered.has(first + place)) continue;
+    if (spoolFile.delivered.has(first + place)) continue;
     if (waiting.size > 0 && waiting.has(tenantOf(text))) continue;
     bytes += Buffer.byteLength(text);
     if (places.length > 0 && bytes > bytesMax) break;

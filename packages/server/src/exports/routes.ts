@@ -23,7 +23,7 @@ import { shownExport } from './shown-export.ts';
 import { endWhenStalled } from './stalled-reader.ts';
 import { type ExportRow, endExport, getExport, listExports } from './store.ts';
 import { type StreamDeps, streamExport, withFirst } from './stream-export.ts';
-import { StreamPlaces } from './stream-places.ts';
+import { StreamSlots } from './stream-slots.ts';
 
 export interface ExportDeps extends StreamDeps {
   jobs: Jobs;
@@ -38,14 +38,14 @@ const chunkBytes = 256 * 1024;
 export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   const { now } = deps;
   const judged = { ...judgedByHandler, config };
-  const places = new StreamPlaces();
+  const slots = new StreamSlots();
 
   app.post(exportsPath, { ...judged, schema: createSchema }, async (request, reply) => {
     readParams(request, []);
     const input = readExportInput(request.body);
     const wantsJob = prefersAsync(request.headers.prefer);
     const row = await readAsTenant(request, deps.recordAccess, async (access) => {
-      if (!wantsJob) await places.take(access.tenantId, reply.raw);
+      if (!wantsJob) await slots.take(access.tenantId, reply.raw);
       return createExport(request, deps, access, input, wantsJob);
     });
     if (row.mode === 'stream') return sendFile(request, reply, deps, row);

@@ -330,7 +330,7 @@ test('who asks for a checkpoint waits eight seconds at most, and the round goes 
   const job = jobOn({ objects: silent, pause }, failures);
   await expect(job.onDemand()).rejects.toMatchObject({
     code: 'unavailable',
-    message: expect.stringContaining('still being made'),
+    message: expect.stringContaining('not ready yet'),
   });
   expect(waits).toContain(8_000);
   expect((await checkpointOf(app, key)).size).toBe(size);

@@ -186,11 +186,11 @@ test('a reopening that fails changes nothing: the logs stand still as before', a
   const before = await owner.query('SELECT * FROM log_heads, log_rounds');
   expect(before.rows[0].halted).toContain('already published');
   renameSync(join(dataDir, 'signing-key.pem'), join(dataDir, 'elsewhere.pem'));
-  await expect(reopenLog(env)).rejects.toThrow(/cannot be reopened: no key .* SIGNING_KEY_FILE/);
+  await expect(reopenLog(env)).rejects.toThrow(/cannot be reopened: no round .* SIGNING_KEY_FILE/);
   const SIGNING_KEY_FILE = join(dataDir, 'elsewhere.pem');
   // What cannot be signed last of all is not done either.
   mkdirSync(join(dataDir, 'objects/checkpoints/000000000002.json'));
-  await expect(reopenLog({ ...env, SIGNING_KEY_FILE })).rejects.toThrow(/0+2\.json came into/);
+  await expect(reopenLog({ ...env, SIGNING_KEY_FILE })).rejects.toThrow(/0+2\.json was written/);
   expect((await owner.query('SELECT * FROM log_heads, log_rounds')).rows).toEqual(before.rows);
 });
 
@@ -325,13 +325,13 @@ test('after an object that another installation wrote is put aside, everything g
 });
 
 test('a cold copy of the embedded database is found out at the start, and reopened once nobody uses it', async () => {
-  const place = mkdtempSync(join(tmpdir(), 'indelible-reopen-'));
-  chmodSync(place, 0o711); // as root PostgreSQL runs under another account
-  const dataDir = join(place, 'data');
+  const baseFolder = mkdtempSync(join(tmpdir(), 'indelible-reopen-'));
+  chmodSync(baseFolder, 0o711); // as root PostgreSQL runs under another account
+  const dataDir = join(baseFolder, 'data');
   const env = { DATA_DIR: dataDir, PLATFORM_API_KEY: platformKey, LOG_LEVEL: 'fatal' };
   cleanup.push(async () => {
     await endServer(dataDir, 'SIGQUIT');
-    rmSync(place, { recursive: true, maxRetries: 10 });
+    rmSync(baseFolder, { recursive: true, maxRetries: 10 });
   });
   const serve = () => {
     const service = new RunningService(env);
@@ -352,7 +352,7 @@ test('a cold copy of the embedded database is found out at the start, and reopen
   expect((await post(first)).body.sequence).toBe(1);
   await first.end('SIGTERM');
   const cluster = join(realpathSync(join(dataDir, 'postgresql')), 'data');
-  const copy = join(place, 'copy');
+  const copy = join(baseFolder, 'copy');
   cpSync(cluster, copy, { recursive: true, preserveTimestamps: true });
 
   const second = await serve();

@@ -313,7 +313,7 @@ async function publishReopening(
   const object = await writeRound(sha, signer, { ...next, at, notes, isReopening: true });
   if (await objects.putIfAbsent(roundName(next.round), object)) return next.round;
   throw new Error(
-    `${roundName(next.round)} came into the object store meanwhile: is a service running?`,
+    `${roundName(next.round)} was written to the object store by another process: stop the service`,
   );
 }
 

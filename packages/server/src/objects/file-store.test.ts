@@ -7,12 +7,12 @@ import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { openObjectStore } from './open-store.ts';
 
-const place = mkdtempSync(join(tmpdir(), 'indelible-file-store-'));
-afterAll(() => rmSync(place, { recursive: true }));
+const baseFolder = mkdtempSync(join(tmpdir(), 'indelible-file-store-'));
+afterAll(() => rmSync(baseFolder, { recursive: true }));
 
 let stores = 0;
 function newStore() {
-  const folder = join(place, `deep/${stores++}`);
+  const folder = join(baseFolder, `deep/${stores++}`);
   return { folder, store: openObjectStore(pathToFileURL(folder).href) };
 }
 const bytes = (text: string) => new TextEncoder().encode(text);

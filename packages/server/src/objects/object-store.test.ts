@@ -10,15 +10,15 @@ import { openObjectStore } from './open-store.ts';
 
 /* What every store promises. What only one of them can do is in objects/. */
 
-const place = mkdtempSync(join(tmpdir(), 'indelible-objects-'));
+const baseFolder = mkdtempSync(join(tmpdir(), 'indelible-objects-'));
 const s3 = await startS3Server();
 afterAll(async () => {
-  rmSync(place, { recursive: true });
+  rmSync(baseFolder, { recursive: true });
   await s3.close();
 });
 
 let folders = 0;
-const fileUrl = async () => pathToFileURL(join(place, `deep/${folders++}`)).href;
+const fileUrl = async () => pathToFileURL(join(baseFolder, `deep/${folders++}`)).href;
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 async function* chunks(...parts: (Uint8Array | string)[]) {
@@ -189,7 +189,7 @@ describe.each([
       await refused(store.remove(name));
       await refused(store.list(name));
     }
-    if (kind === 'file') expect(readdirSync(place)).toEqual(['deep']);
+    if (kind === 'file') expect(readdirSync(baseFolder)).toEqual(['deep']);
   });
 });
 

@@ -35,7 +35,7 @@ export async function openS3(location: S3Location): Promise<S3> {
 }
 
 /** Where an object is, as requests name it. */
-export function place({ location }: S3, name: string): { Bucket: string; Key: string } {
+export function bucketAndKey({ location }: S3, name: string): { Bucket: string; Key: string } {
   return { Bucket: location.bucket, Key: `${location.keyPrefix}${name}` };
 }
 
@@ -45,13 +45,13 @@ export function place({ location }: S3, name: string): { Bucket: string; Key: st
  */
 export async function writerOf(s3: S3, name: string): Promise<string | null> {
   const head = await s3.client
-    .send(new s3.sdk.HeadObjectCommand(place(s3, name)), soon)
+    .send(new s3.sdk.HeadObjectCommand(bucketAndKey(s3, name)), soon)
     .catch((error) => nullIf(statusOf(error) === 404, error));
   return head?.Metadata?.writer ?? null;
 }
 
 export async function removeObject(s3: S3, name: string): Promise<void> {
-  await s3.client.send(new s3.sdk.DeleteObjectCommand(place(s3, name)), soon);
+  await s3.client.send(new s3.sdk.DeleteObjectCommand(bucketAndKey(s3, name)), soon);
 }
 
 /** HTTP status of a refusal; undefined when there was no answer. */

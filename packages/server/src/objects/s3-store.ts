@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { requireName, requireRange } from './object-name.ts';
 import type { ByteRange, ObjectStore } from './object-store.ts';
 import {
+  bucketAndKey,
   nullIf,
   openS3,
-  place,
   removeObject,
   type S3,
   soon,
@@ -92,7 +92,7 @@ async function putIfAbsent(s3: S3, name: string, body: Uint8Array): Promise<bool
 
 /** False when the store says that an object of this name exists. */
 async function putConditionally(s3: S3, name: string, body: Uint8Array, writer: string) {
-  const input = { ...place(s3, name), Body: body, Metadata: { writer }, IfNoneMatch: '*' };
+  const input = { ...bucketAndKey(s3, name), Body: body, Metadata: { writer }, IfNoneMatch: '*' };
   for (let conflicts = 0; ; conflicts++) {
     try {
       await s3.client.send(new s3.sdk.PutObjectCommand(input), soon);
@@ -110,7 +110,10 @@ async function putConditionally(s3: S3, name: string, body: Uint8Array, writer: 
 async function getStream(s3: S3, name: string, range?: ByteRange) {
   if (range) requireRange(range);
   const Range = range && `bytes=${range.start}-${range.end}`;
-  const command = new s3.sdk.GetObjectCommand({ ...place(s3, name), ...(Range && { Range }) });
+  const command = new s3.sdk.GetObjectCommand({
+    ...bucketAndKey(s3, name),
+    ...(Range && { Range }),
+  });
   try {
     const found = await s3.client.send(command, soon);
     const bytes = Number(range ? found.ContentRange?.split('/')[1] : found.ContentLength);
@@ -125,7 +128,7 @@ async function getStream(s3: S3, name: string, range?: ByteRange) {
 }
 
 async function listNames(s3: S3, prefix: string): Promise<string[]> {
-  const { Bucket, Key } = place(s3, prefix);
+  const { Bucket, Key } = bucketAndKey(s3, prefix);
   const names: string[] = [];
   const pages = s3.sdk.paginateListObjectsV2({ client: s3.client }, { Bucket, Prefix: `${Key}/` });
   for await (const { Contents = [] } of pages) {

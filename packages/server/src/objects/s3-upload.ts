@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { place, removeObject, type S3, soon, writerOf } from './s3-client.ts';
+import { bucketAndKey, removeObject, type S3, soon, writerOf } from './s3-client.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** S3 takes 10,000 parts an object, so 78 GiB are the most. */
@@ -72,7 +72,7 @@ async function* partsOf(body: AsyncIterable<Uint8Array>) {
 }
 
 async function putWhole(s3: S3, name: string, body: Uint8Array, writer: string): Promise<void> {
-  const input = { ...place(s3, name), Body: body, Metadata: { writer } };
+  const input = { ...bucketAndKey(s3, name), Body: body, Metadata: { writer } };
   await s3.client.send(new s3.sdk.PutObjectCommand(input));
 }
 
@@ -99,11 +99,11 @@ class PartUpload {
 
   /** `broken` is aborted when a part cannot be sent, so that nobody waits for the source first. */
   static async begin(s3: S3, name: string, writer: string, broken: AbortController) {
-    const input = { ...place(s3, name), Metadata: { writer } };
+    const input = { ...bucketAndKey(s3, name), Metadata: { writer } };
     const command = new s3.sdk.CreateMultipartUploadCommand(input);
     const { UploadId } = await s3.client.send(command, soon);
     if (UploadId === undefined) throw new Error('the object store began an upload without an id');
-    return new PartUpload(s3, { ...place(s3, name), UploadId }, broken);
+    return new PartUpload(s3, { ...bucketAndKey(s3, name), UploadId }, broken);
   }
 
   /** Resolves when the part before this one is stored. */

@@ -14,9 +14,9 @@ import { migrate } from './migrate.ts';
 
 /* A cluster of its own: which roles exist, and who made them, belongs to a whole cluster. */
 
-const place = mkdtempSync(join(tmpdir(), 'indelible-migrate-test-'));
+const baseFolder = mkdtempSync(join(tmpdir(), 'indelible-migrate-test-'));
 // As root PostgreSQL runs under another account, which must be able to pass through.
-chmodSync(place, 0o711);
+chmodSync(baseFolder, 0o711);
 const password = 's3cr3t-that-nobody-else-may-ever-read';
 let postgres: EmbeddedPostgres;
 let superuser: pg.Client;
@@ -26,7 +26,7 @@ let first: Database & { applied: string[] };
 
 beforeAll(async () => {
   const settings = { fsync: 'off', shared_buffers: '16MB' };
-  postgres = await startEmbeddedPostgres({ dataDir: place, log: () => {}, settings });
+  postgres = await startEmbeddedPostgres({ dataDir: baseFolder, log: () => {}, settings });
   superuser = await connect(postgres.ownerUrl);
   for (const role of ['migrator LOGIN CREATEROLE', 'app LOGIN']) {
     await superuser.query(`CREATE ROLE ${role} PASSWORD '${password}'`);
@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await superuser.end();
   await postgres.stop();
-  rmSync(place, { recursive: true, maxRetries: 10 });
+  rmSync(baseFolder, { recursive: true, maxRetries: 10 });
 });
 
 async function connect(url: string): Promise<pg.Client> {
@@ -72,7 +72,7 @@ async function newDatabase(owner = 'migrator'): Promise<Database> {
     DATABASE_URL: urlOf('app', name),
     DATABASE_OWNER_URL: urlOf(owner, name),
     PLATFORM_API_KEY: platformKey,
-    DATA_DIR: join(place, name),
+    DATA_DIR: join(baseFolder, name),
     PORT: '0',
     LOG_LEVEL: 'silent',
   };
@@ -236,7 +236,11 @@ test('a database that cannot be reached is named with the reason and without its
   expect(await sentenceOf(migrate(away, away, Date.now()))).toBe(
     'the database cannot be reached as its owner: connect ECONNREFUSED 127.0.0.1:1',
   );
-  const env = { DATABASE_URL: away, PLATFORM_API_KEY: platformKey, DATA_DIR: join(place, 'away') };
+  const env = {
+    DATABASE_URL: away,
+    PLATFORM_API_KEY: platformKey,
+    DATA_DIR: join(baseFolder, 'away'),
+  };
   expect(await sentenceOf(startService({ ...env, LOG_LEVEL: 'silent' }))).toBe(
     'the database of DATABASE_URL cannot be reached: connect ECONNREFUSED 127.0.0.1:1',
   );

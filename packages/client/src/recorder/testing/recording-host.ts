@@ -56,8 +56,8 @@ export class RecordingHost {
     return found.map(({ diff }) => diff.changes?.to);
   }
 
-  /** Paths of the segments in the spool. */
-  segments(): string[] {
+  /** Paths of the spool files. */
+  spoolFiles(): string[] {
     const names = readdirSync(this.spoolFolder, { recursive: true, encoding: 'utf8' });
     return names
       .filter((name) => name.endsWith('.log'))
@@ -65,7 +65,7 @@ export class RecordingHost {
   }
 
   spooledText(): string {
-    return this.segments()
+    return this.spoolFiles()
       .map((path) => readFileSync(path, 'utf8'))
       .join('');
   }

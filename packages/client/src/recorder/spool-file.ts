@@ -12,13 +12,13 @@ import {
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { encodeRecords } from './segment.ts';
+import { encodeRecords } from './spool-records.ts';
 
 /**
- * A segment that is being written. Each append is one write to the operating system, so that what
+ * A spool file that is being written. Each append is one write to the system, so that what
  * was appended outlives the process however it ends; `sync` makes it outlive the machine.
  */
-export class SegmentFile {
+export class OpenSpoolFile {
   readonly #path: string;
   readonly #fd: number;
   #size = 0;
@@ -121,13 +121,13 @@ async function syncFolder(path: string): Promise<void> {
   await folder?.close();
 }
 
-/** Where a segment is written anew, until it takes the place of the one before. */
+/** The temporary path of a rewritten spool file, until it replaces the former one. */
 const unfinishedPath = (path: string): string => `${path}.new`;
 
 /**
- * Puts a segment of these records in the place of another, whole or not at all; returns its bytes.
+ * Replaces a spool file by one with these records, completely or not at all; returns its bytes.
  */
-export function rewriteSegment(path: string, texts: readonly string[]): number {
+export function rewriteSpoolFile(path: string, texts: readonly string[]): number {
   const lines = encodeRecords(texts);
   try {
     writeDurably(unfinishedPath(path), lines);

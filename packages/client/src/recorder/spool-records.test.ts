@@ -1,7 +1,7 @@
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { crc32, decodeRecords, encodeRecords, recordOverhead } from './segment.ts';
+import { crc32, decodeRecords, encodeRecords, recordOverhead } from './spool-records.ts';
 
 const texts = fc.array(
   fc
@@ -21,7 +21,7 @@ test('what is written is read again, whatever the texts hold', () => {
   );
 });
 
-test('a segment that was cut anywhere gives every record before the cut, and tells of the rest', () => {
+test('a spool file that was cut anywhere gives every record before the cut, and tells of the rest', () => {
   fc.assert(
     fc.property(texts, fc.nat(), (all, at) => {
       const lines = encodeRecords(all);

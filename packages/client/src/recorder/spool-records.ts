@@ -1,5 +1,5 @@
 /*
- * A segment of the spool: lines of text, so that whoever has to can read them.
+ * The records of a spool file: lines of text, so that an operator can read them.
  *
  *   <length: 8 hex> <CRC-32: 8 hex> <JSON>\n
  *
@@ -37,7 +37,7 @@ export interface DecodedRecords {
   damagedBytes: number;
 }
 
-/** The records in `bytes`, which begin at a line's start and end with the segment. */
+/** The records in `bytes`, which begin at a line's start and end with the file. */
 export function decodeRecords(bytes: Buffer): DecodedRecords {
   const decoded: DecodedRecords = { texts: [], damagedBytes: 0 };
   for (let at = 0; at < bytes.length; ) {
