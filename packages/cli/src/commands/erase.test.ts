@@ -50,7 +50,7 @@ test('without --yes it is shown what would go and what would stay, and nothing g
   const { status, stdout } = await erase('--actor', 'Person@example.com');
   expect(status).toBe(0);
   expect(stdout).toContain(`actor ${actor.id}: identity of 2 event(s)`);
-  expect(stdout).toContain('stay: 1 event(s) with an address in diff, reason or states');
+  expect(stdout).toContain('kept: 1 event(s) with an address in diff, reason or states');
   expect(stdout).toContain('Nothing was erased');
   const { body } = await service.call({ url: `/api/audit-logs?user=${email}`, key: tenant.key });
   expect(body.data).toHaveLength(2);
