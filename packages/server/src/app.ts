@@ -37,7 +37,12 @@ import {
   schemaCompiler,
   sendProblem,
 } from './http/http.ts';
-import { answerWithId, closeAfterLastAnswer, limitReads } from './http/http-hooks.ts';
+import {
+  answerWithId,
+  closeAfterLastAnswer,
+  limitReads,
+  refuseUndocumentedParameters,
+} from './http/http-hooks.ts';
 import { builtPanel, panelRoutes } from './http/panel.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
@@ -117,6 +122,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const gate = wireGate(http, deps);
   authenticateRoutes(http, authenticator, sessionGate(gate));
   await limitReads(http, config.rateLimitPerMinute);
+  refuseUndocumentedParameters(http);
   await documentApi(http);
 
   const publicUrl = () => config.publicUrl ?? localUrl(http, config);

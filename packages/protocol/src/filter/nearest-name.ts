@@ -28,7 +28,7 @@ export function unknownNameMessage(kind: string, name: string, known: readonly s
   const nearest = nearestName(name, known);
   const meant = nearest === null ? '' : ` did you mean '${nearest}'?`;
   const all =
-    known.length === 0 ? `this call takes no ${kind}s` : `known ${kind}s: ${known.join(', ')}`;
+    known.length === 0 ? `this call accepts no ${kind}s` : `known ${kind}s: ${known.join(', ')}`;
   return `unknown ${kind} '${shown}';${meant} ${all}`;
 }
 

@@ -12,7 +12,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { hashApiKey, newApiKeyText } from '../access/index.ts';
-import { AppError, judgedByHandler, PageQuery, pageOf, readPage } from '../http/index.ts';
+import { AppError, answerPage, judgedByHandler, PageQuery, readPage } from '../http/index.ts';
 import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
 import { type Database, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
@@ -137,14 +137,14 @@ async function makeKey(
 
 async function listKeys(deps: ApiKeyRouteDeps, request: FastifyRequest, owner: string | null) {
   requireManagesKeys(request.principal, owner);
-  const { limit, from } = readPage(request.url);
-  const found = await write(deps.db, async (tx) => {
-    if (owner !== null && !(await tenantExists(tx, owner))) throw new AppError('not_found');
-    return listApiKeys(tx, owner, from, limit + 1);
-  });
-  const { rows, pagination } = pageOf(found, limit);
-  const data = rows.map((row) => ({ ...shown(row), revokedAt: timeOrNull(row.revokedAtMs) }));
-  return { data, pagination };
+  const read = (from: string, max: number) =>
+    write(deps.db, async (tx) => {
+      if (owner !== null && !(await tenantExists(tx, owner))) throw new AppError('not_found');
+      return listApiKeys(tx, owner, from, max);
+    });
+  return answerPage(readPage(request, 'oldest'), read, (rows) =>
+    rows.map((row) => ({ ...shown(row), revokedAt: timeOrNull(row.revokedAtMs) })),
+  );
 }
 
 async function revokeKey(

@@ -21,7 +21,7 @@ import {
   idParams,
   judgedByHandler,
   LogParams,
-  readParams,
+  readQuery,
   unavailable,
 } from '../http/index.ts';
 import {
@@ -100,7 +100,6 @@ export function proofRoutes(app: FastifyInstance, deps: ProofDeps): void {
       },
     },
     async (request, reply) => {
-      readParams(request, []);
       const proof = await readProof(request, deps);
       const type = acceptedType(request.headers.accept, ['application/json', 'text/plain']);
       reply.header('vary', 'accept');
@@ -252,19 +251,11 @@ function asFound(row: ListedRow): StoredEvent {
 }
 
 function afterParam(request: FastifyRequest): string | null {
-  const params = new URL(request.url, 'http://local').searchParams;
-  const unknown = [...params.keys()].filter((name) => name !== 'after');
-  const [after = null, ...more] = params.getAll('after');
-  const uuid = after === null ? null : uuidFromEventId(after);
-  if (unknown.length === 0 && more.length === 0 && (after === null) === (uuid === null))
-    return uuid;
-  const path = unknown[0] ?? 'after';
-  const [code, problem, message] =
-    unknown.length > 0
-      ? (['unknown_parameter', 'unknown_parameter', 'is not a parameter of this call'] as const)
-      : (['invalid_parameter', 'invalid_value', 'must be an event id, once'] as const);
-  const errors = [{ path, code: problem, message }];
-  throw new AppError(code, 'the only parameter is after, an event id', { errors });
+  return readQuery(
+    request,
+    ['after'],
+    (reader) => reader.one('after', 'an event id', uuidFromEventId) ?? null,
+  );
 }
 
 function readBodies(tx: TenantTx, visible: Visibility, after: string | null) {

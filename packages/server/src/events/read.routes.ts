@@ -4,14 +4,13 @@ import {
   type ListQuery,
   parseListQuery,
   parseStatsQuery,
-  problemText,
   type StatsQuery,
   uuidFromEventId,
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant } from '../access/index.ts';
-import { AppError, judgedByHandler } from '../http/index.ts';
+import { AppError, accepted, judgedByHandler, searchParams } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { countEvents, type ListedRow, listEvents } from './list.store.ts';
@@ -43,7 +42,7 @@ const reading = <S>(schema: S) => ({
  */
 export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
   app.get('/api/audit-logs', reading(listSchema), async (request, reply) => {
-    const query = parsed(parseListQuery(searchParams(request)));
+    const query = accepted(parseListQuery(searchParams(request)));
     const page = await visibleTo(request, deps, (tx, visible) =>
       readPage(tx, query, visible, deps),
     );
@@ -53,8 +52,6 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
   });
 
   app.get('/api/audit-logs/:id', reading(eventSchema), async (request, reply) => {
-    if (searchParams(request).size > 0)
-      throw new AppError('unknown_parameter', 'this call accepts no parameters');
     const uuid = uuidFromEventId((request.params as { id: string }).id);
     const body = await visibleTo(request, deps, async (tx, { classes, oldest }) => {
       const event = uuid && (await getEvent(tx, uuid, [...classes], oldest));
@@ -65,33 +62,9 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
   });
 
   app.get('/api/audit-logs/stats', reading(statsSchema), async (request) => {
-    const query = withRange(parsed(parseStatsQuery(searchParams(request))), deps.now());
+    const query = withRange(accepted(parseStatsQuery(searchParams(request))), deps.now());
     return visibleTo(request, deps, (tx, visible) => readStats(tx, query, visible, deps.now()));
   });
-}
-
-/**
- * Everything behind the first `?`: to a URL parser a filter behind a stray `#` would not be there.
- */
-function searchParams({ url }: FastifyRequest): URLSearchParams {
-  return new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
-}
-
-function parsed<Q>(
-  result:
-    | { query: Q }
-    | {
-        code: 'unknown_parameter' | 'invalid_parameter' | 'page_too_deep';
-        problems: { path: string; code: string; message: string }[];
-      },
-): Q {
-  if ('query' in result) return result.query;
-  const [first] = result.problems;
-  const detail =
-    result.problems.length === 1 && first
-      ? problemText(first)
-      : `${result.problems.length} parameters are not valid; see errors`;
-  throw new AppError(result.code, detail, { errors: result.problems });
 }
 
 /** Reads within the tenant the caller may see, clipped to what its current plan shows. */

@@ -1,7 +1,7 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readAsTenant } from '../access/index.ts';
-import { AppError, judgedByHandler, readParams, unavailable } from '../http/index.ts';
+import { AppError, judgedByHandler, unavailable } from '../http/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import { readTenant, write } from '../postgres/index.ts';
 import { readRange } from './byte-range.ts';
@@ -31,7 +31,6 @@ export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
     `${exportsPath}/:id/download`,
     { config, schema: downloadSchema },
     async (request, reply) => {
-      readParams(request, []);
       const url = await readAsTenant(request, deps.recordAccess, async (access) => {
         const row = requireFile(await requireExport(request, deps, access.tenantId), now());
         const event = byAnotherEvent('download', row, whoOf(request, access));

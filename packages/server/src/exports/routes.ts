@@ -3,14 +3,7 @@ import { storedFilter, typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
-import {
-  AppError,
-  judgedByHandler,
-  newestFirst,
-  pageOf,
-  readPage,
-  readParams,
-} from '../http/index.ts';
+import { AppError, answerPage, judgedByHandler, readPage } from '../http/index.ts';
 import { actorOf } from '../own-event.ts';
 import { readTenant, write } from '../postgres/index.ts';
 import { getTenant } from '../tenants/index.ts';
@@ -41,7 +34,6 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   const slots = new StreamSlots();
 
   app.post(exportsPath, { ...judged, schema: createSchema }, async (request, reply) => {
-    readParams(request, []);
     const input = readExportInput(request.body);
     const wantsJob = prefersAsync(request.headers.prefer);
     const row = await readAsTenant(request, deps.recordAccess, async (access) => {
@@ -56,23 +48,23 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   });
 
   app.get(exportsPath, { ...judged, schema: listSchema }, async (request) => {
-    const { limit, from } = newestFirst(readPage(request.url));
-    return readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
-      const found = await readTenant(deps.db, tenantId, (tx) => listExports(tx, from, limit + 1));
-      const { rows, pagination } = pageOf(found, limit);
-      return { data: rows.map((row) => shownExport(row, now())), pagination };
-    });
+    const page = readPage(request, 'newest');
+    return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+      answerPage(
+        page,
+        (from, max) => readTenant(deps.db, tenantId, (tx) => listExports(tx, from, max)),
+        (rows) => rows.map((row) => shownExport(row, now())),
+      ),
+    );
   });
 
   app.get(`${exportsPath}/:id`, { config, schema: getSchema }, async (request) => {
-    readParams(request, []);
     return readAsTenant(request, deps.recordAccess, async ({ tenantId }) =>
       shownExport(await requireExport(request, deps, tenantId), now()),
     );
   });
 
   app.delete(`${exportsPath}/:id`, { config, schema: cancelSchema }, async (request) => {
-    readParams(request, []);
     return readAsTenant(request, deps.recordAccess, async (access) =>
       shownExport(await cancel(request, deps, access), now()),
     );

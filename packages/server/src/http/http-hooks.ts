@@ -1,6 +1,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
 import { AppError } from './problem.ts';
+import { readQuery } from './query.ts';
 
 /**
  * Every answer names its request; every request is
@@ -78,6 +79,21 @@ export function answerOperationsOnly(http: FastifyInstance): void {
       'not_found',
       'this process only works in the background (--role worker); call another process',
     );
+  });
+}
+
+/**
+ * A call that documents no parameters takes none: one that is misspelt, or meant for another call,
+ * must not be left out silently. Health checks and pages, which are public, are let be.
+ */
+export function refuseUndocumentedParameters(http: FastifyInstance): void {
+  http.addHook('preValidation', (request, _reply, done) => {
+    const { schema, config } = request.routeOptions;
+    const takesNone = schema !== undefined && schema.querystring === undefined;
+    if (takesNone && config.scope !== 'public' && request.url.includes('?')) {
+      readQuery(request, [], () => null);
+    }
+    done();
   });
 }
 

@@ -1,12 +1,24 @@
-import { type FieldProblem, nilUuid, uuidBytes, uuidFromBytes } from '@indelible/protocol';
+import {
+  nilUuid,
+  type ParamReader,
+  uuidBytes,
+  uuidFromBytes,
+  wholeNumber,
+} from '@indelible/protocol';
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { nullable, strict } from './field-schemas.ts';
 import { AppError } from './problem.ts';
+import { readQuery, searchParams } from './query.ts';
 
-/* Pages of short administrative lists, in the order of their ids. */
+/*
+ * Pages of short administrative lists, in the order of their ids. The list of events has cursors of
+ * its own (list-cursor.ts): they lead both ways, and are bound to a tenant, a filter and an order.
+ */
 
 const limitDefault = 50;
 const limitMax = 500;
+const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export const PageQuery = Type.Object(
   {
@@ -28,58 +40,56 @@ export const Pagination = Type.Object(
   strict,
 );
 
-/** Which rows to read: the first `limit` ones with an id of at least `from`. */
+/** Which rows to read: the first `limit` ones from the id `from` on, upwards or downwards. */
 export interface PageRequest {
   limit: number;
   from: string;
 }
 
 /**
- * The page a request's URL asks for. Throws `unknown_parameter`, `invalid_parameter` with every
- * problem, or `invalid_cursor`.
+ * The page that a call asks for; without a cursor the list begins at its first id (`oldest`) or at
+ * its last one (`newest`). `readMore` reads the call's own parameters, `more`. Throws
+ * `unknown_parameter`, `invalid_parameter` with every problem, or `invalid_cursor`.
  */
-export function readPage(url: string): PageRequest {
-  const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
-  const params = new URLSearchParams(query);
-  const unknown = [...new Set(params.keys())].filter((name) => !['limit', 'cursor'].includes(name));
-  if (unknown.length > 0) throw refused('unknown_parameter', unknown, 'is not a parameter here');
-  const repeated = ['limit', 'cursor'].filter((name) => params.getAll(name).length > 1);
-  if (repeated.length > 0) throw refused('invalid_parameter', repeated, 'may be given only once');
-  return { limit: readLimit(params.get('limit')), from: readCursor(params.get('cursor')) };
+export function readPage<More extends object = object>(
+  request: Pick<FastifyRequest, 'url'>,
+  begin: 'oldest' | 'newest',
+  more: readonly string[] = [],
+  readMore?: (reader: ParamReader) => More,
+): PageRequest & More {
+  if (searchParams(request).get('cursor') === '') throw invalidCursor();
+  const query = readQuery(request, ['limit', 'cursor', ...more], (reader) => ({
+    limit: reader.one('limit', `a whole number from 1 to ${limitMax}`, wholeNumber(1, limitMax)),
+    cursor: reader.one('cursor', 'a cursor', (text) => text),
+    more: readMore?.(reader) ?? ({} as More),
+  }));
+  const first = begin === 'oldest' ? nilUuid : lastUuid;
+  const from = query.cursor === undefined ? first : idOfCursor(query.cursor);
+  return { ...query.more, limit: query.limit ?? limitDefault, from };
 }
 
-function readLimit(text: string | null): number {
-  if (text === null) return limitDefault;
-  const limit = /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN;
-  if (limit <= limitMax) return limit;
-  throw refused('invalid_parameter', ['limit'], `must be a whole number from 1 to ${limitMax}`);
+function idOfCursor(cursor: string): string {
+  const bytes = Buffer.from(cursor, 'base64url');
+  if (bytes.length === 16 && bytes.toString('base64url') === cursor) return uuidFromBytes(bytes);
+  throw invalidCursor();
 }
 
-function readCursor(text: string | null): string {
-  if (text === null) return nilUuid;
-  const bytes = Buffer.from(text, 'base64url');
-  if (bytes.length === 16 && bytes.toString('base64url') === text) return uuidFromBytes(bytes);
-  throw new AppError('invalid_cursor', 'the cursor does not belong to this list');
-}
-
-function refused(
-  code: 'unknown_parameter' | 'invalid_parameter',
-  names: readonly string[],
-  message: string,
-): AppError {
-  const problems = names.slice(0, 50).map((name): FieldProblem => {
-    return { path: name.slice(0, 64).toWellFormed(), code, message };
-  });
-  return new AppError(code, `${problems[0]?.path} ${message}`, { errors: problems });
+function invalidCursor(): AppError {
+  return new AppError('invalid_cursor', 'the cursor does not belong to this list');
 }
 
 /**
- * One page out of the rows from `from` on, of which one more than `limit` was read: that one tells
- * whether there is more, and is where the next page begins.
+ * The answer of a list: `read` is asked for one row more than the page holds, which tells whether
+ * there is more, and is where the next page begins.
  */
-export function pageOf<Row extends { id: string }>(rows: readonly Row[], limit: number) {
+export async function answerPage<Row extends { id: string }, Shown>(
+  { limit, from }: PageRequest,
+  read: (from: string, max: number) => Promise<readonly Row[]>,
+  show: (rows: readonly Row[]) => Shown[] | Promise<Shown[]>,
+) {
+  const rows = await read(from, limit + 1);
   const next = rows[limit];
   const nextCursor = next ? Buffer.from(uuidBytes(next.id)).toString('base64url') : null;
   const pagination = { limit, hasMore: next !== undefined, nextCursor };
-  return { rows: rows.slice(0, limit), pagination };
+  return { data: await show(rows.slice(0, limit)), pagination };
 }

@@ -4,11 +4,12 @@ import {
   formatVerifierKey,
   parseTilePath,
   type Sha256,
+  wholeNumber,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
-import { AppError, judgedByHandler, LogParams, readParams, unavailable } from '../http/index.ts';
+import { AppError, judgedByHandler, LogParams, readQuery, unavailable } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import type { CheckpointJob } from './checkpoint.job.ts';
 import { publishedCheckpoint, signingKeys } from './checkpoint.store.ts';
@@ -91,13 +92,14 @@ function keyRoute(app: FastifyInstance, { db, sha, originHost }: LogRouteDeps): 
 }
 
 function readOrigin(request: FastifyRequest, originHost: string): string {
-  const [origin = originHost, ...more] = readParams(request, ['origin']).getAll('origin');
-  const path = origin.startsWith(originHost) ? origin.slice(originHost.length) : null;
-  if (more.length === 0 && path !== null && /^(\/l\/[0-9a-f]{32})?$/.test(path)) return origin;
-  const message = `must be ${originHost}/l/<32 hex>`;
-  throw new AppError('invalid_parameter', 'origin is not that of a log of this service', {
-    errors: [{ path: 'origin', code: 'invalid_value', message }],
-  });
+  const isOrigin = (text: string) =>
+    text.startsWith(originHost) && /^(\/l\/[0-9a-f]{32})?$/.test(text.slice(originHost.length));
+  const origin = readQuery(request, ['origin'], (reader) =>
+    reader.one('origin', `${originHost}/l/<32 hex>, the origin of a log of this service`, (text) =>
+      isOrigin(text) ? text : null,
+    ),
+  );
+  return origin ?? originHost;
 }
 
 type Log = NonNullable<Awaited<ReturnType<typeof publishedCheckpoint>>>;
@@ -138,7 +140,6 @@ function checkpointRoute(
       },
     },
     async (request, reply) => {
-      readParams(request, []);
       const note = await readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
         const read = logReader(request, deps, tenantId);
         const latest = () => read(async (_tx, { checkpoint }) => checkpoint?.note);
@@ -175,7 +176,6 @@ function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
       },
     },
     async (request, reply) => {
-      readParams(request, []);
       const { '*': rest } = request.params as { '*': string };
       const tile = parseTilePath(`tile/${rest}`);
       const bytes = await readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
@@ -238,16 +238,13 @@ function consistencyRoute(app: FastifyInstance, deps: LogRouteDeps): void {
 }
 
 function readSizes(request: FastifyRequest): { first: number; second: number } {
-  const params = readParams(request, ['first', 'second']);
-  const [first, second] = [params.getAll('first'), params.getAll('second')].map(wholeNumber);
-  if (first !== undefined && second !== undefined && first <= second) return { first, second };
-  const message = 'must be a size no larger than second';
-  throw new AppError('invalid_parameter', 'first and second must be sizes with first ≤ second', {
-    errors: [{ path: 'first', code: 'invalid_value', message }],
+  return readQuery(request, ['first', 'second'], (reader) => {
+    const size = (name: string) => {
+      if (reader.all(name).length === 0) reader.refuse(name, 'is required: a size of the log');
+      return reader.one(name, 'a size of the log', wholeNumber(0, Number.MAX_SAFE_INTEGER));
+    };
+    const [first = 0, second = Number.MAX_SAFE_INTEGER] = [size('first'), size('second')];
+    if (first > second) reader.refuse('first', 'must not be larger than second');
+    return { first, second };
   });
-}
-
-function wholeNumber(values: string[]): number | undefined {
-  const [text = ''] = values;
-  return values.length === 1 && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   eventIdFromUuid,
   eventUuid,
+  facets,
   formatTimestamp,
-  isUuid,
   typeId,
   uuidFromEventId,
   uuidFromTypeId,
@@ -13,14 +13,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
 import { getEvent, visibility } from '../events/index.ts';
-import {
-  AppError,
-  judgedByHandler,
-  newestFirst,
-  type PageRequest,
-  pageOf,
-  readPage,
-} from '../http/index.ts';
+import { AppError, answerPage, judgedByHandler, readPage } from '../http/index.ts';
 import { actorOf, type RecordOwn } from '../own-event.ts';
 import {
   type Database,
@@ -80,14 +73,17 @@ export function restoreRoutes(app: FastifyInstance, deps: RestoreDeps): void {
   );
 
   app.get(path, { ...judgedByHandler, config, schema: listSchema }, async (request) => {
-    const { limit, from, resourceId } = readListQuery(request.url);
-    return readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
-      const found = await readTenant(deps.db, tenantId, (tx) =>
-        listRestores(tx, resourceId, from, limit + 1),
-      );
-      const { rows, pagination } = pageOf(found, limit);
-      return { data: rows.map(shown), pagination };
-    });
+    const { resourceId, ...page } = readPage(request, 'newest', ['resource_id'], (reader) => ({
+      resourceId: reader.one('resource_id', 'a UUID', facets.resourceId.normalise) ?? null,
+    }));
+    return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+      answerPage(
+        page,
+        (from, max) =>
+          readTenant(deps.db, tenantId, (tx) => listRestores(tx, resourceId, from, max)),
+        (rows) => rows.map(shown),
+      ),
+    );
   });
 }
 
@@ -175,21 +171,6 @@ async function outcomeSoon(deps: RestoreDeps, request: RestoreRequest): Promise<
   );
   const row = await readTenant(deps.db, request.tenantId, (tx) => getRestore(tx, request.id));
   return row ?? { ...request, status: 'requested', reason: null, finishedAtMs: null };
-}
-
-function readListQuery(url: string): PageRequest & { resourceId: string | null } {
-  const [before = '', query = ''] = url.split(/\?(.*)/s, 2);
-  const params = new URLSearchParams(query);
-  const [resourceId = null, ...more] = params.getAll('resource_id');
-  if (more.length > 0 || (resourceId !== null && !isUuid(resourceId))) {
-    const message = 'must be a UUID, once';
-    throw new AppError('invalid_parameter', `resource_id ${message}`, {
-      errors: [{ path: 'resource_id', code: 'invalid_value', message }],
-    });
-  }
-  params.delete('resource_id');
-  const page = newestFirst(readPage(`${before}?${params}`));
-  return { ...page, resourceId: resourceId?.toLowerCase() ?? null };
 }
 
 function shown(row: RestoreRow) {

@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import { readAsTenant } from '../access/index.ts';
-import { AppError, judgedByHandler, newestFirst, pageOf, readPage } from '../http/index.ts';
+import { AppError, answerPage, judgedByHandler, readPage } from '../http/index.ts';
 import { readTenant } from '../postgres/index.ts';
 import {
   type AnswerNow,
@@ -53,12 +53,14 @@ export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
   );
 
   app.get(path, { ...judgedByHandler, config, schema: listSchema }, async (request) => {
-    const { limit, from } = newestFirst(readPage(request.url));
-    return readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
-      const found = await readTenant(deps.db, tenantId, (tx) => listSearches(tx, from, limit + 1));
-      const { rows, pagination } = pageOf(found, limit);
-      return { data: rows.map((row) => shown(row, deps.publicUrl())), pagination };
-    });
+    const page = readPage(request, 'newest');
+    return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+      answerPage(
+        page,
+        (from, max) => readTenant(deps.db, tenantId, (tx) => listSearches(tx, from, max)),
+        (rows) => rows.map((row) => shown(row, deps.publicUrl())),
+      ),
+    );
   });
 }
 

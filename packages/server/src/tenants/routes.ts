@@ -7,7 +7,7 @@ import {
   type Principal,
   parseAccessReason,
 } from '../access/index.ts';
-import { AppError, judgedByHandler, PageQuery, pageOf, readPage } from '../http/index.ts';
+import { AppError, answerPage, judgedByHandler, PageQuery, readPage } from '../http/index.ts';
 import { actorOf } from '../own-event.ts';
 import { type Database, readTenant, write } from '../postgres/index.ts';
 import { type PutTenantDeps, putTenant } from './put-tenant.store.ts';
@@ -49,10 +49,11 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void 
 
   typed.get('/api/tenants', listOptions, async (request) => {
     requirePlatform(request.principal);
-    const { limit, from } = readPage(request.url);
-    const found = await write(deps.db, (tx) => listTenants(tx, from, limit + 1));
-    const { rows, pagination } = pageOf(found, limit);
-    return { data: rows.map(shown), pagination };
+    return answerPage(
+      readPage(request, 'oldest'),
+      (from, max) => write(deps.db, (tx) => listTenants(tx, from, max)),
+      (rows) => rows.map(shown),
+    );
   });
 }
 

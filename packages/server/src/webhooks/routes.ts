@@ -1,7 +1,7 @@
 import { fieldProblemsMax, formatTimestamp, pointerOf, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant } from '../access/index.ts';
-import { AppError, judgedByHandler, newestFirst, pageOf, readPage } from '../http/index.ts';
+import { AppError, answerPage, judgedByHandler, readPage } from '../http/index.ts';
 import { logSize } from '../log/index.ts';
 import { readTenant } from '../postgres/index.ts';
 import {
@@ -38,12 +38,14 @@ const path = '/api/webhooks';
 /** Webhooks: made, shown, changed, removed. */
 export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
   app.get(path, { ...judgedByHandler, config, schema: schemas.listSchema }, (request) => {
-    const { limit, from } = newestFirst(readPage(request.url));
-    return readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
-      const found = await readTenant(deps.db, tenantId, (tx) => listWebhooks(tx, from, limit + 1));
-      const { rows, pagination } = pageOf(found, limit);
-      return { data: await showAll(deps, tenantId, rows), pagination };
-    });
+    const page = readPage(request, 'newest');
+    return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+      answerPage(
+        page,
+        (from, max) => readTenant(deps.db, tenantId, (tx) => listWebhooks(tx, from, max)),
+        (rows) => showAll(deps, tenantId, rows),
+      ),
+    );
   });
 
   app.post(path, { config, schema: schemas.createSchema }, async (request, reply) => {
@@ -126,15 +128,13 @@ function actionRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
 
   const listing = { ...judgedByHandler, config, schema: schemas.deliveriesSchema };
   app.get(`${path}/:id/deliveries`, listing, (request) => {
-    const { limit, from } = newestFirst(readPage(request.url));
+    const page = readPage(request, 'newest');
     return onOne(request, deps, async (key) => {
       await requireWebhook(deps, key);
       const since = deps.now() - keptMs;
-      const found = await readTenant(deps.db, key.tenantId, (tx) =>
-        listDeliveries(tx, key.id, since, from, limit + 1),
-      );
-      const { rows, pagination } = pageOf(found, limit);
-      return { data: rows.map(shownDelivery), pagination };
+      const read = (from: string, max: number) =>
+        readTenant(deps.db, key.tenantId, (tx) => listDeliveries(tx, key.id, since, from, max));
+      return answerPage(page, read, (rows) => rows.map(shownDelivery));
     });
   });
 }
