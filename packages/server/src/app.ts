@@ -32,9 +32,9 @@ import { FileThread } from './exports/file/file-thread.ts';
 import { exportRoutes } from './exports/routes.ts';
 import {
   acceptJsonOnly,
+  enforceSchemas,
   refuseUnknownCalls,
   requestId,
-  schemaCompiler,
   sendProblem,
 } from './http/http.ts';
 import {
@@ -224,7 +224,7 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
   });
   http.setErrorHandler(sendProblem);
-  http.setValidatorCompiler(schemaCompiler());
+  enforceSchemas(http);
   http.setSerializerCompiler(() => JSON.stringify);
   refuseUnknownCalls(http);
   return http;

@@ -19,7 +19,6 @@ import {
   AppError,
   acceptedType,
   idParams,
-  judgedByHandler,
   LogParams,
   readQuery,
   unavailable,
@@ -53,7 +52,7 @@ export interface ProofDeps {
 }
 
 const tags = ['Verification'];
-const common = { ...judgedByHandler, config: { scope: 'events:read' as const } };
+const common = { config: { scope: 'events:read' as const, schema: 'documents' as const } };
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 

@@ -10,7 +10,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant } from '../access/index.ts';
-import { AppError, accepted, judgedByHandler, searchParams } from '../http/index.ts';
+import { AppError, accepted, searchParams } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { countEvents, type ListedRow, listEvents } from './list.store.ts';
@@ -32,8 +32,7 @@ export interface ReadDeps {
 
 const json = 'application/json; charset=utf-8';
 const reading = <S>(schema: S) => ({
-  ...judgedByHandler,
-  config: { scope: 'events:read' as const },
+  config: { scope: 'events:read' as const, schema: 'enforced' as const },
   schema,
 });
 

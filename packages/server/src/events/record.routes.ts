@@ -19,7 +19,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { AppError, judgedByHandler, unavailable } from '../http/index.ts';
+import { AppError, unavailable } from '../http/index.ts';
 import type { Recorder } from './flush.ts';
 import {
   eventJson,
@@ -54,9 +54,13 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
   app.post(
     '/api/audit-logs',
     {
-      ...judgedByHandler,
       bodyLimit: eventBytesMax,
-      config: { scope: 'events:write', judgesDuplicateKeys: true, rateLimit: false },
+      config: {
+        scope: 'events:write',
+        schema: 'documents',
+        judgesDuplicateKeys: true,
+        rateLimit: false,
+      },
       schema: {
         tags: ['Events'],
         summary: 'Record an event',
@@ -73,9 +77,13 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
   app.post(
     '/api/audit-logs/batch',
     {
-      ...judgedByHandler,
       bodyLimit: batchBytesMax,
-      config: { scope: 'events:write', judgesDuplicateKeys: true, rateLimit: false },
+      config: {
+        scope: 'events:write',
+        schema: 'documents',
+        judgesDuplicateKeys: true,
+        rateLimit: false,
+      },
       schema: {
         tags: ['Events'],
         summary: `Record up to ${batchEventsMax.toLocaleString('en')} events`,

@@ -1,7 +1,7 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readAsTenant } from '../access/index.ts';
-import { AppError, judgedByHandler, unavailable } from '../http/index.ts';
+import { AppError, unavailable } from '../http/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import { readTenant, write } from '../postgres/index.ts';
 import { readRange } from './byte-range.ts';
@@ -25,7 +25,7 @@ const linkLivesMs = 5 * 60_000;
 /** The file of an export: asked for with a credential, which is recorded, and taken by a link. */
 export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
   const { db, now, links, recordOwn } = deps;
-  const config = { scope: 'exports:write' as const };
+  const config = { scope: 'exports:write' as const, schema: 'enforced' as const };
 
   app.get(
     `${exportsPath}/:id/download`,
@@ -46,7 +46,7 @@ export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
 
   app.get(
     `${exportsPath}/:id/file`,
-    { ...judgedByHandler, config: { scope: 'public' }, schema: fileSchema },
+    { config: { scope: 'public', schema: 'enforced' }, schema: fileSchema },
     async (request, reply) => sendFile(request, reply, deps, await linkedFile(request, deps)),
   );
 }

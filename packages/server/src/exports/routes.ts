@@ -3,7 +3,7 @@ import { storedFilter, typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
-import { AppError, answerPage, judgedByHandler, readPage } from '../http/index.ts';
+import { AppError, answerPage, readPage } from '../http/index.ts';
 import { actorOf } from '../own-event.ts';
 import { readTenant, write } from '../postgres/index.ts';
 import { getTenant } from '../tenants/index.ts';
@@ -23,17 +23,18 @@ export interface ExportDeps extends StreamDeps {
   recordAccess: RecordAccess;
 }
 
-const config = { scope: 'exports:write' as const };
+const config = { scope: 'exports:write' as const, schema: 'enforced' as const };
+// `readExportInput` judges the body, and names every problem at once.
+const bodyConfig = { ...config, schema: 'documents' as const };
 export const exportsPath = '/api/audit-logs/exports';
 const chunkBytes = 256 * 1024;
 
 /** Exports: made at once or by workers, looked at, cancelled. */
 export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   const { now } = deps;
-  const judged = { ...judgedByHandler, config };
   const slots = new StreamSlots();
 
-  app.post(exportsPath, { ...judged, schema: createSchema }, async (request, reply) => {
+  app.post(exportsPath, { config: bodyConfig, schema: createSchema }, async (request, reply) => {
     const input = readExportInput(request.body);
     const wantsJob = prefersAsync(request.headers.prefer);
     const row = await readAsTenant(request, deps.recordAccess, async (access) => {
@@ -47,7 +48,7 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
     return reply.code(202).header('location', location).send(shownExport(row, now()));
   });
 
-  app.get(exportsPath, { ...judged, schema: listSchema }, async (request) => {
+  app.get(exportsPath, { config, schema: listSchema }, async (request) => {
     const page = readPage(request, 'newest');
     return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
       answerPage(

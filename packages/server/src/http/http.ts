@@ -21,6 +21,8 @@ declare module 'fastify' {
     duplicateKeys: string[];
   }
   interface FastifyContextConfig {
+    /** `enforced`: on path and body, before the handler; `documents`: the handler judges them. */
+    schema?: 'enforced' | 'documents';
     /** The handler answers repeated members itself, event by event. */
     judgesDuplicateKeys?: boolean;
   }
@@ -84,14 +86,28 @@ function readJson(contentType: string, body: Buffer) {
   }
 }
 
-/** Compiles the routes' schemas: every problem at once, nothing coerced, nothing removed. */
-export function schemaCompiler(): FastifySchemaCompiler<unknown> {
+/**
+ * Compiles the schemas of paths and bodies: every problem at once, nothing coerced or removed.
+ * Those of queries and headers are documentation: `readQuery` and `readAsTenant` judge these.
+ */
+function schemaCompiler(): FastifySchemaCompiler<unknown> {
   const ajv = new Ajv2020({ allErrors: true, strict: false, formats });
-  return ({ schema }) => ajv.compile(schema as object);
+  return ({ schema, httpPart }) =>
+    httpPart === 'params' || httpPart === 'body' ? ajv.compile(schema as object) : () => true;
 }
 
-/** For routes that judge their input themselves; their schemas are documentation. */
-export const judgedByHandler = { validatorCompiler: () => () => true } as const;
+/** Every route says whether its schema is enforced, or the service does not start. */
+export function enforceSchemas(app: FastifyInstance): void {
+  app.setValidatorCompiler(schemaCompiler());
+  app.addHook('onRoute', (route) => {
+    const kind = route.config?.schema;
+    if (route.url.startsWith('/docs')) return;
+    if (kind === undefined) {
+      throw new Error(`the route ${route.url} does not say whether its schema is enforced`);
+    }
+    if (kind === 'documents') route.validatorCompiler = () => () => true;
+  });
+}
 
 const fastifyCodes: Record<
   string,

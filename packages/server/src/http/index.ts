@@ -1,7 +1,6 @@
 export { acceptedType } from './accepted-type.ts';
 export { idParams, LogParams, label, nullable, strict, time, uuid } from './field-schemas.ts';
 export { filterParams, filterSchema, storedFilters } from './filter-schema.ts';
-export { judgedByHandler } from './http.ts';
 export { answerPage, PageQuery, Pagination, readPage } from './keyset-page.ts';
 export { panelHome, panelPathMax } from './panel-path.ts';
 export { AppError, unavailable } from './problem.ts';

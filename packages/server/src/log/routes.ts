@@ -9,7 +9,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
-import { AppError, judgedByHandler, LogParams, readQuery, unavailable } from '../http/index.ts';
+import { AppError, LogParams, readQuery, unavailable } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import type { CheckpointJob } from './checkpoint.job.ts';
 import { publishedCheckpoint, signingKeys } from './checkpoint.store.ts';
@@ -26,7 +26,7 @@ export interface LogRouteDeps {
 }
 
 const tags = ['Verification'];
-const scope = 'events:read';
+const config = { scope: 'events:read' as const, schema: 'enforced' as const };
 const noteText = 'text/plain; charset=utf-8';
 
 /** A tenant's log under its own origin, as C2SP tlog-tiles; checkpoints and consistency proofs. */
@@ -59,8 +59,7 @@ function keyRoute(app: FastifyInstance, { db, sha, originHost }: LogRouteDeps): 
   app.get(
     '/.well-known/indelible-log.json',
     {
-      ...judgedByHandler,
-      config: { scope: 'public' },
+      config: { scope: 'public', schema: 'enforced' },
       schema: {
         tags,
         summary: 'Verifier keys',
@@ -126,7 +125,7 @@ function checkpointRoute(
   app.get(
     url,
     {
-      config: { scope },
+      config,
       schema: {
         ...params,
         tags,
@@ -155,7 +154,7 @@ function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
   app.get(
     '/l/:logId/tile/*',
     {
-      config: { scope },
+      config,
       schema: {
         tags,
         summary: 'A tile of hashes or of entries',
@@ -207,8 +206,7 @@ function consistencyRoute(app: FastifyInstance, deps: LogRouteDeps): void {
   app.get(
     '/api/audit-logs/consistency',
     {
-      ...judgedByHandler,
-      config: { scope },
+      config,
       schema: {
         tags,
         summary: 'Proof that one size of the log continues another',

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { fastify } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { enforceSchemas } from '../http/http.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { operationIdOf } from './openapi.ts';
 
@@ -14,6 +17,7 @@ interface Operation {
   operationId?: string;
   tags: string[];
   security?: unknown[];
+  'x-schema'?: string;
 }
 
 interface Document {
@@ -58,6 +62,30 @@ test('exactly the calls that need no credential are documented as open', async (
     const url = path.replace(/\{[*\w]+\}/g, 'x');
     const { statusCode } = await service.app.http.inject({ method: 'GET', url });
     expect(statusCode !== 401, path).toBe(opened.includes(`get ${path}`));
+  }
+});
+
+test('every route says whether its schema is enforced, in the document too, or is refused', async () => {
+  const kinds = operations.map((operation) => operation['x-schema']);
+  expect(new Set(kinds)).toEqual(new Set(['enforced', 'documents']));
+  const http = fastify();
+  enforceSchemas(http);
+  expect(() => http.get('/api/silent', async () => null)).toThrow('does not say whether');
+  const config = { scope: 'public', schema: 'enforced' } as const;
+  expect(() => http.get('/api/said', { config }, async () => null)).not.toThrow();
+});
+
+test('no call that needs a credential takes a parameter that it does not document', async () => {
+  for (const [path, calls] of Object.entries(document.paths)) {
+    for (const [verb, { security }] of Object.entries(calls)) {
+      if (security?.length === 0) continue;
+      const url = `${path.replace(/\{[*\w]+\}/g, randomUUID())}?unheard_of=1`;
+      const method = verb.toUpperCase() as 'GET';
+      const body = method === 'GET' || verb === 'delete' ? {} : { body: {} };
+      const answer = await service.call({ method, url, ...body });
+      const said = [answer.status, answer.body.code, answer.body.errors?.[0].path];
+      expect(said, `${method} ${path}`).toEqual([400, 'unknown_parameter', 'unheard_of']);
+    }
   }
 });
 

@@ -44,6 +44,7 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
     if (!route.schema || route.schema.hide) return;
     route.schema.response = withProblem(route.schema.response);
     if (route.config?.scope === 'public') route.schema.security ??= [];
+    Object.assign(route.schema, { 'x-schema': route.config?.schema });
     if (typeof route.method === 'string')
       route.schema.operationId ??= operationIdOf(route.method, route.url);
   });
@@ -81,7 +82,8 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
     if (!/^[\w.-]{0,100}$/.test((params as { '*': string })['*'])) throw new AppError('not_found');
   });
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
-  const open = { config: { scope: 'public' }, schema: { hide: true } } as const;
+  const config = { scope: 'public', schema: 'enforced' } as const;
+  const open = { config, schema: { hide: true } };
   app.get('/openapi.json', open, async () => app.swagger());
   app.get('/schemas/catalogue.json', open, async () => catalogueSchema);
 }

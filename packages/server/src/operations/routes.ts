@@ -14,7 +14,7 @@ export function operationsRoutes(
   app: FastifyInstance,
   deps: { db: Database; registry: Registry; metricsToken: string | null },
 ): void {
-  const common = { config: { scope: 'public' as const } };
+  const common = { config: { scope: 'public' as const, schema: 'enforced' as const } };
   app.get(
     '/healthz',
     {

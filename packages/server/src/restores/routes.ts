@@ -13,7 +13,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
 import { getEvent, visibility } from '../events/index.ts';
-import { AppError, answerPage, judgedByHandler, readPage } from '../http/index.ts';
+import { AppError, answerPage, readPage } from '../http/index.ts';
 import { actorOf, type RecordOwn } from '../own-event.ts';
 import {
   type Database,
@@ -44,7 +44,7 @@ export interface RestoreDeps {
   jobs: Jobs;
 }
 
-const config = { scope: 'restore:write' as const };
+const config = { scope: 'restore:write' as const, schema: 'enforced' as const };
 const outcomeWaitMs = 2_000;
 const path = '/api/audit-logs/restores';
 
@@ -72,7 +72,7 @@ export function restoreRoutes(app: FastifyInstance, deps: RestoreDeps): void {
     }),
   );
 
-  app.get(path, { ...judgedByHandler, config, schema: listSchema }, async (request) => {
+  app.get(path, { config, schema: listSchema }, async (request) => {
     const { resourceId, ...page } = readPage(request, 'newest', ['resource_id'], (reader) => ({
       resourceId: reader.one('resource_id', 'a UUID', facets.resourceId.normalise) ?? null,
     }));

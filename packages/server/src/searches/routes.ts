@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import { readAsTenant } from '../access/index.ts';
-import { AppError, answerPage, judgedByHandler, readPage } from '../http/index.ts';
+import { AppError, answerPage, readPage } from '../http/index.ts';
 import { readTenant } from '../postgres/index.ts';
 import {
   type AnswerNow,
@@ -21,7 +21,7 @@ import { oneAtATime } from './one-at-a-time.ts';
 import { createSchema, getSchema, listSchema } from './schemas.ts';
 import { getSearch, listSearches, type SavedSearch } from './store.ts';
 
-const config = { scope: 'events:read' as const };
+const config = { scope: 'events:read' as const, schema: 'enforced' as const };
 const path = '/api/audit-logs/searches';
 
 /**
@@ -52,7 +52,7 @@ export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
     }),
   );
 
-  app.get(path, { ...judgedByHandler, config, schema: listSchema }, async (request) => {
+  app.get(path, { config, schema: listSchema }, async (request) => {
     const page = readPage(request, 'newest');
     return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
       answerPage(

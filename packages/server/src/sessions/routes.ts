@@ -60,7 +60,7 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): voi
 }
 
 const signInOptions = {
-  config: { scope: 'public' },
+  config: { scope: 'public', schema: 'enforced' },
   schema: {
     tags,
     summary: 'Sign in to the panel',
@@ -74,7 +74,7 @@ const signInOptions = {
 } as const;
 
 const showOptions = {
-  config: { scope: 'authenticated' },
+  config: { scope: 'authenticated', schema: 'enforced' },
   schema: {
     tags,
     summary: 'Who is signed in to the panel',
@@ -84,7 +84,7 @@ const showOptions = {
 } as const;
 
 const signOutOptions = {
-  config: { scope: 'public' },
+  config: { scope: 'public', schema: 'enforced' },
   schema: {
     tags,
     summary: 'Sign out of the panel',

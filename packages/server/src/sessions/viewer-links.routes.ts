@@ -22,7 +22,7 @@ export interface ViewerLinkDeps {
 }
 
 const options = {
-  config: { scope: 'viewer-links:write' },
+  config: { scope: 'viewer-links:write', schema: 'enforced' },
   schema: {
     tags: ['Panel'],
     summary: 'Make a link that opens the panel',

@@ -7,7 +7,7 @@ import {
   type Principal,
   parseAccessReason,
 } from '../access/index.ts';
-import { AppError, answerPage, judgedByHandler, PageQuery, readPage } from '../http/index.ts';
+import { AppError, answerPage, PageQuery, readPage } from '../http/index.ts';
 import { actorOf } from '../own-event.ts';
 import { type Database, readTenant, write } from '../postgres/index.ts';
 import { type PutTenantDeps, putTenant } from './put-tenant.store.ts';
@@ -58,7 +58,7 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void 
 }
 
 const putOptions = {
-  config: { scope: 'tenants:write' },
+  config: { scope: 'tenants:write', schema: 'enforced' },
   schema: {
     tags,
     summary: 'Create or change a tenant',
@@ -76,7 +76,7 @@ const putOptions = {
 } as const;
 
 const getOptions = {
-  config: { scope: 'authenticated' },
+  config: { scope: 'authenticated', schema: 'enforced' },
   schema: {
     tags,
     summary: 'One tenant',
@@ -89,8 +89,7 @@ const getOptions = {
 } as const;
 
 const listOptions = {
-  ...judgedByHandler,
-  config: { scope: 'tenants:write' },
+  config: { scope: 'tenants:write', schema: 'enforced' },
   schema: {
     tags,
     summary: 'Every tenant',

@@ -1,7 +1,7 @@
 import { fieldProblemsMax, formatTimestamp, pointerOf, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant } from '../access/index.ts';
-import { AppError, answerPage, judgedByHandler, readPage } from '../http/index.ts';
+import { AppError, answerPage, readPage } from '../http/index.ts';
 import { logSize } from '../log/index.ts';
 import { readTenant } from '../postgres/index.ts';
 import {
@@ -32,12 +32,12 @@ export interface WebhookRouteDeps extends ChangeDeps, TestDeps {
   wake: () => void;
 }
 
-const config = { scope: 'webhooks:write' as const };
+const config = { scope: 'webhooks:write' as const, schema: 'enforced' as const };
 const path = '/api/webhooks';
 
 /** Webhooks: made, shown, changed, removed. */
 export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
-  app.get(path, { ...judgedByHandler, config, schema: schemas.listSchema }, (request) => {
+  app.get(path, { config, schema: schemas.listSchema }, (request) => {
     const page = readPage(request, 'newest');
     return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
       answerPage(
@@ -126,7 +126,7 @@ function actionRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
     },
   );
 
-  const listing = { ...judgedByHandler, config, schema: schemas.deliveriesSchema };
+  const listing = { config, schema: schemas.deliveriesSchema };
   app.get(`${path}/:id/deliveries`, listing, (request) => {
     const page = readPage(request, 'newest');
     return onOne(request, deps, async (key) => {
