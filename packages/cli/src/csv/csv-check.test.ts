@@ -112,6 +112,8 @@ test('a table has the rows of the list under the same filter, whichever it is', 
       { resourceId: values('0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11') },
     ],
     [{ crossTenant: 'true' }, { crossTenant: values('true') }],
+    [{ ip: '203.0.113.7' }, { ip: values('203.0.113.7') }],
+    [{ ip: '!203.0.113.7' }, { ip: { any: [], none: ['203.0.113.7'] } }],
     [
       { category: ['security', '!configuration'] },
       { category: { any: ['security'], none: ['configuration'] } },

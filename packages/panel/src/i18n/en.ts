@@ -165,6 +165,7 @@ export const en = {
     resource: 'Resource',
     resourceId: 'Resource ID',
     category: 'Category',
+    ip: 'IP address',
     crossTenant: 'Operator access',
     crossTenantOnly: 'Operator only',
     find: (what: string) => `Find ${what}`,
@@ -180,7 +181,7 @@ export const en = {
     none: 'No values in this time range',
     yes: 'Yes',
     no: 'No',
-    typed: { resourceId: 'Paste a UUID' },
+    typed: { resourceId: 'Paste a UUID', ip: 'Paste an IP address' },
     badTitle: 'The search in this address is not valid',
     badText:
       'No events are shown, because a misspelled filter could show too many. Correct or remove these parameters:',

@@ -165,6 +165,7 @@ export const es: Texts = {
     resource: 'Recurso',
     resourceId: 'ID del recurso',
     category: 'Categoría',
+    ip: 'Dirección IP',
     crossTenant: 'Acceso del operador',
     crossTenantOnly: 'Solo operador',
     find: (what) => `Buscar ${what}`,
@@ -180,7 +181,7 @@ export const es: Texts = {
     none: 'No hay valores en este periodo',
     yes: 'Sí',
     no: 'No',
-    typed: { resourceId: 'Pegue un UUID' },
+    typed: { resourceId: 'Pegue un UUID', ip: 'Pegue una dirección IP' },
     badTitle: 'La búsqueda de esta dirección no es válida',
     badText:
       'No se muestra ningún evento, porque un filtro mal escrito podría mostrar demasiados. Corrija o quite estos parámetros:',

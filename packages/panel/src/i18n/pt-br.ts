@@ -164,6 +164,7 @@ export const ptBR: Texts = {
     resource: 'Recurso',
     resourceId: 'ID do recurso',
     category: 'Categoria',
+    ip: 'Endereço IP',
     crossTenant: 'Acesso do operador',
     crossTenantOnly: 'Só operador',
     find: (what) => `Procurar ${what}`,
@@ -179,7 +180,7 @@ export const ptBR: Texts = {
     none: 'Nenhum valor neste período',
     yes: 'Sim',
     no: 'Não',
-    typed: { resourceId: 'Cole um UUID' },
+    typed: { resourceId: 'Cole um UUID', ip: 'Cole um endereço IP' },
     badTitle: 'A pesquisa deste endereço não é válida',
     badText:
       'Nenhum evento é mostrado, porque um filtro mal escrito poderia mostrar eventos demais. Corrija ou remova estes parâmetros:',

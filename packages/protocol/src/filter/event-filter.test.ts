@@ -25,6 +25,7 @@ const validValue: Record<FacetName, fc.Arbitrary<string>> = {
   resourceId: fc.uuid(),
   crossTenant: fc.constantFrom('true', 'false'),
   category: fc.constantFrom(...categories),
+  ip: fc.oneof(fc.ipV4(), fc.constantFrom('2001:db8::1', '::ffff:192.0.2.1')),
 };
 
 const mapValues = <T>(make: (facet: FacetName) => T) =>

@@ -7,6 +7,7 @@ import { categories } from '../event/catalogue-data.ts';
 import type { ShownEvent } from '../event/committed-event.ts';
 import { isUuid } from '../event/event-id.ts';
 import { emailKey, isEmail, isSnakeCase } from '../event/field-rules.ts';
+import { canonicalIp } from '../event/ip-address.ts';
 
 /** A filter by values, of which any may be wanted and any excluded. */
 interface Facet {
@@ -18,6 +19,8 @@ interface Facet {
   normalise(text: string): string | null;
   /** Columns of `audit_events`. Where there are both, UUIDs are looked up in `uuid`. */
   columns: { uuid?: string; text?: string; boolean?: string };
+  /** An event may lack the value; it then has none of those that are excluded. */
+  nullable?: true;
   /** The values of an event that are compared; null is no value. */
   of(event: ShownEvent): readonly (string | null)[];
   /** An index leads to each value in list order; the list uses that of the lowest number. */
@@ -90,6 +93,15 @@ export const facets = {
     of: ({ category }) => [category],
     selective: 5,
     counted: true,
+    ofWebhooks: true,
+  },
+  ip: {
+    about: "actor's IP address",
+    expected: 'an IP address',
+    normalise: canonicalIp,
+    columns: { text: 'actor_ip' },
+    nullable: true,
+    of: ({ actorIp }) => [actorIp],
     ofWebhooks: true,
   },
 } as const satisfies Record<string, Facet>;

@@ -37,7 +37,7 @@ export function filterConditions(
   for (const [facet, values] of Object.entries(filter) as [FacetName, ValueFilter | number][]) {
     if (typeof values === 'number' || facet === except) continue;
     if (values.any.length > 0) conditions.push(anyOf(facet, values.any, params));
-    if (values.none.length > 0) conditions.push(`NOT ${anyOf(facet, values.none, params)}`);
+    if (values.none.length > 0) conditions.push(noneOf(facet, values.none, params));
   }
   return conditions;
 }
@@ -51,6 +51,12 @@ export function anyOf(facet: FacetName, values: readonly string[], params: Param
   }
   const parts = byColumn(facet, values).map((part) => equals(part, params));
   return parts.length === 1 ? parts.join() : `(${parts.join(' OR ')})`;
+}
+
+/** `facet is none of these values`; a comparison with NULL is neither true nor false. */
+export function noneOf(facet: FacetName, values: readonly string[], params: Params): string {
+  const any = anyOf(facet, values, params);
+  return facetOf(facet).nullable ? `(${any} IS NOT TRUE)` : `NOT ${any}`;
 }
 
 interface ColumnValues {

@@ -9,12 +9,12 @@ import {
 } from '@indelible/protocol';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import {
-  anyOf,
   arrayOf,
   byColumn,
   filterConditions,
   idRange,
   inClasses,
+  noneOf,
   Params,
   type Visibility,
 } from './filter-sql.store.ts';
@@ -136,7 +136,7 @@ function branches(
   const lead = leadFacet(filter);
   if (!lead) return ofEachClass([]);
   const { any = [], none = [] } = filter[lead] ?? {};
-  const excluded = none.length > 0 ? [`NOT ${anyOf(lead, none, params)}`] : [];
+  const excluded = none.length > 0 ? [noneOf(lead, none, params)] : [];
   return wantedValues(lead, any, params)
     .map(({ column, values, more }) => {
       const perValue = ofEachClass([`${column} = wanted.value`, ...excluded, ...more]);
@@ -152,7 +152,7 @@ function wantedValues(lead: FacetName, any: readonly string[], params: Params) {
   const wanted = [{ column: first.column, values: arrayOf(first, params), more: [] as string[] }];
   if (second !== undefined) {
     // An actor asked for both ways must not come twice.
-    const more = [`NOT ${anyOf(lead, first.values, params)}`];
+    const more = [noneOf(lead, first.values, params)];
     wanted.push({ column: second.column, values: arrayOf(second, params), more });
   }
   return wanted;

@@ -70,6 +70,7 @@ const facets: fc.Arbitrary<Facets> = fc.record(
     resource_id: facet(poolValues.resource_id, true),
     cross_tenant: facet(poolValues.cross_tenant),
     category: facet(poolValues.category),
+    ip: facet(poolValues.ip, true),
   },
   { requiredKeys: [] },
 );
@@ -87,6 +88,19 @@ const question: fc.Arbitrary<Question> = fc
       ...(range % 5 === 0 ? { to: Math.max(to, from + 1) } : {}),
     };
   });
+
+test('an address is found in whichever spelling, and excluding it keeps events without one', async () => {
+  const v6 = stored.filter(({ ip }) => ip === '2001:db8::1');
+  const answer = await list('limit=500&ip=2001:DB8:0:0::0:1');
+  expect(idsOf(answer)).toEqual(ids(naiveOrder(v6, 'timestamp', 'desc')));
+  const others = stored.filter(({ ip }) => ip !== '2001:db8::1' && ip !== '203.0.113.7');
+  expect(others.map(({ ip }) => ip)).toContain(null);
+  const excluded = await list('limit=500&ip=!2001:db8::0001&ip=!203.0.113.7');
+  expect(idsOf(excluded)).toEqual(ids(naiveOrder(others, 'timestamp', 'desc')));
+  for (const wrong of ['localhost', '203.0.113.256', 'fe80::1%25eth0', '10.0.0.0/8']) {
+    expect((await list(`ip=${wrong}`)).body.code).toBe('invalid_parameter');
+  }
+});
 
 test('every filter, sort, order and limit: the pages are exactly the naive answer, forwards, backwards and by number', async () => {
   const sort = fc.constantFrom('timestamp' as const, 'user' as const);

@@ -64,6 +64,7 @@ const facets: fc.Arbitrary<Facets> = fc
       resource_id: facet(poolValues.resource_id),
       cross_tenant: facet(poolValues.cross_tenant),
       category: facet(poolValues.category),
+      ip: facet(poolValues.ip),
     },
     { requiredKeys: [] },
   )

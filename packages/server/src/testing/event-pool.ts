@@ -18,11 +18,15 @@ export interface StoredFacts {
   resourceId: string;
   crossTenant: boolean;
   category: string;
+  ip: string | null;
 }
 
 /** Facet parameters as they stand in a query: every value with its `!`, if any. */
 export type Facets = Partial<
-  Record<'user' | 'action' | 'resource' | 'resource_id' | 'cross_tenant' | 'category', string[]>
+  Record<
+    'user' | 'action' | 'resource' | 'resource_id' | 'cross_tenant' | 'category' | 'ip',
+    string[]
+  >
 >;
 
 export interface Question extends Facets {
@@ -44,6 +48,7 @@ const people = [
   { id: uuid(1, 6), email: null },
 ];
 const actions = ['create', 'update', 'delete', 'access', 'login', 'send'];
+const addresses = ['203.0.113.7', '2001:db8::1', null];
 const resources = ['queue', 'ivr', 'did', 'recording', 'session'];
 
 /** Values to filter by: everything the pool holds, other spellings of it, and strangers. */
@@ -54,6 +59,7 @@ export const poolValues = {
   resource_id: [0, 1, 2, 3, 99].map((index) => uuid(2, index)),
   cross_tenant: ['true', 'false'],
   category: ['configuration', 'data_access', 'security', 'integration', 'cross_tenant'],
+  ip: ['203.0.113.7', '2001:db8::1', '198.51.100.9'],
 } as const;
 
 /**
@@ -79,7 +85,11 @@ export function poolEvents(count: number, nowMs: number, days: number, seed = 1)
     const id = importedEventUuid(stamp, random(4_096), Buffer.from(randomUUID()));
     return {
       id: eventIdFromUuid(id),
-      actor: { ...person, role: random(8) === 0 ? 'superadmin' : 'admin' },
+      actor: {
+        ...person,
+        ip: addresses[index % 3],
+        role: random(8) === 0 ? 'superadmin' : 'admin',
+      },
       action: actions[random(actions.length)],
       resource: { type, id: uuid(2, random(4)), name: `${type} ${index}` },
       diff: { n: { from: index, to: index + 1 } },
@@ -123,7 +133,7 @@ export async function storedFacts(service: TestService, tenantId: string): Promi
   const { rows } = await service.owner.query<StoredFacts>(
     `SELECT id AS uuid, sequence::float8, retention_class AS "retentionClass", actor_id AS "actorId",
        actor_email AS email, action, resource_type AS "resourceType", resource_id AS "resourceId",
-       cross_tenant AS "crossTenant", category FROM audit_events WHERE tenant_id = $1`,
+       cross_tenant AS "crossTenant", category, actor_ip AS ip FROM audit_events WHERE tenant_id = $1`,
     [tenantId],
   );
   return rows.map((row) => ({
@@ -157,6 +167,7 @@ function textsOf(event: StoredFacts, facet: string): string[] {
   if (facet === 'resource') return [event.resourceType];
   if (facet === 'resource_id') return [event.resourceId];
   if (facet === 'cross_tenant') return [String(event.crossTenant)];
+  if (facet === 'ip') return [event.ip ?? ''];
   return [event.category];
 }
 

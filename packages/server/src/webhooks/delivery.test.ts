@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { askForJob, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { eventOf, type TestService, testService } from '../testing/service.ts';
 import { signedBy } from '../testing/webhook-receiver.ts';
 import {
   type HookedTenant,
@@ -129,9 +129,11 @@ test('deliveries are recorded and never delivered, not to other webhooks either,
   expect(receiver.calls).toHaveLength(before);
 });
 
-test('filters choose by category, action and resource, with ! they leave out; the rest is passed over', async () => {
+test('filters choose by category, action, resource and address, with ! they leave out; the rest is passed over', async () => {
   const { receiver } = tenant;
+  const ana = eventOf().actor as object;
   const of = (action: string, type: string) => ({
+    ...(type === 'ivr' ? { actor: { ...ana, ip: '2001:db8::7' } } : {}),
     action,
     resource: { type, id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: null },
   });
@@ -141,6 +143,8 @@ test('filters choose by category, action and resource, with ! they leave out; th
     [{ resource: ['!queue', '!webhook'] }, ['login session', 'logout session', 'update ivr']],
     [{ action: ['update'], resource: ['queue', 'ivr'] }, ['update queue', 'update ivr']],
     [{ resource: ['did'] }, []],
+    [{ ip: ['2001:DB8::0:7'] }, ['update ivr']],
+    [{ ip: '!2001:db8::7', action: 'update' }, ['update queue']],
   ];
   const made = [];
   for (const [filters] of wanted) made.push(await hooks.create({ filters }));

@@ -50,7 +50,7 @@ export function EventFacts({ event }: { event: AuditEvent }) {
             {resource.id}
           </Value>
         </Fact>
-        <Fact name={t.events.origin}>{actor.ip ?? none}</Fact>
+        <Fact name={t.events.origin}>{actor.ip === null ? none : <Address ip={actor.ip} />}</Fact>
         <Fact name={t.detail.userAgent}>
           <span className="text-xs break-words text-muted">{actor.userAgent ?? none}</span>
         </Fact>
@@ -80,5 +80,13 @@ export function EventFacts({ event }: { event: AuditEvent }) {
         <Moments ms={parseTimestamp(event.timestamp) ?? 0} />
       </div>
     </>
+  );
+}
+
+function Address({ ip }: { ip: string }) {
+  return (
+    <Value facet="ip" value={ip} label={ip}>
+      {ip}
+    </Value>
   );
 }
