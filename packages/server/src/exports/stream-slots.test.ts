@@ -23,7 +23,9 @@ test('who finds no slot waits for one, in turn, and is refused when none becomes
   sent[4]?.destroy();
   await waiting[1];
   expect(came).toEqual([0, 1]);
-  await expect(slots.take('a', answer())).rejects.toThrow('8 exports are being sent');
+  await expect(slots.take('a', answer())).rejects.toThrow(
+    '8 exports of this tenant are being sent',
+  );
 });
 
 test('who hangs up while waiting leaves the slot to the next one', async () => {
