@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ClientOptions, createClient, type IndelibleClient } from '@indelible/client';
-import { isUuid } from '@indelible/protocol';
+import { createCatalogue, isUuid, type Plans, parseCatalogueFile } from '@indelible/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
 import { UsageError } from './exit-codes.ts';
 import type { Environment, Io } from './io.ts';
@@ -109,4 +109,19 @@ function wellFormed(reason: string): string {
 export function tenantIdArgument(text: string): string {
   if (isUuid(text)) return text.toLowerCase();
   throw new InvalidArgumentError('A tenant is named by its UUID.');
+}
+
+/**
+ * The plans of the service, as its CATALOGUE_FILE says; the default ones without it. Throws
+ * UsageError for a file that cannot be read.
+ */
+export function plansOf(env: Environment): Plans {
+  const path = env.CATALOGUE_FILE?.trim();
+  if (!path) return createCatalogue().plans;
+  try {
+    return createCatalogue(parseCatalogueFile(readFileSync(path, 'utf8'))).plans;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`CATALOGUE_FILE ${path}: ${reason}`);
+  }
 }

@@ -13,6 +13,39 @@ const words = (description: string, minItems = 0): JsonSchema => ({
   uniqueItems: true,
 });
 
+const plan: JsonSchema = {
+  type: 'object',
+  required: ['name', 'class', 'keeps'],
+  additionalProperties: false,
+  properties: {
+    name: {
+      type: 'string',
+      description: 'What calls, mail and the panel name it by.',
+      pattern: '^[\\p{L}\\p{N}](?:[\\p{L}\\p{N} ._-]*[\\p{L}\\p{N}])?$',
+      maxLength: 40,
+    },
+    class: {
+      type: 'integer',
+      description:
+        "Number of its tenants' partitions. It belongs to this plan for good; 3 is taken by legal holds.",
+      minimum: 0,
+      maximum: 999,
+    },
+    keeps: {
+      type: 'object',
+      description: 'For how long events are shown: days, or years of the calendar.',
+      additionalProperties: false,
+      minProperties: 1,
+      maxProperties: 1,
+      properties: {
+        days: { type: 'integer', minimum: 1, maximum: 3660 },
+        years: { type: 'integer', minimum: 1, maximum: 100 },
+      },
+    },
+    archive: { type: 'boolean', description: "Whether its tenants' logs are archived." },
+  },
+};
+
 const refusal: JsonSchema = {
   type: 'object',
   description: 'Holds when both lists do; a list that is left out holds for every word.',
@@ -33,12 +66,19 @@ const refusal: JsonSchema = {
 /** JSON Schema of a CATALOGUE_FILE, as the service publishes and applies it. */
 export const catalogueSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
-  title: 'Catalogue of an Indelible service',
-  description: 'Without `events`, the default catalogue holds: that of a contact centre.',
+  title: 'Plans and catalogue of an Indelible service',
+  description:
+    'A part that is left out is that of the default: its three plans, its contact centre.',
   type: 'object',
   additionalProperties: false,
   properties: {
     $schema: { type: 'string', description: 'Address of this schema, for editors.' },
+    plans: {
+      type: 'array',
+      description: 'Every plan a tenant can have.',
+      items: plan,
+      minItems: 1,
+    },
     events: {
       type: 'object',
       description: 'What is recorded. A list that is left out names nothing.',

@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { createMasker } from '@indelible/protocol';
+import { createMasker, type Plans } from '@indelible/protocol';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { createAuthenticator } from './access/auth.ts';
@@ -132,6 +132,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const ended = backgroundObserver(metrics, logger);
   const jobs = createJobs(db, now, ended);
   const parts: Parts = {
+    plans: config.catalogue.plans,
     ...{ db, now, jobs, ended, recordOwn, recordAccess, publicUrl, publishCheckpoint },
     mailer: createMailer({ ...config, logger, now }),
     sealer: createSealer(sessionSecret),
@@ -172,6 +173,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
 /** What several features are given. */
 interface Parts {
   db: Database;
+  plans: Plans;
   now: () => number;
   jobs: Jobs;
   ended: Ended;
@@ -298,7 +300,15 @@ async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics, onF
     onFlush();
   };
   const observer = { ...metrics.flush, flushed };
-  const recorder = new Recorder({ db, sha, now, partitions, observer, queueBytesMax });
+  const recorder = new Recorder({
+    db,
+    sha,
+    now,
+    plans: config.catalogue.plans,
+    partitions,
+    observer,
+    queueBytesMax,
+  });
   metrics.watchQueue(() => recorder.depth());
   const own = await openOwnEvents(db.writer, config.catalogue, now);
   const recordAccess = recordOwnQueued(own, recorder);

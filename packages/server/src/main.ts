@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Plans } from '@indelible/protocol';
 import pino, { type Logger } from 'pino';
 import { type App, buildApp } from './app.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
@@ -15,6 +16,7 @@ import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secr
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 import { migrate, pendingMigrations } from './postgres/migrate.ts';
 import { holdServingLock } from './postgres/serving-lock.ts';
+import { requirePlans, storePlans } from './tenants/index.ts';
 
 /** A running service. `stop` drains what was accepted, then closes the database it opened. */
 export interface Service {
@@ -135,7 +137,8 @@ async function connect(
 ): Promise<Database> {
   const url = embedded?.servingUrl ?? config.databaseUrl;
   if (url === null) throw new Error('there is no database to serve from');
-  if (embedded) await migrate(embedded.ownerUrl, embedded.servingUrl, Date.now());
+  const { plans } = config.catalogue;
+  if (embedded) await migrateWith(plans, embedded.ownerUrl, embedded.servingUrl);
   const db = openDatabase(url, {
     poolSize: config.databasePoolSize,
     onIdleError: (err) => logger.warn({ err }, 'a database connection was lost'),
@@ -144,9 +147,24 @@ async function connect(
     await db.close();
     throw new Error(unusable(cause), { cause });
   });
-  if (pending.length === 0) return db;
+  if (pending.length === 0) return withPlans(db, plans);
   await db.close();
   throw new Error(`the database lacks ${pending.join(', ')}; run \`indelible migrate\``);
+}
+
+function migrateWith(plans: Plans, ownerUrl: string, servingUrl: string): Promise<string[]> {
+  return migrate(ownerUrl, servingUrl, Date.now(), (client) => storePlans(client, plans));
+}
+
+/** The database itself, once it is known to have these plans. */
+async function withPlans(db: Database, plans: Plans): Promise<Database> {
+  try {
+    await requirePlans(db.writer, plans);
+    return db;
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
 }
 
 function unusable(cause: Error): string {
@@ -190,12 +208,14 @@ function notListening(host: string, port: number, cause: unknown): string {
 /** Roles and schema, as the owner: of DATABASE_URL's PostgreSQL, or of the embedded one. */
 export async function migrateDatabase(env: Environment): Promise<string[]> {
   const config = readConfig(env);
+  const { plans } = config.catalogue;
   if (config.databaseUrl !== null) {
-    return migrate(config.databaseOwnerUrl ?? config.databaseUrl, config.databaseUrl, Date.now());
+    const ownerUrl = config.databaseOwnerUrl ?? config.databaseUrl;
+    return migrateWith(plans, ownerUrl, config.databaseUrl);
   }
   const embedded = await startEmbedded(config, pino({ level: 'silent' }));
   try {
-    return await migrate(embedded.ownerUrl, embedded.servingUrl, Date.now());
+    return await migrateWith(plans, embedded.ownerUrl, embedded.servingUrl);
   } finally {
     await embedded.stop();
   }

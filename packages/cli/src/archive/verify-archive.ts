@@ -9,6 +9,7 @@ import {
   FormatError,
   HiddenSegments,
   leafHash,
+  type Plans,
   parseBase64,
   parseTimestamp,
   provenCover,
@@ -34,6 +35,8 @@ export interface ArchiveOptions {
   tenantId: string | null;
   /** vkey lines known from elsewhere; empty: those that the archive states. */
   vkeys: readonly string[];
+  /** The service's plans; the default ones unless given. */
+  plans?: Plans | undefined;
   progress: Progress;
 }
 
@@ -73,8 +76,8 @@ async function verifyTenantArchive(
   const file = new EntryFile();
   try {
     const earlier = await earlierCheckpoints(manifests, options.vkeys, signed.end, findings);
-    const { progress } = options;
-    const run = { archive, tenantId, segments, findings, signed, earlier, file, progress };
+    const { progress, plans } = options;
+    const run = { archive, tenantId, segments, findings, signed, earlier, file, progress, plans };
     const outcome = await verifySegments(run);
     const left = archive.leftovers.get(tenantId)?.length ?? 0;
     const doesNotFollow = left === 0 ? [] : [leftoverSentence(left)];
@@ -119,6 +122,7 @@ interface Run {
   earlier: readonly Checkpoint[];
   file: EntryFile;
   progress: Progress;
+  plans: Plans | undefined;
 }
 
 type Verified = Pick<
@@ -156,7 +160,8 @@ async function verifySegments(run: Run): Promise<Verified> {
   entries.finish();
   const differs = isRootWrong(findings) ? firstWrong(segments, file) : null;
   compareWithWindows(signed, file, findings);
-  const claims = { records, lastAbsentOwn: bodies.lastAbsentOwn(), ...statedBy(segments) };
+  const { plans } = run;
+  const claims = { plans, records, lastAbsentOwn: bodies.lastAbsentOwn(), ...statedBy(segments) };
   const { cover, plan } = provenCover(claims, findings);
   judged.cover = cover;
   const erased = judgeErased(hidden, records, statedErasures(segments, checkpoint.size), findings);

@@ -5,6 +5,7 @@ import {
   type Findings,
   FormatError,
   type Plan,
+  type Plans,
   parseTimestamp,
   ServiceRecords,
 } from '@indelible/protocol';
@@ -49,6 +50,8 @@ export interface BundleOptions {
   vkeys: readonly string[];
   /** The plan the caller knows the tenant to have; null: the one that the log itself tells. */
   plan: Plan | null;
+  /** The service's plans; the default ones unless given. */
+  plans?: Plans | undefined;
   /** The clock that the bundle's age is held against; the machine's own without it. */
   now?: () => number;
   progress: Progress;
@@ -123,6 +126,7 @@ async function verifyFiles(run: Run): Promise<Verified> {
     nowMs: madeAtOf(manifest, options.now ?? Date.now, findings),
     statedPlan: manifest.plan,
     knownPlan: options.plan,
+    plans: options.plans,
     withheld: manifest.withheld,
     statedCutoffMs: manifest.cutoff === null ? null : parseTimestamp(manifest.cutoff),
   });

@@ -1,7 +1,7 @@
 import type { RestoredArchive, SegmentRow, TenantArchive } from '@indelible/server';
 import type { Command } from 'commander';
 import { verifyArchive } from '../archive/verify-archive.ts';
-import { tenantIdArgument } from '../connection.ts';
+import { plansOf, tenantIdArgument } from '../connection.ts';
 import { exitCodes, FindingError, UsageError } from '../exit-codes.ts';
 import { type Io, print } from '../io.ts';
 import { asFinding, loadServer } from '../server.ts';
@@ -11,7 +11,7 @@ import { reportText } from '../verify/report-text.ts';
 import { vkeyArgument } from './verify.ts';
 
 const help = `
-Enterprise tenants' logs go to the object store as Parquet, month by month of receipt:
+The logs of tenants whose plan has an archive go to the object store as Parquet, month by month of receipt:
 the service does it every ARCHIVE_INTERVAL where it may act as the owner
 (DATABASE_OWNER_URL, or its embedded PostgreSQL); elsewhere cron runs "archive run".
 docs/archive.md says how DuckDB, Athena and ClickHouse read it.`;
@@ -23,11 +23,11 @@ interface ArchiveOptions {
   yes?: boolean;
 }
 
-/** `indelible archive`: the Enterprise archive on the object store. */
+/** `indelible archive`: the archive on the object store. */
 export function archiveCommand(program: Command, io: Io): void {
   const archive = program
     .command('archive')
-    .description("the archive of Enterprise tenants' logs")
+    .description("the archive of tenants' logs")
     .addHelpText('after', help);
   const add = (name: string, description: string) =>
     archive
@@ -72,7 +72,7 @@ async function run(io: Io, { tenant = null, json }: RunOptions): Promise<void> {
     throw new FindingError('another process is archiving; retry when it has finished');
   if (tenant !== null && archived.length === 0) {
     throw new FindingError(
-      `tenant ${tenant} has no archive: its plan is not Enterprise, it was offboarded, or ` +
+      `tenant ${tenant} has no archive: its plan has none, it was offboarded, or ` +
         'it does not exist',
     );
   }
@@ -95,9 +95,9 @@ async function verify(
 ): Promise<void> {
   const place = where ?? (await ownArchive(io));
   const progress = await showProgress(io.stderr);
-  const report = await verifyArchive(place, { tenantId: tenant, vkeys: vkey, progress }).finally(
-    () => progress.stop(),
-  );
+  const report = await verifyArchive(place, {
+    ...{ tenantId: tenant, vkeys: vkey, plans: plansOf(io.env), progress },
+  }).finally(() => progress.stop());
   await print(io, json ? jsonLine(report) : reportText(report));
   io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
 }

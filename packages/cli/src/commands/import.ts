@@ -1,6 +1,6 @@
 import type { Retry } from '@indelible/client';
-import { type Plan, plans } from '@indelible/protocol';
-import { type Command, Option } from 'commander';
+import type { Plan } from '@indelible/protocol';
+import type { Command } from 'commander';
 import {
   type ConnectionOptions,
   connect,
@@ -47,9 +47,7 @@ export function importCommand(program: Command, io: Io): void {
     .description('record the events of a file, one JSON object a line')
     .argument('<file>', 'NDJSON, plain or gzip; - for standard input')
     .option('--tenant <id>', 'the tenant of lines that name none', tenantIdArgument)
-    .addOption(
-      new Option('--create-tenants <plan>', 'create unknown tenants with this plan').choices(plans),
-    )
+    .option('--create-tenants <plan>', 'create unknown tenants with this plan')
     .option('--rejects <file>', 'where rejected lines go');
   withConnection(command)
     .addHelpText('after', help)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { IndelibleError, type Tenant } from '@indelible/client';
-import { type Plan, plans } from '@indelible/protocol';
-import { Argument, type Command, Option } from 'commander';
+import type { Plan } from '@indelible/protocol';
+import type { Command } from 'commander';
 import {
   type ConnectionOptions,
   connect,
@@ -27,11 +27,7 @@ export function tenantCommand(program: Command, io: Io): void {
     .description('create a tenant')
     .argument('<name>', 'what people call it')
     .option('--id <uuid>', 'its id in the host product; random by default', tenantIdArgument)
-    .addOption(
-      new Option('--plan <plan>', 'how long its events are kept')
-        .choices(plans)
-        .default('Enterprise'),
-    )
+    .option('--plan <plan>', 'how long its events are kept', 'Enterprise')
     .option('--locale <locale>', 'language of mail and panel')
     .option('--time-zone <zone>', 'in which times are shown, such as Europe/Madrid');
   withConnection(create).action((name: string, options: CreateOptions) =>
@@ -43,7 +39,7 @@ export function tenantCommand(program: Command, io: Io): void {
     .command('set-plan')
     .description('change the plan; a smaller one needs --reason')
     .argument('<id>', 'the tenant', tenantIdArgument)
-    .addArgument(new Argument('<plan>').choices(plans))
+    .argument('<plan>', 'a plan of the service')
     .option('--reason <text>', 'why; recorded in the log of the tenant');
   withConnection(setPlan).action((id: string, plan: Plan, options: ConnectionOptions) =>
     setTenantPlan(id, plan, options, io),

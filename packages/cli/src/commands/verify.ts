@@ -1,13 +1,14 @@
 import { statSync } from 'node:fs';
 import { IndelibleError } from '@indelible/client';
-import { FormatError, isUuid, type Plan, parseVerifierKey, plans } from '@indelible/protocol';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { FormatError, isUuid, type Plan, parseVerifierKey } from '@indelible/protocol';
+import { type Command, InvalidArgumentError } from 'commander';
 import { isArchive } from '../archive/archive-subject.ts';
 import { verifyArchive } from '../archive/verify-archive.ts';
 import { type BundleCheck, verifyBundle } from '../bundle/verify-bundle.ts';
 import {
   type ConnectionOptions,
   connect,
+  plansOf,
   requireReachable,
   tenantIdArgument,
   urlOf,
@@ -42,7 +43,7 @@ const help = `
 What is verified:
   indelible verify <tenant>                     a tenant's whole log, through the service
   indelible verify <bundle>                     a bundle, with no network
-  indelible verify <archive>                    an Enterprise archive: a folder, or an s3:// URL
+  indelible verify <archive>                    an archive: a folder, or an s3:// URL
   indelible verify --bundle <bundle> <file.csv> a table of the service, against a bundle
   indelible verify --receipt <file.json>        a saved answer of a recording call, against a
                                                 proof of the service, or with --bundle
@@ -61,7 +62,7 @@ is newer than the table.
 
 Events that the plan no longer shows are absent. That is in order as far as the log's own
 records tell which plan is in force; where they do not, it is unproven until you name the
---plan you know.
+--plan you know. CATALOGUE_FILE names the plans of a service that has its own.
 
 Exit status: 0 everything is as it was logged, 1 something is not, or is not proven, 2 wrong
 usage, 3 the service cannot be reached.`;
@@ -76,7 +77,7 @@ export function verifyCommand(program: Command, io: Io): void {
     .option('--receipt <file>', 'a saved answer of a recording call')
     .option('--vkey <key>', 'trust only this verifier key; may be repeated', vkeyArgument)
     .option('--state <folder>', 'the folder that keeps the checkpoints of earlier runs')
-    .addOption(new Option('--plan <plan>', 'the plan you know the tenant to have').choices(plans))
+    .option('--plan <plan>', 'the plan you know the tenant to have')
     .option('--reopened', 'accept that the log was reopened under another name')
     .option('--tenant <id>', 'whose log a receipt is of, or which of an archive', tenantIdArgument);
   withOperator(withConnection(withFilter(command)))
@@ -116,13 +117,18 @@ async function verify(
   progress: Progress,
 ): Promise<Report> {
   const { bundle, receipt, vkey: vkeys = [], plan = null } = options;
+  const plans = plansOf(io.env);
+  if (plan !== null && !plans.named(plan)) {
+    const known = plans.names.join(', ');
+    throw new UsageError(`no plan is called ${plan}; CATALOGUE_FILE may name more than ${known}`);
+  }
   const filter = filterOf(options);
   if (filter !== null && (bundle === undefined || receipt !== undefined)) {
     throw new UsageError('filters apply to a table: name the table and --bundle');
   }
   if (bundle !== undefined) {
     const check = checkOf(subject, receipt, options);
-    return verifyBundle(bundle, { vkeys, plan, progress, ...(check && { check }) });
+    return verifyBundle(bundle, { vkeys, plan, plans, progress, ...(check && { check }) });
   }
   if (receipt !== undefined) {
     if (subject !== undefined) throw new UsageError('name either a receipt or another subject');
@@ -130,9 +136,9 @@ async function verify(
   }
   if (subject === undefined) throw new UsageError('name what to verify: a tenant or a bundle');
   if (isArchive(subject)) {
-    return verifyArchive(subject, { tenantId: options.tenant ?? null, vkeys, progress });
+    return verifyArchive(subject, { tenantId: options.tenant ?? null, vkeys, plans, progress });
   }
-  if (isFolder(subject)) return verifyBundle(subject, { vkeys, plan, progress });
+  if (isFolder(subject)) return verifyBundle(subject, { vkeys, plan, plans, progress });
   if (isUuid(subject)) return verifyLog(subject.toLowerCase(), options, io, progress);
   throw new UsageError(
     `${subject} is neither a tenant's UUID nor a folder; a table needs the --bundle that ` +
@@ -175,6 +181,7 @@ async function verifyLog(
     tenantId,
     vkeys: options.vkey ?? [],
     plan: options.plan ?? null,
+    plans: plansOf(io.env),
     seen: new SeenCheckpoints(
       stateFolder(options.state, io.env),
       tenantId,

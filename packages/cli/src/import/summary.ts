@@ -69,5 +69,5 @@ function conflictLines({ conflicts, firstConflicts }: Tally): string[] {
 
 function advice({ rejectedByCode }: Tally): string[] {
   if (!rejectedByCode.has('unknown_tenant')) return [];
-  return ['the import can create unknown tenants: --create-tenants Starter, Pro or Enterprise'];
+  return ['the import can create unknown tenants: --create-tenants <plan>'];
 }

@@ -17,7 +17,7 @@ export interface Leaving {
 export async function showLeaving({ tenantId, folder, json }: Leaving, io: Io) {
   const { offboardingOf } = await import('@indelible/server');
   const begun = await offboardingOf(io.env, tenantId).catch(asFinding);
-  const there = existsSync(folder) ? await verifiedBundle(folder, tenantId, io.stderr) : null;
+  const there = existsSync(folder) ? await verifiedBundle(folder, tenantId, io) : null;
   const bundle = begun?.bundle ?? there;
   const shown = { done: false, tenantId, begun: begun !== null, bundle };
   await print(io, json ? jsonLine(shown) : leavingText(tenantId, folder, bundle, begun !== null));
@@ -42,7 +42,7 @@ export async function leave(
     if (begun === null && !existsSync(folder)) {
       await makeBundle(service, { tenantId, folder, ...requester }, io.stderr);
     }
-    const bundle = begun?.bundle ?? (await verifiedBundle(folder, tenantId, io.stderr));
+    const bundle = begun?.bundle ?? (await verifiedBundle(folder, tenantId, io));
     const leaving = { tenantId, bundle, ...requester };
     return offboardTenant(io.env, leaving, service.publish).catch(asFinding);
   });

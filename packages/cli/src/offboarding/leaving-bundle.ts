@@ -6,8 +6,9 @@ import { fileDigest } from '../bundle/checksums.ts';
 import { exportBundle } from '../bundle/export-bundle.ts';
 import { bundleFiles, parseManifest } from '../bundle/manifest.ts';
 import { verifyBundle } from '../bundle/verify-bundle.ts';
+import { plansOf } from '../connection.ts';
 import { FindingError, UsageError } from '../exit-codes.ts';
-import type { Terminal } from '../io.ts';
+import type { Io, Terminal } from '../io.ts';
 import { showProgress } from '../verify/progress.ts';
 
 /** Whose bundle, where, and who makes it why: that goes into the tenant's log. */
@@ -43,13 +44,14 @@ export async function makeBundle(
 }
 
 /** What is told of a bundle that is whole, and the tenant's. */
-export async function verifiedBundle(folder: string, tenantId: string, stderr: Terminal) {
+export async function verifiedBundle(folder: string, tenantId: string, io: Io) {
   if (!existsSync(join(folder, bundleFiles.manifest))) {
     throw new UsageError(`${folder} exists and is not a bundle; name another folder`);
   }
-  const progress = await showProgress(stderr);
-  const report = await verifyBundle(folder, { vkeys: [], plan: null, progress }).finally(() =>
-    progress.stop(),
+  const progress = await showProgress(io.stderr);
+  const plans = plansOf(io.env);
+  const report = await verifyBundle(folder, { vkeys: [], plan: null, plans, progress }).finally(
+    () => progress.stop(),
   );
   if (report.result !== 'intact')
     throw new FindingError(`the bundle is not complete. ${report.summary}`);

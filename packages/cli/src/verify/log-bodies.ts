@@ -3,6 +3,7 @@ import {
   BodyPass,
   type BodyPassOptions,
   type Checkpoint,
+  type CoverClaims,
   createBodyCover,
   type Findings,
   HiddenSegments,
@@ -44,7 +45,7 @@ export interface BodiesWanted {
 }
 
 /** What is stated and known about retention, at the moment the bodies are of. */
-export interface RetentionClaims {
+export interface RetentionClaims extends Pick<CoverClaims, 'plans'> {
   nowMs: number;
   statedPlan: Plan | null;
   /** The plan the caller knows the tenant to have. */

@@ -1,5 +1,5 @@
 import { type IndelibleClient, IndelibleError } from '@indelible/client';
-import { type Plan, ServiceRecords } from '@indelible/protocol';
+import { type Plan, type Plans, ServiceRecords } from '@indelible/protocol';
 import { type AllFindings, addDamage, createAllFindings } from './damage.ts';
 import { EntryFile } from './entry-file.ts';
 import { compareWithWindows } from './key-windows.ts';
@@ -21,6 +21,8 @@ export interface TenantOptions {
   vkeys: readonly string[];
   /** The plan the caller knows the tenant has, to hold against the cutoff the service states. */
   plan: Plan | null;
+  /** The service's plans; the default ones unless given. */
+  plans?: Plans | undefined;
   seen: SeenCheckpoints;
   /** The log may have another origin than when this machine saw it last, if it records that. */
   reopened: boolean;
@@ -127,7 +129,7 @@ async function verifyAgainst(run: Run): Promise<Verified> {
   const newerLog = { ...log, client, lines: newer, tenantId, records };
   const size = isWhole ? await judgeNewer(newerLog) : entries;
   // Only now: a plan may have changed since the checkpoint.
-  const claims = { nowMs: now(), statedPlan: null, knownPlan: options.plan };
+  const claims = { nowMs: now(), statedPlan: null, knownPlan: options.plan, plans: options.plans };
   const { counts, ...bodies } = read.finish(claims);
   if (known.reopened !== null) requireProven(known.reopened, records, findings);
   const span = differs ?? rolledBackSpan(known, checkpoint.size);

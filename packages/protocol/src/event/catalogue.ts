@@ -1,5 +1,6 @@
 /** What the words of an event mean: its category, whether it is welcome, what it should carry. */
 
+import { createPlans, defaultPlans, type PlanDefinition, type Plans } from '../plan.ts';
 import {
   type ActionCategory,
   actionsByCategory,
@@ -10,12 +11,14 @@ import {
 
 export type Category = (typeof categories)[number];
 
-/** What a CATALOGUE_FILE holds; without `events` they are the default's. */
+/** What a CATALOGUE_FILE holds; a part that is left out is the default's. */
 export interface CatalogueFile {
+  plans?: readonly PlanDefinition[];
   events?: EventWords;
 }
 
 export interface Catalogue {
+  readonly plans: Plans;
   /** What the page "Sensitive access" counts; null when it counts nothing. */
   readonly sensitiveAccess: { resourceTypes: string[]; actions: string[] } | null;
   /** Follows from the action alone, unless `crossTenant`, which wins. Unknown: configuration. */
@@ -44,7 +47,7 @@ export function isCategory(text: string): text is Category {
  * Throws RangeError with a sentence for the operator when parts of `file` contradict each other;
  * `parseCatalogueFile` has judged their shape.
  */
-export function createCatalogue({ events = contactCenter }: CatalogueFile = {}): Catalogue {
+export function createCatalogue({ plans, events = contactCenter }: CatalogueFile = {}): Catalogue {
   const categoryByAction = knownActions(events.actions ?? {});
   const sensitive = new Set(events.sensitiveTypes);
   const refusals = events.notRecordable ?? [];
@@ -52,6 +55,7 @@ export function createCatalogue({ events = contactCenter }: CatalogueFile = {}):
   requireKnownTypes(events);
   const actionCategory = (action: string) => categoryByAction.get(action) ?? 'configuration';
   return {
+    plans: plans ? createPlans(plans) : defaultPlans,
     sensitiveAccess: accessOf(events.accessTypes ?? [], categoryByAction),
     categoryOf: (action, crossTenant) => (crossTenant ? 'cross_tenant' : actionCategory(action)),
     notRecordable(action, resourceType) {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { type Plan, retentionCutoff } from '../plan.ts';
+import { createPlans, defaultPlans, type Plan, retentionCutoff } from '../plan.ts';
 import { createFindings } from './findings.ts';
 import { type CoverClaims, clockSlackMs, provenCover } from './proven-cover.ts';
 import { ServiceRecords, type TermsRecord } from './service-records.ts';
 
 const nowMs = Date.UTC(2026, 5, 1);
 const day = 86_400_000;
-const starterMs = retentionCutoff('Starter', nowMs);
-const proMs = retentionCutoff('Pro', nowMs);
+const starterMs = retentionCutoff({ days: 30 }, nowMs);
+const proMs = retentionCutoff({ years: 1 }, nowMs);
 
 const terms = (sequence: number, plan: Plan | null, more: Partial<TermsRecord> = {}) => ({
   sequence,
@@ -148,4 +148,16 @@ test('removals go on telling the plan when the records of the tenant have expire
     codes: {},
   });
   expect(judged({ ...stated, lastAbsentOwn: 71 }, records).month).toBe('stated');
+});
+
+test('a plan of the service explains what it hides, once the verifier knows it', () => {
+  const record = { terms: [terms(0, 'Gold')] };
+  const plans = createPlans([...defaultPlans.all, { name: 'Gold', class: 4, keeps: { days: 60 } }]);
+  const statedCutoffMs = nowMs - 60 * day;
+  expect(judged({ statedCutoffMs, plans }, record)).toMatchObject({
+    month: 'missing',
+    year: 'expired',
+    plan: { name: 'Gold', from: 'log' },
+  });
+  expect(judged({ statedCutoffMs }, record)).toMatchObject({ year: 'stated', plan: null });
 });

@@ -1,5 +1,11 @@
 import { formatTimestamp } from '../event/timestamp.ts';
-import { type Plan, retentionCutoff } from '../plan.ts';
+import {
+  defaultPlans,
+  type Plan,
+  type PlanDefinition,
+  type Plans,
+  retentionCutoff,
+} from '../plan.ts';
 import type { FindingCode, Findings } from './findings.ts';
 import { type BodyCover, createBodyCover, type RetentionRecord } from './retention-cover.ts';
 import type { PlanTerms, ServiceRecords } from './service-records.ts';
@@ -8,6 +14,8 @@ import type { PlanTerms, ServiceRecords } from './service-records.ts';
 export const clockSlackMs = 5 * 60_000;
 
 export interface CoverClaims {
+  /** Those of the service; the default ones unless given. */
+  plans?: Plans | undefined;
   /** Of the intact bodies of the log. */
   records: ServiceRecords;
   /** `lastAbsentOwn` of the body pass: records before it may be out of date. */
@@ -38,30 +46,32 @@ export interface ProvenCover {
  * Contradictions between the log and what is stated are findings.
  */
 export function provenCover(claims: CoverClaims, findings: Findings): ProvenCover {
-  const { records, nowMs, statedCutoffMs, knownPlan } = claims;
+  const { records, nowMs, statedCutoffMs, knownPlan, plans = defaultPlans } = claims;
   const add = adder(findings);
-  const terms = termsInForce(claims);
+  const terms = termsInForce(claims, plans);
   if (terms !== null) comparePlans(claims, terms.plan, add);
-  const name = terms?.plan ?? knownPlan;
-  const plan = name && ({ name, from: terms === null ? 'caller' : 'log' } as const);
+  const inForce = plans.named(terms?.plan ?? knownPlan ?? '');
   // Under a hold the service shows everything that is left.
-  const owedMs = name === null || terms?.legalHold ? null : retentionCutoff(name, nowMs);
-  const explained = [...removalsOf(records, add), ...formerPlans(records)];
+  const owedMs = !inForce || terms?.legalHold ? null : retentionCutoff(inForce.keeps, nowMs);
+  const explained = [...removalsOf(records, plans, add), ...formerPlans(records, plans)];
   const planCutoffMs = earlier(owedMs === null ? null : owedMs + clockSlackMs, statedCutoffMs);
-  if (name !== null) {
+  if (inForce) {
+    const { name } = inForce;
     if (owedMs !== null) compareCutoff(statedCutoffMs, owedMs, name, add);
+    const plan = { name, from: terms === null ? 'caller' : 'log' } as const;
     return { cover: createBodyCover({ records: explained, planCutoffMs }), plan };
   }
-  const shortestMs = retentionCutoff('Starter', nowMs);
-  compareCutoff(statedCutoffMs, shortestMs, 'Starter', add);
-  const removing = planOfRemovals(claims);
-  const removedMs = removing === null ? null : retentionCutoff(removing, nowMs) + clockSlackMs;
+  const { shortest } = plans;
+  const shortestMs = retentionCutoff(shortest.keeps, nowMs);
+  compareCutoff(statedCutoffMs, shortestMs, shortest.name, add);
+  const removing = planOfRemovals(claims, plans);
+  const removedMs = removing && retentionCutoff(removing.keeps, nowMs) + clockSlackMs;
   const cover = createBodyCover({
     records: explained,
     planCutoffMs: earlier(removedMs, statedCutoffMs),
     statedCutoffMs: earlier(shortestMs + clockSlackMs, statedCutoffMs),
   });
-  return { cover, plan: removing && { name: removing, from: 'log' } };
+  return { cover, plan: removing && { name: removing.name, from: 'log' } };
 }
 
 type Add = (code: FindingCode, message: string, sequence?: number) => void;
@@ -72,15 +82,19 @@ function adder(findings: Findings): Add {
 }
 
 /** By the last record of the tenant, unless something that may have been a later one is absent. */
-function termsInForce({ records, lastAbsentOwn }: CoverClaims): PlanTerms | null {
+function termsInForce({ records, lastAbsentOwn }: CoverClaims, plans: Plans): PlanTerms | null {
   const last = newest(records.terms);
-  return last !== null && last.sequence > lastAbsentOwn ? last.after : null;
+  const terms = last !== null && last.sequence > lastAbsentOwn ? last.after : null;
+  return terms && plans.named(terms.plan) ? terms : null;
 }
 
 /** Once the tenant's own records have expired, removals go on telling under which plan. */
-function planOfRemovals({ records, lastAbsentOwn }: CoverClaims): Plan | null {
+function planOfRemovals(
+  { records, lastAbsentOwn }: CoverClaims,
+  plans: Plans,
+): PlanDefinition | null {
   const last = newest(records.removals);
-  return last !== null && last.sequence > lastAbsentOwn ? last.plan : null;
+  return last !== null && last.sequence > lastAbsentOwn ? plans.named(last.plan ?? '') : null;
 }
 
 function newest<T extends { sequence: number }>(records: readonly T[]): T | null {
@@ -108,10 +122,10 @@ function compareCutoff(statedMs: number | null, owedMs: number, plan: Plan, add:
 }
 
 /** Removals that the plan of their time allowed; one that went further excuses nothing. */
-function removalsOf({ removals }: ServiceRecords, add: Add): RetentionRecord[] {
+function removalsOf({ removals }: ServiceRecords, plans: Plans, add: Add): RetentionRecord[] {
   return removals.filter(({ sequence, timeMs, cutoffMs, plan, isLeaving }) => {
     if (isLeaving) return true;
-    const owedMs = retentionCutoff(plan ?? 'Starter', timeMs);
+    const owedMs = retentionCutoff((plans.named(plan ?? '') ?? plans.shortest).keeps, timeMs);
     if (cutoffMs <= owedMs + clockSlackMs) return true;
     const message =
       `The log records that events from before ${formatTimestamp(cutoffMs)} were removed, but the ` +
@@ -122,12 +136,11 @@ function removalsOf({ removals }: ServiceRecords, add: Add): RetentionRecord[] {
 }
 
 /** What a plan or the lack of a hold had hidden before it ended may have gone under it. */
-function formerPlans({ terms }: ServiceRecords): RetentionRecord[] {
-  return terms.flatMap(({ sequence, timeMs, before }) =>
-    before === null || before.legalHold
-      ? []
-      : [{ cutoffMs: retentionCutoff(before.plan, timeMs), size: sequence }],
-  );
+function formerPlans({ terms }: ServiceRecords, plans: Plans): RetentionRecord[] {
+  return terms.flatMap(({ sequence, timeMs, before }) => {
+    const plan = before === null || before.legalHold ? null : plans.named(before.plan);
+    return plan ? [{ cutoffMs: retentionCutoff(plan.keeps, timeMs), size: sequence }] : [];
+  });
 }
 
 function earlier(one: number | null, other: number | null): number | null {

@@ -1,7 +1,7 @@
 import type { ShownEvent } from '../event/committed-event.ts';
 import { uuidTimeMs } from '../event/event-id.ts';
 import { parseTimestamp } from '../event/timestamp.ts';
-import { isPlan, type Plan } from '../plan.ts';
+import type { Plan } from '../plan.ts';
 
 /** What decides how long a tenant's events are shown. */
 export interface PlanTerms {
@@ -26,7 +26,7 @@ export interface RemovalRecord {
   timeMs: number;
   cutoffMs: number;
   size: number;
-  /** The plan in force; null for a word that is none. */
+  /** The plan in force; null where the record names none. */
   plan: Plan | null;
   /** The tenant has left: everything goes, whatever the plan. */
   isLeaving: boolean;
@@ -86,7 +86,7 @@ export class ServiceRecords {
     const { cutoff, size, policy } = membersOf(after);
     const cutoffMs = typeof cutoff === 'string' ? parseTimestamp(cutoff) : null;
     if (cutoffMs === null || typeof size !== 'number') return;
-    const plan = typeof policy === 'string' && isPlan(policy) ? policy : null;
+    const plan = typeof policy === 'string' ? policy : null;
     // Whatever it says, it can only speak of entries before its own.
     const covered = Math.min(size, sequence);
     const isLeaving = resourceType === 'tenant';
@@ -122,7 +122,7 @@ function termsOf({ sequence, uuid, before, after, diff }: ShownEvent): TermsReco
 
 function planTerms(state: string | null): PlanTerms | null {
   const { plan, legalHold } = membersOf(state);
-  const isKnown = typeof plan === 'string' && isPlan(plan) && typeof legalHold === 'boolean';
+  const isKnown = typeof plan === 'string' && typeof legalHold === 'boolean';
   return isKnown ? { plan, legalHold } : null;
 }
 

@@ -286,7 +286,7 @@ test('what retention holds back for a moment is archived when it is in sight aga
   const old = now - 20 * day;
   await recordAt(service, tenant, old);
   service.clock.now = now + 15 * day;
-  const name = `audit_events_starter_${new Date(old).toISOString().slice(0, 10).replaceAll('-', '')}`;
+  const name = `audit_events_0_${new Date(old).toISOString().slice(0, 10).replaceAll('-', '')}`;
   const reader = await service.db.reader.connect();
   await reader.query(
     `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT set_config('app.tenant_id', '', true);

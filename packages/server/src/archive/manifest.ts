@@ -1,6 +1,5 @@
 import {
   FormatError,
-  isPlan,
   isUuid,
   type Plan,
   parseBase64,
@@ -122,7 +121,7 @@ function isHash(value: unknown): boolean {
 
 function isTenant({ name, plan, locale, timeZone, legalHold }: Record<string, unknown>): boolean {
   const texts = [name, plan, locale, timeZone].every((text) => typeof text === 'string');
-  return texts && isPlan(plan as string) && typeof legalHold === 'boolean';
+  return texts && typeof legalHold === 'boolean';
 }
 
 // A name leads to a file: it must not lead out of the segment's own folder.

@@ -4,15 +4,16 @@ import {
   encodeEntry,
   equalBytes,
   FormatError,
+  heldClass,
   openCheckpoint,
   parseBase64,
-  plans,
   type Sha256,
   verifyConsistency,
 } from '@indelible/protocol';
 import { appendLogs, beginAnew, type LogHead, openLog, planEntries } from '../log/index.ts';
 import { type RecordOwn, reopenedEvent } from '../own-event.ts';
 import type { WriterTx } from '../postgres/index.ts';
+import { readPlans } from '../tenants/index.ts';
 import { type ArchivedRow, decodedEntryOf } from './archived-row.ts';
 import { type ArchiveManifest, parseManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './objects-once.ts';
@@ -93,9 +94,9 @@ async function restoreTenant(
   for (const segment of segments) manifests.push(await manifestOf(archive, segment, tenantId));
   const last = manifests.at(-1);
   if (last === undefined) throw new ArchiveConflict(`the archive of ${tenantId} has no parts`);
-  requireArchivedPlan(last);
+  const plan = await archivedPlan(tx, last);
   // As the tenant was in the end; its class is the one that all its events take.
-  const retentionClass = last.tenant.legalHold ? heldClass : plans.indexOf(last.tenant.plan);
+  const retentionClass = last.tenant.legalHold ? heldClass : plan.class;
   await insertRestoredTenant(tx, last, deps.now());
   await openLog(tx, tenantId, retentionClass);
   let head: LogHead = { ...emptyHead, tenantId, retentionClass };
@@ -125,11 +126,10 @@ async function restoreTenant(
   return { tenantId, name, size: head.size, events, checkpoint, note: last.checkpoint, erasures };
 }
 
-const heldClass = 3;
-
 /** Under a smaller plan the next retention run would remove what has just been restored. */
-function requireArchivedPlan({ tenantId, tenant }: ArchiveManifest): void {
-  if (tenant.plan === 'Enterprise') return;
+async function archivedPlan(tx: WriterTx, { tenantId, tenant }: ArchiveManifest) {
+  const plan = (await readPlans(tx)).find(({ name }) => name === tenant.plan);
+  if (plan?.archive) return plan;
   throw new ArchiveConflict(
     `the last manifest of ${tenantId} names the plan ${tenant.plan}, which has no ` +
       'archive: the manifest was changed',

@@ -1,4 +1,4 @@
-import { eventIdFromUuid, uuidFromBytes } from '@indelible/protocol';
+import { eventIdFromUuid, type Plan, uuidFromBytes } from '@indelible/protocol';
 import { openersOf, type StoredEvent, storedColumns, visibility } from '../events/index.ts';
 import { readEntries } from '../log/index.ts';
 import { type OwnerSession, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
@@ -12,7 +12,7 @@ import type { StatedErasure } from './manifest.ts';
 export interface ArchivedTenant {
   id: string;
   name: string;
-  plan: 'Enterprise';
+  plan: Plan;
   locale: string;
   timeZone: string;
   legalHold: boolean;
@@ -26,8 +26,9 @@ export async function archivedTenants(
   tenantId: string | null,
 ): Promise<ArchivedTenant[]> {
   const { rows } = await tx.query<ArchivedTenant>(
-    `SELECT id, name, plan, locale, time_zone AS "timeZone", legal_hold AS "legalHold" FROM tenants
-     WHERE plan = 'Enterprise' AND ($1::uuid IS NULL OR id = $1)
+    `SELECT id, tenants.name, plan, locale, time_zone AS "timeZone", legal_hold AS "legalHold"
+     FROM tenants JOIN plans ON plans.name = plan AND archive
+     WHERE ($1::uuid IS NULL OR id = $1)
        AND NOT EXISTS (SELECT FROM log_heads WHERE tenant_id = id AND closed_at IS NOT NULL) ORDER BY id`,
     [tenantId],
   );

@@ -223,7 +223,7 @@ export async function findEvent(
 ): Promise<StoredEvent | null> {
   const { rows } = await owner.query<StoredEvent>(
     `SELECT ${storedColumns}, before, after FROM audit_events WHERE tenant_id = $1
-       AND retention_class = ANY ('{0,1,2,3}') AND id = $2`,
+       AND retention_class = ANY (ARRAY(SELECT class FROM plans)) AND id = $2`,
     [tenantId, uuid],
   );
   return rows[0] ?? null;

@@ -5,6 +5,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../config.ts';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import {
+  change,
+  classesOf,
+  day,
+  eventAt,
+  listed,
+  recordAt,
+  records,
+  runTwice,
+  stored,
+} from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-catalogue-'));
@@ -25,11 +36,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+const posted = { method: 'POST', url: '/api/audit-logs' } as const;
+
 async function recorded(action: string, type: string) {
   const resource = { type, id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11' };
   const { key } = tenant;
   return service.call({
-    ...{ method: 'POST', url: '/api/audit-logs', key },
+    ...{ ...posted, key },
     body: eventOf({ action, resource, diff: {} }),
   });
 }
@@ -62,6 +75,37 @@ test('the panel learns what its page of sensitive accesses counts', async () => 
   const { body } = await visitor.signIn({ token });
   expect(body.sensitiveAccess.resourceTypes).toEqual(['call']);
   expect(body.sensitiveAccess.actions).toEqual(expect.arrayContaining(['listen', 'read']));
+});
+
+test('a fourth plan records, shows and removes by its own retention', async () => {
+  const years = (n: number) => {
+    const date = new Date(service.clock.now);
+    return date.setUTCFullYear(date.getUTCFullYear() - n);
+  };
+  const gold = await service.tenant('Gold');
+  const old = eventAt(years(2) - 1);
+  const refused = await service.call({ ...posted, key: gold.key, body: old });
+  expect([refused.status, refused.body.code]).toEqual([422, 'outside_retention']);
+  const id = await recordAt(service, gold, years(2) + 3 * day);
+  expect(await listed(service, gold)).toEqual([id]);
+  expect(await classesOf(service, gold)).toEqual({ current: 4, others: [], lying: [4] });
+  service.clock.now += 4 * day;
+  expect(await listed(service, gold)).toEqual([]);
+  expect(await stored(service, [id])).toEqual([id]);
+  service.clock.now += 33 * day;
+  await runTwice(service);
+  expect(await stored(service, [id])).toEqual([]);
+  expect(await records(service, gold)).toMatchObject([{ count: 1, policy: 'Gold' }]);
+  // A year is less than two: leaving Gold needs a reason, and has its grace.
+  const url = `/api/tenants/${gold.id}`;
+  const downgrade = { method: 'PUT' as const, url, body: { plan: 'Pro' } };
+  expect((await service.call(downgrade)).body.code).toBe('reason_required');
+  await change(service, gold, { plan: 'Pro' });
+  const { rows } = await service.owner.query('SELECT class FROM grace WHERE tenant_id = $1', [
+    gold.id,
+  ]);
+  expect(rows).toEqual([{ class: 4 }]);
+  expect((await service.call({ ...downgrade, body: { plan: 'Silver' } })).status).toBe(422);
 });
 
 test('a file that contradicts itself stops the start with a sentence', () => {

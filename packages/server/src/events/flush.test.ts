@@ -85,7 +85,7 @@ async function storedNames(tenantId: string): Promise<(string | null)[]> {
 test('one event that PostgreSQL refuses inside a full flush fails alone, and the answers agree with the table', async () => {
   const [tenant, neighbour] = [await service.tenant(), await service.tenant()];
   const month = new Date(service.clock.now).toISOString().slice(0, 7).replace('-', '');
-  await service.owner.query(`ALTER TABLE audit_events_enterprise_${month}
+  await service.owner.query(`ALTER TABLE audit_events_2_${month}
     ADD CONSTRAINT no_poison CHECK (resource_name IS DISTINCT FROM 'poison')`);
   const names = Array.from({ length: 500 }, (_, n) => (n === 321 ? 'poison' : `event ${n}`));
   const batch = post({ events: names.map((name) => eventOf(named(name))) }, tenant.key);
@@ -104,9 +104,7 @@ test('one event that PostgreSQL refuses inside a full flush fails alone, and the
     status: 422,
     body: { code: 'validation_failed' },
   });
-  await service.owner.query(
-    `ALTER TABLE audit_events_enterprise_${month} DROP CONSTRAINT no_poison`,
-  );
+  await service.owner.query(`ALTER TABLE audit_events_2_${month} DROP CONSTRAINT no_poison`);
   await expectLogIntact(service, tenant.id);
   await expectLogIntact(service, neighbour.id);
 });
@@ -276,9 +274,9 @@ test('an event whose partition was dropped behind our back is stored in a new on
   const [before, after] = [await service.tenant(), await service.tenant()];
   const timestamp = new Date(Date.UTC(2020, 1, 3)).toISOString();
   expect((await post(eventOf({ timestamp }), before.key)).status).toBe(201);
-  await service.owner.query('DROP TABLE audit_events_enterprise_202002');
+  await service.owner.query('DROP TABLE audit_events_2_202002');
   expect((await post(eventOf({ timestamp }), after.key)).status).toBe(201);
-  await service.owner.query('DROP TABLE audit_events_enterprise_202002');
+  await service.owner.query('DROP TABLE audit_events_2_202002');
   const events = Array.from({ length: 20 }, () => eventOf({ timestamp }));
   const { body } = await post({ events }, (await service.tenant()).key);
   expect(body.results.map((each: { status: string }) => each.status)).toEqual(

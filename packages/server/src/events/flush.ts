@@ -1,7 +1,6 @@
 import {
   type ErrorCode,
-  type Plan,
-  plans,
+  type Plans,
   retentionCutoff,
   type Sha256,
   uuidTimeMs,
@@ -38,6 +37,7 @@ export interface FlushDeps {
   db: Database;
   sha: Sha256;
   now: () => number;
+  plans: Plans;
   partitions: PartitionKeeper;
   observer: FlushObserver;
   queueBytesMax: number;
@@ -175,7 +175,7 @@ export class Recorder {
   }
 
   async #append(tx: WriterTx, items: QueuedEvent[], wait: boolean) {
-    const { sha, now, partitions, observer } = this.#deps;
+    const { sha, now, plans, partitions, observer } = this.#deps;
     const groups = byTenant(items);
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
     const heads = await lockHeads(tx, [...groups.keys()], wait);
@@ -187,7 +187,7 @@ export class Recorder {
     const work = heads.map((head) => {
       const accepted: QueuedEvent[] = [];
       for (const item of groups.get(head.tenantId) ?? []) {
-        const refusal = refusalOf(item, head, revoked, now());
+        const refusal = refusalOf(plans, item, head, revoked, now());
         if (refusal) settled.set(item, refusal);
         else accepted.push(item);
       }
@@ -306,6 +306,7 @@ async function withoutHead(
 }
 
 function refusalOf(
+  plans: Plans,
   item: QueuedEvent,
   head: LogHead,
   revoked: ReadonlySet<string>,
@@ -315,9 +316,9 @@ function refusalOf(
     return rejected('unauthenticated', 'the API key is revoked or expired');
   }
   if (head.isClosed && item.event.recordedByKind !== 'service') return closedTenant;
-  const plan: Plan | undefined = plans[head.retentionClass]; // none while a legal hold stands
-  if (plan && uuidTimeMs(item.event.uuid) < retentionCutoff(plan, nowMs)) {
-    const detail = `the event is older than the retention of the plan ${plan}`;
+  const plan = plans.ofClass(head.retentionClass); // none while a legal hold stands
+  if (plan && uuidTimeMs(item.event.uuid) < retentionCutoff(plan.keeps, nowMs)) {
+    const detail = `the event is older than the retention of the plan ${plan.name}`;
     return rejected('outside_retention', detail);
   }
   return null;

@@ -67,9 +67,7 @@ function missingOf(batches: readonly TenantBatch[], known: ReadonlySet<string>) 
   return missing;
 }
 
-/** Days for the starter class, months for the others, as make_partition cuts them. */
+/** Every partition holds whole days. */
 function partitionKey(retentionClass: number, timeMs: number): string {
-  if (retentionClass === 0) return `0/${Math.floor(timeMs / 86_400_000)}`;
-  const date = new Date(timeMs);
-  return `${retentionClass}/${date.getUTCFullYear() * 12 + date.getUTCMonth()}`;
+  return `${retentionClass}/${Math.floor(timeMs / 86_400_000)}`;
 }

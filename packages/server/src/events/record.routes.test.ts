@@ -1,14 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  decodeEntry,
-  eventIdFromUuid,
-  eventUuid,
-  retentionCutoff,
-  uuidFromEventId,
-} from '@indelible/protocol';
+import { decodeEntry, eventIdFromUuid, eventUuid, uuidFromEventId } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { hostileTexts } from '../testing/arbitraries.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { planCutoff } from '../testing/retention-setup.ts';
 import { actorWith, eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService({ MASKED_KEYS: 'pukCode', SENSITIVE_TYPES: 'sip_trunk' });
@@ -183,7 +178,7 @@ test.each(['Starter', 'Pro', 'Enterprise'] as const)(
   'an event as old as the retention of %s is taken, a millisecond older is outside',
   async (plan) => {
     const { id: tenantId, key } = await service.tenant(plan);
-    const cutoff = retentionCutoff(plan, clock.now);
+    const cutoff = planCutoff(plan, clock.now);
     const kept = await record(key, { timestamp: iso(cutoff) });
     expect([kept.status, kept.body.timestamp]).toEqual([201, iso(cutoff)]);
     for (const older of [{ timestamp: iso(cutoff - 1) }, { id: newId(cutoff - 1) }]) {

@@ -1,12 +1,7 @@
-import {
-  type CommittedEvent,
-  firstUuidAt,
-  type Plan,
-  retentionCutoff,
-  type Sha256,
-} from '@indelible/protocol';
+import { type CommittedEvent, firstUuidAt, type Sha256 } from '@indelible/protocol';
 import { appendLogs, type LogAppend, type LogHead, planAppend } from '../log/index.ts';
 import { int2Array, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
+import { shownFrom } from '../tenants/index.ts';
 import { type InsertedRow, insertEvents, storedColumns } from './event-columns.store.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';
@@ -199,20 +194,22 @@ export async function getEvent(
 /** What the tenant's current plan lets anybody see, or null for an unknown tenant. */
 export async function visibility(tx: TenantTx, nowMs: number): Promise<Visibility | null> {
   const { rows } = await tx.query<{
-    plan: Plan;
+    days: number;
+    years: number;
     legalHold: boolean;
     current: number;
     others: number[];
     size: number;
   }>({
     name: 'visibility',
-    text: `SELECT plan, legal_hold AS "legalHold", retention_class AS current, other_classes AS others, size
-      FROM tenants JOIN log_heads ON tenant_id = id WHERE id = $1`,
+    text: `SELECT days, years, legal_hold AS "legalHold", retention_class AS current, other_classes AS others,
+        size
+      FROM tenants JOIN plans ON plans.name = plan JOIN log_heads ON tenant_id = id WHERE id = $1`,
     values: [tx.tenantId],
   });
   const [row] = rows;
   if (!row) return null;
-  const oldest = row.legalHold ? firstUuidAt(0) : firstUuidAt(retentionCutoff(row.plan, nowMs));
+  const oldest = firstUuidAt(shownFrom(row, nowMs) ?? 0);
   return { classes: [row.current, ...row.others], oldest, size: row.size };
 }
 

@@ -1,12 +1,7 @@
-import {
-  eventIdFromUuid,
-  importedEventUuid,
-  type Plan,
-  plans,
-  retentionCutoff,
-} from '@indelible/protocol';
+import { defaultPlans, eventIdFromUuid, importedEventUuid, type Plan } from '@indelible/protocol';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
+import { planCutoff } from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 
 const day = 86_400_000;
@@ -95,11 +90,11 @@ async function shown({ key }: Tenant, ids: readonly string[]): Promise<string[]>
   return visible;
 }
 
-test.each(plans)(
+test.each(defaultPlans.names)(
   '%s shows an event until its last millisecond, and nowhere after it',
   async (plan) => {
     const tenant = await service.tenant(plan);
-    const cutoff = retentionCutoff(plan, noon);
+    const cutoff = planCutoff(plan, noon);
     const edge = await recordAt(tenant, cutoff);
     const next = await recordAt(tenant, cutoff + 1);
     const recent = await recordAt(tenant, noon);

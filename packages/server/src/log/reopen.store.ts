@@ -96,10 +96,9 @@ export async function keepLogId(tx: WriterTx, tenantId: string, logId: string): 
 export async function openHead(tx: WriterTx, tenantId: string): Promise<LogState | null> {
   const { rows } = await tx.query<LogState>(
     `INSERT INTO log_heads (tenant_id, retention_class, other_classes, last_received_us)
-       SELECT id, class, array_remove('{0,1,2,3}'::smallint[], class),
+       SELECT id, c.class, array_remove((SELECT array_agg(class) FROM plans), c.class),
          floor(extract(epoch FROM now()) * 1000) * 1000
-       FROM tenants, LATERAL (SELECT (CASE WHEN legal_hold THEN 3
-         ELSE array_position('{Starter,Pro,Enterprise}', plan) - 1 END)::smallint AS class) c
+       FROM tenants JOIN plans c ON CASE WHEN legal_hold THEN c.name IS NULL ELSE c.name = plan END
        WHERE id = $1 RETURNING size, frontier`,
     [tenantId],
   );
@@ -131,7 +130,7 @@ export async function forgetCheckpoint(tx: WriterTx, tenantId: string): Promise<
 export async function dropForeign(tx: WriterTx, tenantId: string, size: number): Promise<void> {
   // An entry has the id of its event behind twelve bytes.
   const hasEvent = (entry: string) =>
-    `EXISTS (SELECT FROM audit_events e WHERE e.tenant_id = $1 AND e.retention_class BETWEEN 0 AND 3
+    `EXISTS (SELECT FROM audit_events e WHERE e.tenant_id = $1 AND e.retention_class = ANY (ARRAY(SELECT class FROM plans))
        AND e.id = encode(substring(${entry} FROM 13 FOR 16), 'hex')::uuid)`;
   await tx.query(
     `DELETE FROM log_tiles t WHERE t.tenant_id = $1 AND t.level = 0

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { openDatabase, pendingMigrations } from '../postgres/index.ts';
+import { readPlans, type StoredPlan } from '../tenants/index.ts';
 import {
   findDangerousPrivileges,
   readDurability,
@@ -34,7 +35,7 @@ export async function diagnoseDatabase(servingUrl: string, nowMs: number): Promi
     const migrations = await migrationsFinding(servingUrl);
     findings.push(migrations);
     if (migrations.level === 'fail') return findings;
-    return [...findings, partitionsFinding(await readPartitionNames(client), nowMs)];
+    return [...findings, await partitionsFinding(client, nowMs)];
   });
 }
 
@@ -131,9 +132,12 @@ async function migrationsFinding(servingUrl: string): Promise<Finding> {
 }
 
 // Recording makes what is missing, but then whoever records waits for it.
-function partitionsFinding(names: ReadonlySet<string>, nowMs: number): Finding {
+async function partitionsFinding(client: pg.Client, nowMs: number): Promise<Finding> {
+  const names = await readPartitionNames(client);
   const check = 'partitions';
-  const missing = expectedPartitions(nowMs).filter((name) => !names.has(name));
+  const missing = expectedPartitions(await readPlans(client), nowMs).filter(
+    (name) => !names.has(name),
+  );
   if (missing.length === 0) {
     return { check, level: 'ok', detail: `${names.size}, for at least ${aheadDays} days ahead` };
   }
@@ -141,15 +145,14 @@ function partitionsFinding(names: ReadonlySet<string>, nowMs: number): Finding {
   return { check, level: 'warn', detail };
 }
 
-/** What make_partition calls the partitions of now and of the time ahead. */
-function expectedPartitions(nowMs: number): string[] {
-  const digits = (day: number) => new Date(nowMs + day * dayMs).toISOString().replaceAll('-', '');
-  const starter = Array.from({ length: aheadDays + 1 }, (_, day) => {
-    return `audit_events_starter_${digits(day).slice(0, 8)}`;
-  });
-  const months = [...new Set([digits(0).slice(0, 6), digits(aheadDays).slice(0, 6)])];
-  const monthly = ['pro', 'enterprise'].flatMap((plan) =>
-    months.map((month) => `audit_events_${plan}_${month}`),
+/** The partitions of now and of the time ahead. */
+function expectedPartitions(plans: readonly StoredPlan[], nowMs: number): string[] {
+  const dates = Array.from({ length: aheadDays + 1 }, (_, day) =>
+    new Date(nowMs + day * dayMs).toISOString().replaceAll('-', ''),
   );
-  return [...starter, ...monthly];
+  const current = plans.filter(({ retired }) => !retired);
+  const names = current.flatMap(({ class: number, unit }) =>
+    dates.map((date) => `audit_events_${number}_${date.slice(0, unit === 'day' ? 8 : 6)}`),
+  );
+  return [...new Set(names)];
 }

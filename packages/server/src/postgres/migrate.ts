@@ -10,13 +10,15 @@ const migratorsLock = 7_204_118_552;
 /**
  * Brings roles and schema up to date, and is safe to run again, by several processes at once.
  * `ownerUrl` needs CREATEROLE (or the roles made beforehand) and CREATE on its database;
- * `servingUrl`'s login is made a member of the two serving roles. Returns the migrations applied.
+ * `servingUrl`'s login is made a member of the two serving roles. `afterwards` is run in a transaction
+ * once every migration is applied. Returns the migrations applied.
  * Throws an Error whose message says what failed and why, in words for the operator.
  */
 export async function migrate(
   ownerUrl: string,
   servingUrl: string,
   now: number,
+  afterwards: (client: pg.Client) => Promise<void> = async () => {},
 ): Promise<string[]> {
   const client = await connectAsOwner(ownerUrl);
   try {
@@ -30,7 +32,8 @@ export async function migrate(
     await client.query('SET search_path = indelible');
     const applied = await applyPending(client);
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
-    await client.query('SELECT make_partitions_ahead($1)', [new Date(now)]);
+    await inTransaction(client, () => afterwards(client));
+    await client.query('SELECT make_partitions_ahead($1, 92)', [new Date(now)]);
     return applied;
   } finally {
     await client.end();
@@ -129,13 +132,21 @@ export async function pendingMigrations(database: Pick<pg.Pool, 'query'>): Promi
 
 async function applyOne(client: pg.Client, name: string): Promise<void> {
   const sql = await readFile(new URL(name, folder), 'utf8');
-  try {
-    await client.query('BEGIN');
+  await inTransaction(client, async () => {
     await client.query(sql);
     await client.query('INSERT INTO migrations (name) VALUES ($1)', [name]);
+  }).catch((error: unknown) => {
+    throw new Error(`migration ${name} failed: ${connectionProblem(error)}`);
+  });
+}
+
+async function inTransaction(client: pg.Client, work: () => Promise<void>): Promise<void> {
+  try {
+    await client.query('BEGIN');
+    await work();
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');
-    throw new Error(`migration ${name} failed: ${connectionProblem(error)}`);
+    throw error;
   }
 }

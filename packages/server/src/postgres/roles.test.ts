@@ -265,6 +265,7 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer UPDATE(stored) exports',
     'writer UPDATE(types) webhooks',
     'writer UPDATE(updated_at) webhooks',
+    'writer UPDATE(until) grace',
     'writer UPDATE(url) webhooks',
   ]);
   const { rows: open } = await service.owner.query(

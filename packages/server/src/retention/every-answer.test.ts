@@ -1,7 +1,6 @@
-import { retentionCutoff } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
-import { change, recordAt, type Tenant } from '../testing/retention-setup.ts';
+import { change, planCutoff, recordAt, type Tenant } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 
 /* Lists, single reads, totals and counts: events/visibility.test.ts. Here is what else hands events
@@ -57,7 +56,7 @@ const all = (ids: string[]) => ({
 test('exports, bodies, proofs and evidence hand an event out until its last millisecond, and not after', async () => {
   service.clock.now = noon;
   const tenant = await service.tenant('Starter');
-  const old = await recordAt(service, tenant, retentionCutoff('Starter', noon));
+  const old = await recordAt(service, tenant, planCutoff('Starter', noon));
   const recent = await recordAt(service, tenant, noon - 1_000);
   service.clock.now = noon;
   expect(await handedOut(tenant, [old, recent])).toEqual(all([old, recent]));

@@ -1,3 +1,4 @@
+import { readPlans } from '../tenants/plans.store.ts';
 import { listPartitions, type StoredPartition, tenantsIn } from './partitions.store.ts';
 import type { Piece } from './rows.store.ts';
 import { isDue, type RetentionTerms, removalCutoff } from './schedule.ts';
@@ -32,9 +33,10 @@ export async function findDue(owner: Owner, atMs: number): Promise<Due> {
     const key = `${piece.tenantId}/${piece.retentionClass}`;
     if (piece.beforeMs > (pieces.get(key)?.beforeMs ?? 0)) pieces.set(key, piece);
   };
+  const plans = await readPlans(owner);
   for (const partition of await listPartitions(owner)) {
     // What is no longer attached is settled either way, however old it is.
-    if (partition.state === 'attached' && !isDue(partition, atMs)) continue;
+    if (partition.state === 'attached' && !isDue(partition, plans, atMs)) continue;
     const { owed, free } = await lookInto(owner, partition, atMs);
     if (owed.length === 0) {
       due.whole.push(partition);

@@ -93,7 +93,7 @@ async function somethingToDo() {
   const left = await recordAt(service, leaving, now - 500 * day);
   await change(service, leaving, { plan: 'Pro' });
   // As if that had been a month ago.
-  const longAgo = 'UPDATE tenants SET enterprise_until = $2 WHERE id = $1';
+  const longAgo = 'UPDATE grace SET until = $2 WHERE tenant_id = $1';
   await service.owner.query(longAgo, [leaving.id, new Date(now - 3 * day)]);
   const expired = expiring.length > 4 ? expiring.shift() : undefined;
   const gone = expired ? [expired.id, left] : [left];
@@ -179,7 +179,7 @@ test.each([
   service.clock.now = now + 40 * day;
   await run(service);
   service.clock.now += day;
-  const name = `audit_events_starter_${new Date(now - 10 * day).toISOString().slice(0, 10).replaceAll('-', '')}`;
+  const name = `audit_events_0_${new Date(now - 10 * day).toISOString().slice(0, 10).replaceAll('-', '')}`;
   // Where a run would stand that was cut off between detachment and record.
   await service.owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
   await change(service, tenant, owing);

@@ -122,7 +122,7 @@ export async function retirePartition(tx: WriterTx, { name }: Partition): Promis
 export async function listRetired(owner: Owner): Promise<string[]> {
   const { rows } = await owner.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = 'indelible'::regnamespace
-       AND relkind = 'r' AND relname ~ '^${retiredPrefix}audit_events_[a-z]+_[0-9]+$' ORDER BY relname`,
+       AND relkind = 'r' AND relname ~ '^${retiredPrefix}audit_events_[a-z0-9]+_[0-9]+$' ORDER BY relname`,
   );
   return rows.map(({ name }) => name);
 }

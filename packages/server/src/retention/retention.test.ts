@@ -29,7 +29,7 @@ afterAll(() => service.close());
 
 const noonOf = (ms: number) => Math.floor(ms / day) * day + day / 2;
 const nameOf = (ms: number) =>
-  `audit_events_starter_${new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')}`;
+  `audit_events_0_${new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')}`;
 
 test('what has expired is recorded in the log of its tenant, and then gone, with its partition', async () => {
   const tenant = await service.tenant('Starter');
@@ -67,7 +67,7 @@ test('partitions are there three months ahead, and a run that came late makes up
   const ahead = service.clock.now + 92 * day;
   expect(names).toContain(nameOf(ahead));
   const month = new Date(service.clock.now + 89 * day).toISOString().slice(0, 7).replace('-', '');
-  for (const name of ['pro', 'enterprise', 'held']) {
+  for (const name of [1, 2, 3]) {
     expect(names).toContain(`audit_events_${name}_${month}`);
   }
   const tenant = await service.tenant('Pro');
@@ -100,7 +100,7 @@ test('of several processes that need a partition at once, one makes it and the o
       }),
     ),
   );
-  const made = (await partitions(service)).filter((each) => each.includes('held_2010'));
+  const made = (await partitions(service)).filter((each) => each.includes('events_3_2010'));
   expect(made).toHaveLength(places.length);
 });
 
@@ -148,7 +148,7 @@ test('days and months are those of UTC, whatever zone the database is set to', a
     await service.owner.query('SELECT place_partition(0::smallint, $1)', [time]);
   }
   await service.owner.query('RESET ROLE; RESET timezone');
-  const made = (await partitions(service)).filter((each) => each.includes('starter_2031'));
+  const made = (await partitions(service)).filter((each) => each.includes('events_0_2031'));
   expect(made).toEqual([name]);
 });
 
@@ -254,13 +254,13 @@ test('a partition of which something is owed to one tenant stays, without what t
   await change(service, one, { plan: 'Pro' });
   service.clock.now = Date.UTC(2033, 1, 2);
   const done = await runTwice(service);
-  const kept = done?.kept.find(({ partition }) => partition.name === 'audit_events_pro_203201');
+  const kept = done?.kept.find(({ partition }) => partition.name === 'audit_events_1_203201');
   expect(kept?.tenantIds).toEqual([one.id]);
   expect(await stored(service, [ones, others])).toEqual([ones]);
   await change(service, one, { plan: 'Enterprise' });
   expect(await listed(service, one)).toEqual([ones]);
   const after = await run(service);
-  expect(after?.dropped).toContain('audit_events_pro_203201');
+  expect(after?.dropped).toContain('audit_events_1_203201');
   expect(await listed(service, one)).toEqual([ones]);
   for (const { id } of [one, other]) await expectRetainedIntact(service, id);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { migrate } from '../postgres/migrate.ts';
+import { databaseBefore } from '../testing/old-database.ts';
 import { placeFor, recordAt } from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 
@@ -43,23 +43,21 @@ test('no event has salts of another length than its segments need, in whatever p
 });
 
 test('a database of before gets that for its partitions, and for one that retention has detached', async () => {
-  const tenant = await service.tenant('Pro');
-  const time = service.clock.now - 200 * 86_400_000;
-  const before = await recordAt(service, tenant, time);
-  const { rows } = await service.owner.query<{ name: string }>(
-    'SELECT tableoid::regclass::text AS name FROM audit_events WHERE tenant_id = $1 ORDER BY id LIMIT 1',
-    [tenant.id],
-  );
-  const name = rows[0]?.name ?? '';
-  await service.owner.query(`
-    ALTER TABLE audit_events DROP CONSTRAINT salts_of_segments;
-    DROP FUNCTION make_partitions_ahead(timestamptz, int), detached_partitions;
-    DELETE FROM migrations WHERE name LIKE '0012%'`);
-  await service.owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
-  const applied = await migrate(service.ownerUrl, service.servingUrl, service.clock.now);
-  expect(applied).toEqual(['0012-retention.sql']);
-  await placeFor(service, tenant, time);
-  const url = `/api/audit-logs/${before}`;
-  expect((await service.call({ url, key: tenant.key })).status).toBe(200);
-  await expectSaltsFixed(tenant.id);
+  const old = await databaseBefore('0012');
+  try {
+    await old.owner.query('SELECT place_partition(1::smallint, $1)', [new Date('2026-05-05')]);
+    await old.owner.query(
+      'ALTER TABLE audit_events DETACH PARTITION audit_events_pro_202605 CONCURRENTLY',
+    );
+    await old.migrate();
+    const { rows } = await old.owner.query<{ name: string }>(
+      `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname LIKE 'audit\\_events\\_%'
+         AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = pg_class.oid
+           AND conname = 'salts_of_segments')`,
+    );
+    expect(rows).toEqual([]);
+    await old.owner.query('SELECT place_partition(1::smallint, $1)', [new Date('2026-05-05')]);
+  } finally {
+    await old.close();
+  }
 });

@@ -1,6 +1,7 @@
-import { type Plan, plans, retentionCutoff } from '@indelible/protocol';
+import { defaultPlans, type Keeps, retentionCutoff } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { unitFor } from '../tenants/plan-changes.ts';
 import {
   endOfPartition,
   isDue,
@@ -8,25 +9,29 @@ import {
   partitionOf,
   type RetentionTerms,
   removalCutoff,
+  unitOf,
 } from './schedule.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const start = Date.UTC(2026, 10, 20, 9, 30);
 
-const termsOf = (plan: Plan, more: Partial<RetentionTerms> = {}): RetentionTerms => ({
-  plan,
+const [starter, pro, enterprise] = [{ days: 30 }, { years: 1 }, { years: 7 }];
+const plans = defaultPlans.all.map((plan) => ({
+  ...plan,
+  ...{ archive: false, retired: false, unit: unitFor(plan.keeps) },
+}));
+
+const termsOf = (keeps: Keeps, more: Partial<RetentionTerms> = {}): RetentionTerms => ({
+  keeps,
   legalHold: false,
-  proUntilMs: null,
-  enterpriseUntilMs: null,
-  heldUntilMs: null,
+  grace: [],
   ...more,
 });
 
 test.each(plans)(
-  'over eight years of daily runs, no %s event goes before its time is over, none stays 35 days after it',
-  (plan) => {
-    const retentionClass = plans.indexOf(plan);
+  'over eight years of daily runs, no $name event goes before its time is over, none stays 35 days after it',
+  ({ class: retentionClass, keeps }) => {
     let time = { seenMs: start, believedMs: null as number | null };
     // One event a day from eight years before on, at changing times of the day, up to now.
     const kept: number[] = [];
@@ -38,14 +43,14 @@ test.each(plans)(
       time = lookAtClock(time, now);
       for (let at = time.believedMs; at !== null && kept[0] !== undefined; ) {
         const [eventMs] = kept;
-        const toMs = endOfPartition(retentionClass, eventMs);
-        if (!isDue({ name: '', retentionClass, fromMs: 0, toMs }, at)) break;
-        expect(eventMs, 'too early').toBeLessThan(retentionCutoff(plan, now));
+        const toMs = endOfPartition(unitOf(plans, retentionClass), eventMs);
+        if (!isDue({ name: '', retentionClass, fromMs: 0, toMs }, plans, at)) break;
+        expect(eventMs, 'too early').toBeLessThan(retentionCutoff(keeps, now));
         kept.shift();
         removed += 1;
       }
       if (n < 40) continue; // what was there before the first run is caught up with
-      const bound = retentionCutoff(plan, now - 35 * day);
+      const bound = retentionCutoff(keeps, now - 35 * day);
       expect(kept[0], 'too late').toBeGreaterThanOrEqual(bound);
     }
     expect(removed).toBeGreaterThan(365);
@@ -53,38 +58,43 @@ test.each(plans)(
 );
 
 test('on a leap day nothing goes before its years are over, and nothing comes back', () => {
-  const cutoff = (plan: Plan, now: string) =>
+  const cutoff = (plan: Keeps, now: string) =>
     new Date(removalCutoff(termsOf(plan), Date.parse(now)) ?? 0).toISOString();
-  expect(cutoff('Pro', '2028-02-29T12:00:00Z')).toBe('2027-03-01T00:00:00.000Z');
-  expect(cutoff('Pro', '2029-02-28T23:59:59Z')).toBe('2028-02-28T23:59:59.000Z');
-  expect(cutoff('Pro', '2029-03-01T00:00:00Z')).toBe('2028-03-01T00:00:00.000Z');
-  expect(cutoff('Enterprise', '2035-02-28T12:00:00Z')).toBe('2028-02-28T12:00:00.000Z');
-  expect(cutoff('Enterprise', '2032-02-29T12:00:00Z')).toBe('2025-03-01T00:00:00.000Z');
+  expect(cutoff(pro, '2028-02-29T12:00:00Z')).toBe('2027-03-01T00:00:00.000Z');
+  expect(cutoff(pro, '2029-02-28T23:59:59Z')).toBe('2028-02-28T23:59:59.000Z');
+  expect(cutoff(pro, '2029-03-01T00:00:00Z')).toBe('2028-03-01T00:00:00.000Z');
+  expect(cutoff(enterprise, '2035-02-28T12:00:00Z')).toBe('2028-02-28T12:00:00.000Z');
+  expect(cutoff(enterprise, '2032-02-29T12:00:00Z')).toBe('2025-03-01T00:00:00.000Z');
 });
 
 test('a plan that was left, and a hold that was lifted, keep what they kept until the grace ends', () => {
   const until = start + 30 * day;
-  const terms = termsOf('Starter', { enterpriseUntilMs: until, proUntilMs: until - day });
-  expect(removalCutoff(terms, until - 1)).toBe(retentionCutoff('Enterprise', until - 1));
+  const terms = termsOf(starter, {
+    grace: [
+      { keeps: enterprise, untilMs: until },
+      { keeps: pro, untilMs: until - day },
+    ],
+  });
+  expect(removalCutoff(terms, until - 1)).toBe(retentionCutoff(enterprise, until - 1));
   expect(removalCutoff(terms, until)).toBe(until - 30 * day);
-  expect(removalCutoff(termsOf('Starter', { heldUntilMs: until }), until - 1)).toBeNull();
-  expect(removalCutoff(termsOf('Starter', { heldUntilMs: until }), until)).toBe(until - 30 * day);
-  expect(removalCutoff(termsOf('Starter', { legalHold: true }), until)).toBeNull();
+  const held = termsOf(starter, { grace: [{ keeps: null, untilMs: until }] });
+  expect(removalCutoff(held, until - 1)).toBeNull();
+  expect(removalCutoff(held, until)).toBe(until - 30 * day);
+  expect(removalCutoff(termsOf(starter, { legalHold: true }), until)).toBeNull();
 });
 
 test('what was granted never makes anything go earlier', () => {
-  const moment = fc.option(fc.integer({ min: start - 60 * day, max: start + 60 * day }));
+  const keeps = fc.constantFrom<Keeps[]>(starter, pro, enterprise);
+  const untilMs = fc.integer({ min: start - 60 * day, max: start + 60 * day });
   const terms = fc.record({
-    plan: fc.constantFrom(...plans),
+    keeps,
     legalHold: fc.boolean(),
-    proUntilMs: moment,
-    enterpriseUntilMs: moment,
-    heldUntilMs: moment,
+    grace: fc.array(fc.record({ keeps: fc.option(keeps), untilMs }), { maxLength: 3 }),
   });
   fc.assert(
     fc.property(terms, (terms) => {
       const cutoff = removalCutoff(terms, start);
-      if (cutoff !== null) expect(cutoff).toBeLessThanOrEqual(retentionCutoff(terms.plan, start));
+      if (cutoff !== null) expect(cutoff).toBeLessThanOrEqual(retentionCutoff(terms.keeps, start));
       if (terms.legalHold) expect(cutoff).toBeNull();
     }),
   );
@@ -126,24 +136,25 @@ test('a clock that goes back takes what is believed with it, and a right one is 
 });
 
 test('a partition is known by its name, and no other table is one', () => {
-  expect(partitionOf('audit_events_starter_20280229')).toEqual({
-    name: 'audit_events_starter_20280229',
+  expect(partitionOf('audit_events_0_20280229')).toEqual({
+    name: 'audit_events_0_20280229',
     retentionClass: 0,
     fromMs: Date.UTC(2028, 1, 29),
     toMs: Date.UTC(2028, 2, 1),
   });
-  expect(partitionOf('audit_events_held_202612')).toMatchObject({
+  expect(partitionOf('audit_events_3_202612')).toMatchObject({
     retentionClass: 3,
     fromMs: Date.UTC(2026, 11, 1),
     toMs: Date.UTC(2027, 0, 1),
   });
+  expect(partitionOf('audit_events_17_20261201')).toMatchObject({ retentionClass: 17 });
   for (const name of [
     'audit_events',
-    'audit_events_pro_20261201',
-    'audit_events_starter_202612',
-    'audit_events_gold_202612',
-    'audit_events_pro_202612; drop table tenants',
-    'x_audit_events_pro_202612',
+    'audit_events_pro_202612',
+    'audit_events_1_2026',
+    'audit_events_1_2026121',
+    'audit_events_1_202612; drop table tenants',
+    'x_audit_events_1_202612',
   ]) {
     expect(partitionOf(name), name).toBeNull();
   }

@@ -1,37 +1,29 @@
-import { type Plan, plans, retentionCutoff } from '@indelible/protocol';
+import { heldClass, type Keeps, retentionCutoff } from '@indelible/protocol';
+import type { PartitionUnit, StoredPlan } from '../tenants/plan-changes.ts';
 
 /**
- * What decides how long a tenant's events are owed. Moments in ms since 1970; null = never granted.
+ * What decides how long a tenant's events are owed. Moments in ms since 1970.
  */
 export interface RetentionTerms {
-  plan: Plan;
+  keeps: Keeps;
   legalHold: boolean;
   /**
-   * Until when they are kept as under a plan the tenant has left, or under a hold that was lifted.
+   * Until when they are kept as under a plan the tenant has left, or (`keeps` null) under a hold that
+   * was lifted.
    */
-  proUntilMs: number | null;
-  enterpriseUntilMs: number | null;
-  heldUntilMs: number | null;
+  grace: readonly { keeps: Keeps | null; untilMs: number }[];
 }
 
 /**
  * The moment before which a tenant's events may be removed at `atMs`: what its plan hides, and
- * neither a plan it left within the grace would show. Null while everything is kept.
+ * no plan it left within the grace would show. Null while everything is kept.
  */
 export function removalCutoff(terms: RetentionTerms, atMs: number): number | null {
-  const { plan, legalHold, proUntilMs, enterpriseUntilMs, heldUntilMs } = terms;
-  const isGranted = (untilMs: number | null) => untilMs !== null && atMs < untilMs;
-  if (legalHold || isGranted(heldUntilMs)) return null;
-  const owed: Plan[] = [plan];
-  if (isGranted(proUntilMs)) owed.push('Pro');
-  if (isGranted(enterpriseUntilMs)) owed.push('Enterprise');
-  return Math.min(...owed.map((each) => retentionCutoff(each, atMs)));
+  const granted = terms.grace.filter(({ untilMs }) => atMs < untilMs).map(({ keeps }) => keeps);
+  if (terms.legalHold || granted.includes(null)) return null;
+  const owed = [terms.keeps, ...granted.filter((keeps) => keeps !== null)];
+  return Math.min(...owed.map((keeps) => retentionCutoff(keeps, atMs)));
 }
-
-/** The class of a tenant under legal hold; those below are the plans, in their order. */
-export const heldClass = 3;
-
-const classNames = ['starter', 'pro', 'enterprise', 'held'];
 
 /** A table of the events of one class whose times lie in `[fromMs, toMs)`. */
 export interface Partition {
@@ -43,30 +35,38 @@ export interface Partition {
 
 /** The partition of this name, which make_partition gave it; null for any other table. */
 export function partitionOf(name: string): Partition | null {
-  const match = /^audit_events_([a-z]+)_(\d{4})(\d{2})(\d{2})?$/.exec(name);
-  const retentionClass = classNames.indexOf(match?.[1] ?? '');
-  if (!match || retentionClass < 0 || (retentionClass === 0) !== (match[4] !== undefined))
-    return null;
-  const [year, month] = [Number(match[2]), Number(match[3]) - 1];
-  const day = Number(match[4] ?? 1);
+  const match = /^audit_events_(\d{1,5})_(\d{4})(\d{2})(\d{2})?$/.exec(name);
+  if (!match) return null;
+  const [year, month, day] = [Number(match[2]), Number(match[3]) - 1, Number(match[4] ?? 1)];
   const fromMs = Date.UTC(year, month, day);
-  return { name, retentionClass, fromMs, toMs: endOfPartition(retentionClass, fromMs) };
+  const toMs = endOfPartition(match[4] === undefined ? 'month' : 'day', fromMs);
+  return { name, retentionClass: Number(match[1]), fromMs, toMs };
 }
 
-/** Where the partition ends in which this moment lies: days for starter, else months, in UTC. */
-export function endOfPartition(retentionClass: number, timeMs: number): number {
+/** Where the partition ends in which this moment lies, in UTC. */
+export function endOfPartition(unit: PartitionUnit, timeMs: number): number {
   const date = new Date(timeMs);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
-  if (retentionClass === 0) return Date.UTC(year, month, date.getUTCDate() + 1);
-  return Date.UTC(year, month + 1);
+  return unit === 'day' ? Date.UTC(year, month, date.getUTCDate() + 1) : Date.UTC(year, month + 1);
+}
+
+/** What partitions of a class hold; those of legal holds hold months. */
+export function unitOf(plans: readonly StoredPlan[], retentionClass: number): PartitionUnit {
+  return plans.find((plan) => plan.class === retentionClass)?.unit ?? 'month';
 }
 
 /**
  * Whether a partition is old enough to be looked into at `atMs`: everything in it has expired under
  * the plan of its class. Held rows have no age; what a hold has left behind goes as soon as it may.
  */
-export function isDue({ retentionClass, toMs }: Partition, atMs: number): boolean {
-  return toMs <= retentionCutoff(plans[retentionClass] ?? 'Starter', atMs);
+export function isDue(
+  { retentionClass, toMs }: Partition,
+  plans: readonly StoredPlan[],
+  atMs: number,
+): boolean {
+  const own = plans.filter((plan) => plan.class === retentionClass);
+  const candidates = retentionClass === heldClass ? plans : own;
+  return candidates.some(({ keeps }) => toMs <= retentionCutoff(keeps, atMs));
 }
 
 /** What the job knows of time: when it last looked at its clock, and which look it goes by. */

@@ -1,10 +1,11 @@
 import { firstUuidAt, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
 import { placePartition } from '../events/index.ts';
 import type { OwnerSession } from '../postgres/index.ts';
+import { readPlans, type StoredPlan } from '../tenants/index.ts';
 import { isLockTimeout } from './detach.ts';
 import { listPartitions } from './partitions.store.ts';
 import { countFrom, moveBatch, oldestFrom } from './rows.store.ts';
-import { endOfPartition, heldClass } from './schedule.ts';
+import { endOfPartition, unitOf } from './schedule.ts';
 import {
   leaveClasses,
   lockTerms,
@@ -33,9 +34,10 @@ export async function settleTenants(
   nowMs: number,
 ): Promise<number> {
   let moved = 0;
+  const plans = await readPlans(owner);
   for (const tenant of await unsettledTenants(owner)) {
     for (const retentionClass of tenant.otherClasses) {
-      moved += await moveClass(owner, deps, tenant, { retentionClass, nowMs });
+      moved += await moveClass(owner, deps, tenant, { retentionClass, plans, nowMs });
     }
   }
   return moved;
@@ -45,16 +47,16 @@ async function moveClass(
   owner: OwnerSession,
   { batchRows, stopping }: SettleDeps,
   tenant: UnsettledTenant,
-  { retentionClass, nowMs }: { retentionClass: number; nowMs: number },
+  { retentionClass, plans, nowMs }: { retentionClass: number; plans: StoredPlan[]; nowMs: number },
 ): Promise<number> {
   const { tenantId, retentionClass: target } = tenant;
-  let from = firstToMove(tenant, nowMs);
+  let from = firstToMove(tenant, plans, nowMs);
   for (let moved = 0; ; ) {
     stopping?.throwIfAborted();
     const oldest = await oldestFrom(owner, tenantId, retentionClass, from);
     if (oldest === null) return moved;
     const timeMs = uuidTimeMs(oldest);
-    const to = firstUuidAt(endOfPartition(target, timeMs));
+    const to = firstUuidAt(endOfPartition(unitOf(plans, target), timeMs));
     if (!(await openPartition(owner, target, timeMs))) {
       from = to; // they wait where they are, for the next run
       continue;
@@ -98,9 +100,14 @@ async function openPartition(
   );
 }
 
-/** Older ones are hidden by the plan; a hold hides nothing. */
-function firstToMove({ retentionClass, plan }: UnsettledTenant, nowMs: number): string {
-  return retentionClass === heldClass ? anyUuid : firstUuidAt(retentionCutoff(plan, nowMs));
+/** Older ones are hidden by the plan of the tenant's class; a hold hides nothing. */
+function firstToMove(
+  { retentionClass }: UnsettledTenant,
+  plans: readonly StoredPlan[],
+  nowMs: number,
+): string {
+  const plan = plans.find((each) => each.class === retentionClass);
+  return plan ? firstUuidAt(retentionCutoff(plan.keeps, nowMs)) : anyUuid;
 }
 
 /**
@@ -134,9 +141,15 @@ async function withoutEvents(owner: Owner, tenantId: string, classes: readonly n
 /** How many events wait to be moved. */
 export async function countUnsettled(owner: Owner, nowMs: number): Promise<number> {
   let count = 0;
+  const plans = await readPlans(owner);
   for (const tenant of await unsettledTenants(owner)) {
     for (const retentionClass of tenant.otherClasses) {
-      count += await countFrom(owner, tenant.tenantId, retentionClass, firstToMove(tenant, nowMs));
+      count += await countFrom(
+        owner,
+        tenant.tenantId,
+        retentionClass,
+        firstToMove(tenant, plans, nowMs),
+      );
     }
   }
   return count;

@@ -1,5 +1,6 @@
 import type { Plan } from '@indelible/protocol';
 import { uuidArray, type WriterTx } from '../postgres/index.ts';
+import { keepsOf } from '../tenants/index.ts';
 import type { RetentionTerms, SeenTime } from './schedule.ts';
 
 /* Statements of the owner role: no serving role may run them. */
@@ -10,36 +11,53 @@ export type Owner = Pick<WriterTx, 'query'>;
 export interface TenantTerms extends RetentionTerms {
   tenantId: string;
   name: string;
+  plan: Plan;
 }
 
-const columns = `id AS "tenantId", name, plan, legal_hold AS "legalHold", pro_until AS "proUntilMs",
-  enterprise_until AS "enterpriseUntilMs", held_until AS "heldUntilMs"`;
-
-/** What these tenants are owed, by tenant. */
+/**
+ * What these tenants are owed, by tenant. Graces are read last: of a change that commits between the
+ * two statements, the grace is seen and not yet the smaller plan.
+ */
 export async function readTerms(
   owner: Owner,
   tenantIds: readonly string[],
 ): Promise<Map<string, TenantTerms>> {
-  const { rows } = await owner.query<TenantTerms>(
-    `SELECT ${columns} FROM tenants WHERE id = ANY ($1)`,
-    [uuidArray(tenantIds)],
+  const ids = uuidArray(tenantIds);
+  const { rows } = await owner.query<Omit<TenantTerms, 'keeps' | 'grace'> & Length>(
+    `SELECT id AS "tenantId", tenants.name, plan, days, years, legal_hold AS "legalHold"
+     FROM tenants JOIN plans ON plans.name = plan WHERE id = ANY ($1)`,
+    [ids],
   );
-  return new Map(rows.map((row) => [row.tenantId, row]));
+  const graces = await owner.query<Length & { tenantId: string; untilMs: number; isHold: boolean }>(
+    `SELECT tenant_id AS "tenantId", until AS "untilMs", days, years, name IS NULL AS "isHold"
+     FROM grace JOIN plans USING (class) WHERE tenant_id = ANY ($1)`,
+    [ids],
+  );
+  const byTenant = Map.groupBy(graces.rows, ({ tenantId }) => tenantId);
+  return new Map(
+    rows.map(({ days, years, ...row }) => {
+      const grace = (byTenant.get(row.tenantId) ?? []).map(({ untilMs, isHold, ...length }) => {
+        return { keeps: isHold ? null : keepsOf(length), untilMs };
+      });
+      return [row.tenantId, { ...row, keeps: keepsOf({ days, years }), grace }];
+    }),
+  );
+}
+
+interface Length {
+  days: number;
+  years: number;
 }
 
 /** What the tenant is owed, until the transaction ends: its plan and hold stay as they are. */
 export async function lockTerms(tx: WriterTx, tenantId: string): Promise<TenantTerms | null> {
-  const { rows } = await tx.query<TenantTerms>(
-    `SELECT ${columns} FROM tenants WHERE id = $1 FOR NO KEY UPDATE`,
-    [tenantId],
-  );
-  return rows[0] ?? null;
+  await tx.query('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+  return (await readTerms(tx, [tenantId])).get(tenantId) ?? null;
 }
 
 /** A tenant whose events lie in several classes. */
 export interface UnsettledTenant {
   tenantId: string;
-  plan: Plan;
   retentionClass: number;
   otherClasses: number[];
 }
@@ -50,9 +68,9 @@ export async function unsettledTenants(
   tenantId: string | null = null,
 ): Promise<UnsettledTenant[]> {
   const { rows } = await owner.query<UnsettledTenant>(
-    `SELECT tenant_id AS "tenantId", plan, retention_class AS "retentionClass",
+    `SELECT tenant_id AS "tenantId", retention_class AS "retentionClass",
        other_classes AS "otherClasses"
-     FROM log_heads JOIN tenants ON id = tenant_id
+     FROM log_heads
      WHERE other_classes <> '{}' AND ($1::uuid IS NULL OR tenant_id = $1) ORDER BY tenant_id`,
     [tenantId],
   );

@@ -1,4 +1,4 @@
-import { type Plan, plans, retentionCutoff } from '@indelible/protocol';
+import { defaultPlans, type Plan } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
@@ -6,6 +6,7 @@ import {
   day,
   listed,
   placeFor,
+  planCutoff,
   recordAt,
   run,
   stored,
@@ -21,6 +22,8 @@ beforeAll(async () => {
   service = await testService();
 });
 afterAll(() => service.close());
+
+const { names } = defaultPlans;
 
 interface State {
   sinceMs: number;
@@ -43,7 +46,7 @@ interface Simulated {
 }
 
 const isHidden = ({ timeMs }: Known, { plan, legalHold }: State, atMs: number) =>
-  !legalHold && timeMs < retentionCutoff(plan, atMs);
+  !legalHold && timeMs < planCutoff(plan, atMs);
 
 /** What was in force at any moment from `fromMs` on. */
 function statesSince({ states }: Simulated, fromMs: number): State[] {
@@ -64,7 +67,7 @@ async function simulated(plan: Plan): Promise<Simulated> {
 
 async function record(of: Simulated, timeMs: number): Promise<void> {
   const state = current(of);
-  if (!state.legalHold && timeMs < retentionCutoff(state.plan, service.clock.now)) return;
+  if (!state.legalHold && timeMs < planCutoff(state.plan, service.clock.now)) return;
   await placeFor(service, of.tenant, timeMs);
   const id = await recordAt(service, of.tenant, timeMs);
   of.events.push({ id, timeMs, mayBeGone: false });
@@ -125,12 +128,12 @@ function dice(seed: number): (below: number) => number {
 
 test('over months of changing plans and holds nothing owed goes, nothing expired stays, and lists are whole', async () => {
   const roll = dice(7);
-  const all = await Promise.all([...plans, 'Pro' as const].map(simulated));
+  const all = await Promise.all([...names, 'Pro'].map(simulated));
   for (let step = 0; step < 20; step++) {
     for (const each of all) {
       for (let n = 0; n < 3; n++) await record(each, service.clock.now - roll(n * 200 + 1) * day);
       const { plan, legalHold } = current(each);
-      if (roll(3) === 0) await become(each, plans[roll(3)] ?? plan, legalHold);
+      if (roll(3) === 0) await become(each, names[roll(3)] ?? plan, legalHold);
       if (roll(8) === 0) await become(each, plan, !legalHold);
     }
     await runAndCheck(all);
@@ -140,7 +143,7 @@ test('over months of changing plans and holds nothing owed goes, nothing expired
 }, 240_000);
 
 test('over eight years, leap days among them, every plan keeps exactly what it promises', async () => {
-  const all = await Promise.all(plans.map(simulated));
+  const all = await Promise.all(names.map(simulated));
   const leapDays = [Date.UTC(2028, 1, 28, 12), Date.UTC(2029, 1, 28, 23), Date.UTC(2035, 1, 28)];
   const from = service.clock.now;
   const moments = Array.from({ length: 9 }, (_, n) => from + n * 365.25 * day);

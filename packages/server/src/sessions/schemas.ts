@@ -1,4 +1,3 @@
-import { plans } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { scopes } from '../access/index.ts';
 import { nullable, panelPathMax, strict, time, uuid } from '../http/index.ts';
@@ -69,7 +68,7 @@ const Tenant = Type.Object(
   {
     id: uuid('The tenant.'),
     name: Type.String(),
-    plan: Type.Enum([...plans]),
+    plan: Type.String(),
     locale: Type.String(),
     timeZone: Type.String(),
     restoreUrl: Type.Boolean({ description: 'Whether former states can be restored.' }),

@@ -1,6 +1,6 @@
-import { plans } from '@indelible/protocol';
+import { heldClass, type Plans } from '@indelible/protocol';
 import type { WriterTx } from '../postgres/index.ts';
-import type { TenantSettings } from './tenant-settings.ts';
+import { hasShorterPlan, type TenantSettings } from './tenant-settings.ts';
 
 /** How long what a smaller plan, or the end of a hold, has hidden is still kept. */
 const graceDays = 30;
@@ -18,25 +18,20 @@ export function graceEnd(nowMs: number): number {
  */
 export async function grantGrace(
   tx: WriterTx,
+  plans: Plans,
   tenantId: string,
   before: TenantSettings,
   after: TenantSettings,
   nowMs: number,
 ): Promise<void> {
-  const until = new Date(graceEnd(nowMs));
-  const isSmaller = plans.indexOf(after.plan) < plans.indexOf(before.plan);
-  const isLifted = before.legalHold && !after.legalHold;
-  if (!isSmaller && !isLifted) return;
+  const left = plans.named(before.plan)?.class;
+  const classes = hasShorterPlan(plans, before, after) && left !== undefined ? [left] : [];
+  if (before.legalHold && !after.legalHold) classes.push(heldClass);
+  if (classes.length === 0) return;
   await tx.query({
     name: 'grant-grace',
-    text: `UPDATE tenants SET pro_until = greatest(pro_until, $2),
-        enterprise_until = greatest(enterprise_until, $3), held_until = greatest(held_until, $4)
-      WHERE id = $1`,
-    values: [
-      tenantId,
-      isSmaller && before.plan === 'Pro' ? until : null,
-      isSmaller && before.plan === 'Enterprise' ? until : null,
-      isLifted ? until : null,
-    ],
+    text: `INSERT INTO grace (tenant_id, class, until) SELECT $1, class, $3 FROM unnest($2::smallint[]) class
+      ON CONFLICT (tenant_id, class) DO UPDATE SET until = greatest(grace.until, excluded.until)`,
+    values: [tenantId, classes, new Date(graceEnd(nowMs))],
   });
 }

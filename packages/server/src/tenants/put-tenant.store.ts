@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Plans } from '@indelible/protocol';
 import type { Sealer } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
@@ -22,6 +23,7 @@ import {
 import type { TermsNotice } from './terms-mail.job.ts';
 
 export interface PutTenantDeps {
+  plans: Plans;
   now: () => number;
   sealer: Sealer;
   recordOwn: RecordOwn;
@@ -68,7 +70,7 @@ export async function putTenant(
   // Somebody else created it after the look: then this is a change like any other.
   if (!(await insertTenant(tx, tenant))) return putTenant(tx, deps, put);
   const restoreSecret = await renewRestoreSecret(tx, deps.sealer, null, tenant);
-  await deps.openLog(tx, tenant.id, retentionClassOf(tenant));
+  await deps.openLog(tx, tenant.id, retentionClassOf(deps.plans, tenant));
   await deps.recordOwn(tx, tenant.id, tenantEvent('create', put, null, tenant));
   return { created: true, tenant, restoreSecret };
 }
@@ -82,17 +84,18 @@ async function changeTenant(
   const settings = changedSettings(settingsOf(before), put.change);
   if (sameSettings(settings, before))
     return { created: false, tenant: before, restoreSecret: null };
-  if (put.reason === null && weakensRetention(before, settings)) {
+  if (put.reason === null && weakensRetention(deps.plans, before, settings)) {
     const sentence =
       'lifting a legal hold or choosing a smaller plan needs the header X-Access-Reason';
     throw new AppError('reason_required', sentence);
   }
   const tenant = { ...before, ...settings, updatedAtMs: deps.now() };
   await updateTenant(tx, tenant);
-  await grantGrace(tx, tenant.id, before, tenant, tenant.updatedAtMs);
+  await grantGrace(tx, deps.plans, tenant.id, before, tenant, tenant.updatedAtMs);
   const restoreSecret = await renewRestoreSecret(tx, deps.sealer, before.restoreUrl, tenant);
-  if (weakensRetention(before, settings)) await deps.tellTerms(tx, noticeOf(put, before, tenant));
-  await deps.openLog(tx, tenant.id, retentionClassOf(tenant));
+  if (weakensRetention(deps.plans, before, settings))
+    await deps.tellTerms(tx, noticeOf(put, before, tenant));
+  await deps.openLog(tx, tenant.id, retentionClassOf(deps.plans, tenant));
   await deps.recordOwn(tx, tenant.id, tenantEvent('update', put, before, tenant));
   return { created: false, tenant, restoreSecret };
 }

@@ -1,5 +1,5 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { formatTimestamp } from '@indelible/protocol';
+import { formatTimestamp, type Plans } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import {
   accessReasonHeader,
@@ -11,7 +11,7 @@ import { AppError, answerPage, PageQuery, readPage } from '../http/index.ts';
 import { actorOf } from '../own-event.ts';
 import { type Database, readTenant, write } from '../postgres/index.ts';
 import { type PutTenantDeps, putTenant } from './put-tenant.store.ts';
-import { Tenant, TenantChange, TenantPage, TenantParams, WrittenTenant } from './schemas.ts';
+import { Tenant, TenantPage, TenantParams, tenantChange, WrittenTenant } from './schemas.ts';
 import { getTenant, listTenants, type TenantRow } from './store.ts';
 import { settingsOf } from './tenant-settings.ts';
 
@@ -25,7 +25,7 @@ const tags = ['Tenants'];
 export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
 
-  typed.put('/api/tenants/:id', putOptions, async (request, reply) => {
+  typed.put('/api/tenants/:id', putOptions(deps.plans), async (request, reply) => {
     requirePlatform(request.principal);
     const put = {
       id: request.params.id.toLowerCase(),
@@ -57,23 +57,24 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void 
   });
 }
 
-const putOptions = {
-  config: { scope: 'tenants:write', schema: 'enforced' },
-  schema: {
-    tags,
-    summary: 'Create or change a tenant',
-    description:
-      'Needs a platform-bound credential. Lifting a legal hold or choosing a smaller plan needs the ' +
-      'header `X-Access-Reason`, and is mailed to `notifyEmails`. Every change is recorded in the ' +
-      "tenant's own log.",
-    params: TenantParams,
-    body: TenantChange,
-    response: {
-      200: WrittenTenant,
-      201: WrittenTenant,
+const putOptions = (plans: Plans) =>
+  ({
+    config: { scope: 'tenants:write', schema: 'enforced' },
+    schema: {
+      tags,
+      summary: 'Create or change a tenant',
+      description:
+        'Needs a platform-bound credential. Lifting a legal hold or choosing a smaller plan needs the ' +
+        'header `X-Access-Reason`, and is mailed to `notifyEmails`. Every change is recorded in the ' +
+        "tenant's own log.",
+      params: TenantParams,
+      body: tenantChange(plans),
+      response: {
+        200: WrittenTenant,
+        201: WrittenTenant,
+      },
     },
-  },
-} as const;
+  }) as const;
 
 const getOptions = {
   config: { scope: 'authenticated', schema: 'enforced' },

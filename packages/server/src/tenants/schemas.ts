@@ -1,13 +1,12 @@
-import { plans } from '@indelible/protocol';
+import type { Plans } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { label, nullable, Pagination, strict, time, uuid } from '../http/index.ts';
 import { locales, outboundUrlMax } from '../outbound/index.ts';
 
+const plan = { description: 'Name of a plan of this service: how long events are kept.' };
 const settings = {
   name: label('What people call the tenant.'),
-  plan: Type.Enum([...plans], {
-    description: 'Starter keeps 30 days, Pro 1 year, Enterprise 7 years.',
-  }),
+  plan: Type.String(plan),
   locale: Type.Enum([...locales], { description: 'Language of mail and panel; `en` at first.' }),
   timeZone: Type.String({
     format: 'time-zone',
@@ -33,11 +32,12 @@ const settings = {
 export const TenantParams = Type.Object({ id: uuid('The tenant.') }, strict);
 
 /** What PUT takes: omitted fields keep their value; a new tenant needs name and plan. */
-export const TenantChange = Type.Partial(Type.Object(settings), {
-  ...strict,
-  title: 'TenantChange',
-  description: 'Omitted fields keep their value; a new tenant needs `name` and `plan`.',
-});
+export const tenantChange = ({ names }: Plans) =>
+  Type.Partial(Type.Object({ ...settings, plan: Type.Enum(names, plan) }), {
+    ...strict,
+    title: 'TenantChange',
+    description: 'Omitted fields keep their value; a new tenant needs `name` and `plan`.',
+  });
 
 const shown = {
   id: uuid('Chosen by the host product.'),

@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldProblem, type Plan, plans } from '@indelible/protocol';
+import {
+  type FieldProblem,
+  heldClass,
+  isShorter,
+  type Plan,
+  type PlanDefinition,
+  type Plans,
+} from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
 import type { Locale } from '../outbound/index.ts';
 
@@ -53,12 +60,31 @@ export function sameSettings(one: TenantSettings, other: TenantSettings): boolea
 }
 
 /** Whether a change takes protection from what is recorded: it needs a declared reason. */
-export function weakensRetention(before: TenantSettings, after: TenantSettings): boolean {
-  const liftsHold = before.legalHold && !after.legalHold;
-  return liftsHold || plans.indexOf(after.plan) < plans.indexOf(before.plan);
+export function weakensRetention(
+  plans: Plans,
+  before: TenantSettings,
+  after: TenantSettings,
+): boolean {
+  return (before.legalHold && !after.legalHold) || hasShorterPlan(plans, before, after);
 }
 
-/** The class that new events take: 0 Starter, 1 Pro, 2 Enterprise, 3 held whatever the plan. */
-export function retentionClassOf({ plan, legalHold }: TenantSettings): number {
-  return legalHold ? 3 : plans.indexOf(plan);
+/** Whether the plan after keeps less than the one before. */
+export function hasShorterPlan(
+  plans: Plans,
+  before: Pick<TenantSettings, 'plan'>,
+  after: Pick<TenantSettings, 'plan'>,
+): boolean {
+  return isShorter(planOf(plans, after).keeps, planOf(plans, before).keeps);
+}
+
+/** The class that new events take: their plan's, or that of legal holds. */
+export function retentionClassOf(plans: Plans, tenant: TenantSettings): number {
+  return tenant.legalHold ? heldClass : planOf(plans, tenant).class;
+}
+
+/** The service has started with every plan that a tenant has. */
+export function planOf(plans: Plans, { plan }: Pick<TenantSettings, 'plan'>): PlanDefinition {
+  const found = plans.named(plan);
+  if (found === null) throw new Error(`no plan is called ${plan}`);
+  return found;
 }

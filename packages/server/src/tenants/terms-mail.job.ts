@@ -1,3 +1,4 @@
+import type { Plans } from '@indelible/protocol';
 import type { Jobs } from '../background/index.ts';
 import { panelHome } from '../http/index.ts';
 import type { Mailer } from '../outbound/index.ts';
@@ -23,6 +24,7 @@ export async function sendTermsNotice(
 
 export interface TermsMailDeps {
   db: Database;
+  plans: Plans;
   jobs: Jobs;
   mailer: Mailer;
   publicUrl: () => string;
@@ -32,13 +34,14 @@ export interface TermsMailDeps {
  * Mail on smaller plans and lifted holds. Jobs: a mail
  * server that is away keeps no change from being made.
  */
-export function handleTermsMail({ db, jobs, mailer, publicUrl }: TermsMailDeps): void {
+export function handleTermsMail({ db, plans, jobs, mailer, publicUrl }: TermsMailDeps): void {
   jobs.handle<TermsNotice>('tenant-mail', async ({ data }) => {
     const { tenantId, to, ...change } = data;
     const tenant = await readTenant(db, tenantId, getTenant);
     if (tenant === null) return;
     const { locale, timeZone, name: tenantName } = tenant;
     const url = `${publicUrl()}${panelHome}?resource=tenant`;
-    await mailer.send({ to, ...termsMail({ ...change, locale, timeZone, tenantName, url }) });
+    const mail = termsMail(plans, { ...change, locale, timeZone, tenantName, url });
+    await mailer.send({ to, ...mail });
   });
 }

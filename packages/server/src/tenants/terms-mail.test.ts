@@ -1,3 +1,4 @@
+import { defaultPlans } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { locales, mailTexts } from '../outbound/mail-texts.ts';
 import { type TestService, testService } from '../testing/service.ts';
@@ -114,17 +115,25 @@ const mail: TermsMail = {
 
 test.each(locales)('in %s both changes are told, in its own words', (locale) => {
   const texts = mailTexts[locale].terms;
-  const { subject, text, html } = termsMail({ ...mail, locale });
+  const { subject, text, html } = termsMail(defaultPlans, { ...mail, locale });
   expect(subject).toBe(texts.liftedSubject);
   for (const word of [texts.lifted('Acme'), texts.smaller('Acme'), texts.liftedWord, 'ticket 1']) {
     expect(text).toContain(word);
   }
   expect(html).toContain('olga@example.com');
   expect(JSON.stringify(texts)).not.toMatch(/[<>&]/);
-  const held = termsMail({ ...mail, locale, after: { plan: 'Pro', legalHold: true } });
+  const held = termsMail(defaultPlans, {
+    ...mail,
+    locale,
+    after: { plan: 'Pro', legalHold: true },
+  });
   expect(held.subject).toBe(texts.subject);
   expect(held.text).toContain(texts.held);
-  const greater = termsMail({ ...mail, locale, before: { plan: 'Starter', legalHold: true } });
+  const greater = termsMail(defaultPlans, {
+    ...mail,
+    locale,
+    before: { plan: 'Starter', legalHold: true },
+  });
   expect(greater.text).not.toContain(texts.smaller('Acme'));
   expect(greater.text).toContain('Starter → Pro');
 });
@@ -132,8 +141,12 @@ test.each(locales)('in %s both changes are told, in its own words', (locale) => 
 test.each(['<img src=x onerror=alert(1)>', 'Acme\r\nBcc: eve@example.net', 'A\u202eb'])(
   'a tenant and a reason of %j are shown as they are, and do nothing else',
   (hostile) => {
-    const plain = termsMail(mail);
-    const { subject, text, html } = termsMail({ ...mail, tenantName: hostile, reason: hostile });
+    const plain = termsMail(defaultPlans, mail);
+    const { subject, text, html } = termsMail(defaultPlans, {
+      ...mail,
+      tenantName: hostile,
+      reason: hostile,
+    });
     expect(subject).toBe(plain.subject);
     expect(html.match(/<[^>]*>/g)).toEqual(plain.html.match(/<[^>]*>/g));
     expect(text.split('\n')).toHaveLength(plain.text.split('\n').length);

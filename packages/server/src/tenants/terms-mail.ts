@@ -1,4 +1,4 @@
-import { type Plan, plans } from '@indelible/protocol';
+import type { Plan, Plans } from '@indelible/protocol';
 import {
   composeMail,
   type Locale,
@@ -7,6 +7,7 @@ import {
   mailTexts,
   mailTime,
 } from '../outbound/index.ts';
+import { hasShorterPlan, planOf } from './tenant-settings.ts';
 
 /**
  * A change that takes protection from what is recorded:
@@ -32,12 +33,12 @@ export interface TermsMail extends WeakerTerms {
 }
 
 /** Mail on weaker terms. */
-export function termsMail(mail: TermsMail): Mail {
+export function termsMail(plans: Plans, mail: TermsMail): Mail {
   const { locale, tenantName, url } = mail;
   const texts = mailTexts[locale].terms;
   const isLifted = mail.before.legalHold && !mail.after.legalHold;
   // A hold may be lifted together with a greater plan, which takes nothing away.
-  const isSmaller = plans.indexOf(mail.after.plan) < plans.indexOf(mail.before.plan);
+  const isSmaller = hasShorterPlan(plans, mail.before, mail.after);
   return composeMail({
     locale,
     subject: isLifted ? texts.liftedSubject : texts.subject,
@@ -47,19 +48,19 @@ export function termsMail(mail: TermsMail): Mail {
       ...(isSmaller ? [texts.smaller(name)] : []),
     ],
     facts: factsOf(mail, isLifted),
-    next: [effectOf(mail), texts.next],
+    next: [effectOf(plans, mail), texts.next],
     open: texts.open,
     url,
   });
 }
 
 /** What the change does to the events. */
-function effectOf({ locale, timeZone, after, keptUntilMs }: TermsMail): string {
+function effectOf(plans: Plans, { locale, timeZone, after, keptUntilMs }: TermsMail): string {
   const texts = mailTexts[locale].terms;
   if (after.legalHold) return texts.held;
   const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone } as const;
   const until = new Intl.DateTimeFormat(locale, day).format(keptUntilMs);
-  return texts.hidden(texts.shows[after.plan], until);
+  return texts.hidden(texts.older(planOf(plans, after).keeps), until);
 }
 
 function factsOf(mail: TermsMail, isLifted: boolean): MailContent['facts'] {

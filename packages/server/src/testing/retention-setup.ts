@@ -1,8 +1,10 @@
 import {
   defaultCatalogue,
+  defaultPlans,
   eventIdFromUuid,
   importedEventUuid,
   type Plan,
+  retentionCutoff,
   uuidFromEventId,
 } from '@indelible/protocol';
 import { expect } from 'vitest';
@@ -14,6 +16,13 @@ import { eventOf, type TestService } from './service.ts';
 
 export const hour = 3_600_000;
 export const day = 24 * hour;
+
+/** The oldest moment that one of the default plans shows. */
+export function planCutoff(name: Plan, atMs: number): number {
+  const plan = defaultPlans.named(name);
+  if (plan === null) throw new Error(`no plan is called ${name}`);
+  return retentionCutoff(plan.keeps, atMs);
+}
 
 export interface Tenant {
   id: string;

@@ -10,7 +10,8 @@ import { type App, type AppDeps, buildApp } from '../app.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { openObjectStore } from '../objects/open-store.ts';
-import { type Database, openDatabase } from '../postgres/db.ts';
+import { type Database, openDatabase, withOwnerSession } from '../postgres/db.ts';
+import { storePlans } from '../tenants/plans.store.ts';
 import { expectAnswerAsDocumented } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';
 
@@ -73,6 +74,7 @@ export async function testService(env: Environment = {}, poolSize = 6): Promise<
   const clock = { now: Date.now() };
   const dataDir = await mkdtemp(join(tmpdir(), 'indelible-service-'));
   dataDirs.set(urls.servingUrl, dataDir);
+  if (env.CATALOGUE_FILE) await storeItsPlans(urls.ownerUrl, env);
   const { app, db } = await serviceOn(urls.servingUrl, clock, env, poolSize);
   const call = (options: CallOptions) => callOn(app, options);
   return {
@@ -92,6 +94,12 @@ export async function testService(env: Environment = {}, poolSize = 6): Promise<
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** As `indelible migrate` does. */
+function storeItsPlans(ownerUrl: string, env: Environment): Promise<void> {
+  const { plans } = readConfig(env).catalogue;
+  return withOwnerSession(ownerUrl, (owner) => owner.transaction((tx) => storePlans(tx, plans)));
 }
 
 /** What seals cursors and secrets in tests. */

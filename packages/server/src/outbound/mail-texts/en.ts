@@ -1,4 +1,4 @@
-import type { Plan } from '@indelible/protocol';
+import type { Keeps } from '@indelible/protocol';
 
 /*
  * Every text of the service's mails. They go into HTML as they are, so none may hold < > or &.
@@ -44,11 +44,10 @@ export const en = {
     smaller: (tenant: string) =>
       `The audit log of ${tenant} was moved to a plan with a shorter retention.`,
     lifted: (tenant: string) => `The legal hold on the audit log of ${tenant} was lifted.`,
-    shows: {
-      Starter: 'Events older than 30 days',
-      Pro: 'Events older than 1 year',
-      Enterprise: 'Events older than 7 years',
-    } satisfies Record<Plan, string>,
+    older: (keeps: Keeps) =>
+      'days' in keeps
+        ? `Events older than ${keeps.days} ${keeps.days === 1 ? 'day' : 'days'}`
+        : `Events older than ${keeps.years} ${keeps.years === 1 ? 'year' : 'years'}`,
     hidden: (events: string, until: string) =>
       `${events} are hidden from now on. The service deletes them after ${until}. Until then nothing is ` +
       'lost: if the change is undone, they are visible again.',

@@ -40,11 +40,10 @@ export const es: MailTexts = {
     smaller: (tenant) =>
       `El registro de auditoría de ${tenant} pasó a un plan con una retención más corta.`,
     lifted: (tenant) => `Se levantó la retención legal del registro de auditoría de ${tenant}.`,
-    shows: {
-      Starter: 'Los eventos de más de 30 días',
-      Pro: 'Los eventos de más de 1 año',
-      Enterprise: 'Los eventos de más de 7 años',
-    },
+    older: (keeps) =>
+      'days' in keeps
+        ? `Los eventos de más de ${keeps.days} ${keeps.days === 1 ? 'día' : 'días'}`
+        : `Los eventos de más de ${keeps.years} ${keeps.years === 1 ? 'año' : 'años'}`,
     hidden: (events, until) =>
       `${events} están ocultos desde ahora. El servicio los elimina después del ${until}. Hasta entonces no ` +
       'se pierde nada: si se deshace el cambio, vuelven a ser visibles.',

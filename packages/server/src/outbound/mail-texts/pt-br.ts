@@ -40,11 +40,10 @@ export const ptBR: MailTexts = {
     smaller: (tenant) =>
       `O registro de auditoria de ${tenant} passou para um plano com retenção mais curta.`,
     lifted: (tenant) => `A retenção legal do registro de auditoria de ${tenant} foi suspensa.`,
-    shows: {
-      Starter: 'Os eventos com mais de 30 dias',
-      Pro: 'Os eventos com mais de 1 ano',
-      Enterprise: 'Os eventos com mais de 7 anos',
-    },
+    older: (keeps) =>
+      'days' in keeps
+        ? `Os eventos com mais de ${keeps.days} ${keeps.days === 1 ? 'dia' : 'dias'}`
+        : `Os eventos com mais de ${keeps.years} ${keeps.years === 1 ? 'ano' : 'anos'}`,
     hidden: (events, until) =>
       `${events} ficam ocultos a partir de agora. O serviço os exclui depois de ${until}. Até lá nada se ` +
       'perde: se a mudança for desfeita, eles voltam a ser visíveis.',

@@ -1,0 +1,87 @@
+import { type Keeps, type Plans, retentionCutoff } from '@indelible/protocol';
+import type { WriterTx } from '../postgres/index.ts';
+import {
+  type PlanInUse,
+  planProblem,
+  type StoredPlan,
+  sameTerms,
+  unitFor,
+} from './plan-changes.ts';
+
+type Queries = Pick<WriterTx, 'query'>;
+
+/** How long a row of `plans` keeps events. */
+export function keepsOf({ days, years }: { days: number; years: number }): Keeps {
+  return days > 0 ? { days } : { years };
+}
+
+/** Every plan there ever was. */
+export async function readPlans(queries: Queries): Promise<StoredPlan[]> {
+  const { rows } = await queries.query<StoredPlan & { days: number; years: number }>(
+    `SELECT name, class, days, years, archive, unit, retired FROM indelible.plans
+     WHERE name IS NOT NULL ORDER BY class`,
+  );
+  return rows.map(({ days, years, ...plan }) => ({ ...plan, keeps: keepsOf({ days, years }) }));
+}
+
+/** Plans, with how many tenants have each, and whether any tenant's events may lie in its class. */
+async function readPlansInUse(queries: Queries): Promise<PlanInUse[]> {
+  const { rows } = await queries.query<{ class: number; tenants: number; holdsEvents: boolean }>(
+    `SELECT class, (SELECT count(*) FROM tenants WHERE plan = plans.name) AS tenants,
+       EXISTS (SELECT FROM log_heads WHERE plans.class = retention_class
+         OR plans.class = ANY (other_classes))
+       OR EXISTS (SELECT FROM grace WHERE class = plans.class AND until > now()) AS "holdsEvents"
+     FROM plans`,
+  );
+  const uses = new Map(rows.map((row) => [row.class, row]));
+  return (await readPlans(queries)).map((plan) => ({
+    ...plan,
+    tenants: uses.get(plan.class)?.tenants ?? 0,
+    holdsEvents: uses.get(plan.class)?.holdsEvents === true,
+  }));
+}
+
+/** Throws an Error whose message says how the plans contradict those of the database. */
+function requirePossible(stored: readonly PlanInUse[], given: Plans): void {
+  const problem = planProblem(stored, given);
+  if (problem !== null) throw new Error(`the plans do not fit this database: ${problem}`);
+}
+
+/** Throws the same; and when the database has not been told of these plans yet. */
+export async function requirePlans(queries: Queries, given: Plans): Promise<void> {
+  const stored = await readPlansInUse(queries);
+  requirePossible(stored, given);
+  const current = stored.filter(({ retired }) => !retired);
+  const isTold =
+    current.length === given.all.length &&
+    given.all.every((plan) => current.some((each) => sameTerms(each, plan)));
+  if (!isTold) throw new Error('the database has other plans; run `indelible migrate`');
+}
+
+/**
+ * Writes these plans down, as the owner, within a transaction. No tenant's plan changes meanwhile:
+ * `open_log` asks for the same lock. What a plan that keeps more now is owed is shown again.
+ */
+export async function storePlans(tx: Queries, given: Plans): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.plans'))`);
+  const stored = await readPlansInUse(tx);
+  requirePossible(stored, given);
+  for (const plan of given.all) {
+    const { days = 0, years = 0 }: { days?: number; years?: number } = plan.keeps;
+    await tx.query(
+      `INSERT INTO plans (class, name, days, years, archive, unit) VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (class) DO UPDATE SET days = $3, years = $4, archive = $5, retired = false`,
+      [plan.class, plan.name, days, years, plan.archive === true, unitFor(plan.keeps)],
+    );
+  }
+  await tx.query('UPDATE plans SET retired = true WHERE name <> ALL ($1)', [given.names]);
+  await tx.query('SELECT place_partition(class, first) FROM detached_partitions()');
+}
+
+/** The first moment that a tenant's plan shows at `nowMs`; null under a hold, which hides nothing. */
+export function shownFrom(
+  { legalHold, ...row }: { days: number; years: number; legalHold: boolean },
+  nowMs: number,
+): number | null {
+  return legalHold ? null : retentionCutoff(keepsOf(row), nowMs);
+}
