@@ -35,7 +35,7 @@ export interface Plans {
   ofClass(retentionClass: number): PlanDefinition | null;
 }
 
-/** Throws RangeError with a sentence for the operator: repeated names, repeated or taken classes. */
+/** Throws RangeError with a sentence for the operator: repeated names, classes that are taken. */
 export function createPlans(all: readonly PlanDefinition[]): Plans {
   const byName = new Map(all.map((plan) => [plan.name, plan]));
   const byClass = new Map(all.map((plan) => [plan.class, plan]));

@@ -40,7 +40,7 @@ insert into grace
 alter table tenants drop column pro_until, drop column enterprise_until, drop column held_until;
 alter table grace enable row level security;
 create policy any_tenant on grace to indelible_writer using (true) with check (true);
-grant select, insert, update on grace to indelible_writer;
+grant select, insert, update (until) on grace to indelible_writer;
 
 -- Partitions are named after the class: audit_events_<class>_<YYYYMM or YYYYMMDD>.
 do $$ declare

@@ -45,6 +45,14 @@ test.each([
   expect(() => defineCatalogue({ actions: [action] })).toThrow(why);
 });
 
+test('words are judged by the catalogue of the service, when it is given', () => {
+  const catalogueFile = { events: { notRecordable: [{ actions: ['ping'], why: 'Noise.' }] } };
+  expect(defineCatalogue({ resourceTypes: ['call'], catalogueFile }).resourceTypes).toEqual([
+    'call',
+  ]);
+  expect(() => defineCatalogue({ actions: ['ping'], catalogueFile })).toThrow('Noise.');
+});
+
 test('a resource type that is never recorded cannot be declared', () => {
   expect(() => defineCatalogue({ resourceTypes: ['call'] })).toThrow('call-detail record');
 });

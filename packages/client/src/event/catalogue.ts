@@ -1,4 +1,9 @@
-import { defaultCatalogue, isSnakeCase } from '@indelible/protocol';
+import {
+  type Catalogue,
+  type CatalogueFile,
+  createCatalogue,
+  isSnakeCase,
+} from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { KnownAction, KnownResourceType } from './words.ts';
 
@@ -17,6 +22,8 @@ export interface EventCatalogue<A extends string, R extends string> {
 export interface CatalogueWords<A extends string, R extends string> {
   actions?: readonly A[];
   resourceTypes?: readonly R[];
+  /** What the service's CATALOGUE_FILE holds; its default catalogue unless given. */
+  catalogueFile?: CatalogueFile;
 }
 
 /**
@@ -27,18 +34,24 @@ export interface CatalogueWords<A extends string, R extends string> {
 export function defineCatalogue<const A extends string = never, const R extends string = never>(
   words: CatalogueWords<A, R>,
 ): EventCatalogue<KnownAction | A, KnownResourceType | R> {
-  const { actions = [], resourceTypes = [] } = words;
-  for (const action of actions) requireRecordable(action, action, 'thing');
-  for (const type of resourceTypes) requireRecordable(type, 'create', type);
+  const { actions = [], resourceTypes = [], catalogueFile } = words;
+  const service = createCatalogue(catalogueFile);
+  for (const action of actions) requireRecordable(service, action, action, 'thing');
+  for (const type of resourceTypes) requireRecordable(service, type, 'create', type);
   return { actions, resourceTypes, event: (event) => event };
 }
 
-function requireRecordable(word: string, action: string, resourceType: string): void {
+function requireRecordable(
+  service: Catalogue,
+  word: string,
+  action: string,
+  resourceType: string,
+): void {
   if (!isSnakeCase(word)) {
     throw new TypeError(
       `${JSON.stringify(word)} is not a snake_case word of at most 64 characters`,
     );
   }
-  const why = defaultCatalogue.notRecordable(action, resourceType);
+  const why = service.notRecordable(action, resourceType);
   if (why !== null) throw new TypeError(`${word} cannot be recorded. ${why}`);
 }

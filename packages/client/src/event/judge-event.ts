@@ -1,4 +1,5 @@
 import {
+  type Catalogue,
   type Category,
   createMasker,
   defaultCatalogue,
@@ -32,6 +33,8 @@ type Judgement =
   | { refusal: Required<EventRefusal>; event?: never };
 
 export interface JudgeContext {
+  /** The service's; the default one unless given. */
+  catalogue?: Catalogue;
   nowMs: number;
   /** Null: a credential of the platform. Undefined: not known, and every tenant will do. */
   boundTenantId: string | null | undefined;
@@ -45,8 +48,8 @@ const service = {
 } as const;
 
 /**
- * Judges an event by the service's own code, without configured additions. Left out is what takes
- * its database: unknown tenants, retention, an id that is taken.
+ * Judges an event by the service's own code and catalogue, without further masked keys. Left out is
+ * what takes its database: unknown tenants, retention, an id that is taken.
  */
 export function judgeEvent(sent: unknown, context: JudgeContext): Judgement {
   // What goes over the wire: dates are texts, and members that are undefined are not there.

@@ -1,4 +1,4 @@
-import { errorCodes } from '@indelible/protocol';
+import { type CatalogueFile, createCatalogue, errorCodes } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
 import { type CapturedEvent, judgeEvent } from '../event/judge-event.ts';
@@ -12,6 +12,8 @@ export interface CaptureOptions {
    * their tenant. Unless given, events may name any tenant or none.
    */
   tenantId?: string | null;
+  /** What the service's CATALOGUE_FILE holds; its default catalogue unless given. */
+  catalogueFile?: CatalogueFile;
   /** Milliseconds since 1970; the clock unless given. */
   now?: () => number;
 }
@@ -32,14 +34,16 @@ export interface AuditCapture extends AuditSink {
  * A capture to hand to the application under test in place of its client or recorder. It judges as
  * `judgeEvent` says: by the service's rules, but not by what takes the service's database.
  */
-export function captureAudit({ tenantId, now = Date.now }: CaptureOptions = {}): AuditCapture {
+export function captureAudit(options: CaptureOptions = {}): AuditCapture {
+  const { tenantId, catalogueFile, now = Date.now } = options;
+  const catalogue = createCatalogue(catalogueFile);
   const events: CapturedEvent[] = [];
   const refusals: IndelibleError[] = [];
   return {
     events,
     refusals,
     record(sent) {
-      const judged = judgeEvent(sent, { nowMs: now(), boundTenantId: tenantId });
+      const judged = judgeEvent(sent, { nowMs: now(), boundTenantId: tenantId, catalogue });
       if (judged.refusal === undefined) {
         events.push(judged.event);
         return judged.event.id;

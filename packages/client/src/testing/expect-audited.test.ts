@@ -131,3 +131,27 @@ test('node:test reports a failure as a failed assertion, with the nearest event'
   expect(outcome.stdout).toContain('action: expected "delete", got "update"');
   expect(outcome.stdout).toContain("code: 'ERR_ASSERTION'");
 });
+
+test("a capture judges by the service's own catalogue, when it is given", () => {
+  const audit = captureAudit({
+    catalogueFile: {
+      events: {
+        actions: { data_access: ['listen'] },
+        resourceTypes: ['call'],
+        sensitiveTypes: ['call'],
+        notRecordable: [{ actions: ['ping'], why: 'Pings are noise.' }],
+      },
+    },
+  });
+  const call = { ...queue, type: 'call' };
+  audit.record({ actor: ana, action: 'listen', resource: call });
+  audit.record({ actor: ana, action: 'update', resource: call });
+  expect(audit.events.map(({ category, warnings }) => [category, warnings])).toEqual([
+    ['data_access', []],
+    ['configuration', ['state_missing']],
+  ]);
+  expect(() => audit.record({ actor: ana, action: 'ping', resource: queue })).toThrow('Pings');
+  expect(() => captureAudit().record({ actor: ana, action: 'read', resource: call })).toThrow(
+    'call-detail record',
+  );
+});

@@ -132,7 +132,7 @@ async function archivedPlan(tx: WriterTx, { tenantId, tenant }: ArchiveManifest)
   if (plan?.archive) return plan;
   throw new ArchiveConflict(
     `the last manifest of ${tenantId} names the plan ${tenant.plan}, which has no ` +
-      'archive: the manifest was changed',
+      'archive here: add it to CATALOGUE_FILE, unless the manifest was changed',
   );
 }
 

@@ -10,8 +10,8 @@ const migratorsLock = 7_204_118_552;
 /**
  * Brings roles and schema up to date, and is safe to run again, by several processes at once.
  * `ownerUrl` needs CREATEROLE (or the roles made beforehand) and CREATE on its database;
- * `servingUrl`'s login is made a member of the two serving roles. `afterwards` is run in a transaction
- * once every migration is applied. Returns the migrations applied.
+ * `servingUrl`'s login is made a member of the two serving roles. `afterwards` runs in a
+ * transaction, once every migration is applied. Returns the migrations applied.
  * Throws an Error whose message says what failed and why, in words for the operator.
  */
 export async function migrate(

@@ -210,6 +210,7 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer INSERT api_keys',
     'writer INSERT audit_events',
     'writer INSERT exports',
+    'writer INSERT grace',
     'writer INSERT jobs',
     'writer INSERT restores',
     'writer INSERT searches',
@@ -264,8 +265,8 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer UPDATE(status) webhooks',
     'writer UPDATE(stored) exports',
     'writer UPDATE(types) webhooks',
-    'writer UPDATE(updated_at) webhooks',
     'writer UPDATE(until) grace',
+    'writer UPDATE(updated_at) webhooks',
     'writer UPDATE(url) webhooks',
   ]);
   const { rows: open } = await service.owner.query(
@@ -423,7 +424,7 @@ test('open_log opens no class that does not exist, and changes no log that has a
   const open = (id: string | null, retentionClass: number | null) =>
     attempt('indelible_writer', 'SELECT open_log($1, $2)', [id, retentionClass]);
   for (const retentionClass of [-1, 4, 32_767])
-    expect(await open(tenant.id, retentionClass)).toBe('23514');
+    expect(await open(tenant.id, retentionClass)).toBe('23503');
   expect(await open(null, 1)).toBe('23502');
   expect(await open(tenant.id, null)).toBe('23502');
   const before = await head();

@@ -1,4 +1,4 @@
-import { readPlans } from '../tenants/plans.store.ts';
+import { readPlans } from '../tenants/index.ts';
 import { listPartitions, type StoredPartition, tenantsIn } from './partitions.store.ts';
 import type { Piece } from './rows.store.ts';
 import { isDue, type RetentionTerms, removalCutoff } from './schedule.ts';

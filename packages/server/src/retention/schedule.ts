@@ -1,5 +1,5 @@
 import { heldClass, type Keeps, retentionCutoff } from '@indelible/protocol';
-import type { PartitionUnit, StoredPlan } from '../tenants/plan-changes.ts';
+import type { PartitionUnit, StoredPlan } from '../tenants/index.ts';
 
 /**
  * What decides how long a tenant's events are owed. Moments in ms since 1970.
@@ -8,8 +8,8 @@ export interface RetentionTerms {
   keeps: Keeps;
   legalHold: boolean;
   /**
-   * Until when they are kept as under a plan the tenant has left, or (`keeps` null) under a hold that
-   * was lifted.
+   * Until when they are kept as under a plan the tenant has left, or (`keeps` null) under a hold
+   * that was lifted.
    */
   grace: readonly { keeps: Keeps | null; untilMs: number }[];
 }

@@ -15,8 +15,8 @@ export interface TenantTerms extends RetentionTerms {
 }
 
 /**
- * What these tenants are owed, by tenant. Graces are read last: of a change that commits between the
- * two statements, the grace is seen and not yet the smaller plan.
+ * What these tenants are owed, by tenant. Graces are read last: of a change that commits between
+ * the two statements, the grace is seen and not yet the smaller plan.
  */
 export async function readTerms(
   owner: Owner,

@@ -78,7 +78,7 @@ export async function storePlans(tx: Queries, given: Plans): Promise<void> {
   await tx.query('SELECT place_partition(class, first) FROM detached_partitions()');
 }
 
-/** The first moment that a tenant's plan shows at `nowMs`; null under a hold, which hides nothing. */
+/** The first moment that a tenant's plan shows at `nowMs`; null under a hold: it hides nothing. */
 export function shownFrom(
   { legalHold, ...row }: { days: number; years: number; legalHold: boolean },
   nowMs: number,
