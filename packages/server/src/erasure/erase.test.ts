@@ -231,7 +231,7 @@ test('nobody is told that there is nothing to erase while retention holds events
     { tenantId: starter.id, eventId: event.id, segment: 'state' },
   ] as const;
   for (const target of targets) {
-    await expect(eraseNow(service, target)).rejects.toThrow('holds events back');
+    await expect(eraseNow(service, target)).rejects.toThrow('retention is removing a partition');
   }
   await placeFor(service, starter, service.clock.now);
   for (const target of targets) {
@@ -249,7 +249,7 @@ test('an erasure is not done while the host product is still to be sent what is 
     [tenant.id, id],
   );
   const target = { tenantId: tenant.id, eventId: event.id, segment: 'state' } as const;
-  await expect(eraseNow(service, target)).rejects.toThrow(/a restore .* under way/);
+  await expect(eraseNow(service, target)).rejects.toThrow(/a restore .* is pending/);
   await service.owner.query(
     `UPDATE restores SET status = 'applied', body = NULL, finished_at = now() WHERE tenant_id = $1`,
     [tenant.id],
