@@ -166,6 +166,8 @@ async function runJob(
   stopping: AbortSignal,
 ): Promise<void> {
   const { attempts, queue } = job;
+  // Claimed while the service was told to stop, perhaps right after it was given back.
+  if (stopping.aborted) return releaseJob(db.background, job, attempts - 1, now());
   const pauseMs = pausesMs[attempts - 1];
   const isUsedUp = attempts > pausesMs.length + 1;
   const lost = new AbortController();
