@@ -40,6 +40,8 @@ const stopMsMax = 10_000;
 export class LeasedWorker<Claimed extends Leased> {
   readonly #work: LeasedWork<Claimed>;
   readonly #running = new Map<Claimed, Promise<void>>();
+  /** Those of `#running`, and those that have ended and still look for more. */
+  readonly #attempts = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   #claims: Promise<void> = Promise.resolve();
   #poll: NodeJS.Timeout | undefined;
@@ -75,7 +77,7 @@ export class LeasedWorker<Claimed extends Leased> {
   /** Runs what is due, or `only` a part of it, until nothing is left. Never rejects. */
   async tick(only?: string): Promise<void> {
     await this.#look(only);
-    while (this.#running.size > 0) await Promise.all(this.#running.values());
+    while (this.#attempts.size > 0) await Promise.all(this.#attempts);
   }
 
   /** Takes up what is due, and waits for the attempt that `isWanted` names. Never rejects. */
@@ -107,13 +109,17 @@ export class LeasedWorker<Claimed extends Leased> {
       const shareMs = (performance.now() - began) / claimShareMax;
       this.#wakeMs = Math.min(pollMs, Math.max(wakeMsMin, shareMs));
       if (!claimed) return;
-      this.#running.set(claimed, this.#run(claimed, only));
+      const attempt = this.#run(claimed);
+      this.#running.set(claimed, attempt);
+      const whole = attempt
+        .then(() => this.#running.delete(claimed))
+        .then(() => this.#look(only))
+        .finally(() => this.#attempts.delete(whole));
+      this.#attempts.add(whole);
     }
   }
 
-  async #run(claimed: Claimed, only: string | undefined): Promise<void> {
-    await this.#work.run(claimed, this.#stopping.signal).catch(this.#work.onError);
-    this.#running.delete(claimed);
-    await this.#look(only);
+  #run(claimed: Claimed): Promise<void> {
+    return this.#work.run(claimed, this.#stopping.signal).catch(this.#work.onError);
   }
 }
