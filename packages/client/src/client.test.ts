@@ -146,15 +146,13 @@ test('a list follows its cursors to the end, with the same filters and operator 
   }
 });
 
-test('a misspelt criterion is refused here: left out, it would widen the answer', async () => {
+test('a misspelt criterion goes along, for the service to refuse: left out, it would widen the answer', async () => {
   const { client, received } = await answering([]);
-  const misspelt = { resource_id: event.resource.id, limit: 5 } as object;
-  expect(() => client.list(misspelt)).toThrow(
-    "unknown filter 'resource_id'; did you mean 'resourceId'? known filters: from, to,",
-  );
-  await expect(client.page(misspelt)).rejects.toThrow(TypeError);
-  await expect(client.stats({ groupBy: ['day'], ...misspelt })).rejects.toThrow('resource_id');
-  expect(received).toEqual([]);
+  const misspelt = { resorceId: event.resource.id, limit: 5 } as object;
+  await client.page(misspelt).catch(() => {});
+  await client.stats({ groupBy: ['day'], ...misspelt }).catch(() => {});
+  expect(received.length).toBeGreaterThan(1);
+  for (const { line } of received) expect(line).toContain(`resorce_id=${event.resource.id}`);
 });
 
 test('a key with a line break is refused before anything could print it', () => {

@@ -2,15 +2,14 @@ import type * as Api from './api-types.ts';
 import { createDownload } from './calls/download.ts';
 import {
   type ListQuery,
-  listParams,
   type PageQuery,
+  queryParams,
   type StatsQuery,
-  statsParams,
 } from './calls/event-query.ts';
 import { type EvidenceCalls, evidenceCalls } from './calls/evidence-calls.ts';
 import { type ExportCalls, exportCalls } from './calls/export-calls.ts';
 import { type LogCalls, logCalls } from './calls/log-calls.ts';
-import { everyItem, post, read } from './calls/paging.ts';
+import { eventsPath, everyItem, post, read } from './calls/paging.ts';
 import { type RecordingCalls, recordingCalls } from './calls/recording-calls.ts';
 import { type WebhookCalls, webhookCalls } from './calls/webhook-calls.ts';
 import type { EventCatalogue } from './event/catalogue.ts';
@@ -133,18 +132,16 @@ function requireSendable(key: string | null): void {
   throw new TypeError('the API key is empty or contains a line break');
 }
 
-const eventsPath = '/api/audit-logs';
-
 function readingCalls(send: Transport, headers: SentHeaders) {
   return {
     get: (id: string) =>
       read<Api.AuditEvent>(send, `${eventsPath}/${encodeURIComponent(id)}`, [], headers),
     list: (query: ListQuery = {}) =>
-      everyItem<Api.AuditEvent>(send, eventsPath, listParams(query), headers),
+      everyItem<Api.AuditEvent>(send, eventsPath, queryParams(query), headers),
     page: async (query: PageQuery) =>
-      read<Api.EventPage>(send, eventsPath, listParams(query), headers),
+      read<Api.EventPage>(send, eventsPath, queryParams(query), headers),
     stats: async (query: StatsQuery) =>
-      read<Api.Stats>(send, `${eventsPath}/stats`, statsParams(query), headers),
+      read<Api.Stats>(send, `${eventsPath}/stats`, queryParams(query), headers),
   };
 }
 

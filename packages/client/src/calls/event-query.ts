@@ -1,10 +1,4 @@
-import {
-  type FacetName,
-  filterNames,
-  type GroupKey,
-  paramOf,
-  unknownNameMessage,
-} from '@indelible/protocol';
+import type { FacetName, GroupKey } from '@indelible/protocol';
 import type { Params } from '../http/transport.ts';
 
 /** Which events; values any of which is wanted, a leading `!` excludes. Times are ISO 8601. */
@@ -37,38 +31,19 @@ export interface StatsQuery extends EventCriteria {
   timeZone?: string;
 }
 
-const criteriaParams = Object.fromEntries(filterNames.map((name) => [name, paramOf(name)]));
-const pageParams = {
-  ...criteriaParams,
-  ...{ sort: 'sort', order: 'order', afterSequence: 'after_sequence', limit: 'limit' },
-  ...{ cursor: 'cursor', includeState: 'include', includeTotal: 'include' },
-};
-const statsOnly = { groupBy: 'group_by', timeZone: 'time_zone' };
-
-/** The query parameters of `GET /api/audit-logs`. Throws TypeError for a member that is none. */
-export function listParams(query: PageQuery): Params {
-  const includeState = query.includeState ? 'state' : undefined;
-  const includeTotal = query.includeTotal ? 'total' : undefined;
-  return paramsOf({ ...query, includeState, includeTotal }, pageParams);
-}
-
 /**
- * The query parameters of `GET /api/audit-logs/stats`. Throws TypeError for a member that is none.
+ * The query parameters of the list and of its statistics: `resource_id` for `resourceId`. A
+ * misspelt member goes along: the service refuses it by name, while leaving it out here would
+ * widen the answer.
  */
-export function statsParams(query: StatsQuery): Params {
-  return paramsOf(query, { ...criteriaParams, ...statsOnly });
+export function queryParams(query: PageQuery | StatsQuery): Params {
+  const { includeState, includeTotal, ...rest } = query as PageQuery;
+  const include = [includeTotal && 'total', includeState && 'state'].filter(Boolean);
+  return Object.entries({ ...rest, include }).flatMap(([member, value]) =>
+    [value ?? []].flat().map((each) => [paramOf(member), String(each)] as const),
+  );
 }
 
-/** In the order of `names`: the parameter of each member that a query may have. */
-function paramsOf(query: object, names: Record<string, string>): Params {
-  // A misspelt filter that was left out would widen the answer without a word.
-  const unknown = Object.keys(query).find((name) => !Object.hasOwn(names, name));
-  if (unknown !== undefined) {
-    throw new TypeError(unknownNameMessage('filter', unknown, Object.keys(names)));
-  }
-  const given: Record<string, unknown> = { ...query };
-  return Object.entries(names).flatMap(([member, name]) => {
-    const value = given[member];
-    return value === undefined ? [] : [value].flat().map((each) => [name, String(each)] as const);
-  });
+function paramOf(member: string): string {
+  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,6 +1,6 @@
 import type { SentHeaders, Transport } from '../http/transport.ts';
 import type { EventCriteria } from './event-query.ts';
-import { everyItem, post, read } from './paging.ts';
+import { eventsPath, everyItem, post, read } from './paging.ts';
 
 /** A signed state of the log that an answer was given against; `rootHash` in hexadecimal. */
 export interface SearchCheckpoint {
@@ -81,24 +81,22 @@ export interface EvidenceCalls {
   restores: RestoreCalls;
 }
 
-const events = '/api/audit-logs';
-
 export function evidenceCalls(send: Transport, headers: SentHeaders): EvidenceCalls {
   const get = <T>(path: string) => read<T>(send, path, [], headers);
   const part = encodeURIComponent;
   return {
     searches: {
-      create: (input) => post(send, `${events}/searches`, input, headers),
-      get: (id) => get(`${events}/searches/${part(id)}`),
-      list: () => everyItem<SavedSearch>(send, `${events}/searches`, [], headers),
+      create: (input) => post(send, `${eventsPath}/searches`, input, headers),
+      get: (id) => get(`${eventsPath}/searches/${part(id)}`),
+      list: () => everyItem<SavedSearch>(send, `${eventsPath}/searches`, [], headers),
     },
-    restore: (eventId, to) => post(send, `${events}/${part(eventId)}/restore`, { to }, headers),
+    restore: (eventId, to) => post(send, `${eventsPath}/${part(eventId)}/restore`, { to }, headers),
     restores: {
-      get: (id) => get(`${events}/restores/${part(id)}`),
+      get: (id) => get(`${eventsPath}/restores/${part(id)}`),
       list: (resourceId) =>
         everyItem<Restore>(
           send,
-          `${events}/restores`,
+          `${eventsPath}/restores`,
           resourceId === undefined ? [] : [['resource_id', resourceId]],
           headers,
         ),

@@ -2,6 +2,9 @@ import type { Page } from '../api-types.ts';
 import { notTheService } from '../http/errors.ts';
 import type { Params, SentHeaders, Transport } from '../http/transport.ts';
 
+/** Where events are recorded and read. */
+export const eventsPath = '/api/audit-logs';
+
 export async function read<T>(
   send: Transport,
   path: string,

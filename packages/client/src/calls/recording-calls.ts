@@ -9,6 +9,7 @@ import {
 import type { AnyAction, AnyResourceType } from '../event/words.ts';
 import { notTheService, PartialBatchError } from '../http/errors.ts';
 import type { Transport } from '../http/transport.ts';
+import { eventsPath } from './paging.ts';
 
 /**
  * Every call is safe to repeat: an event that has no id gets one before it is sent the first time.
@@ -29,8 +30,6 @@ export interface RecordingCalls<A extends string = AnyAction, R extends string =
    */
   recordBatchTexts(events: readonly string[]): Promise<BatchResult[]>;
 }
-
-const eventsPath = '/api/audit-logs';
 
 // Any other the service would replace by one of its own; and it must not break the call.
 const requestIdForm = /^[\w-]{8,64}$/;
@@ -96,7 +95,7 @@ async function recordParts(
 const tooLarge: BatchResult = {
   index: 0,
   status: 'rejected',
-  error: { code: 'payload_too_large', detail: 'the event is larger than a call may be' },
+  error: { code: 'payload_too_large', detail: 'the event is larger than a call' },
 };
 
 /** Consecutive events that fit into one call; null in place of one that fits into none. */

@@ -38,8 +38,7 @@ export function createOutgoing({ tenantId, maskedKeys = [] }: OutgoingOptions = 
   const masker = createMasker([...defaultMaskedKeys, ...maskedKeys]);
   const mask: Mask = (value) => masker.maskState(value).value;
   return (event: EventInput): OutgoingEvent => {
-    // Once and whole: what is looked at here is what
-    // leaves, whatever getters and `toJSON` say later.
+    // Once and whole: what is judged here is what leaves, whatever getters and `toJSON` say later.
     const given = plainJson(event);
     if (!isObject(given)) throw new TypeError('an audit event must be an object');
     const { actor, resource } = given;

@@ -8,45 +8,35 @@ export const maskText = '[masked]';
  * Key names whose values are never stored; configuration adds to them. Longer keys that end with
  * one of them (`clientSecret`, `refreshToken`) match too: see `createMasker`.
  */
-export const defaultMaskedKeys: readonly string[] = [
-  ...['password', 'passwords', 'passwordHash', 'passwd', 'pwd', 'passphrase', 'passcode', 'pin'],
-  ...['secret', 'secrets', 'secretKey', 'secretValue', 'token', 'tokenValue', 'accessTokens'],
-  ...['refreshTokens', 'bearer', 'jwt', 'sharedKey', 'mnemonic', 'recoveryCode', 'recoveryCodes'],
-  ...['apiKey', 'apiKeys', 'accessKey', 'privateKey', 'encryptionKey', 'signingKey'],
-  ...['credential', 'credentials', 'authorization', 'cookie', 'cookies', 'connectionString', 'otp'],
-  ...['cardNumber', 'cvc', 'cvv', 'privateKeyPem'],
-];
+export const defaultMaskedKeys: readonly string[] = (
+  'password passwords passwordHash passwd pwd passphrase passcode pin secret secrets secretKey ' +
+  'secretValue token tokenValue accessTokens refreshTokens bearer jwt sharedKey mnemonic ' +
+  'recoveryCode recoveryCodes apiKey apiKeys accessKey privateKey privateKeyPem encryptionKey ' +
+  'signingKey credential credentials authorization cookie cookies connectionString otp ' +
+  'cardNumber cvc cvv'
+).split(' ');
 
 /** Too short to end other names (`bypass`, `maxTokens`): secret only as they are, over a text. */
-const exactKeys: ReadonlySet<string> = new Set(['pass', 'auth', 'tokens']);
+const exactKey = /^(pass|auth|tokens)$/i;
 
 /** Members that name what stands in `value` beside them: `{name: "Authorization", value}`. */
-const namingKeys = ['name', 'key', 'header', 'field'] as const;
+const namingKeys = ['name', 'key', 'header'] as const;
 
 /**
  * Texts that are secrets whatever they are called: a private key in PEM, a JWT, and keys of which
- * the maker publishes the prefix (Stripe, GitHub, GitLab, Slack, AWS, Google, OpenAI and Anthropic,
- * npm, SendGrid, Standard Webhooks, this service).
+ * the maker publishes the prefix (Stripe, GitHub, GitLab, Slack, OpenAI, Anthropic, AWS, Standard
+ * Webhooks, this service).
  */
-const secretText = new RegExp(
-  [
-    '-----BEGIN [A-Z ]*PRIVATE KEY-----',
-    '^(?:(?:Bearer|Basic) )?(?:eyJ[\\w-]{8,}\\.eyJ[\\w-]{8,}\\.[\\w-]*$|(?:[sr]k_(?:live|test)_|gh[opsur]_|' +
-      'github_pat_|glpat-|xox[abeoprs]-|sk-(?:ant-|proj-)?|npm_|SG\\.|whsec_|idl_)[\\w.+/=-]{16,}$|' +
-      'AKIA[0-9A-Z]{16}$|AIza[\\w-]{35}$)',
-  ].join('|'),
-);
+const secretTexts = [
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
+  /^(Bearer )?eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*$/,
+  /^([sr]k_(live|test)_|gh[opsur]_|github_pat_|glpat-|xox[a-s]-|sk-|whsec_|idl_|AKIA)[\w+/=-]{16}/,
+];
 
-/** Anything longer is a document, not a key; a PEM with its chain fits. */
-const secretTextCharactersMax = 16_384;
-
-function isSecretText(value: JsonValue): boolean {
-  return (
-    typeof value === 'string' &&
-    value.length >= 20 &&
-    value.length <= secretTextCharactersMax &&
-    secretText.test(value)
-  );
+/** `auth: "x"` is a secret, `auth: {user, method}` a group of settings. */
+function isSecretText(key: string, value: JsonValue): boolean {
+  if (typeof value !== 'string') return false;
+  return exactKey.test(key) || secretTexts.some((text) => text.test(value));
 }
 
 export interface Masker {
@@ -95,7 +85,8 @@ function dotsBetween(name: string): string {
 }
 
 function maskNode(value: JsonValue, isSecret: (key: string) => boolean): JsonValue {
-  if (value === null || typeof value !== 'object') return isSecretText(value) ? maskText : value;
+  if (value === null || typeof value !== 'object')
+    return isSecretText('', value) ? maskText : value;
   return Array.isArray(value) ? maskElements(value, isSecret) : maskMembers(value, isSecret);
 }
 
@@ -112,10 +103,10 @@ function maskElements(list: JsonValue[], isSecret: (key: string) => boolean): Js
 
 function maskMembers(object: JsonObject, isSecret: (key: string) => boolean): JsonObject {
   let copy: JsonObject | undefined;
-  const isPair = Object.hasOwn(object, 'value') && namesSecret(object, isSecret);
+  const isPair = namesSecret(object, isSecret);
   for (const key of Object.keys(object)) {
     const member = object[key] as JsonValue;
-    const isHidden = isSecret(key) || (isPair && key === 'value') || isExact(key, member);
+    const isHidden = isSecret(key) || (isPair && key === 'value') || isSecretText(key, member);
     const result = isHidden ? mask(member) : maskNode(member, isSecret);
     if (result === member) continue;
     // The copy has every key as its own member, so even `__proto__` is assigned as plain data.
@@ -126,15 +117,7 @@ function maskMembers(object: JsonObject, isSecret: (key: string) => boolean): Js
 }
 
 function namesSecret(object: JsonObject, isSecret: (key: string) => boolean): boolean {
-  return namingKeys.some((key) => {
-    const name = Object.hasOwn(object, key) ? object[key] : null;
-    return typeof name === 'string' && isSecret(name);
-  });
-}
-
-/** `auth: "x"` is a secret, `auth: {user, method}` a group of settings. */
-function isExact(key: string, value: JsonValue): boolean {
-  return typeof value === 'string' && exactKeys.has(key.toLowerCase());
+  return namingKeys.some((key) => typeof object[key] === 'string' && isSecret(object[key]));
 }
 
 function maskFields(diff: Diff, isSecret: (path: string) => boolean): Diff {
@@ -142,7 +125,7 @@ function maskFields(diff: Diff, isSecret: (path: string) => boolean): Diff {
   for (const [path, { from, to }] of Object.entries(diff)) {
     const last = path.slice(path.lastIndexOf('.') + 1);
     const hidden = (side: Scalar) =>
-      isSecret(path) || isExact(last, side) || isSecretText(side) ? mask(side) : side;
+      isSecret(path) || isSecretText(last, side) ? mask(side) : side;
     if (hidden(from) === from && hidden(to) === to) continue;
     copy ??= { ...diff };
     copy[path] = { from: hidden(from), to: hidden(to) };
