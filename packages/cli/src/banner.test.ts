@@ -15,8 +15,8 @@ test('address, reference, data folder and the path of the key are named', () => 
   expect(text).toContain('http://127.0.0.1:3000/docs\n');
   expect(text).toContain('  /srv/indelible/data\n');
   expect(text).toContain('  /srv/indelible/data/platform-api-key\n');
-  expect(text).not.toContain('taken over');
-  expect(banner({ ...facts, takenOver: true })).toContain('taken over');
+  expect(text).not.toContain('took over');
+  expect(banner({ ...facts, takenOver: true })).toContain('took over');
 });
 
 test('a link to the panel is shown where there is one, and no tenant can forge a line with its name', () => {

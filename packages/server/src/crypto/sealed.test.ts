@@ -24,20 +24,20 @@ test('a sealed secret with any bit flipped is refused', () => {
   for (let bit = 0; bit < sealed.length * 8; bit += 1) {
     const changed = Buffer.from(sealed);
     changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-    expect(() => sealer.open(context, changed), `bit ${bit}`).toThrow('cannot be opened');
+    expect(() => sealer.open(context, changed), `bit ${bit}`).toThrow('cannot be decrypted');
   }
 });
 
 test('a sealed secret that was cut short is refused', () => {
   const sealed = sealer.seal(context, 'whsec_secret');
   for (let length = 0; length < sealed.length; length += 1) {
-    expect(() => sealer.open(context, sealed.subarray(0, length))).toThrow('cannot be opened');
+    expect(() => sealer.open(context, sealed.subarray(0, length))).toThrow('cannot be decrypted');
   }
 });
 
 test('a sealed secret moved to another place is refused', () => {
   const sealed = sealer.seal(context, 'whsec_secret');
-  expect(() => sealer.open('tenant-restore-secret:2', sealed)).toThrow('cannot be opened');
+  expect(() => sealer.open('tenant-restore-secret:2', sealed)).toThrow('cannot be decrypted');
 });
 
 test('another session secret opens nothing', () => {

@@ -160,7 +160,7 @@ test('a key made by default replaces none: that process says so at its start, an
   await second.end('SIGTERM');
   // Named by the operator it takes over: the other one may be lost.
   const named = await start({ SIGNING_KEY_FILE: join(otherDataDir, 'signing-key.pem') });
-  expect(named.log).toBe('');
+  expect(named.log).not.toMatch(/signing|key/i);
   expect(await windows(app)).toHaveLength(2);
   expect(await announcements(app, key)).toHaveLength(1);
   await named.end('SIGTERM');

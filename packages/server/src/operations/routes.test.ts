@@ -203,6 +203,9 @@ test('requests, flushes, events and the queue show in the metrics as they happen
 });
 
 test('no log line holds personal data, credentials, ids or event contents, whatever goes wrong', async () => {
+  // The other one has published rounds into its own store.
+  const service = await testService();
+  cleanup.push(() => service.close());
   const child = new RunningService({
     DATABASE_URL: service.servingUrl,
     PLATFORM_API_KEY: platformKey,
