@@ -32,7 +32,7 @@ test('help that was asked for is fine; no command, an unknown one and wrong opti
     ['tail'],
     ['tail', '--tenant', 'acme'],
     ['tail', '--tenant', tenantId, '--lines', '1.5'],
-    ['tenant', 'create', 'Acme', '--plan', 'starter'],
+    ['tenant', 'create', 'Acme', '--plan'],
     ['key', 'create', '--name', 'x', '--scope', 'events:read'],
     ['key', 'list', '--platform', '--tenant', tenantId],
     ['serve', '--role', 'boss'],

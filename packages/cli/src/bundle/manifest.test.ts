@@ -29,7 +29,7 @@ test('a manifest is read back, and one with any other value in a field is refuse
     filter: { user: ['x'] },
     range: { from: '2026-01-01', to: null },
     withheld: ['event'],
-    plan: 'Gold',
+    plan: 7,
     cutoff: 'yesterday',
     counts: { entries: 1 },
     sha256: { a: 'b' },

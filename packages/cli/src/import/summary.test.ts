@@ -28,7 +28,7 @@ test('the summary says what became of every line, how fast, and where the rest i
       'tenants created        0',
       'seconds                8.0 (15,000 events/s)',
       'warnings               truncated 1',
-      'the import can create unknown tenants: --create-tenants Starter, Pro or Enterprise',
+      'the import can create unknown tenants: --create-tenants <plan>',
       '',
     ].join('\n'),
   );

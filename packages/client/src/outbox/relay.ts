@@ -1,3 +1,4 @@
+import { batchEventsMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import { deferred } from '../delivery/deferred.ts';
 import type { BatchClient, Trouble } from '../delivery/deliver-batch.ts';
@@ -85,7 +86,7 @@ class OutboxRelay implements Relay {
   #endPause: () => void = () => {};
 
   constructor(table: OutboxTable, options: RelayOptions) {
-    const defaults = { batchMax: 1_000, pollMs: 250, standbyMs: 1_000 };
+    const defaults = { batchMax: batchEventsMax, pollMs: 250, standbyMs: 1_000 };
     const onRejected = (event: EventInput, error: IndelibleError) =>
       process.emitWarning(`the audit event ${event.id} was refused: ${rejectionText(error)}`);
     const onError = (error: Error) => process.emitWarning(`audit outbox: ${error.message}`);
@@ -95,8 +96,8 @@ class OutboxRelay implements Relay {
     if (!(pollMs > 0 && standbyMs > 0)) {
       throw new RangeError('pollMs and standbyMs must be more than 0');
     }
-    if (!Number.isInteger(batchMax) || batchMax < 1 || batchMax > 1_000) {
-      throw new RangeError('batchMax must be a whole number from 1 to 1,000');
+    if (!Number.isInteger(batchMax) || batchMax < 1 || batchMax > batchEventsMax) {
+      throw new RangeError(`batchMax must be a whole number from 1 to ${batchEventsMax}`);
     }
     this.#table = table;
     this.#session = new RelaySession(options.pool, table);
