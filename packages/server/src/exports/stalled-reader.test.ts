@@ -44,3 +44,19 @@ test('who waits because there is nothing to take yet gets everything', async () 
   });
   expect(await text(reader)).toMatch(/first, .*then last/s);
 });
+
+test('an answer that was sent is watched no more', async () => {
+  const again: number[] = [];
+  const reader = await ask((response) => {
+    response.on('finish', () => {
+      response.setTimeout = (ms) => {
+        again.push(ms);
+        return response;
+      };
+      response.emit('timeout');
+    });
+    response.end('everything');
+  });
+  expect(await text(reader)).toMatch(/everything$/);
+  expect(again).toEqual([]);
+});

@@ -15,7 +15,7 @@ const stalledAfterMs = 180_000;
 export function endWhenStalled(response: ServerResponse, afterMs = stalledAfterMs): void {
   response.setTimeout(afterMs, () => {
     if (response.writableLength > 0) response.destroy();
-    // What is still being made keeps its reader waiting: nobody's fault.
-    else response.setTimeout(afterMs);
+    // The reader waits for what is still being made; an answer that was sent needs no timer.
+    else if (!response.writableFinished && !response.destroyed) response.setTimeout(afterMs);
   });
 }
