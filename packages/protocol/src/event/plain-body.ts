@@ -1,30 +1,14 @@
 import { endOfCanonicalObject } from '../json/canonical-text.ts';
 import { parseHex } from '../log/bytes.ts';
-import { isSequence, lowerUuidPattern, type ShownEvent, shownUuidOf } from './committed-event.ts';
+import {
+  isSequence,
+  lowerUuidPattern,
+  type ShownEvent,
+  shownKey,
+  shownUuidOf,
+} from './committed-event.ts';
 import type { EventBody } from './event-body.ts';
-
-// Without quote, backslash and control characters: what stands between the quotes is the value.
-const text = String.raw`"([ !#-[\]-\uffff]*)"`;
-const textOrNull = `(?:${text}|null)`;
-const uuid = `"(${lowerUuidPattern})"`;
-const truth = '(true|false)';
-const salt = '"([0-9a-f]{32})"';
-
-const untilDiff = new RegExp(
-  String.raw`\{"event":\{"id":${text},"timestamp":${text},"tenantId":${uuid},"actor":\{` +
-    `"id":${uuid},"email":${textOrNull},"role":${text},"ip":${textOrNull},` +
-    String.raw`"userAgent":${textOrNull}\},"action":${text},"resource":\{"type":${text},` +
-    String.raw`"id":${uuid},"name":${textOrNull}\},"diff":`,
-  'y',
-);
-const untilBefore = new RegExp(`,"crossTenant":${truth},"reason":${textOrNull},"before":`, 'y');
-const untilAfter = /,"after":/y;
-const untilEnd = new RegExp(
-  String.raw`,"category":${text},"hasState":${truth},"sequence":(0|[1-9]\d*),"receivedAt":${text},` +
-    String.raw`"recordedBy":\{"kind":${text},"id":${uuid}\}\},"salts":\{"change":${salt},` +
-    String.raw`"event":${salt},"identity":${salt}(?:,"state":${salt})?\}\}$`,
-  'y',
-);
+import { type EventField, eventFields } from './event-fields.ts';
 
 /**
  * Reads a body line that is, to the byte, as the service writes it; null for any other, good or
@@ -32,20 +16,21 @@ const untilEnd = new RegExp(
  * order of members without spaces leaves no room for a member that is there twice.
  */
 export function readPlainBody(line: string): EventBody | null {
-  const parts = partsOf(line);
-  if (parts === null) return null;
-  const { before, after, last } = parts;
-  const [, , , , , , , change = '', event = '', identity = '', state] = last;
-  const shown = eventOf(parts);
-  const hasState = before !== null || after !== null;
-  if (shown === null || hasState !== (state !== undefined)) return null;
-  const salts = [
-    parseHex(change),
-    parseHex(event),
-    parseHex(identity),
-    state ? parseHex(state) : null,
-  ];
-  return { event: shown, salts, hashes: noHashes };
+  if (line.length > plainCharactersMax || !line.isWellFormed()) return null;
+  const shown = { ...blank };
+  let at = 0;
+  for (const run of runs) {
+    at = readRun(run, line, at, shown);
+    if (at === -1) return null;
+  }
+  const salts = readSalts(line, at);
+  shown.id = shown.uuid;
+  const uuid = shownUuidOf(shown.id);
+  const hasState = shown.before !== null || shown.after !== null;
+  // The sequence is not compared with its digits: the engine keeps the text of every number.
+  if (uuid === null || !isSequence(shown.sequence) || hasState !== Boolean(salts?.[3])) return null;
+  shown.uuid = uuid;
+  return salts && { event: shown, salts, hashes: noHashes };
 }
 
 const noHashes = [null, null, null, null];
@@ -53,80 +38,90 @@ const noHashes = [null, null, null, null];
 // The service takes no longer ones, and millions of escapes overflow a regular expression's stack.
 const plainCharactersMax = 1 << 20;
 
-interface Parts {
-  first: RegExpExecArray;
-  diff: string;
-  second: RegExpExecArray;
-  before: string | null;
-  after: string | null;
-  last: RegExpExecArray;
+/** Members whose values are no objects, up to the next object, if there is one. */
+interface Run {
+  expression: RegExp;
+  fields: { key: string; kind: EventField['kind'] }[];
+  object?: { key: string; nullable: boolean };
 }
 
-function partsOf(line: string): Parts | null {
-  if (line.length > plainCharactersMax || !line.isWellFormed()) return null;
-  const first = execAt(untilDiff, line, 0);
-  const diffEnd = first === null ? -1 : endOfCanonicalObject(line, untilDiff.lastIndex);
-  const second = diffEnd === -1 ? null : execAt(untilBefore, line, diffEnd);
-  if (first === null || second === null) return null;
-  const diff = line.slice(untilDiff.lastIndex, diffEnd);
-  const beforeEnd = endOfState(line, untilBefore.lastIndex);
-  if (beforeEnd === -1 || execAt(untilAfter, line, beforeEnd) === null) return null;
-  const afterEnd = endOfState(line, untilAfter.lastIndex);
-  const last = afterEnd === -1 ? null : execAt(untilEnd, line, afterEnd);
-  if (last === null) return null;
-  const before = stateOf(line, untilBefore.lastIndex, beforeEnd);
-  const after = stateOf(line, untilAfter.lastIndex, afterEnd);
-  return { first, diff, second, before, after, last };
-}
-
-function execAt(expression: RegExp, line: string, at: number): RegExpExecArray | null {
+/** Where the run ends that begins at `at`, or -1; what it holds is put into `shown`. */
+function readRun(run: Run, line: string, at: number, shown: Record<string, unknown>): number {
+  const { expression, fields, object } = run;
   expression.lastIndex = at;
-  return expression.exec(line);
+  const found = expression.exec(line);
+  if (found === null) return -1;
+  for (let index = 0; index < fields.length; index += 1) {
+    const field = fields[index];
+    if (field) shown[field.key] = readValue(field.kind, found[index + 1]);
+  }
+  if (object === undefined) return expression.lastIndex;
+  const start = expression.lastIndex;
+  const isNull = object.nullable && line.startsWith('null', start);
+  const end = isNull ? start + 4 : endOfCanonicalObject(line, start);
+  shown[object.key] = isNull ? null : line.slice(start, end);
+  return end;
 }
 
-function endOfState(line: string, at: number): number {
-  return line.startsWith('null', at) ? at + 4 : endOfCanonicalObject(line, at);
+function readValue(kind: EventField['kind'], found: string | undefined): unknown {
+  if (kind === 'boolean') return found === 'true';
+  return kind === 'sequence' ? Number(found) : (found ?? null);
 }
 
-function stateOf(line: string, at: number, end: number): string | null {
-  return line.startsWith('null', at) ? null : line.slice(at, end);
+/** The runs of `{"event":{…}`, from the table of fields. */
+function runsOf(fields: readonly EventField[]): Run[] {
+  const runs: Run[] = [];
+  let source = String.raw`\{"event":`;
+  let run: Run['fields'] = [];
+  let [opening, owned] = [String.raw`\{`, null as string | null];
+  for (const field of fields) {
+    const { owner, name, kind, nullable = false } = field;
+    if (owner !== owned) {
+      if (owned !== null) source += String.raw`\}`;
+      if (owner !== null) source += `${opening}"${owner}":`;
+      opening = owner === null ? ',' : String.raw`\{`;
+      owned = owner;
+    }
+    source += `${opening}"${name}":`;
+    opening = ',';
+    if (kind === 'diff' || kind === 'state') {
+      const object = { key: shownKey(field), nullable };
+      runs.push({ expression: new RegExp(source, 'y'), fields: run, object });
+      [source, run] = ['', []];
+    } else {
+      source += nullable ? `(?:${patternOf(kind)}|null)` : patternOf(kind);
+      run.push({ key: shownKey(field), kind });
+    }
+  }
+  const end = owned === null ? String.raw`\}` : String.raw`\}\}`;
+  return [...runs, { expression: new RegExp(source + end, 'y'), fields: run }];
 }
 
-function eventOf({ first, diff, second, before, after, last }: Parts): ShownEvent | null {
-  const [, id = '', timestamp = '', tenantId = '', actorId = '', actorEmail = null] = first;
-  const [actorRole = '', actorIp = null, actorUserAgent = null] = first.slice(6);
-  const [action = '', resourceType = '', resourceId = '', resourceName = null] = first.slice(9);
-  const [, crossTenant, reason = null] = second;
-  const [, category = '', hasState, digits = '', receivedAt = ''] = last;
-  const [recordedByKind = '', recordedById = ''] = last.slice(5);
-  const uuid = shownUuidOf(id);
-  const sequence = Number(digits);
-  // Not compared with String(sequence): the engine keeps those, and every one outlives its event.
-  if (uuid === null || !isSequence(sequence)) return null;
-  return {
-    id,
-    uuid,
-    timestamp,
-    tenantId,
-    actorId,
-    actorEmail,
-    actorRole,
-    actorIp,
-    actorUserAgent,
-    action,
-    resourceType,
-    resourceId,
-    resourceName,
-    diff,
-    crossTenant: crossTenant === 'true',
-    reason,
-    category,
-    recordedByKind,
-    recordedById,
-    before,
-    after,
-    sequence,
-    receivedAt,
-    hasState: hasState === 'true',
-  };
+function patternOf(kind: EventField['kind']): string {
+  if (kind === 'uuid') return `"(${lowerUuidPattern})"`;
+  if (kind === 'boolean') return '(true|false)';
+  if (kind === 'sequence') return String.raw`(0|[1-9]\d*)`;
+  // Without quote, backslash and control characters: what stands between the quotes is the value.
+  return String.raw`"([ !#-[\]-\uffff]*)"`;
+}
+
+const runs = runsOf(eventFields);
+
+type Shown = Record<string, unknown> & ShownEvent;
+
+// Copied, because an object that gets its members one by one takes a quarter longer.
+const blank = Object.fromEntries(
+  ['id', ...eventFields.map(shownKey)].map((key) => [key, null]),
+) as Record<string, unknown> as Shown;
+
+const salt = '"([0-9a-f]{32})"';
+const saltsAtEnd = new RegExp(
+  `,"salts":\\{"change":${salt},"event":${salt},"identity":${salt}(?:,"state":${salt})?\\}\\}$`,
+  'y',
+);
+
+function readSalts(line: string, at: number): (Uint8Array | null)[] | null {
+  saltsAtEnd.lastIndex = at;
+  const found = saltsAtEnd.exec(line);
+  return found?.slice(1).map((hex) => (hex === undefined ? null : parseHex(hex))) ?? null;
 }
