@@ -11,7 +11,7 @@ import { openObjectStore } from './objects/open-store.ts';
 import { readDurability } from './operations/doctor.store.ts';
 import { durabilityFinding } from './operations/durability.ts';
 import { openLogger } from './operations/logger.ts';
-import { connectionProblem, type Database, isUnavailable, openDatabase } from './postgres/db.ts';
+import { connectionProblem, type Database, openDatabase, unavailability } from './postgres/db.ts';
 import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secret-file.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 import { migrate, pendingMigrations } from './postgres/migrate.ts';
@@ -169,7 +169,8 @@ async function withPlans(db: Database, plans: Plans): Promise<Database> {
 
 function unusable(cause: Error): string {
   const reason = connectionProblem(cause);
-  if (isUnavailable(cause)) return `the database of DATABASE_URL cannot be reached: ${reason}`;
+  if (unavailability(cause) !== null)
+    return `the database of DATABASE_URL cannot be reached: ${reason}`;
   return `the database cannot be used: ${reason}; has \`indelible migrate\` been run?`;
 }
 

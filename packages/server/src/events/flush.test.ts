@@ -154,10 +154,10 @@ test('heads that are never released cost their own events 503 after the lock tim
     transactions.free++;
   }
   for (const { status, retryAfter, body } of await blocked) {
-    expect({ status, retryAfter, code: body.code }).toEqual({
+    expect({ status, retryAfter, detail: body.detail }).toEqual({
       status: 503,
       retryAfter: '1',
-      code: 'unavailable',
+      detail: 'the log is busy; retry with the same id',
     });
   }
   expect(performance.now() - began).toBeLessThan(9_000); // one wait, not one after the other

@@ -16,9 +16,9 @@ import {
 } from '../log/index.ts';
 import {
   type Database,
-  isUnavailable,
   record,
   recordingPlaces,
+  unavailability,
   type WriterTx,
 } from '../postgres/index.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
@@ -211,7 +211,7 @@ export class Recorder {
    */
   async #recover(items: QueuedEvent[], wait: boolean, error: unknown): Promise<QueuedEvent[]> {
     const isOneLog = error instanceof LogDamaged && byTenant(items).size > 1;
-    const concernsAll = isUnavailable(error) || (error instanceof AppError && !isOneLog);
+    const concernsAll = unavailability(error) !== null || (error instanceof AppError && !isOneLog);
     if (concernsAll || items.length === 1) {
       this.#deps.observer.failed(error);
       const outcome = failure(error);
@@ -256,8 +256,8 @@ const partitionIsDetaching = rejected(
 function failure(error: unknown): Outcome {
   if (error instanceof AppError) return rejected(error.code, error.message);
   const state = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (isUnavailable(error))
-    return rejected('unavailable', 'the database is not available; retry with the same id');
+  const reason = unavailability(error);
+  if (reason !== null) return rejected('unavailable', `${reason}; retry with the same id`);
   if (isMissingPartition(error)) return partitionIsDetaching;
   // Data, constraints, and limits such as that of an index row: all of them the event's own.
   if (/^(22|23|54)/.test(state))

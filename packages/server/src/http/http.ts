@@ -11,7 +11,7 @@ import type {
   FastifyRequest,
   FastifySchemaCompiler,
 } from 'fastify';
-import { isUnavailable } from '../postgres/index.ts';
+import { unavailability } from '../postgres/index.ts';
 import { fieldProblem, formats } from './json-schema.ts';
 import { AppError, problemOf, unavailable } from './problem.ts';
 
@@ -138,7 +138,8 @@ export function asAppError(error: unknown): AppError | null {
   if (known) return new AppError(known[0], known[1]);
   // Before the database is suspected: a caller who hangs up is an ECONNRESET too.
   if (statusCode === 400) return new AppError('malformed_json', 'the body could not be read');
-  return isUnavailable(error) ? unavailable('the database is not available; try again') : null;
+  const reason = unavailability(error);
+  return reason === null ? null : unavailable(`${reason}; try again`);
 }
 
 function invalid(

@@ -21,9 +21,10 @@ const migrate = 'run `indelible migrate`';
  */
 export async function diagnoseDatabase(servingUrl: string, nowMs: number): Promise<Finding[]> {
   return withClient(servingUrl, 'database', async (client) => {
-    const { versionNumber, login, superuser } = await readLogin(client);
+    const { versionNumber, login, superuser, readOnly } = await readLogin(client);
     const findings = [
       versionFinding(versionNumber),
+      writesFinding(readOnly),
       durabilityFinding(await readDurability(client)),
     ];
     const memberships = await readMemberships(client);
@@ -81,6 +82,15 @@ function versionFinding(versionNumber: number): Finding {
   const text = `PostgreSQL ${Math.floor(versionNumber / 10_000)}.${versionNumber % 10_000}`;
   if (versionNumber >= 150_000) return { check, level: 'ok', detail: text };
   return { check, level: 'fail', detail: `${text}; 15 or later is needed` };
+}
+
+function writesFinding(readOnly: boolean): Finding {
+  const check = 'writes';
+  if (!readOnly) return { check, level: 'ok', detail: 'the database takes them' };
+  const detail =
+    'the database is read-only, and recording answers 503: name the primary in DATABASE_URL, or see ' +
+    'whether its disk is full';
+  return { check, level: 'fail', detail };
 }
 
 function rolesFinding(memberships: ReadonlyMap<string, boolean>, login: string): Finding {

@@ -9,12 +9,15 @@ export interface LoginFacts {
   versionNumber: number;
   login: string;
   superuser: boolean;
+  /** On a standby, or where an administrator or a full disk has set it. */
+  readOnly: boolean;
 }
 
 export async function readLogin(client: pg.Client): Promise<LoginFacts> {
   const { rows } = await client.query<LoginFacts>(
     `SELECT current_setting('server_version_num')::int AS "versionNumber", session_user AS login,
-       (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) AS superuser`,
+       (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) AS superuser,
+       current_setting('transaction_read_only') = 'on' AS "readOnly"`,
   );
   const [facts] = rows;
   if (facts === undefined) throw new Error('the database says nothing about itself');

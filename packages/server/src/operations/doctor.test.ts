@@ -22,12 +22,23 @@ const levels = (findings: Finding[]) =>
 test('a database as migrate leaves it is sound in every respect', async () => {
   expect(levels(await look())).toEqual({
     'database version': 'ok',
+    writes: 'ok',
     durability: 'fail', // the server of the tests runs without fsync
     'database roles': 'ok',
     'serving login': 'ok',
     'immutable events': 'ok',
     migrations: 'ok',
     partitions: 'ok',
+  });
+});
+
+test('a database that takes no writes is a failure that says where to look', async () => {
+  const url = new URL(service.servingUrl);
+  url.searchParams.set('options', '-c default_transaction_read_only=on');
+  const findings = await diagnoseDatabase(url.href, Date.now());
+  expect(findings.find(({ check }) => check === 'writes')).toMatchObject({
+    level: 'fail',
+    detail: /read-only.*DATABASE_URL.*disk/,
   });
 });
 

@@ -89,6 +89,43 @@ test('the service is alive but not ready while the database is away, and ready a
   expect(await statusOf('/readyz')).toBe(200);
 });
 
+test('while the database is read-only, reads go on, writes answer 503, and the service is not ready', async () => {
+  const service = await testService();
+  cleanup.push(() => service.close());
+  const tenant = await service.tenant();
+  const readOnly = async (on: boolean) => {
+    await service.owner.query(
+      `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = ${on}',
+         current_database()); END $$`,
+    );
+    await service.owner.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid()`);
+    await expect
+      .poll(async () => (await service.call({ url: '/api/audit-logs', key: tenant.key })).status)
+      .toBe(200);
+  };
+  const write = (url: string, body: unknown, method: 'POST' | 'PUT' = 'POST') =>
+    service.call({ method, url, body });
+  const event = eventOf({ tenantId: tenant.id });
+  await readOnly(true);
+  const answers = [
+    await write('/api/audit-logs', event),
+    await write('/api/audit-logs/batch', { events: [event, event] }),
+    await write(`/api/tenants/${tenant.id}/api-keys`, { name: 'a', scopes: ['events:read'] }),
+    await write(`/api/tenants/${randomUUID()}`, { name: 'Acme', plan: 'Pro' }, 'PUT'),
+    await service.call({ url: '/readyz', key: null }),
+  ];
+  for (const { status, headers, body } of answers) {
+    expect({ status, ...body }).toMatchObject({ status: 503, code: 'unavailable' });
+    expect(body.detail).toContain('the database is read-only');
+    expect(headers['retry-after']).toBe('1');
+  }
+  await readOnly(false);
+  // An owner's connection that was opened before decides nothing: these are the service's own.
+  await expect.poll(async () => (await write('/api/audit-logs', event)).status).toBe(201);
+  expect((await service.call({ url: '/readyz', key: null })).status).toBe(200);
+});
+
 test('a request that comes while the service closes is answered like any other, and is the last on its connection', async () => {
   const { app } = await further();
   let answer: Response | undefined;

@@ -1,11 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type pg from 'pg';
 import type { Registry } from 'prom-client';
 import { Type } from 'typebox';
 import { AppError, unavailable } from '../http/index.ts';
 import { haltReason } from '../log/index.ts';
-import type { Database } from '../postgres/index.ts';
+import { type Database, unavailability } from '../postgres/index.ts';
+import { probeRead, probeWrite } from './ready.store.ts';
 
 const Healthy = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
 
@@ -34,10 +34,11 @@ export function operationsRoutes(
       },
     },
     async () => {
-      // Whoever asks will not wait as long as a caller with work to be done.
-      const asked = Promise.all([probe(deps.db.reader, 2_000), haltReason(deps.db, 2_000)]);
-      const [, halted] = await asked.catch(() => {
-        throw unavailable('the database is not available');
+      // A load balancer does not wait as long as a caller with work to be done.
+      const { db } = deps;
+      const asked = [haltReason(db, 2_000), probeRead(db, 2_000), probeWrite(db, 2_000)] as const;
+      const [halted] = await Promise.all(asked).catch((error: unknown) => {
+        throw unavailable(unavailability(error) ?? 'the database is not available');
       });
       if (halted !== null)
         throw unavailable('recording is stopped; the log of the service says why');
@@ -68,11 +69,6 @@ export function operationsRoutes(
       return reply.type(deps.registry.contentType).send(await deps.registry.metrics());
     },
   );
-}
-
-async function probe(pool: pg.Pool, timeoutMs: number): Promise<void> {
-  const question = { text: 'SELECT 1', query_timeout: timeoutMs };
-  await pool.query(question);
 }
 
 // Hashed first, so that the time taken tells nothing, not even the length.

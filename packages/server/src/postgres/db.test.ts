@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { testService } from '../testing/service.ts';
-import { connectionProblem, isUnavailable, openDatabase, record, write } from './db.ts';
+import { connectionProblem, openDatabase, record, unavailability, write } from './db.ts';
 
 const service = await testService();
 afterAll(() => service.close());
@@ -30,7 +30,7 @@ test('a connection that breaks within a transaction fails that transaction alone
     await tx.query(insertTenant);
   });
   const error = await work.catch((cause: unknown) => cause);
-  expect(isUnavailable(error)).toBe(true);
+  expect(unavailability(error)).not.toBeNull();
   expect(await tenantCount()).toBe(before);
   await write(service.db, (tx) => tx.query(insertTenant));
   expect(await tenantCount()).toBe(before + 1);
@@ -82,18 +82,21 @@ test('administration that waits for locks takes no connection from recording', a
 
 const withCode = (code: string) => Object.assign(new Error('a database said so'), { code });
 
-test('a database that is away, busy or restarting may be asked again; a wrong statement may not', () => {
-  const passing = ['08006', '28P01', '53300', '57014', '57P01', '57P03', '55P03', '40P01', '25P03'];
+test('a database that is away, busy, read-only or restarting may be asked again; a wrong statement may not', () => {
+  const away = ['08006', '28P01', '53300', '57014', '57P01', '57P03', '40P01', '25P03'];
   const system = ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'EHOSTUNREACH', 'EAI_AGAIN'];
-  for (const code of [...passing, ...system])
-    expect(isUnavailable(withCode(code)), code).toBe(true);
-  for (const code of ['22P02', '23505', '23514', '42P01', '42501', 'P0001', 'ERR_ASSERTION']) {
-    expect(isUnavailable(withCode(code)), code).toBe(false);
+  for (const code of [...away, ...system]) {
+    expect(unavailability(withCode(code)), code).toBe('the database is not available');
   }
-  expect(isUnavailable(new Error('Connection terminated unexpectedly'))).toBe(true);
-  expect(isUnavailable(new Error('Query read timeout'))).toBe(true);
-  expect(isUnavailable(new TypeError('x is not a function'))).toBe(false);
-  expect(isUnavailable('Connection terminated')).toBe(false);
+  expect(unavailability(withCode('25006'))).toBe('the database is read-only');
+  expect(unavailability(withCode('55P03'))).toBe('the log is busy');
+  for (const code of ['22P02', '23505', '23514', '42P01', '42501', 'P0001', 'ERR_ASSERTION']) {
+    expect(unavailability(withCode(code)), code).toBeNull();
+  }
+  expect(unavailability(new Error('Connection terminated unexpectedly'))).not.toBeNull();
+  expect(unavailability(new Error('Query read timeout'))).not.toBeNull();
+  expect(unavailability(new TypeError('x is not a function'))).toBeNull();
+  expect(unavailability('Connection terminated')).toBeNull();
 });
 
 test('an attempt at several addresses says what each of them answered', () => {

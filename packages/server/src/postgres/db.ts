@@ -276,8 +276,12 @@ const systemFaults = [
   ...['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED'],
 ];
 
-// Lock timeouts, serialization failures, deadlocks, and sessions that were ended for idling.
-const passingStates = ['55P03', '40001', '40P01', '25P03', '25P04'];
+/** A standby, or a managed database whose disk is full: until it is promoted or enlarged. */
+const readOnly = '25006';
+/** What writes waits for the head of a log, and for hardly anything else. */
+const lockTimeout = '55P03';
+// Serialization failures, deadlocks, and sessions that were ended for idling.
+const passingStates = ['40001', '40P01', '25P03', '25P04'];
 
 /**
  * Why a connection failed, in words for the operator: what system and server say names no secret.
@@ -290,14 +294,19 @@ export function connectionProblem(error: unknown): string {
 }
 
 /**
- * True for a database that is away, restarting, overloaded, too slow
- * or refusing the login: the answer is 503, not 500. Classes 08, 28,
- * 53, 57 and 58 of SQLSTATE speak of the server, not of the statement.
+ * Why the database cannot do this now, in words for the caller, who may try again: the answer is
+ * 503, not 500. Null for any other fault. Classes 08, 28, 53, 57 and 58 of SQLSTATE speak of the
+ * server, not of the statement.
  */
-export function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+export function unavailability(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
   const code = 'code' in error ? String(error.code) : '';
-  if (/^(08|28|53|57|58)...$/.test(code)) return true;
-  if (passingStates.includes(code) || systemFaults.includes(code)) return true;
-  return connectionFaults.test(error.message);
+  if (code === readOnly) return 'the database is read-only';
+  if (code === lockTimeout) return 'the log is busy';
+  const isPassing =
+    /^(08|28|53|57|58)...$/.test(code) ||
+    passingStates.includes(code) ||
+    systemFaults.includes(code) ||
+    connectionFaults.test(error.message);
+  return isPassing ? 'the database is not available' : null;
 }

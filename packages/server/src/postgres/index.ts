@@ -1,12 +1,12 @@
 export {
   type Database,
-  isUnavailable,
   type OwnerSession,
   openDatabase,
   readTenant,
   record,
   recordingPlaces,
   type TenantTx,
+  unavailability,
   type WriterTx,
   write,
   writeInBackground,
