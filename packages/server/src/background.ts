@@ -37,18 +37,18 @@ export interface BackgroundDeps {
   config: Config;
   logger: Logger;
   ended: Ended;
-  checkpoints: Pick<CheckpointJob, 'tick'>;
+  checkpoints: Pick<CheckpointJob, 'tickUnlessSigned'>;
   jobs: Jobs;
   webhooks: LeasedWorker<LeasedWebhook>;
   expireExports: () => Promise<boolean>;
   forgetDeliveries: () => Promise<void>;
 }
 
-/** Of every process. Lock: the row of `log_rounds`. A crash: see `CheckpointJob`. */
+/** Of every process; one of them signs. Lock: the row of `log_rounds`. A crash: see there. */
 const checkpoints = ({ checkpoints }: BackgroundDeps): Recurring => ({
   work: 'checkpoints',
   everyMs: 10 * second,
-  run: () => checkpoints.tick(),
+  run: () => checkpoints.tickUnlessSigned(),
 });
 
 /** Of processes that know the owner's login. Locks: advisory, `indelible.retention`, `.archive`. */

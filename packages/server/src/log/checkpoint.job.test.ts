@@ -84,6 +84,28 @@ test('a round signs every log that has grown, and what it signs is what is store
   expect(await metric(app, 'indelible_checkpoints_total')).toBeGreaterThanOrEqual(notes.length);
 });
 
+test('three processes sign one round an interval, and two go on when the one that signs is gone', async () => {
+  const { key } = await service.tenant();
+  const all = [await process(), await process(), await process()];
+  for (const each of all) await tick(each);
+  const signedIn = async (interval: readonly App[]) => {
+    const before = rounds().length;
+    for (const each of interval) {
+      await record(key);
+      await each.checkpoints.tickUnlessSigned();
+    }
+    return rounds().length - before;
+  };
+  expect([await signedIn(all), await signedIn(all), await signedIn(all)]).toEqual([1, 1, 1]);
+  const [, ...left] = all;
+  expect([await signedIn(left), await signedIn(left), await signedIn(left)]).toEqual([1, 1, 1]);
+  // Its own rounds on demand do not put it off: what is recorded after them waits no longer.
+  const alone = left.slice(0, 1);
+  await signedIn(alone);
+  await alone[0]?.checkpoints.onDemand();
+  expect(await signedIn(alone)).toBe(1);
+});
+
 test('a round in which nothing has grown leaves no object', async () => {
   await tick();
   const before = rounds();

@@ -16,6 +16,7 @@ import {
   haltLog,
   noteAlarm,
   publishRound,
+  releasedRound,
   releasedState,
   type SignedCheckpoint,
   type TakenRound,
@@ -88,6 +89,8 @@ export class CheckpointJob {
   #keyAnnounced = false;
   #isOwnStore = false;
   readonly #suspects = new Set<string>();
+  /** The last round that this process has released, or has found released at its interval. */
+  #countedRound = 0;
 
   constructor(deps: CheckpointDeps) {
     this.#deps = deps;
@@ -123,6 +126,19 @@ export class CheckpointJob {
         return false;
       },
     );
+  }
+
+  /**
+   * The round of an interval; null when another process has released one since the last interval.
+   * Without that, each process would sign all logs at its own time, every ten seconds.
+   */
+  async tickUnlessSigned(): Promise<boolean | null> {
+    // A database that is away is told by the round that fails.
+    const round = await releasedRound(this.#deps.db).catch(() => this.#countedRound);
+    const isSigned = round > this.#countedRound;
+    this.#countedRound = round;
+    if (isSigned && this.#keyAnnounced && this.#suspects.size === 0) return null;
+    return this.tick();
   }
 
   /**
@@ -261,6 +277,7 @@ export class CheckpointJob {
       );
     }
     this.#guard.wrote(round, state);
+    this.#countedRound = round;
     return signed.length;
   }
 

@@ -60,6 +60,12 @@ export async function takeRound(tx: WriterTx, wait: boolean): Promise<TakenRound
   return rows[0] ?? null;
 }
 
+/** The last round whose checkpoints are released. */
+export async function releasedRound(db: Database): Promise<number> {
+  const { rows } = await db.writer.query<{ round: number }>('SELECT round FROM log_rounds');
+  return rows[0]?.round ?? 0;
+}
+
 /** Why recording and signing stand still, or null. */
 export async function haltReason(db: Database, timeoutMs: number): Promise<string | null> {
   const text = 'SELECT halted FROM log_rounds';
