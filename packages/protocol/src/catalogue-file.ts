@@ -104,7 +104,7 @@ export const catalogueSchema = {
   },
 } as const satisfies JsonSchema & { $schema: string; title: string };
 
-/** Throws RangeError with a sentence for the operator that says where `text` is wrong. */
+/** Throws RangeError with an error text for the operator that names the wrong part of `text`. */
 export function parseCatalogueFile(text: string): CatalogueFile {
   const { value, duplicateKeys } = parsed(text);
   if (duplicateKeys[0] !== undefined) throw new RangeError(`${duplicateKeys[0]} appears twice`);

@@ -1,16 +1,14 @@
 /**
- * Every code a caller can meet: the problems of RFC 9457 documents (`code`, with their HTTP status,
- * title and what to do next) and the warnings beside a recorded event. Codes are a promise: they
- * are added, never renamed.
+ * Every code of the API: the problems of RFC 9457 documents (`code`, with HTTP status, title and
+ * next step) and the warnings of recorded events. Codes are stable: new ones may be added, existing
+ * ones are never renamed.
  */
 
-/** How a code is answered and explained. */
 export interface ErrorCodeEntry {
-  /** HTTP status. */
   status: number;
-  /** The problem document's `title`: short, the same for every occurrence. */
+  /** The problem document's `title`: short, and the same for every occurrence. */
   title: string;
-  /** One sentence that tells the caller what to do next. */
+  /** One sentence: what the caller should do next. */
   help: string;
 }
 
@@ -172,7 +170,7 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** What each entry of `warnings` means; the event is recorded all the same. */
+/** The text of each warning. An event with warnings is recorded. */
 export const warningCodes = {
   truncated: 'The user agent was longer than 1,024 characters and was cut.',
   reason_missing: 'An operator event came without a declared reason.',
@@ -185,7 +183,6 @@ export const warningCodes = {
 
 export type WarningCode = keyof typeof warningCodes;
 
-/** Whether `text` is a known problem code. */
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(errorCodes, text);
 }

@@ -1,5 +1,3 @@
-/** Everything that server, client, command line and panel share; pure. */
-
 export * from './catalogue-file.ts';
 export * from './error-codes.ts';
 export * from './event/catalogue.ts';

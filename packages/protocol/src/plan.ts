@@ -1,18 +1,18 @@
-/** The plans a tenant can have, and how far back each lets its events be seen. */
+/** The plans of tenants, and how long each shows events. */
 
-/** How long events are kept: days, or years of the calendar. */
+/** The retention of events: days or calendar years. */
 export type Keeps = { days: number } | { years: number };
 
 export interface PlanDefinition {
   name: string;
-  /** The retention class of its tenants' events, for good: a number is never used again. */
+  /** The retention class of its tenants' events. Permanent: a number is never reused. */
   class: number;
   keeps: Keeps;
-  /** Whether its tenants' logs are archived. */
+  /** Whether the logs of its tenants are archived. */
   archive?: boolean;
 }
 
-/** The class of tenants under legal hold, which keeps everything. No plan can have it. */
+/** The class of tenants under legal hold. No plan can use it. */
 export const heldClass = 3;
 
 const definitions = [
@@ -21,21 +21,21 @@ const definitions = [
   { name: 'Enterprise', class: 2, keeps: { years: 7 }, archive: true },
 ] as const satisfies PlanDefinition[];
 
-/** A plan's name: one of the default plans, or of the service's CATALOGUE_FILE. */
+/** A plan's name: of a default plan, or of the service's CATALOGUE_FILE. */
 export type Plan = (typeof definitions)[number]['name'] | (string & Record<never, never>);
 
 export interface Plans {
-  /** As they were given. */
+  /** In the given order. */
   readonly all: readonly PlanDefinition[];
   readonly names: string[];
-  /** The plan that keeps events for the shortest time. */
+  /** The plan with the shortest retention. */
   readonly shortest: PlanDefinition;
   named(name: string): PlanDefinition | null;
-  /** Null for the class of legal holds, and for one that nobody knows. */
+  /** Null for the class of legal holds and for an unknown class. */
   ofClass(retentionClass: number): PlanDefinition | null;
 }
 
-/** Throws RangeError with a sentence for the operator: repeated names, classes that are taken. */
+/** RangeError with an error text for the operator: repeated names, or classes used twice. */
 export function createPlans(all: readonly PlanDefinition[]): Plans {
   const byName = new Map(all.map((plan) => [plan.name, plan]));
   const byClass = new Map(all.map((plan) => [plan.class, plan]));
@@ -66,28 +66,26 @@ export function createPlans(all: readonly PlanDefinition[]): Plans {
   };
 }
 
-/** The plans of a service whose CATALOGUE_FILE names none. */
 export const defaultPlans: Plans = createPlans(definitions);
 
 const dayMs = 86_400_000;
 
-/** Whether `one` keeps less than `other`. */
+/** Whether `one` is shorter than `other`. */
 export function isShorter(one: Keeps, other: Keeps): boolean {
   return lengthDays(one) < lengthDays(other);
 }
 
-/** For comparing alone. */
+/** For comparison only. */
 export function lengthDays(keeps: Keeps): number {
   return 'days' in keeps ? keeps.days : keeps.years * 365.25;
 }
 
 /**
- * The oldest moment (ms since 1970) that is still shown at `nowMs`: an event with
- * `timestamp >= retentionCutoff(keeps, now)` is kept, an older one has left every answer.
- * Calendar arithmetic in UTC: some days, or the same date and time some years ago.
- * On a February 29 without its like in the target year the cutoff rests at the start of March 1
- * there. So no event leaves before its full years are over, and none that left comes back the next
- * day, as the time-of-day on February 28 (or on March 1) would have it.
+ * The oldest time (ms since 1970) that is shown at `nowMs`: an event with `timestamp >=
+ * retentionCutoff(keeps, now)` is shown, an older one is not. Computed in UTC: some days earlier,
+ * or the same date and time some years earlier.
+ * From February 29, if the target year has none, the cutoff is the start of March 1. So no event is
+ * hidden before its full years are over, and no hidden event reappears the next day.
  */
 export function retentionCutoff(keeps: Keeps, nowMs: number): number {
   if ('days' in keeps) return nowMs - keeps.days * dayMs;

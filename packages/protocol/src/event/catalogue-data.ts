@@ -1,10 +1,10 @@
 /**
- * Words of events as plain data: the standard actions, which every catalogue has, and the default
- * catalogue, of a contact centre. `catalogue.ts` gives them their meaning. An operator's
- * CATALOGUE_FILE replaces the default catalogue, and adds to the standard actions.
+ * The words of events as data: the standard actions, which every catalogue has, and the default
+ * catalogue of a contact centre. An operator's CATALOGUE_FILE replaces the default catalogue and
+ * adds to the standard actions.
  */
 
-/** Every value of an event's `category`, in the order in which people are shown them. */
+/** Every value of an event's `category`, in display order. */
 export const categories = [
   'configuration',
   'data_access',
@@ -15,8 +15,8 @@ export const categories = [
 
 /**
  * The standard actions by category, the same in every catalogue: the service records with them, and
- * a verifier holds their category against the log. Any other action is `configuration` unless the
- * catalogue says otherwise.
+ * a verifier checks their category. Any other action is `configuration`, unless the catalogue gives
+ * it a category.
  */
 export const actionsByCategory = {
   configuration: ['create', 'update', 'delete', 'publish', 'restore'],
@@ -35,25 +35,25 @@ export const actionsByCategory = {
 /** A category that an action can have; `cross_tenant` follows from the actor. */
 export type ActionCategory = keyof typeof actionsByCategory;
 
-/** A refusal holds when both lists do; an absent list holds for every word. */
+/** Matches an event if both lists match; an absent list matches every word. */
 export interface Refusal {
   actions?: readonly string[];
   resourceTypes?: readonly string[];
-  /** A sentence for whoever tried to record it. */
+  /** A sentence for the caller. */
   why: string;
 }
 
-/** What a catalogue says about events; a member that is left out names nothing. */
+/** The part of a catalogue that describes events. An absent member adds nothing. */
 export interface EventWords {
-  /** Beside the standard ones. */
+  /** In addition to the standard ones. */
   actions?: Partial<Record<ActionCategory, readonly string[]>>;
-  /** Examples, for documentation and editors: any other snake_case word is a resource type too. */
+  /** Examples for documentation and editors; any other snake_case word is also a valid type. */
   resourceTypes?: readonly string[];
   /** Resource types whose changes should carry the complete state before and after. */
   sensitiveTypes?: readonly string[];
   /** Resource types whose accesses the panel's page "Sensitive access" counts. */
   accessTypes?: readonly string[];
-  /** What is never recorded, in the order in which the reasons are looked for. */
+  /** Events that are refused. The first match gives the reason. */
   notRecordable?: readonly Refusal[];
 }
 

@@ -1,4 +1,4 @@
-/** What the words of an event mean: its category, whether it is welcome, what it should carry. */
+/** What an event's words mean: its category, whether it is refused, which states it needs. */
 
 import { createPlans, defaultPlans, type PlanDefinition, type Plans } from '../plan.ts';
 import {
@@ -11,7 +11,7 @@ import {
 
 export type Category = (typeof categories)[number];
 
-/** What a CATALOGUE_FILE holds; a part that is left out is the default's. */
+/** The content of a CATALOGUE_FILE. The default replaces an absent part. */
 export interface CatalogueFile {
   plans?: readonly PlanDefinition[];
   events?: EventWords;
@@ -19,16 +19,16 @@ export interface CatalogueFile {
 
 export interface Catalogue {
   readonly plans: Plans;
-  /** What the page "Sensitive access" counts; null when it counts nothing. */
+  /** The scope of the page "Sensitive access"; null if the catalogue names no types. */
   readonly sensitiveAccess: { resourceTypes: string[]; actions: string[] } | null;
-  /** Follows from the action alone, unless `crossTenant`, which wins. Unknown: configuration. */
+  /** By the action only, unless `crossTenant` is true. Unknown actions are `configuration`. */
   categoryOf(action: string, crossTenant: boolean): Category;
-  /** The sentence why such an event is refused (`not_recordable`), or null when it is welcome. */
+  /** Why the event is refused (`not_recordable`); null if it is not. */
   notRecordable(action: string, resourceType: string): string | null;
   /**
-   * Whether a change of a sensitive type lacks a state it should carry (warning `state_missing`):
-   * `create` needs the one after, `delete` the one before, every other change both. Reading,
-   * signing in or sending changes nothing and needs none.
+   * Whether a change of a sensitive type lacks a required state (warning `state_missing`): `create`
+   * needs `after`, `delete` needs `before`, every other change needs both. Reading, signing in and
+   * sending need none.
    */
   stateWarning(
     resourceType: string,
@@ -38,14 +38,13 @@ export interface Catalogue {
   ): boolean;
 }
 
-/** Whether `text` names a category. */
 export function isCategory(text: string): text is Category {
   return (categories as readonly string[]).includes(text);
 }
 
 /**
- * Throws RangeError with a sentence for the operator when parts of `file` contradict each other;
- * `parseCatalogueFile` has judged their shape.
+ * Throws RangeError with an error text for the operator if parts of `file` contradict each other.
+ * `parseCatalogueFile` has checked their shape.
  */
 export function createCatalogue({ plans, events = contactCenter }: CatalogueFile = {}): Catalogue {
   const categoryByAction = knownActions(events.actions ?? {});
@@ -73,10 +72,9 @@ export function createCatalogue({ plans, events = contactCenter }: CatalogueFile
   };
 }
 
-/** The catalogue of a service without a CATALOGUE_FILE. */
 export const defaultCatalogue: Catalogue = createCatalogue();
 
-// A Map, because words like `constructor` are valid actions and members of every plain object.
+// A Map, because `constructor` and other members of Object.prototype are valid actions.
 function knownActions(additions: NonNullable<EventWords['actions']>): Map<string, ActionCategory> {
   const known = new Map<string, ActionCategory>();
   for (const actions of [actionsByCategory, additions]) {

@@ -8,7 +8,7 @@ import { diffFieldsMax, diffTextBytesMax, inKib, membersMax } from './limits.ts'
 import { parseTimestamp } from './timestamp.ts';
 import { exceedsBytes } from './utf8-size.ts';
 
-/* The shape of an event, judged by the table of its fields. Compiled once: no closure an event. */
+/* Checks the shape of an event by the table of fields; the checks are compiled once. */
 
 type Problems = FieldProblem[];
 type Check = (value: unknown, problems: Problems) => void;
@@ -18,12 +18,12 @@ export const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * What is wrong with the members of an event, each by itself, all at once: what JSON text may not
- * hold, and what the table of fields says. The values are those of JSON; `undefined` is absent.
+ * All problems of an event's members, each checked on its own: forbidden JSON values, and the rules
+ * of the field table. Values are JSON values; `undefined` means absent.
  */
 export function shapeProblems(event: unknown): Problems {
   const problems: Problems = [];
-  // The members of an object with too many of them are not judged one by one.
+  // An object with too many members is refused without checking them.
   if (isObject(event) && Object.keys(event).length > membersMax) return [tooMany('', membersMax)];
   if (isObject(event)) jsonProblems(event, problems);
   if (problems.length === 0) {
@@ -39,7 +39,7 @@ export function shapeProblems(event: unknown): Problems {
 function jsonProblems(event: Members, problems: Problems): void {
   for (const [field, value] of Object.entries(event)) {
     if (problems.length >= fieldProblemsMax) return;
-    // Depth counts within each field, so that a state may be 32 deep wherever it stands.
+    // Depth counts from each field, so a state may have 32 levels wherever it is.
     for (const found of [checkJson(field, ''), checkJson(value, '')]) {
       for (const { path, ...rest } of found) {
         problems.push({ path: pointerOf(field) + path, ...rest });
@@ -60,7 +60,7 @@ const wrongType = (path: string, type: string): FieldProblem => ({
   message: `must be ${type}`,
 });
 
-/** What a text must be, for code and for people. */
+/** The format of each kind of text, with its description for error messages. */
 const textKinds: Partial<Record<EventField['kind'], { fits(text: string): boolean; is: string }>> =
   {
     eventId: {
@@ -69,7 +69,7 @@ const textKinds: Partial<Record<EventField['kind'], { fits(text: string): boolea
     },
     uuid: { fits: isUuid, is: 'a UUID' },
     word: { fits: (text) => snakeCaseExpression.test(text), is: 'a snake_case word' },
-    // Without invisible characters: a role that looks like another must not pass for it.
+    // No invisible characters, so that a role cannot imitate another one.
     role: {
       fits: (text) => /^[^\s\p{Cc}\p{Cf}]+$/u.test(text),
       is: 'one word of visible characters',
@@ -117,7 +117,6 @@ function checkOf(field: EventField, path: string): Check {
   }
 }
 
-/** The check of the fields directly within `owner`, and of the objects among them. */
 function objectCheck(owner: string | null): Check {
   const at = owner === null ? '' : pointerOf(owner);
   const checks = new Map<string, Check>();
@@ -189,7 +188,7 @@ function checkDiff(diff: unknown, problems: Problems): void {
 function checkChange(field: string, change: unknown, problems: Problems): void {
   if (isObject(change) && Object.keys(change).length === 2) {
     const { from, to } = change;
-    // Nearly every change: two short values, for which no path is written.
+    // The usual case, two short values: skips building their paths.
     if (isPlainSide(from) && isPlainSide(to)) return;
   }
   const at = pointerOf('diff', field);

@@ -12,12 +12,12 @@ const namePrefixes = segmentNames.map((name) =>
   utf8.encode(`${String.fromCharCode(name.length)}${name}`),
 );
 
-// One buffer for all that is hashed here: allocating one a segment cost as much as the hashing.
+// One buffer for all hashing: allocating one per segment takes as long as the hash.
 let scratch = new Uint8Array(4096);
 
 /**
- * `H("audit-seg/v1\n" ‖ u8 len ‖ name ‖ salt ‖ text)`
- * of the segment at this place of `segmentNames`.
+ * `H("audit-seg/v1\n" ‖ u8 len ‖ name ‖ salt ‖ text)` for the segment at this index of
+ * `segmentNames`.
  */
 export function segmentHash(
   sha: Sha256,
@@ -28,7 +28,7 @@ export function segmentHash(
   const prefix = segmentPrefixes[index];
   if (!prefix) throw new RangeError('no such segment');
   const head = prefix.length + salt.length;
-  // UTF-8 takes at most three bytes a UTF-16 unit; what is not used is cut off below.
+  // UTF-8 takes at most three bytes per UTF-16 unit; the unused rest is cut off below.
   const bytesMax = head + text.length * 3;
   if (scratch.length < bytesMax) scratch = new Uint8Array(bytesMax);
   scratch.set(prefix);
@@ -38,8 +38,8 @@ export function segmentHash(
 }
 
 /**
- * `H("audit-content/v1\n" ‖ Σ(u8 len ‖ name ‖ c))`: binds the segment hashes, so that one segment
- * can be withheld or erased (its hash given instead) and the log still verifies.
+ * `H("audit-content/v1\n" ‖ Σ(u8 len ‖ name ‖ c))`. It covers the segment hashes, so one segment
+ * can be replaced by its hash (withheld or erased) and the log still verifies.
  */
 export function commitmentOfHashes(sha: Sha256, hashes: readonly Uint8Array[]): Uint8Array {
   scratch.set(contentPrefix);
@@ -55,8 +55,8 @@ export function commitmentOfHashes(sha: Sha256, hashes: readonly Uint8Array[]): 
 }
 
 /**
- * The commitment of these texts, all in the order of `segmentNames`: of each segment the salt, or
- * the hash alone where it is withheld or erased; neither for a state that is not there.
+ * The commitment of these texts, in the order of `segmentNames`. Each segment has its salt, or its
+ * hash if it is withheld or erased; an absent state has neither.
  */
 export function commitmentOfSegments(
   sha: Sha256,
@@ -74,7 +74,7 @@ export function commitmentOfSegments(
   return commitmentOfHashes(sha, segments);
 }
 
-/** The commitment of an event whose salts are one run of 16 bytes a segment. */
+/** The commitment of an event; `salts` holds 16 bytes for each segment. */
 export function commitmentOf(sha: Sha256, texts: readonly string[], salts: Uint8Array): Uint8Array {
   const hashes = texts.map((text, index) =>
     segmentHash(sha, index, salts.subarray(index * saltBytes, (index + 1) * saltBytes), text),

@@ -4,27 +4,27 @@ import { isObject } from './check-event.ts';
 import { type CommittedEvent, type EventField, eventFields } from './event-fields.ts';
 import { uuidFromEventId, uuidTimeMs } from './event-id.ts';
 
-/** A UUID of any version in the one spelling in which it is hashed. */
+/** A UUID of any version, in the spelling that is hashed. */
 export const lowerUuidPattern = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
 const lowerUuid = new RegExp(`^${lowerUuidPattern}$`);
 
-/** An event as the single read shows it, flattened: what is committed to, and what is derived. */
+/** An event as the single read shows it, flattened: committed and derived fields. */
 export interface ShownEvent extends CommittedEvent {
   /** The `evt_audit_…` form of `uuid`. */
   id: string;
   /** As shown; `derivedFieldProblem` compares it with the id. */
   timestamp: string;
   sequence: number;
-  /** As shown, in milliseconds; the log's entry has microseconds. */
+  /** As shown, in milliseconds; the log entry holds microseconds. */
   receivedAt: string;
   hasState: boolean;
 }
 
 /**
- * Takes apart the JSON value of `GET /api/audit-logs/{id}`, read with `parseStrictJson`. Throws
- * FormatError unless it has exactly the members of an event, each of its type: a member more would
- * be shown to people and proven by nothing. Ids must be lower case, for they are hashed as text.
+ * Reads the JSON value of `GET /api/audit-logs/{id}`, parsed by `parseStrictJson`. Throws
+ * FormatError unless it has exactly the members of an event with the right types: an extra member
+ * would be shown but not proven. Ids must be lower case, because they are hashed as text.
  */
 export function committedEventOf(json: unknown): ShownEvent {
   const event = objectOf(json, membersOf(null), 'the event');
@@ -40,7 +40,7 @@ export function committedEventOf(json: unknown): ShownEvent {
   return { ...(shown as unknown as ShownEvent), id, uuid: shownUuidOf(id) ?? refuse('id') };
 }
 
-/** The member of a `ShownEvent` that holds a field; times are texts there, as they were shown. */
+/** The member of a `ShownEvent` that holds a field. Times are texts there. */
 export const shownKey = ({ name, key }: EventField): string =>
   key === undefined || key === 'receivedAtMs' ? name : key;
 
@@ -64,10 +64,10 @@ const readers: Record<EventField['kind'], Reader> = {
   state: canonicalObject,
 };
 
-// The end of the year 9999: beyond it there is no timestamp text.
+// The end of the year 9999. Later times have no timestamp text.
 const eventTimeMaxMs = 253_402_300_799_999;
 
-/** The UUID of an event that can be shown, or null. */
+/** The event's UUID; null if its time has no timestamp text. */
 export function shownUuidOf(id: string): string | null {
   const uuid = uuidFromEventId(id);
   return uuid !== null && uuidTimeMs(uuid) <= eventTimeMaxMs ? uuid : null;
@@ -77,8 +77,8 @@ function refuse(where: string): never {
   throw new FormatError(`${where} is not what an event has there`);
 }
 
-// As many members as are read from it, each of which
-// must have its type: none missing, none too many.
+// Each member is read and type-checked below, so an equal count means that none is missing and none
+// is extra.
 function objectOf(value: unknown, members: number, where: string): Record<string, unknown> {
   return isObject(value) && Object.keys(value).length === members ? value : refuse(where);
 }

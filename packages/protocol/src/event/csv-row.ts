@@ -12,10 +12,10 @@ import { formatTimestamp, parseTimestamp } from './timestamp.ts';
 
 /* One event as a line of CSV: RFC 4180, CRLF, UTF-8 without a byte order mark. */
 
-/** The standard columns, in the order in which they are written unless others are asked for. */
+/** The standard columns, in their default order. */
 export const csvColumns = columnsOf('standard');
 
-/** Columns that are written only when they are asked for. */
+/** Columns that are written only on request. */
 export const csvFurtherColumns: readonly (CsvField<'further'> | 'recordedBy')[] = [
   ...columnsOf('further').filter((name) => !isState(name)),
   'recordedBy', // both of its fields in one cell
@@ -32,45 +32,44 @@ function columnsOf<Kind extends 'standard' | 'further'>(kind: Kind): readonly Cs
 
 export type CsvColumn = CsvField<'standard' | 'further'> | 'recordedBy';
 
-/** What a line is made of: an event as it is stored. */
+/** The content of a line: an event as it is stored. */
 export type CsvEvent = StoredFields;
 
-/** The same of an event as the API shows it; FormatError when it was received at no moment. */
+/** The same from an event as the API shows it. FormatError if `receivedAt` is not a valid time. */
 export function csvEventOf(event: ShownEvent): CsvEvent {
   const receivedAtMs = parseTimestamp(event.receivedAt);
   if (receivedAtMs === null) throw new FormatError('receivedAt is no moment');
   return { ...event, receivedAtMs };
 }
 
-/** Whether `name` is exactly the name of a column. */
 export function isCsvColumn(name: string): name is CsvColumn {
   return Object.hasOwn(cells, name);
 }
 
-/** The first line: the names, comma-separated, and CRLF. */
+/** The header line: column names and CRLF. */
 export function csvHeader(columns: readonly CsvColumn[] = csvColumns): string {
   return `${columns.join(',')}\r\n`;
 }
 
 /**
- * The line of an event, with its CRLF. `null` is an empty cell; `diff`, the states and `recordedBy`
- * are one JSON cell each, in which a semicolon is written `\u003b`: a spreadsheet that takes it for
- * the separator would begin a cell, and with it perhaps a formula, in the middle of a text. Text
- * that a spreadsheet could take for a formula gets a `'` in front: a reader of the file who wants
- * the exact text takes one leading `'` off again.
+ * The line of an event, with CRLF. `null` is an empty cell. `diff`, the states and `recordedBy` are
+ * one JSON cell each, with semicolons written as `\u003b`: otherwise a spreadsheet that splits at
+ * semicolons could start a cell, and a formula, inside a text.
+ * A text that a spreadsheet could read as a formula gets a leading `'`. To get the exact text, a
+ * reader removes one leading `'`.
  */
 export function csvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColumns): string {
   return `${columns.map((column) => cells[column](event)).join(',')}\r\n`;
 }
 
-/** The same as it was written before semicolons of JSON cells were escaped; files live on. */
+/** The format before semicolons were escaped; existing files use it. */
 export function formerCsvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColumns): string {
   return `${columns.map((column) => (formerCells[column] ?? cells[column])(event)).join(',')}\r\n`;
 }
 
 type Cell = (event: CsvEvent) => string;
 
-/** Kinds whose texts need neither a guard nor quotes. */
+/** Kinds whose texts need neither a formula guard nor quotes. */
 export const bareKinds: ReadonlySet<EventField['kind']> = new Set(['uuid', 'boolean', 'sequence']);
 
 const cells = Object.fromEntries(
@@ -96,22 +95,22 @@ function cellOf({ kind, key }: EventField): Cell {
   return (e) => csvTextCell(e[key] as string | null);
 }
 
-// A spreadsheet skips what cannot be seen, and some take the full-width forms for the plain ones.
-// The apostrophe is in the list so that every leading one that was not there can be told.
+// Spreadsheets skip invisible characters, and some treat full-width forms like plain ones. The
+// apostrophe is included so that a reader can always remove the added one.
 const formulaStart =
   /^(?:[\t\r\n]|[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@'＝＋－＠＇])/u;
 
-/** Neither a formula nor in need of quotes, as nearly every cell is: one look instead of two. */
+/** The usual cell: no formula, no quotes needed. One test instead of two. */
 const plain = /^[0-9A-Za-z][^",\r\n]*$/;
 
-/** The cell of a text, guarded and quoted where it needs that; null is empty. */
+/** The cell of a text, guarded and quoted if needed; null is empty. */
 export function csvTextCell(text: string | null): string {
   if (text === null) return '';
   if (plain.test(text)) return text;
   return quoted(formulaStart.test(text) ? `'${text}` : text);
 }
 
-// In JSON a semicolon stands within strings alone, where its escape means the same.
+// In JSON, semicolons occur only inside strings, where the escape has the same meaning.
 function jsonCell(json: string): string {
   return quoted(json.replaceAll(';', '\\u003b'));
 }

@@ -5,9 +5,9 @@ import { uuidTimeMs } from './event-id.ts';
 import { formatAnyTimestamp } from './timestamp.ts';
 
 /**
- * The first field of an event that is not what follows from the others, in a sentence, or null:
- * `timestamp` from the id, `crossTenant` from the role, `category` from action and `crossTenant`,
- * `hasState` from whether the event has a state segment, `receivedAt` from the log's entry.
+ * An error text for the first field that does not match the others, or null: `timestamp` follows
+ * from the id, `crossTenant` from the role, `category` from action and `crossTenant`, `hasState`
+ * from the state segment, `receivedAt` from the log entry.
  */
 export function derivedFieldProblem(
   event: ShownEvent,
@@ -32,7 +32,7 @@ for (const [category, actions] of Object.entries(actionsByCategory)) {
   for (const action of actions) categoryByAction.set(action, category);
 }
 
-// Configuration may give a word of its own any category, and never moves a word of the catalogue.
+// A catalogue can give its own actions any category, but cannot change a standard action's.
 function mayHaveCategory({ action, category, crossTenant }: ShownEvent): boolean {
   if (crossTenant || category === 'cross_tenant') return crossTenant && category === 'cross_tenant';
   return (categoryByAction.get(action) ?? category) === category && isCategory(category);

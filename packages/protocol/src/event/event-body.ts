@@ -8,9 +8,8 @@ import { emptiedSegment, type SegmentName, segmentNames } from './event-fields.t
 import { segmentTexts } from './event-texts.ts';
 
 /**
- * An event with what opens its commitment. Both lists are in the order of `segmentNames`: of each
- * segment either the salt, or the hash alone where the segment is withheld or erased; neither for
- * the state of an event without one.
+ * An event with the values that open its commitment. Both lists are in the order of `segmentNames`:
+ * each segment has its salt, or its hash if it is withheld or erased; the absent state has neither.
  */
 export interface EventBody {
   event: ShownEvent;
@@ -18,16 +17,14 @@ export interface EventBody {
   hashes: readonly (Uint8Array | null)[];
 }
 
-/** The segments that may be given as a hash alone; without `event` there is nothing to speak of. */
+/** The segments that may be replaced by their hash. `event` may not: it identifies the event. */
 export const withholdableSegments = ['change', 'identity', 'state'] as const;
 export type WithholdableSegment = (typeof withholdableSegments)[number];
 
-/** Salts, or hashes, in hexadecimal by the name of their segment, as JSON carries them. */
+/** Salts or hashes in hexadecimal by segment name, as in JSON. */
 export type SegmentHex = { [Name in SegmentName]?: string };
 
-/**
- * Reads JSON text that will be proven; FormatError for what is no JSON or repeats a member name.
- */
+/** Reads JSON text that will be proven. FormatError for invalid JSON and repeated member names. */
 export function parseProvenJson(source: string | Uint8Array): unknown {
   const { value, duplicateKeys } = readStrictJson(source);
   const [repeated] = duplicateKeys;
@@ -35,7 +32,7 @@ export function parseProvenJson(source: string | Uint8Array): unknown {
   return value;
 }
 
-// Without the engine's message, which repeats whatever the text holds.
+// Omits the engine's message, because it quotes the text.
 function readStrictJson(source: string | Uint8Array) {
   try {
     return parseStrictJson(source);
@@ -44,15 +41,15 @@ function readStrictJson(source: string | Uint8Array) {
   }
 }
 
-/** A name that somebody else chose, made fit for a message. */
+/** Escapes and shortens an untrusted name for a message. */
 export function quoted(name: string): string {
   return JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name);
 }
 
 /**
- * Takes apart `{event, salts, hashes?}`: a body line's JSON value, or that part of a proof. Throws
- * FormatError for any other member or type. A segment of which only the hash is given must be empty
- * (null, `{}`), for what stood there would be proven by nothing.
+ * Reads `{event, salts, hashes?}`: the JSON value of a body line, or that part of a proof. Throws
+ * FormatError for other members or types. A segment given by its hash must be empty (null, `{}`),
+ * because the hash would not prove its value.
  */
 export function eventBodyOf(json: { event: unknown; salts: unknown; hashes?: unknown }): EventBody {
   const event = committedEventOf(json.event);
@@ -65,7 +62,7 @@ export function eventBodyOf(json: { event: unknown; salts: unknown; hashes?: unk
     if (hash && !isEmpty(event, index)) {
       throw new FormatError(`${segmentNames[index]} is both withheld and shown`);
     }
-    // Only the state is left out of the commitment where it is empty.
+    // Only an empty state is left out of the commitment.
     const isNeeded = index !== stateIndex || !isEmpty(event, index);
     if (isNeeded && !salt && !hash) throw new FormatError(`${segmentNames[index]} has no salt`);
     if (!isNeeded && salt) throw new FormatError('it has a salt for a state, but no state');
@@ -104,17 +101,17 @@ function segmentBytes(value: unknown, length: number, where: string): (Uint8Arra
   return bytes;
 }
 
-/** Whether the event was recorded with a state, shown or not. */
+/** Whether the event was recorded with a state, shown or withheld. */
 export function hasStateSegment({ salts, hashes }: EventBody): boolean {
   return Boolean(salts[stateIndex] ?? hashes[stateIndex]);
 }
 
-/** The segments that the body keeps back. */
+/** The segments that the body withholds. */
 export function withheldSegments({ hashes }: EventBody): WithholdableSegment[] {
   return withholdableSegments.filter((name) => hashes[segmentNames.indexOf(name)] !== null);
 }
 
-/** The commitment that the log's entry must hold for this body to be what was recorded. */
+/** The commitment that the log entry must hold if this body is the recorded one. */
 export function commitmentOfBody(sha: Sha256, { event, salts, hashes }: EventBody): Uint8Array {
   return commitmentOfSegments(sha, segmentTexts(event, event.id, event.timestamp), salts, hashes);
 }
@@ -126,7 +123,7 @@ export function parseBodyLine(source: string | Uint8Array): EventBody {
   return bodyLineOf(parseProvenJson(source));
 }
 
-/** As `parseBodyLine`, of the JSON value. */
+/** As `parseBodyLine`, from the JSON value. */
 export function bodyLineOf(value: unknown): EventBody {
   if (typeof value !== 'object' || value === null) throw new FormatError('a body is an object');
   const { event, salts, hashes } = value as Record<string, unknown>;

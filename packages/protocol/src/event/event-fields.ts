@@ -10,19 +10,19 @@ import {
 } from './limits.ts';
 
 /**
- * The fields of an event. From this table follow what a producer may send and how it is judged
- * (`check-event.ts`), the columns of the database, of CSV and of the archive, and the OpenAPI
- * document. Only the texts that are hashed and shown (`event-texts.ts`) are written by hand,
- * because they are made of every event; a test compares them with the table.
+ * The fields of an event. From this table follow the validation of sent events (`check-event.ts`),
+ * the columns of database, CSV and archive, and the OpenAPI document. Only the texts that are
+ * hashed and shown (`event-texts.ts`) are written by hand, for speed; a test compares them with the
+ * table.
  */
 
-/** Segment names in ASCII order: the order of hashing, and of the 16-byte salts of an event. */
+/** Segment names in ASCII order. Hashing and the 16-byte salts of an event use this order. */
 export const segmentNames = ['change', 'event', 'identity', 'state'] as const;
 export type SegmentName = (typeof segmentNames)[number];
 
 /**
- * What the log commits to: the stored columns of an event. `diff`, `before` and `after` are RFC
- * 8785 texts, made once when the event was taken; ids are lower-case UUIDs.
+ * The fields that the log commits to. `diff`, `before` and `after` are RFC 8785 texts, made once
+ * when the event is taken. Ids are lower-case UUIDs.
  */
 export interface CommittedEvent {
   tenantId: string;
@@ -46,25 +46,25 @@ export interface CommittedEvent {
   after: string | null;
 }
 
-/** What a field holds: how it is judged, stored, packed and documented follows from this. */
+/** The kind of a field decides its validation, storage, packing and documentation. */
 export type FieldKind =
   | ('eventId' | 'uuid' | 'word' | 'role' | 'email' | 'ip' | 'text' | 'category' | 'recorder')
   | ('time' | 'boolean' | 'sequence' | 'diff' | 'state');
 
 interface FieldRule {
   kind: FieldKind;
-  /** The member that holds it in the service, and its column; absent for what others imply. */
+  /** Its member in the service, and its column; absent for derived fields. */
   key?: keyof StoredFields;
   column?: string;
-  /** May be null; an empty text is taken for null. */
+  /** May be null. An empty text counts as null. */
   nullable?: true;
   /** In characters. */
   lengthMax?: number;
-  /** The part of the commitment that holds it; absent for what the log's entry says. */
+  /** The segment that commits to it; absent for what the log entry holds. */
   segment?: SegmentName;
-  /** Absent for what only the service says. */
+  /** Absent if only the service sets it. */
   sent?: 'required' | 'optional';
-  /** Whether every file of CSV has it, or those that ask for it. */
+  /** Whether CSV files have it by default or only on request. */
   csv?: 'standard' | 'further';
   /** For the OpenAPI document. */
   about?: string;
@@ -77,7 +77,7 @@ export interface StoredFields extends CommittedEvent {
   receivedAtMs: number;
 }
 
-/** By the name in JSON and CSV, where a dot leads into an object; in the order of JSON. */
+/** By the name in JSON and CSV, in the order of JSON. A dot leads into an object. */
 const fieldRules = {
   id: {
     ...{ kind: 'eventId', key: 'uuid', column: 'id', segment: 'event' },
@@ -182,14 +182,13 @@ const fieldRules = {
 
 export type FieldPath = keyof typeof fieldRules;
 
-/** Fields of CSV of one kind. */
 export type CsvField<Kind extends 'standard' | 'further'> = {
   [Path in FieldPath]: (typeof fieldRules)[Path] extends { csv: Kind } ? Path : never;
 }[FieldPath];
 
 export interface EventField extends FieldRule {
   path: FieldPath;
-  /** The object that it is in, if any, and its name there. */
+  /** The object that contains it, if any, and its name there. */
   owner: string | null;
   name: string;
 }
@@ -202,16 +201,16 @@ export interface StoredField extends EventField {
 
 export const eventFields: readonly EventField[] = Object.entries(fieldRules).map(([path, rule]) => {
   const [first = '', second] = path.split('.');
-  const place =
+  const names =
     second === undefined ? { owner: null, name: first } : { owner: first, name: second };
-  return { path: path as FieldPath, ...place, ...rule };
+  return { path: path as FieldPath, ...names, ...rule };
 });
 
 export const storedFields: readonly StoredField[] = eventFields.filter(
   (field): field is StoredField => field.key !== undefined && field.column !== undefined,
 );
 
-/** What stands in the place of the fields of a segment that is withheld or erased. */
+/** The values that replace the fields of a withheld or erased segment. */
 export function emptiedSegment(segment: SegmentName): Partial<CommittedEvent> {
   const fields = storedFields.filter((field) => field.segment === segment);
   return Object.fromEntries(fields.map(({ key, kind }) => [key, kind === 'diff' ? '{}' : null]));

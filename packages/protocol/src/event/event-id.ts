@@ -1,11 +1,11 @@
 /**
- * UUIDs as text, bytes and moments (RFC 9562), and identifiers with a readable prefix: TypeID 0.3,
- * a prefix and 26 characters of Crockford base32 of a UUID. An event's UUID is a UUIDv7 whose
- * millisecond is the event's timestamp; tenants, actors and resources carry whatever UUIDs their
- * own systems made, so that their version is never checked.
+ * UUIDs as text, bytes and times (RFC 9562), and ids with a readable prefix: TypeID 0.3, a prefix
+ * and a UUID as 26 characters of Crockford base32. An event's UUID is a UUIDv7 whose millisecond is
+ * the event's timestamp. Tenants, actors and resources use the UUIDs of their own systems, so their
+ * version is not checked.
  */
 
-/** The largest moment that a UUIDv7 can carry: 48 bits of milliseconds since 1970. */
+/** The largest time of a UUIDv7: 48 bits of milliseconds since 1970. */
 export const uuidTimeMaxMs = 2 ** 48 - 1;
 
 const uuidExpression = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -35,7 +35,7 @@ export function uuidBytes(
   return target;
 }
 
-// '0'-'9' are 48-57; of 'A'-'F' (65-70) and 'a'-'f' (97-102) the low four bits count from 1.
+// '0'-'9' are codes 48-57; the low four bits of 'A'-'F' and 'a'-'f' count from 1.
 function hexDigit(code: number): number {
   return code < 58 ? code - 48 : (code & 15) + 9;
 }
@@ -51,15 +51,15 @@ export function uuidFromBytes(bytes: Uint8Array, offset = 0): string {
   return text;
 }
 
-/** Milliseconds since 1970 in the first 48 bits: the moment of a UUIDv7, noise in any other. */
+/** The first 48 bits: milliseconds since 1970 in a UUIDv7, no meaning in other versions. */
 export function uuidTimeMs(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
 
 /**
- * The smallest UUID value of a millisecond, `tttttttt-tttt-0000-0000-000000000000`: a time range
- * `[from, to)` is the id range `[firstUuidAt(from), firstUuidAt(to))`. As a bound it is clamped to
- * what 48 bits hold, and a fraction of a millisecond is rounded up. Throws RangeError for NaN.
+ * The smallest UUID of a millisecond, `tttttttt-tttt-0000-0000-000000000000`: the time range
+ * `[from, to)` is the id range `[firstUuidAt(from), firstUuidAt(to))`. The time is limited to 48
+ * bits, and a fraction of a millisecond is rounded up. Throws RangeError for NaN.
  */
 export function firstUuidAt(timeMs: number): string {
   if (Number.isNaN(timeMs)) throw new RangeError('a moment in milliseconds is needed');
@@ -68,12 +68,11 @@ export function firstUuidAt(timeMs: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** What every audit event's id begins with. */
 export const eventIdPrefix = 'evt_audit_';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const suffixLength = 26;
-// Marked pure: a bundle that only makes ids leaves out what reads them.
+// Marked pure, so that a bundler can drop it from a program that only makes ids.
 const valueOfCode = /* @__PURE__ */ Int8Array.from({ length: 128 }, (_, code) =>
   alphabet.indexOf(String.fromCharCode(code)),
 );
@@ -81,10 +80,7 @@ const valueOfCode = /* @__PURE__ */ Int8Array.from({ length: 128 }, (_, code) =>
 const digitPairs = Array.from({ length: 1_024 }, (_, ten) => {
   return `${alphabet[ten >> 5]}${alphabet[ten & 31]}`;
 });
-/**
- * Where the five hexadecimal digits behind the first
- * two begin, each time as many: hyphens go between.
- */
+/** The positions of the five-digit groups after the first two digits: hyphens lie between them. */
 const fivesAt = [
   [2, 3, 4, 5, 6],
   [7, 9, 10, 11, 12],
@@ -94,11 +90,11 @@ const fivesAt = [
   [31, 32, 33, 34, 35],
 ] as const;
 
-/** `prefix` (with its closing underscore) and the base32 of `uuid`. Throws RangeError: no UUID. */
+/** `prefix`, with its underscore, and the base32 of `uuid`. RangeError if it is not a UUID. */
 export function typeId(prefix: string, uuid: string): string {
   if (!isUuid(uuid)) throw new RangeError('not a UUID');
-  // 26 characters hold 130 bits: the number is led by two zero bits. Ten bits at a time, because
-  // every event that is shown or exported passes here.
+  // 26 characters hold 130 bits, so two zero bits come first. Ten bits at a time, for speed: every
+  // event that is shown or exported passes here.
   const digit = (at: number) => hexDigit(uuid.charCodeAt(at));
   let id = prefix + digitPairs[(digit(0) << 4) | digit(1)];
   for (const [a, b, c, d, e] of fivesAt) {
@@ -110,9 +106,9 @@ export function typeId(prefix: string, uuid: string): string {
 }
 
 /**
- * The lower-case UUID behind `id`, or null when it is not exactly `prefix` and 26 lower-case base32
- * characters within 128 bits. Upper case and the letters that Crockford forgives (i, l, o) are
- * refused: one identifier has one spelling, so that comparing text is comparing identifiers.
+ * The lower-case UUID of `id`. Null unless `id` is exactly `prefix` and 26 lower-case base32
+ * characters of at most 128 bits. Upper case and Crockford's aliases (i, l, o) are refused: each id
+ * has one spelling, so ids can be compared as text.
  */
 export function uuidFromTypeId(prefix: string, id: string): string | null {
   if (id.length !== prefix.length + suffixLength || !id.startsWith(prefix)) return null;
@@ -132,25 +128,25 @@ export function uuidFromTypeId(prefix: string, id: string): string | null {
   return uuidFromBytes(bytes);
 }
 
-/** The id of the event stored under `uuid`. Throws RangeError when that is not a UUID. */
+/** The id of the event with this UUID. RangeError if it is not a UUID. */
 export function eventIdFromUuid(uuid: string): string {
   return typeId(eventIdPrefix, uuid);
 }
 
-/** The UUIDv7 of an event id, or null for any text that is not exactly one. */
+/** The UUIDv7 of an event id; null for any other text. */
 export function uuidFromEventId(id: string): string | null {
   const uuid = uuidFromTypeId(eventIdPrefix, id);
   return uuid !== null && isUuidV7(uuid) ? uuid : null;
 }
 
-/** Whether `uuid` is version 7 of the RFC 9562 variant, the only kind an event may have. */
+/** Whether `uuid` is a version 7 UUID, the only kind that events may have. */
 export function isUuidV7(uuid: string): boolean {
   return isUuid(uuid) && uuid.charAt(14) === '7' && '89abAB'.includes(uuid.charAt(19));
 }
 
 /**
- * A new event's UUIDv7: `timeMs` (an integer of 48 bits) and 74 bits out of ten random bytes.
- * Throws RangeError for a time that does not fit or fewer bytes.
+ * A new event's UUIDv7 from `timeMs` (an integer of 48 bits) and 74 bits of ten random bytes.
+ * Throws RangeError for an invalid time or fewer bytes.
  */
 export function eventUuid(timeMs: number, random: Uint8Array): string {
   if (random.length < 10) throw new RangeError('ten random bytes are needed');
@@ -161,8 +157,8 @@ export function eventUuid(timeMs: number, random: Uint8Array): string {
 
 /**
  * An imported event's UUIDv7, the same at every run: 12 bits of `order` (modulo 4,096) keep the
- * source's order inside a millisecond, and 62 bits of `hash` (at least 8 bytes, taken from the
- * tenant and the source's id) tell its events apart. Throws RangeError as `eventUuid` does.
+ * source's order within a millisecond, and 62 bits of `hash` (at least 8 bytes, over tenant and
+ * source id) make it unique. Throws RangeError like `eventUuid`.
  */
 export function importedEventUuid(timeMs: number, order: number, hash: Uint8Array): string {
   if (hash.length < 8) throw new RangeError('eight bytes of hash are needed');
@@ -187,10 +183,10 @@ function stamp(bytes: Uint8Array, timeMs: number): string {
   return uuidFromBytes(bytes);
 }
 
-/** The integer that ends a source's event id, modulo 4,096 (`INC0000045#2` is 2); 0 without one. */
+/** The integer at the end of a source's event id, modulo 4,096 (`INC0000045#2` is 2), else 0. */
 export function orderOfSourceId(sourceId: string): number {
   let start = sourceId.length;
-  // 10^12 is a multiple of 4,096, so that digits before the last twelve cannot change the answer.
+  // 10^12 is a multiple of 4,096, so earlier digits do not change the result.
   while (start > 0 && sourceId.length - start < 12 && isDigit(sourceId.charCodeAt(start - 1))) {
     start--;
   }
@@ -201,5 +197,5 @@ function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** RFC 9562, section 5.9: the id of whoever is not known, and before all others. */
+/** RFC 9562, section 5.9: the id of an unknown actor. It sorts before all others. */
 export const nilUuid = '00000000-0000-0000-0000-000000000000';

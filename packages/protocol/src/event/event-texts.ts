@@ -3,18 +3,18 @@ import { eventIdFromUuid, uuidTimeMs } from './event-id.ts';
 import { formatTimestamp } from './timestamp.ts';
 
 /*
- * The two texts that are made of every event: what is hashed, and what
- * is shown. Straight code, not a loop over the table of fields, which
- * takes a third longer; `event-texts.test.ts` holds them to the table.
+ * The two texts made of every event: the hashed one and the shown one. Written out instead of a
+ * loop over the field table, which takes a third longer; `event-texts.test.ts` compares them with
+ * the table.
  */
 
 const quote = JSON.stringify;
 
 /**
- * The RFC 8785 text of each segment, in the order of `segmentNames`; `state` is there only when the
- * event carries one. The field lists belong to entry version 1 and never change. Members are
- * written in sorted order by hand: this runs for every event recorded and verified. A verifier
- * gives `id` and `timestamp` as they were shown, so that they are checked like everything else.
+ * The RFC 8785 text of each segment, in the order of `segmentNames`; `state` only if the event has
+ * one. The field lists belong to entry version 1 and never change. Members are sorted by hand,
+ * because this runs for every recorded and verified event. A verifier passes `id` and `timestamp`
+ * as shown, so that they are checked too.
  */
 export function segmentTexts(
   e: CommittedEvent,
@@ -36,8 +36,8 @@ export function segmentTexts(
 }
 
 /**
- * The event as the API shows it. Diff and states are spliced in as the very texts that were hashed,
- * so nothing is parsed and written again on the way out. `erased`: the segments that were.
+ * The event as the API shows it. Diff and states are inserted as the texts that were hashed,
+ * without parsing. `erased` lists the erased segments.
  */
 export function eventText(
   e: StoredFields,

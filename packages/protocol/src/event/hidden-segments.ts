@@ -6,17 +6,16 @@ interface Hidden {
   actorId: string;
   isOperator: boolean;
   lastSequence: number;
-  /** By sequence; only the first of each, see `keptMax`. */
+  /** By sequence; at most `keptMax` of each. */
   events: Map<number, string>;
   count: number;
 }
 
-/** Events that are remembered one by one; of more, only whole erasures of an actor explain any. */
+/** The most events stored one by one; for others, only an actor's erasure is an explanation. */
 const keptMax = 100_000;
 
 /**
- * Which events keep a segment back, so that the log's
- * records of erasures can explain it in the end.
+ * Collects the events that withhold a segment. The log's erasure records explain them at the end.
  */
 export class HiddenSegments {
   readonly #hidden = new Map<string, Hidden>();
@@ -42,7 +41,7 @@ export class HiddenSegments {
     this.#kept += 1;
   }
 
-  /** How many events keep a segment back that no erasure explains. */
+  /** The number of events that withhold a segment without an erasure. */
   unexplained(segment: WithholdableSegment, erasures: readonly ErasureRecord[]): number {
     const own = erasures.filter((each) => each.segment === segment);
     let count = 0;
@@ -52,7 +51,7 @@ export class HiddenSegments {
     return count;
   }
 
-  /** How many of them erasures explain, and by which records of the log: their sequences. */
+  /** The number of events explained by erasures, and the sequences of those records. */
   erased(segment: WithholdableSegment, erasures: readonly ErasureRecord[]): ErasedSegment {
     const own = erasures.filter((each) => each.segment === segment);
     let events = 0;
@@ -66,7 +65,7 @@ export class HiddenSegments {
   }
 }
 
-/** Events of which a segment was erased, and the sequences of the records that say so. */
+/** Events with an erased segment, and the sequences of the erasure records. */
 export interface ErasedSegment {
   events: number;
   records: number[];
@@ -77,7 +76,7 @@ function concerns({ actors, events }: ErasureRecord, { actorId, isOperator, ...h
   return [...hidden.events.values()].some((id) => events.has(id));
 }
 
-/** An erasure of an actor leaves operators aside; one of events names each. */
+/** An actor's erasure does not cover operators; an erasure of events names each event. */
 function unexplainedOf(hidden: Hidden, erasures: readonly ErasureRecord[]): number {
   const { actorId, isOperator, events, count } = hidden;
   const ofActor = erasures.filter(({ actors }) => !isOperator && actors.has(actorId));

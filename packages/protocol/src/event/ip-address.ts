@@ -1,15 +1,15 @@
-/** IP addresses in the one form in which they are stored. Runs anywhere: no Node modules. */
+/** IP addresses in their stored form. No Node modules, so it runs in browsers. */
 
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 const ipv6 = /^(?=.*:)[0-9a-f:.]{2,45}$/i;
 
 /**
- * The form in which the service stores an address: IPv4 as it is, IPv6 after RFC 5952, an IPv4
- * address within an IPv6 one readable (`::ffff:192.0.2.1`). Null for anything else, zones included.
+ * The stored form of an address: IPv4 unchanged, IPv6 by RFC 5952, an IPv4 address inside IPv6 in
+ * dotted form (`::ffff:192.0.2.1`). Null for any other text, also for zones.
  */
 export function canonicalIp(text: string): string | null {
   if (ipv4.test(text)) return text;
-  // An address in a URL is parsed and written by one public algorithm, the same in every runtime.
+  // The URL standard defines how addresses are parsed and written, the same in every runtime.
   if (!ipv6.test(text) || !URL.canParse(`http://[${text}]`)) return null;
   const shown = new URL(`http://[${text}]`).hostname.slice(1, -1);
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(shown);

@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '../json/canonical.ts';
 import type { Diff, Scalar } from './state-diff.ts';
 
-/** What stands in the place of a secret. */
+/** The replacement of a secret. */
 export const maskText = '[masked]';
 
 /**
- * Key names whose values are never stored; configuration adds to them. Longer keys that end with
- * one of them (`clientSecret`, `refreshToken`) match too: see `createMasker`.
+ * Key names whose values are never stored; configuration adds more. A longer key that ends with one
+ * of them (`clientSecret`, `refreshToken`) also matches: see `createMasker`.
  */
 export const defaultMaskedKeys: readonly string[] = (
   'password passwords passwordHash passwd pwd passphrase passcode pin secret secrets secretKey ' +
@@ -16,16 +16,15 @@ export const defaultMaskedKeys: readonly string[] = (
   'cardNumber cvc cvv'
 ).split(' ');
 
-/** Too short to end other names (`bypass`, `maxTokens`): secret only as they are, over a text. */
+/** Too short to match as endings (`bypass`, `maxTokens`): secret only as whole names of a text. */
 const exactKey = /^(pass|auth|tokens)$/i;
 
-/** Members that name what stands in `value` beside them: `{name: "Authorization", value}`. */
+/** Members that name the content of `value` beside them: `{name: "Authorization", value}`. */
 const namingKeys = ['name', 'key', 'header'] as const;
 
 /**
- * Texts that are secrets whatever they are called: a private key in PEM, a JWT, and keys of which
- * the maker publishes the prefix (Stripe, GitHub, GitLab, Slack, OpenAI, Anthropic, AWS, Standard
- * Webhooks, this service).
+ * Texts that are secret under any name: a private key in PEM, a JWT, and keys with a published
+ * prefix (Stripe, GitHub, GitLab, Slack, OpenAI, Anthropic, AWS, Standard Webhooks, this service).
  */
 const secretTexts = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
@@ -33,14 +32,14 @@ const secretTexts = [
   /^([sr]k_(live|test)_|gh[opsur]_|github_pat_|glpat-|xox[a-s]-|sk-|whsec_|idl_|AKIA)[\w+/=-]{16}/,
 ];
 
-/** `auth: "x"` is a secret, `auth: {user, method}` a group of settings. */
+/** `auth: "x"` is a secret, `auth: {user, method}` is a group of settings. */
 function isSecretText(key: string, value: JsonValue): boolean {
   if (typeof value !== 'string') return false;
   return exactKey.test(key) || secretTexts.some((text) => text.test(value));
 }
 
 export interface Masker {
-  /** Masks the whole value of every matching key at any depth; the same object if there is none. */
+  /** Masks the value of every matching key at any depth; the same object if there is none. */
   maskState(value: JsonValue): { value: JsonValue; masked: boolean };
   /** Masks `from` and `to` of every matching field; the same object if there is none. */
   maskDiff(diff: Diff): { diff: Diff; masked: boolean };
@@ -48,15 +47,15 @@ export interface Masker {
 
 /**
  * Replaces secrets by `"[masked]"`; `null` stays. Names are compared without case, `_`, `-`, `.`
- * and spaces. A key is secret when it equals or ends with a name, digits behind it or not
- * (`newPassword`, `sip_password2`, but not `tokenizer`); a diff field when its dotted path does, at
- * its end or before a dot, so that a field below a secret (`password.hash`) is one too. The
- * recursion needs values that `checkJson` has accepted.
+ * and spaces. A key is secret if it equals or ends with a name, with or without digits after it
+ * (`newPassword`, `sip_password2`, but not `tokenizer`). A diff field is secret if its dotted path
+ * matches at its end or before a dot: a field below a secret (`password.hash`) is masked too. Only
+ * for values that `checkJson` has accepted: their depth bounds the recursion.
  */
 export function createMasker(names: readonly string[]): Masker {
   const alternatives = names.map((name) => normalise(name)).filter((name) => name !== '');
-  // A key's dots are gone, so `$` ends it; in a path,
-  // dots may also be part of the name (`api.key`).
+  // A key has no dots left, so `$` ends it. In a path, dots may also be part of the name
+  // (`api.key`).
   const secret = new RegExp(
     `(?:${alternatives.map(dotsBetween).join('|') || '(?!)'})\\d*(?:\\.|$)`,
     'u',
@@ -79,7 +78,7 @@ function normalise(name: string, ignored = /[_\-.\s]/g): string {
   return name.replace(ignored, '').toLowerCase();
 }
 
-/** The pattern of a name in which dots may stand between any two characters. */
+/** The pattern of a name with an optional dot between any two characters. */
 function dotsBetween(name: string): string {
   return [...name].map((c) => c.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')).join('\\.*');
 }
@@ -109,7 +108,7 @@ function maskMembers(object: JsonObject, isSecret: (key: string) => boolean): Js
     const isHidden = isSecret(key) || (isPair && key === 'value') || isSecretText(key, member);
     const result = isHidden ? mask(member) : maskNode(member, isSecret);
     if (result === member) continue;
-    // The copy has every key as its own member, so even `__proto__` is assigned as plain data.
+    // The copy already has every key as its own member, so assigning `__proto__` sets plain data.
     copy ??= { ...object };
     copy[key] = result;
   }
@@ -140,7 +139,7 @@ function mask(value: JsonValue): Scalar {
 const rememberedMax = 4096;
 const rememberedCharactersMax = 128;
 
-/** Decides each key once. Bounded in number and length, since producers choose the keys. */
+/** Caches the decision for each key; limited, because producers choose the keys. */
 function remember(decide: (key: string) => boolean): (key: string) => boolean {
   const decisions = new Map<string, boolean>();
   return (key) => {

@@ -11,9 +11,9 @@ import type { EventBody } from './event-body.ts';
 import { type EventField, eventFields } from './event-fields.ts';
 
 /**
- * Reads a body line that is, to the byte, as the service writes it; null for any other, good or
- * bad: those are for `parseProvenJson` and `bodyLineOf`, which give the same body, only slower. One
- * order of members without spaces leaves no room for a member that is there twice.
+ * Reads a body line whose bytes are exactly as the service writes them; null for any other line.
+ * `parseProvenJson` and `bodyLineOf` read those, with the same result but slower. The fixed order
+ * of members without spaces excludes repeated members.
  */
 export function readPlainBody(line: string): EventBody | null {
   if (line.length > plainCharactersMax || !line.isWellFormed()) return null;
@@ -27,7 +27,7 @@ export function readPlainBody(line: string): EventBody | null {
   shown.id = shown.uuid;
   const uuid = shownUuidOf(shown.id);
   const hasState = shown.before !== null || shown.after !== null;
-  // The sequence is not compared with its digits: the engine keeps the text of every number.
+  // The sequence is not compared with its digits, because engines keep the text of every number.
   if (uuid === null || !isSequence(shown.sequence) || hasState !== Boolean(salts?.[3])) return null;
   shown.uuid = uuid;
   return salts && { event: shown, salts, hashes: noHashes };
@@ -35,17 +35,17 @@ export function readPlainBody(line: string): EventBody | null {
 
 const noHashes = [null, null, null, null];
 
-// The service takes no longer ones, and millions of escapes overflow a regular expression's stack.
+// The service accepts no longer strings; millions of escapes overflow a RegExp's stack.
 const plainCharactersMax = 1 << 20;
 
-/** Members whose values are no objects, up to the next object, if there is one. */
+/** Consecutive members with scalar values, and the object that follows them, if any. */
 interface Run {
   expression: RegExp;
   fields: { key: string; kind: EventField['kind'] }[];
   object?: { key: string; nullable: boolean };
 }
 
-/** Where the run ends that begins at `at`, or -1; what it holds is put into `shown`. */
+/** The end of the run that begins at `at`, or -1. Puts its values into `shown`. */
 function readRun(run: Run, line: string, at: number, shown: Record<string, unknown>): number {
   const { expression, fields, object } = run;
   expression.lastIndex = at;
@@ -68,7 +68,7 @@ function readValue(kind: EventField['kind'], found: string | undefined): unknown
   return kind === 'sequence' ? Number(found) : (found ?? null);
 }
 
-/** The runs of `{"event":{…}`, from the table of fields. */
+/** The runs of `{"event":{…}`, by the field table. */
 function runsOf(fields: readonly EventField[]): Run[] {
   const runs: Run[] = [];
   let source = String.raw`\{"event":`;
@@ -101,7 +101,7 @@ function patternOf(kind: EventField['kind']): string {
   if (kind === 'uuid') return `"(${lowerUuidPattern})"`;
   if (kind === 'boolean') return '(true|false)';
   if (kind === 'sequence') return String.raw`(0|[1-9]\d*)`;
-  // Without quote, backslash and control characters: what stands between the quotes is the value.
+  // No quote, backslash or control character: the text between the quotes is the value.
   return String.raw`"([ !#-[\]-\uffff]*)"`;
 }
 
@@ -109,7 +109,7 @@ const runs = runsOf(eventFields);
 
 type Shown = Record<string, unknown> & ShownEvent;
 
-// Copied, because an object that gets its members one by one takes a quarter longer.
+// Copied, because adding members to an object one by one takes a quarter longer.
 const blank = Object.fromEntries(
   ['id', ...eventFields.map(shownKey)].map((key) => [key, null]),
 ) as Record<string, unknown> as Shown;

@@ -2,25 +2,25 @@ import { diffFieldsMax, diffTextBytesMax } from './limits.ts';
 
 export type Scalar = string | number | boolean | null;
 
-/** One field's values around a change; absent = `null`. */
+/** The values of one field before and after a change; absent = `null`. */
 export type FieldChange = {
   from: Scalar;
   to: Scalar;
 };
 
-/** Dotted path of a field to its change. */
+/** Changes by the dotted path of their field. */
 export type Diff = Record<string, FieldChange>;
 
 export interface StateDiff {
   diff: Diff;
-  /** Something that differs was left out or cut. */
+  /** Whether a difference was left out or shortened. */
   truncated: boolean;
 }
 
-// Without a bound, 500 fields below one key of 200 KB would make 100 MB of paths.
+// Without a limit, 500 fields below one key of 200 KB would make 100 MB of paths.
 const pathCharactersMax = 1024;
 
-/** What is being collected: `full` ends the walk. */
+/** The differences found so far; `full` ends the walk. */
 interface Findings {
   changes: Map<string, FieldChange>;
   maxFields: number;
@@ -29,12 +29,12 @@ interface Findings {
 }
 
 /**
- * The leaves that differ between two states of JSON (`checkJson` has bounded their depth): paths
- * are dotted (`steps.0.name`), `null` and absent are equal, an empty container is the text `{}` or
- * `[]`. Fields come in a fixed order: depth first, members by UTF-16 code units, elements by index;
- * of more than `maxFields` the first in this order are kept. `truncated` also tells of texts cut to
- * 32 KiB, and of leaves left out because their path is over 1,024 characters or equals an earlier
- * one's (`{"a.b": 1}` beside `{"a": {"b": 1}}`).
+ * The leaves that differ between two JSON states (`checkJson` has limited their depth). Paths are
+ * dotted (`steps.0.name`), `null` equals absent, an empty container is the text `{}` or `[]`. The
+ * order is fixed: depth first, members by UTF-16 code units, elements by index; the first
+ * `maxFields` are kept.
+ * `truncated` is also true if a text was cut to 32 KiB, or if a leaf was left out because its path
+ * has over 1,024 characters or equals an earlier path (`{"a.b": 1}` beside `{"a": {"b": 1}}`).
  */
 export function diffStates(
   before: object | null,
@@ -43,7 +43,7 @@ export function diffStates(
 ): StateDiff {
   const found: Findings = { changes: new Map(), maxFields, truncated: false, full: false };
   compareMembers(null, before, after, found);
-  // fromEntries defines members where assignment would run the `__proto__` setter.
+  // fromEntries defines members; assignment would call the `__proto__` setter.
   return { diff: Object.fromEntries(found.changes), truncated: found.truncated };
 }
 
@@ -61,7 +61,7 @@ function compareMembers(path: string | null, from: unknown, to: unknown, found: 
   }
 }
 
-/** A container with members is no leaf: as one it is as good as absent. */
+/** A container with members is not a leaf; as a leaf it counts as absent. */
 function leafOf(value: unknown): Scalar {
   if (value === undefined) return null;
   if (!isContainer(value)) return value as Scalar;
@@ -83,8 +83,8 @@ function namesOf(container: object): string[] {
   return Array.isArray(container) ? names : names.sort();
 }
 
-// Reading `constructor` or `__proto__` plainly would find what
-// every object inherits, and `length` what every array has.
+// Own members only: `constructor` and `__proto__` are inherited by every object, and every array
+// has a `length`.
 function memberOf(container: unknown, name: string): unknown {
   if (!isContainer(container)) return undefined;
   const own = Object.prototype.propertyIsEnumerable.call(container, name);
@@ -109,9 +109,9 @@ const utf8 = new TextEncoder();
 const measure = new Uint8Array(diffTextBytesMax);
 
 function cutText(value: Scalar, found: Findings): Scalar {
-  // A UTF-16 unit takes at most three bytes of UTF-8.
+  // UTF-8 takes at most three bytes per UTF-16 unit.
   if (typeof value !== 'string' || value.length * 3 <= diffTextBytesMax) return value;
-  // encodeInto stops before the first character that does not fit: the cut is between characters.
+  // encodeInto stops before the first character that does not fit, so no character is split.
   const { read } = utf8.encodeInto(value, measure);
   if (read < value.length) found.truncated = true;
   return value.slice(0, read);

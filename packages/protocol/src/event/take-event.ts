@@ -13,22 +13,22 @@ import { type Diff, diffStates } from './state-diff.ts';
 import { parseTimestamp } from './timestamp.ts';
 import { exceedsBytes } from './utf8-size.ts';
 
-/** What taking an event depends on besides the event itself; no clock or randomness of its own. */
+/** The inputs of `takeEvent` besides the event. Clock and randomness come from here. */
 export interface TakeContext {
   nowMs: number;
-  /** The id of an event that names none, for this moment. */
+  /** The id of an event without one, for this time. */
   newUuid: (timeMs: number) => string;
   catalogue: Catalogue;
   masker: Masker;
   recordedBy: { kind: 'api_key' | 'service'; id: string };
   /**
-   * The tenant the credential is bound to; null for a platform-bound one. Undefined: not known, and
-   * an event may name any tenant or none.
+   * The credential's tenant; null for a platform-bound credential. With undefined (not known), an
+   * event may name any tenant or none.
    */
   boundTenantId: string | null | undefined;
 }
 
-/** Why an event is not recorded; `errors` names every field that is wrong. */
+/** Why an event is refused; `errors` names every wrong field. */
 export interface EventRefusal {
   code: ErrorCode;
   detail: string;
@@ -39,7 +39,7 @@ export type TakenEvent =
   | { event: CommittedEvent; warnings: WarningCode[]; refusal?: never }
   | { refusal: EventRefusal; event?: never };
 
-/** As much of an event as is looked at by name, once its shape is judged. */
+/** The members that this file reads, after their shape was checked. */
 interface SentEvent {
   id?: string;
   timestamp?: string;
@@ -54,10 +54,9 @@ interface SentEvent {
 }
 
 /**
- * Validates, normalises and masks one event as a producer sent it: the judgement
- * of the service, and of the client before it sends. Every problem is reported
- * at once; what is accepted is canonical and will be stored as it stands.
- * Unknown tenants, retention and ids that are taken are left to the database.
+ * Validates, normalises and masks one sent event; used by the service, and by the client before it
+ * sends. It reports all problems at once. An accepted event is canonical and stored unchanged. The
+ * database checks the rest: unknown tenants, retention, used ids.
  */
 export function takeEvent(raw: unknown, context: TakeContext): TakenEvent {
   const problems = shapeProblems(raw);
@@ -94,8 +93,8 @@ const ruleCodes = new Set<string>([
   'not_recordable',
 ]);
 
-// One problem with a code of its own gives that code;
-// several, or a plain one, are a failed validation.
+// A single problem with a code of its own gives the refusal that code; all others give
+// `validation_failed`.
 function refuse(problems: FieldProblem[]): TakenEvent {
   const [first] = problems;
   const own = problems.length === 1 && first && ruleCodes.has(first.code);
@@ -108,7 +107,7 @@ function refuse(problems: FieldProblem[]): TakenEvent {
   };
 }
 
-/** What fields say together. Those that `wrong` names already are not judged again. */
+/** The rules that combine fields. Skips fields that `wrong` names already. */
 function ruleProblems(
   event: Members,
   wrong: ReadonlySet<string>,
@@ -159,7 +158,7 @@ function uuidOf({ id, timestamp }: SentEvent, { nowMs, newUuid }: TakeContext): 
   return sent ?? newUuid(stamp ?? nowMs);
 }
 
-/** Columns that hold what was sent, but for its spelling. */
+/** Columns that hold sent values, normalised. */
 type CopiedColumns = Omit<
   CommittedEvent,
   | ('uuid' | 'tenantId' | 'diff' | 'before' | 'after')
@@ -181,8 +180,8 @@ const copiedFields = storedFields.flatMap(({ key, owner, name, kind, sent }) => 
 });
 
 /**
- * The columns of an event's plain fields; empty and absent ones are null. A user agent that is too
- * long is cut, not refused: it must not be able to suppress a failed login.
+ * The columns of an event's plain fields; empty and absent values are null. A user agent that is
+ * too long is cut, not refused, so that it cannot suppress the record of a failed login.
  */
 export function copiedColumns(event: object, warnings: WarningCode[]): CopiedColumns {
   const columns: Record<string, string | null> = {};
@@ -219,7 +218,7 @@ function stateWarnings({ action, resource, before, after }: SentEvent, catalogue
 
 type Changes = Pick<CommittedEvent, 'diff' | 'before' | 'after'>;
 
-/** Masks and canonicalises the diff and the states, and computes the diff when only states came. */
+/** Masks and canonicalises diff and states; computes the diff if the event has only states. */
 function takeChanges(
   event: SentEvent,
   { masker }: TakeContext,
@@ -229,7 +228,7 @@ function takeChanges(
   const { before: was = null, after: is = null } = event;
   const before = masker.maskState(was);
   const after = masker.maskState(is);
-  // From the states as sent: two masked secrets look equal, and their change would go unseen.
+  // Computed before masking: two masked secrets are equal, so the change would be lost.
   const computed = event.diff === undefined ? diffStates(was, is) : null;
   const diff = masker.maskDiff(computed?.diff ?? event.diff ?? {});
   if (before.masked || after.masked || diff.masked) warnings.push('secret_masked');
@@ -251,11 +250,11 @@ function stateText(value: JsonValue, path: string, problems: FieldProblem[]): st
   return text;
 }
 
-// Everything else of an event has limits of its own, and UTF-8 takes three bytes a UTF-16 unit at
-// most: only large events are measured.
+// Other fields have limits of their own, and UTF-8 takes at most three bytes per UTF-16 unit, so
+// only large events must be measured.
 const measuredFrom = eventBytesMax / 3 - 16 * 1024;
 
-/** Judges what was sent: a computed diff is the service's own, and never a reason to refuse. */
+/** Measures only what was sent: a computed diff is never a reason to refuse. */
 function isTooLarge(event: SentEvent, { diff, before, after }: Changes): boolean {
   const { length } = event.actor.userAgent ?? '';
   const all = length + diff.length + (before?.length ?? 0) + (after?.length ?? 0);

@@ -1,4 +1,4 @@
-/** Moments as text: a strict subset of ISO 8601 in, the one canonical form out. */
+/** Times as text: reads a strict subset of ISO 8601, writes one canonical form. */
 
 const date = /(\d{4})-(\d\d)-(\d\d)/.source;
 const time = /[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?/.source;
@@ -11,10 +11,10 @@ const minuteMs = 60_000;
 
 /**
  * Milliseconds since 1970 of `2025-09-03`, `2025-09-03T10:00`, `2025-09-03T10:00:00.123456+02:00`
- * and the like, or null. No offset means UTC, a date alone its midnight in UTC, digits below the
- * millisecond are cut off. Refused: days that do not exist, hour 24, leap seconds, a space for the
- * `T`, and moments outside 1970 to 9999 in UTC. (`Date.parse` forgives too much, and reads a time
- * without an offset in the zone of the machine.)
+ * and similar texts, or null. Without an offset the time is UTC, a date alone its midnight in UTC,
+ * digits below the millisecond are cut off. Refused: days that do not exist, hour 24, leap seconds,
+ * a space for the `T`, times outside 1970 to 9999 in UTC. (`Date.parse` accepts too much, and uses
+ * the machine's zone without an offset.)
  */
 export function parseTimestamp(text: string): number | null {
   const match = timestampExpression.exec(text);
@@ -31,12 +31,12 @@ export function parseTimestamp(text: string): number | null {
 }
 
 const dayMs = 24 * 60 * minuteMs;
-// Marked pure: a bundle that only reads times leaves it out.
+// Marked pure, so that a bundler can drop it from a program that only reads times.
 const twoDigits = /* @__PURE__ */ Array.from({ length: 60 }, (_, value) =>
   String(value).padStart(2, '0'),
 );
 
-// The date of the day written last: events come day by day, and dates are the costly part.
+// The date of the last formatted day. Consecutive events share a day, and dates are the slow part.
 let lastDay = Number.NaN;
 let lastDate = '';
 
@@ -60,17 +60,17 @@ export function formatTimestamp(ms: number): string {
 
 const yearTenThousandMs = 253_402_300_800_000;
 
-/** The same of a moment that nobody vouches for: one that has no such text is given as it is. */
+/** Like `formatTimestamp`, for untrusted values: out of range, the number as it is. */
 export function formatAnyTimestamp(ms: number): string {
   return ms >= 0 && ms < yearTenThousandMs ? formatTimestamp(ms) : `${ms} ms`;
 }
 
 function dateMs(year: number, month: number, day: number): number | null {
-  // Date.UTC reads the years 0 to 99 as 1900 to 1999; nothing before 1969 can be in range anyway.
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999; no time before 1969 is in range.
   if (year < 1969) return null;
   const ms = Date.UTC(year, month - 1, day);
   const date = new Date(ms);
-  // A day or month that does not exist rolls over into another month.
+  // A day or month that does not exist would roll over into another month.
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? ms : null;
 }
 

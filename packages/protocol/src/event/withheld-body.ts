@@ -10,7 +10,7 @@ import {
 import { eventFields, segmentNames } from './event-fields.ts';
 import { segmentTexts } from './event-texts.ts';
 
-/** As much of a body line as is changed here. */
+/** The changed members of a body line. */
 interface BodyJson {
   event: Record<string, unknown>;
   salts: SegmentHex;
@@ -18,9 +18,9 @@ interface BodyJson {
 }
 
 /**
- * A body line without these segments: their values emptied, their salts replaced by their hashes.
- * The rest still verifies, and nothing about the values can be learnt or guessed from the line.
- * What is withheld already stays so. Throws FormatError for what is no body line.
+ * A body line without these segments: their values are emptied and their salts replaced by hashes.
+ * The rest still verifies, and nobody can guess the values from the line. Segments that are already
+ * withheld stay so. Throws FormatError if the text is not a body line.
  */
 export function withholdSegments(
   sha: Sha256,

@@ -1,7 +1,6 @@
 /**
- * Which events someone wants to see: the one filter that addresses, the panel, exports and the
- * command line share. A filter made by a parser is canonical: values are normalised, distinct and
- * sorted, so that equal filters are equal data.
+ * The filter of events that URLs, panel, exports and command line share. A parsed filter is
+ * canonical: values are normalised, distinct and sorted, so that equal filters are equal data.
  */
 
 import type { ShownEvent } from '../event/committed-event.ts';
@@ -17,24 +16,24 @@ import {
   paramOf,
 } from './facets.ts';
 
-/** Any of `any` (none given: any value) and none of `none`. */
+/** Matches a value in `any` (all values if empty) that is not in `none`. */
 export interface ValueFilter {
   any: readonly string[];
   none: readonly string[];
 }
 
 /**
- * All members must hold; an absent one is no constraint. Times are ms since 1970: `from` is the
- * first moment that is in, `to` the first that is out again.
+ * All members must match; an absent one matches everything. Times are ms since 1970, from `from`
+ * (inclusive) to `to` (exclusive).
  */
 export type EventFilter = { [bound in BoundName]?: number } & {
   [facet in FacetName]?: ValueFilter;
 };
 
-/** A filter as JSON: times are ISO 8601, a leading `!` excludes a value. */
+/** A filter as JSON: times in ISO 8601; a leading `!` excludes a value. */
 export type FilterJson = { [bound in BoundName]?: string } & { [facet in FacetName]?: string[] };
 
-/** Each member that constrains something, with its texts; equal filters give equal lists. */
+/** The texts of each constraining member; equal filters give equal lists. */
 function textsOf(filter: EventFilter): [FilterName, string | string[]][] {
   const texts: [FilterName, string | string[]][] = [];
   for (const bound of boundNames) {
@@ -50,7 +49,7 @@ function textsOf(filter: EventFilter): [FilterName, string | string[]][] {
 }
 
 /**
- * The filter as query parameters in canonical order; equal filters give equal lists, and
+ * The filter as query parameters in canonical order; equal filters give equal lists.
  * `parseListQuery` reads them back. Throws RangeError for times outside the years 0 to 9999.
  */
 export function filterToParams(filter: EventFilter): [string, string][] {
@@ -60,14 +59,14 @@ export function filterToParams(filter: EventFilter): [string, string][] {
 }
 
 /**
- * The filter as bodies and stored texts hold it, in canonical order; `parseFilterBody` and
- * `storedFilter` read it back. Throws RangeError as `filterToParams` does.
+ * The filter as JSON of bodies and stored texts, in canonical order. `parseFilterBody` and
+ * `storedFilter` read it back. Throws RangeError like `filterToParams`.
  */
 export function filterToJson(filter: EventFilter): FilterJson {
   return Object.fromEntries(textsOf(filter));
 }
 
-/** A text that two filters share exactly when they are equal, for binding cursors to a filter. */
+/** Equal filters have equal keys, and only those; binds a cursor to its filter. */
 export function filterKey(filter: EventFilter): string {
   return JSON.stringify(filterToParams(filter));
 }
@@ -77,7 +76,7 @@ export function canonicalValues(values: ValueFilter): ValueFilter {
   return { any: [...new Set(values.any)].sort(), none: [...new Set(values.none)].sort() };
 }
 
-/** Whether an event is one that a list under this filter has: the service does the same in SQL. */
+/** Whether an event matches the filter. The service decides the same in SQL. */
 export function eventMatches(event: ShownEvent, filter: EventFilter): boolean {
   const timeMs = uuidTimeMs(event.uuid);
   if (filter.from !== undefined && timeMs < filter.from) return false;

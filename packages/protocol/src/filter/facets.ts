@@ -1,6 +1,6 @@
 /**
- * Every filter of events, once. Query parameters, bodies, stored filters, SQL, options of the
- * command line, the OpenAPI document and the panel derive from these two tables.
+ * Every filter of events. Query parameters, bodies, stored filters, SQL, command-line options, the
+ * OpenAPI document and the panel derive from these two tables.
  */
 
 import { categories } from '../event/catalogue-data.ts';
@@ -9,25 +9,25 @@ import { isUuid } from '../event/event-id.ts';
 import { emailKey, isEmail, isSnakeCase } from '../event/field-rules.ts';
 import { canonicalIp } from '../event/ip-address.ts';
 
-/** A filter by values, of which any may be wanted and any excluded. */
+/** A filter by values; each value is wanted or excluded. */
 interface Facet {
-  /** What a value is, for the OpenAPI document and the help of the command line. */
+  /** Describes a value, for the OpenAPI document and the help of the command line. */
   about: string;
   /** Completes the sentence "must be …". */
   expected: string;
-  /** The one spelling of a valid value, or null. */
+  /** The canonical form of a valid value, or null. */
   normalise(text: string): string | null;
-  /** Columns of `audit_events`. Where there are both, UUIDs are looked up in `uuid`. */
+  /** Columns of `audit_events`. If there are two, UUIDs are compared with `uuid`. */
   columns: { uuid?: string; text?: string; boolean?: string };
-  /** An event may lack the value; it then has none of those that are excluded. */
+  /** Events may lack the value; an event without it matches every exclusion. */
   nullable?: true;
-  /** The values of an event that are compared; null is no value. */
+  /** The compared values of an event; null is no value. */
   of(event: ShownEvent): readonly (string | null)[];
-  /** An index leads to each value in list order; the list uses that of the lowest number. */
+  /** An index returns each value in list order; the list uses the index with the lowest number. */
   selective?: number;
-  /** Statistics can count by it. */
+  /** Statistics can group by it. */
   counted?: true;
-  /** Webhooks can be restricted to it. */
+  /** Webhooks can filter by it. */
   ofWebhooks?: true;
 }
 
@@ -43,7 +43,7 @@ const oneOf = (values: readonly string[]) => ({
   normalise: (text: string) => (values.includes(text) ? text : null),
 });
 
-/** In canonical order: stored filters and cursors depend on it, so a new one comes last. */
+/** In canonical order, on which stored filters and cursors depend: append new facets. */
 export const facets = {
   user: {
     about: 'actor id, or e-mail address in any case',
@@ -106,7 +106,7 @@ export const facets = {
   },
 } as const satisfies Record<string, Facet>;
 
-/** The moments between which an event happened. */
+/** The limits of an event's time. */
 export const bounds = {
   from: { about: 'first moment that is in, ISO 8601; a date alone is its midnight UTC' },
   to: { about: 'first moment that is out again' },
@@ -120,12 +120,12 @@ type Having<Mark> = { [F in FacetName]: Facets[F] extends Mark ? F : never }[Fac
 export type CountedFacet = Having<{ counted: true }>;
 export type WebhookFacet = Having<{ ofWebhooks: true }>;
 
-/** A facet as any of them may be. */
+/** A facet with all optional members. */
 export const facetOf = (name: FacetName): Facet => facets[name];
 
 export const facetNames = Object.keys(facets) as FacetName[];
 export const boundNames = Object.keys(bounds) as BoundName[];
-/** The names of filters in bodies. */
+/** The names of all filters in bodies. */
 export const filterNames: readonly FilterName[] = [...boundNames, ...facetNames];
 export const countedFacets = facetNames.filter(
   (name): name is CountedFacet => facetOf(name).counted === true,
@@ -134,22 +134,22 @@ export const webhookFacets = facetNames.filter(
   (name): name is WebhookFacet => facetOf(name).ofWebhooks === true,
 );
 
-/** How many values, wanted and excluded together, one facet takes. */
+/** The most values of one facet, wanted and excluded together. */
 export const facetValuesMax = 20;
 
-/** The name of a filter in a query: `resource_id` of `resourceId`. */
+/** The query parameter of a filter: `resource_id` for `resourceId`. */
 export function paramOf(name: FilterName): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** What a filter takes, for people. */
+/** A description of the filter's value. */
 export function aboutFilter(name: FilterName): string {
   return name in bounds ? bounds[name as BoundName].about : facets[name as FacetName].about;
 }
 
 function userValue(text: string): string | null {
   if (isUuid(text)) return text.toLowerCase();
-  // Judged after lowering, which can lengthen a text: a canonical value must be valid again.
+  // Checked after lowering, which can lengthen a text: a canonical value must itself be valid.
   const key = emailKey(text);
   return isEmail(key) ? key : null;
 }

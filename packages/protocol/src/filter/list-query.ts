@@ -1,4 +1,4 @@
-/** The parameters of `GET /api/audit-logs`, read strictly: a wrong one never widens an answer. */
+/** The parameters of `GET /api/audit-logs`, read strictly: a wrong one never widens the answer. */
 
 import type { EventFilter } from './event-filter.ts';
 import { filterNames, paramOf } from './facets.ts';
@@ -18,10 +18,10 @@ export type ListOrder = (typeof listOrders)[number];
 
 export const listLimitDefault = 50;
 export const listLimitMax = 500;
-/** The deepest `page × limit`; beyond it only cursors reach. */
+/** The largest `page × limit`; deeper pages need cursors. */
 const pagedEventsMax = 100_000;
 
-/** What to list. Neither `page` nor `cursor` means the first page; never both. */
+/** What to list. `page` and `cursor` exclude each other; without both, the first page. */
 export interface ListQuery {
   filter: EventFilter;
   sort: ListSort;
@@ -29,7 +29,7 @@ export interface ListQuery {
   limit: number;
   /** From 1. */
   page?: number;
-  /** Opaque; the service that issued it judges it. */
+  /** Opaque; the service that made it checks it. */
   cursor?: string;
   /** Only with `sort=sequence`: events whose sequence is greater. */
   afterSequence?: number;
@@ -46,8 +46,8 @@ export const listParamNames: readonly string[] = [
 ];
 
 /**
- * The query behind decoded parameters (as `URLSearchParams` yields them), or everything that is
- * wrong: `unknown_parameter`, `invalid_parameter`, or `page_too_deep` when that is all.
+ * The query of decoded parameters (as `URLSearchParams` yields them), or all problems:
+ * `unknown_parameter`, `invalid_parameter`, or `page_too_deep` if it is the only one.
  */
 export function parseListQuery(
   params: Iterable<readonly [string, string]>,

@@ -3,9 +3,9 @@
 const comparedLengthMax = 64;
 
 /**
- * The known name that `name` was probably meant to be, or null. Case, underscores and hyphens do
- * not count (`resourceId` means `resource_id`); otherwise about a quarter of the letters may
- * differ, or one name begins with the other.
+ * The known name that `name` probably means, or null. Ignores case, underscores and hyphens
+ * (`resourceId` means `resource_id`). Otherwise about a quarter of the letters may differ, or one
+ * name starts with the other.
  */
 export function nearestName(name: string, known: readonly string[]): string | null {
   const wanted = lettersOf(name);
@@ -22,7 +22,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return nearest;
 }
 
-/** A sentence for a name that is not among `known`: what it was meant to be, and all there are. */
+/** The error text for a name that is not in `known`: the nearest name, and all known ones. */
 export function unknownNameMessage(kind: string, name: string, known: readonly string[]): string {
   const shown = name.slice(0, comparedLengthMax).toWellFormed();
   const nearest = nearestName(name, known);

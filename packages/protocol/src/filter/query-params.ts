@@ -1,4 +1,4 @@
-/** Reads decoded query parameters strictly and collects everything that is wrong with them. */
+/** Reads decoded query parameters strictly and collects all problems. */
 
 import { type FieldProblem, fieldProblemsMax } from '../event/field-problem.ts';
 import { isPrintable } from '../event/field-rules.ts';
@@ -6,13 +6,13 @@ import { unknownNameMessage } from './nearest-name.ts';
 
 export type QueryProblemCode = 'unknown_parameter' | 'invalid_parameter' | 'page_too_deep';
 
-/** Why a query is refused: all its problems, and the code of the whole. */
+/** Why a query is refused: all problems, and one code for the answer. */
 export interface QueryRefusal {
   code: QueryProblemCode;
   problems: FieldProblem[];
 }
 
-/** A problem as one sentence: that of an unknown name names it itself. */
+/** A problem as one sentence. The text for an unknown name contains the name already. */
 export function problemText({ path, code, message }: FieldProblem): string {
   return code === 'unknown_parameter' ? message : `${path} ${message}`;
 }
@@ -20,16 +20,16 @@ export function problemText({ path, code, message }: FieldProblem): string {
 export interface ParamReader {
   /** The values of a repeatable parameter. */
   all(name: string): readonly string[];
-  /** The values of a repeatable parameter that also takes several, separated by commas. */
+  /** The values of a repeatable parameter, each of which may be a comma-separated list. */
   list<T extends string>(name: string, allowed: readonly T[]): T[];
-  /** The value of a parameter that may be given once; `parse` answers null for a wrong one. */
+  /** The value of a parameter that may be given once; `parse` returns null for a wrong one. */
   one<T>(name: string, expected: string, parse: (text: string) => T | null): T | undefined;
   refuse(name: string, message: string, code?: QueryProblemCode): void;
-  /** Null when nothing was wrong. */
+  /** Null if there is no problem. */
   refusal(): QueryRefusal | null;
 }
 
-/** Groups `params` by name; unknown names, empty and unprintable values are problems already. */
+/** Groups `params` by name. Unknown names, empty and unprintable values are problems. */
 export function readParams(
   params: Iterable<readonly [string, string]>,
   known: readonly string[],
@@ -89,7 +89,7 @@ function refuseUnknown(
   }
 }
 
-/** An empty value is a filter someone forgot to fill in: refused, like what cannot be shown. */
+/** An empty value is probably a form field left empty: refused, like an unprintable one. */
 function acceptable(
   name: string,
   values: readonly string[],
@@ -132,7 +132,7 @@ function listOf<T extends string>(
   return words;
 }
 
-/** A misspelt parameter explains the others best; depth is named only when all else is right. */
+/** An unknown parameter may explain other problems, so its code wins; `page_too_deep` is last. */
 function codeOf(problems: readonly FieldProblem[]): QueryProblemCode {
   if (problems.some(({ code }) => code === 'unknown_parameter')) return 'unknown_parameter';
   return problems.every(({ code }) => code === 'page_too_deep')

@@ -1,4 +1,4 @@
-/** Reads a filter strictly, out of query parameters, bodies and stored texts. */
+/** Reads a filter strictly from query parameters, bodies and stored texts. */
 
 import { type FieldProblem, fieldProblemsMax, pointerOf } from '../event/field-problem.ts';
 import { parseTimestamp } from '../event/timestamp.ts';
@@ -21,10 +21,10 @@ const timestampExpected =
   'an ISO 8601 time of the years 1970 to 9999, such as 2025-09-03T10:00:00.000Z';
 const emptyRange = 'must be later than from';
 
-/** The filter among the parameters; what is wrong with it goes to the reader. */
+/** Reads the filter's parameters; problems go to the reader. */
 export function readFilterParams(reader: ParamReader): EventFilter {
   const filter: EventFilter = {};
-  // A + that was not written as %2B arrives as a space, and would shift the range if forgiven.
+  // An unescaped + arrives as a space, which would shift the range if it were accepted.
   const expected = `${timestampExpected} (write a + as %2B)`;
   for (const bound of boundNames) {
     const moment = reader.one(paramOf(bound), expected, parseTimestamp);
@@ -43,7 +43,7 @@ export function readFilterParams(reader: ParamReader): EventFilter {
   return filter;
 }
 
-/** All that is wrong with a filter in a body. */
+/** All problems of a filter in a body. */
 export interface FilterRefusal {
   code: 'validation_failed';
   problems: FieldProblem[];
@@ -52,11 +52,11 @@ export interface FilterRefusal {
 type Refuse = (tokens: readonly (string | number)[], message: string, code?: string) => void;
 
 /**
- * The filter of a JSON object whose members are filters by their names in bodies: times are
- * strings; each other member is a value or an array of 1 to 20, strings or, for a filter of
- * booleans, booleans; a leading `!` excludes. Problems (at most 50) carry JSON Pointers that begin
- * with `at`, and the codes `unknown_field`, `invalid_type`, `invalid_value`, `too_many`, `too_few`.
- * Filters other than `known` are unknown.
+ * Reads the filter of a JSON object with filter names as members. Times are strings. Any other
+ * member is a value or an array of 1 to 20 values: strings, or booleans for a boolean filter; a
+ * leading `!` excludes. At most 50 problems, with JSON Pointers below `at` and the codes
+ * `unknown_field`, `invalid_type`, `invalid_value`, `too_many`, `too_few`. Only the filters in
+ * `known` are accepted.
  */
 export function parseFilterBody(
   json: unknown,
@@ -72,7 +72,7 @@ export function parseFilterBody(
   return problems.length === 0 ? { filter } : { code: 'validation_failed', problems };
 }
 
-/** The filter behind a stored text of `filterToJson`. Throws Error for any other text. */
+/** Reads a text of `filterToJson`. Throws Error for any other text. */
 export function storedFilter(text: string): EventFilter {
   const parsed = parseFilterBody(JSON.parse(text));
   if ('filter' in parsed) return parsed.filter;
@@ -88,7 +88,7 @@ function readMembers(json: unknown, known: readonly FilterName[], refuse: Refuse
   }
   const nameOf = (member: string) => known.find((name) => name === member);
   const unknown = Object.keys(json).filter((member) => nameOf(member) === undefined);
-  // Cut before comparing names: a body can hold very many of them.
+  // Limited before comparing names, because a body can hold very many.
   for (const member of unknown.slice(0, fieldProblemsMax)) {
     refuse([member], unknownNameMessage('filter', member, known), 'unknown_field');
   }
@@ -111,7 +111,7 @@ function readTime(filter: EventFilter, name: BoundName, value: unknown, refuse: 
 function readValues(filter: EventFilter, facet: FacetName, value: unknown, refuse: Refuse): void {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   const pathOf = (index: number) => (Array.isArray(value) ? [facet, index] : [facet]);
-  // An empty array is more likely a selection that came to nothing than the wish to see all.
+  // An empty array is probably an empty selection, not a request for everything.
   if (items.length === 0) refuse([facet], 'must have a value or be omitted', 'too_few');
   const texts = items.map((item) => textOf(facet, item));
   for (const [index, text] of texts.entries()) {
@@ -133,8 +133,8 @@ function textOf(facet: FacetName, item: unknown): string | null {
 }
 
 /**
- * The texts of one facet as a canonical filter; a leading `!` excludes a value. Wrong ones are
- * told to `refuse` with their index, too many of them with none.
+ * Reads the texts of one facet as a canonical filter; a leading `!` excludes a value. Reports wrong
+ * values to `refuse` with their index, and too many values without one.
  */
 export function readFacet(
   facet: FacetName,
@@ -157,7 +157,7 @@ export function readFacet(
   return canonicalValues({ any, none });
 }
 
-/** Whether the filter's range is a range: `from` before `to`, when both are given. */
+/** Whether `from` is before `to`, if both are given. */
 export function isRange({ from, to }: EventFilter): boolean {
   return from === undefined || to === undefined || from < to;
 }

@@ -1,4 +1,4 @@
-/** The parameters of `GET /api/audit-logs/stats`: the list's filters and what to group by. */
+/** The parameters of `GET /api/audit-logs/stats`: the list's filters and the grouping. */
 
 import type { EventFilter } from './event-filter.ts';
 import { countedFacets } from './facets.ts';
@@ -10,22 +10,17 @@ import { isTimeZone, timeUnits } from './time-buckets.ts';
 export const groupKeys = [...timeUnits, ...countedFacets] as const;
 export type GroupKey = (typeof groupKeys)[number];
 
-/** What to count. */
 export interface StatsQuery {
   filter: EventFilter;
-  /** One or two, distinct, at most one of them a time unit; in the order asked for. */
+  /** One or two, distinct, at most one time unit; in the requested order. */
   groupBy: GroupKey[];
-  /** IANA name, as it was written; `UTC` by default. */
+  /** IANA name as given; default `UTC`. */
   timeZone: string;
 }
 
-/** Every parameter of the statistics. */
 const statsParamNames: readonly string[] = [...filterParamNames, 'group_by', 'time_zone'];
 
-/**
- * The query behind decoded parameters, or everything that
- * is wrong: `unknown_parameter` or `invalid_parameter`.
- */
+/** The query of decoded parameters, or all problems: `unknown_parameter` or `invalid_parameter`. */
 export function parseStatsQuery(
   params: Iterable<readonly [string, string]>,
 ): { query: StatsQuery } | QueryRefusal {

@@ -19,11 +19,11 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * The starts (ms since 1970, ascending) of the local-time buckets that cover `[fromMs,
- * toMs)`, or null when there are more than `max`. The first may start before `fromMs`; each
- * lasts until the next one starts. A day starts at its first moment, which is not midnight
- * where clocks skip it; a day that a zone leapt over has no bucket. An hour or minute that
- * clocks repeat is two buckets, one an offset. Throws RangeError for an unknown zone.
+ * The starts (ms since 1970, ascending) of the local-time buckets that cover `[fromMs, toMs)`; null
+ * if there are more than `max`. The first may start before `fromMs`; each ends where the next
+ * starts. A day starts at its first moment, not midnight if clocks skip that; a day that a zone
+ * skips has no bucket. An hour or minute that occurs twice has a bucket for each offset. Throws
+ * RangeError for an unknown zone.
  */
 export function bucketStarts(
   fromMs: number,
@@ -33,10 +33,10 @@ export function bucketStarts(
   max: number,
 ): number[] | null {
   const size = unitMs[unit];
-  // Skipped days and clock changes move the count by a few at most: refuse before walking.
+  // Skipped days and clock changes alter the count only slightly, so refuse before counting.
   if ((toMs - fromMs) / size > max + 3) return null;
   if (toMs <= fromMs) return [];
-  // Three units earlier lies before the bucket that holds `from`, whatever the clocks do.
+  // Three units earlier is before the bucket of `from`, whatever the clock changes.
   const starts: number[] = [];
   let lastUnit = Number.NEGATIVE_INFINITY;
   for (const { start, end, offset } of constantOffsets(fromMs - 3 * size, toMs, timeZone)) {
@@ -59,7 +59,7 @@ interface OffsetSpan {
   offset: number;
 }
 
-/** Cuts `[from, to)` where the zone's clocks change. Looks once a day, then halves the day. */
+/** Splits `[from, to)` where the zone's offset changes: checks each day, then bisects it. */
 function* constantOffsets(from: number, to: number, timeZone: string): Generator<OffsetSpan> {
   let start = from;
   let offset = offsetAt(from, timeZone);
@@ -79,7 +79,7 @@ function* constantOffsets(from: number, to: number, timeZone: string): Generator
   if (start < to) yield { start, end: to, offset };
 }
 
-/** The first moment in `(low, high]` with another offset; `low` still has it, `high` has not. */
+/** The first moment in `(low, high]` with another offset than at `low`. */
 function firstChange(low: number, high: number, offset: number, timeZone: string): number {
   let same = low;
   let changed = high;
@@ -91,7 +91,7 @@ function firstChange(low: number, high: number, offset: number, timeZone: string
   return changed;
 }
 
-/** Read from `12/31/2017, GMT-02:00`; zones before 1972 may carry seconds (`GMT-00:44:30`). */
+/** Parses `12/31/2017, GMT-02:00`; zones before 1972 may have seconds (`GMT-00:44:30`). */
 function offsetAt(ms: number, timeZone: string): number {
   if (timeZone === 'UTC') return 0;
   const text = formatterOf(timeZone).format(ms);
@@ -102,7 +102,7 @@ function offsetAt(ms: number, timeZone: string): number {
   return sign === '-' ? -total : total;
 }
 
-/** Kept, since making one costs far more than using it; bounded, since case makes many names. */
+/** Cached, because creation is slow; limited, because different case makes many names. */
 function formatterOf(timeZone: string): Intl.DateTimeFormat {
   const known = formatters.get(timeZone);
   if (known !== undefined) return known;

@@ -7,20 +7,20 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-// All characters but quote, backslash and those below
-// U+0020, which RFC 8785 alone escapes, each in one way.
+// All characters except quote, backslash and those below U+0020. RFC 8785 escapes only these, each
+// in one way.
 const plain = String.raw`[ !#-[\]-\uffff]*`;
 const escaped = String.raw`\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))`;
 const stringToken = new RegExp(`"${plain}(?:${escaped}${plain})*"`, 'y');
-// Names with escapes are left out: they are sorted by what the escapes stand for.
+// Names with escapes are excluded: they sort by their unescaped form.
 const nameToken = new RegExp(`"${plain}":`, 'y');
 const scalarToken = /true|false|null|-?[\d.e+-]+/y;
 
 /**
- * Where the object ends that begins at `start` of a well-formed text, if it
- * stands there exactly as `canonicalize` would write it; else -1. Also -1 for
- * what is rare: an escape in a name, nesting over 32 levels. Of a text as
- * long as a body line: millions of escapes in one string throw RangeError.
+ * The end of the object that begins at `start` of a well-formed text, if the text is exactly what
+ * `canonicalize` would write; else -1. Also -1 in rare cases: an escape in a name, nesting over 32
+ * levels. Use it only for texts of the size of a body line: millions of escapes in one string throw
+ * RangeError.
  */
 export function endOfCanonicalObject(text: string, start: number): number {
   return text.charCodeAt(start) === openBrace ? endOfObject(text, start, 1) : -1;

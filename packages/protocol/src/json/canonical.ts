@@ -3,16 +3,16 @@ import { type FieldProblem, fieldProblemsMax, pointerOf } from '../event/field-p
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 export type JsonObject = { [key: string]: JsonValue };
 
-/** Containers inside one another; a value that is no container adds no level. */
+/** Nested containers; a scalar adds no level. */
 export const jsonDepthMax = 32;
 
-// Everything a JSON string must escape, and every surrogate: the rare case, left to JSON.stringify.
+// What a JSON string must escape, and surrogates: rare, so JSON.stringify does it.
 const needsCare = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
 /**
  * The canonical JSON text of a value (RFC 8785, JCS): no spaces, members by UTF-16 code units.
- * Throws TypeError where RFC 8785 has no text (lone surrogate, NaN, infinity, `undefined`), since
- * a silent substitute would be hashed. Nesting is not bounded here: run `checkJson` on input first.
+ * Throws TypeError without such a text (lone surrogate, NaN, infinity, `undefined`): a silent
+ * replacement would be hashed. Does not limit nesting: run `checkJson` first.
  */
 export function canonicalize(value: JsonValue): string {
   return serialize(value);
@@ -65,7 +65,7 @@ function sortedKeys(object: object): string[] {
   return keys;
 }
 
-// Objects here have a few keys, mostly in order: this takes a fraction of Array.sort's set-up.
+// Objects have few keys, mostly in order already: much faster than Array.sort here.
 function insertionSort(keys: string[]): string[] {
   for (const [end, key] of keys.entries()) {
     let at = end;
@@ -79,10 +79,10 @@ function insertionSort(keys: string[]): string[] {
 }
 
 /**
- * What keeps a value made by JSON.parse from being stored and proven, at most 50 problems, with
- * their paths below `pointer`: `lone_surrogate` and `null_character` (in member names too: the path
- * is the member's), `unsafe_integer` (beyond ±(2^53 - 1)), `unsafe_number` (1e400), `too_deep`
- * (more than 32 containers inside one another, the value itself being the first).
+ * The problems, at most 50, that prevent storing and proving a value of JSON.parse, with paths
+ * below `pointer`: `lone_surrogate` and `null_character` (also in member names; the path is the
+ * member's), `unsafe_integer` (beyond ±(2^53 - 1)), `unsafe_number` (1e400), `too_deep` (more than
+ * 32 nested containers, including the value).
  */
 export function checkJson(value: unknown, pointer: string): FieldProblem[] {
   const problems: FieldProblem[] = [];
@@ -91,12 +91,12 @@ export function checkJson(value: unknown, pointer: string): FieldProblem[] {
   return problems;
 }
 
-// Paths start empty and grow while the recursion returns: a clean value never builds one.
+// Paths are built while the recursion returns, so a valid value builds none.
 function checkValue(value: unknown, depth: number, problems: FieldProblem[]): void {
   if (typeof value === 'string') checkText(value, problems);
   else if (typeof value === 'number') checkNumber(value, problems);
   else if (typeof value === 'object' && value !== null) {
-    // Going no deeper also bounds the recursion, whatever the input.
+    // Stopping here also limits the recursion.
     if (depth > jsonDepthMax) report(problems, 'too_deep', `nested over ${jsonDepthMax} levels`);
     else if (Array.isArray(value)) checkElements(value, depth, problems);
     else checkMembers(value, depth, problems);

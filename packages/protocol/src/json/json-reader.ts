@@ -6,7 +6,7 @@ export interface StrictJson {
   duplicateKeys: string[];
 }
 
-// A duplicate below this depth, where nothing is accepted, is shown at its ancestor.
+// A duplicate below this depth is reported at its ancestor; such depth is refused anyway.
 const pointerLevelsMax = 64;
 
 interface Result {
@@ -14,16 +14,16 @@ interface Result {
   duplicates: Set<string>;
 }
 
-/** An open array or object; `name` is the member being read. */
+/** An open array or object; `name` is the member that is being read. */
 interface Level {
   container: unknown[] | Record<string, unknown>;
   name: string;
 }
 
 /**
- * Reads text that JSON.parse has accepted, one character after the other: some ten times slower,
- * but it says where names are repeated (the first 50 repetitions) and reads every name right.
- * Uses a list instead of recursion, since text may nest without bound.
+ * Reads text that JSON.parse has accepted, character by character: some ten times slower, but it
+ * reports repeated names (the first 50) and reads every name correctly. Uses a list instead of
+ * recursion, because nesting is not limited here.
  */
 export function readJson(text: string): StrictJson {
   const result: Result = { value: undefined, duplicates: new Set() };
@@ -39,7 +39,7 @@ export function readJson(text: string): StrictJson {
   return { value: result.value, duplicateKeys: [...result.duplicates] };
 }
 
-/** Of what stands outside strings and is no bracket: neither white space nor punctuation. */
+/** Whether a scalar starts here; called outside strings and brackets. */
 function isScalarStart(character: string | undefined): boolean {
   return character !== undefined && character > ' ' && character !== ',' && character !== ':';
 }
@@ -65,8 +65,8 @@ function readString(text: string, open: number, levels: Level[], result: Result)
   level.name = string;
   if (Object.hasOwn(level.container, string)) {
     const isListed = result.duplicates.size < fieldProblemsMax;
-    // Beyond the first 50 only the part of the text is
-    // told, lest the rest of a batch pass for clean.
+    // After the first 50, only the start of the path is reported, so that every later event of a
+    // batch is still marked.
     const shown = levels.slice(0, isListed ? pointerLevelsMax : 2);
     if (isListed || levels.length > 2) result.duplicates.add(pointerOf(...shown.map(tokenOf)));
   }
@@ -86,7 +86,7 @@ function put(value: unknown, levels: Level[], result: Result): void {
 
 function setMember(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;
-  // Assignment would change the prototype; JSON.parse makes an ordinary member.
+  // Assigning `__proto__` would change the prototype; JSON.parse makes an ordinary member.
   else Object.defineProperty(object, name, { value, ...ordinary });
 }
 
@@ -95,17 +95,17 @@ const ordinary = { writable: true, enumerable: true, configurable: true };
 /** Position of the quote that closes the string opened at `open`. */
 function endOfString(text: string, open: number): number {
   for (let close = text.indexOf('"', open + 1); ; close = text.indexOf('"', close + 1)) {
-    // A quote is escaped by an odd run of backslashes. Runs never overlap: linear in all.
+    // An odd number of backslashes escapes a quote. Each is counted once: linear time.
     let slash = close - 1;
     while (text.charCodeAt(slash) === 0x5c) slash -= 1;
     if ((close - slash) % 2 === 1) return close;
   }
 }
 
-/** Whether a colon follows at `position`, after white space: then the string before is a name. */
+/** Whether a colon follows `position` and white space: the string before it is then a name. */
 export function isName(text: string, position: number): boolean {
   let at = position;
-  // The white space of JSON (tab, line feed, carriage return, space) has no code above 0x20.
+  // JSON's white space (tab, line feed, carriage return, space) has codes up to 0x20.
   while (text.charCodeAt(at) <= 0x20) at += 1;
   return text.charCodeAt(at) === 0x3a;
 }

@@ -1,4 +1,4 @@
-/** The part of JSON Schema (2020-12) that `schemaProblem` knows: enough for a file of settings. */
+/** The subset of JSON Schema (2020-12) that `schemaProblem` supports, for a settings file. */
 export interface JsonSchema {
   readonly type: 'object' | 'array' | 'string' | 'integer' | 'boolean';
   readonly description?: string;
@@ -16,7 +16,7 @@ export interface JsonSchema {
   readonly maximum?: number;
 }
 
-/** The first thing that is wrong with `value`, as a sentence that begins with its path; or null. */
+/** The first problem of `value`, as a sentence that begins with its path; or null. */
 export function schemaProblem(schema: JsonSchema, value: unknown, path = ''): string | null {
   const at = path === '' ? 'the file' : path;
   if (!hasType(schema, value)) return `${at} must be ${article(schema.type)} ${schema.type}`;

@@ -2,25 +2,24 @@ import { readJson, type StrictJson } from './json-reader.ts';
 
 export type { StrictJson } from './json-reader.ts';
 
-/** How deep text may nest: far beyond any event, and cheap to read. */
+/** The deepest nesting of a text: far more than any event has, and fast to read. */
 export const jsonTextDepthMax = 200;
 
 const utf8Encoder = new TextEncoder();
 const utf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * JSON.parse for text that will be proven. It also finds duplicate member names,
- * of which JSON.parse keeps the last in silence, so that two readers of one text
- * could believe two different events; `duplicateKeys` has the JSON Pointers of
- * the first 50 repetitions. Throws SyntaxError as JSON.parse does, and for
- * nesting deeper than `jsonTextDepthMax`; TypeError for bytes that are not UTF-8.
+ * JSON.parse for text that will be proven. JSON.parse silently keeps the last of repeated member
+ * names, so two readers of one text could see different events. This function reports them:
+ * `duplicateKeys` has the JSON Pointers of the first 50. Throws SyntaxError like JSON.parse, and
+ * for nesting deeper than `jsonTextDepthMax`; TypeError for bytes that are not UTF-8.
  */
 export function parseStrictJson(source: string | Uint8Array): StrictJson {
   const isText = typeof source === 'string';
   const members = countPlainMembers(isText ? utf8Encoder.encode(source) : source);
   const text = isText ? source : utf8Decoder.decode(source);
   const value: unknown = JSON.parse(text);
-  // A duplicate is written twice but kept once, so equal counts prove that there is none.
+  // The text has a duplicate twice, the result once: equal counts prove that there is none.
   if (members === countKeptMembers(value)) return { value, duplicateKeys: [] };
   return readJson(text);
 }
@@ -30,11 +29,11 @@ const colon = 0x3a;
 const backslash = 0x5c;
 
 /**
- * Counts the colons outside strings, each of which belongs to one member; null when a name has an
- * escape. V8 (Node 24 and 26) then returns a wrong name if an earlier text, of anybody, had one
- * with a backslash at that place: https://github.com/nodejs/node/issues/63785
- * It reads bytes because indexOf and charCodeAt are thirty times slower on the strings that large
- * buffers decode to; and it judges the depth, for 8 MiB of `[` keep JSON.parse busy for seconds.
+ * Counts the colons outside strings, one for each member; null if a name has an escape. V8 (Node 24
+ * and 26) returns a wrong name then, if an earlier text had a name with a backslash at that
+ * position: https://github.com/nodejs/node/issues/63785
+ * It reads bytes, because indexOf and charCodeAt are thirty times slower on the strings of large
+ * buffers. It checks the depth, because JSON.parse needs seconds for 8 MiB of `[`.
  */
 function countPlainMembers(bytes: Uint8Array): number | null {
   let members = 0;
@@ -45,7 +44,7 @@ function countPlainMembers(bytes: Uint8Array): number | null {
     const byte = bytes[at];
     if (byte === quote) {
       hasEscape = false;
-      // Most bytes are in strings: a loop of their own halves the time.
+      // Most bytes are in strings; this inner loop halves the time.
       for (at += 1; at < bytes.length && bytes[at] !== quote; at += 1) {
         if (bytes[at] !== backslash) continue;
         hasEscape = true;
@@ -62,7 +61,7 @@ function countPlainMembers(bytes: Uint8Array): number | null {
   return escapedName ? null : members;
 }
 
-/** Members in the parsed tree, whose depth has been judged before. */
+/** Counts the members of the parsed tree, whose depth was checked before. */
 function countKeptMembers(value: unknown): number {
   if (!isContainer(value)) return 0;
   let members = 0;

@@ -1,7 +1,9 @@
 import { FormatError } from './format-error.ts';
 
-/* Bytes as text, without Buffer, which browsers lack. Every value has one spelling: a second one
- * would be a change of a proof that nobody notices. */
+/*
+ * Bytes as text, without Buffer, which browsers lack. Each value has exactly one spelling, so that
+ * a proof cannot be changed without notice.
+ */
 
 const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 const valueOfHexDigit = valuesOf('0123456789abcdef');
@@ -13,7 +15,7 @@ export function formatHex(bytes: Uint8Array): string {
   return text;
 }
 
-/** The bytes of lower-case hexadecimal, or null: upper case, spaces, half bytes are refused. */
+/** The bytes of lower-case hexadecimal. Null for upper case, spaces and odd lengths. */
 export function parseHex(text: string): Uint8Array | null {
   if (text.length % 2 === 1) return null;
   const bytes = new Uint8Array(text.length / 2);
@@ -43,8 +45,8 @@ export function formatBase64(bytes: Uint8Array): string {
 }
 
 /**
- * The bytes of standard base64, or null. Padding is required and the bits that it leaves over must
- * be zero: `atob` forgives both, and white space too.
+ * The bytes of standard base64, or null. Padding is required, and unused bits must be zero; `atob`
+ * also accepts other texts.
  */
 export function parseBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
@@ -72,9 +74,7 @@ function valuesOf(digits: string): Int8Array {
   return values;
 }
 
-/**
- * Whether both hold the same bytes. For public values: the time it takes tells where they differ.
- */
+/** Whether both hold the same bytes. Not constant-time: for public values only. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   for (let at = 0; at < a.length; at += 1) if (a[at] !== b[at]) return false;
@@ -82,16 +82,16 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 const utf8Encoder = new TextEncoder();
-// A byte order mark is kept, so that it is found where it does not belong.
+// Keeps a byte order mark, so that the parsers refuse it.
 const utf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The bytes of well-formed text; `what` names it in the FormatError for a lone surrogate. */
+/** The bytes of well-formed text. FormatError for a lone surrogate; `what` names the text in it. */
 export function encodeUtf8(text: string, what: string): Uint8Array {
   if (!text.isWellFormed()) throw new FormatError(`${what} is not well-formed Unicode`);
   return utf8Encoder.encode(text);
 }
 
-/** The text of bytes or of well-formed text; FormatError, naming `what`, for what is not UTF-8. */
+/** The text of bytes or of well-formed text. FormatError, naming `what`, if it is not UTF-8. */
 export function decodeUtf8(source: string | Uint8Array, what: string): string {
   if (typeof source === 'string') {
     if (!source.isWellFormed()) throw new FormatError(`${what} is not well-formed Unicode`);

@@ -4,16 +4,16 @@ import { hashBytes, type Sha256 } from './merkle.ts';
 import { verifyConsistency } from './merkle-proofs.ts';
 import { type NoteVerdict, parseNote, parseVerifierKey, verifyNote } from './signed-note.ts';
 
-/** The head of a log at one size, as C2SP tlog-checkpoint v1.0.0 has it. */
+/** The head of a log at one size, by C2SP tlog-checkpoint v1.0.0. */
 export interface Checkpoint {
-  /** Which log: `<host>/l/<32 hex>`, and the name of the keys that sign for it. */
+  /** `<host>/l/<32 hex>`: the name of the log, and of its keys. */
   origin: string;
   size: number;
-  /** 32 bytes: root of the Merkle tree of the first `size` entries. */
+  /** 32 bytes: the Merkle root of the first `size` entries. */
   root: Uint8Array;
 }
 
-/** The three lines that are signed. Throws FormatError when `parseCheckpoint` would refuse them. */
+/** The three signed lines. FormatError for a checkpoint that `parseCheckpoint` would refuse. */
 export function formatCheckpoint({ origin, size, root }: Checkpoint): string {
   const text = `${origin}\n${size}\n${formatBase64(root)}\n`;
   parseCheckpoint(text);
@@ -23,9 +23,9 @@ export function formatCheckpoint({ origin, size, root }: Checkpoint): string {
 const checkpointText = /^([^\n]{1,1000})\n(0|[1-9]\d{0,15})\n([^\n]{44})\n$/;
 
 /**
- * Reads the text of a checkpoint, which must still be shown to be signed (`openCheckpoint`). Throws
- * FormatError: not exactly three lines, a size beyond 2^53 - 1, or a root that has not 32 bytes.
- * The format allows more lines; this log writes none, so they would only be a place to hide in.
+ * Reads the text of a checkpoint, without its signature (`openCheckpoint` checks that). FormatError
+ * unless it has exactly three lines, a size up to 2^53 - 1 and a root of 32 bytes. The format
+ * allows further lines; they are refused, because this log writes none and they could hide data.
  */
 export function parseCheckpoint(text: string): Checkpoint {
   const [, origin = '', digits = '', base64 = ''] = checkpointText.exec(text) ?? [];
@@ -43,10 +43,9 @@ export type OpenedCheckpoint =
   | { code: 'malformed_checkpoint' | Exclude<NoteVerdict, 'valid'>; message: string };
 
 /**
- * Reads a signed checkpoint and checks its signature with those of the keys that bear the name of
- * its log: a key of another log proves nothing here. Malformed vkeys throw FormatError; everything
- * about the note is a verdict. Validity windows of keys are not looked at, for a checkpoint does
- * not say when it was signed.
+ * Reads a signed checkpoint and checks its signature with the keys that have the log's name; a key
+ * of another log proves nothing. Malformed vkeys throw FormatError; every problem of the note is a
+ * verdict. A key's period of use is not checked, because a checkpoint has no time of signing.
  */
 export async function openCheckpoint(
   sha: Sha256,
@@ -78,14 +77,14 @@ function readNote(source: string | Uint8Array) {
   }
 }
 
-/** How sentences name a checkpoint. */
+/** The name of a checkpoint in sentences. */
 export function sizedCheckpoint({ origin, size }: Checkpoint): string {
   return `checkpoint ${origin} of size ${size}`;
 }
 
 /**
- * `forked`: two signed roots of one size, which convicts the log. `inconsistent`: the path does not
- * show that the log went on from there; a fork, or a wrong path.
+ * `forked`: two signed roots of one size prove that the log has two histories. `inconsistent`: the
+ * path does not show that the log continued from the earlier checkpoint; a fork, or a wrong path.
  */
 export interface CheckpointComparison {
   code: 'same' | 'extends' | 'other_log' | 'rolled_back' | 'forked' | 'inconsistent';
@@ -93,9 +92,8 @@ export interface CheckpointComparison {
 }
 
 /**
- * What the checkpoint that is shown says about one that was seen before, both validly signed.
- * `path` is the consistency proof from the size seen to the size shown; other verdicts than
- * `extends` and `inconsistent` do not look at it.
+ * Compares a checkpoint with an earlier one; both have valid signatures. `path` is the consistency
+ * proof between the two sizes; only the verdicts `extends` and `inconsistent` depend on it.
  */
 export function compareCheckpoints(
   sha: Sha256,

@@ -1,6 +1,6 @@
 import { uuidBytes, uuidFromBytes } from '../event/event-id.ts';
 
-/** Bytes of one log entry, what a leaf of the tree hashes. */
+/** The bytes of one log entry, which a leaf of the tree hashes. */
 export const entryBytes = 60;
 
 /**
@@ -13,8 +13,8 @@ export interface LogEntry {
 }
 
 /**
- * Writes the 60-byte entry, version 1, big-endian: `u8 version, 3 zero bytes, u64 received_at µs,
- * 16 B event id, 32 B commitment`. It holds no personal data, so it outlives the event's body.
+ * The 60-byte entry, version 1, big-endian: `u8 version, 3 zero bytes, u64 received_at µs, 16 B
+ * event id, 32 B commitment`. Without personal data, so it outlives the event's body.
  */
 export function encodeEntry(entry: LogEntry): Uint8Array {
   const bytes = new Uint8Array(entryBytes);
@@ -27,7 +27,7 @@ export function encodeEntry(entry: LogEntry): Uint8Array {
   return bytes;
 }
 
-/** Reads an entry back; throws RangeError on another length, version or non-zero padding. */
+/** Decodes an entry. RangeError for another length or version, or non-zero padding. */
 export function decodeEntry(bytes: Uint8Array): LogEntry {
   if (bytes.length !== entryBytes) throw new RangeError(`a log entry has ${entryBytes} bytes`);
   const view = new DataView(bytes.buffer, bytes.byteOffset);

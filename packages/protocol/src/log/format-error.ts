@@ -1,7 +1,6 @@
 /**
- * What was read is not of the format it claims. The message is a sentence
- * for people that names the part; the only error that the parsers of
- * notes, proofs, tiles and body lines throw, whatever the input.
+ * The text is not of the stated format. The message names the wrong part. Parsers of notes, proofs,
+ * tiles and body lines throw only this error, whatever the input.
  */
 export class FormatError extends RangeError {
   override name = 'FormatError';

@@ -3,7 +3,7 @@ import { emptyRoot, hashBytes, nodeHash, rootOfSubtrees, type Sha256 } from './m
 /** The root of leaves [index·2^level, (index+1)·2^level), a complete subtree of the log. */
 export type GetNode = (level: number, index: number) => Promise<Uint8Array>;
 
-/** Leaves [start, end). Every span here is one that RFC 6962 splits a tree into. */
+/** Leaves [start, end): a span that RFC 6962 splits a tree into. */
 interface Span {
   start: number;
   end: number;
@@ -59,8 +59,8 @@ export async function consistencyProof(
       start = middle;
     }
   }
-  // What is left ends at `first`. It is the whole first tree,
-  // whose root the verifier has, if the walk never went right.
+  // The rest ends at `first`. If the walk never went right, it is the whole first tree, whose root
+  // the verifier has.
   if (start > 0) spans.push({ start, end });
   return rootsOf(sha, getNode, spans.reverse());
 }
@@ -74,7 +74,7 @@ function rootsOf(sha: Sha256, getNode: GetNode, spans: readonly Span[]): Promise
   );
 }
 
-/** The complete subtrees a span is made of, largest first. */
+/** The complete subtrees of a span, largest first. */
 function completeSubtrees({ start, end }: Span): { level: number; index: number }[] {
   const subtrees: { level: number; index: number }[] = [];
   for (let at = start; at < end; ) {
@@ -144,7 +144,7 @@ export function verifyConsistency(sha: Sha256, claim: ConsistencyClaim): boolean
 function followConsistencyPath(sha: Sha256, claim: ConsistencyClaim): boolean {
   let [node, last] = [claim.first - 1, claim.second - 1];
   while (node % 2 === 1) [node, last] = [half(node), half(last)];
-  // A complete first tree is a node of the second, so that proofs leave its root out.
+  // A complete first tree is a node of the second, so proofs omit its root.
   const [seed, ...rest] = node === 0 ? [claim.firstRoot, ...claim.path] : claim.path;
   if (seed === undefined) return false;
   let [firstHash, secondHash] = [seed, seed];
@@ -164,7 +164,7 @@ function followConsistencyPath(sha: Sha256, claim: ConsistencyClaim): boolean {
   return last === 0 && rootsAgree;
 }
 
-/** Climbs the right edge, where a subtree without a sibling is its own parent. */
+/** Moves up the right edge, where a subtree without a sibling is its own parent. */
 function skipToRightChild(node: number, last: number): [number, number] {
   let [at, edge] = [node, last];
   while (at % 2 === 0 && at !== 0) [at, edge] = [half(at), half(edge)];
@@ -188,8 +188,8 @@ function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * The root the tree had when it held `size` leaves;
- * RangeError for no size, reads O(log size) nodes.
+ * The tree's root when it had `size` leaves. RangeError for an invalid size. Reads O(log size)
+ * nodes.
  */
 export async function rootAtSize(sha: Sha256, getNode: GetNode, size: number): Promise<Uint8Array> {
   if (!isSize(size)) throw new RangeError('no such size');

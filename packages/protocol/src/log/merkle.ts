@@ -1,18 +1,18 @@
-/** SHA-256, synchronous; it must not keep `data`, which is reused for the next call. */
+/** SHA-256, synchronous. It must not keep `data`: the buffer is reused. */
 export type Sha256 = (data: Uint8Array) => Uint8Array;
 
 export const hashBytes = 32;
 
 /**
- * A log as its compact range: the roots of the complete subtrees that make up `size` leaves, one
- * for each 1 bit of `size`, largest first, 32 bytes each. `size` may exceed 2^32, but not 2^53 - 1.
+ * A log as its compact range: the roots of its complete subtrees, one for each 1 bit of `size`,
+ * largest first, 32 bytes each. `size` may exceed 2^32, but not 2^53 - 1.
  */
 export interface LogState {
   size: number;
   frontier: Uint8Array;
 }
 
-/** Told of each subtree that becomes complete, leaves [index·2^level, (index+1)·2^level). */
+/** Called for each subtree that becomes complete, leaves [index·2^level, (index+1)·2^level). */
 export type OnSubtree = (level: number, index: number, hash: Uint8Array) => void;
 
 export const emptyLogState: LogState = { size: 0, frontier: new Uint8Array(0) };
@@ -29,7 +29,7 @@ export function leafHash(sha: Sha256, entry: Uint8Array): Uint8Array {
   return sha(data);
 }
 
-// One buffer for all nodes: allocating 65 bytes costs as much as a good part of hashing them.
+// One buffer for all nodes: allocating 65 bytes takes a large part of the time of hashing them.
 const nodeData = new Uint8Array(1 + 2 * hashBytes);
 nodeData[0] = 1;
 
@@ -42,7 +42,7 @@ export function nodeHash(sha: Sha256, left: Uint8Array, right: Uint8Array): Uint
   return sha(nodeData);
 }
 
-/** Root of exactly 2^k hashes of one level, as of the 256 of a full tile; RangeError for others. */
+/** The root of exactly 2^k hashes of one level, such as a full tile's 256; else RangeError. */
 export function subtreeRoot(sha: Sha256, hashes: readonly Uint8Array[]): Uint8Array {
   let level = hashes;
   while (level.length > 1 && level.length % 2 === 0) {
@@ -57,23 +57,23 @@ export function subtreeRoot(sha: Sha256, hashes: readonly Uint8Array[]): Uint8Ar
   return root;
 }
 
-/** Root of a tree made of complete subtrees that stand side by side, largest first. */
+/** The root of a tree of adjacent complete subtrees, largest first. */
 export function rootOfSubtrees(sha: Sha256, subtrees: readonly Uint8Array[]): Uint8Array {
   if (subtrees.length === 0) return emptyRoot(sha);
   return subtrees.reduceRight((right, left) => nodeHash(sha, left, right));
 }
 
-/** Appends leaves to a log of which only the compact range is known. */
+/** Appends leaves to a log, given its compact range. */
 export interface Frontier {
-  /** One leaf hash; RangeError when it has not 32 bytes, or at 2^53 - 1 leaves. */
+  /** One leaf hash. RangeError if it does not have 32 bytes, or at 2^53 - 1 leaves. */
   append(leafHash: Uint8Array): void;
   state(): LogState;
   root(): Uint8Array;
 }
 
 /**
- * A log that grows from `state`, at about one node hash a leaf; `onSubtree` sees each leaf and each
- * subtree completed by it, smallest first. RangeError when `state` contradicts itself.
+ * A log that grows from `state`, with about one node hash for each leaf. `onSubtree` gets each leaf
+ * and each subtree that it completes, smallest first. RangeError if `state` is inconsistent.
  */
 export function createFrontier(state: LogState, sha: Sha256, onSubtree?: OnSubtree): Frontier {
   const subtrees = splitFrontier(state);
@@ -85,8 +85,8 @@ export function createFrontier(state: LogState, sha: Sha256, onSubtree?: OnSubtr
       let hash = leaf;
       let index = size;
       onSubtree?.(0, index, hash);
-      // Each trailing 1 bit of the size is a complete left sibling. Division, not shifting: the
-      // bit operators of JavaScript see 32 bits only.
+      // Each trailing 1 bit of the size is a complete left sibling. Division instead of shifting,
+      // because JavaScript's bit operators use 32 bits.
       for (let level = 1; index % 2 === 1; level += 1) {
         hash = nodeHash(sha, subtrees.pop() as Uint8Array, hash);
         index = (index - 1) / 2;

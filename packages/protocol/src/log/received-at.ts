@@ -1,6 +1,6 @@
 import { formatTimestamp, parseTimestamp } from '../event/timestamp.ts';
 
-/* The moment of receipt in a log entry counts microseconds; events show its millisecond. */
+/* A log entry holds the receipt time in microseconds; events show its millisecond. */
 
 /** `2025-09-03T10:00:00.123Z`, with six digits only where the last three are not zero. */
 export function formatReceivedAt(us: number): string {
@@ -10,8 +10,8 @@ export function formatReceivedAt(us: number): string {
 }
 
 /**
- * The microseconds of exactly what `formatReceivedAt` writes; null for any other text, and from the
- * year 2255 on, where they are no safe integer.
+ * Reads only texts of `formatReceivedAt`; null for any other text, and from the year 2255 on, where
+ * the microseconds exceed a safe integer.
  */
 export function parseReceivedAt(text: string): number | null {
   const ms = parseTimestamp(text);

@@ -9,23 +9,23 @@ import {
 import { FormatError } from './format-error.ts';
 import type { Sha256 } from './merkle.ts';
 
-/* Notes as C2SP signed-note v1.0.0 has them (c2sp.org/signed-note), with Ed25519 keys. */
+/* Notes by C2SP signed-note v1.0.0 (c2sp.org/signed-note), with Ed25519 keys. */
 
 /** One signature line: `— <name> base64(key id ‖ signature)`. */
 export interface NoteSignature {
   name: string;
-  /** Four bytes: which key of that name. */
+  /** Four bytes that identify a key of that name. */
   keyId: Uint8Array;
   signature: Uint8Array;
 }
 
-/** Text that ends in a newline, and who signed it. Nothing of it is known to be true yet. */
+/** A text that ends in a newline, with its signatures, not yet checked. */
 export interface Note {
   text: string;
   signatures: NoteSignature[];
 }
 
-/** A key that signatures are checked with, as a vkey line names it. */
+/** A key that checks signatures, as a vkey line names it. */
 export interface VerifierKey {
   name: string;
   keyId: Uint8Array;
@@ -33,7 +33,7 @@ export interface VerifierKey {
   publicKey: Uint8Array;
 }
 
-/** `unknown_key`: none of the keys given signed it. `bad_signature`: one is named, but did not. */
+/** `unknown_key`: no given key signed it. `bad_signature`: one is named, but did not sign it. */
 export type NoteVerdict = 'valid' | 'unknown_key' | 'bad_signature';
 
 const noteBytesMax = 1_000_000;
@@ -47,14 +47,14 @@ const keyName = /^[^\p{White_Space}+]+$/u;
 const signatureLine = /^\u2014 ([^ ]+) ([A-Za-z0-9+/]+={0,2})$/;
 
 /**
- * Reads a note, without judging who signed it. Throws FormatError: not UTF-8, a control character,
+ * Reads a note without checking its signatures. Throws FormatError: not UTF-8, a control character,
  * no signature, a malformed signature line, over 1 MB or 100 signatures.
  */
 export function parseNote(source: string | Uint8Array): Note {
   if (source.length > noteBytesMax) throw new FormatError('the note is larger than 1 MB');
   const note = decodeUtf8(source, 'the note');
   if (controlCharacter.test(note)) throw new FormatError('the note has control characters');
-  // Text may hold empty lines: the last one divides.
+  // The text may contain empty lines, so the last one divides.
   const divide = note.lastIndexOf('\n\n');
   if (divide < 0) throw new FormatError('the note has no empty line before its signatures');
   const signed = note.slice(divide + 2);
@@ -74,8 +74,8 @@ function parseSignature(line: string): NoteSignature {
 }
 
 /**
- * The note of a text that ends in a newline. Throws FormatError
- * when `parseNote` would not read exactly this back.
+ * The note of a text that ends in a newline. FormatError unless `parseNote` would read exactly this
+ * note.
  */
 export function formatNote(text: string, signatures: readonly NoteSignature[]): string {
   if (!text.endsWith('\n')) throw new FormatError('the text of a note ends in a newline');
@@ -91,7 +91,7 @@ export function formatNote(text: string, signatures: readonly NoteSignature[]): 
   return note;
 }
 
-/** `SHA-256(name ‖ 0x0A ‖ 0x01 ‖ public key)[:4]`: tells apart the Ed25519 keys of one name. */
+/** `SHA-256(name ‖ 0x0A ‖ 0x01 ‖ public key)[:4]`: identifies an Ed25519 key of a name. */
 export function noteKeyId(sha: Sha256, name: string, publicKey: Uint8Array): Uint8Array {
   if (!keyName.test(name)) throw new FormatError('a key name has neither spaces nor plus signs');
   if (publicKey.length !== publicKeyBytes) throw new FormatError('an Ed25519 key has 32 bytes');
@@ -108,9 +108,9 @@ export function formatVerifierKey(sha: Sha256, name: string, publicKey: Uint8Arr
   return `${name}+${formatHex(keyId)}+${formatBase64(Uint8Array.of(ed25519, ...publicKey))}`;
 }
 
-/** Reads a vkey line; FormatError when it is none, not of Ed25519, or its id is not its key's. */
+/** Reads a vkey line. FormatError for other texts or algorithms, or an id of another key. */
 export function parseVerifierKey(sha: Sha256, vkey: string): VerifierKey {
-  // Base64 may hold plus signs itself, so only the first two divide.
+  // Base64 may contain plus signs, so only the first two divide.
   const [, name = '', id = '', base64 = ''] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(vkey) ?? [];
   const bytes = parseBase64(base64);
   if (bytes === null || bytes.length === 0) throw new FormatError('this is not a verifier key');
@@ -125,8 +125,8 @@ export function parseVerifierKey(sha: Sha256, vkey: string): VerifierKey {
 }
 
 /**
- * Whether keys that the caller trusts signed the note. Signatures of other keys are passed over;
- * of the keys given, at least one must have signed and none may be misused. Throws FormatError for
+ * Whether keys that the caller trusts signed the note. Ignores signatures of other keys; at least
+ * one given key must have signed, and no signature under a given key may be wrong. FormatError for
  * a malformed vkey, never for the note.
  */
 export async function verifyNote(

@@ -5,14 +5,14 @@ import { FormatError } from './format-error.ts';
 import { hashBytes, type OnSubtree } from './merkle.ts';
 import { tileWidth } from './tile-paths.ts';
 
-/* The bytes of tiles, C2SP tlog-tiles: hashes side by side, entries each behind a u16 length. */
+/* The bytes of tiles, by C2SP tlog-tiles: adjacent hashes; entries after their u16 length. */
 
 const lengthBytes = 2;
 const framedBytes = lengthBytes + entryBytes;
 
 /**
- * The entries of an entry bundle of this width, side by side, 60 bytes each. Throws FormatError for
- * another number of bytes or an entry of another length.
+ * The entries of an entry bundle of this width, concatenated, 60 bytes each. FormatError for
+ * another number of bytes or another entry length.
  */
 export function parseEntryTile(bytes: Uint8Array, width: number): Uint8Array {
   if (width < 1 || width > tileWidth || bytes.length !== width * framedBytes) {
@@ -29,7 +29,7 @@ export function parseEntryTile(bytes: Uint8Array, width: number): Uint8Array {
   return entries;
 }
 
-/** The entry bundle of 1 to 256 entries that stand side by side; FormatError for other numbers. */
+/** The entry bundle of 1 to 256 concatenated entries. FormatError for other counts. */
 export function formatEntryTile(entries: Uint8Array): Uint8Array {
   const width = entries.length / entryBytes;
   if (!Number.isInteger(width) || width < 1 || width > tileWidth) {
@@ -44,19 +44,19 @@ export function formatEntryTile(entries: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Receives a hash tile; `bytes` is reused for the next one. */
+/** Gets a hash tile; `bytes` is reused for the next one. */
 export type OnTile = (level: number, index: number, width: number, bytes: Uint8Array) => void;
 
-/** Makes hash tiles out of the subtrees of a growing tree. */
+/** Builds hash tiles from the subtrees of a growing tree. */
 export interface TileMaker {
   onSubtree: OnSubtree;
-  /** Hands over the partial tiles at the right edge. */
+  /** Emits the partial tiles at the right edge. */
   finish(): void;
 }
 
 /**
- * Gives every hash tile that a log of this size is served as: full ones as soon as they are
- * complete, partial ones at the end. For a tree that grows from nothing; holds one tile a level.
+ * Emits every hash tile of a log of this size: full tiles when they are complete, partial ones at
+ * the end. The tree must grow from empty; holds one tile for each level.
  */
 export function createTileMaker(onTile: OnTile): TileMaker {
   const levels: { bytes: Uint8Array; hashes: number }[] = [];
@@ -82,8 +82,8 @@ export function createTileMaker(onTile: OnTile): TileMaker {
 }
 
 /**
- * The finding for a served tile that is not the one the entries give, or null. Its sequence is the
- * first that the first wrong hash stands for.
+ * The finding for a served tile that differs from the one that the entries give, or null. Its
+ * sequence is the first that the first wrong hash covers.
  */
 export function tileFinding(
   { level, index }: { level: number; index: number },
@@ -92,8 +92,8 @@ export function tileFinding(
 ): Finding | null {
   if (equalBytes(computed, served)) return null;
   const byte = computed.findIndex((value, at) => served[at] !== value);
-  const place = index * tileWidth + Math.max(0, Math.floor(byte / hashBytes));
-  const sequence = place * tileWidth ** level;
+  const node = index * tileWidth + Math.max(0, Math.floor(byte / hashBytes));
+  const sequence = node * tileWidth ** level;
   const message = `Tile ${index} of level ${level} does not match the entries, from entry ${sequence} on.`;
   return { code: 'tile_mismatch', sequence, eventId: null, message };
 }

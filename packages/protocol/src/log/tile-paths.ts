@@ -1,7 +1,7 @@
-/** Hashes, or entries, of a full tile: the tree is stored in subtrees of height 8. */
+/** Hashes or entries of a full tile: the tree is stored in subtrees of height 8. */
 export const tileWidth = 256;
 
-/** Level of hashes, from 0 = leaf hashes; `entries` = the bundle of the entries themselves. */
+/** 0 = leaf hashes, upwards; `entries` = the bundle of the entries. */
 export type TileLevel = number | 'entries';
 
 export interface TilePath {
@@ -14,8 +14,8 @@ export interface TilePath {
 const levelMax = 63;
 
 /**
- * Path of a tile below its log's prefix, by C2SP tlog-tiles: `tile/<L>/<N>[.p/<W>]`, the index in
- * groups of three digits (1234067 = `x001/x234/067`). Throws RangeError for what has no path.
+ * Path of a tile below its log's prefix, by C2SP tlog-tiles: `tile/<L>/<N>[.p/<W>]`, with the index
+ * in groups of three digits (1234067 = `x001/x234/067`). RangeError for an invalid tile.
  */
 export function tilePath(level: TileLevel, index: number, width = tileWidth): string {
   if (level !== 'entries') requireInteger('tile level', level, 0, levelMax);
@@ -39,10 +39,10 @@ function requireInteger(name: string, value: number, min: number, max: number): 
   throw new RangeError(`${name} must be an integer from ${min} to ${max}`);
 }
 
-// A safe integer has at most 16 digits: five groups before the last.
+// A safe integer has at most 16 digits: five groups before the last one.
 const pattern = /^tile\/(entries|\d{1,2})\/((?:x\d{3}\/){0,5}\d{3})(?:\.p\/(\d{1,3}))?$/;
 
-/** The tile that a path names; null unless `tilePath` gives exactly this path. */
+/** The tile of a path; null unless it is exactly the path of `tilePath`. */
 export function parseTilePath(path: string): TilePath | null {
   const [, levelText, indexText = '', widthText] = pattern.exec(path) ?? [];
   if (levelText === undefined) return null;
@@ -51,6 +51,6 @@ export function parseTilePath(path: string): TilePath | null {
   const width = widthText === undefined ? tileWidth : Number(widthText);
   const inRange = level === 'entries' || level <= levelMax;
   if (!inRange || !Number.isSafeInteger(index) || width < 1 || width > tileWidth) return null;
-  // One name a tile: leading zeros and `.p/256` would be second names, cached as other tiles.
+  // Each tile has one path: leading zeros and `.p/256` would be second paths, cached separately.
   return tilePath(level, index, width) === path ? { level, index, width } : null;
 }

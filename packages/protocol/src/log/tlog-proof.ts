@@ -5,24 +5,24 @@ import { FormatError } from './format-error.ts';
 import { hashBytes, type Sha256 } from './merkle.ts';
 import { verifyInclusion } from './merkle-proofs.ts';
 
-/** An inclusion proof that verifies offline: C2SP tlog-proof (c2sp.org/tlog-proof@v1). */
+/** An inclusion proof that verifies offline, by C2SP tlog-proof (c2sp.org/tlog-proof@v1). */
 export interface TlogProof {
-  /** Place of the entry, from 0. */
+  /** Number of the entry, from 0. */
   index: number;
   /** Sibling hashes, from the leaf up. */
   path: Uint8Array[];
-  /** The signed note, as it came. */
+  /** The signed note, unchanged. */
   checkpoint: string;
-  /** Opaque and proven by nothing; this log writes none. */
+  /** Opaque and not proven; this log writes none. */
   extra?: Uint8Array;
 }
 
 const firstLine = 'c2sp.org/tlog-proof@v1';
-/** As high as the tree of 2^63 leaves. */
+/** The height of a tree of 2^63 leaves. */
 export const pathHashesMax = 63;
 const textMax = 1_010_000;
 
-/** The text form. Throws FormatError when `parseTlogProof` would not read exactly this back. */
+/** The text form. FormatError unless `parseTlogProof` would read exactly this proof. */
 export function formatTlogProof({ index, path, checkpoint, extra }: TlogProof): string {
   const lines = [firstLine, ...(extra ? [`extra ${formatBase64(extra)}`] : []), `index ${index}`];
   const text = `${[...lines, ...path.map(formatBase64)].join('\n')}\n\n${checkpoint}`;
@@ -31,8 +31,8 @@ export function formatTlogProof({ index, path, checkpoint, extra }: TlogProof): 
 }
 
 /**
- * Reads the text form, without judging the checkpoint in it. Throws FormatError: another first
- * line, no index or one beyond 2^53 - 1, a hash that has not 32 bytes, more than 63 of them.
+ * Reads the text form, without checking its checkpoint. FormatError: another first line, an index
+ * that is missing or beyond 2^53 - 1, a hash that does not have 32 bytes, more than 63 hashes.
  */
 export function parseTlogProof(source: string | Uint8Array): TlogProof {
   if (source.length > textMax) throw new FormatError('the proof is larger than 1 MB');
@@ -69,16 +69,16 @@ function parsePathHash(line: string): Uint8Array {
   return hash;
 }
 
-/** A leaf known from elsewhere: from the answer to a recording call, or recomputed. */
+/** A known leaf: from the answer to a recording call, or recomputed. */
 export interface Leaf {
   sequence: number;
   leafHash: Uint8Array;
 }
 
 /**
- * Whether the leaf is at its place in the log that the proof's checkpoint stands for: so a receipt
- * (`sequence` and `leafHash` of the answer that recorded it) is held against a later proof.
- * Everything about the proof is a verdict; only malformed vkeys throw FormatError.
+ * Whether the log of the proof's checkpoint contains the leaf at its sequence. Compares a receipt
+ * (`sequence` and `leafHash` of the recording answer) with a later proof. Every problem of the
+ * proof is a verdict; only malformed vkeys throw FormatError.
  */
 export async function verifyTlogProof(
   sha: Sha256,

@@ -30,51 +30,50 @@ export interface BodyPassOptions {
   sha: Sha256;
   findings: Findings;
   checkpoint: Checkpoint;
-  /** The 60 bytes of an entry below the checkpoint's size; may be reused for the next call. */
+  /** The 60 bytes of an entry below the checkpoint's size. The caller may reuse the buffer. */
   entryAt: (sequence: number) => Uint8Array;
-  /** Which entries may lack a body. */
+  /** The entries that may lack a body. */
   cover: BodyCover;
-  /** The tenant whose log it is; null to accept whatever the bodies say. */
+  /** The log's tenant; null accepts any tenant. */
   tenantId?: string | null;
   /**
-   * What a body is that the checkpoint does not reach: in a bundle a finding (the default); in a
-   * running service an event recorded since, to be held against a later checkpoint.
+   * The meaning of a body beyond the checkpoint. In a bundle it is a finding (the default); in a
+   * running service it is an event recorded since, checked under a later checkpoint.
    */
   beyondCheckpoint?: 'finding' | 'newer';
-  /** Sees each body that is exactly what its entry commits to. */
+  /** Called for each body that matches its entry exactly. */
   onIntact?: (body: EventBody) => void;
 }
 
 export interface BodyCounts {
-  /** Lines taken. */
+  /** Lines read. */
   bodies: number;
-  /** Bodies that are exactly what their entry commits to, as far as they are shown. */
+  /** Bodies that match their entry exactly, as far as they are shown. */
   intact: number;
-  /** Bodies that the checkpoint does not reach; nothing is known of them. */
+  /** Bodies beyond the checkpoint; not checked. */
   newer: number;
-  /** Entries without a body, by what explains it. */
+  /** Entries without a body, by explanation. */
   expired: number;
   stated: number;
   outside: number;
   unjudged: number;
-  /** Intact bodies that keep this segment back. */
+  /** Intact bodies that withhold this segment. */
   withheld: Record<WithholdableSegment, number>;
-  /** Of these, not counted there: bodies of which it was erased, on record of the log. */
+  /** Bodies whose segment was erased according to the log; not counted in `withheld`. */
   erased?: Partial<Record<WithholdableSegment, ErasedSegment>>;
 }
 
 type Problem = [FindingCode, string];
 
 /**
- * The second pass over a log: holds bodies, in any order, against the entries
- * that the first pass has found to be the checkpoint's. Checks id, content,
- * time of receipt and derived fields of each, and that each entry has its
- * body once or a reason to have none. Needs two bits of memory an entry.
+ * The second pass over a log: compares bodies, in any order, with the entries that the first pass
+ * has verified. Checks id, content, receipt time and derived fields of each. Every entry must have
+ * its body once, or a reason for having none. Needs two bits of memory for each entry.
  */
 export class BodyPass {
   readonly #options: BodyPassOptions;
   readonly #against: string;
-  readonly #places: Places;
+  readonly #sequences: Sequences;
   readonly #uuid = new Uint8Array(16);
   readonly #counts: BodyCounts = {
     bodies: 0,
@@ -90,10 +89,10 @@ export class BodyPass {
   constructor(options: BodyPassOptions) {
     this.#options = options;
     this.#against = `Against ${sizedCheckpoint(options.checkpoint)}`;
-    this.#places = new Places(options.checkpoint.size);
+    this.#sequences = new Sequences(options.checkpoint.size);
   }
 
-  /** One body line, without its newline. Whatever it says, it never throws. */
+  /** One body line, without its newline. Never throws. */
   add(line: string | Uint8Array): void {
     this.#counts.bodies += 1;
     const body = readBody(line);
@@ -102,8 +101,8 @@ export class BodyPass {
   }
 
   #addMalformed(finding: Finding): void {
-    // Its place is taken: what it should have said is damaged, not missing.
-    if (finding.sequence !== null) this.#places.claim(finding.sequence);
+    // Marks the sequence as used: its body is damaged, not missing.
+    if (finding.sequence !== null) this.#sequences.claim(finding.sequence);
     this.#options.findings.add(finding);
   }
 
@@ -128,13 +127,13 @@ export class BodyPass {
     const { checkpoint, entryAt } = this.#options;
     const { sequence, uuid } = body.event;
     if (sequence >= checkpoint.size) return ['beyond_checkpoint', 'the log has no such entry'];
-    this.#places.claim(sequence);
+    this.#sequences.claim(sequence);
     const entry = entryAt(sequence);
     if (!equalBytes(entry.subarray(12, 28), uuidBytes(uuid, this.#uuid))) {
       const logged = eventIdFromUuid(uuidFromBytes(entry, 12));
       return ['other_event', `the entry there is of event ${logged}`];
     }
-    if (!this.#places.match(sequence)) return ['repeated_body', 'it appears twice'];
+    if (!this.#sequences.match(sequence)) return ['repeated_body', 'it appears twice'];
     return this.#contentProblem(body, entry);
   }
 
@@ -156,12 +155,12 @@ export class BodyPass {
   }
 
   /**
-   * The last entry without a body that may be an event of the service's own, which it records at
-   * the very time of the event; -1 when there is none. Whatever it said, nobody knows.
+   * The last entry without a body that may be an event of the service itself, which has equal times
+   * of event and receipt; -1 if there is none. Its content is unknown.
    */
   lastAbsentOwn(): number {
     for (let sequence = this.#options.checkpoint.size - 1; sequence >= 0; sequence -= 1) {
-      if (this.#places.isClaimed(sequence)) continue;
+      if (this.#sequences.isClaimed(sequence)) continue;
       const entry = this.#options.entryAt(sequence);
       const delayMs = receivedAtUs(entry) / 1000 - uuidTimeMs(uuidFromBytes(entry, 12));
       if (Math.abs(delayMs) <= clockSlackMs) return sequence;
@@ -169,11 +168,11 @@ export class BodyPass {
     return -1;
   }
 
-  /** Looks for entries without a body; once, after the last line. Reads those entries in order. */
+  /** Finds entries without a body, reading them in order. Call it once, after the last line. */
   finish(): BodyCounts {
     const { checkpoint, entryAt, cover, findings } = this.#options;
     for (let sequence = 0; sequence < checkpoint.size; sequence += 1) {
-      if (this.#places.isClaimed(sequence)) continue;
+      if (this.#sequences.isClaimed(sequence)) continue;
       const uuid = uuidFromBytes(entryAt(sequence), 12);
       const absence = cover.absenceOf(sequence, uuidTimeMs(uuid));
       if (absence !== 'missing') {
@@ -196,9 +195,9 @@ function receivedAtUs(entry: Uint8Array): number {
 }
 
 /**
- * Of each entry two bits: whether a body claimed its place, and whether it was that of its event.
+ * Two bits for each entry: whether a body has its sequence, and whether that body is of its event.
  */
-class Places {
+class Sequences {
   readonly #size: number;
   readonly #bits: Uint8Array;
 
@@ -211,7 +210,7 @@ class Places {
     if (sequence < this.#size) this.#set(sequence, 1);
   }
 
-  /** False when the place has been matched before. */
+  /** False if this sequence was matched before. */
   match(sequence: number): boolean {
     if ((this.#get(sequence) & 2) !== 0) return false;
     this.#set(sequence, 2);
@@ -232,7 +231,7 @@ class Places {
   }
 }
 
-/** The body, or what is wrong with the line: with its place, as far as the line still tells it. */
+/** The body, or the finding for the line, with its sequence if the line shows one. */
 function readBody(line: string | Uint8Array): EventBody | Finding {
   let value: unknown;
   try {

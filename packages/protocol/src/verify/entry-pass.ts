@@ -15,19 +15,18 @@ import type { FindingCode, Findings } from './findings.ts';
 export interface EntryPassOptions {
   sha: Sha256;
   findings: Findings;
-  /** The checkpoint to hold the entries against, its signature already checked. */
+  /** The checkpoint to compare with; its signature is already verified. */
   checkpoint: Checkpoint;
-  /** Signed checkpoints of the same log seen before, to be held against the same entries. */
+  /** Earlier signed checkpoints of the same log, compared with the same entries. */
   earlier?: readonly Checkpoint[];
-  /** Sees each leaf hash and each complete subtree, as a `TileMaker` does. */
+  /** Called for each leaf hash and each complete subtree, as by a `TileMaker`. */
   onSubtree?: OnSubtree;
 }
 
 /**
- * The first pass over a log: recomputes the tree from all its entries, in
- * order, and holds it against the checkpoint. The caller keeps the entries
- * where a `BodyPass` finds them again; until `finish` has found nothing
- * wrong, they are only what somebody sent. Memory does not grow with the log.
+ * The first pass over a log: recomputes the tree from all entries, in order, and compares it with
+ * the checkpoint. The caller keeps the entries for a `BodyPass`; until `finish` has found no
+ * problem, they are untrusted. Memory does not grow with the log.
  */
 export class EntryPass {
   readonly #options: EntryPassOptions;
@@ -44,14 +43,14 @@ export class EntryPass {
     this.#compareEarlier();
   }
 
-  /** Entries taken so far. */
+  /** Entries read so far. */
   get size(): number {
     return this.#size;
   }
 
   /**
-   * The next entries, 60 bytes each, side by side. FormatError for a part of one: then the bytes
-   * were cut wrongly on the way, which says nothing about the log.
+   * The next entries, 60 bytes each. FormatError for an incomplete entry: then the bytes were split
+   * wrongly, which says nothing about the log.
    */
   add(entries: Uint8Array): void {
     if (entries.length % entryBytes !== 0) throw new FormatError('an entry has 60 bytes');
@@ -91,7 +90,7 @@ export class EntryPass {
     }
   }
 
-  /** Compares with the checkpoint, and adds what is wrong to the findings; once, after the last. */
+  /** Compares with the checkpoint and adds findings. Call it once, after the last entry. */
   finish(): void {
     const { checkpoint } = this.#options;
     for (const seen of this.#earlier) {

@@ -19,15 +19,15 @@ import { formatReceivedAt, parseReceivedAt } from '../log/received-at.ts';
 import { pathHashesMax, type TlogProof } from '../log/tlog-proof.ts';
 import { inclusionVerdict, type ProofVerdict } from './proof-verdict.ts';
 
-/** `GET /api/audit-logs/{id}/proof`, taken apart. */
+/** `GET /api/audit-logs/{id}/proof`, decoded. */
 export interface EventProof {
   body: EventBody;
-  /** Of the log's entry, in microseconds since 1970. */
+  /** Of the log entry, in microseconds since 1970. */
   receivedAtUs: number;
   commitment: Uint8Array;
   leafHash: Uint8Array;
   sequence: number;
-  /** The signed note, as it came. */
+  /** The signed note, unchanged. */
   checkpoint: string;
   /** Sibling hashes, from the leaf up. */
   path: Uint8Array[];
@@ -47,8 +47,8 @@ const proofMembers = [
 
 /**
  * Reads the JSON text `{event, receivedAt, salts, hashes?, commitment, leafHash, sequence,
- * checkpoint, path}`; hashes and salts are lower-case hexadecimal. Throws FormatError and nothing
- * else. Give it the text as it came: a value from JSON.parse has lost repeated members.
+ * checkpoint, path}`; hashes and salts are lower-case hexadecimal. Throws only FormatError. Pass
+ * the original text: JSON.parse drops repeated members.
  */
 export function parseEventProof(source: string | Uint8Array): EventProof {
   const value = parseProvenJson(source);
@@ -87,9 +87,9 @@ function receivedAtOf(value: unknown): number {
 
 /**
  * Checks the whole chain: body → segments → commitment → entry → leaf → path → root → signature,
- * and that derived fields follow from the others. Everything about the proof is a verdict, also for
- * text that is none; only malformed vkeys throw FormatError. Segments may be withheld: the verdict
- * names them, for what is not shown is not checked.
+ * and the derived fields. Every problem of the proof is a verdict, also a malformed text; only
+ * malformed vkeys throw FormatError. The verdict names withheld segments, because their content is
+ * not checked.
  */
 export async function verifyEventProof(
   sha: Sha256,
@@ -121,7 +121,7 @@ function readProof(source: string | Uint8Array): EventProof | ProofVerdict {
   }
 }
 
-/** What keeps the event from being the one that the leaf hash stands for, or null. */
+/** Why the event does not match the leaf hash, or null. */
 function bodyProblem(sha: Sha256, proof: EventProof): ProofVerdict | null {
   const { body, sequence, receivedAtUs } = proof;
   const { event } = body;
@@ -153,7 +153,7 @@ function validMessage({ body, sequence, receivedAtUs }: EventProof, checkpoint: 
   );
 }
 
-/** The same proof as C2SP tlog-proof has it: of the leaf, without the event. */
+/** The same proof as C2SP tlog-proof: of the leaf, without the event. */
 export function tlogProofOf({ sequence, path, checkpoint }: EventProof): TlogProof {
   return { index: sequence, path, checkpoint };
 }

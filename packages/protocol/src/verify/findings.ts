@@ -1,21 +1,21 @@
 /**
- * What can be wrong with a log. Stable codes:
- * - `malformed_entry`: an entry is not of version 1, or its id is no event's
- * - `receipt_goes_back`: an entry was received before the one that it follows
- * - `missing_entries`, `surplus_entries`: not as many as the checkpoint says
- * - `root_mismatch`: the entries are not those that the checkpoint was signed over
- * - `earlier_root_mismatch`: they are not those an earlier checkpoint was signed over
- * - `tile_mismatch`: a hash tile is not the one that the entries give
- * - `malformed_body`: a body line cannot be read, or shows what nothing proves
- * - `beyond_checkpoint`: a body whose sequence the checkpoint does not reach
- * - `other_event`: the log's entry at the body's sequence is of another event
- * - `content_mismatch`: a body is not what its entry commits to
- * - `derived_field_mismatch`: a field of a body is not what follows from the others
+ * The possible problems of a log. Codes are stable:
+ * - `malformed_entry`: an entry is not of version 1, or its id is not an event id
+ * - `receipt_goes_back`: an entry was received before its predecessor
+ * - `missing_entries`, `surplus_entries`: the number of entries differs from the checkpoint's size
+ * - `root_mismatch`: the entries are not those that the checkpoint covers
+ * - `earlier_root_mismatch`: the entries are not those that an earlier checkpoint covers
+ * - `tile_mismatch`: a hash tile differs from the one that the entries give
+ * - `malformed_body`: a body line cannot be read, or contains a member that is not proven
+ * - `beyond_checkpoint`: a body has a sequence beyond the checkpoint
+ * - `other_event`: the log entry at the body's sequence is of another event
+ * - `content_mismatch`: a body does not match the commitment of its entry
+ * - `derived_field_mismatch`: a field of a body does not follow from the others
  * - `other_tenant`: a body names another tenant
  * - `repeated_body`: a second body of one entry
- * - `missing_body`: an entry has no body, and no retention explains it
- * - `retention_exceeded`: bodies are said to be gone, or were removed, that the plan still keeps
- * - `plan_mismatch`: another plan is stated than the one that the log's own records say is in force
+ * - `missing_body`: an entry has no body, and retention does not explain it
+ * - `retention_exceeded`: bodies were removed, or are stated as removed, that the plan still keeps
+ * - `plan_mismatch`: the stated plan differs from the plan in the log's own records
  */
 export type FindingCode =
   | 'malformed_entry'
@@ -38,24 +38,24 @@ export type FindingCode =
 
 export interface Finding {
   code: FindingCode;
-  /** Place in the log; null for what has none. */
+  /** The sequence in the log; null if the finding has none. */
   sequence: number | null;
-  /** `evt_audit_…`, where one is known. */
+  /** `evt_audit_…`, if known. */
   eventId: string | null;
   message: string;
 }
 
-/** Findings kept in full; all are counted. */
+/** The most findings that are stored; all are counted. */
 const findingsKeptMax = 100;
 
-/** What has been found so far; one for all passes over a log. */
+/** The findings so far, shared by all passes over a log. */
 export interface Findings {
   add(finding: Finding): void;
   count(): number;
   countByCode(): Partial<Record<FindingCode, number>>;
-  /** The first 100, in the order in which they were met. */
+  /** The first 100, in the order in which they were found. */
   kept(): readonly Finding[];
-  /** The one with the smallest sequence, of all; null when none has a sequence. */
+  /** The finding with the smallest sequence; null if none has a sequence. */
   first(): Finding | null;
 }
 

@@ -6,35 +6,34 @@ import type { Findings } from './findings.ts';
 import type { ProvenCover } from './proven-cover.ts';
 
 /**
- * What came of verifying a log. `intact` is said of what was checked,
- * and `follows` says what; `unproven`: nothing is damaged, but
- * something that is absent is explained by somebody's word alone.
+ * The outcome of verifying a log. `intact` refers to what was checked; `follows` lists it.
+ * `unproven`: there is no damage, but only an unproven statement explains missing parts.
  */
 export interface LogVerdict {
   code: 'intact' | 'unproven' | 'damaged';
   summary: string;
-  /** What keeps an undamaged log from being intact, a sentence each. */
+  /** Why an undamaged log is not `intact`, a sentence each. */
   unproven: string[];
-  /** What has been shown, a sentence each; empty when damaged. */
+  /** What was proven, a sentence each; empty if damaged. */
   follows: string[];
-  /** What has not been shown, a sentence each. */
+  /** What was not proven, a sentence each. */
   doesNotFollow: string[];
 }
 
 export interface LogVerdictInput {
   checkpoint: Checkpoint;
   findings: Findings;
-  /** Of the body pass; null when only entries were checked. */
+  /** Of the body pass; null if only entries were checked. */
   counts: BodyCounts | null;
   /** `latestCutoffMs` of the cover. */
   latestCutoffMs: number | null;
   /** Of `provenCover`. */
   plan?: ProvenCover['plan'];
-  /** Sizes of the earlier checkpoints held against the entries. */
+  /** Sizes of the earlier checkpoints that were compared. */
   earlierSizes: readonly number[];
 }
 
-/** Puts the outcome of both passes into words; never more than was checked. */
+/** Describes the outcome of both passes; claims only what was checked. */
 export function logVerdict(input: LogVerdictInput): LogVerdict {
   const { findings } = input;
   const against = `Against ${sizedCheckpoint(input.checkpoint)}`;

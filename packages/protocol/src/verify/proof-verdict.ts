@@ -1,13 +1,13 @@
 import { type Checkpoint, type OpenedCheckpoint, sizedCheckpoint } from '../log/checkpoint.ts';
 
 /**
- * What came of checking a proof. Stable codes; only `valid` says yes.
- * - `malformed_proof`: not of the form, or the body says more than can be proven
- * - `derived_field_mismatch`: a field is not what follows from the others
- * - `content_mismatch`: the body is not what the stated commitment stands for
- * - `leaf_mismatch`: the commitment, id and time of receipt do not give the stated leaf hash
- * - `not_included`: the path does not lead from the leaf, at its place, to the checkpoint's root
- * - `malformed_checkpoint`, `unknown_key`, `bad_signature`: there is no trustworthy checkpoint
+ * The outcome of checking a proof. Codes are stable; only `valid` means success.
+ * - `malformed_proof`: wrong form, or the body has a member that cannot be proven
+ * - `derived_field_mismatch`: a field does not follow from the others
+ * - `content_mismatch`: the body does not match the stated commitment
+ * - `leaf_mismatch`: commitment, id and receipt time do not give the stated leaf hash
+ * - `not_included`: the path does not lead from the leaf, at its index, to the checkpoint's root
+ * - `malformed_checkpoint`, `unknown_key`, `bad_signature`: there is no trusted checkpoint
  */
 export type ProofCode =
   | 'malformed_proof'
@@ -19,17 +19,17 @@ export type ProofCode =
 
 export interface ProofVerdict {
   code: ProofCode;
-  /** What follows, in words; names the checkpoint when there is a signed one. */
+  /** The consequence as a sentence; names the checkpoint if it is signed. */
   message: string;
 }
 
-/** What no proof of one event can show, for the people who read a verdict. */
+/** What a proof of one event cannot show. */
 export const proofLimits =
   'Not proven that the event tells the truth, that no other event is missing, ' +
   'or that the service shows the same log to others. For that, verify the whole log ' +
   'and compare checkpoints.';
 
-/** The verdict on entry `index`, once the checkpoint is known to be signed. */
+/** The verdict for entry `index`, after the checkpoint's signature was verified. */
 export function inclusionVerdict(
   isIncluded: boolean,
   index: number,

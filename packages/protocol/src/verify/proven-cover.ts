@@ -10,40 +10,36 @@ import type { FindingCode, Findings } from './findings.ts';
 import { type BodyCover, createBodyCover, type RetentionRecord } from './retention-cover.ts';
 import type { PlanTerms, ServiceRecords } from './service-records.ts';
 
-/** Clocks differ, and time goes on while a log is read. */
+/** Tolerance for different clocks, and for the time that reading a log takes. */
 export const clockSlackMs = 5 * 60_000;
 
 export interface CoverClaims {
-  /** Those of the service; the default ones unless given. */
+  /** The plans of the service; the default plans if absent. */
   plans?: Plans | undefined;
-  /** Of the intact bodies of the log. */
+  /** From the intact bodies of the log. */
   records: ServiceRecords;
-  /** `lastAbsentOwn` of the body pass: records before it may be out of date. */
+  /** `lastAbsentOwn` of the body pass: records before it may be outdated. */
   lastAbsentOwn: number;
-  /** The moment the bodies are of. */
+  /** The time at which the bodies were read. */
   nowMs: number;
-  /** The cutoff that is stated with the bodies; older ones were not shown. */
+  /** The cutoff stated with the bodies; older bodies were not shown. */
   statedCutoffMs: number | null;
-  /** The plan that is stated with the bodies. */
+  /** The plan stated with the bodies. */
   statedPlan: Plan | null;
-  /** The plan that whoever verifies knows the tenant to have. */
+  /** The plan that the verifier's user has named. */
   knownPlan: Plan | null;
 }
 
-/**
- * Which bodies may be absent, and which plan that rests
- * on: the log's own record, or the caller's word.
- */
+/** The bodies that may be absent, and the source of the plan: the log's own record, or the user. */
 export interface ProvenCover {
   cover: BodyCover;
   plan: { name: Plan; from: 'log' | 'caller' } | null;
 }
 
 /**
- * Which absent bodies retention explains, as far as the log itself proves it: by the removals and
- * plans that the service has recorded in it. A cutoff that is merely stated explains nothing:
- * within what the shortest plan would hide the absence is `stated`, beyond that it is damage.
- * Contradictions between the log and what is stated are findings.
+ * Decides which absent bodies retention explains, by the removals and plans that the log itself
+ * records. A stated cutoff proves nothing: within the retention of the shortest plan an absence is
+ * `stated`, beyond it is damage. Contradictions between the log and the stated values are findings.
  */
 export function provenCover(claims: CoverClaims, findings: Findings): ProvenCover {
   const { records, nowMs, statedCutoffMs, knownPlan, plans = defaultPlans } = claims;
@@ -51,7 +47,7 @@ export function provenCover(claims: CoverClaims, findings: Findings): ProvenCove
   const terms = termsInForce(claims, plans);
   if (terms !== null) comparePlans(claims, terms.plan, add);
   const inForce = plans.named(terms?.plan ?? knownPlan ?? '');
-  // Under a hold the service shows everything that is left.
+  // Under a hold the service shows every remaining event.
   const owedMs = !inForce || terms?.legalHold ? null : retentionCutoff(inForce.keeps, nowMs);
   const explained = [...removalsOf(records, plans, add), ...formerPlans(records, plans)];
   const planCutoffMs = earlier(owedMs === null ? null : owedMs + clockSlackMs, statedCutoffMs);
@@ -81,14 +77,14 @@ function adder(findings: Findings): Add {
     findings.add({ code, message, sequence: sequence ?? null, eventId: null });
 }
 
-/** By the last record of the tenant, unless something that may have been a later one is absent. */
+/** From the last record of the tenant, unless a missing event may have been a later record. */
 function termsInForce({ records, lastAbsentOwn }: CoverClaims, plans: Plans): PlanTerms | null {
   const last = newest(records.terms);
   const terms = last !== null && last.sequence > lastAbsentOwn ? last.after : null;
   return terms && plans.named(terms.plan) ? terms : null;
 }
 
-/** Once the tenant's own records have expired, removals go on telling under which plan. */
+/** After the tenant's own records have expired, removal records still name the plan. */
 function planOfRemovals(
   { records, lastAbsentOwn }: CoverClaims,
   plans: Plans,
@@ -121,7 +117,7 @@ function compareCutoff(statedMs: number | null, owedMs: number, plan: Plan, add:
   add('retention_exceeded', message);
 }
 
-/** Removals that the plan of their time allowed; one that went further excuses nothing. */
+/** Removals that the plan of their time allowed; a larger one explains nothing. */
 function removalsOf({ removals }: ServiceRecords, plans: Plans, add: Add): RetentionRecord[] {
   return removals.filter(({ sequence, timeMs, cutoffMs, plan, isLeaving }) => {
     if (isLeaving) return true;
@@ -135,7 +131,7 @@ function removalsOf({ removals }: ServiceRecords, plans: Plans, add: Add): Reten
   });
 }
 
-/** What a plan or the lack of a hold had hidden before it ended may have gone under it. */
+/** Bodies hidden by a former plan, or before a hold, may have been removed under it. */
 function formerPlans({ terms }: ServiceRecords, plans: Plans): RetentionRecord[] {
   return terms.flatMap(({ sequence, timeMs, before }) => {
     const plan = before === null || before.legalHold ? null : plans.named(before.plan);

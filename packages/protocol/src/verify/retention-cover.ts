@@ -1,6 +1,6 @@
 /**
- * That bodies are gone: those of the first `size` entries whose id's time is before `cutoffMs`. An
- * entry itself never goes.
+ * The record that bodies were removed: among the first `size` entries, those whose id's time is
+ * before `cutoffMs`. Entries are never removed.
  */
 export interface RetentionRecord {
   cutoffMs: number;
@@ -8,32 +8,32 @@ export interface RetentionRecord {
 }
 
 /**
- * `expired`: retention explains it. `stated`: only somebody's word does. `outside`: not asked for.
- * `unjudged`: perhaps not asked for.
+ * `expired`: retention explains it. `stated`: only an unproven statement does. `outside`: not
+ * requested. `unjudged`: possibly not requested.
  */
 export type Absence = 'expired' | 'stated' | 'outside' | 'unjudged' | 'missing';
 
 export interface BodyCover {
-  /** Why the entry at `sequence`, of an event with this time, has no body. */
+  /** Why the entry at `sequence`, with this event time, has no body. */
   absenceOf(sequence: number, timeMs: number): Absence;
-  /** The latest moment before which bodies may be gone; null when all are owed. */
+  /** The latest time before which bodies may be missing; null if none may. */
   latestCutoffMs: number | null;
 }
 
 export interface CoverOptions {
   records?: readonly RetentionRecord[];
-  /** Cutoff of the plan in force; older bodies may be hidden, at any size. */
+  /** Cutoff of the plan in force; older bodies may be hidden, at any sequence. */
   planCutoffMs?: number | null;
-  /** A cutoff that somebody states, and nothing proves. */
+  /** A stated cutoff that nothing proves. */
   statedCutoffMs?: number | null;
-  /** The bodies asked for: `[fromMs, toMs)` by the time within the id. */
+  /** The requested bodies: `[fromMs, toMs)` by the time in the id. */
   fromMs?: number | null;
   toMs?: number | null;
-  /** Whether bodies were chosen by more than time, which entries cannot tell. */
+  /** Whether bodies were selected by other filters than time; entries cannot show those. */
   isFiltered?: boolean;
 }
 
-/** Which entries may lack a body, for the end of a `BodyPass`. */
+/** Decides which entries may lack a body, for the end of a `BodyPass`. */
 export function createBodyCover(options: CoverOptions): BodyCover {
   const { planCutoffMs = null, statedCutoffMs = null, fromMs = null, toMs = null } = options;
   const planRecord = planCutoffMs === null ? [] : [{ cutoffMs: planCutoffMs, size: 2 ** 53 }];
@@ -57,7 +57,7 @@ function latest(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
-/** By falling cutoff, without those that cover nothing more than one before them. */
+/** By descending cutoff, without records that an earlier one covers. */
 function usefulRecords(records: readonly RetentionRecord[]): RetentionRecord[] {
   const sorted = [...records].sort((a, b) => b.cutoffMs - a.cutoffMs || b.size - a.size);
   let sizeMax = 0;

@@ -3,38 +3,38 @@ import { uuidTimeMs } from '../event/event-id.ts';
 import { parseTimestamp } from '../event/timestamp.ts';
 import type { Plan } from '../plan.ts';
 
-/** What decides how long a tenant's events are shown. */
+/** The settings that decide how long a tenant's events are shown. */
 export interface PlanTerms {
   plan: Plan;
   /** Under a hold nothing is hidden or removed. */
   legalHold: boolean;
 }
 
-/** The service's record that a tenant was made or changed. */
+/** The service's record of a tenant's creation or change. */
 export interface TermsRecord {
   sequence: number;
   timeMs: number;
-  /** Null for a new tenant, and where the record does not show it. */
+  /** Null for a new tenant, and if the record does not show it. */
   before: PlanTerms | null;
-  /** Null where the record does not show it: then nobody knows what is in force. */
+  /** Null if the record does not show it: then the terms in force are unknown. */
   after: PlanTerms | null;
 }
 
-/** The service's record that bodies were removed: `{cutoff, size}` of the retention that did it. */
+/** The service's record of a removal by retention: `{cutoff, size}`. */
 export interface RemovalRecord {
   sequence: number;
   timeMs: number;
   cutoffMs: number;
   size: number;
-  /** The plan in force; null where the record names none. */
+  /** The plan in force; null if the record names none. */
   plan: Plan | null;
-  /** The tenant has left: everything goes, whatever the plan. */
+  /** The tenant is offboarded: everything is removed, under any plan. */
   isLeaving: boolean;
 }
 
 /**
- * The service's record that a segment was erased: of
- * events below `size`, by these actors or of these ids.
+ * The service's record of an erased segment: of events below `size`, by these actors or with these
+ * ids.
  */
 export interface ErasureRecord {
   sequence: number;
@@ -45,16 +45,16 @@ export interface ErasureRecord {
   size: number;
 }
 
-/** The service's record that a log goes on under a new origin. */
+/** The service's record that a log continues under a new origin. */
 export interface ReopenRecord {
   sequence: number;
-  /** The last checkpoint that was published under an origin before: a signed note. */
+  /** The last checkpoint under a former origin: a signed note. */
   note: string;
 }
 
 /**
- * The last checkpoints of the origins that a reopened log had before, by the state of the service's
- * record: more than one where a reopening was itself undone by a restore.
+ * The last checkpoints of a reopened log's former origins, by the service's record. There are
+ * several if a restored backup undid a reopening.
  */
 export function formerCheckpoints(after: Readonly<Record<string, unknown>>): string[] {
   const { lastPublishedCheckpoint: last, earlierCheckpoints: earlier } = after;
@@ -63,9 +63,9 @@ export function formerCheckpoints(after: Readonly<Record<string, unknown>>): str
 }
 
 /**
- * What a log says about itself: events that only the service records (`recordedBy.kind` is
- * `service`). `take` is for events that are exactly what their entries commit to, in any order;
- * then these records are as good as the log's signature.
+ * The records of the service in a log (`recordedBy.kind` is `service`). Pass `take` only events
+ * that match their entries, in any order; then these records are as trustworthy as the log's
+ * signature.
  */
 export class ServiceRecords {
   readonly terms: TermsRecord[] = [];
@@ -87,7 +87,7 @@ export class ServiceRecords {
     const cutoffMs = typeof cutoff === 'string' ? parseTimestamp(cutoff) : null;
     if (cutoffMs === null || typeof size !== 'number') return;
     const plan = typeof policy === 'string' ? policy : null;
-    // Whatever it says, it can only speak of entries before its own.
+    // A record can only describe entries before its own.
     const covered = Math.min(size, sequence);
     const isLeaving = resourceType === 'tenant';
     const timeMs = uuidTimeMs(uuid);
@@ -112,7 +112,7 @@ function termsOf({ sequence, uuid, before, after, diff }: ShownEvent): TermsReco
   const changes = membersOf(diff);
   const whole = { sequence, timeMs: uuidTimeMs(uuid) };
   if (after !== null) return { ...whole, before: planTerms(before), after: planTerms(after) };
-  // With its states withheld, the change alone tells what it changed.
+  // If its states are withheld, only the diff shows the change.
   const side = (name: 'from' | 'to') => {
     const value = (field: string) => membersOf(JSON.stringify(changes[field] ?? {}))[name];
     return planTerms(JSON.stringify({ plan: value('plan'), legalHold: value('legalHold') }));
@@ -130,7 +130,7 @@ function textsOf(value: unknown): Set<string> {
   return new Set(Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []);
 }
 
-/** The members of a JSON object's text; none for anything else. */
+/** The members of a JSON object's text; empty for any other text. */
 function membersOf(text: string | null): Record<string, unknown> {
   const value: unknown = text === null ? null : JSON.parse(text);
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
