@@ -30,6 +30,7 @@ import { handleExports } from './exports/export.job.ts';
 import { handleExportMail } from './exports/export-mail.job.ts';
 import { FileThread } from './exports/file/file-thread.ts';
 import { exportRoutes } from './exports/routes.ts';
+import { pathPartLengthMax } from './http/field-schemas.ts';
 import {
   acceptJsonOnly,
   enforceSchemas,
@@ -222,7 +223,7 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
     forceCloseConnections: 'idle',
     // What still arrives on an open connection is answered like anything else, and closes it.
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 200 },
+    routerOptions: { maxParamLength: pathPartLengthMax },
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
   });
   http.setErrorHandler(sendProblem);

@@ -4,7 +4,7 @@ import { isUuid, uuidFromEventId } from './event-id.ts';
 import { type FieldProblem, fieldProblemsMax, pointerOf } from './field-problem.ts';
 import { isRecordedEmail, snakeCaseExpression } from './field-rules.ts';
 import { canonicalIp } from './ip-address.ts';
-import { diffFieldsMax, diffTextBytesMax, inKib, membersMax } from './limits.ts';
+import { diffFieldsMax, diffTextBytesMax, inKib, membersMax, stateBytesMax } from './limits.ts';
 import { parseTimestamp } from './timestamp.ts';
 import { exceedsBytes } from './utf8-size.ts';
 
@@ -36,9 +36,16 @@ export function shapeProblems(event: unknown): Problems {
   return [...problems, ...others.filter(({ path }) => !named.has(path))];
 }
 
+/** No object of an event has more, not even a state: a member takes five bytes, as in `"":0,`. */
+const anyMembersMax = Math.floor(stateBytesMax / 5);
+
 function jsonProblems(event: Members, problems: Problems): void {
   for (const [field, value] of Object.entries(event)) {
     if (problems.length >= fieldProblemsMax) return;
+    if (isObject(value) && Object.keys(value).length > anyMembersMax) {
+      problems.push(tooMany(pointerOf(field), anyMembersMax));
+      continue;
+    }
     // Depth counts from each field, so a state may have 32 levels wherever it is.
     for (const found of [checkJson(field, ''), checkJson(value, '')]) {
       for (const { path, ...rest } of found) {

@@ -29,6 +29,9 @@ export interface ParamReader {
   refusal(): QueryRefusal | null;
 }
 
+/** The longest value, in UTF-16 units; cursors are the longest ones. */
+export const paramLengthMax = 4_096;
+
 /** Groups `params` by name. Unknown names, empty and unprintable values are problems. */
 export function readParams(
   params: Iterable<readonly [string, string]>,
@@ -98,6 +101,8 @@ function acceptable(
   if (values.includes('')) refuse(name, 'must not be empty');
   const printable = values.every(isPrintable);
   if (!printable) refuse(name, 'must not hold control characters or broken UTF-8');
+  const tooLong = values.some((value) => value.length > paramLengthMax);
+  if (tooLong) refuse(name, `must not be longer than ${paramLengthMax} characters`);
   return values.filter((value) => value !== '' && isPrintable(value));
 }
 

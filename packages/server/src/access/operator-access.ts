@@ -1,12 +1,9 @@
-import { isEmail, isVisible } from '@indelible/protocol';
+import { isEmail, isVisible, reasonLengthMax } from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
 
 /** What an operator must declare before a tenant's data is read, and optionally who they are. */
 export const accessReasonHeader = 'x-access-reason';
 export const operatorEmailHeader = 'x-operator-email';
-
-/** Unicode characters, after decoding and without surrounding white space. */
-const accessReasonMax = 1_000;
 
 /**
  * Every value of a header, from Node's `rawHeaders` (name, value, name, value, ...). Its `headers`
@@ -41,7 +38,7 @@ function judged(text: string, problem: (what: string) => AppError): string {
   if (!text.isWellFormed()) throw problem('must be well-formed Unicode');
   if (!isVisible(text)) throw problem('must not be blank');
   const reason = text.trim();
-  if ([...reason].length > accessReasonMax) throw problem('must not exceed 1,000 characters');
+  if ([...reason].length > reasonLengthMax) throw problem('must not exceed 1,000 characters');
   return reason;
 }
 

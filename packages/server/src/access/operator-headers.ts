@@ -1,3 +1,4 @@
+import { emailLengthMax, reasonLengthMax } from '@indelible/protocol';
 import { Type } from 'typebox';
 
 /**
@@ -9,8 +10,11 @@ export const operatorHeaders = Type.Object({
   ),
   'x-access-reason': Type.Optional(
     Type.String({
+      maxLength: 12 * reasonLengthMax, // a character takes four bytes, each as %F0
       description: 'Operators: why, percent-encoded UTF-8, 1-1,000 characters. The tenant sees it.',
     }),
   ),
-  'x-operator-email': Type.Optional(Type.String({ description: 'Platform keys: who is looking.' })),
+  'x-operator-email': Type.Optional(
+    Type.String({ maxLength: emailLengthMax, description: 'Platform keys: who is looking.' }),
+  ),
 });

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import { scopes } from '../access/index.ts';
-import { label, nullable, Pagination, strict, time, uuid } from '../http/index.ts';
+import { label, nullable, Pagination, pathPart, strict, time, uuid } from '../http/index.ts';
 
 export const apiKeyIdPrefix = 'key_';
 
 const tenantParam = { id: uuid('The tenant.') };
-const keyParam = { keyId: Type.String({ description: "The key's id, `key_...`." }) };
+const keyParam = { keyId: pathPart("The key's id, `key_...`.") };
 
 /** Where a tenant's keys are, and where the platform's are. */
 export const tenantKeys = {
@@ -21,6 +21,7 @@ export const platformKeys = {
 
 const keyScopes = Type.Array(Type.Enum([...scopes]), {
   minItems: 1,
+  maxItems: scopes.length,
   uniqueItems: true,
   description:
     'What the key may do; no scope implies another. A credential grants only scopes that ' +

@@ -20,6 +20,7 @@ import {
   acceptedType,
   idParams,
   LogParams,
+  queryText,
   readQuery,
   unavailable,
 } from '../http/index.ts';
@@ -199,7 +200,7 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
           '`Retention-Cutoff` is the first moment that the plan still shows: older bodies may be gone.',
         params: LogParams,
         querystring: Type.Object({
-          after: Type.Optional(Type.String({ description: 'An event id.' })),
+          after: Type.Optional(queryText('An event id.')),
         }),
         headers: operatorHeaders,
         response: {

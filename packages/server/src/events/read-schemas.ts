@@ -4,11 +4,12 @@ import {
   groupKeys,
   listLimitDefault,
   listLimitMax,
+  paramLengthMax,
   timeUnits,
 } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
-import { filterParams, idParams, nullable, strict } from '../http/index.ts';
+import { filterParams, idParams, nullable, queryText, strict } from '../http/index.ts';
 
 /*
  * The parameters and answers of the reading calls, for the OpenAPI document. The parameters are
@@ -19,9 +20,7 @@ const listQuerystring = Type.Object({
   page: Type.Optional(
     Type.Integer({ minimum: 1, description: 'From 1; `page` × `limit` at most 100,000.' }),
   ),
-  cursor: Type.Optional(
-    Type.String({ description: 'From `nextCursor` or `previousCursor`, unchanged.' }),
-  ),
+  cursor: Type.Optional(queryText('From `nextCursor` or `previousCursor`, unchanged.')),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -45,6 +44,7 @@ const listQuerystring = Type.Object({
   ),
   include: Type.Optional(
     Type.Array(Type.Enum(['total', 'state']), {
+      maxItems: 2,
       description: '`state` needs exactly one `resource_id`.',
     }),
   ),
@@ -58,7 +58,10 @@ const statsQuerystring = Type.Object({
     description: 'One or two keys, at most one of them a time.',
   }),
   time_zone: Type.Optional(
-    Type.String({ default: 'UTC', description: 'IANA name: where days begin.' }),
+    Type.String({
+      ...{ default: 'UTC', maxLength: paramLengthMax },
+      description: 'IANA name: where days begin.',
+    }),
   ),
 });
 

@@ -2,7 +2,9 @@ import {
   batchEventsMax,
   categories,
   diffFieldsMax,
+  diffTextBytesMax,
   type EventField,
+  eventBytesMax,
   eventFields,
   snakeCasePattern,
   withholdableSegments,
@@ -17,7 +19,7 @@ import { strict } from '../http/index.ts';
 
 type Schema = Record<string, unknown>;
 
-const scalar = { type: ['string', 'number', 'boolean', 'null'] };
+const scalar = { type: ['string', 'number', 'boolean', 'null'], maxLength: diffTextBytesMax };
 const change = {
   ...{ type: 'object', ...strict, required: ['from', 'to'] },
   properties: { from: scalar, to: scalar },
@@ -30,7 +32,7 @@ const kinds: Record<EventField['kind'], Schema> = {
   role: { type: 'string', pattern: '^[^\\s\\p{Cc}\\p{Cf}]+$', minLength: 1 },
   email: { type: 'string', format: 'email' },
   ip: { type: 'string', format: 'ip' },
-  text: { type: 'string' },
+  text: { type: 'string', maxLength: eventBytesMax },
   time: { type: 'string', format: 'date-time' },
   category: { type: 'string', enum: [...categories] },
   recorder: { type: 'string', enum: ['api_key', 'service'] },

@@ -3,9 +3,11 @@ import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
   filterSchema,
+  idParams,
   nullable,
   PageQuery,
   Pagination,
+  queryText,
   storedFilters,
   strict,
   time,
@@ -24,6 +26,7 @@ const ExportInput = Type.Unsafe<object>({
     columns: {
       type: 'array',
       items: { type: 'string', enum: [...csvColumns, ...csvFurtherColumns] },
+      maxItems: csvColumns.length + csvFurtherColumns.length,
       description: `Of CSV, in this order; the first ${csvColumns.length} unless told otherwise.`,
     },
   },
@@ -69,7 +72,8 @@ const file = (description: string) => ({
     'application/x-ndjson': { schema: Type.String() },
   },
 });
-const params = Type.Object({ id: Type.String() });
+const params = idParams('`exp_…`');
+const headerText = (description: string) => Type.String({ maxLength: 1_024, description });
 
 export const createSchema = {
   tags,
@@ -80,7 +84,7 @@ export const createSchema = {
     'make a job: poll `Location`, or wait for the e-mail.',
   headers: Type.Object({
     ...operatorHeaders.properties,
-    prefer: Type.Optional(Type.String({ description: '`respond-async` makes a job in any case.' })),
+    prefer: Type.Optional(headerText('`respond-async` makes a job in any case.')),
   }),
   body: ExportInput,
   response: { 200: file('The file.'), 202: ExportJob },
@@ -126,13 +130,13 @@ export const fileSchema = {
   summary: 'The file behind a download link',
   params,
   querystring: Type.Object({
-    tenant: Type.String(),
-    until: Type.String(),
-    signature: Type.String(),
+    tenant: uuid('Whose file it is.'),
+    until: queryText('Until when the link opens it.'),
+    signature: queryText('Of the link.'),
   }),
   headers: Type.Object({
-    range: Type.Optional(Type.String({ description: 'One range of bytes.' })),
-    'if-range': Type.Optional(Type.String({ description: 'The `ETag` a part was taken of.' })),
+    range: Type.Optional(headerText('One range of bytes.')),
+    'if-range': Type.Optional(headerText('The `ETag` a part was taken of.')),
   }),
   security: [],
   response: { 200: file('The file.'), 206: file('A part of the file.') },

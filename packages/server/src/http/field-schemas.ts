@@ -1,3 +1,4 @@
+import { paramLengthMax } from '@indelible/protocol';
 import { Type } from 'typebox';
 
 /* Parts of request and answer schemas that several features share. */
@@ -12,8 +13,17 @@ export const time = (description: string) => Type.String({ format: 'date-time', 
 export const nullable = (options: Record<string, unknown>) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...options });
 
+/** A text in a query; `readParams` refuses a longer one. */
+export const queryText = (description: string) =>
+  Type.String({ maxLength: paramLengthMax, description });
+
+/** A part of a path. */
+export const pathPartLengthMax = 200;
+export const pathPart = (description: string) =>
+  Type.String({ maxLength: pathPartLengthMax, description });
+
 /** The path of a call that concerns one thing. */
-export const idParams = (description: string) => Type.Object({ id: Type.String({ description }) });
+export const idParams = (description: string) => Type.Object({ id: pathPart(description) });
 
 /** The path of a call to one log under its own origin. */
 export const LogParams = Type.Object({

@@ -4,9 +4,11 @@ import {
   facetNames,
   facetValuesMax,
   filterNames,
+  paramLengthMax,
   paramOf,
 } from '@indelible/protocol';
 import { type TSchema, Type } from 'typebox';
+import { queryText } from './field-schemas.ts';
 
 /*
  * Filters in the OpenAPI document. `readFilterParams` and `parseFilterBody`, which panel and
@@ -23,8 +25,8 @@ export const filterParams: Record<string, TSchema> = Object.fromEntries(
 
 function paramSchema(name: FilterName): TSchema {
   const about = sentence(aboutFilter(name));
-  if (!isFacet(name)) return Type.String({ description: about });
-  return Type.Array(Type.String(), {
+  if (!isFacet(name)) return queryText(about);
+  return Type.Array(Type.String({ maxLength: paramLengthMax }), {
     maxItems: facetValuesMax,
     description: `${about} Repeatable: any of the values; a leading \`!\` excludes.`,
   });
@@ -38,9 +40,12 @@ export const filterSchema = (more = '', names: readonly FilterName[] = filterNam
       "The list's filters in camelCase, each a value or an array of up to 20; a leading `!` excludes." +
       more,
     properties: Object.fromEntries(
-      names.map((name) => [name, { description: sentence(aboutFilter(name)) }]),
+      names.map((name) => [name, { ...value, description: sentence(aboutFilter(name)) }]),
     ),
   });
+
+const one = { type: ['string', 'boolean'], maxLength: paramLengthMax };
+const value = { ...one, type: [...one.type, 'array'], maxItems: facetValuesMax, items: one };
 
 /** Filters in an answer, as they are stored. */
 export const storedFilters = (options: { description?: string } = {}) =>

@@ -92,6 +92,12 @@ function readJson(contentType: string, body: Buffer) {
  */
 function schemaCompiler(): FastifySchemaCompiler<unknown> {
   const ajv = new Ajv2020({ allErrors: true, strict: false, formats });
+  // Ajv's own compares each item with each other one, also when there are more than `maxItems`.
+  ajv.removeKeyword('uniqueItems').addKeyword({
+    ...{ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean' },
+    validate: (_: boolean, items: unknown[]) => new Set(items).size === items.length,
+    error: { message: 'must not hold an item twice' },
+  });
   return ({ schema, httpPart }) =>
     httpPart === 'params' || httpPart === 'body' ? ajv.compile(schema as object) : () => true;
 }

@@ -1,5 +1,15 @@
 export { acceptedType } from './accepted-type.ts';
-export { idParams, LogParams, label, nullable, strict, time, uuid } from './field-schemas.ts';
+export {
+  idParams,
+  LogParams,
+  label,
+  nullable,
+  pathPart,
+  queryText,
+  strict,
+  time,
+  uuid,
+} from './field-schemas.ts';
 export { filterParams, filterSchema, storedFilters } from './filter-schema.ts';
 export { answerPage, PageQuery, Pagination, readPage } from './keyset-page.ts';
 export { panelHome, panelPathMax } from './panel-path.ts';

@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { nullable, strict } from './field-schemas.ts';
+import { nullable, queryText, strict } from './field-schemas.ts';
 import { AppError } from './problem.ts';
 import { readQuery, searchParams } from './query.ts';
 
@@ -30,7 +30,7 @@ export const PageQuery = Type.Object(
         description: 'How many a page holds at most.',
       }),
     ),
-    cursor: Type.Optional(Type.String({ description: 'The `nextCursor` of the page before.' })),
+    cursor: Type.Optional(queryText('The `nextCursor` of the page before.')),
   },
   strict,
 );

@@ -9,7 +9,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
-import { AppError, LogParams, readQuery, unavailable } from '../http/index.ts';
+import { AppError, LogParams, pathPart, queryText, readQuery, unavailable } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import type { CheckpointJob } from './checkpoint.job.ts';
 import { publishedCheckpoint, signingKeys } from './checkpoint.store.ts';
@@ -68,9 +68,7 @@ function keyRoute(app: FastifyInstance, { db, sha, originHost }: LogRouteDeps): 
           'lines. The public keys are the same for all logs of the service, newest first; a key that was ' +
           'taken up again has a line for each time.',
         querystring: Type.Object({
-          origin: Type.Optional(
-            Type.String({ description: 'First line of the checkpoints of a log.' }),
-          ),
+          origin: Type.Optional(queryText('First line of the checkpoints of a log.')),
         }),
         response: { 200: Keys },
       },
@@ -161,9 +159,7 @@ function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
         description: 'C2SP tlog-tiles: `tile/<L>/<N>[.p/<W>]` and `tile/entries/<N>[.p/<W>]`.',
         params: Type.Object({
           ...LogParams.properties,
-          '*': Type.String({
-            description: '`<L>/<N>[.p/<W>]` or `entries/<N>[.p/<W>]`, as it is.',
-          }),
+          '*': pathPart('`<L>/<N>[.p/<W>]` or `entries/<N>[.p/<W>]`, as it is.'),
         }),
         headers: operatorHeaders,
         response: {

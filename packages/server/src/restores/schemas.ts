@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
-import { idParams, nullable, PageQuery, Pagination, strict, time } from '../http/index.ts';
+import { idParams, nullable, PageQuery, Pagination, strict, time, uuid } from '../http/index.ts';
 
 const Target = Type.Enum(['before', 'after'], {
   description: 'Which of the two states of the event.',
@@ -54,7 +54,7 @@ export const listSchema = {
   summary: 'Restores, newest first',
   querystring: Type.Object({
     ...PageQuery.properties,
-    resource_id: Type.Optional(Type.String({ description: 'Of this resource alone (UUID).' })),
+    resource_id: Type.Optional(uuid('Of this resource alone.')),
   }),
   headers: operatorHeaders,
   response: { 200: Type.Object({ data: Type.Array(Restore), pagination: Pagination }, strict) },

@@ -1,3 +1,4 @@
+import { emailLengthMax, reasonLengthMax } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { scopes } from '../access/index.ts';
 import { nullable, panelPathMax, strict, time, uuid } from '../http/index.ts';
@@ -5,7 +6,7 @@ import { nullable, panelPathMax, strict, time, uuid } from '../http/index.ts';
 const role = Type.Enum(['admin', 'superadmin'], {
   description: '`admin`: of this tenant. `superadmin`: an operator, who needs a reason.',
 });
-const email = nullable({ format: 'email', maxLength: 320 });
+const email = nullable({ format: 'email', maxLength: emailLengthMax });
 
 const ttlSecondsMax = 900;
 export const ttlSecondsDefault = 300;
@@ -19,6 +20,7 @@ export const ViewerLinkInput = Type.Object(
     ),
     reason: Type.Optional(
       nullable({
+        maxLength: 2 * reasonLengthMax, // white space around it is cut off
         description:
           "Why an operator looks, 1-1,000 characters; the tenant sees it. An admin's is not used.",
       }),
@@ -58,7 +60,10 @@ export const SignIn = Type.Object(
       nullable({ format: 'uuid', description: "With an operator's `jwt`: whose log." }),
     ),
     reason: Type.Optional(
-      nullable({ description: "With an operator's `jwt`: why, 1-1,000 characters." }),
+      nullable({
+        maxLength: 2 * reasonLengthMax, // white space around it is cut off
+        description: "With an operator's `jwt`: why, 1-1,000 characters.",
+      }),
     ),
   },
   { ...strict, title: 'SignIn', description: 'Either `token` or `jwt`.' },

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
   filterSchema,
+  idParams,
   label,
   nullable,
   PageQuery,
@@ -32,6 +33,7 @@ const given = {
   }),
   types: Type.Array(Type.Enum([...messageTypes]), {
     minItems: 1,
+    maxItems: messageTypes.length,
     uniqueItems: true,
     description: '`audit.export.ready` only for the format `webhook`.',
   }),
@@ -121,7 +123,7 @@ const NewWebhook = Type.Object(
 );
 
 const tags = ['Webhooks'];
-const params = Type.Object({ id: Type.String() });
+const params = idParams('`whk_…`');
 const headers = operatorHeaders;
 const ofOne = { tags, params, headers };
 const page = <T extends typeof Webhook | typeof Delivery>(item: T) =>

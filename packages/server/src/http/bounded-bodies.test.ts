@@ -1,0 +1,166 @@
+import { eventBytesMax } from '@indelible/protocol';
+import { afterAll, expect, test } from 'vitest';
+import { platformKey, testService } from '../testing/service.ts';
+
+/* What one call can make the service think about: each text and list is bounded, and so is time. */
+
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  const?: unknown;
+  format?: string;
+  pattern?: string;
+  maxLength?: number;
+  maxItems?: number;
+  maxProperties?: number;
+  items?: Schema;
+  anyOf?: Schema[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean | Schema;
+}
+
+interface Operation {
+  parameters?: { in: string; name: string; schema: Schema }[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+}
+
+const service = await testService();
+afterAll(() => service.close());
+const { body: document } = await service.call({ url: '/openapi.json', key: null });
+const operations = Object.entries(
+  document.paths as Record<string, Record<string, Operation>>,
+).flatMap(([path, calls]) => Object.entries(calls).map(([verb, call]) => ({ path, verb, call })));
+
+const resolved = (schema: Schema): Schema =>
+  schema.$ref ? document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] : schema;
+
+/** Some formats fit short texts alone, and so does a pattern without `*`, `+` or an open `{n,}`. */
+const isShort = ({ format = '', pattern = '*' }: Schema) =>
+  ['uuid', 'date-time'].includes(format) || !/[*+]|\{\d+,\}/.test(pattern);
+
+/** Where a schema leaves a text, a list or a record as long as its sender likes. */
+function unbounded(given: Schema, at: string): string[] {
+  const schema = resolved(given);
+  if (schema.enum ?? schema.const) return [];
+  if (schema.anyOf) return schema.anyOf.flatMap((each) => unbounded(each, at));
+  const { maxLength, maxItems, maxProperties, items, properties = {} } = schema;
+  const types = [schema.type].flat();
+  const is = (type: string) => types.includes(type);
+  const values = schema.additionalProperties;
+  const faults = [
+    types[0] === undefined && 'is of any type',
+    is('string') && maxLength === undefined && !isShort(schema) && 'a text of any length',
+    is('array') && maxItems === undefined && 'a list of any length',
+    typeof values === 'object' && maxProperties === undefined && 'any number of members',
+  ];
+  return [
+    ...faults.flatMap((fault) => (fault ? [`${at}: ${fault}`] : [])),
+    ...(items ? unbounded(items, `${at}/*`) : []),
+    ...(typeof values === 'object' ? unbounded(values, `${at}/*`) : []),
+    ...Object.entries(properties).flatMap(([name, each]) => unbounded(each, `${at}/${name}`)),
+  ];
+}
+
+test('every text and every list that a call takes is bounded in the OpenAPI document', () => {
+  const found = operations.flatMap(({ path, verb, call }) => [
+    ...(call.parameters ?? []).flatMap(({ schema, name }) =>
+      unbounded(schema, `${verb} ${path} ${name}`),
+    ),
+    ...Object.values(call.requestBody?.content ?? {}).flatMap(({ schema }) =>
+      unbounded(schema, `${verb} ${path} body`),
+    ),
+  ]);
+  expect(found).toEqual([]);
+});
+
+const distinct = (bytes: number, item: (n: number) => string) => {
+  const items: string[] = [];
+  for (let length = 0, n = 0; length < bytes; n += 1) {
+    const next = item(n);
+    items.push(next);
+    length += next.length + 1;
+  }
+  return items.join(',');
+};
+
+/** Values of about so many bytes that cost the most to judge. */
+const values: ((bytes: number) => string)[] = [
+  (bytes) => `[${distinct(bytes, String)}]`,
+  (bytes) => `[${distinct(bytes, (n) => `"${n}"`)}]`,
+  (bytes) => `[${distinct(bytes, (n) => `{"a":${n}}`)}]`,
+  (bytes) => `{${distinct(bytes, (n) => `"a${n}":0`)}}`,
+  (bytes) => `{${distinct(bytes, (n) => `"a${n % 999}":${n}`)}}`,
+  (bytes) => `[${distinct(bytes, () => `${'['.repeat(150)}${']'.repeat(150)}`)}]`,
+  ...['a', ' ', '!', 'a@', '%41', '1:', 'https://a.', '\\u0000'].map(
+    (part) => (bytes: number) => `"${part.repeat(bytes / Buffer.byteLength(part))}"`,
+  ),
+];
+
+/** The places of a body where such a value may stand, each as the JSON before and behind it. */
+function places(given: Schema, before = '', behind = ''): [string, string][] {
+  const members = Object.entries(resolved(given).properties ?? {});
+  const kinds = Map.groupBy(members, ([, schema]) =>
+    JSON.stringify({ ...schema, description: '' }),
+  );
+  return [
+    [before, behind],
+    // One member of a kind, such as a filter, stands for all.
+    ...[...kinds.values()].flatMap(([member]) =>
+      member ? places(member[1], `${before}{"${member[0]}":`, `}${behind}`) : [],
+    ),
+  ];
+}
+
+/** Time of this thread, in which other processes do not count. */
+function msSince(begun: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(begun);
+  return (user + system) / 1_000;
+}
+
+/** 50 ms of a machine on which JSON.parse takes 15 ms for an event of the largest size. */
+function msAllowed(): number {
+  const begun = process.threadCpuUsage();
+  JSON.parse(manyMembers);
+  return (msSince(begun) * 50) / 15;
+}
+
+const manyMembers = `{${distinct(eventBytesMax, (n) => `"a${n}":0`)}}`;
+
+const bodies = operations.flatMap(({ path, verb, call }) =>
+  Object.values(call.requestBody?.content ?? {})
+    .filter(() => !path.endsWith('/batch'))
+    .map(({ schema }) => ({ path, verb, schema })),
+);
+
+test.each(bodies)('$verb $path refuses any body of the largest size within 50 ms', async (each) => {
+  const { id } = await service.tenant();
+  const headers = {
+    authorization: `Bearer ${platformKey}`,
+    'content-type': 'application/json',
+    'x-tenant-id': id,
+    'x-access-reason': 'test',
+  };
+  const url = each.path.replace(/\{\w+\}/g, id);
+  const bytes = (each.path === '/api/audit-logs' ? eventBytesMax : 64 * 1024) - 500;
+  const send = async (payload: string) => {
+    const request = { method: each.verb.toUpperCase() as 'POST', url, headers, payload };
+    const begun = process.threadCpuUsage();
+    const { statusCode } = await service.app.http.inject(request);
+    expect(statusCode, payload.slice(0, 100)).toBeGreaterThanOrEqual(400);
+    expect(statusCode, payload.slice(0, 100)).toBeLessThan(500);
+    return msSince(begun);
+  };
+  const costly = values.map((value) => value(bytes));
+  for (const [before, behind] of places(each.schema)) {
+    for (const value of costly) {
+      const body = before + value + behind;
+      const isQuick = async () => {
+        const ms = await send(body);
+        return ms <= 50 || ms <= msAllowed();
+      };
+      const fine = (await isQuick()) || (await isQuick()) || (await isQuick());
+      expect(fine, body.slice(0, 80)).toBe(true);
+    }
+  }
+});
