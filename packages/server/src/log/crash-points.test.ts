@@ -1,22 +1,18 @@
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { createCatalogue } from '@indelible/protocol';
 import type pg from 'pg';
 import pino from 'pino';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { buildApp } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { sha } from '../crypto/sha256.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { recordOwnIn } from '../events/own-events.store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { openObjectStore } from '../objects/open-store.ts';
 import { openDatabase, type WriterTx, withOwnerSession } from '../postgres/db.ts';
-import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { expectNoFork } from '../testing/no-fork.ts';
-import { eventOf, platformKey, sessionSecret, testService } from '../testing/service.ts';
+import { rewindable } from '../testing/rewindable.ts';
+import { platformKey, sessionSecret } from '../testing/service.ts';
 import { reopenLogs } from './reopen.ts';
 
 /*
@@ -24,11 +20,6 @@ import { reopenLogs } from './reopen.ts';
  * store and each statement, before it is done and after. Whatever came of it, the next attempt
  * finds its way, and no origin is ever signed in two futures.
  */
-
-const cleanup: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const undo of cleanup.reverse()) await undo();
-});
 
 class Killed extends Error {}
 
@@ -83,28 +74,12 @@ class Steps {
 }
 
 async function installation() {
-  const service = await testService();
-  const backups = new Backups(service);
-  cleanup.push(
-    () => service.close(),
-    () => backups.drop(),
-  );
-  const { call, app, dataDir } = service;
-  const objects = openObjectStore(pathToFileURL(join(dataDir, 'objects')).href);
-  const signer = openSigner(join(dataDir, 'signing-key.pem'), false);
+  const service = await rewindable();
   const { id, key } = await service.tenant();
-  const record = async (count: number) => {
-    const events = Array.from({ length: count }, () => eventOf());
-    const url = '/api/audit-logs/batch';
-    expect((await call({ method: 'POST', url, key, body: { events } })).status).toBe(200);
-  };
-  const intact = async () => {
-    const owner = await backups.owner();
-    await expectLogIntact({ owner }, id).finally(() => owner.end());
-    expectNoFork(dataDir);
-  };
-  const tick = () => app.checkpoints.tick();
-  return { ...service, backups, objects, signer, id, key, record, intact, tick };
+  const signer = openSigner(join(service.dataDir, 'signing-key.pem'), false);
+  const record = (count: number) => service.record(key, count);
+  const intact = () => service.intact(id);
+  return { ...service, signer, id, key, record, intact };
 }
 
 type Installation = Awaited<ReturnType<typeof installation>>;

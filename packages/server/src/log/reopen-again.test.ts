@@ -1,45 +1,19 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
-import type { Environment } from '../config.ts';
+import { expect, test } from 'vitest';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { openObjectStore } from '../objects/open-store.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { expectNoFork } from '../testing/no-fork.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
+import { rewindable } from '../testing/rewindable.ts';
 
 /* A reopening that is cut off, or undone by a restore: no origin is ever signed in two futures. */
 
-const cleanup: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const undo of cleanup.reverse()) await undo();
-});
-
 /** A tenant with 12 published entries, and a backup of its first 5. */
 async function rewound() {
-  const service = await testService();
-  const backups = new Backups(service);
-  cleanup.push(
-    () => service.close(),
-    () => backups.drop(),
-  );
-  const { call, dataDir, servingUrl, ownerUrl, app } = service;
-  const env: Environment = {
-    DATABASE_URL: servingUrl,
-    DATABASE_OWNER_URL: ownerUrl,
-    PLATFORM_API_KEY: platformKey,
-    DATA_DIR: dataDir,
-  };
-  const objects = openObjectStore(pathToFileURL(join(dataDir, 'objects')).href);
+  const service = await rewindable();
+  const { app, backups, call, env } = service;
   const { id, key } = await service.tenant();
   const record = async (count: number) => {
-    const events = Array.from({ length: count }, () => eventOf());
-    const url = '/api/audit-logs/batch';
-    expect((await call({ method: 'POST', url, key, body: { events } })).status).toBe(200);
-    await app.checkpoints.tick();
+    await service.record(key, count);
+    await service.tick();
     return checkpointOf(app, key);
   };
   await record(3);
@@ -55,13 +29,11 @@ async function rewound() {
     return [lastPublishedCheckpoint, ...earlierCheckpoints];
   };
   const finish = async () => {
-    expectNoFork(dataDir);
-    const owner = await backups.owner();
-    await expectLogIntact({ owner }, id).finally(() => owner.end());
+    await service.intact(id);
     expect((await call({ url: '/readyz', key: null })).status).toBe(200);
     expect(await reopenLog(env)).toEqual([]);
   };
-  return { id, env, backups, backup, objects, lost, record, recorded, finish, app };
+  return { ...service, id, backup, lost, record, recorded, finish };
 }
 
 /** Writes the object, and is never heard of again. */

@@ -6,6 +6,7 @@ import type { Environment } from '../config.ts';
 import { startService } from '../main.ts';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
+import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { expectNoFork } from '../testing/no-fork.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
@@ -112,7 +113,7 @@ test('a start that was cut off before it named the store is made good by the nex
 });
 
 test('in a new store after the loss of the former one every log begins anew', async () => {
-  const { id, key, call, withStore, dataDir, owner, ...service } = await (async () => {
+  const { id, key, call, withStore, owner, ...service } = await (async () => {
     const made = await installation();
     return { ...made, ...(await made.tenant()) };
   })();
@@ -129,7 +130,7 @@ test('in a new store after the loss of the former one every log begins anew', as
   expect(
     (await call({ method: 'POST', url: '/api/audit-logs', key, body: eventOf() })).status,
   ).toBe(201);
-  expectNoFork(dataDir);
+  await expectNoFork(new Backups(service), service.store('objects'), service.store('new'));
 });
 
 test('the logs are not reopened while a process serves, nor does one start meanwhile', async () => {

@@ -1,5 +1,7 @@
 import pg from 'pg';
 import { databaseUrl } from './global-setup.ts';
+import { storedHistories } from './intact.ts';
+import type { History } from './one-history.ts';
 import type { TestService } from './service.ts';
 
 /**
@@ -36,12 +38,27 @@ export class Backups {
   }
 
   /** A client with the owner's rights on the database that is in place now. */
-  async owner(): Promise<pg.Client> {
+  owner(): Promise<pg.Client> {
+    return this.#connect(this.#live);
+  }
+
+  async #connect(database: string): Promise<pg.Client> {
     const options = '-c search_path=indelible';
-    const client = new pg.Client({ connectionString: this.#ownerUrl, options });
+    const connectionString = databaseUrl(this.#ownerUrl, database);
+    const client = new pg.Client({ connectionString, options });
     client.on('error', () => {});
     await client.connect();
     return client;
+  }
+
+  /** Every log as the database holds it and as each copy of it does, what was lost included. */
+  async histories(): Promise<History[]> {
+    const found: History[] = [];
+    for (const name of [this.#live, ...this.#made]) {
+      const client = await this.#connect(name);
+      found.push(...(await storedHistories(client).finally(() => client.end())));
+    }
+    return found;
   }
 
   async drop(): Promise<void> {

@@ -12,6 +12,7 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import { expect } from 'vitest';
+import { type History, leafHashOf } from './one-history.ts';
 import type { TestService } from './service.ts';
 
 /*
@@ -20,7 +21,6 @@ import type { TestService } from './service.ts';
  */
 
 const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
-const leafHashOf = (entry: Uint8Array) => sha(Buffer.concat([Buffer.of(0), entry]));
 const width = 256;
 
 /** MTH(D[n]): splits at the largest power of two below n. */
@@ -142,6 +142,17 @@ export async function rootStored(
   return root;
 }
 
+/** The leaves of every log that a database holds, of tiles and tail as they are. */
+export async function storedHistories(owner: Owner): Promise<History[]> {
+  const { rows } = await owner.query<{ entries: Buffer }>(
+    `SELECT coalesce((SELECT string_agg(data, '' ORDER BY index) FROM log_tiles t
+        WHERE t.tenant_id = h.tenant_id AND level = 0), '')
+      || coalesce((SELECT string_agg(entry, '' ORDER BY sequence) FROM log_tail t
+        WHERE t.tenant_id = h.tenant_id), '') AS entries FROM log_heads h`,
+  );
+  return rows.map(({ entries }) => entriesOf(entries).map(leafHashOf));
+}
+
 type Owner = TestService['owner'];
 
 // A log may grow meanwhile: every read must see it at the same size.
@@ -154,7 +165,7 @@ async function inSnapshot(owner: Owner, check: (owner: Owner) => Promise<void>):
 async function treeEntries(owner: Owner, tenantId: string, head: Head): Promise<Buffer[]> {
   const tiles = await readTiles(owner, tenantId);
   const entries = [
-    ...tiles.filter(({ level }) => level === 0).flatMap(({ data }) => entriesOf(data)),
+    ...tiles.filter(({ level }) => level === 0).flatMap(tileEntries),
     ...(await readTail(owner, tenantId, head.size)),
   ];
   expect(entries.length, 'entries of tiles and tail').toBe(head.size);
@@ -200,9 +211,13 @@ async function readTail(owner: Owner, tenantId: string, size: number): Promise<B
   return rows.map(({ entry }) => entry);
 }
 
-function entriesOf(data: Buffer): Buffer[] {
+function tileEntries({ data }: Tile): Buffer[] {
   expect(data.length, 'bytes of an entry tile').toBe(width * entryBytes);
-  return Array.from({ length: width }, (_, at) =>
+  return entriesOf(data);
+}
+
+function entriesOf(data: Buffer): Buffer[] {
+  return Array.from({ length: data.length / entryBytes }, (_, at) =>
     data.subarray(at * entryBytes, (at + 1) * entryBytes),
   );
 }

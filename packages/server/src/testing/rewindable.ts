@@ -1,0 +1,71 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type pg from 'pg';
+import { expect, onTestFinished } from 'vitest';
+import type { App } from '../app.ts';
+import type { Environment } from '../config.ts';
+import { newSigningKey } from '../crypto/signer.ts';
+import { openObjectStore } from '../objects/open-store.ts';
+import { Backups } from './backup.ts';
+import { expectLogIntact } from './intact.ts';
+import { expectNoFork } from './no-fork.ts';
+import { eventOf, platformKey, serviceOn, testService } from './service.ts';
+
+/** A service whose database can be put back to a backup; it ends with the test that made it. */
+export async function rewindable() {
+  const service = await testService();
+  const backups = new Backups(service);
+  onTestFinished(async () => {
+    await backups.drop();
+    await service.close();
+  });
+  const { call, dataDir, servingUrl, ownerUrl, app } = service;
+  const store = join(dataDir, 'objects');
+  const env: Environment = {
+    DATABASE_URL: servingUrl,
+    DATABASE_OWNER_URL: ownerUrl,
+    PLATFORM_API_KEY: platformKey,
+    DATA_DIR: dataDir,
+    OBJECT_STORE_URL: pathToFileURL(store).href,
+  };
+  const record = async (key: string, count: number) => {
+    const events = Array.from({ length: count }, () => eventOf());
+    const url = '/api/audit-logs/batch';
+    expect((await call({ method: 'POST', url, key, body: { events } })).status).toBe(200);
+  };
+  /** A further process of the installation; it has run no round yet. */
+  const process = async (more: Environment = {}): Promise<App> => {
+    const further = await serviceOn(servingUrl, service.clock, more);
+    onTestFinished(async () => {
+      await further.app.http.close();
+      await further.db.close();
+    });
+    return further.app;
+  };
+  let keys = 0;
+  const newKeyFile = () => {
+    const path = join(dataDir, `key-${keys++}.pem`);
+    writeFileSync(path, newSigningKey(), { mode: 0o600 });
+    return path;
+  };
+  const asOwner = async <T>(work: (owning: { owner: pg.Client }) => Promise<T>) => {
+    const owner = await backups.owner();
+    return work({ owner }).finally(() => owner.end());
+  };
+  /** Why recording is stopped; null when it is not. */
+  const halted = (): Promise<string | null> =>
+    asOwner(async ({ owner }) => {
+      const { rows } = await owner.query('SELECT halted FROM log_rounds');
+      return rows[0].halted;
+    });
+  /** The log is stored as it should be, and nothing that was published contradicts anything. */
+  const intact = async (tenantId: string, ...stores: string[]) => {
+    await asOwner((owning) => expectLogIntact(owning, tenantId));
+    await expectNoFork(backups, store, ...stores);
+  };
+  const objects = openObjectStore(env.OBJECT_STORE_URL ?? '');
+  const tick = () => app.checkpoints.tick();
+  const more = { backups, env, store, objects, record, process, newKeyFile, halted, intact, tick };
+  return { ...service, ...more };
+}
