@@ -29,7 +29,21 @@ export function newSigningKey(): string {
  * sentence when it is missing, open to others, or holds another kind of key.
  */
 export function openSigner(path: string, create: boolean): Signer {
-  const key = parseKey(path, create ? readOrCreateSecretFile(path, newSigningKey) : readKey(path));
+  return signerOf(
+    parseKey(path, create ? readOrCreateSecretFile(path, newSigningKey) : readKey(path)),
+  );
+}
+
+/** RFC 8410: what stands before the 32 bytes of an Ed25519 private key in PKCS #8. */
+const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** The signer of an Ed25519 private key that is given as its 32 bytes. */
+export function seedSigner(seed: Uint8Array): Signer {
+  const key = Buffer.concat([pkcs8Prefix, seed]);
+  return signerOf(createPrivateKey({ key, format: 'der', type: 'pkcs8' }));
+}
+
+function signerOf(key: KeyObject): Signer {
   const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
   return {
     publicKey: async () => new Uint8Array(spki.subarray(-32)), // RFC 8410: the key ends the structure

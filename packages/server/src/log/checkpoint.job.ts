@@ -6,7 +6,7 @@ import {
   noteKeyId,
   type Sha256,
 } from '@indelible/protocol';
-import type { Signer } from '../crypto/index.ts';
+import { type Signer, seedSigner } from '../crypto/index.ts';
 import { unavailable } from '../http/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import { type Database, type WriterTx, write } from '../postgres/index.ts';
@@ -186,7 +186,7 @@ export class CheckpointJob {
     }
     for (;;) {
       const result = await this.#inRound(wait, (tx, round, taken) =>
-        this.#publish(tx, round, taken.keyInUse),
+        this.#publish(tx, round, taken),
       );
       this.#deps.observer.published(result?.published ?? 0);
       if (result?.published !== logsPerRound) return;
@@ -216,7 +216,7 @@ export class CheckpointJob {
     const result = await write(this.#deps.db, async (tx): Promise<RoundResult | null> => {
       const taken = await takeRound(tx, wait);
       if (!taken || taken.halted !== null) return taken && { published: 0, halted: taken.halted };
-      const round = await this.#guard.firstFree(tx, taken.round);
+      const round = await this.#guard.firstFree(tx, taken);
       const done = typeof round === 'string' ? round : await work(tx, round, taken);
       if (typeof done === 'number') return { published: done, halted: null };
       const halted = haltSentence(done);
@@ -246,7 +246,7 @@ export class CheckpointJob {
   async #publish(
     tx: WriterTx,
     round: number,
-    keyInUse: Uint8Array | null,
+    { keyInUse, seed }: TakenRound,
   ): Promise<number | string> {
     const { objects, sha, now, signer } = this.#deps;
     const suspected = await damageOf(tx, sha, [...this.#suspects]);
@@ -269,7 +269,8 @@ export class CheckpointJob {
     // what it leads to; seen by nobody before COMMIT.
     await publishRound(tx, round, signed, now());
     const state = await releasedState(tx);
-    const object = await writeRound(sha, signer, { round, at, notes, state, isReopening: false });
+    const signers = [signer, seedSigner(seed)];
+    const object = await writeRound(sha, signers, { round, at, notes, state, isReopening: false });
     const name = roundName(round);
     if (!(await objects.putIfAbsent(name, object))) {
       throw new Error(

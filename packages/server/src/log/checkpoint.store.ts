@@ -44,6 +44,8 @@ export interface TakenRound {
   halted: string | null;
   /** The public key that may sign; null before the first. */
   keyInUse: Buffer | null;
+  /** Of the installation key. */
+  seed: Buffer;
 }
 
 /**
@@ -53,7 +55,8 @@ export interface TakenRound {
 export async function takeRound(tx: WriterTx, wait: boolean): Promise<TakenRound | null> {
   const { rows } = await tx.query<TakenRound>({
     name: 'take-round',
-    text: `SELECT round, halted, (SELECT public_key FROM signing_keys WHERE not_after IS NULL) AS "keyInUse"
+    text: `SELECT round, halted, (SELECT public_key FROM signing_keys WHERE not_after IS NULL) AS "keyInUse",
+        (SELECT seed FROM installation_key) AS seed
       FROM take_round($1)`,
     values: [wait],
   });

@@ -1,10 +1,16 @@
 import type { Sha256 } from '@indelible/protocol';
-import type { Signer } from '../crypto/index.ts';
+import { type Signer, seedSigner } from '../crypto/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import type { WriterTx } from '../postgres/index.ts';
-import { headsByLogId, publishRound, releasedState, signingKeys } from './checkpoint.store.ts';
+import {
+  headsByLogId,
+  publishRound,
+  releasedState,
+  signingKeys,
+  type TakenRound,
+} from './checkpoint.store.ts';
 import { disagreement } from './guard.store.ts';
-import { type PublishedRound, readRound, roundName, stateOf } from './round.ts';
+import { type PublishedRound, readRound, roundName, roundOf, stateOf } from './round.ts';
 
 export interface RoundGuardDeps {
   sha: Sha256;
@@ -12,6 +18,16 @@ export interface RoundGuardDeps {
   objects: ObjectStore;
   signer: Signer;
 }
+
+/** Ed25519 keys: of the signing keys those that are known here, and the installation key. */
+interface Keys {
+  known: readonly Uint8Array[];
+  own: readonly Uint8Array[];
+}
+
+/** What is wrong with a round of this installation that is signed by no signing key known here. */
+export const newerKey =
+  'signed with a newer key than this process has: set SIGNING_KEY_FILE to the newest key';
 
 /** Something is wrong with the object store; a foreign object stands where a round belongs. */
 export interface StoreAlarm {
@@ -33,6 +49,8 @@ export class RoundGuard {
    */
   #seen: { round: number; state: Uint8Array } | null = null;
   readonly #foreign = new Set<number>();
+  /** Behind this number no round of the service's own stood when this process last looked. */
+  #end = Number.POSITIVE_INFINITY;
   #alarms: StoreAlarm[] = [];
 
   constructor(deps: RoundGuardDeps) {
@@ -47,6 +65,7 @@ export class RoundGuard {
   /** Notes the state that a round of this process has just written. */
   wrote(round: number, state: Uint8Array): void {
     this.#seen = { round, state };
+    this.#end = round + 1;
   }
 
   /**
@@ -55,21 +74,53 @@ export class RoundGuard {
    * way, if they are the service's own and the logs hold what they promise. Throws when the last
    * round is not in the store: then nothing can be compared, and nothing must be signed.
    */
-  async firstFree(tx: WriterTx, last: number): Promise<number | string> {
-    const keys = await this.#keys(tx);
-    const state = await this.#stateAt(last, keys);
+  async firstFree(
+    tx: WriterTx,
+    { round: last, seed }: Pick<TakenRound, 'round' | 'seed'>,
+  ): Promise<number | string> {
+    const keys = { known: await this.#keys(tx), own: [await seedSigner(seed).publicKey()] };
+    const state = await this.#stateAt(last, keys.known);
     if (Buffer.compare(await releasedState(tx), state) !== 0) {
       return `the published checkpoints in the database are not those of round ${last}`;
     }
     for (let round = last + 1; ; round++) {
       if (this.#foreign.has(round)) continue;
       const body = await this.#deps.objects.get(roundName(round));
-      if (body === null) return round;
-      const published = await readRound(this.#deps.sha, round, body, keys);
-      if (published === null) this.#passForeign(round);
-      const finding = published && (await this.#release(tx, published));
+      if (body === null) return (await this.#publishedBehind(round, keys)) ?? round;
+      const finding = await this.#take(tx, round, body, keys);
       if (finding) return `checkpoint round ${round} is already published, and ${finding}`;
     }
+  }
+
+  /** What shows that the round contradicts the database, if it is the service's own. */
+  async #take(tx: WriterTx, round: number, body: Uint8Array, keys: Keys): Promise<string | null> {
+    const { sha } = this.#deps;
+    const published = await readRound(sha, round, body, keys.known);
+    if (published) return this.#release(tx, published);
+    if (await readRound(sha, round, body, keys.own)) return newerKey;
+    this.#passForeign(round);
+    return null;
+  }
+
+  /**
+   * Rounds have no gaps, so one behind the free number shows that an object was lost, and that the
+   * database was restored to before it. Looks only at the start and where the database has gone
+   * back: a list of many rounds takes long.
+   */
+  async #publishedBehind(free: number, { known, own }: Keys): Promise<string | null> {
+    const { sha, objects } = this.#deps;
+    if (free >= this.#end) return null;
+    for (const name of await objects.list('checkpoints', roundName(free))) {
+      const round = roundOf(name);
+      if (round === null || this.#foreign.has(round)) continue;
+      const body = await objects.get(name);
+      if (body && (await readRound(sha, round, body, [...known, ...own]))) {
+        return `${roundName(free)} is missing in the object store, but ${name} is there`;
+      }
+      this.#passForeign(round);
+    }
+    this.#end = free;
+    return null;
   }
 
   // Its own key first: whoever changes the database can take keys out of it, but not this one.

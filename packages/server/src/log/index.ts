@@ -8,7 +8,8 @@ export {
 } from './checkpoint.store.ts';
 export { hasRoot } from './guard.store.ts';
 export { beginAnew } from './reopen.store.ts';
-export { type ReopenDeps, type ReopenedLog, reopeningSigner, reopenLogs } from './reopen.ts';
+export { type ReopenDeps, type ReopenedLog, reopenLogs } from './reopen.ts';
+export { reopeningSigner } from './reopening-key.ts';
 export {
   appendLogs,
   damagedSentence,

@@ -6,16 +6,28 @@ import { type LogHead, lockHeads } from './store.ts';
 /* Statements of the owner role: no serving role may run them. */
 
 /**
- * Keeps every process from signing and recording
- * until the transaction ends; returns the last round.
+ * Keeps every process from signing and recording until the transaction ends; returns the last round
+ * and the seed of the installation key.
  */
-export async function stopLogs(tx: WriterTx): Promise<number> {
+export async function stopLogs(tx: WriterTx): Promise<{ round: number; seed: Buffer }> {
   // The rounds in the object store may take minutes to read.
   await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-  const { rows } = await tx.query<{ round: number }>('SELECT round FROM log_rounds FOR UPDATE');
+  const { rows } = await tx.query<{ round: number; seed: Buffer }>(
+    'SELECT round, seed FROM log_rounds, installation_key FOR UPDATE OF log_rounds',
+  );
   // Where nobody has found the contradiction yet, recording goes on while a log is made anew.
   await tx.query('LOCK TABLE log_heads IN EXCLUSIVE MODE');
-  return rows[0]?.round ?? 0;
+  const [row] = rows;
+  if (!row) throw new Error('log_rounds or installation_key has lost its row');
+  return row;
+}
+
+/** Makes another installation key: what a copy of a database signs is its own. */
+export async function renewInstallationKey(tx: WriterTx): Promise<Buffer> {
+  const { rows } = await tx.query<{ seed: Buffer }>(
+    'UPDATE installation_key SET seed = DEFAULT RETURNING seed',
+  );
+  return rows[0]?.seed ?? Buffer.alloc(0);
 }
 
 /** Lets recording and signing continue with the round after this one; alarms are settled. */

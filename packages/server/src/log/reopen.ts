@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { createFrontier, type GetNode, type LogState, type Sha256 } from '@indelible/protocol';
-import type { Config } from '../config.ts';
-import { openSigner, type Signer } from '../crypto/index.ts';
+import { type Signer, seedSigner } from '../crypto/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import { type RecordOwn, reopenedEvent } from '../own-event.ts';
 import type { WriterTx } from '../postgres/index.ts';
@@ -22,9 +19,11 @@ import {
   type LogRecord,
   openHead,
   releasedNotes,
+  renewInstallationKey,
   resumeAfter,
   stopLogs,
 } from './reopen.store.ts';
+import { type OpenSigner, requireNewestKey } from './reopening-key.ts';
 import { type RetiredLog, type Round, roundName, stateOf, writeRound } from './round.ts';
 import { appendLogs, planEntries } from './store.ts';
 import {
@@ -54,11 +53,7 @@ export interface ReopenDeps {
   now: () => number;
   objects: ObjectStore;
   recordOwn: RecordOwn;
-  /**
-   * Opens the key of this installation, given the one in use, if any; null when there is none yet.
-   * Throws a sentence for one that must not sign.
-   */
-  openSigner: (keyInUse: Uint8Array | null) => Promise<Signer | null>;
+  openSigner: OpenSigner;
   /**
    * What else is to be changed of the logs before that is signed; hears which of them begin anew.
    */
@@ -88,7 +83,7 @@ export interface ReopenDeps {
  * it.
  */
 export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<ReopenedLog[]> {
-  const last = await stopLogs(tx);
+  const { round: last, seed } = await stopLogs(tx);
   const keys = await signingKeys(tx);
   const inUse = keys.find(({ notAfterMs }) => notAfterMs === null)?.publicKey ?? null;
   const signer = await deps.openSigner(inUse);
@@ -98,9 +93,12 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
     ...(deps.publicKeys ?? []),
   ];
   const known = await releasedNotes(tx);
-  const published = await publishedLogs({ ...deps, publicKeys }, known, last);
+  const own = await seedSigner(seed).publicKey();
+  const every = { ...deps, publicKeys: [...publicKeys, own] };
+  const published = await publishedLogs(every, known, last);
   const { newest, highest } = published;
   if (newest === null && highest > 0) throw new Error(unknownRounds);
+  await requireNewestKey({ ...deps, publicKeys }, newest, signer, keys);
   const inStore = await requireStore(tx, deps, published);
   // First, because nothing can be recorded before; it holds only if everything below succeeds.
   await resumeAfter(tx, last);
@@ -112,7 +110,9 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const signed = newest?.state ?? stateOf(deps.sha, []);
   const isSigned = retired.length === 0 && Buffer.compare(signed, state) === 0;
   const next = { round: highest + 1, state, retired };
-  const round = isSigned ? (newest?.round ?? 0) : await publishReopening(tx, deps, signer, next);
+  const installation = deps.newStore ? await renewInstallationKey(tx) : seed;
+  const signers = signer && [signer, seedSigner(installation)];
+  const round = isSigned ? (newest?.round ?? 0) : await publishReopening(tx, deps, signers, next);
   await resumeAfter(tx, round);
   // Behind the round: a store that has only an identity would pass for one that lost its rounds.
   if (round > 0) await keepStoreIdentity(tx, deps, inStore);
@@ -304,13 +304,13 @@ async function foundByRoot(
 async function publishReopening(
   tx: WriterTx,
   { sha, now, objects }: ReopenDeps,
-  signer: Signer | null,
+  signers: readonly Signer[] | null,
   next: Pick<Round, 'round' | 'state' | 'retired'>,
 ): Promise<number> {
-  if (signer === null) throw new Error('the reopening is signed, and there is no signing key');
+  if (signers === null) throw new Error('the reopening is signed, and there is no signing key');
   const at = new Date(now()).toISOString();
   const notes = [...(await releasedNotes(tx)).values()].map(({ note }) => note);
-  const object = await writeRound(sha, signer, { ...next, at, notes, isReopening: true });
+  const object = await writeRound(sha, signers, { ...next, at, notes, isReopening: true });
   if (await objects.putIfAbsent(roundName(next.round), object)) return next.round;
   throw new Error(
     `${roundName(next.round)} was written to the object store by another process: stop the service`,
@@ -341,23 +341,4 @@ async function made(
     next = { ...next, size: append.newSize, frontier: append.frontier };
   }
   return next;
-}
-
-/**
- * What is reopened is signed by the key that signs here. As everywhere, one that was made by
- * default does not replace another; and none is made where the logs are signed already.
- */
-export function reopeningSigner({ signingKeyFile, dataDir }: Config): ReopenDeps['openSigner'] {
-  return async (keyInUse) => {
-    const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
-    const isNamed = signingKeyFile !== null;
-    if (!isNamed && !existsSync(path)) return null; // the first start makes it
-    const signer = openSigner(path, false);
-    const isOther = keyInUse !== null && Buffer.compare(keyInUse, await signer.publicKey()) !== 0;
-    if (isNamed || !isOther) return signer;
-    throw new Error(
-      `${path} is not the key in use, which must sign the reopening: set SIGNING_KEY_FILE ` +
-        'to that key',
-    );
-  };
 }

@@ -27,7 +27,7 @@ function newSigner() {
 }
 
 const own = newSigner();
-const write = (round: Round, signer = own) => writeRound(sha, signer, round);
+const write = (round: Round, signer = own) => writeRound(sha, [signer], round);
 const read = (round: number, bytes: Uint8Array, keys = [own.bytes]) =>
   readRound(sha, round, bytes, keys);
 

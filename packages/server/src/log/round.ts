@@ -79,19 +79,22 @@ interface RoundSigner {
 
 const keyName = 'indelible/rounds';
 
-/** The object of a round, signed. */
+/** The object of a round, signed with each of these keys. */
 export async function writeRound(
   sha: Sha256,
-  signer: RoundSigner,
+  signers: readonly RoundSigner[],
   { round, at, notes, state, isReopening, retired }: Round,
 ): Promise<Uint8Array> {
   const kind = isReopening ? `${round} reopened` : `${round}`;
   const object = { round, at, notes, ...(retired && { retired: retired.map(inHex) }) };
   const contents = formatBase64(contentsOf(sha, object));
   const text = `${keyName}\n${kind}\n${contents}\n${formatBase64(state)}\n`;
-  const keyId = noteKeyId(sha, keyName, await signer.publicKey());
-  const signature = await signer.sign(new TextEncoder().encode(text));
-  const signed = formatNote(text, [{ name: keyName, keyId, signature }]);
+  const signatures = signers.map(async (signer) => ({
+    name: keyName,
+    keyId: noteKeyId(sha, keyName, await signer.publicKey()),
+    signature: await signer.sign(new TextEncoder().encode(text)),
+  }));
+  const signed = formatNote(text, await Promise.all(signatures));
   return new TextEncoder().encode(`${JSON.stringify({ ...object, signed })}\n`);
 }
 

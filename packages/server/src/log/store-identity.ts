@@ -62,7 +62,8 @@ export async function readIdentity(objects: ObjectStore): Promise<string | null>
     // Said below: what it holds instead does not matter.
   }
   throw new StoreRefused(
-    `${identityName} in the object store does not name an installation: bring the object back as it was`,
+    `${identityName} in the object store does not name an installation: the store was moved, so name ` +
+      'the new one in OBJECT_STORE_URL; or bring the object back as it was',
   );
 }
 

@@ -22,7 +22,10 @@ export function fileStore(root: string): ObjectStore {
     get: async (name) => readFile(pathOf(name)).catch(nullIfMissing),
     getStream: async (name, range) => getStream(pathOf(name), range),
     remove: async (name) => remove(pathOf(name)),
-    list: async (prefix) => (await filesBelow(pathOf(prefix))).map((path) => relative(root, path)),
+    list: async (prefix, after = '') =>
+      (await filesBelow(pathOf(prefix)))
+        .map((path) => relative(root, path))
+        .filter((name) => name > after),
   };
 }
 

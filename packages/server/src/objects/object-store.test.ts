@@ -172,6 +172,7 @@ describe.each([
     await Promise.all(Array.from({ length: 20 }, () => write(left.pop())));
     expect(await store.list('many')).toEqual([...names, 'many/deep/er'].sort());
     expect(await store.list('many/deep')).toEqual(['many/deep/er']);
+    expect(await store.list('many', 'many/01048')).toEqual(['many/01049', 'many/deep/er']);
   });
 
   test('is never led elsewhere by a name', async () => {

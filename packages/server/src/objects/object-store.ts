@@ -28,8 +28,8 @@ export interface ObjectStore {
   getStream(name: string, range?: ByteRange): Promise<{ bytes: number; body: Readable } | null>;
   /** Removes an object, if there is one. */
   remove(name: string): Promise<void>;
-  /** Names of all objects below a prefix, in order. */
-  list(prefix: string): Promise<string[]>;
+  /** Names of all objects below a prefix, in order; only those behind `after`, if it is given. */
+  list(prefix: string, after?: string): Promise<string[]>;
 }
 
 /** First and last byte, both included, as in an HTTP range. */

@@ -58,9 +58,9 @@ export function s3Store(url: string): ObjectStore {
       requireName(name);
       await removeObject(await open(), name);
     },
-    async list(prefix) {
+    async list(prefix, after) {
       requireName(prefix);
-      return listNames(await open(), prefix);
+      return listNames(await open(), prefix, after);
     },
   };
 }
@@ -127,10 +127,12 @@ async function getStream(s3: S3, name: string, range?: ByteRange) {
   }
 }
 
-async function listNames(s3: S3, prefix: string): Promise<string[]> {
+async function listNames(s3: S3, prefix: string, after?: string): Promise<string[]> {
   const { Bucket, Key } = bucketAndKey(s3, prefix);
   const names: string[] = [];
-  const pages = s3.sdk.paginateListObjectsV2({ client: s3.client }, { Bucket, Prefix: `${Key}/` });
+  const StartAfter = after && bucketAndKey(s3, after).Key;
+  const wanted = { Bucket, Prefix: `${Key}/`, ...(StartAfter && { StartAfter }) };
+  const pages = s3.sdk.paginateListObjectsV2({ client: s3.client }, wanted);
   for await (const { Contents = [] } of pages) {
     for (const { Key: key = '' } of Contents) names.push(key.slice(s3.location.keyPrefix.length));
   }

@@ -136,11 +136,16 @@ const inserts: [string, string][] = [
     "INSERT INTO api_keys (id, name, scopes, key_hash, created_at) VALUES (gen_random_uuid(), 'x', '{}', repeat('x', 32)::bytea, now())",
   ],
   ['installation', 'INSERT INTO installation DEFAULT VALUES'],
+  ['installation_key', 'INSERT INTO installation_key DEFAULT VALUES'],
   ['migrations', "INSERT INTO migrations (name) VALUES ('x')"],
 ];
 
 test.each(inserts)('the reader cannot insert into %s', async (_, sql) => {
   expect(await attempt('indelible_reader', sql)).toBe(denied);
+});
+
+test('the reader cannot read the installation key', async () => {
+  expect(await attempt('indelible_reader', 'SELECT seed FROM installation_key')).toBe(denied);
 });
 
 test.each(['indelible_writer', 'login'] as const)(
@@ -157,6 +162,7 @@ test.each(['indelible_writer', 'login'] as const)(
       'UPDATE api_keys SET expires_at = NULL',
       'DELETE FROM api_keys',
       'UPDATE installation SET id = gen_random_uuid()',
+      'UPDATE installation_key SET seed = DEFAULT',
     ]) {
       expect(await attempt(role, sql), sql).toBe(denied);
     }

@@ -46,10 +46,10 @@ const joined = (right: Buffer | null, { hash }: { hash: Buffer }) =>
   right === null ? hash : nodeHash(hash, right);
 
 /**
- * A sentence for each origin whose checkpoints contradict each other. Each witness saw some of them,
- * in this order. They agree if one history gives each of them as the root of its first entries, and
- * if no witness saw an origin shrink. An origin of which no history is given is a finding too:
- * nothing was compared.
+ * A sentence for each origin whose checkpoints contradict each other. Each witness saw some of
+ * them, in this order. They agree if one history gives each of them as the root of its first
+ * entries, and if no witness saw an origin shrink. An origin of which no history is given is a
+ * finding too: nothing was compared.
  */
 export function findForks(
   witnesses: readonly (readonly SeenCheckpoint[])[],

@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { openSigner, type Signer } from '../crypto/index.ts';
+import { newerKey } from './guard.ts';
+import type { PublishedLogsDeps } from './published-logs.ts';
+import { type PublishedRound, readRound, roundName } from './round.ts';
+
+/**
+ * Opens the key of this installation, given the one in use, if any; null when there is none yet.
+ * Throws a sentence for one that must not sign.
+ */
+export type OpenSigner = (keyInUse: Uint8Array | null) => Promise<Signer | null>;
+
+/**
+ * What is reopened is signed by the key that signs here. As everywhere, one that was made by
+ * default does not replace another; and none is made where the logs are signed already.
+ */
+export function reopeningSigner({ signingKeyFile, dataDir }: Config): OpenSigner {
+  return async (keyInUse) => {
+    const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
+    const isNamed = signingKeyFile !== null;
+    if (!isNamed && !existsSync(path)) return null; // the first start makes it
+    const signer = openSigner(path, false);
+    const isOther = keyInUse !== null && Buffer.compare(keyInUse, await signer.publicKey()) !== 0;
+    if (isNamed || !isOther) return signer;
+    throw new Error(
+      `${path} is not the key in use, which must sign the reopening: set SIGNING_KEY_FILE ` +
+        'to that key',
+    );
+  };
+}
+
+/**
+ * A backup from before a key rotation lists the old key as the one in use, and that may have been
+ * stolen since. A key that the database never had is let through: the newest one may be lost.
+ */
+export async function requireNewestKey(
+  { sha, objects, publicKeys }: PublishedLogsDeps,
+  newest: PublishedRound | null,
+  signer: Signer | null,
+  former: readonly { publicKey: Uint8Array }[],
+): Promise<void> {
+  const signing = await signer?.publicKey();
+  const isNew = signing && !former.some(({ publicKey }) => isEqual(publicKey, signing));
+  if (newest === null || isNew) return;
+  const name = roundName(newest.round);
+  const body = await objects.get(name);
+  if (body && (await readRound(sha, newest.round, body, publicKeys))) return;
+  throw new Error(`${name} is ${newerKey}, or to a new one if that is lost`);
+}
+
+const isEqual = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0;
