@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 /**
@@ -9,10 +9,11 @@ export function isArchive(subject: string): boolean {
   if (subject.startsWith('s3://')) return true;
   if (!statSync(subject, { throwIfNoEntry: false })?.isDirectory()) return false;
   if (basename(subject).startsWith('tenant=')) return true;
-  return [subject, join(subject, 'archive')].some(hasTenants);
+  const within = join(subject, 'archive');
+  const isFolder = lstatSync(within, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return hasTenants(subject) || (isFolder && hasTenants(within));
 }
 
 function hasTenants(folder: string): boolean {
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return false;
   return readdirSync(folder).some((name) => name.startsWith('tenant='));
 }

@@ -1,4 +1,15 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventIdFromUuid, segmentHash, segmentNames } from '@indelible/protocol';
@@ -16,7 +27,7 @@ import { ana, eraseNow } from '../../../server/src/testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
 import { startS3Server } from '../../../server/src/testing/s3-server.ts';
 import { eventOf, testService } from '../../../server/src/testing/service.ts';
-import { runCli } from '../testing/run-cli.ts';
+import { RunningCli, runCli } from '../testing/run-cli.ts';
 import { sha } from '../verify/hashing.ts';
 import { noProgress } from '../verify/log-source.ts';
 import type { Report } from '../verify/report.ts';
@@ -345,4 +356,62 @@ test('restore asks first, fills an empty service, and no other', patient, async 
   } finally {
     await fresh.close();
   }
+});
+
+/* Archives made to hang the verifier, to fill its memory, or to read what is not theirs. */
+
+const parts = ['_000000000150', '150-000000000299.parquet', '150-000000000299-identity.parquet'];
+
+test('a pipe, a device or a link in the place of a file is found, and nothing else is read', async () => {
+  const secret = join(folder, 'a-secret-outside');
+  writeFileSync(secret, 'root:x:0:0');
+  for (const part of parts) {
+    for (const make of [
+      (path: string) => execFileSync('mkfifo', [path]),
+      (path: string) => symlinkSync('/dev/zero', path),
+      (path: string) => symlinkSync(secret, path),
+      (path: string) => symlinkSync(join(whole, path.slice(path.indexOf('/year='))), path),
+      (path: string) => mkdirSync(path),
+    ]) {
+      const copied = copy();
+      const path = pathOf(copied, part);
+      rmSync(path);
+      make(path);
+      const { status, stdout, stderr } = await runCli(['verify', copied.root, '--json']);
+      expect([status, stderr], part).toEqual([1, '']);
+      expect(stdout).not.toMatch(/root:x|a-secret-outside|indelible-archive-/);
+    }
+  }
+});
+
+test('links that lead in a circle are not walked', async () => {
+  const copied = copy();
+  for (const name of ['a', 'b', 'c', 'd']) {
+    symlinkSync('..', join(copied.root, `tenant=${tenant.id}`, name));
+  }
+  expect((await verify(copied.root)).result).toBe('intact');
+});
+
+test('a manifest or a file of gigabytes is found by its length', async () => {
+  for (const part of parts) {
+    const copied = copy();
+    // Sparse: it takes no room, and every byte of it would be read as zero.
+    truncateSync(pathOf(copied, part), 6_400_000_000);
+    expect((await verify(copied.root)).result, part).toBe('damaged');
+  }
+});
+
+test('kilobytes of Parquet that stand for gigabytes do not fill the memory', async () => {
+  const copied = copy();
+  const path = pathOf(copied, parts[1] ?? '');
+  await rewrite(path, "* REPLACE (repeat('a', 1_000_000) AS after)");
+  const sha256 = sha256Hex(readFileSync(path));
+  adjust(copied, parts[0] ?? '', (json: { files: { events: { sha256: string } } }) => {
+    json.files.events.sha256 = sha256;
+  });
+  const tellPeak = "process.on('exit', () => console.error(process.resourceUsage().maxRSS / 1024))";
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tellPeak)}` };
+  const { stdout, stderr } = await new RunningCli(['verify', copied.root], { env }).ended();
+  expect(stdout).toContain('its rows are too long for a segment');
+  expect(Number(stderr)).toBeLessThan(300);
 });

@@ -1,13 +1,13 @@
 import type { Hash } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import { FormatError, parseTimestamp, type RemovalRecord } from '@indelible/protocol';
+import { InsideFolder } from '@indelible/server/inside-folder';
 import { UsageError } from '../exit-codes.ts';
 import { keyWindowsOf } from '../verify/key-windows.ts';
 import { type BodyChunk, bodyLineBytesMax } from '../verify/log-bodies.ts';
 import type { TileSource } from '../verify/log-source.ts';
 import type { KeyWindow } from '../verify/trusted-checkpoint.ts';
 import { openDigest } from './checksums.ts';
-import { InsideFolder } from './inside-folder.ts';
 import { lineBlocks } from './line-blocks.ts';
 import { bundleFiles } from './manifest.ts';
 

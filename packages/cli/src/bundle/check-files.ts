@@ -1,6 +1,5 @@
-import { readdirSync } from 'node:fs';
-import { join, relative } from 'node:path';
 import { type Findings, FormatError } from '@indelible/protocol';
+import { filesBelow } from '@indelible/server/inside-folder';
 import { addDamage } from '../verify/damage.ts';
 import type { Progress } from '../verify/log-source.ts';
 import type { BundleFiles } from './bundle-files.ts';
@@ -30,12 +29,12 @@ export interface FilesChecked {
  * for the events, which are hashed when they are read. A checksum
  * proves nothing about the log: it tells what was damaged on the way.
  */
-export function checkFiles(
+export async function checkFiles(
   bundle: BundleFiles,
   manifest: Manifest,
   findings: Findings,
   progress: Progress,
-): FilesChecked {
+): Promise<FilesChecked> {
   progress.stage('files', null);
   const listed = new Set<string>([bundleFiles.manifest]);
   let missing = 0;
@@ -61,7 +60,7 @@ export function checkFiles(
     }
     check(sum.path, sum.digest);
   }
-  return { count: listed.size - 1, unlisted: unlistedFiles(bundle.folder, listed) };
+  return { count: listed.size - 1, unlisted: await unlistedFiles(bundle.folder, listed) };
 }
 
 /** That it cannot be read was found when its own checksum was compared. */
@@ -103,11 +102,7 @@ export function compareDigest(
   addDamage(findings, 'file_mismatch', `The file ${path} differs from its checksum.`);
 }
 
-/** Links are not followed, and are named like files. */
-function unlistedFiles(folder: string, listed: ReadonlySet<string>): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-    .filter((name) => !listed.has(name))
-    .sort();
+async function unlistedFiles(folder: string, listed: ReadonlySet<string>): Promise<string[]> {
+  const names = await filesBelow(folder);
+  return names.filter((name) => !listed.has(name)).sort();
 }

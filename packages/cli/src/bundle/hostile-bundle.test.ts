@@ -58,6 +58,16 @@ test('no link is followed, be it to the very file or by way of a folder', async 
   expect(report.findings.byCode.malformed_file).toBeGreaterThan(0);
 });
 
+test('links that lead in a circle are named, and not walked', async () => {
+  const copy = copied();
+  for (const name of ['a', 'b', 'c', 'd', 'e']) symlinkSync('..', join(copy, 'tile', name));
+  const report = await verifiedBundle(copy);
+  expect(report.result).toBe('intact');
+  expect(report.doesNotFollow.join()).toContain(
+    '5 file(s) that are not part of the bundle: tile/a',
+  );
+});
+
 test('JSON of another shape is a finding in every file that has JSON', async () => {
   for (const name of ['manifest.json', 'indelible-log.json', 'retention.json']) {
     for (const text of ['null', '[]', '7', '{}', '{"keys":[null]}', '[null]', '']) {

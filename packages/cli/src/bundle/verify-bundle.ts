@@ -76,7 +76,9 @@ async function verifyFolder(folder: string, options: BundleOptions): Promise<Rep
   const manifest = readManifest(bundle, findings);
   if (manifest === null) return reportOf({ ...about, signed: null, checked: {} });
   options.check?.begin?.(manifest);
-  const { count: files, unlisted } = checkFiles(bundle, manifest, findings, options.progress);
+  const { count: files, unlisted } = await checkFiles(
+    ...([bundle, manifest, findings, options.progress] as const),
+  );
   const signed = await checkpointOf(bundle, options.vkeys, findings);
   if (signed === null) return reportOf({ ...about, signed, checked: { files } });
   compareWithManifest(signed, manifest, findings);

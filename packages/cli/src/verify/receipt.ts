@@ -18,9 +18,10 @@ export function readReceipt(path: string): Receipt {
   try {
     json = JSON.parse(readAtMost(path, receiptBytesMax));
   } catch (error) {
-    throw new UsageError(
-      `${path} cannot be read as JSON: ${error instanceof Error ? error.message : error}`,
-    );
+    // The parser's message would repeat what the file holds, and it may be any file.
+    const why =
+      error instanceof SyntaxError || !(error instanceof Error) ? '' : `: ${error.message}`;
+    throw new UsageError(`${path} cannot be read as JSON${why}`);
   }
   const { id, sequence, leafHash, tenantId } = json ?? {};
   const isId = typeof id === 'string' && uuidFromEventId(id) !== null;

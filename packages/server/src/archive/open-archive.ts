@@ -1,13 +1,16 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { openObjectStore } from '../objects/index.ts';
-import { codeOf } from '../postgres/index.ts';
+import { FormatError } from '@indelible/protocol';
+import { filesBelow, InsideFolder, openObjectStore } from '../objects/index.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import { archiveFolder, namesOfStem, parseArchiveName } from './layout.ts';
 import type { ArchivedFile, ArchiveManifest } from './manifest.ts';
-import { sha256Hex } from './objects-once.ts';
 import { readSegment } from './read-segment.store.ts';
 
 /** A segment as its names promise it. */
@@ -23,8 +26,12 @@ export interface Archive {
   readonly tenants: ReadonlyMap<string, readonly FoundSegment[]>;
   /** Parquet files of which no manifest speaks, by tenant: an interrupted run left them. */
   readonly leftovers: ReadonlyMap<string, readonly string[]>;
+  /** Null when there is none; FormatError for what is no regular file, or too long for one. */
   manifest(segment: FoundSegment): Promise<Uint8Array | null>;
-  /** How one of the segment's files stands to what the manifest says of it. */
+  /**
+   * How one of the segment's files stands to what the manifest says of it. What is no regular file,
+   * or longer than any that is written, is `other`.
+   */
   check(segment: FoundSegment, file: ArchivedFile): Promise<'intact' | 'missing' | 'other'>;
   /**
    * The rows, in order and in pages, of the two files that were checked last. FormatError for files
@@ -38,8 +45,12 @@ export interface Archive {
 /** The files of an archive: names as they lie below its root. */
 interface Source {
   names: string[];
-  get(name: string): Promise<Uint8Array | null>;
+  /** Null when there is none; FormatError for one that is longer, or no regular file. */
+  open(name: string, bytesMax: number): Promise<Readable | null>;
 }
+
+/** More than is ever written, so that a stranger's archive fills neither memory nor disk. */
+const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
 
 /**
  * Opens what is in a folder, or below an `s3://bucket/prefix/archive` URL with the parameters of
@@ -52,14 +63,23 @@ export async function openArchive(where: string): Promise<Archive> {
     `${stem.slice(0, stem.lastIndexOf('/'))}/${name}`;
   const paths = { events: join(folder, 'events'), identity: join(folder, 'identity') };
   const fetched = async (segment: FoundSegment, file: ArchivedFile, path: string) => {
-    const bytes = await source.get(place(segment, file.name));
-    if (bytes === null) return 'missing';
-    await writeFile(path, bytes, { mode: 0o600 });
-    return sha256Hex(bytes) === file.sha256 ? 'intact' : 'other';
+    const found = await source
+      .open(place(segment, file.name), bytesMax.parquet)
+      .catch(otherIfUnfit);
+    await rm(path, { force: true }); // else the one of the segment before would be read
+    if (found === null) return 'missing';
+    if (found === 'other') return 'other';
+    const digest = createHash('sha256');
+    found.on('data', (chunk) => digest.update(chunk));
+    await pipeline(found, createWriteStream(path, { mode: 0o600 }));
+    return digest.digest('hex') === file.sha256 ? 'intact' : 'other';
   };
   return {
     ...foundIn(source.names),
-    manifest: ({ stem }) => source.get(namesOfStem(stem).manifest),
+    manifest: async ({ stem }) => {
+      const found = await source.open(namesOfStem(stem).manifest, bytesMax.manifest);
+      return found && Buffer.concat(await found.toArray());
+    },
     // A copy, so that what was hashed is what is read.
     check: (segment, file) =>
       fetched(segment, file, file.name.includes('-identity') ? paths.identity : paths.events),
@@ -73,17 +93,16 @@ function pathOf(where: string): string {
 }
 
 async function folderSource(root: string): Promise<Source> {
-  const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
   // Names begin with the tenant, also where its own folder is what was named.
-  const base = basename(resolve(root)).startsWith('tenant=') ? dirname(resolve(root)) : root;
+  const own = basename(resolve(root));
+  const prefix = own.startsWith('tenant=') ? `${own}/` : '';
+  const inside = new InsideFolder(root);
   return {
-    names: files.map(({ parentPath, name }) => relative(base, join(parentPath, name))),
-    get: (name) =>
-      readFile(join(base, name)).catch((error: unknown) => {
-        if (codeOf(error) === 'ENOENT') return null;
-        throw error;
-      }),
+    names: (await filesBelow(root)).map((name) => `${prefix}${name}`),
+    open: async (name, longest) => {
+      const fd = inside.open(name.slice(prefix.length), longest);
+      return fd === null ? null : createReadStream('', { fd, end: longest });
+    },
   };
 }
 
@@ -96,7 +115,18 @@ async function s3Source(where: string): Promise<Source> {
   const listed = parts.pop() ?? archiveFolder;
   url.pathname = `/${parts.join('/')}`;
   const objects = openObjectStore(url.href);
-  return { names: await objects.list(listed), get: (name) => objects.get(name) };
+  const open = async (name: string, longest: number) => {
+    const found = await objects.getStream(name);
+    if (found === null || found.bytes <= longest) return found?.body ?? null;
+    found.body.destroy();
+    throw new FormatError(`${name} is too long`);
+  };
+  return { names: await objects.list(listed), open };
+}
+
+function otherIfUnfit(error: unknown): 'other' {
+  if (error instanceof FormatError) return 'other';
+  throw error;
 }
 
 function foundIn(names: readonly string[]): Pick<Archive, 'tenants' | 'leftovers'> {

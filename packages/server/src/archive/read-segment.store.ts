@@ -1,4 +1,4 @@
-import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBValue } from '@duckdb/node-api';
 import {
   type CommittedEvent,
   FormatError,
@@ -7,41 +7,40 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
+import { type Column, eventColumns, identityColumns } from './columns.ts';
 import { openDuckDb, quoted } from './duckdb.ts';
+import { segmentLimits } from './segment.ts';
 import type { SegmentPaths } from './write-segment.ts';
-
-// Casts, so that whatever stands in the file, what is read has the types that are read.
-const text = (name: string) => `CAST("${name}" AS VARCHAR)`;
-const blob = (name: string) => `CAST("${name}" AS BLOB)`;
 
 /** The fields of an event that the files hold in columns of their own. */
 const fields = storedFields.filter(
   ({ key, segment, kind }) => segment && kind !== 'eventId' && key !== 'tenantId',
 );
 
+/** What is read, by the name that it has here; the files have the types of `columns.ts`. */
 const columns: Readonly<Record<string, string>> = {
-  sequence: 'CAST(e.sequence AS BIGINT)',
-  identitySequence: 'CAST(i.sequence AS BIGINT)',
-  id: text('id'),
-  receivedAt: 'epoch_us(CAST(received_at AS TIMESTAMP))',
-  commitment: blob('commitment'),
-  ...Object.fromEntries(
-    fields.map(({ key, column, kind }) => [
-      key,
-      kind === 'boolean' ? `CAST(${column} AS BOOLEAN)` : text(column),
-    ]),
-  ),
+  sequence: 'e.sequence',
+  identitySequence: 'i.sequence',
+  id: 'id',
+  receivedAt: 'epoch_us(received_at)',
+  commitment: 'commitment',
+  ...Object.fromEntries(fields.map(({ key, column }) => [key, column])),
   ...Object.fromEntries(
     segmentNames.flatMap((name) => {
-      const salt = [`salt_${name}`, blob(`salt_${name}`)];
-      return name === 'event' ? [salt] : [salt, [`hash_${name}`, blob(`hash_${name}`)]];
+      const [salt, hash] = [`salt_${name}`, `hash_${name}`];
+      return name === 'event'
+        ? [[salt, salt]]
+        : [
+            [salt, salt],
+            [hash, hash],
+          ];
     }),
   ),
 };
 
 /**
  * Reads the rows of a segment's two files in order, in pages of at
- * most 2,048. Throws FormatError for files that are not those of a
+ * most 64. Throws FormatError for files that are not those of a
  * segment; whether they say the truth is for the caller to find out.
  */
 export async function* readSegment(
@@ -51,23 +50,77 @@ export async function* readSegment(
 ): AsyncGenerator<ArchivedRow[], void, undefined> {
   const list = Object.entries(columns).map(([name, sql]) => `${sql} AS "${name}"`);
   // Both files have a row for every sequence, in order: a join without a table in memory.
-  const sql = `SELECT ${list.join(', ')} FROM read_parquet(${quoted(events)}, hive_partitioning = false) e
-    POSITIONAL JOIN read_parquet(${quoted(identity)}, hive_partitioning = false) i`;
+  const sql = `SELECT ${list.join(', ')} FROM ${tableOf(events)} e
+    POSITIONAL JOIN ${tableOf(identity)} i`;
   const { db, close } = await openDuckDb(folder);
   try {
-    for await (const page of rowsOf(db, sql)) yield page.map((row) => readRow(row, tenantId));
+    await requireSegmentFile(db, events, eventColumns);
+    await requireSegmentFile(db, identity, identityColumns);
+    const result = await db.stream(sql);
+    for await (const chunk of result) {
+      for (let at = 0; at < chunk.rowCount; at += rowsAtOnce) yield rowsOf(chunk, at, tenantId);
+    }
+  } catch (cause) {
+    if (cause instanceof FormatError) throw cause;
+    const why = firstLine(cause).replaceAll(`${folder}/`, '');
+    throw new FormatError(`it is not a part of an archive: ${why}`);
   } finally {
     close();
   }
 }
 
-async function* rowsOf(db: DuckDBConnection, sql: string) {
-  try {
-    const result = await db.stream(sql);
-    for await (const page of result.yieldRowObjects()) yield page;
-  } catch (cause) {
-    throw new FormatError(`it is not a part of an archive: ${firstLine(cause)}`);
+const tableOf = (path: string) => `read_parquet(${quoted(path)}, hive_partitioning = false)`;
+
+// Of the memory that DuckDB holds anyway, as much stands in JavaScript as one page takes.
+const rowsAtOnce = 64;
+
+const names = Object.keys(columns);
+
+function rowsOf(chunk: DuckDBDataChunk, start: number, tenantId: string): ArchivedRow[] {
+  const rows: ArchivedRow[] = [];
+  for (let at = start; at < Math.min(start + rowsAtOnce, chunk.rowCount); at += 1) {
+    const values = chunk.getRowValues(at);
+    const row = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
+    rows.push(readRow(row, tenantId));
   }
+  return rows;
+}
+
+// Three bytes a character of the longest segment, and room for the fields that are not counted.
+const pageBytesMax = 3.5 * segmentLimits.characters;
+const rowsMax = 10 * segmentLimits.entries;
+
+/**
+ * A few kilobytes of Parquet can stand for gigabytes: FormatError for a file with other columns
+ * than a segment has, with too many rows, or whose texts would fill the memory once they are read.
+ */
+async function requireSegmentFile(db: DuckDBConnection, path: string, expected: readonly Column[]) {
+  const table = tableOf(path);
+  const types = new Map(await pairsOf(db, `DESCRIBE SELECT * FROM ${table}`));
+  for (const { name, type } of expected) {
+    if (types.get(name) !== type) throw new FormatError(`it has no column ${name} of ${type}`);
+  }
+  const [[rows] = []] = await pairsOf(
+    db,
+    `SELECT sum(num_rows) FROM parquet_file_metadata(${quoted(path)})`,
+  );
+  if (Number(rows) > rowsMax) throw new FormatError(`it has more than ${rowsMax} rows`);
+  const lengths = expected
+    .filter(({ type }) => type === 'VARCHAR' || type === 'BLOB')
+    .map(
+      ({ name, type }) => `coalesce(${type === 'BLOB' ? 'octet_length' : 'strlen'}("${name}"), 0)`,
+    );
+  const [[bytes] = []] = await pairsOf(
+    db,
+    `SELECT max(bytes) FROM (SELECT sum(bytes) AS bytes FROM (SELECT ${lengths.join(' + ')} AS bytes,
+       row_number() OVER () - 1 AS row_index FROM ${table}) GROUP BY row_index // 2048)`,
+  );
+  if (Number(bytes) > pageBytesMax) throw new FormatError('its rows are too long for a segment');
+}
+
+async function pairsOf(db: DuckDBConnection, sql: string): Promise<[string, string][]> {
+  const rows = (await db.runAndReadAll(sql)).getRows();
+  return rows.map(([first, second]) => [String(first), String(second)]);
 }
 
 function firstLine(error: unknown): string {

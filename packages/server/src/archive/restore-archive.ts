@@ -143,9 +143,8 @@ async function manifestOf(
   segment: FoundSegment,
   tenantId: string,
 ): Promise<ArchiveManifest> {
-  const bytes = await archive.manifest(segment);
   try {
-    const manifest = parseManifest(bytes ?? new Uint8Array());
+    const manifest = parseManifest((await archive.manifest(segment)) ?? new Uint8Array());
     const { first, last } = manifest;
     const isNamed =
       manifest.tenantId === tenantId && first === segment.first && last === segment.last;

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { FormatError } from '@indelible/protocol';
 
 /**
@@ -67,4 +68,15 @@ export class InsideFolder {
     }
     this.#folders.add(name);
   }
+}
+
+/**
+ * The names of what is below a folder and no folder itself. Links are named, not followed; the
+ * synchronous `readdir` would follow them, and never end where they lead in a circle.
+ */
+export async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }
