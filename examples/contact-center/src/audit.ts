@@ -32,7 +32,7 @@ export function sinkOf(pool: pg.Pool) {
 export interface AuditConnection {
   /** Where the service is. */
   url: string;
-  /** With a key that may record and make viewer links, and nothing else. */
+  /** With a key that may record, and make viewer links that may do what people may. */
   client: IndelibleClient;
   /** Whose events may be restored: those that this product recorded. */
   keyId: string;
@@ -69,7 +69,9 @@ export async function connectAudit(pool: pg.Pool, place: AuditPlace): Promise<Au
 async function recordingKey(pool: pg.Pool, setup: IndelibleClient): Promise<RecordingKey> {
   const known = await findRecordingKey(pool);
   if (known) return known;
-  const scopes = ['events:write', 'viewer-links:write'];
+  // A link hands on no scope that the key lacks.
+  const ofPeople = ['events:read', 'exports:write', 'restore:write', 'webhooks:write'];
+  const scopes = ['events:write', 'viewer-links:write', ...ofPeople];
   const { id, key } = await setup.apiKeys.create(null, { name: 'contact centre', scopes });
   // Events name who recorded them by the UUID that is in the key's id.
   const made = { keyId: uuidFromTypeId('key_', id) ?? '', key };

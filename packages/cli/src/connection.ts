@@ -32,12 +32,12 @@ export function withConnection(command: Command): Command {
     .option('--json', 'print JSON');
 }
 
-/** Adds what an operator or a platform key declares to read a tenant's data. */
+/** Adds what an operator or a platform key declares to read or change what is a tenant's. */
 export function withOperator(command: Command): Command {
   return command
     .option(
       '--reason <text>',
-      "why you read a tenant's events or reduce its retention; the tenant sees it",
+      "why you read a tenant's events, or change its keys or its plan; the tenant sees it",
     )
     .option('--operator-email <address>', 'who is looking, when the key is a platform key');
 }

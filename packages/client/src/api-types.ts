@@ -151,6 +151,15 @@ export interface ApiKey {
   /** Null for a key that is bound to the platform. */
   tenantId: string | null;
   revokedAt: string | null;
+  /** Which key made it; null for one made before that was kept. */
+  madeBy: Maker | null;
+}
+
+/** A key behind another key or a session: the platform's, which operators hold, or the tenant's. */
+export interface Maker {
+  kind: 'platform' | 'tenant';
+  /** UUID, as events name the key. */
+  id: string;
 }
 
 export interface NewApiKey extends Omit<ApiKey, 'revokedAt'> {

@@ -116,7 +116,7 @@ export function createClient<A extends string = AnyAction, R extends string = An
     ...recordingCalls(send, options),
     ...readingCalls(send, headers),
     tenants: tenantCalls(send, options),
-    apiKeys: keyCalls(send),
+    apiKeys: keyCalls(send, options),
     viewerLinks: { create: (input) => post(send, '/api/viewer-links', input) },
     log: logCalls(send, headers),
     ...evidenceCalls(send, headers),
@@ -147,16 +147,15 @@ function readingCalls(send: Transport, headers: SentHeaders) {
 
 type OperatorOptions = Pick<ClientOptions, 'tenantId' | 'reason' | 'operatorEmail'>;
 
-function operatorHeaders({ tenantId, operatorEmail, ...options }: OperatorOptions): SentHeaders {
-  return {
-    'x-tenant-id': tenantId,
-    ...reasonHeader(options),
-    'x-operator-email': operatorEmail,
-  };
+function operatorHeaders({ tenantId, ...options }: OperatorOptions): SentHeaders {
+  return { 'x-tenant-id': tenantId, ...declaredHeaders(options) };
 }
 
-function reasonHeader({ reason }: OperatorOptions): SentHeaders {
-  return { 'x-access-reason': reason && encodeURIComponent(reason) };
+function declaredHeaders({ reason, operatorEmail }: OperatorOptions): SentHeaders {
+  return {
+    'x-access-reason': reason && encodeURIComponent(reason),
+    'x-operator-email': operatorEmail,
+  };
 }
 
 function tenantCalls(send: Transport, options: OperatorOptions): IndelibleClient['tenants'] {
@@ -165,7 +164,7 @@ function tenantCalls(send: Transport, options: OperatorOptions): IndelibleClient
     get: (id) => read<Api.Tenant>(send, pathOf(id)),
     list: () => everyItem<Api.Tenant>(send, '/api/tenants'),
     put: async (id, settings) => {
-      const headers = reasonHeader(options);
+      const headers = declaredHeaders(options);
       const body = JSON.stringify(settings);
       // The first answer may have held the secret of the address, and a second one does not.
       const idempotent = settings.restoreUrl == null;
@@ -175,15 +174,16 @@ function tenantCalls(send: Transport, options: OperatorOptions): IndelibleClient
   };
 }
 
-function keyCalls(send: Transport): IndelibleClient['apiKeys'] {
+function keyCalls(send: Transport, options: OperatorOptions): IndelibleClient['apiKeys'] {
+  const headers = declaredHeaders(options);
   const pathOf = (tenantId: string | null) =>
     tenantId === null ? '/api/api-keys' : `/api/tenants/${encodeURIComponent(tenantId)}/api-keys`;
   return {
-    create: (tenantId, input) => post(send, pathOf(tenantId), input),
+    create: (tenantId, input) => post(send, pathOf(tenantId), input, headers),
     list: (tenantId) => everyItem<Api.ApiKey>(send, pathOf(tenantId)),
     revoke: async (tenantId, keyId) => {
       const path = `${pathOf(tenantId)}/${encodeURIComponent(keyId)}`;
-      await send({ method: 'DELETE', path, idempotent: true });
+      await send({ method: 'DELETE', path, headers, idempotent: true });
     },
   };
 }

@@ -1,5 +1,6 @@
 import { type Diff, type JsonValue, nilUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
+import type { Maker } from './access/principal.ts';
 import type { WriterTx } from './postgres/db.ts';
 
 /** Something the service did, or let somebody do, as it goes into the tenant's own log. */
@@ -10,6 +11,8 @@ export interface OwnEvent {
     role: string;
     ip: string | null;
     userAgent: string | null;
+    /** Which key stands behind the session or key that acts; recorded with the states. */
+    mark?: { openedBy: Maker } | { keyMadeBy: Maker };
   };
   action: string;
   resource: { type: string; id: string; name: string | null };
@@ -18,7 +21,18 @@ export interface OwnEvent {
   /** Computed from the states when it is left out. */
   diff?: Diff;
   reason?: string | null;
+  /** No operator's act until a producer has recorded: there is nothing yet that one could see. */
+  setsUp?: true;
 }
+
+/** Who does something to a tenant, and the reason that an operator declares. */
+export interface Who {
+  actor: OwnEvent['actor'];
+  reason: string | null;
+}
+
+/** Where a request comes from; what a worker records comes from nowhere. */
+export type Whence = Pick<OwnEvent['actor'], 'ip' | 'userAgent' | 'mark'>;
 
 /** The service by itself, as the actor of an event. */
 export const byItself: OwnEvent['actor'] = {
@@ -57,12 +71,17 @@ export function reopenedEvent(
  */
 export type RecordOwn = (tx: WriterTx, tenantId: string, event: OwnEvent) => Promise<void>;
 
-/**
- * The authenticated caller as the actor of an event;
- * without an address once the caller has hung up.
- */
+/** The authenticated caller as the actor of an event. */
 export function actorOf(request: FastifyRequest): OwnEvent['actor'] {
   const { id, email, role } = request.principal;
+  return { id, email, role, ...whenceOf(request) };
+}
+
+/** Where the caller is, without an address once they have hung up, and who vouches for them. */
+export function whenceOf(request: FastifyRequest): Whence {
+  const { kind, maker } = request.principal;
   const ip: string | undefined = request.ip;
-  return { id, email, role, ip: ip ?? null, userAgent: request.headers['user-agent'] || null };
+  const mark = maker && (kind === 'session' ? { openedBy: maker } : { keyMadeBy: maker });
+  const userAgent = request.headers['user-agent'] || null;
+  return { ip: ip ?? null, userAgent, ...(mark ? { mark } : {}) };
 }

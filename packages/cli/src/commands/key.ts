@@ -6,6 +6,7 @@ import {
   connect,
   tenantIdArgument,
   withConnection,
+  withOperator,
 } from '../connection.ts';
 import { UsageError } from '../exit-codes.ts';
 import { type Io, print } from '../io.ts';
@@ -30,14 +31,16 @@ export function keyCommand(program: Command, io: Io): void {
     .requiredOption('--name <name>', 'what the key is for')
     .requiredOption('--scope <scopes...>', 'such as events:write events:read')
     .option('--expires <time>', 'when it expires (ISO 8601)', timeArgument);
-  withOwner(create).action((options: CreateOptions) => createKey(options, io));
+  withOperator(withOwner(create)).action((options: CreateOptions) => createKey(options, io));
   const list = key.command('list').description('keys, oldest first, revoked ones too');
   withOwner(list).action((options: OwnerOptions) => listKeys(options, io));
   const revoke = key
     .command('revoke')
     .description('revoke a key permanently')
     .argument('<id>', 'key_…');
-  withOwner(revoke).action((id: string, options: OwnerOptions) => revokeKey(id, options, io));
+  withOperator(withOwner(revoke)).action((id: string, options: OwnerOptions) =>
+    revokeKey(id, options, io),
+  );
 }
 
 function withOwner(command: Command): Command {
@@ -84,9 +87,10 @@ async function listKeys(options: OwnerOptions, io: Io) {
   }
 }
 
-function keyLine({ id, name, scopes, createdAt, expiresAt, revokedAt }: ApiKey): string {
+function keyLine({ id, name, scopes, createdAt, expiresAt, revokedAt, madeBy }: ApiKey): string {
   const expiry = expiresAt === null ? '' : `, expires ${expiresAt}`;
-  const state = revokedAt === null ? `made ${createdAt}${expiry}` : `revoked ${revokedAt}`;
+  const maker = madeBy === null ? '' : ` by the ${madeBy.kind}`;
+  const state = revokedAt === null ? `made ${createdAt}${maker}${expiry}` : `revoked ${revokedAt}`;
   return `${id}  ${visible(name)}  ${scopes.join(',')}  ${state}\n`;
 }
 

@@ -7,6 +7,7 @@ import {
   connect,
   tenantIdArgument,
   withConnection,
+  withOperator,
 } from '../connection.ts';
 import { UsageError } from '../exit-codes.ts';
 import { type Io, print } from '../io.ts';
@@ -39,10 +40,9 @@ export function tenantCommand(program: Command, io: Io): void {
     .command('set-plan')
     .description('change the plan; a smaller one needs --reason')
     .argument('<id>', 'the tenant', tenantIdArgument)
-    .argument('<plan>', 'a plan of the service')
-    .option('--reason <text>', 'why; recorded in the log of the tenant');
-  withConnection(setPlan).action((id: string, plan: Plan, options: ConnectionOptions) =>
-    setTenantPlan(id, plan, options, io),
+    .argument('<plan>', 'a plan of the service');
+  withOperator(withConnection(setPlan)).action(
+    (id: string, plan: Plan, options: ConnectionOptions) => setTenantPlan(id, plan, options, io),
   );
 }
 

@@ -23,8 +23,9 @@ const otherPlatformKey = 'the-one-it-is-being-rotated-out-for';
 function makeKey(more: Partial<StoredApiKey> = {}) {
   const id = '0190f3a1-7b2c-7def-8123-456789abcdef';
   const text = newApiKeyText(id);
-  const fixed = { id, tenantId, scopes: ['events:write'] as const, keyHash: hashApiKey(text) };
-  const stored: StoredApiKey = { ...fixed, expiresAtMs: null, revokedAtMs: null, ...more };
+  const fixed = { id, tenantId, scopes: ['events:write'] as const, madeBy: null };
+  const times = { expiresAtMs: null, revokedAtMs: null };
+  const stored: StoredApiKey = { ...fixed, ...times, keyHash: hashApiKey(text), ...more };
   return { text, stored, header: `Bearer ${text}` };
 }
 
@@ -59,6 +60,7 @@ test('a stored key acts with its own id, tenant and scopes', async () => {
     tenantId,
     scopes: new Set(['events:write']),
     recheckKeyId: stored.id,
+    maker: null,
     session: null,
   });
 });

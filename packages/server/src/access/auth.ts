@@ -5,7 +5,7 @@ import type { AuthConfig } from '../config.ts';
 import { apiKeyUuid, hashApiKey } from './api-key-text.ts';
 import { bearerToken, unauthenticated } from './bearer.ts';
 import { createJwtVerifier } from './jwt.ts';
-import { type Principal, type Scope, scopes } from './principal.ts';
+import { type Maker, type Principal, type Scope, scopes } from './principal.ts';
 
 /**
  * Who is behind the panel's cookie; throws `unauthenticated`, or `forbidden` for a foreign page.
@@ -21,6 +21,7 @@ export interface StoredApiKey {
   keyHash: Uint8Array;
   expiresAtMs: number | null;
   revokedAtMs: number | null;
+  madeBy: Maker | null;
 }
 
 declare module 'fastify' {
@@ -111,23 +112,22 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
 
 function knownPlatformKey(key: string): KnownKey {
   const hash = hashApiKey(key);
-  const id = platformKeyId(hash);
-  return { hash, expiresAtMs: null, principal: keyPrincipal(id, null, scopes, null) };
+  const bound = { tenantId: null, recheckKeyId: null, maker: null };
+  const principal = { ...asKey, ...bound, id: platformKeyId(hash), scopes: new Set(scopes) };
+  return { hash, expiresAtMs: null, principal };
 }
 
-function knownKey({ id, tenantId, scopes, keyHash, expiresAtMs }: StoredApiKey): KnownKey {
-  return { hash: keyHash, expiresAtMs, principal: keyPrincipal(id, tenantId, scopes, id) };
+function knownKey({ keyHash, expiresAtMs, ...key }: StoredApiKey): KnownKey {
+  const { id, tenantId, madeBy: maker } = key;
+  const bound = { id, tenantId, recheckKeyId: id, maker };
+  return {
+    hash: keyHash,
+    expiresAtMs,
+    principal: { ...asKey, ...bound, scopes: new Set(key.scopes) },
+  };
 }
 
-function keyPrincipal(
-  id: string,
-  tenantId: string | null,
-  granted: readonly Scope[],
-  recheckKeyId: string | null,
-): Principal {
-  const fixed = { kind: 'api_key', role: 'api_key', email: null, session: null } as const;
-  return { ...fixed, id, tenantId, scopes: new Set(granted), recheckKeyId };
-}
+const asKey = { kind: 'api_key', role: 'api_key', email: null, session: null } as const;
 
 /**
  * A UUIDv8 of the key's hash, hashed again under its

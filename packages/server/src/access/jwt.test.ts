@@ -78,6 +78,7 @@ describe('with a shared secret', () => {
       tenantId: tenant,
       scopes: new Set(personScopes),
       recheckKeyId: null,
+      maker: null,
       session: null,
     });
   });

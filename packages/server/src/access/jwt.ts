@@ -111,6 +111,7 @@ function principalOf(payload: JWTPayload, auth: AuthConfig): Principal {
     tenantId: role === 'admin' ? uuidClaim(payload, auth.claims.tenantId) : null,
     scopes: personScopes,
     recheckKeyId: null,
+    maker: null,
     session: null,
   };
 }

@@ -18,3 +18,6 @@ export const operatorHeaders = Type.Object({
     Type.String({ maxLength: emailLengthMax, description: 'Platform keys: who is looking.' }),
   ),
 });
+
+/** Headers of the calls by which the platform changes a tenant, whose path names it. */
+export const administratorHeaders = Type.Omit(operatorHeaders, ['x-tenant-id']);

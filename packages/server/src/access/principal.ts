@@ -10,6 +10,12 @@ export const scopes = [
 ] as const;
 export type Scope = (typeof scopes)[number];
 
+/**
+ * The key that made another key, or opened a session by a link; `id` as events name it. That of
+ * the platform is bound to no tenant: its holder is an operator.
+ */
+export type Maker = { kind: 'platform' | 'tenant'; id: string };
+
 /** Who is calling, as proven by the credential. */
 export interface Principal {
   kind: 'api_key' | 'jwt' | 'session';
@@ -22,6 +28,8 @@ export interface Principal {
   scopes: ReadonlySet<Scope>;
   /** The stored key whose revocation the flush checks again; null for bootstrap keys and JWTs. */
   recheckKeyId: string | null;
+  /** Of a stored key or a session by link; null where it is not known, and for all others. */
+  maker: Maker | null;
   /** The panel's session; null for bearer credentials. */
   session: PanelSession | null;
 }
@@ -34,4 +42,8 @@ export interface PanelSession {
   signedInBy: 'viewer_link' | 'jwt';
   idleExpiresAtMs: number;
   expiresAtMs: number;
+}
+
+export function makerOf({ tenantId, id }: Principal): Maker {
+  return { kind: tenantId === null ? 'platform' : 'tenant', id };
 }

@@ -1,7 +1,7 @@
 import { isUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../http/index.ts';
-import { actorOf, type OwnEvent } from '../own-event.ts';
+import { actorOf, type OwnEvent, type Who } from '../own-event.ts';
 import {
   accessReasonHeader,
   headerValues,
@@ -11,10 +11,9 @@ import {
 } from './operator-access.ts';
 import type { Principal } from './principal.ts';
 
-/** Whose data a request reads; an operator's declared reason when it is not the reader's own. */
-export interface TenantAccess {
+/** Whose data a request reads, and who reads it; an operator has the role `superadmin`. */
+export interface TenantAccess extends Who {
   tenantId: string;
-  operator: { reason: string; email: string | null } | null;
 }
 
 /**
@@ -35,7 +34,7 @@ async function tenantAccess(request: FastifyRequest, record: RecordAccess): Prom
   const named = headerTenant(request);
   if (principal.tenantId !== null) {
     if (named === null || named === principal.tenantId)
-      return { tenantId: principal.tenantId, operator: operatorOf(principal) };
+      return { tenantId: principal.tenantId, ...ownReader(request) };
     throw new AppError('forbidden', 'this credential is bound to another tenant');
   }
   if (named === null) {
@@ -44,27 +43,53 @@ async function tenantAccess(request: FastifyRequest, record: RecordAccess): Prom
     });
   }
   const { reason, email, refusal } = declared(request);
-  if (refusal === null && reason !== null) return { tenantId: named, operator: { reason, email } };
-  await record(named, accessEvent(request, named, { reason, email }, 'refused'));
+  const access = { tenantId: named, actor: asOperator(request, email), reason };
+  if (refusal === null && reason !== null) return access;
+  await record(named, accessEvent(request, access, 'refused'));
   throw refusal;
+}
+
+/** Whoever holds a credential of the platform is an operator, and the tenant must see that. */
+function asOperator(request: FastifyRequest, email: string | null): OwnEvent['actor'] {
+  return { ...actorOf(request), email, role: 'superadmin' };
+}
+
+/**
+ * Who administers a tenant: its own key, or the platform, which is an operator there and may
+ * declare a reason. Throws `reason_required` and `invalid_parameter` for what cannot be read.
+ */
+export function administrator(request: FastifyRequest): Who {
+  const { principal, raw } = request;
+  if (principal.tenantId !== null) return { actor: actorOf(request), reason: null };
+  const reasons = headerValues(raw.rawHeaders, accessReasonHeader);
+  return {
+    actor: asOperator(request, emailOf(request)),
+    reason: reasons.length === 0 ? null : parseAccessReason(reasons),
+  };
 }
 
 /**
  * An operator in the panel declared the reason on
  * signing in; anybody else bound to a tenant is its own.
  */
-function operatorOf({ role, email, session }: Principal): TenantAccess['operator'] {
-  if (role !== 'superadmin') return null;
-  if (session?.reason) return { reason: session.reason, email };
+function ownReader(request: FastifyRequest): Who {
+  const { role, session } = request.principal;
+  const actor = actorOf(request);
+  if (role !== 'superadmin') return { actor, reason: null };
+  if (session?.reason) return { actor, reason: session.reason };
   throw new AppError('reason_required', 'the session has no declared reason');
 }
 
 /** What an operator says of themselves, as far as it can be read, and what is wrong with it. */
-function declared({ raw, principal }: FastifyRequest) {
-  const values = (name: string) => headerValues(raw.rawHeaders, name);
-  const reason = attempt(() => parseAccessReason(values(accessReasonHeader)));
-  const email = attempt(() => principal.email ?? parseOperatorEmail(values(operatorEmailHeader)));
+function declared(request: FastifyRequest) {
+  const { rawHeaders } = request.raw;
+  const reason = attempt(() => parseAccessReason(headerValues(rawHeaders, accessReasonHeader)));
+  const email = attempt(() => emailOf(request));
   return { reason: reason.value, email: email.value, refusal: reason.error ?? email.error };
+}
+
+function emailOf({ principal, raw }: FastifyRequest): string | null {
+  return principal.email ?? parseOperatorEmail(headerValues(raw.rawHeaders, operatorEmailHeader));
 }
 
 function attempt<T>(parse: () => T): { value: T | null; error: AppError | null } {
@@ -99,10 +124,9 @@ export async function readAsTenant<T>(
   read: (access: TenantAccess) => Promise<T>,
 ): Promise<T> {
   const access = await tenantAccess(request, record);
-  if (!access.operator) return read(access);
-  const { tenantId, operator } = access;
+  if (access.actor.role !== 'superadmin') return read(access);
   const found = await settle(read(access));
-  await record(tenantId, accessEvent(request, tenantId, operator, 'answered'));
+  await record(access.tenantId, accessEvent(request, access, 'answered'));
   if ('refusal' in found) throw found.refusal;
   return found.answer;
 }
@@ -120,13 +144,12 @@ function settle<T>(reading: Promise<T>): Promise<{ answer: T } | { refusal: AppE
 
 function accessEvent(
   request: FastifyRequest,
-  tenantId: string,
-  operator: { reason: string | null; email: string | null },
+  { tenantId, actor, reason }: TenantAccess,
   outcome: 'answered' | 'refused',
 ): OwnEvent {
   const [path = '', query = ''] = request.url.split(/\?(.*)/s, 2);
   return {
-    actor: { ...actorOf(request), email: operator.email, role: 'superadmin' },
+    actor,
     action: 'access',
     resource: { type: 'audit_log', id: tenantId, name: null },
     diff: {},
@@ -135,9 +158,9 @@ function accessEvent(
       outcome,
       call: plain(`${request.method} ${path}`),
       query: [...new URLSearchParams(query)].map(([key, value]) => plain(`${key}=${value}`)),
-      emailAttestedBy: operator.email === null ? null : attestor(request.principal),
+      emailAttestedBy: actor.email === null ? null : attestor(request.principal),
     },
-    reason: operator.reason,
+    reason,
   };
 }
 

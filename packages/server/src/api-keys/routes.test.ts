@@ -50,6 +50,7 @@ test('a new key works at once, for its tenant and its scopes only', async () => 
     createdAt,
     expiresAt: null,
     tenantId: tenant.id,
+    madeBy: { kind: 'platform', id: expect.any(String) },
   };
   expect(body).toEqual({ ...shown, id: expect.stringMatching(/^key_/), key: expect.any(String) });
   expect(body.key).toMatch(/^idl_[0-9a-z]{26}_[\w-]{43}$/);
@@ -78,7 +79,8 @@ test("making and revoking a key is in its tenant's log, without the key", async 
   const { id } = await make(keysOf(tenant.id), ['events:read'], { name: 'CI', expiresAt });
   await remove(keysOf(tenant.id), id);
   await remove(keysOf(tenant.id), id);
-  const state = { name: 'CI', scopes: ['events:read'], expiresAt };
+  const madeBy = { kind: 'platform', id: expect.any(String) };
+  const state = { name: 'CI', scopes: ['events:read'], expiresAt, madeBy };
   const common = { actor_role: 'api_key', recorded_by_kind: 'service', resource_name: 'CI' };
   const [, ...log] = await recorded(tenant.id);
   expect(log).toEqual([

@@ -10,9 +10,15 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
-import { hashApiKey, newApiKeyText } from '../access/index.ts';
+import {
+  administrator,
+  administratorHeaders,
+  hashApiKey,
+  makerOf,
+  newApiKeyText,
+} from '../access/index.ts';
 import { AppError, answerPage, PageQuery, readPage } from '../http/index.ts';
-import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
+import type { OwnEvent, RecordOwn, Who } from '../own-event.ts';
 import { type Database, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { requireManagesKeys, requireMayGrant } from './grants.ts';
@@ -69,6 +75,7 @@ const makeOptions = <P extends TSchema>(params: P) => ({
     tags,
     summary: 'Make an API key',
     params,
+    headers: administratorHeaders,
     body: ApiKeyInput,
     response: {
       201: NewApiKey,
@@ -97,6 +104,7 @@ const revokeOptions = <P extends TSchema>(params: P) => ({
     summary: 'Revoke an API key',
     description: 'Takes effect at once and cannot be undone. Revoking it again changes nothing.',
     params,
+    headers: administratorHeaders,
     response: {
       204: Type.Null({ description: 'The key is revoked.' }),
     },
@@ -113,6 +121,7 @@ async function makeKey(
 ) {
   requireManagesKeys(request.principal, owner);
   requireMayGrant(request.principal, input.scopes);
+  const who = administrator(request);
   const nowMs = deps.now();
   const row: ApiKeyRow = {
     id: eventUuid(nowMs, randomBytes(10)),
@@ -122,12 +131,13 @@ async function makeKey(
     createdAtMs: nowMs,
     expiresAtMs: readExpiry(input.expiresAt ?? null, nowMs),
     revokedAtMs: null,
+    madeBy: makerOf(request.principal),
   };
   const key = newApiKeyText(row.id);
   await write(deps.db, async (tx) => {
     if (owner !== null && !(await tenantExists(tx, owner))) throw new AppError('not_found');
     await insertApiKey(tx, row, hashApiKey(key));
-    if (owner !== null) await deps.recordOwn(tx, owner, keyEvent('create', request, row));
+    if (owner !== null) await deps.recordOwn(tx, owner, keyEvent('create', who, row));
   });
   reply.code(201);
   return { ...shown(row), key };
@@ -153,13 +163,14 @@ async function revokeKey(
   keyId: string,
 ) {
   requireManagesKeys(request.principal, owner);
+  const who = administrator(request);
   const id = uuidFromTypeId(apiKeyIdPrefix, keyId);
   if (id === null) throw new AppError('not_found');
   await write(deps.db, async (tx) => {
     const revoked = await revokeApiKey(tx, id, owner, deps.now());
     if (revoked === null && !(await apiKeyExists(tx, id, owner))) throw new AppError('not_found');
     if (revoked && owner !== null)
-      await deps.recordOwn(tx, owner, keyEvent('delete', request, revoked));
+      await deps.recordOwn(tx, owner, keyEvent('delete', who, revoked));
   });
   deps.forgetKey(id);
   return reply.code(204).send();
@@ -173,13 +184,14 @@ function readExpiry(text: string | null, nowMs: number): number | null {
   });
 }
 
-function keyEvent(action: 'create' | 'delete', request: FastifyRequest, row: ApiKeyRow): OwnEvent {
-  const { id, name, scopes, expiresAtMs } = row;
-  const state = { name, scopes: [...scopes], expiresAt: timeOrNull(expiresAtMs) };
+function keyEvent(action: 'create' | 'delete', who: Who, row: ApiKeyRow): OwnEvent {
+  const { id, name, scopes, expiresAtMs, madeBy } = row;
+  const state = { name, scopes: [...scopes], expiresAt: timeOrNull(expiresAtMs), madeBy };
   return {
-    actor: actorOf(request),
+    ...who,
     action,
     resource: { type: 'api_key', id, name },
+    setsUp: true,
     ...(action === 'create' ? { after: state } : { before: state }),
   };
 }
@@ -192,6 +204,7 @@ function shown(row: ApiKeyRow) {
     createdAt: formatTimestamp(row.createdAtMs),
     expiresAt: timeOrNull(row.expiresAtMs),
     tenantId: row.tenantId,
+    madeBy: row.madeBy,
   };
 }
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { scopes } from '../access/index.ts';
+import { makerSchema, scopes } from '../access/index.ts';
 import { label, nullable, Pagination, pathPart, strict, time, uuid } from '../http/index.ts';
 
 export const apiKeyIdPrefix = 'key_';
@@ -51,6 +51,7 @@ const shown = {
   createdAt: time('When it was made.'),
   expiresAt: nullable({ format: 'date-time' }),
   tenantId: nullable({ format: 'uuid', description: '`null`: bound to the platform.' }),
+  madeBy: makerSchema('Which key made it; `null` for one made before that was kept.'),
 };
 
 export const NewApiKey = Type.Object(

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Scope, StoredApiKey } from '../access/index.ts';
+import type { Maker, Scope, StoredApiKey } from '../access/index.ts';
 import { uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /** A key as it may be shown; its hash never leaves the database this way. */
@@ -12,10 +12,11 @@ export interface ApiKeyRow {
   createdAtMs: number;
   expiresAtMs: number | null;
   revokedAtMs: number | null;
+  madeBy: Maker | null;
 }
 
 const columns = `id, tenant_id AS "tenantId", name, scopes, created_at AS "createdAtMs",
-  expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs"`;
+  expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy"`;
 
 /** Looks a key up by its id, for authentication: before any tenant is known. */
 export function findApiKey(pool: pg.Pool): (id: string) => Promise<StoredApiKey | null> {
@@ -23,7 +24,7 @@ export function findApiKey(pool: pg.Pool): (id: string) => Promise<StoredApiKey 
     const { rows } = await pool.query<StoredApiKey>({
       name: 'find-api-key',
       text: `SELECT id, tenant_id AS "tenantId", scopes, key_hash AS "keyHash",
-          expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs"
+          expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy"
         FROM api_keys WHERE id = $1`,
       values: [id],
     });
@@ -50,11 +51,12 @@ export async function invalidKeyIds(
 export async function insertApiKey(tx: WriterTx, key: ApiKeyRow, keyHash: Uint8Array) {
   await tx.query({
     name: 'insert-api-key',
-    text: `INSERT INTO api_keys (id, tenant_id, name, scopes, key_hash, created_at, expires_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    text: `INSERT INTO api_keys (id, tenant_id, name, scopes, key_hash, created_at, expires_at,
+        made_by)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     values: [
       ...[key.id, key.tenantId, key.name, key.scopes, keyHash, new Date(key.createdAtMs)],
-      key.expiresAtMs === null ? null : new Date(key.expiresAtMs),
+      ...[key.expiresAtMs === null ? null : new Date(key.expiresAtMs), key.madeBy],
     ],
   });
 }

@@ -45,10 +45,12 @@ export function prepareOwn(
   event: OwnEvent,
   uuid = deps.newUuid(deps.now()),
 ): PreparedEvent {
-  const { actor, action, before = null, after = null } = event;
+  const { actor, action } = event;
+  const { before, after } = markedStates(event);
   const crossTenant = actor.role === 'superadmin';
   const asState = (state: JsonValue | null) => (state === null ? null : canonicalize(state));
-  const diff = event.diff ?? diffStates(asObject(before), asObject(after)).diff;
+  const states = [asObject(event.before), asObject(event.after)] as const;
+  const diff = event.diff ?? diffStates(...states).diff;
   const copied = copiedColumns(event, []);
   return prepare(
     {
@@ -69,7 +71,15 @@ export function prepareOwn(
   );
 }
 
-function asObject(state: JsonValue | null): { [key: string]: JsonValue } | null {
+/** The states as they are stored: the last one also says which key stands behind the actor. */
+function markedStates({ actor, before = null, after = null }: OwnEvent) {
+  const { mark } = actor;
+  if (!mark) return { before, after };
+  if (after === null && before !== null) return { before: { ...asObject(before), ...mark }, after };
+  return { before, after: { ...asObject(after), ...mark } };
+}
+
+function asObject(state: JsonValue | undefined): { [key: string]: JsonValue } | null {
   return typeof state === 'object' && state !== null && !Array.isArray(state) ? state : null;
 }
 
@@ -81,7 +91,8 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
   return async (tx, tenantId, event) => {
     const [head] = await lockHeads(tx, [tenantId], true);
     if (!head) throw new LogDamaged('a log has lost its head', [tenantId]);
-    const batch = { head, events: [prepareOwn(deps, tenantId, event)] };
+    const named = event.setsUp ? await asSetUp(tx, tenantId, event) : event;
+    const batch = { head, events: [prepareOwn(deps, tenantId, named)] };
     const append = async () => {
       await deps.partitions.ensure([batch]);
       await appendEvents(tx, deps.sha, [batch], deps.now());
@@ -95,6 +106,15 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
       await append();
     });
   };
+}
+
+async function asSetUp(tx: WriterTx, tenantId: string, event: OwnEvent): Promise<OwnEvent> {
+  const { rowCount } = await tx.query({
+    name: 'any-producer-event',
+    text: `SELECT FROM audit_events WHERE tenant_id = $1 AND recorded_by_kind <> 'service' LIMIT 1`,
+    values: [tenantId],
+  });
+  return rowCount === 0 ? { ...event, actor: { ...event.actor, role: 'api_key' } } : event;
 }
 
 /** As the service does, for commands: in whatever transaction of this session is open. */

@@ -6,7 +6,7 @@ import type { Jobs } from '../background/index.ts';
 import { countEvents, listBySequence, type Visibility, visibility } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
 import { lockHeads } from '../log/index.ts';
-import { actorOf } from '../own-event.ts';
+import { whenceOf } from '../own-event.ts';
 import {
   type Database,
   readTenant,
@@ -41,13 +41,12 @@ export async function createExport(
     ...{ id: eventUuid(nowMs, randomBytes(10)), createdAtMs: nowMs, oldestId: visible.oldest },
     ...{ format, columns, filters: JSON.stringify(filterToJson(filter)) },
   };
-  const { ip, userAgent } = actorOf(request);
   return write(db, async (tx) => {
     const rowsTotal = counted && (await countToEnd(db, tx, tenantId, filter, counted));
     const mode = wantsJob || rowsTotal === null ? 'job' : 'stream';
     const wanted: ExportRequest = { ...basis, mode, rowsTotal };
     const ahead = wanted.mode === 'job' ? await countUnfinished(tx, tenantId) : 0;
-    await recordOwn(tx, tenantId, requestedEvent(wanted, { ip, userAgent }));
+    await recordOwn(tx, tenantId, requestedEvent(wanted, whenceOf(request)));
     const row = await insertExport(tx, wanted);
     if (row.mode === 'stream') return row;
     // Everybody's first comes before anybody's second:
@@ -122,16 +121,14 @@ const inSequence = {
   ...{ limit: 500, include: { total: false, state: false } },
 };
 
-function requester(request: FastifyRequest, { tenantId, operator }: TenantAccess) {
-  const { id, email, role } = request.principal;
+function requester({ principal }: FastifyRequest, { tenantId, actor, reason }: TenantAccess) {
   return {
     tenantId,
-    requestedById: id,
-    requestedByEmail: operator ? operator.email : email,
-    // A platform key is an operator too, and the tenant must see that.
-    requestedByRole: operator ? 'superadmin' : role,
-    accessReason: operator?.reason ?? null,
+    requestedById: actor.id,
+    requestedByEmail: actor.email,
+    requestedByRole: actor.role,
+    accessReason: reason,
     // Only an address that a token vouches for: mail goes to nobody a header names.
-    mailTo: email,
+    mailTo: principal.email,
   };
 }

@@ -8,7 +8,7 @@ import { readRange } from './byte-range.ts';
 import type { DownloadLinks } from './download-link.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
 import { mediaTypes, objectName } from './file/export-file.ts';
-import { type ExportDeps, exportsPath, fileNameOf, requireExport, whoOf } from './routes.ts';
+import { type ExportDeps, exportsPath, fileNameOf, requireExport } from './routes.ts';
 import { downloadSchema, fileSchema } from './schemas.ts';
 import { statusAt } from './shown-export.ts';
 import { endWhenStalled } from './stalled-reader.ts';
@@ -33,7 +33,7 @@ export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
     async (request, reply) => {
       const url = await readAsTenant(request, deps.recordAccess, async (access) => {
         const row = requireFile(await requireExport(request, deps, access.tenantId), now());
-        const event = byAnotherEvent('download', row, whoOf(request, access));
+        const event = byAnotherEvent('download', row, access);
         await write(db, (tx) => recordOwn(tx, row.tenantId, event));
         const { tenantId, id: exportId } = row;
         const query = links.sign({ tenantId, exportId, untilMs: now() + linkLivesMs });

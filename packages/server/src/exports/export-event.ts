@@ -1,18 +1,16 @@
 import { typeId } from '@indelible/protocol';
-import type { OwnEvent } from '../own-event.ts';
+import type { OwnEvent, Whence, Who } from '../own-event.ts';
 import type { ExportRequest, ExportRow } from './store.ts';
 
 export const exportIdPrefix = 'exp_';
 
-/** Where somebody is; what a worker records has no address. */
-export type Origin = Pick<OwnEvent['actor'], 'ip' | 'userAgent'>;
-const nowhere: Origin = { ip: null, userAgent: null };
+const nowhere: Whence = { ip: null, userAgent: null };
 
 /** The export as what it is: access to sensitive data. Comes before the first byte. */
-export function requestedEvent(request: ExportRequest, origin: Origin): OwnEvent {
+export function requestedEvent(request: ExportRequest, whence: Whence): OwnEvent {
   const { mode, format, columns, rowsTotal } = request;
   return {
-    ...basis(request, origin),
+    ...basis(request, whence),
     action: 'access',
     after: {
       exportId: typeId(exportIdPrefix, request.id),
@@ -27,10 +25,10 @@ export function requestedEvent(request: ExportRequest, origin: Origin): OwnEvent
 }
 
 /** How it ended: what came out, or why nothing did. */
-export function outcomeEvent(row: ExportRow, origin = nowhere): OwnEvent {
+export function outcomeEvent(row: ExportRow, whence = nowhere): OwnEvent {
   const { status, bytes, sha256, failure, rowsDone } = row;
   return {
-    ...basis(row, origin),
+    ...basis(row, whence),
     action: 'export',
     after: {
       exportId: typeId(exportIdPrefix, row.id),
@@ -44,10 +42,10 @@ export function outcomeEvent(row: ExportRow, origin = nowhere): OwnEvent {
 }
 
 /** In the name of who asked for it, as they were then. */
-function basis(request: ExportRequest, origin: Origin) {
+function basis(request: ExportRequest, whence: Whence) {
   const { id, requestedById, requestedByEmail, requestedByRole, accessReason } = request;
   return {
-    actor: { id: requestedById, email: requestedByEmail, role: requestedByRole, ...origin },
+    actor: { id: requestedById, email: requestedByEmail, role: requestedByRole, ...whence },
     resource: { type: 'export', id, name: null },
     diff: {},
     reason: accessReason,
@@ -55,15 +53,12 @@ function basis(request: ExportRequest, origin: Origin) {
 }
 
 /** Somebody takes the file, or takes the job back: a person of their own, not who asked for it. */
-export function byAnotherEvent(
-  action: 'download' | 'cancel',
-  row: ExportRow,
-  who: Pick<OwnEvent, 'actor' | 'reason'>,
-): OwnEvent {
+export function byAnotherEvent(action: 'download' | 'cancel', row: ExportRow, who: Who): OwnEvent {
   const { id, rowsDone, bytes, sha256 } = row;
   const file = { rows: rowsDone, bytes, sha256: sha256 && Buffer.from(sha256).toString('hex') };
   return {
-    ...who,
+    actor: who.actor,
+    reason: who.reason,
     action,
     resource: { type: 'export', id, name: null },
     diff: {},

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
 import { AppError, answerPage, readPage } from '../http/index.ts';
-import { actorOf } from '../own-event.ts';
+import { whenceOf } from '../own-event.ts';
 import { readTenant, write } from '../postgres/index.ts';
 import { getTenant } from '../tenants/index.ts';
 import { createExport } from './create-export.ts';
@@ -90,10 +90,9 @@ async function sendFile(
   deps: ExportDeps,
   row: ExportRow,
 ) {
-  const { ip, userAgent } = actorOf(request);
   const name = await fileNameOf(deps, row);
   // Nothing may fail from here on: a file that is begun and given to nobody would never end.
-  const chunks = await withFirst(streamExport(deps, row, { ip, userAgent }));
+  const chunks = await withFirst(streamExport(deps, row, whenceOf(request)));
   endWhenStalled(reply.raw);
   return reply
     .type(mediaTypes[row.format])
@@ -119,14 +118,6 @@ export async function requireExport(
   throw new AppError('not_found', 'there is no such export');
 }
 
-/** Who does something with an export, as its record names them. */
-export function whoOf(request: FastifyRequest, { operator }: TenantAccess) {
-  const actor = actorOf(request);
-  if (!operator) return { actor, reason: null };
-  const { email, reason } = operator;
-  return { actor: { ...actor, email, role: 'superadmin' }, reason };
-}
-
 /** Cancelled twice is cancelled; throws `conflict` for what has ended otherwise. */
 async function cancel(
   request: FastifyRequest,
@@ -146,7 +137,7 @@ async function cancel(
       );
     }
     await jobs.cancel(tx, 'export', row.tenantId, row.id);
-    const event = byAnotherEvent('cancel', cancelled, whoOf(request, access));
+    const event = byAnotherEvent('cancel', cancelled, access);
     await recordOwn(tx, row.tenantId, event);
     return cancelled;
   });

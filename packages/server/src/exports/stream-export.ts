@@ -1,6 +1,6 @@
-import type { RecordOwn } from '../own-event.ts';
+import type { RecordOwn, Whence } from '../own-event.ts';
 import { type Database, write } from '../postgres/index.ts';
-import { type Origin, outcomeEvent } from './export-event.ts';
+import { outcomeEvent } from './export-event.ts';
 import { FileTally, fileChunks } from './file/file-chunks.ts';
 import {
   type ExportKey,
@@ -30,7 +30,7 @@ export const keptAliveEveryMs = 30_000;
 export async function* streamExport(
   deps: StreamDeps,
   row: ExportRow,
-  origin: Origin,
+  whence: Whence,
 ): AsyncGenerator<Buffer, void, undefined> {
   const tally = new FileTally();
   const endSigns = giveSigns(deps, row);
@@ -39,7 +39,7 @@ export async function* streamExport(
     // The response may hold several of them.
     for await (const lines of fileChunks(deps.db, row, tally)) yield Buffer.from(lines);
     failure = 'unexpected';
-    await finishStream(deps, row, tally, origin);
+    await finishStream(deps, row, tally, whence);
     failure = null;
   } catch (error) {
     failure = 'unexpected';
@@ -48,7 +48,7 @@ export async function* streamExport(
     endSigns();
     // A record that cannot be made now is made up for when lost streams are looked for.
     const { rows, bytes } = tally;
-    if (failure) await failExport(deps, row, failure, { rows, bytes }, origin).catch(deps.onError);
+    if (failure) await failExport(deps, row, failure, { rows, bytes }, whence).catch(deps.onError);
   }
 }
 
@@ -62,12 +62,12 @@ async function finishStream(
   { db, now, recordOwn }: StreamDeps,
   row: ExportRow,
   tally: FileTally,
-  origin: Origin,
+  whence: Whence,
 ): Promise<void> {
   await write(db, async (tx) => {
     const finished = await finishExport(tx, row, tally.end(), now(), null);
     if (!finished) throw new Error('an export ended while it was sent');
-    await recordOwn(tx, row.tenantId, outcomeEvent(finished, origin));
+    await recordOwn(tx, row.tenantId, outcomeEvent(finished, whence));
   });
 }
 
@@ -77,11 +77,11 @@ export async function failExport(
   key: ExportKey,
   failure: Failure,
   sent: PartOfFile | null = null,
-  origin?: Origin,
+  whence?: Whence,
 ): Promise<void> {
   await write(db, async (tx) => {
     const failed = await endExport(tx, key, { status: 'failed', failure }, now(), sent);
-    if (failed) await recordOwn(tx, key.tenantId, outcomeEvent(failed, origin));
+    if (failed) await recordOwn(tx, key.tenantId, outcomeEvent(failed, whence));
   });
 }
 

@@ -1,10 +1,7 @@
 import { eventIdFromUuid, typeId } from '@indelible/protocol';
-import type { OwnEvent } from '../own-event.ts';
+import type { OwnEvent, Whence } from '../own-event.ts';
 import { restoreIdPrefix } from './restore-call.ts';
 import type { RestoreOutcome, RestoreRequest } from './store.ts';
-
-/** Where the request came from; the outcome has no address of its own. */
-type Origin = Pick<OwnEvent['actor'], 'ip' | 'userAgent'>;
 
 /**
  * What the tenant's log says of a restore: one event for the request
@@ -14,12 +11,12 @@ type Origin = Pick<OwnEvent['actor'], 'ip' | 'userAgent'>;
 export function restoreEvent(
   request: RestoreRequest,
   outcome: RestoreOutcome | { status: 'requested'; reason: null },
-  origin: Origin = { ip: null, userAgent: null },
+  whence: Whence = { ip: null, userAgent: null },
 ): OwnEvent {
   const { requestedById, requestedByEmail, requestedByRole } = request;
   const { resourceType, resourceId, resourceName } = request;
   return {
-    actor: { id: requestedById, email: requestedByEmail, role: requestedByRole, ...origin },
+    actor: { id: requestedById, email: requestedByEmail, role: requestedByRole, ...whence },
     action: 'restore',
     resource: { type: resourceType, id: resourceId, name: resourceName },
     diff: {},

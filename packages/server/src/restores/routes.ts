@@ -14,7 +14,7 @@ import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/in
 import type { Jobs } from '../background/index.ts';
 import { getEvent, visibility } from '../events/index.ts';
 import { AppError, answerPage, readPage } from '../http/index.ts';
-import { actorOf, type RecordOwn } from '../own-event.ts';
+import { type RecordOwn, whenceOf } from '../own-event.ts';
 import {
   type Database,
   readTenant,
@@ -108,7 +108,7 @@ function prepare(request: FastifyRequest, deps: RestoreDeps, access: TenantAcces
     await requireRestorable(tx, event[target]);
     const { resourceType, resourceId, resourceName, uuid: eventUuid } = event;
     const resource = { resourceType, resourceId, resourceName };
-    const asked = { ...requester(request, access, deps.now()), ...resource, eventUuid, target };
+    const asked = { ...requester(access, deps.now()), ...resource, eventUuid, target };
     const current = await currentState(tx, visible, event);
     return { request: asked, body: restoreBody(asked, event, current) };
   });
@@ -124,17 +124,15 @@ async function requireRestorable(tx: TenantTx, state: string | null): Promise<vo
   );
 }
 
-function requester(request: FastifyRequest, { tenantId, operator }: TenantAccess, nowMs: number) {
-  const { id, email, role } = request.principal;
+function requester({ tenantId, actor, reason }: TenantAccess, nowMs: number) {
   return {
     tenantId,
     id: eventUuid(nowMs, randomBytes(10)),
     requestedAtMs: nowMs,
-    requestedById: id,
-    requestedByEmail: operator ? operator.email : email,
-    // A platform key is an operator too, and the tenant must see that.
-    requestedByRole: operator ? 'superadmin' : role,
-    accessReason: operator?.reason ?? null,
+    requestedById: actor.id,
+    requestedByEmail: actor.email,
+    requestedByRole: actor.role,
+    accessReason: reason,
   };
 }
 
@@ -148,8 +146,7 @@ async function insertAndRecord(
   if (await insertRestore(tx, request, body)) {
     const { tenantId, id } = request;
     await deps.jobs.send(tx, 'restore', { id, data: { tenantId, id }, tenantId });
-    const { ip, userAgent } = actorOf(from);
-    const event = restoreEvent(request, { status: 'requested', reason: null }, { ip, userAgent });
+    const event = restoreEvent(request, { status: 'requested', reason: null }, whenceOf(from));
     return deps.recordOwn(tx, tenantId, event);
   }
   const pending = await pendingRestore(tx, request);

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type EventFilter, eventUuid, filterToJson, typeId, uuidTimeMs } from '@indelible/protocol';
-import type { FastifyRequest } from 'fastify';
 import type { RecordAccess, TenantAccess } from '../access/index.ts';
 import { AppError, unavailable } from '../http/index.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/index.ts';
-import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
+import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import { type Database, readTenant, write } from '../postgres/index.ts';
 import { type Answer, sameAnswer } from './answer-digest.ts';
 import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';
@@ -29,12 +28,12 @@ export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('h
  * before that moment, and the answer is given among what it covers.
  */
 export async function saveSearch(
-  request: FastifyRequest,
   deps: SearchDeps,
-  { tenantId, operator }: TenantAccess,
+  access: TenantAccess,
   { filter, note }: { filter: EventFilter; note: string | null },
 ): Promise<SavedSearch> {
   const { db } = deps;
+  const { tenantId, actor } = access;
   const nowMs = deps.now();
   const { frozen, firstEventUuid } = await readTenant(db, tenantId, async (tx) => {
     const visible = await requireVisible(tx, nowMs);
@@ -45,14 +44,13 @@ export async function saveSearch(
   const { size } = checkpoint;
   const bounds = { size, earlierSize: size, max: matchesMax };
   const { answer } = await runSearch(db, nowMs, { tenantId, filter: frozen, ...bounds });
-  const { id: createdById, email } = request.principal;
   const search: SavedSearch = {
     id: eventUuid(nowMs, randomBytes(10)),
     filters: JSON.stringify(filterToJson(frozen)),
     note,
     createdAtMs: nowMs,
-    createdById,
-    createdByEmail: operator ? operator.email : email,
+    createdById: actor.id,
+    createdByEmail: actor.email,
     logId: checkpoint.logId,
     checkpointSize: size,
     checkpointRoot: checkpoint.root,
@@ -62,7 +60,7 @@ export async function saveSearch(
   };
   await write(db, async (tx) => {
     await insertSearch(tx, tenantId, search);
-    await deps.recordOwn(tx, tenantId, searchEvent(request, { tenantId, operator }, search));
+    await deps.recordOwn(tx, tenantId, searchEvent(access, search));
   });
   return search;
 }
@@ -135,15 +133,7 @@ export async function askAgain(
   };
 }
 
-function searchEvent(
-  request: FastifyRequest,
-  { tenantId, operator }: TenantAccess,
-  search: SavedSearch,
-): OwnEvent {
-  const { email, role, ...rest } = actorOf(request);
-  const actor = operator
-    ? { ...rest, email: operator.email, role: 'superadmin' }
-    : { ...rest, email, role };
+function searchEvent({ tenantId, actor, reason }: TenantAccess, search: SavedSearch): OwnEvent {
   return {
     actor,
     action: 'search',
@@ -157,6 +147,6 @@ function searchEvent(
       matched: search.matched,
       digest: hex(search.digest),
     },
-    reason: operator?.reason ?? null,
+    reason,
   };
 }

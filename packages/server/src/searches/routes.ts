@@ -35,9 +35,7 @@ export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
     const { filters, note = null } = request.body as { filters: unknown; note?: string | null };
     const filter = readFilters(filters);
     const search = await readAsTenant(request, deps.recordAccess, (access) =>
-      inTurn(access.tenantId, () =>
-        saveSearch(request, deps, access, { filter, note: note || null }),
-      ),
+      inTurn(access.tenantId, () => saveSearch(deps, access, { filter, note: note || null })),
     );
     return reply.code(201).send(shown(search, deps.publicUrl()));
   });

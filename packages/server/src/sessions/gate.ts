@@ -66,8 +66,9 @@ export function principalOf(session: StoredSession): Principal {
     email: session.actorEmail,
     role: session.actorRole,
     tenantId: session.tenantId,
-    scopes: personScopes,
+    scopes: session.scopes === null ? personScopes : new Set(session.scopes),
     recheckKeyId: null,
+    maker: session.openedBy,
     session: { id, reason, signedInBy, idleExpiresAtMs, expiresAtMs },
   };
 }

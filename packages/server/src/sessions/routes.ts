@@ -135,6 +135,7 @@ function shown(
     },
     crossTenant: role === 'superadmin',
     reason: session.reason,
+    openedBy: principal.maker,
     scopes: scopes.filter((scope) => principal.scopes.has(scope)),
     sensitiveAccess,
     expiresAt: formatTimestamp(session.expiresAtMs),

@@ -1,6 +1,6 @@
 import { emailLengthMax, reasonLengthMax } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { scopes } from '../access/index.ts';
+import { makerSchema, scopes } from '../access/index.ts';
 import { nullable, panelPathMax, strict, time, uuid } from '../http/index.ts';
 
 const role = Type.Enum(['admin', 'superadmin'], {
@@ -88,6 +88,7 @@ export const Session = Type.Object(
     tenant: Tenant,
     crossTenant: Type.Boolean({ description: 'Whether an operator looks in from outside.' }),
     reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),
+    openedBy: makerSchema('Which key made the link; `null` for a token.'),
     scopes: Type.Array(Type.Enum([...scopes])),
     sensitiveAccess: Type.Union(
       [

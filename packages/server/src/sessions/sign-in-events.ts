@@ -1,5 +1,5 @@
 import { formatTimestamp } from '@indelible/protocol';
-import type { OwnEvent } from '../own-event.ts';
+import type { OwnEvent, Whence } from '../own-event.ts';
 import type { StoredSession, ViewerLink, Visitor } from './store.ts';
 
 /*
@@ -7,21 +7,16 @@ import type { StoredSession, ViewerLink, Visitor } from './store.ts';
  * panel. No token, and no hash of one, is part of it.
  */
 
-/** Where a request came from. */
-export interface Whence {
-  ip: string;
-  userAgent: string | null;
-}
-
 /** Somebody opened the panel. */
 export function loginEvent(session: StoredSession, whence: Whence): OwnEvent {
+  const { id, signedInBy, openedBy, expiresAtMs, reason } = session;
   return {
     actor: actorOf(session, whence),
     action: 'login',
-    resource: { type: 'session', id: session.id, name: null },
+    resource: { type: 'session', id, name: null },
     diff: {},
-    after: { signedInBy: session.signedInBy, expiresAt: formatTimestamp(session.expiresAtMs) },
-    reason: session.reason,
+    after: { signedInBy, openedBy, expiresAt: formatTimestamp(expiresAtMs) },
+    reason,
   };
 }
 
@@ -37,20 +32,28 @@ export function refusedLoginEvent(visitor: Visitor, id: string, whence: Whence):
   };
 }
 
-/** A link was made that opens the panel for an operator, or was refused for want of a reason. */
-export function operatorLinkEvent(
+/**
+ * A link was made that opens the panel, or one for an operator was refused for want of a reason.
+ * For an operator it is an operator's act; for the tenant's own people their product vouches.
+ */
+export function linkEvent(
   maker: OwnEvent['actor'],
   link: ViewerLink,
   outcome: 'made' | 'refused',
 ): OwnEvent {
-  const operator = { id: link.actorId, email: link.actorEmail, role: link.actorRole };
-  const { path, reason } = link;
+  const { actorId: id, actorEmail: email, actorRole: role } = link;
+  // A tenant's own person has the address in the sign-in alone, where an erasure empties it.
+  const openedFor = role === 'superadmin' ? { id, email, role } : { id, role };
+  const { path, reason, openedBy } = link;
   return {
-    actor: maker,
+    actor: role === 'superadmin' ? { ...maker, role } : maker,
     action: 'create',
     resource: { type: 'viewer_link', id: link.id, name: null },
     diff: {},
-    after: { outcome, operator, path, expiresAt: formatTimestamp(link.expiresAtMs) },
+    after: {
+      ...{ outcome, openedFor, openedBy, path },
+      expiresAt: formatTimestamp(link.expiresAtMs),
+    },
     reason,
   };
 }

@@ -9,12 +9,12 @@ import {
 } from '../access/index.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
-import type { RecordOwn } from '../own-event.ts';
+import type { RecordOwn, Whence } from '../own-event.ts';
 import { type Database, type WriterTx, write } from '../postgres/index.ts';
 import { getTenant, type TenantRow } from '../tenants/index.ts';
 import type { SignIn } from './schemas.ts';
 import { endsOf } from './session-times.ts';
-import { loginEvent, refusedLoginEvent, type Whence } from './sign-in-events.ts';
+import { loginEvent, refusedLoginEvent } from './sign-in-events.ts';
 import {
   deleteSession,
   forgetExpired,
@@ -107,7 +107,8 @@ async function byLink(tx: WriterTx, token: string, nowMs: number): Promise<Entry
 async function byJwt(deps: SignInDeps, attempt: SignInAttempt, jwt: string): Promise<Entry> {
   const { id, email, role, tenantId } = await deps.authenticateJwt(jwt);
   const named = attempt.credential.tenantId?.toLowerCase() ?? null;
-  const person = { actorId: id, actorEmail: email, signedInBy: 'jwt', path: null } as const;
+  const way = { signedInBy: 'jwt', path: null, openedBy: null, scopes: null } as const;
+  const person = { actorId: id, actorEmail: email, ...way };
   if (role !== 'superadmin' && tenantId !== null) {
     if (named !== null && named !== tenantId) {
       throw new AppError('forbidden', 'this token is bound to another tenant');

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Maker, Scope } from '../access/index.ts';
 import type { WriterTx } from '../postgres/index.ts';
 
 /** For whom the panel is opened, and where. A superadmin has a reason, an admin none. */
@@ -8,6 +9,10 @@ export interface Visitor {
   actorEmail: string | null;
   actorRole: 'admin' | 'superadmin';
   reason: string | null;
+  /** The key that made the link; null for a token, and for links from before this was kept. */
+  openedBy: Maker | null;
+  /** What the session may do; null: all that a person may. */
+  scopes: Scope[] | null;
 }
 
 export interface ViewerLink extends Visitor {
@@ -24,18 +29,20 @@ export interface StoredSession extends Visitor {
 }
 
 const visitor = `tenant_id AS "tenantId", actor_id AS "actorId", actor_email AS "actorEmail",
-  actor_role AS "actorRole", reason`;
+  actor_role AS "actorRole", reason, opened_by AS "openedBy", scopes`;
 
-function visitorValues({ tenantId, actorId, actorEmail, actorRole, reason }: Visitor): unknown[] {
-  return [tenantId, actorId, actorEmail, actorRole, reason];
+function visitorValues(visitor: Visitor): unknown[] {
+  const { tenantId, actorId, actorEmail, actorRole, reason, openedBy, scopes } = visitor;
+  return [tenantId, actorId, actorEmail, actorRole, reason, openedBy, scopes];
 }
 
 export async function insertViewerLink(tx: WriterTx, tokenHash: Uint8Array, link: ViewerLink) {
   await tx.query({
     name: 'insert-viewer-link',
     text: `INSERT INTO viewer_links
-        (token_hash, id, tenant_id, actor_id, actor_email, actor_role, reason, path, expires_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+        (token_hash, id, tenant_id, actor_id, actor_email, actor_role, reason, opened_by,
+        scopes, path, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     values: [
       ...[tokenHash, link.id, ...visitorValues(link)],
       ...[link.path, new Date(link.expiresAtMs)],
@@ -65,8 +72,8 @@ export async function insertSession(tx: WriterTx, tokenHash: Uint8Array, session
   await tx.query({
     name: 'insert-session',
     text: `INSERT INTO sessions (token_hash, id, tenant_id, actor_id, actor_email, actor_role, reason,
-        signed_in_by, idle_expires_at, expires_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+        opened_by, scopes, signed_in_by, idle_expires_at, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     values: [
       ...[tokenHash, session.id, ...visitorValues(session), session.signedInBy],
       ...[new Date(session.idleExpiresAtMs), new Date(session.expiresAtMs)],

@@ -3,14 +3,20 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { eventUuid, formatTimestamp } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import { type Principal, parseReasonField, type RecordAccess } from '../access/index.ts';
+import {
+  makerOf,
+  type Principal,
+  parseReasonField,
+  personScopes,
+  type RecordAccess,
+} from '../access/index.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
 import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
 import { type Database, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { ttlSecondsDefault, ViewerLink, ViewerLinkInput } from './schemas.ts';
-import { operatorLinkEvent } from './sign-in-events.ts';
+import { linkEvent } from './sign-in-events.ts';
 import { insertViewerLink, type ViewerLink as Link } from './store.ts';
 
 export interface ViewerLinkDeps {
@@ -28,7 +34,8 @@ const options = {
     summary: 'Make a link that opens the panel',
     description:
       'For the backend of the host product, which knows who is signed in there. The link works once, ' +
-      "within its time. One for an operator needs a reason, and is recorded in the tenant's log.",
+      "within its time, and is recorded in the tenant's log. One for an operator needs a reason. Who enters may do " +
+      'no more than the key that made the link.',
     body: ViewerLinkInput,
     response: { 201: ViewerLink },
   },
@@ -39,7 +46,7 @@ export function viewerLinkRoutes(app: FastifyInstance, deps: ViewerLinkDeps): vo
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
   typed.post('/api/viewer-links', options, async (request, reply) => {
     requireMayOpen(request.principal, request.body);
-    const link = linkOf(request.body, deps.now());
+    const link = linkOf(request.principal, request.body, deps.now());
     await requireTenant(deps.db, link.tenantId);
     const declared = await withReason(deps, link, request.body.reason, actorOf(request));
     const token = newSecretToken();
@@ -68,7 +75,8 @@ function requireMayOpen(principal: Principal, { tenantId, actor }: Input): void 
   });
 }
 
-function linkOf({ tenantId, actor, ttlSeconds, path }: Input, nowMs: number): Link {
+function linkOf(maker: Principal, input: Input, nowMs: number): Link {
+  const { tenantId, actor, ttlSeconds, path } = input;
   return {
     id: eventUuid(nowMs, randomBytes(10)),
     tenantId: tenantId.toLowerCase(),
@@ -76,6 +84,9 @@ function linkOf({ tenantId, actor, ttlSeconds, path }: Input, nowMs: number): Li
     actorEmail: actor.email,
     actorRole: actor.role,
     reason: null,
+    openedBy: makerOf(maker),
+    // Else a key could open for itself what it may not do.
+    scopes: [...personScopes].filter((scope) => maker.scopes.has(scope)),
     path: path ?? null,
     expiresAtMs: nowMs + (ttlSeconds ?? ttlSecondsDefault) * 1_000,
   };
@@ -102,7 +113,7 @@ async function withReason(
   try {
     return { ...link, reason: parseReasonField(reason) };
   } catch (refusal) {
-    await recordAccess(link.tenantId, operatorLinkEvent(maker, link, 'refused'));
+    await recordAccess(link.tenantId, linkEvent(maker, link, 'refused'));
     throw refusal;
   }
 }
@@ -115,7 +126,6 @@ async function storeLink(
 ): Promise<void> {
   await write(db, async (tx) => {
     await insertViewerLink(tx, hashSecretToken(token), link);
-    if (link.actorRole === 'admin') return;
-    await recordOwn(tx, link.tenantId, operatorLinkEvent(maker, link, 'made'));
+    await recordOwn(tx, link.tenantId, linkEvent(maker, link, 'made'));
   });
 }

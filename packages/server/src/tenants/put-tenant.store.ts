@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Plans } from '@indelible/protocol';
 import type { Sealer } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
-import type { OwnEvent, RecordOwn } from '../own-event.ts';
+import type { OwnEvent, RecordOwn, Who } from '../own-event.ts';
 import type { WriterTx } from '../postgres/index.ts';
 import { graceEnd, grantGrace } from './grace.store.ts';
 import {
@@ -37,9 +37,8 @@ export interface PutTenant {
   /** Lower-case UUID. */
   id: string;
   change: Partial<TenantSettings>;
-  actor: OwnEvent['actor'];
-  /** The declared reason; needed to lift a hold and to downgrade, recorded whenever given. */
-  reason: string | null;
+  /** The reason is needed to lift a hold and to downgrade, and recorded whenever it is given. */
+  who: Who;
 }
 
 export interface WrittenTenant {
@@ -84,7 +83,7 @@ async function changeTenant(
   const settings = changedSettings(settingsOf(before), put.change);
   if (sameSettings(settings, before))
     return { created: false, tenant: before, restoreSecret: null };
-  if (put.reason === null && weakensRetention(deps.plans, before, settings)) {
+  if (put.who.reason === null && weakensRetention(deps.plans, before, settings)) {
     const sentence =
       'lifting a legal hold or choosing a smaller plan needs the header X-Access-Reason';
     throw new AppError('reason_required', sentence);
@@ -101,14 +100,14 @@ async function changeTenant(
 }
 
 /** Who takes the addresses away in the same change is not the last to hear of it. */
-function noticeOf({ actor, reason }: PutTenant, before: TenantRow, after: TenantRow): TermsNotice {
+function noticeOf({ who }: PutTenant, before: TenantRow, after: TenantRow): TermsNotice {
   const termsOf = ({ plan, legalHold }: TenantRow) => ({ plan, legalHold });
   return {
     tenantId: after.id,
     to: [...new Set([...before.notifyEmails, ...after.notifyEmails])],
     ...{ before: termsOf(before), after: termsOf(after) },
     ...{ atMs: after.updatedAtMs, keptUntilMs: graceEnd(after.updatedAtMs) },
-    ...{ by: actor.email, reason },
+    ...{ by: who.actor.email, reason: who.reason },
   };
 }
 
@@ -128,11 +127,13 @@ async function renewRestoreSecret(
 
 function tenantEvent(
   action: 'create' | 'update',
-  { actor, reason }: PutTenant,
+  { who }: PutTenant,
   before: TenantRow | null,
   after: TenantRow,
 ): OwnEvent {
   const resource = { type: 'tenant', id: after.id, name: after.name };
+  // Nothing of a new tenant's could be looked at or weakened: making it is no operator's access.
+  const actor = before === null ? { ...who.actor, role: 'api_key' } : who.actor;
   const states = { ...(before && { before: settingsOf(before) }), after: settingsOf(after) };
-  return { actor, action, resource, ...states, reason };
+  return { actor, action, resource, ...states, reason: who.reason };
 }

@@ -1,14 +1,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { formatTimestamp, type Plans } from '@indelible/protocol';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import {
-  accessReasonHeader,
-  headerValues,
-  type Principal,
-  parseAccessReason,
-} from '../access/index.ts';
+import type { FastifyInstance } from 'fastify';
+import { administrator, administratorHeaders, type Principal } from '../access/index.ts';
 import { AppError, answerPage, PageQuery, readPage } from '../http/index.ts';
-import { actorOf } from '../own-event.ts';
 import { type Database, readTenant, write } from '../postgres/index.ts';
 import { type PutTenantDeps, putTenant } from './put-tenant.store.ts';
 import { Tenant, TenantPage, TenantParams, tenantChange, WrittenTenant } from './schemas.ts';
@@ -30,8 +24,7 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void 
     const put = {
       id: request.params.id.toLowerCase(),
       change: request.body,
-      actor: actorOf(request),
-      reason: declaredReason(request),
+      who: administrator(request),
     };
     const written = await write(deps.db, (tx) => putTenant(tx, deps, put));
     const { created, tenant, restoreSecret } = written;
@@ -66,8 +59,9 @@ const putOptions = (plans: Plans) =>
       description:
         'Needs a platform-bound credential. Lifting a legal hold or choosing a smaller plan needs the ' +
         'header `X-Access-Reason`, and is mailed to `notifyEmails`. Every change is recorded in the ' +
-        "tenant's own log.",
+        "tenant's own log, as the act of an operator.",
       params: TenantParams,
+      headers: administratorHeaders,
       body: tenantChange(plans),
       response: {
         200: WrittenTenant,
@@ -113,12 +107,6 @@ function requireMaySee({ role, scopes, tenantId }: Principal, id: string): void 
     throw new AppError('forbidden', 'this needs the scope tenants:write');
   }
   if (tenantId !== null && tenantId !== id) throw new AppError('not_found');
-}
-
-/** Null when the header is absent; a wrong one is refused even where none is needed. */
-function declaredReason({ raw }: FastifyRequest): string | null {
-  const declared = headerValues(raw.rawHeaders, accessReasonHeader);
-  return declared.length === 0 ? null : parseAccessReason(declared);
 }
 
 function shown(tenant: TenantRow) {

@@ -1,10 +1,8 @@
-import type { FastifyRequest } from 'fastify';
-import type { TenantAccess } from '../access/index.ts';
 import type { Sealer } from '../crypto/index.ts';
 import { visibility } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
 import { newSecret } from '../outbound/index.ts';
-import { actorOf, type RecordOwn } from '../own-event.ts';
+import type { RecordOwn, Who } from '../own-event.ts';
 import { type Database, readTenant, type WriterTx, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { isSigned } from './delivery-call.ts';
@@ -25,7 +23,6 @@ import {
   replayedEvent,
   resumedEvent,
   rotatedEvent,
-  type Who,
 } from './webhook-event.ts';
 import { newcomer, readSettings, type WebhookPatch } from './webhook-input.ts';
 import { changedTo, pausedNow, replayedFrom, resumedNow } from './webhook-state.ts';
@@ -44,14 +41,6 @@ const webhooksMax = 20;
 const previousValidMs = 24 * 3_600_000;
 
 export const noWebhook = () => new AppError('not_found', 'there is no such webhook');
-
-/** Who does something with a webhook, as its record names them. */
-export function whoOf(request: FastifyRequest, { operator }: TenantAccess): Who {
-  const actor = actorOf(request);
-  if (!operator) return { actor, reason: null };
-  const { email, reason } = operator;
-  return { actor: { ...actor, email, role: 'superadmin' }, reason };
-}
 
 /**
  * Makes a webhook that begins behind the record of its making. Throws `validation_failed`,

@@ -1,10 +1,10 @@
 import type { Jobs } from '../background/index.ts';
-import type { RecordOwn } from '../own-event.ts';
+import type { RecordOwn, Who } from '../own-event.ts';
 import { type Database, type WriterTx, writeInBackground } from '../postgres/index.ts';
 import type { Attempted } from './attempt.ts';
 import { type DeliveryRow, insertDelivery } from './deliveries.store.ts';
 import { lockWebhook, type PendingMessage, saveWebhook, type WebhookRow } from './store.ts';
-import { byService, pausedEvent, sentEvent, type Who } from './webhook-event.ts';
+import { byService, pausedEvent, sentEvent } from './webhook-event.ts';
 import { delivered, failedOnce } from './webhook-state.ts';
 
 export interface RecordDeps {

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant } from '../access/index.ts';
 import { AppError, answerPage, readPage } from '../http/index.ts';
 import { logSize } from '../log/index.ts';
+import type { Who } from '../own-event.ts';
 import { readTenant } from '../postgres/index.ts';
 import {
   type ChangeDeps,
@@ -14,7 +15,6 @@ import {
   replayWebhook,
   resumeWebhook,
   rotateSecret,
-  whoOf,
 } from './change-webhook.ts';
 import { keptMs, lastDeliveries, listDeliveries } from './deliveries.store.ts';
 import { isSigned } from './delivery-call.ts';
@@ -23,7 +23,6 @@ import * as schemas from './schemas.ts';
 import { shownDelivery, shownWebhook } from './shown-webhook.ts';
 import { getWebhook, listWebhooks, type WebhookKey, type WebhookRow } from './store.ts';
 import { type TestDeps, testerOf } from './test-webhook.ts';
-import type { Who } from './webhook-event.ts';
 import type { WebhookPatch } from './webhook-input.ts';
 
 export interface WebhookRouteDeps extends ChangeDeps, TestDeps {
@@ -53,7 +52,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): voi
     const shown = await readAsTenant(request, deps.recordAccess, async (access) => {
       const input = request.body as WebhookPatch;
       const { tenantId } = access;
-      const made = await createWebhook(deps, tenantId, input, whoOf(request, access));
+      const made = await createWebhook(deps, tenantId, input, access);
       const webhook = await show(deps, made.webhook);
       return { ...webhook, ...(isSigned(made.webhook) ? { secret: made.secret } : {}) };
     });
@@ -165,7 +164,7 @@ function onOne<T>(
   return readAsTenant(request, deps.recordAccess, async (access) => {
     const id = uuidFromTypeId(webhookIdPrefix, (request.params as { id: string }).id);
     if (id === null) throw noWebhook();
-    return run({ tenantId: access.tenantId, id }, whoOf(request, access));
+    return run({ tenantId: access.tenantId, id }, access);
   });
 }
 

@@ -1,10 +1,10 @@
 import { AppError } from '../http/index.ts';
 import { haltReason, logIsHalted } from '../log/index.ts';
+import type { Who } from '../own-event.ts';
 import { type AttemptDeps, attemptCall } from './attempt.ts';
 import { testCall } from './delivery-call.ts';
 import { type RecordDeps, recordAttempt } from './record-attempt.ts';
 import type { WebhookRow } from './store.ts';
-import type { Who } from './webhook-event.ts';
 
 export interface TestDeps extends AttemptDeps, RecordDeps {}
 

@@ -1,5 +1,5 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
-import { byItself, type OwnEvent } from '../own-event.ts';
+import { byItself, type OwnEvent, type Who } from '../own-event.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import { messageIdPrefix } from './message-body.ts';
 import type { WebhookRow, WebhookSettings } from './store.ts';
@@ -9,9 +9,6 @@ export const byService: Who = {
   actor: byItself,
   reason: null,
 };
-
-/** Who did it, and an operator's declared reason. */
-export type Who = { actor: OwnEvent['actor']; reason: string | null };
 
 type Named = Pick<WebhookRow, 'id' | 'name'>;
 

@@ -1,0 +1,15 @@
+import { Type } from 'typebox';
+import { strict, uuid } from '../http/index.ts';
+
+/** The key behind a key or a session, as answers show it. */
+export const makerSchema = (description: string) =>
+  Type.Union(
+    [
+      Type.Object(
+        { kind: Type.Enum(['platform', 'tenant']), id: uuid('Of the key, as events name it.') },
+        strict,
+      ),
+      Type.Null(),
+    ],
+    { description },
+  );
