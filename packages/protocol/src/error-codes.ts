@@ -75,6 +75,11 @@ export const errorCodes = {
       'Use one of the methods in the `Allow` header; recorded events cannot be changed or ' +
       'deleted.',
   },
+  request_timeout: {
+    status: 408,
+    title: 'The request took too long to arrive',
+    help: 'Send the request again: all of it must arrive within 50 seconds.',
+  },
   id_conflict: {
     status: 409,
     title: 'The id belongs to an event with different content',

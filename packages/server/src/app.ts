@@ -30,6 +30,7 @@ import { handleExports } from './exports/export.job.ts';
 import { handleExportMail } from './exports/export-mail.job.ts';
 import { FileThread } from './exports/file/file-thread.ts';
 import { exportRoutes } from './exports/routes.ts';
+import { limitBodies } from './http/bodies-in-flight.ts';
 import { pathPartLengthMax } from './http/field-schemas.ts';
 import {
   acceptJsonOnly,
@@ -118,10 +119,11 @@ export async function buildApp(deps: AppDeps): Promise<App> {
 
   const http = openHttp(config, logger);
   closeAfterLastAnswer(http);
-  answerWithId(http, metrics.request);
+  answerWithId(http, metrics.request, config.stalledMs);
   acceptJsonOnly(http);
   const gate = wireGate(http, deps);
   authenticateRoutes(http, authenticator, sessionGate(gate));
+  limitBodies(http, config.bodyBytesMax);
   await limitReads(http, config.rateLimitPerMinute);
   refuseUndocumentedParameters(http);
   await documentApi(http);
@@ -220,12 +222,19 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
     trustProxy: config.trustProxy,
     genReqId: ({ headers }) => requestId(headers),
     bodyLimit: 64 * 1024,
+    requestTimeout: config.requestMs,
+    http: {
+      headersTimeout: config.requestMs,
+      // An overdue connection stays open until the next check.
+      connectionsCheckingInterval: config.requestMs / 10,
+    },
     forceCloseConnections: 'idle',
     // What still arrives on an open connection is answered like anything else, and closes it.
     return503OnClosing: false,
     routerOptions: { maxParamLength: pathPartLengthMax },
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
   });
+  http.server.maxConnections = config.connectionsMax;
   http.setErrorHandler(sendProblem);
   enforceSchemas(http);
   http.setSerializerCompiler(() => JSON.stringify);

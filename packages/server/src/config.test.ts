@@ -32,6 +32,8 @@ test('nothing needs to be set: the service is for this machine alone, on its own
     frameAncestors: [],
     webhookAllowPrivate: false,
     queueBytesMax: 64 * 2 ** 20,
+    bodyBytesMax: 64 * 2 ** 20,
+    connectionsMax: 4_000,
   });
   expect(readConfig({}).auth.claims).toEqual({
     sub: 'sub',

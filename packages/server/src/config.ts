@@ -48,6 +48,16 @@ export interface Config {
   /** How often the service archives; null = never by itself. */
   readonly archiveIntervalMs: number | null;
   readonly queueBytesMax: number;
+  /** Of all bodies that arrive or are worked on, as announced. */
+  readonly bodyBytesMax: number;
+  readonly connectionsMax: number;
+  /** In which a request, head and body, must have arrived. */
+  readonly requestMs: number;
+  /**
+   * In which a reader must take something of its answer. The system takes more only when a third of
+   * its buffer, of 4 MiB, is free: behind a proxy on the same machine that is 70 s at 20 kB/s.
+   */
+  readonly stalledMs: number;
 }
 
 /**
@@ -111,6 +121,10 @@ export function readConfig(env: Environment): Config {
       read.choice('WEBHOOK_ALLOW_PRIVATE', 'false', ['true', 'false']) === 'true',
     archiveIntervalMs: readInterval(read.text('ARCHIVE_INTERVAL') ?? '24h'),
     queueBytesMax: 64 * 2 ** 20,
+    bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
+    connectionsMax: read.integer('CONNECTIONS_MAX', 4_000, 10, 100_000),
+    requestMs: 50_000,
+    stalledMs: 180_000,
   };
   requireConsistent(config);
   return Object.freeze(config);

@@ -11,7 +11,6 @@ import { mediaTypes, objectName } from './file/export-file.ts';
 import { type ExportDeps, exportsPath, fileNameOf, requireExport } from './routes.ts';
 import { downloadSchema, fileSchema } from './schemas.ts';
 import { statusAt } from './shown-export.ts';
-import { endWhenStalled } from './stalled-reader.ts';
 import { type ExportRow, getExport } from './store.ts';
 
 export interface DownloadDeps extends ExportDeps {
@@ -107,7 +106,6 @@ async function sendFile(
     .header('etag', etag)
     .header('cache-control', 'no-store')
     .header('referrer-policy', 'no-referrer');
-  endWhenStalled(reply.raw);
   // The framework would read it to its end, and throw it away.
   if (request.method === 'HEAD') opened.body.destroy();
   return reply.send(opened.body);

@@ -13,7 +13,6 @@ import { readExportInput } from './export-input.ts';
 import { fileName, mediaTypes } from './file/export-file.ts';
 import { cancelSchema, createSchema, getSchema, listSchema } from './schemas.ts';
 import { shownExport } from './shown-export.ts';
-import { endWhenStalled } from './stalled-reader.ts';
 import { type ExportRow, endExport, getExport, listExports } from './store.ts';
 import { type StreamDeps, streamExport, withFirst } from './stream-export.ts';
 import { StreamSlots } from './stream-slots.ts';
@@ -93,7 +92,6 @@ async function sendFile(
   const name = await fileNameOf(deps, row);
   // Nothing may fail from here on: a file that is begun and given to nobody would never end.
   const chunks = await withFirst(streamExport(deps, row, whenceOf(request)));
-  endWhenStalled(reply.raw);
   return reply
     .type(mediaTypes[row.format])
     .header('content-disposition', `attachment; filename="${name}"`)

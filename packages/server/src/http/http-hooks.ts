@@ -2,6 +2,7 @@ import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
 import { AppError } from './problem.ts';
 import { readQuery } from './query.ts';
+import { endWhenStalled } from './stalled-reader.ts';
 
 /**
  * Every answer names its request; every request is
@@ -10,6 +11,7 @@ import { readQuery } from './query.ts';
 export function answerWithId(
   http: FastifyInstance,
   answered: (method: string, route: string, status: number, seconds: number) => void,
+  stalledMs: number,
 ): void {
   // Hooks that wait for nothing say so: each promise would cost every request a turn.
   http.addHook('onRequest', (request, reply, done) => {
@@ -19,6 +21,7 @@ export function answerWithId(
     // nor loads it; the panel's own pages say more.
     reply.header('x-frame-options', 'DENY');
     reply.header('cross-origin-resource-policy', 'same-origin');
+    endWhenStalled(reply.raw, stalledMs);
     done();
   });
   http.addHook('onSend', (request, reply, payload, done) => {

@@ -2,7 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { fieldProblemsMax, jsonTextDepthMax, parseStrictJson } from '@indelible/protocol';
+import {
+  type ErrorCode,
+  fieldProblemsMax,
+  jsonTextDepthMax,
+  parseStrictJson,
+} from '@indelible/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type {
   FastifyError,
@@ -178,11 +183,9 @@ export function sendProblem(
     .send(JSON.stringify(problem));
 }
 
-const brokenRequests: Record<
-  string,
-  [code: 'malformed_json' | 'payload_too_large', detail: string]
-> = {
+const brokenRequests: Record<string, [code: ErrorCode, detail: string]> = {
   HPE_INVALID_EOF_STATE: ['malformed_json', 'the request ended before its body did'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
   HPE_HEADER_OVERFLOW: ['payload_too_large', 'the headers are larger than this service takes'],
 };
 

@@ -60,6 +60,7 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): voi
 }
 
 const signInOptions = {
+  bodyLimit: 24 * 1024, // a token of 16 KiB is the longest part
   config: { scope: 'public', schema: 'enforced' },
   schema: {
     tags,

@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { batchBytesMax } from '@indelible/protocol';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { eventOf, serviceOn, testService } from '../testing/service.ts';
+
+/* Connections that hold what they take: each bound is reached, and others are served. */
+
+const service = await testService();
+afterAll(() => service.close());
+const [one, other] = [await service.tenant(), await service.tenant()];
+const event = JSON.stringify(eventOf());
+
+/** A process of its own limits, listening. */
+async function listening(changes: Parameters<typeof serviceOn>[4]) {
+  const { app, db } = await serviceOn(service.servingUrl, service.clock, {}, 2, changes);
+  await app.http.listen({ port: 0, host: '127.0.0.1' });
+  onTestFinished(async () => {
+    await app.http.close();
+    await db.close();
+  });
+  return { app, port: Number(new URL(app.http.listeningOrigin).port) };
+}
+
+async function dial(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  socket.on('error', () => {}); // the service may break off while we send
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+const head = (path: string, key: string, bytes: number) =>
+  `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+  `content-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`;
+
+/** The first answer on this connection, or '' when it is closed without one. */
+function answerOn(socket: Socket): Promise<string> {
+  return Promise.race([
+    once(socket, 'data').then(([text]) => String(text)),
+    once(socket, 'close').then(() => ''),
+  ]);
+}
+
+async function record(port: number, key: string): Promise<string> {
+  const socket = await dial(port);
+  const answer = answerOn(socket);
+  socket.write(head('/api/audit-logs', key, Buffer.byteLength(event)) + event);
+  return (await answer).slice(9, 12);
+}
+
+test('a request whose head or body does not arrive in time is answered 408, and closed', async () => {
+  const { port } = await listening({ requestMs: 300 });
+  const halves = ['', 'GET / HT', head('/api/audit-logs', one.key, 1_000), 'GET / HTTP/1.1\r\nho'];
+  const closed = halves.map(async (half) => {
+    const socket = await dial(port);
+    let answer = '';
+    socket.on('data', (text) => {
+      answer += text;
+    });
+    socket.write(half);
+    await once(socket, 'close');
+    return answer.slice(9, 12);
+  });
+  expect(await Promise.all(closed)).toEqual(['408', '408', '408', '408']);
+});
+
+test('unfinished bodies of a tenant take its share alone, and give it back when they end', async () => {
+  const { port } = await listening({ bodyBytesMax: 4 * batchBytesMax });
+  const batch = head('/api/audit-logs/batch', one.key, batchBytesMax);
+  const holder = await dial(port);
+  holder.write(`${batch}{"events":[`);
+  await expect.poll(() => record(port, one.key)).toBe('429');
+  expect(await record(port, other.key)).toBe('201');
+  holder.destroy();
+  await expect.poll(() => record(port, one.key)).toBe('201');
+});
+
+test('bodies without a credential have a share of their own, and it is small', async () => {
+  const { port } = await listening({ bodyBytesMax: 2 ** 20 });
+  const signIn = 'POST /api/session HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
+  const holders = Array.from({ length: 2 }, async () => {
+    const socket = await dial(port);
+    socket.write(`${signIn}transfer-encoding: chunked\r\n\r\n`);
+  });
+  await Promise.all(holders);
+  const refused = async () => {
+    const socket = await dial(port);
+    const answer = answerOn(socket);
+    socket.write(`${signIn}transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`);
+    return (await answer).slice(9, 12);
+  };
+  await expect.poll(refused).toBe('429');
+  expect(await record(port, one.key)).toBe('201');
+});
+
+test('connections beyond the limit are closed, those that are open are served', async () => {
+  const { port } = await listening({ connectionsMax: 2 });
+  const first = await dial(port);
+  await dial(port);
+  const third = await dial(port);
+  await once(third, 'close');
+  const answer = answerOn(first);
+  first.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+  expect(await answer).toMatch(/^HTTP\/1.1 200/);
+});
+
+test('a reader that stops reading is closed, on every route', async () => {
+  const { app, port } = await listening({ stalledMs: 100 });
+  const connections = () =>
+    new Promise((resolve) => app.http.server.getConnections((_, count) => resolve(count)));
+  const socket = await dial(port);
+  socket.pause();
+  // More than the system takes ahead, whatever its buffers.
+  socket.write('GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(300));
+  await expect.poll(connections).toBe(1);
+  await expect.poll(connections).toBe(0);
+});
