@@ -1,8 +1,7 @@
 /**
- * Builds the two packages that host products install, `@indelible/protocol`
- * and `@indelible/client`, for Node 20 and whatever else runs ES2022:
- * JavaScript and declarations, publishable as they lie there. Started as a
- * program it writes `packages/protocol/dist` and `packages/client/dist`.
+ * Builds the two packages that host products install, `@indelible/protocol` and
+ * `@indelible/client`: ES2022 JavaScript and declarations, ready to publish. Run as a program, it
+ * writes `packages/protocol/dist` and `packages/client/dist`.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,22 +18,22 @@ interface Manifest {
 interface Built {
   /** Folder of the source package. */
   source: string;
-  /** Where the built one goes; whatever is there is removed. */
+  /** Folder of the built package; its content is replaced. */
   target: string;
   description: string;
-  /** What the published package states beside what the source package does. */
+  /** Members of the published package.json that the source package does not have. */
   manifest?: Record<string, unknown>;
-  /** Module names that the compiler finds elsewhere than in `node_modules`. */
+  /** Module names that the compiler does not find in `node_modules`. */
   paths?: Record<string, string[]>;
 }
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** Frameworks of the middleware, which only hosts that use them have. */
+/** Frameworks of the middleware; a host product installs only those that it uses. */
 const peers = { fastify: '>=5', express: '>=5', hono: '>=4', '@nestjs/common': '>=11' };
 
 /**
- * Builds both packages into these folders. Throws with the compiler's words when there are errors.
+ * Builds both packages into these folders. Throws with the compiler's messages if there are errors.
  */
 export function buildClient(targets: { protocol: string; client: string }): void {
   buildPackage({
@@ -99,7 +98,7 @@ function compile(folder: string, options: Record<string, unknown>, files: string
       declaration: true,
       rewriteRelativeImportExtensions: true,
     },
-    // What Node 20 has, so that a newer function is an error here and not at a user's.
+    // The library of Node 20, so that newer functions fail here and not in a host product.
     lib: ['es2023', 'es2024.string', 'dom', 'dom.iterable', 'dom.asynciterable'],
     typeRoots: [join(root, 'node_modules/@types')],
     ...options,
@@ -114,7 +113,7 @@ function compile(folder: string, options: Record<string, unknown>, files: string
   if (status !== 0) throw new Error(`the compiler refuses:\n${stdout}`);
 }
 
-/** Declarations still name `.ts` files, which the compiler rewrites in JavaScript only. */
+/** Declarations still name `.ts` files; the compiler rewrites these names only in JavaScript. */
 function nameJavaScript(folder: string): void {
   for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (!path.endsWith('.d.ts')) continue;

@@ -10,20 +10,19 @@ import type { AnyAction, AnyResourceType } from './event/words.ts';
 
 export type { Diff, Scalar } from '@indelible/protocol';
 
-/* What goes over the wire, as the service's OpenAPI document describes it. */
+/* The JSON of requests and answers, as the service's OpenAPI document describes it. */
 
-/** A complete resource. */
 export type State = Record<string, unknown>;
 
 /**
- * An event as a producer sends it; times are ISO 8601, ids of tenants, actors, resources UUIDs. A
- * catalogue narrows its words.
+ * An event to record. Times are ISO 8601; ids of tenants, actors and resources are UUIDs. A
+ * catalogue limits its words.
  */
 export interface EventInput<A extends string = AnyAction, R extends string = AnyResourceType> {
-  /** `evt_audit_…`; made by the client when it is absent, so that repeating the call is safe. */
+  /** `evt_audit_…`. If absent, the client makes one, so that retries are safe. */
   id?: string;
   timestamp?: string;
-  /** May be absent for a credential that is bound to one tenant. */
+  /** May be absent if the credential is bound to one tenant. */
   tenantId?: string;
   actor: {
     id: string;
@@ -37,14 +36,12 @@ export interface EventInput<A extends string = AnyAction, R extends string = Any
   diff?: Diff;
   crossTenant?: boolean;
   reason?: string | null;
-  /**
-   * Complete states, as JSON: of any type that a product has for them, interfaces and classes too.
-   */
+  /** Complete states, as JSON. Interfaces and classes of the product are accepted. */
   before?: object | null;
   after?: object | null;
 }
 
-/** An event as it is stored; `before` and `after` are there only where a call returns states. */
+/** A stored event. `before` and `after` are present only if the call returns states. */
 export interface AuditEvent {
   id: string;
   timestamp: string;
@@ -63,7 +60,7 @@ export interface AuditEvent {
   reason: string | null;
   category: Category;
   hasState: boolean;
-  /** Position in the tenant's log, from 0. */
+  /** Number in the tenant's log, from 0. */
   sequence: number;
   receivedAt: string;
   erased?: ('change' | 'identity' | 'state')[];
@@ -78,7 +75,7 @@ export interface RecordedEvent extends AuditEvent {
   warnings: WarningCode[];
 }
 
-/** What became of one event of a batch; `index` counts from 0 in the order sent. */
+/** The outcome of one event of a batch; `index` is its position in the batch, from 0. */
 export interface BatchResult {
   index: number;
   status: 'created' | 'duplicate' | 'rejected';
@@ -93,7 +90,7 @@ export interface Page<T> {
   pagination: { limit: number; hasMore: boolean; nextCursor: string | null };
 }
 
-/** A page of events; a cursor is null where there is nothing more. */
+/** A page of events; a cursor is null if there are no more. */
 export interface EventPage {
   data: AuditEvent[];
   pagination: {
@@ -103,18 +100,18 @@ export interface EventPage {
     hasMore: boolean;
     nextCursor: string | null;
     previousCursor: string | null;
-    /** Where it was asked for; `gte`: at least as many. */
+    /** If requested. `gte`: at least as many. */
     total?: { value: number; relation: 'eq' | 'gte' };
   };
 }
 
-/** `data` holds one object a group: the keys asked for and `count`. */
+/** `data` has one object for each group: its keys and `count`. */
 export interface Stats {
   data: (Record<string, string | number | null> & { count: number })[];
   total: number;
 }
 
-/** What can be decided about a tenant. */
+/** The settings of a tenant. */
 export interface TenantSettings {
   name: string;
   plan: Plan;
@@ -132,7 +129,7 @@ export interface Tenant extends TenantSettings {
 }
 
 export interface WrittenTenant extends Tenant {
-  /** Signs restore calls; shown only in the answer that set `restoreUrl`. */
+  /** Signs restore calls; only the answer that set `restoreUrl` has it. */
   restoreSecret?: string;
 }
 
@@ -148,7 +145,7 @@ export interface ApiKey {
   scopes: string[];
   createdAt: string;
   expiresAt: string | null;
-  /** Null for a key that is bound to the platform. */
+  /** Null for a platform-bound key. */
   tenantId: string | null;
   revokedAt: string | null;
   /** Which key made it; null for one made before that was kept. */
@@ -163,24 +160,24 @@ export interface Maker {
 }
 
 export interface NewApiKey extends Omit<ApiKey, 'revokedAt'> {
-  /** The key itself, shown this once. */
+  /** The key itself; only this answer has it. */
   key: string;
 }
 
 export interface ViewerLinkInput {
   tenantId: string;
-  /** Who will be signed in; an operator (`superadmin`) has an e-mail address. */
+  /** The person to sign in; an operator (`superadmin`) needs an e-mail address. */
   actor: { id: string; email: string | null; role: 'admin' | 'superadmin' };
-  /** Why an operator looks; the tenant sees it. */
+  /** Why an operator reads; the tenant sees it. */
   reason?: string | null;
-  /** 1 to 900; 300 unless given. */
+  /** 1 to 900; default 300. */
   ttlSeconds?: number;
-  /** A page of the panel, below `/settings/audit`; its list of events unless given. */
+  /** A page of the panel, below `/settings/audit`; default: the list of events. */
   path?: string | null;
 }
 
 export interface ViewerLink {
-  /** Opens the panel once; a secret until then. */
+  /** Opens the panel once; secret until it is used. */
   url: string;
   expiresAt: string;
 }

@@ -1,14 +1,14 @@
 import type { EventInput } from './api-types.ts';
 
-/** What belongs to the recording of an event without being part of it. */
+/** Context of a recording call that is not part of the event. */
 export interface RecordContext {
-  /** `[\w-]{8,64}`: names the call in the service's log; a sink that makes no call ignores it. */
+  /** `[\w-]{8,64}`: the request id in the service's log; ignored by sinks without a call. */
   requestId?: string;
 }
 
 /**
- * Where events go: a client, a recorder, an outbox bound to a transaction, or a capture in tests.
- * What `record` returns is the sink's own affair; who only hands events over needs not know it.
+ * Receives events: a client, a recorder, an outbox bound to a transaction, or a capture in tests.
+ * The result of `record` depends on the sink; generic code ignores it.
  */
 export interface AuditSink {
   record(event: EventInput, context?: RecordContext): unknown;

@@ -18,83 +18,80 @@ import { serviceUrl } from './http/address.ts';
 import { createTransport, type Retry, type SentHeaders, type Transport } from './http/transport.ts';
 
 export interface ClientOptions<A extends string = AnyAction, R extends string = AnyResourceType> {
-  /** Where the service is, such as `https://audit.example.com`. */
+  /** Address of the service, such as `https://audit.example.com`. */
   url: string;
   /**
-   * API key or JWT; sent over plain http to this machine only, unless `insecure`. Without one, a
-   * browser sends its session cookie to its own origin.
+   * API key or JWT. Plain http only to this machine, unless `insecure`. Without a key, a browser
+   * sends its session cookie to its own origin.
    */
   key?: string;
-  /** Whose events are read, and which tenant an event without one is of. */
+  /** The tenant of reads, and of events that name none. */
   tenantId?: string;
-  /** Why an operator looks at a tenant's data; the tenant sees it. */
+  /** Why an operator reads a tenant's data; the tenant sees it. */
   reason?: string;
-  /** Who looks, when the credential is a platform key. */
+  /** The operator, if the credential is a platform key. */
   operatorEmail?: string;
-  /** The words that events may have; without it any the service takes. */
+  /** The allowed words of events; without it, all words that the service accepts. */
   catalogue?: EventCatalogue<A, R>;
-  /**
-   * Further key names whose values are masked before an event leaves; the service's own always are.
-   */
+  /** Additional key names whose values are masked before sending; the service's own always are. */
   maskedKeys?: readonly string[];
   insecure?: boolean;
-  /** Whole time of one attempt; 30 s. */
+  /** Time limit of one attempt; default 30 s. */
   timeoutMs?: number;
-  /** How often a call that is safe to repeat is made before it fails; 4. */
+  /** The most attempts of a call that is safe to retry; default 4. */
   attempts?: number;
   fetch?: typeof globalThis.fetch;
   onRetry?: (retry: Retry) => void;
   signal?: AbortSignal;
 }
 
-/** Every method throws IndelibleError for a refusal and UnreachableError without an answer. */
+/** Methods throw IndelibleError if the service refuses, and UnreachableError without an answer. */
 export interface IndelibleClient<A extends string = AnyAction, R extends string = AnyResourceType>
   extends RecordingCalls<A, R>,
     EvidenceCalls {
-  /** One event with its states; its read is recorded when an operator asks. */
+  /** One event with its states. The read of an operator is recorded. */
   get(id: string): Promise<Api.AuditEvent>;
-  /** Every event that matches, page after page as they are needed. */
+  /** Every matching event; fetches pages on demand. */
   list(query?: ListQuery): AsyncGenerator<Api.AuditEvent, void, undefined>;
-  /** One page of the list, with the cursors that lead on and back. */
+  /** One page of the list, with cursors to the next and previous page. */
   page(query: PageQuery): Promise<Api.EventPage>;
   stats(query: StatsQuery): Promise<Api.Stats>;
   tenants: {
     get(id: string): Promise<Api.Tenant>;
     list(): AsyncGenerator<Api.Tenant, void, undefined>;
     /**
-     * Creates or changes; omitted settings keep their value. With a `restoreUrl` never repeated on
-     * its own: the answer is the only place that shows the secret of a new one.
+     * Creates or changes a tenant; omitted settings keep their value. With `restoreUrl` never
+     * repeated automatically: only the first answer shows a new secret.
      */
     put(id: string, settings: Partial<Api.TenantSettings>): Promise<Api.WrittenTenant>;
   };
   /** Keys of a tenant, or of the platform (`null`). */
   apiKeys: {
-    /** Never repeated on its own: the answer is the only place that shows the key. */
+    /** Never repeated automatically: only this answer shows the key. */
     create(tenantId: string | null, input: Api.ApiKeyInput): Promise<Api.NewApiKey>;
     list(tenantId: string | null): AsyncGenerator<Api.ApiKey, void, undefined>;
     revoke(tenantId: string | null, keyId: string): Promise<void>;
   };
-  /** Links that open the panel, for the backend that knows who is signed in. */
+  /** Links that open the panel, for a backend that has signed in the person. */
   viewerLinks: {
     /**
-     * The link opens the panel once, as `actor`; hand it to that person's browser and to nobody
-     * else. Never repeated on its own: one for an operator is in the tenant's log each time.
+     * The link opens the panel once, as `actor`: give it only to that person's browser. Never
+     * repeated automatically, because the log records each operator's link.
      */
     create(input: Api.ViewerLinkInput): Promise<Api.ViewerLink>;
   };
-  /** The tenant's log, as whoever verifies it reads it. */
+  /** The tenant's log, for verification. */
   log: LogCalls;
-  /** Files of a tenant's events. */
   exports: ExportCalls;
-  /** Endpoints that are sent the tenant's events. */
+  /** Endpoints that receive the tenant's events. */
   webhooks: WebhookCalls;
-  /** Returns when the service can record and read. */
+  /** Resolves if the service can record and read. */
   ready(): Promise<void>;
 }
 
 /**
- * A client of one service under one credential. It keeps no connection and needs no closing. Throws
- * TypeError for an address that is no service's, or that the key must not be sent to.
+ * A client of one service with one credential. It holds no connection and needs no closing. Throws
+ * TypeError for an invalid address, or one to which the key must not be sent.
  */
 export function createClient<A extends string = AnyAction, R extends string = AnyResourceType>(
   options: ClientOptions<A, R>,
@@ -126,7 +123,7 @@ export function createClient<A extends string = AnyAction, R extends string = An
   };
 }
 
-// Refused here, because the platform's own error would quote the key.
+// Checked here, because the platform's error would quote the key.
 function requireSendable(key: string | null): void {
   if (key === null || /^[\x21-\x7e]+$/.test(key)) return;
   throw new TypeError('the API key is empty or contains a line break');
@@ -166,7 +163,7 @@ function tenantCalls(send: Transport, options: OperatorOptions): IndelibleClient
     put: async (id, settings) => {
       const headers = declaredHeaders(options);
       const body = JSON.stringify(settings);
-      // The first answer may have held the secret of the address, and a second one does not.
+      // A lost first answer may have held the new secret; a repeated call would not show it.
       const idempotent = settings.restoreUrl == null;
       const call = { method: 'PUT', path: pathOf(id), body, headers, idempotent } as const;
       return (await send(call)) as Api.WrittenTenant;

@@ -8,8 +8,8 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');
 
 /**
- * Builds and packs the client with all it depends on, installs the packed files into
- * `<folder>/host` without any network, and puts a host product beside them. Returns that folder.
+ * Builds and packs the client with all its dependencies, installs the packed files into
+ * `<folder>/host` without network, and adds a host product. Returns that folder.
  */
 export async function installedClient(folder: string): Promise<string> {
   const targets = { protocol: join(folder, 'protocol'), client: join(folder, 'client') };
@@ -32,7 +32,7 @@ export async function installedClient(folder: string): Promise<string> {
   return host;
 }
 
-/** A program that runs JavaScript, and what it is told before the name of the file. */
+/** A JavaScript runtime, and its arguments before the file name. */
 export interface Runtime {
   name: string;
   program: string;
@@ -40,8 +40,8 @@ export interface Runtime {
 }
 
 /**
- * What the client is tried on. On Linux (x64) none may be missing: `npm run test:compat` installs
- * `runtimes/`. Elsewhere it is the Node of this workspace alone.
+ * The runtimes that the client is tested on. On Linux (x64) all are required: `npm run test:compat`
+ * installs `runtimes/`. Elsewhere only the Node of this workspace.
  */
 export function runtimes(): Runtime[] {
   const here: Runtime = {

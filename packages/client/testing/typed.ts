@@ -1,4 +1,4 @@
-// Compiled as a host product would, against the declarations that are published.
+// Compiled as in a host product, against the published declarations.
 import {
   createClient,
   defineCatalogue,
@@ -14,7 +14,7 @@ import { verifyWebhook } from '@indelible/client/webhooks';
 const catalogue = defineCatalogue({ actions: ['refund'], resourceTypes: ['invoice'] });
 const client = createClient({ url: 'https://audit.example.com', key: 'idl_x', catalogue });
 
-/** A state as products have it: an interface, without an index signature. */
+/** A typical state of a product: an interface without an index signature. */
 interface Invoice {
   status: 'paid' | 'refunded';
   total: number;

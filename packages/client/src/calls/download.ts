@@ -8,7 +8,7 @@ import {
   unreachable,
 } from '../http/transport.ts';
 
-/** Opens the body of the link that a call redirects to; `range` goes to the link alone. */
+/** Opens the link that a call redirects to; `range` is sent only to the link. */
 export type Download = (
   path: string,
   headers: SentHeaders,
@@ -16,8 +16,8 @@ export type Download = (
 ) => Promise<Response>;
 
 /**
- * Two steps: the call, with the credential, answers with a short-lived link; the link is opened
- * without it. Throws as every call does; the body itself has no limit of time.
+ * Two steps: the call, with the credential, returns a short-lived link, which is opened without the
+ * credential. Throws like every call. The body has no time limit.
  */
 export function createDownload(options: TransportOptions): Download {
   const { baseUrl, key } = options;
@@ -34,7 +34,7 @@ export function createDownload(options: TransportOptions): Download {
   };
 }
 
-/** The link below the service's address: its own may be one that only others can reach. */
+/** The link below the address of this client: its own host may not be reachable from here. */
 function linkAt(baseUrl: string, location: string): string {
   const { pathname, search } = new URL(location, baseUrl);
   return `${baseUrl}${pathname.slice(pathname.indexOf('/api/'))}${search}`;
@@ -42,7 +42,7 @@ function linkAt(baseUrl: string, location: string): string {
 
 async function open(options: TransportOptions, url: string, headers: Headers): Promise<Response> {
   const { fetch, signal, timeoutMs } = options;
-  // Until the answer begins: the signal goes on to hold for the body, the time does not.
+  // The time limit ends when the answer begins; the signal stays effective for the body.
   const late = new AbortController();
   const timer = setTimeout(() => late.abort({ name: 'TimeoutError' }), timeoutMs);
   const both = signal === null ? late.signal : AbortSignal.any([late.signal, signal]);
@@ -56,7 +56,7 @@ async function open(options: TransportOptions, url: string, headers: Headers): P
   }
 }
 
-// A problem document with fifty field errors; whatever is longer is none of the service's.
+// Room for a problem document with fifty field errors; the service sends nothing longer.
 const refusalBytesMax = 64 * 1024;
 
 async function refusalOf(answer: Response) {

@@ -1,7 +1,7 @@
 import type { FacetName, GroupKey } from '@indelible/protocol';
 import type { Params } from '../http/transport.ts';
 
-/** Which events; values any of which is wanted, a leading `!` excludes. Times are ISO 8601. */
+/** Selects events by any of these values; a leading `!` excludes. Times are ISO 8601. */
 export type EventCriteria = {
   from?: string;
   to?: string;
@@ -10,19 +10,18 @@ export type EventCriteria = {
 export interface ListQuery extends EventCriteria {
   sort?: 'timestamp' | 'user' | 'sequence';
   order?: 'asc' | 'desc';
-  /** With `sort: 'sequence'`: only what comes after it. */
+  /** With `sort: 'sequence'`: only later events. */
   afterSequence?: number;
   /** Events a page, at most 500. */
   limit?: number;
-  /** Needs exactly one `resourceId`. */
+  /** Requires exactly one `resourceId`. */
   includeState?: boolean;
 }
 
-/** One page of the list. */
 export interface PageQuery extends ListQuery {
-  /** From a page's `nextCursor` or `previousCursor`, with the other members unchanged. */
+  /** `nextCursor` or `previousCursor` of a page; all other members must be unchanged. */
   cursor?: string;
-  /** Counts what matches, to 10,000 at most. */
+  /** Counts the matches, up to 10,000. */
   includeTotal?: boolean;
 }
 
@@ -32,9 +31,8 @@ export interface StatsQuery extends EventCriteria {
 }
 
 /**
- * The query parameters of the list and of its statistics: `resource_id` for `resourceId`. A
- * misspelt member goes along: the service refuses it by name, while leaving it out here would
- * widen the answer.
+ * The query parameters of the list and of its statistics: `resource_id` for `resourceId`. An
+ * unknown member is sent too: the service refuses it, while dropping it would widen the answer.
  */
 export function queryParams(query: PageQuery | StatsQuery): Params {
   const { includeState, includeTotal, ...rest } = query as PageQuery;

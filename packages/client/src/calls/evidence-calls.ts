@@ -2,21 +2,20 @@ import type { SentHeaders, Transport } from '../http/transport.ts';
 import type { EventCriteria } from './event-query.ts';
 import { eventsPath, everyItem, post, read } from './paging.ts';
 
-/** A signed state of the log that an answer was given against; `rootHash` in hexadecimal. */
+/** The signed state of the log that a search covers; `rootHash` in hexadecimal. */
 export interface SearchCheckpoint {
   size: number;
   rootHash: string;
-  /** The signed note. */
   note: string;
 }
 
-/** A search kept as evidence. */
+/** A search saved as evidence. */
 export interface SavedSearch {
   /** `srch_…` */
   id: string;
   /** The page of the panel that shows it. */
   url: string;
-  /** With an absolute range. */
+  /** The time range is absolute. */
   filters: EventCriteria;
   note: string | null;
   createdAt: string;
@@ -27,25 +26,25 @@ export interface SavedSearch {
   digest: string;
 }
 
-/** A saved search, asked again. */
+/** A saved search, run again. */
 export interface OpenedSearch extends SavedSearch {
   now: {
     matched: { value: number };
     digest: string;
-    /** Whether the answer is the same today. */
+    /** Whether the result is the same now. */
     agrees: boolean;
-    /** Whether it is among what the saved checkpoint covers. */
+    /** Whether it is the same for the events under the saved checkpoint. */
     earlierAgrees: boolean;
     /** Matches recorded after the saved checkpoint. */
     recordedSince: { value: number };
-    /** Whether events of the range have left the plan since. */
+    /** Whether events of the range have expired since. */
     bodiesExpired: boolean;
     checkpoint: SearchCheckpoint | null;
   };
 }
 
 export interface SearchCalls {
-  /** Never repeated on its own: each call keeps a search of its own. */
+  /** Never repeated automatically: each call saves another search. */
   create(input: { filters: EventCriteria; note?: string | null }): Promise<SavedSearch>;
   get(id: string): Promise<OpenedSearch>;
   /** Newest first. */
@@ -71,11 +70,11 @@ export interface RestoreCalls {
 }
 
 export interface EvidenceCalls {
-  /** Searches kept as evidence. */
+  /** Searches saved as evidence. */
   searches: SearchCalls;
   /**
-   * Asks the host product to set a resource back to a state of this event. Never repeated on its
-   * own. The answer may still be `requested`: then `restores.get` tells what became of it.
+   * Requests that the host product sets a resource back to a state of this event. Never repeated
+   * automatically. If the answer is still `requested`, poll `restores.get`.
    */
   restore(eventId: string, to: 'before' | 'after'): Promise<Restore>;
   restores: RestoreCalls;

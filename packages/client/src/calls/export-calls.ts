@@ -4,17 +4,17 @@ import type { Download } from './download.ts';
 import type { EventCriteria } from './event-query.ts';
 import { everyItem, post, read } from './paging.ts';
 
-/** Which rows and which columns; of an NDJSON export every event is whole. */
+/** Rows and columns of an export; NDJSON always has complete events. */
 export interface ExportInput {
   filters?: EventCriteria;
   format: 'csv' | 'ndjson';
-  /** Of CSV; without it the standard columns. */
+  /** Of CSV; default: the standard columns. */
   columns?: readonly string[];
 }
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
 
-/** A file in the making, or made; kept for seven days. */
+/** An export; its file is kept for seven days. */
 export interface ExportJob {
   /** `exp_…` */
   id: string;
@@ -29,19 +29,19 @@ export interface ExportJob {
   expiresAt: string | null;
   filters: EventCriteria;
   format: 'csv' | 'ndjson';
-  /** Why it failed, in words for people. */
+  /** Why it failed, for people. */
   error?: string | null;
 }
 
 /** Files of a tenant's events, made by the service in the background. */
 export interface ExportCalls {
-  /** Queues a file; never repeated on its own, because each call is an export of its own. */
+  /** Queues an export. Never repeated automatically: each call makes another one. */
   create(input: ExportInput): Promise<ExportJob>;
   get(id: string): Promise<ExportJob>;
   /** Newest first. */
   list(): AsyncGenerator<ExportJob, void, undefined>;
   cancel(id: string): Promise<void>;
-  /** The file, from a byte on, as it arrives. Throws `gone` when it is no longer kept. */
+  /** The file from a byte on, as a stream. Throws `gone` if it has been deleted. */
   download(id: string, fromByte?: number): AsyncGenerator<Uint8Array, void, undefined>;
 }
 
@@ -65,12 +65,10 @@ export function exportCalls(send: Transport, open: Download, headers: SentHeader
   };
 }
 
-/**
- * Opened when the first chunk is asked for: a failure before that would have nobody to be told to.
- */
+/** Opens the download with the first chunk: a failure before that could not be reported. */
 async function* chunksOf(opened: () => Promise<Response>, fromByte: number) {
   const { body, status } = await opened();
-  // The service continues every download: whatever begins anew is something in between.
+  // The service supports ranges, so a proxy answered if the file starts at byte 0 again.
   if (fromByte > 0 && status !== 206) {
     throw notTheService(status);
   }

@@ -2,16 +2,14 @@ import { parseTimestamp } from '@indelible/protocol';
 import { IndelibleError } from '../http/errors.ts';
 import type { Call, Params, RawAnswer, SentHeaders, Transport } from '../http/transport.ts';
 
-/** The keys that sign for a log, as the service states them. */
+/** The keys of a log, as the service states them. */
 export interface LogKeys {
   origin: string;
-  /**
-   * `vkey` as C2SP signed-note writes it; times are ISO 8601, `notAfter` null for the one in use.
-   */
+  /** `vkey` by C2SP signed-note; times are ISO 8601; `notAfter` is null for the current key. */
   keys: { vkey: string; notBefore: string; notAfter: string | null }[];
 }
 
-/** That one size of a log continues another; hashes in hexadecimal. */
+/** Proves that the log of one size continues that of another; hashes in hexadecimal. */
 export interface ConsistencyProof {
   first: number;
   second: number;
@@ -21,33 +19,30 @@ export interface ConsistencyProof {
 /** Body lines (NDJSON) in order of id. */
 export interface BodyPage {
   bytes: Uint8Array;
-  /** The first moment that the tenant's plan still showed; null when the service does not say. */
+  /** The retention cutoff of the tenant's plan; null if the service does not state it. */
   cutoffMs: number | null;
-  /** Where the next page begins, for another call of `bodies`; null at the end. */
+  /** Start of the next page, for another call of `bodies`; null at the end. */
   next: string | null;
 }
 
 /**
- * Reads of one log. Notes, proofs, tiles and bodies come as the bytes they were sent as: whoever
- * checks them must see what the service said, not what this client made of it.
+ * Reads a log. Notes, proofs, tiles and bodies are returned as the bytes that the service sent,
+ * because a verifier must check exactly these.
  */
 export interface LogCalls {
-  /** The keys of an origin. */
   keys(origin: string): Promise<LogKeys>;
   /** The latest signed checkpoint of the tenant's log: a signed note. */
   checkpoint(): Promise<Uint8Array>;
-  /** A tile below a log's prefix (`tile/…`), or null where the log has none. `logId`: 32 hex. */
+  /** A tile below a log's prefix (`tile/…`); null if the log has none. `logId`: 32 hex digits. */
   tile(logId: string, path: string): Promise<Uint8Array | null>;
-  /** Null when the log does not hold `second` entries. */
+  /** Null if the log has fewer than `second` entries. */
   consistency(first: number, second: number): Promise<ConsistencyProof | null>;
   /**
-   * JSON text of the proof that an event is in the log, or null without one. Where it needs a newer
-   * checkpoint the service signs one.
+   * JSON text of an event's proof, or null without one. If needed, the service signs a new
+   * checkpoint.
    */
   proof(id: string, options?: { attempts?: number }): Promise<Uint8Array | null>;
-  /**
-   * Every body that the plan shows, page after page as they are needed; from `next` on, if given.
-   */
+  /** Every body that the plan shows, page by page on demand; from `next` on, if given. */
   bodies(logId: string, next?: string): AsyncGenerator<BodyPage, void, undefined>;
 }
 
@@ -81,10 +76,10 @@ export function logCalls(send: Transport, headers: SentHeaders): LogCalls {
   };
 }
 
-// A note has three lines and a few signatures; a tile 256 entries of 62 bytes at most.
+// A note has three lines and a few signatures; a tile has at most 256 entries of 62 bytes.
 const smallBytesMax = 64 * 1024;
 const jsonBytesMax = 2 ** 20;
-// An event with both its states, and whatever escaping makes of them.
+// Room for an event with both states, fully escaped.
 const bodyBytesMax = 16 * 2 ** 20;
 
 const ndjson = 'application/x-ndjson';
@@ -99,8 +94,8 @@ async function* bodyPages(page: (params: Params) => Promise<RawAnswer>, first: s
 }
 
 /**
- * The query of the next page. Only that is taken from the link: the key goes to the service the
- * caller has named, whatever address an answer points to.
+ * The query of the next page. Only the query is taken from the link: the key is sent to no other
+ * address than the configured one.
  */
 function nextPage(link: string | null): string | null {
   const [, query] = /<[^>?]*\?([^>]*)>\s*;\s*rel="next"/.exec(link ?? '') ?? [];

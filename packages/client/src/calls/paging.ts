@@ -2,7 +2,6 @@ import type { Page } from '../api-types.ts';
 import { notTheService } from '../http/errors.ts';
 import type { Params, SentHeaders, Transport } from '../http/transport.ts';
 
-/** Where events are recorded and read. */
 export const eventsPath = '/api/audit-logs';
 
 export async function read<T>(
@@ -14,7 +13,7 @@ export async function read<T>(
   return (await send({ method: 'GET', path, params, headers, idempotent: true })) as T;
 }
 
-/** A call that is never repeated on its own, because each one does something. */
+/** A call with an effect, so it is never repeated automatically. */
 export async function post<T>(
   send: Transport,
   path: string,
@@ -25,9 +24,7 @@ export async function post<T>(
   return (await send({ method: 'POST', path, body, headers, idempotent: false })) as T;
 }
 
-/**
- * Follows `nextCursor` to the end; a cursor goes with the parameters its page was asked for with.
- */
+/** Follows `nextCursor` to the end, with unchanged parameters, as the cursor requires. */
 export async function* everyItem<T>(
   send: Transport,
   path: string,
@@ -44,7 +41,7 @@ export async function* everyItem<T>(
   }
 }
 
-/** Throws for an answer that is no page: it would pass for the end, or for no end at all. */
+/** Throws if the answer is not a page; otherwise the list could seem to end, or never end. */
 async function readItems<T>(
   send: Transport,
   path: string,

@@ -11,27 +11,24 @@ import { notTheService, PartialBatchError } from '../http/errors.ts';
 import type { Transport } from '../http/transport.ts';
 import { eventsPath } from './paging.ts';
 
-/**
- * Every call is safe to repeat: an event that has no id gets one before it is sent the first time.
- */
+/** Every call is safe to retry: an event without an id gets one before the first attempt. */
 export interface RecordingCalls<A extends string = AnyAction, R extends string = AnyResourceType> {
-  /** Records one event; it is durable and found by the next read when this returns. */
+  /** Records one event. When it returns, the event is durable, and the next read finds it. */
   record(event: EventInput<A, R>, context?: RecordContext): Promise<RecordedEvent>;
   /**
-   * Records any number of events; results in the order given, one bad event
-   * never blocks the others. More than one call takes (1,000 events, 8 MiB)
-   * go in several, one after the other. Throws PartialBatchError when a
-   * call after the first fails: it says what came of the events before.
+   * Records any number of events and returns their results in the same order; a bad event does not
+   * block the others. More than 1,000 events or 8 MiB go in several calls, one after the other.
+   * Throws PartialBatchError if a call after the first one fails; it holds the results so far.
    */
   recordBatch(events: readonly EventInput<A, R>[]): Promise<BatchResult[]>;
   /**
-   * One call, for events that are JSON text already, each with an id of its own: at most 1,000 and
-   * 8 MiB, which is not looked at here. Nothing is masked.
+   * One call with events as JSON text, each with an id: at most 1,000 and 8 MiB, not checked here.
+   * Does not mask.
    */
   recordBatchTexts(events: readonly string[]): Promise<BatchResult[]>;
 }
 
-// Any other the service would replace by one of its own; and it must not break the call.
+// The service would replace other ids; a header could not hold some of them.
 const requestIdForm = /^[\w-]{8,64}$/;
 
 export function recordingCalls(send: Transport, options: OutgoingOptions): RecordingCalls {
@@ -50,7 +47,7 @@ export function recordingCalls(send: Transport, options: OutgoingOptions): Recor
       const sent = outgoing(event);
       const body = JSON.stringify(sent);
       const answer = (await post(eventsPath, body, context)) as RecordedEvent | null;
-      // Only the service can say that it has this event; “OK” from elsewhere would be a lost one.
+      // Otherwise `200 OK` from a proxy would count as recorded, and the event would be lost.
       if (answer?.id !== sent.id) throw notTheService(200);
       return answer;
     },
@@ -61,7 +58,7 @@ export function recordingCalls(send: Transport, options: OutgoingOptions): Recor
 
 const statuses: readonly unknown[] = ['created', 'duplicate', 'rejected'];
 
-/** One result for each event that was sent. Throws when it is anything else. */
+/** One result for each sent event. Throws for any other answer. */
 function resultsFor(answer: unknown, sent: number): BatchResult[] {
   const { results } = (answer ?? {}) as { results?: unknown };
   const isComplete = Array.isArray(results) && results.length === sent;
@@ -98,7 +95,7 @@ const tooLarge: BatchResult = {
   error: { code: 'payload_too_large', detail: 'the event is larger than a call' },
 };
 
-/** Consecutive events that fit into one call; null in place of one that fits into none. */
+/** Consecutive events that fit into one call; null instead of an event that is too large. */
 function* partsOf(events: readonly OutgoingEvent[]): Generator<{ texts: string[] | null }> {
   let texts: string[] = [];
   let bytes = 0;

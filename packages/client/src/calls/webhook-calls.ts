@@ -2,16 +2,15 @@ import type { WebhookFacet } from '@indelible/protocol';
 import type { Call, SentHeaders, Transport } from '../http/transport.ts';
 import { everyItem } from './paging.ts';
 
-/** `webhook`: signed JSON (Standard Webhooks); the others speak to a log platform. */
+/** `webhook`: signed JSON (Standard Webhooks); the others are formats of log platforms. */
 export type WebhookFormat = 'webhook' | 'splunk_hec' | 'datadog' | 'elastic' | 'generic';
 
-/** What an endpoint may be sent. */
+/** Types of messages that an endpoint can receive. */
 export type WebhookType = 'audit.events.recorded' | 'audit.export.ready';
 
-/** Which events an endpoint is sent: any value of each member; a leading `!` excludes. */
+/** Selects events: any value of each member; a leading `!` excludes. */
 export type WebhookFilters = { [facet in WebhookFacet]?: string[] };
 
-/** One attempt to deliver one message. */
 export interface WebhookDelivery {
   /** `dlv_…` */
   id: string;
@@ -23,19 +22,19 @@ export interface WebhookDelivery {
   attempt: number;
   firstSequence: number | null;
   lastSequence: number | null;
-  /** How many. */
+  /** The number of events. */
   events: number;
   at: string;
   durationMs: number;
   responseStatus: number | null;
   /** The first KiB of the answer. */
   response: string | null;
-  /** Why it failed, in words for people. */
+  /** Why it failed, for people. */
   reason: string | null;
   nextAttemptAt: string | null;
 }
 
-/** An endpoint that is sent a tenant's events, in the order of the log. */
+/** An endpoint that receives a tenant's events in the order of the log. */
 export interface Webhook {
   /** `whk_…` */
   id: string;
@@ -48,15 +47,15 @@ export interface Webhook {
   hasCredential: boolean;
   status: 'active' | 'paused';
   pausedBecause: 'requested' | 'failing' | null;
-  /** Its place in the log. */
+  /** Its position: the next sequence to send. */
   nextSequence: number;
-  /** Entries of the log after that place. */
+  /** Entries of the log from its position on. */
   behind: number;
-  /** Failed attempts of the message that is due. */
+  /** Failed attempts of the current message. */
   attempt: number;
   nextAttemptAt: string | null;
   lastDelivery: WebhookDelivery | null;
-  /** Until when the secret before this one signs too. */
+  /** Until when the previous secret also signs. */
   previousSecretValidUntil: string | null;
   createdAt: string;
   updatedAt: string;
@@ -65,50 +64,50 @@ export interface Webhook {
 export interface WebhookInput {
   url: string;
   name?: string | null;
-  /** `webhook` unless given. */
+  /** Default: `webhook`. */
   format?: WebhookFormat;
-  /** `audit.events.recorded` alone unless given. */
+  /** Default: only `audit.events.recorded`. */
   types?: readonly WebhookType[];
   filters?: WebhookFilters;
   /** Of the format. */
   options?: Record<string, string>;
-  /** A token of the receiver; sealed, and never shown again. */
+  /** A token of the receiver; stored encrypted, never shown again. */
   credential?: string | null;
 }
 
 export interface NewWebhook extends Webhook {
-  /** `whsec_…`, shown this once; formats that are not signed have none. */
+  /** `whsec_…`, only in this answer; absent for formats without signatures. */
   secret?: string;
 }
 
-/** What came of a test. */
+/** The result of a test. */
 export interface WebhookTest {
   ok: boolean;
-  /** HTTP status of the answer, if there was one. */
+  /** HTTP status of the answer, if any. */
   status: number | null;
   reason: string | null;
   response: string | null;
   durationMs: number;
 }
 
-/** Endpoints of the client's tenant; they begin at the log's end. */
+/** Endpoints of the client's tenant. A new one starts at the end of the log. */
 export interface WebhookCalls {
   /** Newest first. */
   list(): AsyncGenerator<Webhook, void, undefined>;
-  /** Never repeated on its own: the answer is the only place that shows the secret. */
+  /** Never repeated automatically: only this answer shows the secret. */
   create(input: WebhookInput): Promise<NewWebhook>;
   get(id: string): Promise<Webhook>;
   /** Omitted members keep their value. */
   update(id: string, changes: Partial<WebhookInput>): Promise<Webhook>;
   remove(id: string): Promise<void>;
   pause(id: string): Promise<Webhook>;
-  /** Tries at once. */
+  /** Starts the next attempt at once. */
   resume(id: string): Promise<Webhook>;
-  /** Never repeated on its own. The secret before signs too until `previousValidUntil`. */
+  /** Never repeated automatically. The previous secret also signs until `previousValidUntil`. */
   rotateSecret(id: string): Promise<{ secret: string; previousValidUntil: string }>;
-  /** Sends a message of type `audit.webhook.test`, or asks what the format asks for health. */
+  /** Sends a message of type `audit.webhook.test`, or the health check of the format. */
   test(id: string): Promise<WebhookTest>;
-  /** Sends again from this sequence on; a place goes back, never forward. */
+  /** Sends again from this sequence on. The position can only move back. */
   replay(id: string, fromSequence: number): Promise<Webhook>;
   /** Newest first. */
   deliveries(id: string): AsyncGenerator<WebhookDelivery, void, undefined>;

@@ -4,45 +4,44 @@ import type { IndelibleClient } from '../client.ts';
 import { IndelibleError, UnreachableError } from '../http/errors.ts';
 import { tenantOf } from './event-text.ts';
 
-/** What carries batches: a client, or anything with its `recordBatchTexts`. */
+/** Sends batches: a client, or any object with its `recordBatchTexts`. */
 export type BatchClient = Pick<IndelibleClient, 'recordBatchTexts'>;
 
-/** What became of one event; `again` has to be sent again, in the order of its tenant. */
+/** The outcome of one event; `again` must be sent again, in the order of its tenant. */
 export type Outcome =
   | { status: 'stored' }
   | { status: 'rejected'; error: IndelibleError }
   | { status: 'again' };
 
 /**
- * Why events have to be sent again. `away`: no answer, too busy, failing; it comes back by itself.
- * `refused`: somebody has to act, because the key, the address or what answers there is wrong.
+ * Why events must be sent again. `away`: no answer, or a failing or busy service; it recovers by
+ * itself. `refused`: an operator must correct the key or the address.
  */
 export interface Trouble {
   kind: 'away' | 'refused';
   /**
-   * `tenants`: the service is there and has judged every event; the
-   * logs of those that have to be sent again take nothing just now.
-   * `all`: there is no more to be said of one event than of any other.
+   * `tenants`: the service answered for every event, but the logs of some tenants take none at the
+   * moment. `all`: the trouble concerns every event alike.
    */
   scope: 'tenants' | 'all';
   error: Error;
 }
 
-/** Outcomes in the order sent; `trouble` is there exactly when one of them is `again`. */
+/** Outcomes in the order sent; `trouble` is set exactly if one of them is `again`. */
 export interface Delivery {
   outcomes: Outcome[];
   trouble: Trouble | null;
 }
 
-// Of one event in a batch: it was not looked at, or not to its end.
+// Codes of one event in a batch that the service did not process completely.
 const passing: readonly ErrorCode[] = ['unavailable', 'rate_limited', 'internal_error'];
-// Of a whole batch: something in it, and perhaps one event alone, is what the service cannot take.
+// Codes of a whole batch whose content, perhaps one event, cannot be processed.
 const unreadable: readonly number[] = [400, 413, 422];
 
 /**
- * Sends a batch of JSON texts once (the client repeats as it is set to) and says what became of
- * each. A batch that is refused as a whole for what it holds is halved until the event at fault is
- * alone, so that one never blocks the others. Never throws.
+ * Sends a batch of JSON texts (the client may retry) and returns the outcome of each. If the
+ * service refuses the whole batch for its content, the batch is halved until the bad event is
+ * alone, so it never blocks the others. Never throws.
  */
 export async function deliverBatch(
   client: BatchClient,
@@ -62,7 +61,7 @@ async function inHalves(client: BatchClient, texts: readonly string[]): Promise<
   const middle = texts.length >> 1;
   const [head, tail] = [texts.slice(0, middle), texts.slice(middle)];
   const first = await deliverBatch(client, head);
-  // What comes later must not overtake what has to be sent again, be it of one tenant or of all.
+  // Later events must not overtake those to be sent again, of one tenant or of all.
   if (first.trouble?.scope === 'all') return joined(first, allAgain(tail.length, first.trouble));
   const held = new Set(
     head.filter((_, at) => first.outcomes[at]?.status === 'again').map(tenantOf),
@@ -111,7 +110,7 @@ function deliveryOf(results: readonly BatchResult[], sent: number): Delivery {
 
 function errorOf({ error }: BatchResult): IndelibleError {
   const { code = 'validation_failed', detail = 'refused', errors = [] } = error ?? {};
-  // A service that is newer than this client may have codes that it does not know.
+  // A newer service may have codes that this client does not know.
   const status = Object.hasOwn(errorCodes, code) ? errorCodes[code].status : 422;
   return new IndelibleError({ status, code, detail, requestId: null, errors: [...errors] });
 }

@@ -1,11 +1,11 @@
 import type { EventInput } from '../api-types.ts';
 
 /*
- * Events as they wait in a file or a table, where somebody may have written something else: nothing
- * here throws, because one bad line must not end the delivery of the others.
+ * Reads events from a file or table that other programs may have changed. Never throws: a bad line
+ * must not stop the delivery of the others.
  */
 
-/** The event of this JSON text; one without members when it is none. */
+/** The event of a JSON text; an empty object if it is not an event. */
 export function eventOf(text: string): Partial<EventInput> {
   try {
     const event: unknown = JSON.parse(text);
@@ -15,7 +15,7 @@ export function eventOf(text: string): Partial<EventInput> {
   }
 }
 
-/** Whose event it is, in lower case; '' where that is left to the credential. */
+/** The event's tenant in lower case; '' if the credential decides. */
 export function tenantOf(text: string): string {
   const { tenantId } = eventOf(text);
   return typeof tenantId === 'string' ? tenantId.toLowerCase() : '';

@@ -1,6 +1,5 @@
 /**
- * The options that have a value: one that is undefined,
- * as of a variable that is not set, is a default.
+ * The options that have a value. An undefined option, such as an unset variable, uses the default.
  */
 export function given<T extends object>(options: T): T {
   const members = Object.entries(options).filter(([, value]) => value !== undefined);

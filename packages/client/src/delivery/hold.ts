@@ -1,17 +1,15 @@
 import { backoffMs } from '../http/backoff.ts';
 
-/** Nobody mends a log, and hardly frees one, in less time than this. */
+/** A log is hardly repaired or unblocked sooner. */
 const holdMsMin = 500;
 
-/**
- * Tenants whose logs took nothing when they were last asked: their events wait, the others go on.
- */
+/** Tenants whose logs refused events: their events wait, other tenants continue. */
 export class Hold {
   readonly tenants = new Set<string>();
   #untilMs = 0;
   #times = 0;
 
-  /** Returns in how many milliseconds all of them are tried again; longer each time. */
+  /** Returns the milliseconds until all of them are retried; longer each time. */
   add(tenants: Iterable<string>, nowMs: number): number {
     if (this.tenants.size === 0) {
       this.#times += 1;
@@ -26,14 +24,14 @@ export class Hold {
     this.#untilMs = 0;
   }
 
-  /** Lets all of them go when their time is up; returns whether it did. */
+  /** Releases all of them when their time is over; returns whether it did. */
   endIfOver(nowMs: number): boolean {
     if (this.tenants.size === 0 || nowMs < this.#untilMs) return false;
     this.tenants.clear();
     return true;
   }
 
-  /** Nothing waits any more: the next hold is a first one again. */
+  /** After the last waiting event: the next hold starts with the shortest time. */
   forget(): void {
     if (this.tenants.size === 0) this.#times = 0;
   }

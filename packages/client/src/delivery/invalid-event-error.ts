@@ -1,14 +1,12 @@
 import { type ErrorCode, eventBytesMax, type FieldProblem, inKib } from '@indelible/protocol';
 
 /**
- * The service would refuse this event, so it was not even kept.
- * There is no `status` on purpose: frameworks answer with an error's
- * status, and this is a fault of the host's code, not of a request.
+ * The service would refuse this event, so it was not stored. It has no `status`: frameworks answer
+ * with an error's status, but this is a bug of the host product, not of a request.
  */
 export class InvalidEventError extends Error {
   override readonly name = 'InvalidEventError';
   readonly code: ErrorCode;
-  /** Every field that is wrong. */
   readonly errors: readonly FieldProblem[];
 
   constructor(code: ErrorCode, detail: string, errors: readonly FieldProblem[] = []) {

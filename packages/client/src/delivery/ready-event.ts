@@ -2,19 +2,19 @@ import type { EventInput } from '../api-types.ts';
 import { createOutgoing, type OutgoingOptions } from '../event/outgoing-event.ts';
 import { InvalidEventError } from './invalid-event-error.ts';
 
-/** An event as it will be sent, however often that takes. */
+/** An event as it will be sent, at every attempt. */
 export interface ReadyEvent {
   id: string;
-  /** In lower case; empty for an event that leaves it to the credential. */
+  /** In lower case; empty if the credential decides. */
   tenantId: string;
-  /** JSON, with id and tenant and without secrets. */
+  /** JSON, with id and tenant, without secrets. */
   text: string;
 }
 
 /**
- * Makes events ready: an id now, so that no repetition records twice, and secrets masked before
- * anything is written to a disk or a table. Throws InvalidEventError for what is no object, and for
- * what JSON does not have.
+ * Prepares events: adds an id, so that retries record once, and masks secrets before the event is
+ * written to a disk or table. Throws InvalidEventError if the value is not an object or cannot be
+ * JSON.
  */
 export function createReadying(options: OutgoingOptions): (event: EventInput) => ReadyEvent {
   const outgoing = createOutgoing(options);

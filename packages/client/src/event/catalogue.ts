@@ -7,29 +7,27 @@ import {
 import type { EventInput } from '../api-types.ts';
 import type { KnownAction, KnownResourceType } from './words.ts';
 
-/** The words that a product records with, and nothing else. */
+/** The words of a product's events. */
 export interface EventCatalogue<A extends string, R extends string> {
-  /** Those that were declared, without the known ones. */
+  /** The declared ones, without the standard ones. */
   readonly actions: readonly A[];
   readonly resourceTypes: readonly R[];
-  /** The event itself, with its words checked by the compiler: for sinks that take any event. */
+  /** Returns the event; the compiler checks its words. For sinks that take any event. */
   event(event: EventInput<A, R>): EventInput<A, R>;
 }
 
-/**
- * What `defineCatalogue` takes: words of the product's own, `snake_case`, at most 64 characters.
- */
+/** The product's own words: `snake_case`, at most 64 characters. */
 export interface CatalogueWords<A extends string, R extends string> {
   actions?: readonly A[];
   resourceTypes?: readonly R[];
-  /** What the service's CATALOGUE_FILE holds; its default catalogue unless given. */
+  /** The content of the service's CATALOGUE_FILE; default: the default catalogue. */
   catalogueFile?: CatalogueFile;
 }
 
 /**
- * Declares a product's own actions and resource types, once. A client that is given the catalogue
- * takes these and the known ones; any other word is a type error. Throws TypeError for a word that
- * the service would refuse.
+ * Declares a product's actions and resource types. A client with this catalogue accepts these and
+ * the known ones; any other word is a type error. Throws TypeError for a word that the service
+ * would refuse.
  */
 export function defineCatalogue<const A extends string = never, const R extends string = never>(
   words: CatalogueWords<A, R>,

@@ -1,16 +1,15 @@
 import { createMasker, type Diff, defaultMaskedKeys, diffStates } from '@indelible/protocol';
 import { plainJson } from './plain-json.ts';
 
-/** Any object that JSON can carry; `null` and undefined are a resource that does not exist. */
+/** Any object that can be JSON; `null` and undefined mean that the resource does not exist. */
 type StateValue = object | null | undefined;
 
 const defaultMasker = createMasker(defaultMaskedKeys);
 
 /**
- * The fields that differ between two states, as the service computes them
- * from `before` and `after`: dotted paths, elements of arrays by index, at
- * most 500 fields, texts cut at 32 KiB, secrets masked (the service's own
- * key names and `maskedKeys`). Throws TypeError for what JSON does not have.
+ * The diff that the service computes from `before` and `after`: dotted paths, array elements by
+ * index, at most 500 fields, texts cut at 32 KiB, secrets masked (the service's key names and
+ * `maskedKeys`). Throws TypeError for values that cannot be JSON.
  */
 export function diffOf(
   before: StateValue,

@@ -13,10 +13,10 @@ import {
 } from '@indelible/protocol';
 import type { AuditEvent, State } from '../api-types.ts';
 
-/** An event as the service would show it, but for what only its log can tell. */
+/** An event as the service would show it, without what only its log knows. */
 export interface CapturedEvent
   extends Pick<AuditEvent, 'id' | 'timestamp' | 'actor' | 'action' | 'resource' | 'diff'> {
-  /** Null where neither event nor capture name a tenant. */
+  /** Null if neither event nor capture names a tenant. */
   tenantId: string | null;
   crossTenant: boolean;
   reason: string | null;
@@ -24,7 +24,7 @@ export interface CapturedEvent
   hasState: boolean;
   before: State | null;
   after: State | null;
-  /** What the service would warn of; the event is recorded all the same. */
+  /** The service's warnings; an event with warnings is recorded. */
   warnings: WarningCode[];
 }
 
@@ -33,10 +33,10 @@ type Judgement =
   | { refusal: Required<EventRefusal>; event?: never };
 
 export interface JudgeContext {
-  /** The service's; the default one unless given. */
+  /** The service's catalogue; default: the default catalogue. */
   catalogue?: Catalogue;
   nowMs: number;
-  /** Null: a credential of the platform. Undefined: not known, and every tenant will do. */
+  /** Null: a platform-bound credential. Undefined: unknown; every tenant is accepted. */
   boundTenantId: string | null | undefined;
 }
 
@@ -48,11 +48,11 @@ const service = {
 } as const;
 
 /**
- * Judges an event by the service's own code and catalogue, without further masked keys. Left out is
- * what takes its database: unknown tenants, retention, an id that is taken.
+ * Checks an event with the service's own code and catalogue, without additional masked keys. It
+ * cannot check what needs the database: unknown tenants, retention, used ids.
  */
 export function judgeEvent(sent: unknown, context: JudgeContext): Judgement {
-  // What goes over the wire: dates are texts, and members that are undefined are not there.
+  // The JSON that would be sent: dates are texts, undefined members are absent.
   const input: unknown = JSON.parse(JSON.stringify(sent) ?? 'null');
   const { event, warnings, refusal } = {
     warnings: [],

@@ -11,34 +11,33 @@ import type { EventInput } from '../api-types.ts';
 import { newEventId } from './event-id.ts';
 import { plainJson } from './plain-json.ts';
 
-/** An event as it leaves this process: with an id, and without secrets. */
+/** An event ready to be sent: with an id, without secrets. */
 export type OutgoingEvent = EventInput & { id: string };
 
 export interface OutgoingOptions {
-  /** Of events that name no tenant themselves. */
+  /** Of events that name no tenant. */
   tenantId?: string | undefined;
-  /** Further key names whose values are masked; the service's own names always are. */
+  /** Additional key names whose values are masked; the service's own always are. */
   maskedKeys?: readonly string[] | undefined;
 }
 
-/** Names that events, actors and resources have: no secrets there, whatever names are masked. */
+/** Members of events, actors and resources: never masked, whatever names are configured. */
 const fields = new Set([
   ...['id', 'timestamp', 'tenantId', 'action', 'crossTenant', 'reason', 'actor', 'resource'],
   ...['diff', 'before', 'after', 'email', 'role', 'ip', 'userAgent', 'type', 'name'],
 ]);
 
 /**
- * Makes events ready to leave: each gets an id, so that sending it twice records it once, and the
- * values of secret keys become `"[masked]"`: in `diff`, `before` and `after`, and in whatever else
- * it holds that no event has, which the service refuses. What it returns shares no object with the
- * event that was given, which may change afterwards. Throws TypeError for what is no object and for
- * values that JSON does not have; everything else is left to the service to judge.
+ * Prepares events for sending: each gets an id, so that retries record it once. Values of secret
+ * keys become `"[masked]"` in `diff`, `before` and `after`, and in unknown members (which the
+ * service refuses). The result shares no object with the given event. Throws TypeError if the value
+ * is not an object or cannot be JSON; the service checks the rest.
  */
 export function createOutgoing({ tenantId, maskedKeys = [] }: OutgoingOptions = {}) {
   const masker = createMasker([...defaultMaskedKeys, ...maskedKeys]);
   const mask: Mask = (value) => masker.maskState(value).value;
   return (event: EventInput): OutgoingEvent => {
-    // Once and whole: what is judged here is what leaves, whatever getters and `toJSON` say later.
+    // Converted once, so that getters and `toJSON` cannot return something else later.
     const given = plainJson(event);
     if (!isObject(given)) throw new TypeError('an audit event must be an object');
     const { actor, resource } = given;
@@ -55,15 +54,15 @@ export function createOutgoing({ tenantId, maskedKeys = [] }: OutgoingOptions = 
   };
 }
 
-// A timestamp that nobody can read is refused by the service, whatever the id says.
+// The service refuses an unreadable timestamp, whatever the id.
 function timeOf({ timestamp }: JsonObject): number {
   return parseTimestamp(String(timestamp)) ?? Date.now();
 }
 
-/** Masks as in a state. */
+/** Masks a value as in a state. */
 type Mask = (value: JsonValue) => JsonValue;
 
-/** A copy with everything masked as in a state, but that the names of `fields` are no secrets. */
+/** A copy masked as in a state, except for the members in `fields`. */
 function maskedMembers(value: JsonValue, mask: Mask): JsonObject {
   const made = { ...(mask(value) as JsonObject) };
   for (const [name, own] of Object.entries(value ?? {})) {
@@ -72,20 +71,18 @@ function maskedMembers(value: JsonValue, mask: Mask): JsonObject {
   return made;
 }
 
-/** Two masked secrets look equal to the service: that one of them changed can be told only here. */
+/** To the service two masked secrets are equal; only here can a change be detected. */
 function changesOf(given: JsonObject, sent: JsonObject): JsonValue | undefined {
   const hidesChange = given.before !== sent.before || given.after !== sent.after;
   if (given.diff !== undefined || !hidesChange) return given.diff;
   return diffStates(objectOrNull(given.before), objectOrNull(given.after)).diff as JsonObject;
 }
 
-/**
- * Whatever is none is masked as a state: the service refuses it, and must not learn secrets by it.
- */
+/** Any other value is masked like a state: the service refuses it, and must not get its secrets. */
 const isDiff = (diff: JsonValue): diff is Diff =>
   isObject(diff) && Object.values(diff).every(isChange);
 
-/** `{from, to}` of scalars: in anything else there may be further keys, with secrets under them. */
+/** `{from, to}` of scalars only: other values may contain further keys with secrets. */
 const isChange = (value: JsonValue): boolean =>
   isObject(value) &&
   Object.entries(value).every(

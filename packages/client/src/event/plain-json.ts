@@ -1,24 +1,23 @@
 import type { JsonValue } from '@indelible/protocol';
 
 /*
- * What JSON would make of a value, as a value: secrets are looked for in what
- * really leaves, not in an object that turns into something else (`toJSON`)
- * on its way. Not by JSON.parse, for which see docs/decisions/0006.
+ * The JSON of a value, as a value. Secrets are searched in what is really sent, because `toJSON`
+ * can change an object. Does not use JSON.parse, for the reason in docs/decisions/0006.
  */
 
-// Far beyond what the service takes; it also ends values that contain themselves.
+// Far more than the service accepts; also stops circular values.
 const depthMax = 200;
 
 /**
- * The value as JSON carries it: dates become text, undefined members and functions are left out,
+ * The value as JSON holds it: dates become texts, undefined members and functions are dropped,
  * numbers that JSON lacks become null. Throws TypeError for a BigInt and for nesting over 200
- * levels, such as that of an object that contains itself.
+ * levels, such as a circular object.
  */
 export function plainJson(value: unknown): JsonValue {
   return plain('', value, 0) ?? null;
 }
 
-/** Undefined: JSON leaves it out. */
+/** Undefined: JSON drops it. */
 function plain(key: string, source: unknown, depth: number): JsonValue | undefined {
   const value = unboxed(converted(key, source));
   switch (typeof value) {
@@ -26,7 +25,7 @@ function plain(key: string, source: unknown, depth: number): JsonValue | undefin
     case 'boolean':
       return value;
     case 'number':
-      // JSON has one zero.
+      // Makes -0 a 0: JSON has one zero.
       return Number.isFinite(value) ? value + 0 : null;
     case 'bigint':
       throw new TypeError('JSON has no BigInt');
@@ -47,7 +46,7 @@ function plainContainer(value: object, depth: number): JsonValue {
     const made = plain(key, member, depth + 1);
     if (made !== undefined) members.push([key, made]);
   }
-  // fromEntries defines members where assignment would run the `__proto__` setter.
+  // fromEntries defines members; assignment would call the `__proto__` setter.
   return Object.fromEntries(members);
 }
 

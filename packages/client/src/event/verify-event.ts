@@ -15,42 +15,37 @@ import type { LogCalls } from '../calls/log-calls.ts';
 import { IndelibleError } from '../http/errors.ts';
 import { plainJson } from './plain-json.ts';
 
-/** What came of checking one event. */
+/** The result of checking one event. */
 export interface EventVerdict {
-  /** True for the code `valid`, and for no other. */
+  /** True only for the code `valid`. */
   valid: boolean;
-  /**
-   * `no_proof`: there is no such event, or it is past its retention. Stable, as the other codes.
-   */
+  /** `no_proof`: the event does not exist, or has expired. Codes are stable. */
   code: ProofCode | 'no_proof';
-  /** What follows from it, in words. */
+  /** What was proven, as a sentence. */
   message: string;
-  /** What does not follow from it, in words. */
+  /** What was not proven, as a sentence. */
   limits: string;
-  /** The keys that the signature was checked with: the caller's, or those the service states. */
+  /** The keys that checked the signature: the caller's, or those that the service states. */
   keys: 'given' | 'stated';
-  /** The event as it was proven, with its states; null unless valid. */
+  /** The proven event with its states; null unless valid. */
   event: AuditEvent | null;
-  /**
-   * The signed state of the log that it was checked
-   * against; null where there is none to be trusted.
-   */
+  /** The signed state of the log that it was checked against; null if none can be trusted. */
   checkpoint: { origin: string; size: number } | null;
 }
 
 export interface VerifyOptions {
   /**
-   * Verifier keys known from elsewhere, a vkey line each. Without them those that the service
-   * states are used: then only what was signed before can convict it.
+   * Verifier keys from another source, one vkey line each. Without them the keys that the service
+   * states are used: then a false log is only revealed by earlier checkpoints.
    */
   vkeys?: string | readonly string[];
 }
 
 /**
- * Fetches the proof of an event and checks it here, trusting nothing of it but the signature:
- * content → commitment → leaf → path → root → signature. Given an event in place of an id, it also
- * checks that what is proven is what was shown. Throws what calls throw, and FormatError for a
- * malformed key in `vkeys`; everything about the proof is a verdict.
+ * Fetches an event's proof and checks it here: content → commitment → leaf → path → root →
+ * signature. Given an event instead of an id, it also compares that event with the proven one.
+ * Throws like every call, and FormatError for a malformed key in `vkeys`; every problem of the
+ * proof is a verdict.
  */
 export async function verifyEvent(
   client: { readonly log: Pick<LogCalls, 'proof' | 'keys'> },
@@ -86,16 +81,14 @@ export async function verifyEvent(
 
 const ownKeys = 'The verifier key comes from the service itself.';
 
-/**
- * The keys that the service states for the log of this proof; none for a proof that names no log.
- */
+/** The keys that the service states for the log of this proof; none if the proof names no log. */
 async function statedKeys(log: Pick<LogCalls, 'keys'>, proof: Uint8Array): Promise<string[]> {
   try {
     const [origin = ''] = parseEventProof(proof).checkpoint.split('\n');
     const { keys } = (await log.keys(origin)) ?? {};
     return [keys ?? []].flat().flatMap((key) => (isVerifierKey(key?.vkey) ? [key.vkey] : []));
   } catch (error) {
-    // Not of the form, or an origin that is none of the service's: the verdict says so.
+    // A malformed or foreign origin: the verdict says so.
     if (error instanceof FormatError) return [];
     if (error instanceof IndelibleError && error.code === 'invalid_parameter') return [];
     throw error;
@@ -112,7 +105,7 @@ function isVerifierKey(vkey: unknown): vkey is string {
   }
 }
 
-/** Why the proof is not of what was asked for, or null. */
+/** Why the proof is not of the requested event, or null. */
 function differenceOf(proven: AuditEvent, shown: string | AuditEvent): string | null {
   const id = typeof shown === 'string' ? shown : shown.id;
   if (proven.id !== id) return `The proof is of another event, ${proven.id}.`;
@@ -120,9 +113,7 @@ function differenceOf(proven: AuditEvent, shown: string | AuditEvent): string | 
   return 'The proven event differs from the one that was shown.';
 }
 
-/**
- * States count only where they were shown; what the service says beside an event is not part of it.
- */
+/** Compares states only if they were shown, and ignores members that are not part of the event. */
 function textOf(event: AuditEvent, shown: AuditEvent): string {
   const left = ['leafHash', 'warnings', 'erased'];
   if (!('before' in shown || 'after' in shown)) left.push('before', 'after');

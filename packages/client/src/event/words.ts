@@ -5,7 +5,7 @@ export type KnownAction = (typeof actionsByCategory)[keyof typeof actionsByCateg
 /** The resource types of the service's default catalogue. */
 export type KnownResourceType = (typeof contactCenter)['resourceTypes'][number];
 
-// Any text, written so that an editor still offers the known words.
+// Any text; written so that editors still offer the known words.
 type AnyText = string & Record<never, never>;
 export type AnyAction = KnownAction | AnyText;
 export type AnyResourceType = KnownResourceType | AnyText;

@@ -1,17 +1,17 @@
-/** Where a service may be, and when a credential may travel there. */
+/** Addresses of a service, and where a credential may be sent. */
 
 /** Whether `url` names this machine: `localhost`, `*.localhost`, 127.0.0.0/8 or `[::1]`. */
 export function isLoopbackUrl(url: URL): boolean {
   const host = url.hostname;
   if (host === 'localhost' || host.endsWith('.localhost') || host === '[::1]') return true;
-  // URL has already written every spelling of an IPv4 address (127.1, 0x7f000001) out in full.
+  // URL has normalised every spelling of an IPv4 address (127.1, 0x7f000001).
   return /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 /**
- * The service's address without a trailing slash; a path in front of the API is kept. Throws a
- * TypeError of one sentence for anything but http and https, for a login, query or fragment in the
- * address, and, unless `insecure`, for a credential that would cross a network unencrypted.
+ * The service's address without a trailing slash; a path is kept. Throws TypeError for other
+ * schemes than http and https, for a login, query or fragment in the address, and, unless
+ * `insecure`, if a credential would cross a network unencrypted.
  */
 export function serviceUrl(text: string, sends: { key: boolean; insecure: boolean }): string {
   const url = URL.canParse(text) ? new URL(text) : null;

@@ -1,24 +1,20 @@
-/** How long to wait before a call is repeated. */
-
 const firstMs = 200;
 const longestMs = 10_000;
 
-/** A service that asks for a longer pause than this is not waited for. */
+/** If the service asks for a longer pause, the call fails instead. */
 export const retryAfterMaxMs = 60_000;
 
 /**
- * Milliseconds before attempt `attempt + 1`, `attempt` counting from 1: exponential with full
- * jitter (`random` from 0 to 1), so that many clients do not come back at the same moment, but
- * never earlier than the service asked for.
+ * Milliseconds before attempt `attempt + 1`, with `attempt` from 1: exponential with full jitter
+ * (`random` from 0 to 1), so that many clients do not retry at once, but never earlier than the
+ * service asked for.
  */
 export function backoffMs(attempt: number, random: number, retryAfterMs: number): number {
   const ceiling = Math.min(longestMs, firstMs * 2 ** (attempt - 1));
   return retryAfterMs + Math.round(ceiling * random);
 }
 
-/**
- * `Retry-After` in milliseconds: seconds or an HTTP date (RFC 9110); 0 when absent or unreadable.
- */
+/** `Retry-After` in milliseconds: seconds or an HTTP date (RFC 9110); 0 if absent or unreadable. */
 export function retryAfterMs(header: string | null, nowMs: number): number {
   if (header === null) return 0;
   if (/^\d+$/.test(header)) return Number(header) * 1_000;

@@ -5,8 +5,8 @@ import type { OutgoingEvent } from '../event/outgoing-event.ts';
 interface ProblemFacts {
   status: number;
   /**
-   * A code of the service, or `unexpected_answer` when something else answered in its place. A
-   * service that is newer than this client may have codes that it does not know.
+   * A code of the service, or `unexpected_answer` if another program answered. A newer service may
+   * have codes that this client does not know.
    */
   code: ErrorCode | 'unexpected_answer';
   detail: string;
@@ -14,7 +14,7 @@ interface ProblemFacts {
   errors?: FieldProblem[];
 }
 
-/** The service refused or failed; `code` is stable, `errors` names every field that is wrong. */
+/** The service refused or failed; `code` is stable, `errors` names every wrong field. */
 export class IndelibleError extends Error {
   override readonly name = 'IndelibleError';
   readonly status: number;
@@ -32,22 +32,22 @@ export class IndelibleError extends Error {
 }
 
 /**
- * No answer: nothing listens, the network failed, the time was up, or a gateway in front of the
- * service says one of these. What was sent may have been done all the same.
+ * No answer: a network failure, a timeout, or a gateway that reports one. The call may have taken
+ * effect.
  */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
-/** A batch that took several calls was interrupted between two of them. */
+/** A batch of several calls failed after the first call. */
 export class PartialBatchError extends Error {
   override readonly name = 'PartialBatchError';
-  /** What came of the first events, one each. */
+  /** The outcomes so far, one for each event. */
   readonly results: readonly BatchResult[];
-  /** The events after them, with their ids: recording these again records nothing twice. */
+  /** The remaining events with their ids: recording them again records nothing twice. */
   readonly unsettled: readonly OutgoingEvent[];
 
-  /** `cause`: what ended the call that failed. */
+  /** `cause`: the error of the call that failed. */
   constructor(
     results: readonly BatchResult[],
     unsettled: readonly OutgoingEvent[],
@@ -61,9 +61,7 @@ export class PartialBatchError extends Error {
 
 const codeForm = /^[a-z]+(_[a-z]+)*$/;
 
-/**
- * What an answer that is no success says; anything but a problem document is `unexpected_answer`.
- */
+/** The error of an unsuccessful answer; `unexpected_answer` unless it is a problem document. */
 export function errorOfAnswer(
   status: number,
   body: unknown,
@@ -82,7 +80,7 @@ export function errorOfAnswer(
   });
 }
 
-/** An answer that the service does not give: a page of sign-in, a proxy's, or another program's. */
+/** An answer of another program, such as a sign-in page or a proxy. */
 export function notTheService(status: number, requestId: string | null = null): IndelibleError {
   return unexpected(
     status,
@@ -91,7 +89,7 @@ export function notTheService(status: number, requestId: string | null = null): 
   );
 }
 
-/** An answer that does not fit what was asked for. */
+/** An answer that does not match the request. */
 export function unexpected(
   status: number,
   detail: string,

@@ -1,7 +1,7 @@
 import { backoffMs, retryAfterMaxMs, retryAfterMs } from './backoff.ts';
 import { errorOfAnswer, type IndelibleError, UnreachableError, unexpected } from './errors.ts';
 
-/** Told before each pause, for progress displays and logs. */
+/** Reported before each pause, for progress displays and logs. */
 export interface Retry {
   /** How often the call has failed. */
   attempt: number;
@@ -13,20 +13,19 @@ export interface TransportOptions {
   /** Without a trailing slash. */
   baseUrl: string;
   key: string | null;
-  /** Whole time of one attempt. */
+  /** Time limit of one attempt. */
   timeoutMs: number;
-  /** How often an idempotent call is made before it fails. */
+  /** The most attempts of an idempotent call. */
   attempts: number;
   fetch: typeof globalThis.fetch;
   onRetry: (retry: Retry) => void;
-  /** Ends waiting calls; they then throw its reason. */
+  /** Aborts waiting calls; they throw its reason. */
   signal: AbortSignal | null;
 }
 
-/** By name; those that are undefined are not sent. */
+/** By name; undefined ones are not sent. */
 export type SentHeaders = Record<string, string | undefined>;
 
-/** Query parameters, in order. */
 export type Params = readonly (readonly [string, string])[];
 
 export interface Call {
@@ -36,17 +35,17 @@ export interface Call {
   /** JSON text. */
   body?: string;
   headers?: SentHeaders;
-  /** Whether it may be sent again when its outcome is unknown. */
+  /** Whether it may be sent again if its outcome is unknown. */
   idempotent: boolean;
-  /** Fewer attempts than every call has. */
+  /** Fewer attempts than usual. */
   attempts?: number;
-  /** A longer answer is refused while it is read; 64 MiB without it. */
+  /** A longer answer is refused while it is read; default 64 MiB. */
   answerBytesMax?: number;
-  /** Media type of an answer that is wanted as it is, a `RawAnswer`, in place of JSON. */
+  /** Media type of an answer to return unparsed, as a `RawAnswer`, instead of JSON. */
   mediaType?: string;
 }
 
-/** An answer as it came, for what must not be read and written again on the way. */
+/** An answer as bytes, for content that must not be parsed and serialised on the way. */
 export interface RawAnswer {
   bytes: Uint8Array;
   headers: Headers;
@@ -54,13 +53,10 @@ export interface RawAnswer {
 
 const answerBytesMax = 64 * 2 ** 20;
 
-/** Makes calls and returns their JSON (null for an empty answer), or a `RawAnswer`. */
+/** Makes calls; returns their JSON (null for an empty answer), or a `RawAnswer`. */
 export type Transport = (call: Call) => Promise<unknown>;
 
-/**
- * An attempt that failed, and how long the service asks
- * to wait before another; `never`: it would not help.
- */
+/** A failed attempt, and the pause that the service asks for; `never`: a retry would not help. */
 interface Failure {
   error: IndelibleError | UnreachableError;
   retryAfterMs: number;
@@ -71,15 +67,15 @@ const never = Number.POSITIVE_INFINITY;
 const retryableStatus = [429, 503];
 
 /**
- * The service never answers with these: a gateway does, for a service that it does not reach or
- * hear from. That is a failure of the network, one hop later.
+ * The service never sends these; a gateway does if it cannot reach the service. So they count as
+ * network failures.
  */
 const gatewayStatus = [502, 504];
 
 /**
- * A transport that repeats idempotent calls after network failures, 429 and 503, except for a log
- * that is damaged: waiting mends nothing. Throws IndelibleError for what the service refuses and
- * UnreachableError when there is no answer.
+ * Retries idempotent calls after network failures, 429 and 503, except for a damaged log, which
+ * waiting does not repair. Throws IndelibleError if the service refuses, and UnreachableError
+ * without an answer.
  */
 export function createTransport(options: TransportOptions): Transport {
   return async (call) => {
@@ -129,7 +125,7 @@ async function attemptOnce(
 
 const noAnswer = (error: UnreachableError): Failure => ({ error, retryAfterMs: 0 });
 
-/** The body, or null when it is longer: the rest is not read, however long it goes on. */
+/** The body, or null if it is longer; stops reading at the limit. */
 export async function readBounded(
   { body }: Response,
   bytesMax: number,
@@ -152,15 +148,12 @@ function tooLong({ status, headers }: Response, call: Call): Failure {
   return { error, retryAfterMs: never };
 }
 
-/** Whether the answer is what the call wants as it is; a web page in its place is not. */
+/** Whether the answer has the media type of the call; a web page does not. */
 function isRaw({ mediaType }: Call, headers: Headers): boolean {
   return mediaType !== undefined && headers.get('content-type')?.split(';')[0] === mediaType;
 }
 
-/**
- * The service answers with an object, or says that
- * it has nothing to say; a gateway may say anything.
- */
+/** The service answers with an object or with no content; a gateway may send anything. */
 function isAnswer(status: number, body: unknown): boolean {
   if (body === null) return status === 204;
   return typeof body === 'object' && !Array.isArray(body);
@@ -173,7 +166,7 @@ function addressOf({ path, params = [] }: Call, baseUrl: string): string {
 
 const json = 'application/json';
 
-/** Throws for text that no header can hold, which must not pass for a network that fails. */
+/** Throws for text that a header cannot hold; otherwise it would look like a network failure. */
 export function headersOf(key: string | null, more: SentHeaders): Headers {
   const headers = new Headers(key === null ? {} : { authorization: `Bearer ${key}` });
   for (const [name, value] of Object.entries(more)) {
@@ -192,13 +185,12 @@ function requestOf(call: Call, { key, timeoutMs, signal }: TransportOptions): Re
       ...call.headers,
     }),
     ...(call.body === undefined ? {} : { body: call.body }),
-    // The API redirects nowhere: following one could carry events to somebody else.
+    // The API never redirects; following a redirect could send events to another host.
     redirect: 'manual',
     signal: signal === null ? timeout : AbortSignal.any([timeout, signal]),
   };
 }
 
-/** No answer, and why. */
 export function unreachable(
   cause: unknown,
   { baseUrl, timeoutMs }: TransportOptions,
@@ -208,7 +200,7 @@ export function unreachable(
   return new UnreachableError(`${baseUrl} cannot be reached: ${why}`, { cause });
 }
 
-/** The innermost reason: fetch itself only ever says "fetch failed". */
+/** The innermost reason: fetch itself only says "fetch failed". */
 function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError) return networkReason(error.errors[0]);

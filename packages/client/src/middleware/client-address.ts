@@ -1,27 +1,26 @@
 import { plainIp, rangesOf } from './ip-address.ts';
 
-/** What stands between clients and this server, for frameworks that do not decide it themselves. */
+/** Proxies between clients and this server, for frameworks without such a setting. */
 export interface ProxyOptions {
   /**
-   * The proxies in front: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (a list,
-   * or one text with commas), or how many there are in a row. Without it, or when the peer is none
-   * of them, headers are ignored and the peer is the client.
+   * The trusted proxies: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (a list, or
+   * a comma-separated text), or their number. Without it, or if the peer is not one of them,
+   * headers are ignored and the peer is the client.
    */
   trustedProxies?: string | readonly string[] | number;
   /**
-   * The one header that these proxies write; `x-forwarded-for` unless given. Never both: a proxy
-   * passes on the one it does not write as the client sent it.
+   * The header that these proxies write; default `x-forwarded-for`. Never both: a proxy passes on
+   * unchanged the header that it does not write.
    */
   proxyHeader?: 'x-forwarded-for' | 'forwarded';
 }
 
-/** Reads one header; several of one name are joined by commas, as the standard `Headers` does. */
+/** Reads one header; repeated ones are joined by commas, like standard `Headers`. */
 export type HeaderOf = (name: string) => string | null | undefined;
 
 /**
- * Finds the client's address: from the peer leftwards through what each
- * trusted proxy added, to the first address that is none of theirs.
- * Null when it is not known. Throws TypeError for wrong proxies.
+ * Finds the client's address: from the peer to the left through the entries of trusted proxies, up
+ * to the first address that is not trusted. Null if unknown. Throws TypeError for invalid proxies.
  */
 export function addressFinder(
   options: ProxyOptions,
@@ -32,7 +31,7 @@ export function addressFinder(
   return (header, peer) => {
     const entries = entriesOf(header(proxyHeader) ?? '');
     let address = plainIp(peer);
-    // From the right: only what a trusted proxy wrote is believed, and it wrote at the right end.
+    // From the right: trusted proxies append at the right end, the client can write the rest.
     for (let hop = 0; isTrusted(address, hop); hop += 1) {
       const entry = entries.pop();
       if (entry === undefined) return address;
@@ -53,7 +52,7 @@ function trustOf(proxies: string | readonly string[] | number) {
 function proxyRanges(proxies: unknown) {
   const ranges =
     typeof proxies === 'string' ? proxies.split(',').map((each) => each.trim()) : proxies;
-  // Such as `true`, with which other software believes whatever a client writes.
+  // Such as `true`, which in other software trusts every client.
   if (!Array.isArray(ranges)) {
     throw new TypeError('trustedProxies must be addresses and CIDR ranges, or a number of proxies');
   }
@@ -70,7 +69,7 @@ function forwardedForEntries(header: string): string[] {
 
 const forPair = /(?:^|;)\s*for=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))/i;
 
-/** The `for` of each element; '' where a proxy gave none, which is not passed over. */
+/** The `for` of each element; '' if a proxy gave none, which must not be skipped. */
 function forwardedEntries(header: string): string[] {
   return elementsOf(header).map((text) => {
     const [, quoted, token = ''] = forPair.exec(text.trim()) ?? [];
@@ -79,9 +78,8 @@ function forwardedEntries(header: string): string[] {
 }
 
 /**
- * RFC 7239: elements are divided by commas outside quotes. Read from
- * the right, where the trusted ones are: a quote that a stranger leaves
- * open on the left swallows none of them, and is looked for only once.
+ * RFC 7239: commas outside quotes separate elements. Read from the right, where trusted proxies
+ * write: an open quote of a client on the left cannot hide them, and is searched only once.
  */
 function elementsOf(header: string): string[] {
   const elements: string[] = [];

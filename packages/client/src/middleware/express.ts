@@ -18,19 +18,17 @@ declare global {
   }
 }
 
-/**
- * What is read of an Express request; other servers of Node's requests have it too, but for `ip`.
- */
+/** The used part of an Express request; other servers of Node requests have it too, except `ip`. */
 export interface ExpressRequestLike {
-  /** By Express's own setting `trust proxy`. */
+  /** By Express's setting `trust proxy`. */
   ip?: string | undefined;
   headers: Record<string, string | string[] | undefined>;
   socket?: { remoteAddress?: string | undefined };
 }
 
 /**
- * Middleware that gives every request `request.audit`. Use it before what may want to record; the
- * actor is looked for only when an event is made.
+ * Adds `request.audit` to every request. Use it before handlers that record. It reads the actor
+ * when an event is made.
  */
 export function expressAudit<Request extends ExpressRequestLike>(options: AuditOptions<Request>) {
   return (request: Request, _response: unknown, next: () => void): void => {
@@ -39,7 +37,7 @@ export function expressAudit<Request extends ExpressRequestLike>(options: AuditO
   };
 }
 
-/** Gives the request its audit, unless it has one, and returns it. */
+/** Adds the audit to the request, unless it has one, and returns it. */
 export function attachAudit<Request extends ExpressRequestLike>(
   options: AuditOptions<Request>,
   request: Request & { audit?: RequestAudit },

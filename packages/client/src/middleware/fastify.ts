@@ -17,10 +17,10 @@ declare module 'fastify' {
   }
 }
 
-/** What is read of a FastifyRequest. */
+/** The used part of a FastifyRequest. */
 export interface FastifyRequestLike {
   id: string;
-  /** By Fastify's own option `trustProxy`. */
+  /** By Fastify's option `trustProxy`. */
   ip: string;
   headers: Record<string, string | string[] | undefined>;
 }
@@ -33,8 +33,8 @@ interface FastifyLike {
 type OnRequest = (request: object, reply: unknown, done: () => void) => void;
 
 /**
- * A Fastify plugin that gives every request `request.audit`. Register it before what may want to
- * record; the actor is looked for only when an event is made.
+ * A Fastify plugin that adds `request.audit` to every request. Register it before plugins that
+ * record. It reads the actor when an event is made.
  */
 export function fastifyAudit<Request extends FastifyRequestLike>(options: AuditOptions<Request>) {
   const plugin = (app: FastifyLike, _: unknown, done: () => void): void => {
@@ -45,7 +45,7 @@ export function fastifyAudit<Request extends FastifyRequestLike>(options: AuditO
     });
     done();
   };
-  // What fastify-plugin does: the hook holds for the whole application, not for this plugin alone.
+  // Like fastify-plugin: the hook covers the whole application, not only this plugin.
   return Object.assign(plugin, {
     [Symbol.for('skip-override')]: true,
     [Symbol.for('fastify.display-name')]: '@indelible/client/fastify',
@@ -57,7 +57,7 @@ function auditOfRequest<Request extends FastifyRequestLike>(
   request: Request,
 ): RequestAudit {
   const { id, ip, headers } = request;
-  // Fastify's own counter begins anew with each process.
+  // Fastify's default counter restarts with each process.
   const ownId = /^req-[0-9a-z]+$/.test(id) ? null : id;
   return auditOf(options, request, {
     ip: plainIp(ip),

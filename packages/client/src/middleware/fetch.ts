@@ -22,16 +22,16 @@ export interface FetchRequestLike {
   headers: { get(name: string): string | null };
 }
 
-/** `actorOf` may be left out where the actor is told by `audit.actor(…)`. */
+/** `actorOf` may be absent if `audit.actor(…)` names the actor. */
 export interface FetchAuditOptions<Request>
   extends Omit<AuditOptions<Request>, 'actorOf'>,
     Partial<Pick<AuditOptions<Request>, 'actorOf'>>,
     ProxyOptions {}
 
 /**
- * For servers whose requests are those of the Fetch standard (Next.js, Bun, Deno, edge runtimes): a
- * function that makes the audit of a request. `peer` is the address at the other end of the
- * connection, for servers that tell it. Throws TypeError when `trustedProxies` are no addresses.
+ * For servers with requests of the Fetch standard (Next.js, Bun, Deno, edge runtimes): returns a
+ * function that makes the audit of a request. `peer` is the address of the connection's other end,
+ * if the server shows it. Throws TypeError for invalid `trustedProxies`.
  */
 export function fetchAudit<Request extends FetchRequestLike>(
   options: FetchAuditOptions<Request>,
@@ -46,7 +46,6 @@ export function fetchAudit<Request extends FetchRequestLike>(
     );
 }
 
-/** Reads where a request came from. */
 export function originFinder(
   options: ProxyOptions,
 ): (header: HeaderOf, peer: string | null | undefined) => Origin {

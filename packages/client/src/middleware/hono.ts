@@ -17,7 +17,7 @@ export interface AuditVariables {
   audit: RequestAudit;
 }
 
-/** What is read of a Hono context. */
+/** The used part of a Hono context. */
 export interface HonoContextLike {
   req: { header(name: string): string | undefined };
   env: unknown;
@@ -25,13 +25,13 @@ export interface HonoContextLike {
 }
 
 export interface HonoAuditOptions<Context> extends AuditOptions<Context>, ProxyOptions {
-  /** The `getConnInfo` of the adapter in use; without it that of `@hono/node-server`. */
+  /** The `getConnInfo` of the adapter in use; default: that of `@hono/node-server`. */
   getConnInfo?(context: Context): { remote: { address?: string | undefined } };
 }
 
 /**
- * Middleware that sets the variable `audit`. Use it before what may want to record; the actor is
- * looked for only when an event is made. Throws TypeError when `trustedProxies` are no addresses.
+ * Sets the variable `audit`. Use it before handlers that record. It reads the actor when an event
+ * is made. Throws TypeError for invalid `trustedProxies`.
  */
 export function honoAudit<Context extends HonoContextLike>(options: HonoAuditOptions<Context>) {
   const originOf = originFinder(options);
@@ -45,7 +45,7 @@ export function honoAudit<Context extends HonoContextLike>(options: HonoAuditOpt
   };
 }
 
-/** Where `@hono/node-server` keeps Node's request. */
+/** Where `@hono/node-server` stores Node's request. */
 interface NodeBindings {
   incoming?: { socket?: { remoteAddress?: string } };
 }

@@ -1,10 +1,10 @@
 import { canonicalIp } from '@indelible/protocol';
 
-/** Addresses as sockets, proxies and configuration write them. Runs anywhere: no Node modules. */
+/** Addresses as sockets, proxies and configuration write them. No Node modules. */
 
 /**
- * The address of a client as the event shall name it, or null where there is none: without port,
- * brackets or zone, and IPv4 as IPv4 even where a socket for both kinds writes `::ffff:192.0.2.1`.
+ * A client's address for an event, or null: without port, brackets or zone; IPv4 in dotted form,
+ * also if a dual-stack socket writes `::ffff:192.0.2.1`.
  */
 export function plainIp(text: string | null | undefined): string | null {
   const [, bracketed, v4] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(text?.trim() ?? '') ?? [];
@@ -13,7 +13,7 @@ export function plainIp(text: string | null | undefined): string | null {
   return address?.replace(/^::ffff:(?=\d+\.)/, '') ?? null;
 }
 
-/** Ranges by the names that Express and others have for them. */
+/** Names of ranges, as in Express. */
 const namedRanges = new Map([
   ['loopback', ['127.0.0.0/8', '::1']],
   ['linklocal', ['169.254.0.0/16', 'fe80::/10']],
@@ -21,8 +21,8 @@ const namedRanges = new Map([
 ]);
 
 /**
- * Tells whether an address lies in one of these ranges: addresses, CIDR ranges, `loopback`,
- * `linklocal`, `uniquelocal`. Throws TypeError for what is none.
+ * Returns a test whether an address is in one of these ranges: addresses, CIDR ranges, `loopback`,
+ * `linklocal`, `uniquelocal`. Throws TypeError for other texts.
  */
 export function rangesOf(ranges: readonly string[]): (address: string) => boolean {
   const parsed = ranges.flatMap((range) => namedRanges.get(range) ?? [range]).map(rangeOf);
@@ -32,7 +32,7 @@ export function rangesOf(ranges: readonly string[]): (address: string) => boolea
   };
 }
 
-/** The bits that every address of `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.1` begins with. */
+/** The common prefix bits of `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.1`. */
 function rangeOf(range: string): string {
   const [text = '', length] = String(range).split('/');
   const address = plainIp(text);
@@ -45,9 +45,7 @@ function rangeOf(range: string): string {
   return bitsOf(address).slice(0, 128 - lengthMax + bits);
 }
 
-/**
- * 128 characters 0 and 1; IPv4 where IPv6 maps it, so that the two are never taken for each other.
- */
+/** 128 characters 0 and 1; IPv4 in its IPv6-mapped form, so the two cannot be confused. */
 function bitsOf(address: string): string {
   const [head = '', tail] = asIpv6(address).split('::');
   const [first, last] = [groupsOf(head), groupsOf(tail ?? '')];

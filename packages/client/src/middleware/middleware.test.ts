@@ -25,7 +25,7 @@ const sink = createClient({
 const reader = createClient({ url, key: tenant.key, tenantId: tenant.id });
 afterAll(() => service.close());
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+const nilId = '00000000-0000-0000-0000-000000000000';
 const machine = '127.0.0.9';
 const proxyAddress = '127.0.0.2';
 
@@ -131,10 +131,10 @@ describe.each(Object.keys(hosts))('%s', (framework) => {
     }
   });
 
-  test('nobody signed in is the nil UUID', async () => {
+  test('no user signed in is the nil UUID', async () => {
     const { body } = await ask(plain, { what: 'event', headers: {} });
     expect(body.event.actor).toEqual({
-      id: nobody,
+      id: nilId,
       email: null,
       role: 'anonymous',
       ip: machine,
@@ -165,7 +165,7 @@ describe.each(Object.keys(hosts))('%s', (framework) => {
     const failed = (email: string) => storedBy(ask(plain, { what: 'login_failed', email }));
     expect(await failed('bob@example.com')).toMatchObject({
       action: 'login_failed',
-      actor: { id: nobody, email: 'bob@example.com', ip: machine },
+      actor: { id: nilId, email: 'bob@example.com', ip: machine },
     });
     for (const typed of [
       'hunter2',

@@ -9,31 +9,28 @@ export {
   RequestAudit,
 } from './request-audit.ts';
 
-/** Injects what `AuditModule` was configured with. */
+/** Injects the options of `AuditModule`. */
 export const AUDIT_OPTIONS: unique symbol = Symbol('AUDIT_OPTIONS');
 
-/** What is used of an ExecutionContext. */
+/** The used part of an ExecutionContext. */
 export interface ExecutionContextLike {
   getType(): string;
   switchToHttp(): { getRequest(): unknown };
 }
 
-/**
- * Options that are made of what others provide, such
- * as a sink; the first three are as Nest has them.
- */
+/** Options that depend on other providers, such as a sink; the first three are those of Nest. */
 export interface AuditModuleAsyncOptions<Request, Import, Token, Provided extends unknown[]> {
   imports?: Import[];
   inject?: Token[];
   useFactory(...provided: Provided): AuditOptions<Request> | Promise<AuditOptions<Request>>;
 }
 
-// Nest's own constants by their values, so that nothing of Nest is loaded from here.
+// The values of Nest's constants, so that this file does not load Nest.
 const [appGuard, nestRequest, requestScope] = ['APP_GUARD', 'REQUEST', 2] as const;
 
 /**
- * Gives every HTTP request `request.audit`, and provides `RequestAudit` for injection everywhere
- * (its users become request-scoped). For Express and Fastify; import it before modules with guards.
+ * Adds `request.audit` to every HTTP request, and provides `RequestAudit` for injection everywhere
+ * (its users become request-scoped). For Express and Fastify. Import it before modules with guards.
  */
 // biome-ignore lint/complexity/noStaticOnlyClass: a module of Nest is a class
 export class AuditModule {
@@ -54,8 +51,8 @@ export class AuditModule {
       imports,
       providers: [
         { provide: AUDIT_OPTIONS, inject, useFactory },
-        // The first thing in a request that Nest lets know options and request: before interceptors
-        // and pipes, and other guards can record whom they turn away.
+        // A global guard is the first code in a request that knows options and request: before
+        // interceptors and pipes. So other guards can record refused requests.
         { provide: appGuard, inject: [AUDIT_OPTIONS], useFactory: attachingGuard },
         {
           provide: RequestAudit,

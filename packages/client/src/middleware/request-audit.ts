@@ -5,49 +5,46 @@ import { newEventId } from '../event/event-id.ts';
 import { plainJson } from '../event/plain-json.ts';
 import { IndelibleError } from '../http/errors.ts';
 
-/** The actor of what nobody is signed in for. */
-const nobody = '00000000-0000-0000-0000-000000000000';
+/** The actor of requests without a signed-in user. */
+const nilId = '00000000-0000-0000-0000-000000000000';
 const reasonMax = 1_000;
 
-/** Who acts. A whole user object will do: nothing but these members is read. */
+/** The person or program that acts. May be a whole user object: only these members are read. */
 export interface Actor {
-  /** UUID. */
   id: string;
   email?: string | null;
   role: string;
-  /** Under whose name: the actor stays who really acted, and the reason says it. */
+  /** The impersonated person: the actor remains the true one, and the reason names this person. */
   actingAs?: ActingAs | null;
-  /** Declared for everything in this request; an event's own reason comes first. */
+  /** Reason for everything in this request; an event's own reason takes precedence. */
   reason?: string | null;
 }
 
-/** Somebody in whose name somebody else acts. */
+/** The impersonated person. */
 export interface ActingAs {
   id: string;
   email?: string | null;
 }
 
-/**
- * What a handler says of an event; the rest is known. Its own `actor` is for signing in and out.
- */
+/** A handler's part of an event; the middleware adds the rest. Set `actor` only for sign-ins. */
 export type AuditInput = Omit<EventInput, 'actor'> & { actor?: Actor };
 
-/** An event with everything filled in. */
+/** A complete event. */
 export type FilledEvent = EventInput & { id: string };
 
-/** What every framework's middleware takes. */
+/** Options of every framework's middleware. */
 export interface AuditOptions<Request> {
   sink: AuditSink;
   /**
-   * Who is signed in; asked anew for each event, so that authentication may run after the
-   * middleware. Null for nobody: the event then has the nil UUID and the role `anonymous`.
+   * The signed-in user. Called for each event, so authentication may run after the middleware. Null
+   * without a user: the event then has the nil UUID and the role `anonymous`.
    */
   actorOf(request: Request): Actor | null | undefined;
-  /** Whose log it goes to; not needed with a credential that is bound to one tenant. */
+  /** The event's tenant; not needed if the credential is bound to one tenant. */
   tenantOf?(request: Request): string | null | undefined;
 }
 
-/** Where a request came from, read before anything can close its connection. */
+/** The origin of a request, read before its connection can close. */
 export interface Origin {
   ip: string | null;
   userAgent: string | null;
@@ -60,11 +57,11 @@ interface Source {
   tenantId: () => string | null | undefined;
 }
 
-/** The audit of one request: knows who acts and from where. */
+/** The audit of one request: knows actor and origin. */
 export class RequestAudit {
   readonly ip: string | null;
   readonly userAgent: string | null;
-  /** For the logs of the host; a client sends it to the service as `X-Request-Id`. */
+  /** For the host product's own logs; a client sends it to the service as `X-Request-Id`. */
   readonly requestId: string;
   readonly #source: Source;
   #declared: Actor | null = null;
@@ -76,7 +73,7 @@ export class RequestAudit {
     this.requestId = requestId;
   }
 
-  /** Says who really acts from here on, in place of `actorOf`; with `actingAs` in whose name. */
+  /** Sets the true actor for the rest of the request; `actingAs` names the impersonated person. */
   actor(actor: Actor, { actingAs, reason }: Pick<Actor, 'actingAs' | 'reason'> = {}): void {
     this.#declared = {
       ...pickedActor(actor),
@@ -86,8 +83,8 @@ export class RequestAudit {
   }
 
   /**
-   * The event with id, actor, origin and tenant, for
-   * an outbox: `inTransaction(tx, audit.event(…))`.
+   * The event with id, actor, origin and tenant, for an outbox: `inTransaction(tx,
+   * audit.event(…))`.
    */
   event(input: AuditInput): FilledEvent {
     const { actor: own, reason, id, tenantId: ownTenantId, ...said } = input;
@@ -95,7 +92,7 @@ export class RequestAudit {
     const tenantId = ownTenantId ?? this.#source.tenantId();
     const why = reason ?? reasonOf(actor);
     return {
-      // Made now, at the moment of the action, so that whatever carries the event records it once.
+      // Made at the time of the action, so that every retry records the same event.
       id: id ?? newEventId(timeOf(input)),
       ...(tenantId == null ? {} : { tenantId }),
       ...said,
@@ -105,9 +102,9 @@ export class RequestAudit {
   }
 
   /**
-   * Hands the event to the sink, and resolves with its id. Await it: with
-   * a client as the sink it rejects with NotRecordedError when the event
-   * is not recorded, and the request fails; with a recorder it cannot.
+   * Passes the event to the sink and resolves with its id. Await it: with a client as the sink it
+   * rejects with NotRecordedError if the event is not recorded, and the request fails. With a
+   * recorder it cannot fail.
    */
   async record(input: AuditInput): Promise<string> {
     const event = this.event(input);
@@ -119,31 +116,31 @@ export class RequestAudit {
     return event.id;
   }
 
-  /** Records that `actor` signed in; `more` may name the session, or the tenant. */
+  /** Records a sign-in of `actor`; `more` may name the session or the tenant. */
   login(actor: Actor, more: Partial<AuditInput> = {}): Promise<string> {
     const resource = { type: 'session', id: actor.id, name: actor.email ?? null };
     return this.record({ actor, action: 'login', resource, ...more });
   }
 
   /**
-   * Records a sign-in that failed, by the address that was tried. Whatever else was typed there is
-   * left out: it may be a password, and nothing that a stranger types may get the event refused.
+   * Records a failed sign-in with the given address. Other text is not recorded: it may be a
+   * password, and no input of a client may cause the event to be refused.
    */
   loginFailed(email: string | null = null, more: Partial<AuditInput> = {}): Promise<string> {
     const actor = { ...anonymous, email: email !== null && isEmail(email) ? email : null };
-    const resource = { type: 'session', id: nobody };
+    const resource = { type: 'session', id: nilId };
     return this.record({ actor, action: 'login_failed', resource, ...more });
   }
 }
 
-/** An event was not recorded; `cause` is what the sink said. */
+/** An event was not recorded; `cause` is the sink's error. */
 export class NotRecordedError extends Error {
   override readonly name = 'NotRecordedError';
-  /** Every field that the service refused: logs show these, but of a cause no more than a line. */
+  /** Every field that the service refused. Loggers print these, but only one line of a cause. */
   readonly errors: readonly FieldProblem[];
 
-  // Not the sink's error itself: frameworks answer with an error's `status` and message, and the
-  // 401 of a key that has expired would tell the host's own users that they are signed out.
+  // Not the sink's error itself: frameworks answer with an error's `status` and message. The 401 of
+  // an expired API key would tell the host product's users that they are signed out.
   constructor(cause: unknown) {
     const code = cause instanceof IndelibleError ? ` (${cause.code})` : '';
     super(`the audit event was not recorded${code}`, { cause });
@@ -151,9 +148,9 @@ export class NotRecordedError extends Error {
   }
 }
 
-const anonymous: Actor = { id: nobody, email: null, role: 'anonymous' };
+const anonymous: Actor = { id: nilId, email: null, role: 'anonymous' };
 
-// Not a spread: what a user object holds besides would be refused, and may be secret.
+// Not a spread: other members of a user object would be refused, and may be secret.
 function pickedActor({ id, email, role }: Actor) {
   return { id, email: email ?? null, role };
 }
@@ -163,26 +160,24 @@ function reasonOf({ actingAs, reason }: Actor): string | null {
   const { id, email } = actingAs;
   const whom = `acting as ${email ? `${email} (${id})` : id}`;
   if (!reason) return whom;
-  // Never too long to be recorded: what is lost is the end of the words, not as whom.
+  // Shortens the declared reason, never the name of the impersonated person.
   const room = reasonMax - whom.length - 2;
   const words = reason.length > room ? `${reason.slice(0, room - 1)}…` : reason;
   return `${words.toWellFormed()}; ${whom}`;
 }
 
-/** Of the text that will be sent: what was given may be a Date, whatever the types say. */
+/** From the text that will be sent: at run time it may be a Date. */
 function timeOf({ timestamp }: AuditInput): number {
   return parseTimestamp(String(plainJson(timestamp))) ?? Date.now();
 }
 
-/**
- * The first of these that may travel as a request id, as the service judges it; else a new UUID.
- */
+/** The first of these that the service accepts as a request id; else a new UUID. */
 export function requestIdOf(...given: (string | readonly string[] | null | undefined)[]): string {
   const fits = given.find((id) => typeof id === 'string' && /^[\w-]{8,64}$/.test(id));
   return typeof fits === 'string' ? fits : crypto.randomUUID();
 }
 
-/** The audit of `request`, which `options` are asked about whenever an event is made. */
+/** The audit of `request`; calls `options` whenever an event is made. */
 export function auditOf<Request>(
   { sink, ...options }: AuditOptions<Request>,
   request: Request,

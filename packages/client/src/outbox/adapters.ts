@@ -1,9 +1,9 @@
 /**
- * How a statement reaches the host's transaction, for five libraries. Each asks for no more of a
- * transaction than the one method it calls; none of the libraries is a dependency.
+ * Runs a statement in the host product's transaction, for five libraries. Each adapter needs only
+ * one method of the transaction; none of the libraries is a dependency.
  */
 
-/** Runs one statement with `$1 …` parameters inside the host's transaction. */
+/** Runs one statement with `$1 …` parameters in the host product's transaction. */
 export type Adapter<Tx> = (
   transaction: Tx,
   text: string,
@@ -18,7 +18,7 @@ export interface PgTransaction {
 export const fromPg: Adapter<PgTransaction> = (client, text, values) =>
   client.query(text, [...values]);
 
-/** The `sql` that postgres.js hands to `sql.begin(…)`. */
+/** The `sql` that postgres.js passes to `sql.begin(…)`. */
 export interface PostgresJsTransaction {
   unsafe(text: string, values: (string | null)[]): PromiseLike<unknown>;
 }

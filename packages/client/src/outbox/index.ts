@@ -1,4 +1,4 @@
-/** Events in the host's own transaction, and the relay that delivers them. */
+/** Events in the host product's own transactions, and the relay that delivers them. */
 
 export { InvalidEventError } from '../delivery/invalid-event-error.ts';
 export {

@@ -8,36 +8,36 @@ import { createRelay, type Relay, type RelayOptions } from './relay.ts';
 import { insertSql, migrationSql, outboxTable } from './store.ts';
 
 export interface OutboxOptions {
-  /** The host's table, in lower case, with a schema if need be; `audit_outbox`. */
+  /** The table in lower case, optionally with its schema; default `audit_outbox`. */
   table?: string;
-  /** Key names whose values are masked before they are written, besides `password` and the like. */
+  /** Additional key names whose values are masked before writing. */
   maskedKeys?: readonly string[];
-  /** The tenant of events without one. */
+  /** The tenant of events that name none. */
   tenantId?: string;
 }
 
 /** Events in the transactions of one database library. */
 export interface TransactionalAudit<Tx> {
   /**
-   * Writes the event in the host's transaction: it is recorded if and only if that commits. Call it
-   * after the change itself, so that events of one row stand in the order of its changes. Resolves
-   * with the event's id. Throws InvalidEventError for an event that the service would refuse,
-   * before anything is written, and what the database throws.
+   * Writes the event in the host product's transaction: it is recorded if and only if that commits.
+   * Call it after the change, so that the events of one row are in the order of its changes.
+   * Resolves with the event's id. Throws InvalidEventError, before writing, for an event that the
+   * service would refuse, and errors of the database.
    */
   inTransaction(transaction: Tx, event: EventInput): Promise<string>;
-  /** The same as a sink, for middleware and for code that does not know of transactions. */
+  /** The same as a sink, for middleware and code without access to the transaction. */
   sink(transaction: Tx): AuditSink & { record(event: EventInput): Promise<string> };
 }
 
 export interface Outbox {
-  /** SQL that creates the table, for the host's migrations; running it again changes nothing. */
+  /** SQL that creates the table, for the host product's migrations; may run repeatedly. */
   migration: string;
   with<Tx>(adapter: Adapter<Tx>): TransactionalAudit<Tx>;
-  /** Delivers what was committed. Every process may run one: they take turns by a lock. */
+  /** Delivers committed events. Each process may run one; a lock lets one work at a time. */
   relay(options: RelayOptions): Relay;
 }
 
-/** Throws TypeError for a table's name that is not a lower-case identifier. */
+/** Throws TypeError if the table's name is not a lower-case identifier. */
 export function createOutbox(options: OutboxOptions = {}): Outbox {
   const table = outboxTable(options.table ?? 'audit_outbox');
   const ready = createReadying(options);
@@ -59,9 +59,7 @@ export function createOutbox(options: OutboxOptions = {}): Outbox {
   };
 }
 
-/**
- * Judges what will be sent: the host's transaction is the place to learn that it would be refused.
- */
+/** Checks the event here, where the host product can still roll back its change. */
 function checked(event: ReadyEvent): ReadyEvent {
   const context = { nowMs: Date.now(), boundTenantId: undefined };
   const { refusal } = judgeEvent(JSON.parse(event.text), context);

@@ -1,6 +1,6 @@
 import type { PoolConnection, PoolLike } from './relay-session.ts';
 
-/** As much of postgres.js as a relay needs. */
+/** The used part of postgres.js. */
 export interface PostgresJs {
   reserve(): PromiseLike<{
     unsafe(text: string, values?: never[]): PromiseLike<readonly Record<string, unknown>[]>;
@@ -8,7 +8,7 @@ export interface PostgresJs {
   }>;
 }
 
-/** The `pool` of a relay for hosts that have postgres.js; one of its connections is kept for it. */
+/** The `pool` of a relay for hosts with postgres.js; reserves one of its connections. */
 export function poolFromPostgresJs(sql: PostgresJs): PoolLike {
   return {
     connect: async (): Promise<PoolConnection> => {

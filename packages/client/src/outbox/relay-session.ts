@@ -1,21 +1,21 @@
 import { type OutboxTable, releaseLock, takeLock } from './store.ts';
 
-/** As much of a pg `Pool` as a relay needs. */
+/** The used part of a pg `Pool`. */
 export interface PoolLike {
   connect(): Promise<PoolConnection>;
 }
 
 export interface PoolConnection {
   query(text: string, values?: unknown[]): PromiseLike<{ rows: Record<string, unknown>[] }>;
-  /** With an error the connection is closed instead of being used again. */
+  /** With an error, closes the connection instead of reusing it. */
   release(error?: Error): void;
   on?(event: 'error', listener: (error: Error) => void): unknown;
   removeListener?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 /**
- * The relay's connection. It holds the lock and runs every statement, so that whoever has lost the
- * lock with its connection cannot delete rows any more either.
+ * The relay's connection. It holds the lock and runs every statement, so a relay that loses the
+ * lock with its connection cannot delete rows either.
  */
 export class RelaySession {
   readonly #pool: PoolLike;
@@ -27,7 +27,7 @@ export class RelaySession {
     this.#table = table;
   }
 
-  /** Whether this relay may work now. Without the lock no connection is kept from the host. */
+  /** Whether this relay may work now. Without the lock it returns its connection to the pool. */
   async hold(): Promise<boolean> {
     this.#connection ??= await this.#connect();
     if (await takeLock((text) => this.query(text), this.#table)) return true;
@@ -40,7 +40,7 @@ export class RelaySession {
     return this.#connection.query(text, values);
   }
 
-  /** Closes a connection that failed; PostgreSQL then frees the lock, whatever had happened. */
+  /** Closes a failed connection; PostgreSQL then releases the lock. */
   abandon(error: Error): void {
     if (this.#connection !== null) this.#giveBack(this.#connection, error);
   }
@@ -58,7 +58,7 @@ export class RelaySession {
 
   async #connect(): Promise<PoolConnection> {
     const connection = await this.#pool.connect();
-    // An error event that nobody listens to would end the host's process.
+    // An unhandled error event would end the host's process.
     connection.on?.('error', this.#lost);
     return connection;
   }

@@ -12,43 +12,43 @@ import { countRows, type OutboxTable } from './store.ts';
 import { type Sweep, sweepOutbox } from './sweep.ts';
 
 export interface RelayOptions {
-  /** A pg `Pool` on the host's database; one of its connections is the relay's while it runs. */
+  /** A pg `Pool` of the host's database; the relay uses one connection while it runs. */
   pool: PoolLike;
   client: BatchClient;
-  /** Events a call, 1 to 1,000; 1,000. */
+  /** Events per call, 1 to 1,000; default 1,000. */
   batchMax?: number;
-  /** How soon a committed event is looked for; 250 ms. */
+  /** Interval between looks at the table; default 250 ms. */
   pollMs?: number;
-  /** How soon a relay that waits for another one asks again whether it is gone; 1,000 ms. */
+  /** Interval at which a waiting relay tries to take the lock; default 1,000 ms. */
   standbyMs?: number;
   /**
-   * An event that the service will never take. It stays in the table, marked with the reason. After
-   * a crash it may be told once more.
+   * An event that the service will never accept. It stays in the table, marked with the reason. May
+   * be reported again after a crash.
    */
   onRejected?: (event: EventInput, error: IndelibleError) => void;
-  /** Anything that makes the relay wait: no service, a refused key, no database. */
+  /** The relay has to wait: no service, a refused key, no database. */
   onError?: (error: Error) => void;
 }
 
 export interface Relay {
-  /** Relays in the background until `stop`; a second call changes nothing. */
+  /** Relays in the background until `stop`; a second call has no effect. */
   start(): void;
   /**
-   * Resolves once every event committed before the call is delivered or set aside, by this relay or
-   * another one, however long the service is away; starts the relay for that long if it is not
-   * running. Rejects when the relay is stopped first.
+   * Resolves when every event committed before the call is delivered or rejected, by this relay or
+   * another one. Waits as long as the service is unavailable. Starts the relay for that time if it
+   * is not running. Rejects if the relay is stopped first.
    */
   drain(): Promise<void>;
-  /** Finishes the batch under way, and lets another relay take over. */
+  /** Finishes the current batch; then another relay can take over. */
   stop(): Promise<void>;
-  /** How many events wait and how many were set aside; each counted to 100,000 at most. */
+  /** The numbers of waiting and rejected events, each counted up to 100,000. */
   backlog(): Promise<{ due: number; rejected: number }>;
 }
 
 const sweepRowsMax = 20_000;
-// Below the 8 MiB of a call, and little enough to be read into memory at once.
+// Below the 8 MiB of a call, and small enough to hold in memory.
 const batchBytesMax = 4 * 2 ** 20;
-// Nobody can mend a key faster than that, and each attempt is one more refused call.
+// A key is hardly replaced sooner, and each attempt is another refused call.
 const refusedMs = 30_000;
 const countMax = 100_000;
 
@@ -60,7 +60,7 @@ interface Run {
 
 interface Drain {
   run: Run;
-  /** The first round of the loop whose result counts: an earlier one may have looked too early. */
+  /** The first round of the loop whose result counts: an earlier one may have read too early. */
   fromRound: number;
   resolve: () => void;
   reject: (error: Error) => void;
@@ -79,9 +79,9 @@ class OutboxRelay implements Relay {
   #round = 0;
   #failures = 0;
   #run: Run | null = null;
-  /** Whether the host wants it to run, besides those who wait in `drain`. */
+  /** Whether the host started it; `drain` can also run it. */
   #isStarted = false;
-  /** Set by a call that came while the loop was at work: the next pause is left out. */
+  /** Set by a call during a round: skips the next pause. */
   #isWoken = false;
   #endPause: () => void = () => {};
 
@@ -92,7 +92,7 @@ class OutboxRelay implements Relay {
     const onError = (error: Error) => process.emitWarning(`audit outbox: ${error.message}`);
     this.#options = { ...defaults, onRejected, onError, ...given(options) };
     const { batchMax, pollMs, standbyMs } = this.#options;
-    // Without a pause it would ask the database as fast as that answers.
+    // Without a pause it would query the database continuously.
     if (!(pollMs > 0 && standbyMs > 0)) {
       throw new RangeError('pollMs and standbyMs must be more than 0');
     }
@@ -124,7 +124,7 @@ class OutboxRelay implements Relay {
     await this.#run.ended;
   }
 
-  /** The run under way; a new one once the one before, if that was told to stop, has let go. */
+  /** The current run; if that is stopping, a new one after it has ended. */
   #begin(): Run {
     if (this.#run !== null && !this.#run.isStopped) return this.#run;
     const run: Run = { isStopped: false, ended: Promise.resolve() };
@@ -162,7 +162,7 @@ class OutboxRelay implements Relay {
     );
   }
 
-  /** One look at the table. Returns for how many milliseconds nothing is to be done. */
+  /** One look at the table. Returns the milliseconds until the next. */
   async #once(run: Run): Promise<number> {
     const round = this.#round;
     if (!(await this.#session.hold())) return this.#standBy(round);
@@ -175,8 +175,8 @@ class OutboxRelay implements Relay {
     if (!reachedEnd) return 0;
     this.#hold.forget();
     if (this.#hold.tenants.size === 0) this.#drained(round);
-    // Passing over what waits costs the host's database
-    // as much as reading it, a fifth of the time at most.
+    // Skipping waiting rows costs the host's database as much as reading them: at most a fifth of
+    // the time.
     return Math.max(this.#options.pollMs, 4 * lookMs);
   }
 
@@ -200,7 +200,7 @@ class OutboxRelay implements Relay {
     return kind === 'refused' ? refusedMs : backoffMs(this.#failures + 1, Math.random(), 0);
   }
 
-  /** Another relay is at work; what it has sent counts for those who wait here. */
+  /** Another relay works; the events that it delivers also count for callers of `drain`. */
   async #standBy(round: number): Promise<number> {
     const waited = this.#drains.some(({ fromRound }) => fromRound <= round);
     if (waited && (await this.backlog()).due === 0) this.#drained(round);

@@ -1,18 +1,18 @@
-/** The statements of the outbox, on the host's database; one function a question. */
+/** The statements of the outbox on the host's database. */
 
-/** Runs a statement on the relay's own connection. */
+/** Runs a statement on the relay's connection. */
 export type Query = (
   text: string,
   values?: unknown[],
 ) => PromiseLike<{ rows: Record<string, unknown>[] }>;
 
-/** A table's name, quoted, with the names of what belongs to it. */
+/** A table's quoted name, and the names of its index. */
 export interface OutboxTable {
   quoted: string;
   dueIndex: string;
 }
 
-/** Throws TypeError for a name that is no plain identifier, with or without a schema. */
+/** Throws TypeError unless the name is a plain identifier, with or without a schema. */
 export function outboxTable(name: string): OutboxTable {
   if (!/^[a-z_][a-z0-9_]{0,52}(\.[a-z_][a-z0-9_]{0,52})?$/.test(name)) {
     throw new TypeError(`the outbox table ${JSON.stringify(name)} is not a lower-case identifier`);
@@ -24,9 +24,9 @@ export function outboxTable(name: string): OutboxTable {
   };
 }
 
-/** Creates what is missing; running it again changes nothing. */
+/** Creates what is missing; may run repeatedly. */
 export function migrationSql({ quoted, dueIndex }: OutboxTable): string {
-  // Rows come and go, so the table is vacuumed by what has gone and not by a share of its size.
+  // Rows come and go, so vacuum after a number of deleted rows instead of a share of the table.
   return `CREATE TABLE IF NOT EXISTS ${quoted} (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   event_id text NOT NULL,
@@ -46,16 +46,16 @@ export function insertSql({ quoted }: OutboxTable): string {
   return `INSERT INTO ${quoted} (event_id, tenant_id, event) VALUES ($1, $2, $3)`;
 }
 
-// Any number of our own: it tells our locks from others that a host takes on the same table.
+// An arbitrary number that separates our locks from the host's locks on the same table.
 const lockClass = 1_768_844_396;
 
-/** The lock belongs to the table itself, whatever it is called and in whichever schema. */
+/** The lock belongs to the table, whatever its name and schema. */
 const lockKey = ({ quoted }: OutboxTable) => `${lockClass}, '${quoted}'::regclass::oid::integer`;
 
 /**
- * Whether this connection now holds, or still holds, the right to relay. Asked before each sweep: a
- * library that reconnects on its own would have lost it without a word. PostgreSQL takes it back by
- * itself when the connection ends, however that happens. Held once only: each take wants a release.
+ * Whether this connection holds the right to relay. Asked before each sweep, because a library that
+ * reconnects by itself would have lost it silently. PostgreSQL releases it when the connection
+ * ends. Taken only once, because each take needs a release.
  */
 export async function takeLock(query: Query, table: OutboxTable): Promise<boolean> {
   const { rows } = await query(
@@ -78,7 +78,7 @@ export interface DueRow {
   bytes: number;
 }
 
-/** The first rows to send, in order, all out of one snapshot; none of a tenant that is held. */
+/** The first rows to send, in order, from one snapshot; without held tenants. */
 export async function dueRows(
   query: Query,
   { quoted }: OutboxTable,
@@ -106,7 +106,7 @@ export interface OutboxRow {
   text: string;
 }
 
-/** The rows of these ids that are still there, in order. */
+/** The rows of these ids that still exist, in order. */
 export async function readRows(
   query: Query,
   { quoted }: OutboxTable,
@@ -125,7 +125,7 @@ export async function readRows(
   }));
 }
 
-/** Removes what the service has stored. */
+/** Deletes rows that the service has stored. */
 export async function removeRows(
   query: Query,
   { quoted }: OutboxTable,
@@ -141,7 +141,7 @@ export interface Rejection {
   reason: string;
 }
 
-/** Sets aside what the service will never take; it stays in the table for somebody to look at. */
+/** Marks rows that the service will never accept; they stay in the table for inspection. */
 export async function markRejected(
   query: Query,
   { quoted }: OutboxTable,
@@ -159,7 +159,7 @@ export async function markRejected(
   );
 }
 
-/** How many rows wait and how many were set aside; counts no further than `countMax` of each. */
+/** The numbers of waiting and rejected rows, each counted up to `countMax`. */
 export async function countRows(
   query: Query,
   { quoted }: OutboxTable,

@@ -39,7 +39,7 @@ export interface SweepOptions {
   query: Query;
   table: OutboxTable;
   client: BatchClient;
-  /** Ids that one snapshot gives; what bounds the memory besides one batch. */
+  /** The most ids of one snapshot; bounds the memory, together with one batch. */
   rowsMax: number;
   batchMax: number;
   batchBytesMax: number;
@@ -49,16 +49,16 @@ export interface SweepOptions {
 }
 
 export interface Sweep {
-  /** What the database took to say which rows are due. */
+  /** Time that the database needed to find due rows. */
   lookMs: number;
-  /** Whether the snapshot held no further row, of tenants that are not held. */
+  /** Whether the snapshot had no further row of a tenant that is not held. */
   reachedEnd: boolean;
   trouble: Trouble | null;
-  /** Tenants with a row that has to be sent again: none of their later rows may overtake it. */
+  /** Tenants with a row to be sent again: their later rows must not overtake it. */
   heldTenants: Set<string>;
 }
 
-/** Sends what is due in one snapshot, batch after batch. Throws what the database throws. */
+/** Sends the due rows of one snapshot, batch by batch. Throws errors of the database. */
 export async function sweepOutbox(options: SweepOptions): Promise<Sweep> {
   const { query, table, rowsMax, heldTenants, isStopped } = options;
   const begunMs = performance.now();
@@ -76,8 +76,8 @@ export async function sweepOutbox(options: SweepOptions): Promise<Sweep> {
 }
 
 /**
- * Cuts by number and by bytes; a row larger than a batch is one by itself. Each batch is put
- * together once the one before is sent, so that it has no row of a tenant that is held since.
+ * Splits by number and bytes; a row larger than a batch is sent alone. Each batch is made after the
+ * previous one was sent, so that it has no row of a tenant held since.
  */
 function* batchesOf(
   due: readonly DueRow[],
@@ -99,8 +99,8 @@ function* batchesOf(
 }
 
 /**
- * Sends rows, and settles each as the service has answered. Killed before they are settled, they
- * are sent again by the next sweep, with the same ids: the service stores nothing twice.
+ * Sends rows and settles each by the service's answer. If killed before that, the next sweep sends
+ * them again with the same ids, and the service stores nothing twice.
  */
 async function sendRows(
   rows: readonly OutboxRow[],
@@ -134,8 +134,8 @@ async function sendRows(
 
 const reasonCharactersMax = 4_000;
 
-/** For whoever looks into the table. */
+/** For people who inspect the table. */
 function reasonOf(error: IndelibleError): string {
-  // PostgreSQL takes no U+0000 in a text, and nobody vouches for what answered.
+  // PostgreSQL refuses U+0000 in a text, and the answer is untrusted.
   return rejectionText(error).slice(0, reasonCharactersMax).replaceAll('\0', '');
 }

@@ -1,4 +1,4 @@
-/** Rings once, so long after it was last set; keeps no process from ending. */
+/** Rings once, that long after it was last set. Does not keep the process running. */
 export class Alarm {
   readonly #ring: () => void;
   #timer: NodeJS.Timeout | null = null;
@@ -9,8 +9,8 @@ export class Alarm {
 
   set(ms: number): void {
     this.clear();
-    // Timers cut off fractions, and end up to a millisecond early by `performance.now`: whoever is
-    // woken then would find that it is not time yet, and nothing would wake it again.
+    // Timers drop fractions and may ring up to a millisecond early by `performance.now`. The woken
+    // code would find that it is too early, and nothing would wake it again.
     this.#timer = setTimeout(this.#ring, Math.ceil(ms) + 1).unref();
   }
 

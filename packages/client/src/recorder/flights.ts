@@ -1,16 +1,14 @@
 import type { PendingEvent } from './pending-events.ts';
 
-/** A batch on its way straight from memory. */
+/** A batch that is being sent from memory. */
 export interface Flight {
   events: PendingEvent[];
   tenants: Set<string>;
-  /** Its events are in memory or on disk once more: whatever is answered, those count. */
+  /** Its events are in memory or on disk again; its answer no longer counts. */
   isDisowned: boolean;
 }
 
-/**
- * At most two batches under way, of different tenants: so no tenant's events overtake each other.
- */
+/** At most two batches at a time, of different tenants: no tenant's events overtake each other. */
 export class Flights {
   readonly #flights = new Set<Flight>();
   #events = 0;
@@ -50,7 +48,7 @@ export class Flights {
     if (!flight.isDisowned) this.#count(flight.events, -1);
   }
 
-  /** The events of every flight, which is then no longer theirs. */
+  /** Takes the events back from every flight. */
   disown(): PendingEvent[] {
     const own = [...this.#flights].filter(({ isDisowned }) => !isDisowned);
     for (const flight of own) {
@@ -60,7 +58,7 @@ export class Flights {
     return own.flatMap(({ events }) => events);
   }
 
-  /** The lowest number under way; infinity when nothing is. */
+  /** The lowest number that is being sent; infinity if none is. */
   firstNumber(): number {
     let first = Number.POSITIVE_INFINITY;
     for (const { events, isDisowned } of this.#flights) {

@@ -1,27 +1,27 @@
 import { type Deferred, deferred } from '../delivery/deferred.ts';
 
-/** How far everything has come, as those who flush look at it. */
+/** The recorder's progress, for `flush`. */
 export interface Progress {
-  /** The lowest number of an event in memory or under way. */
+  /** The lowest number of an event in memory or being sent. */
   firstNumber: number;
   /** How often sending has failed so far. */
   troubles: number;
-  /** Whether events can leave memory for the disk. */
+  /** Whether events can move from memory to disk. */
   hasDisk: boolean;
-  /** Events that ever came to the spool, and that have left it. */
+  /** How many events entered the spool, and how many left it. */
   appended: number;
   settled: number;
 }
 
 interface Waiter extends Deferred {
-  /** The last event that is waited for. */
+  /** The last event that the caller waits for. */
   number: number;
-  /** How many events must have left the spool; null until the last one waited for is in it. */
+  /** How many events must have left the spool; null until the last awaited one is in it. */
   spoolTarget: number | null;
   troubles: number;
 }
 
-/** Those who wait in `flush`, each for the events that were recorded before it asked. */
+/** Callers of `flush`; each waits for the events recorded before its call. */
 export class FlushWaiters {
   readonly #waiters = new Set<Waiter>();
 
@@ -53,7 +53,7 @@ function isFlushed(waiter: Waiter, progress: Progress): boolean {
   const isInMemory = progress.firstNumber <= waiter.number;
   const hasFailed = progress.troubles > waiter.troubles;
   if (isInMemory) return hasFailed && !progress.hasDisk;
-  // First in, first out: what came to the spool so far includes everything that is waited for.
+  // First in, first out: everything awaited is among the events in the spool so far.
   waiter.spoolTarget ??= progress.appended;
   return hasFailed || progress.settled >= waiter.spoolTarget;
 }

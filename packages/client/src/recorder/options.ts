@@ -8,54 +8,52 @@ import type { IndelibleError } from '../http/errors.ts';
 
 export interface RecorderOptions {
   client: BatchClient;
-  /** The tenant of events without one. */
+  /** The tenant of events that name none. */
   tenantId?: string;
-  /**
-   * Key names whose values are masked before anything leaves or is written, besides `password` etc.
-   */
+  /** Additional key names whose values are masked before an event is sent or written. */
   maskedKeys?: readonly string[];
-  /** Where events wait on disk; processes may share it. Without one they wait in memory alone. */
+  /** Folder of events waiting on disk; processes may share it. Without it they wait in memory. */
   spoolFolder?: string;
   /**
-   * Writes each event to the spool before `record` returns, so that `kill -9` loses none that was
-   * recorded; it costs the caller one write to the operating system. Needs `spoolFolder`.
+   * Writes each event to the spool before `record` returns, so that `kill -9` loses none. Costs the
+   * caller one write to the operating system. Needs `spoolFolder`.
    */
   durable?: boolean;
-  /** Events that memory holds at most; 10,000. */
+  /** The most events in memory; default 10,000. */
   eventsMax?: number;
-  /** Their bytes at most; 16 MiB. */
+  /** Their most bytes; default 16 MiB. */
   bytesMax?: number;
-  /** How long an event waits for others to go with; 200 ms. */
+  /** How long an event waits for others to share its call; default 200 ms. */
   flushMs?: number;
-  /** Events a call, 1 to 1,000; 500. */
+  /** Events per call, 1 to 1,000; default 500. */
   batchMax?: number;
-  /** How long an answer is waited for before what was sent goes to the spool as well; 2,000 ms. */
+  /** Wait for an answer before the sent events also go to the spool; default 2,000 ms. */
   spoolAfterMs?: number;
-  /** Bytes that the spool takes at most; 1 GiB. */
+  /** The most bytes of the spool; default 1 GiB. */
   spoolBytesMax?: number;
-  /** How much of the spool, in time, a power failure may cost; 1,000 ms. */
+  /** The time span of spooled events that a power failure may lose; default 1,000 ms. */
   fsyncMs?: number;
   /** Flushes and closes when the process ends by itself, by SIGTERM or by SIGINT. */
   closeOnExit?: boolean;
   /**
-   * An event that the service will never take, or that
-   * was none. After a crash it may be told again.
+   * An event that the service will never accept, or an invalid event. May be reported again after a
+   * crash.
    */
   onRejected?: (event: EventInput, error: IndelibleError | InvalidEventError) => void;
-  /** An event that found room neither in memory nor on disk: nobody else holds it now. */
+  /** An event with room neither in memory nor on disk: it exists nowhere else. */
   onLost?: (event: EventInput, why: LossReason) => void;
-  /** Events begin to go to the spool: the service is away, slow, or overrun. */
+  /** Events start to go to the spool: the service is unavailable, slow or overloaded. */
   onSpooled?: () => void;
-  /** Anything else that somebody should look at: a refused key, a full disk, a damaged file. */
+  /** Other problems for the operator: a refused key, a full disk, a damaged file. */
   onWarning?: (error: Error) => void;
 }
 
 export type LossReason = 'buffer_full' | 'closed';
 
 export interface RecorderStats {
-  /** In memory, those under way included. */
+  /** In memory, including those being sent. */
   buffered: number;
-  /** On disk, of this recorder and of those it has taken over. */
+  /** On disk, of this recorder and of those that it took over. */
   spooled: number;
   spooledBytes: number;
   /** Acknowledged by the service. */
@@ -71,7 +69,7 @@ const limits = [
   ...(['spoolAfterMs', 'spoolBytesMax', 'fsyncMs'] as const),
 ];
 
-/** Throws RangeError for a limit that is none, TypeError for `durable` without a folder. */
+/** Throws RangeError for an invalid limit, TypeError for `durable` without a folder. */
 export function settingsOf(options: RecorderOptions): Settings {
   const settings: Settings = {
     durable: false,
@@ -104,7 +102,7 @@ export function settingsOf(options: RecorderOptions): Settings {
 
 const quietMs = 10_000;
 
-/** Without a callback nothing is silent, but a flood does not drown everything else either. */
+/** Without a callback, warnings are printed, but at a limited rate. */
 function createWarning(): (message: string) => void {
   let unsaid = 0;
   let quietUntilMs = Number.NEGATIVE_INFINITY;

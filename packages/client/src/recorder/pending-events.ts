@@ -1,14 +1,14 @@
-/** An event that waits in memory. */
+/** An event in memory. */
 export interface PendingEvent {
   tenantId: string;
   /** JSON, ready to be sent. */
   text: string;
   bytes: number;
-  /** Counts the events of a recorder. */
+  /** Numbers the events of a recorder. */
   number: number;
 }
 
-/** What waits in memory: a line a tenant, so that each tenant's order can be kept on its own. */
+/** Events in memory, one queue for each tenant, so that each tenant's order is kept. */
 export class PendingEvents {
   readonly #lines = new Map<string, PendingEvent[]>();
   #count = 0;
@@ -31,9 +31,8 @@ export class PendingEvents {
   }
 
   /**
-   * Takes up to so many events and bytes, at least one event if any,
-   * of tenants that are not `busy`. A tenant whose line is not
-   * finished goes behind the others: a busy one does not starve them.
+   * Takes up to these numbers of events and bytes, at least one event if any, of tenants that are
+   * not `busy`. A tenant with more events moves behind the others, so that it does not starve them.
    */
   take(eventsMax: number, bytesMax: number, busy: ReadonlySet<string>): PendingEvent[] {
     const taken: PendingEvent[] = [];
@@ -51,7 +50,7 @@ export class PendingEvents {
     return taken;
   }
 
-  /** Puts events that were taken back before everything else of their tenants. */
+  /** Puts taken events back before all other events of their tenants. */
   putBack(events: readonly PendingEvent[]): void {
     const byTenant = new Map<string, PendingEvent[]>();
     for (const event of events) {
@@ -66,7 +65,7 @@ export class PendingEvents {
     this.#count += events.length;
   }
 
-  /** The lowest number that waits; infinity when nothing does. */
+  /** The lowest waiting number; infinity if there is none. */
   firstNumber(): number {
     let first = Number.POSITIVE_INFINITY;
     for (const [event] of this.#lines.values()) first = Math.min(first, event?.number ?? first);
@@ -74,7 +73,7 @@ export class PendingEvents {
   }
 }
 
-/** How many of a line's first events fit; takes their room. */
+/** How many first events of a queue fit; subtracts their room. */
 function fitting(
   line: readonly PendingEvent[],
   room: { events: number; bytes: number },

@@ -1,8 +1,8 @@
-/** What has to happen before this process is gone. */
+/** What must happen before this process ends. */
 export interface Ending {
-  /** When there is time. */
+  /** If there is time. */
   close(): Promise<unknown>;
-  /** When there is none. */
+  /** If there is none. */
   end(): void;
 }
 
@@ -12,8 +12,8 @@ const signals = ['SIGTERM', 'SIGINT'] as const;
 let isWatching = false;
 
 /**
- * Calls `end` when the process exits, and with `withTime` calls `close` first, when it ends by
- * itself, by SIGTERM or by SIGINT. Returns what takes it back. One listener serves every recorder.
+ * Calls `end` when the process exits. With `withTime`, first calls `close` when it ends by itself,
+ * by SIGTERM or SIGINT. Returns the function that stops watching. All recorders share one listener.
  */
 export function watchProcessEnd(withTime: boolean, ending: Ending): () => void {
   if (!isWatching) process.on('exit', endAll);
@@ -48,8 +48,8 @@ function closeAll(): Promise<unknown> {
 }
 
 /**
- * A host that listens itself decides itself when to
- * go; otherwise the signal does what it always does.
+ * If the host has its own listener, the host decides when to exit; otherwise the signal has its
+ * default effect.
  */
 async function closeAndGo(signal: NodeJS.Signals): Promise<void> {
   const isOurs = process.listenerCount(signal) === 1;

@@ -3,9 +3,8 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Which process owns a folder: `world` is the machine, container and
- * boot within which a process number means something, `startedAt`
- * tells a process from a later one of the same number (`0`: unknown).
+ * The process that owns a folder. `world` is the machine, container and boot in which a process
+ * number is unique; `startedAt` tells it from a later process with the same number (`0`: unknown).
  */
 export interface ProcessIdentity {
   world: string;
@@ -21,8 +20,8 @@ export function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * Whether that process runs; null when it cannot be told from here: it belongs to another machine
- * or container, or nothing says when processes began.
+ * Whether that process runs. Null if unknown: it belongs to another machine or container, or its
+ * start time is not available.
  */
 export function isAlive({ world, pid, startedAt }: ProcessIdentity): boolean | null {
   const here = ownIdentity();
@@ -41,12 +40,12 @@ function worldTag(): string {
   return createHash('sha256').update(facts.join('\n')).digest('hex').slice(0, 12);
 }
 
-/** Clock ticks from the boot to the start of the process (proc(5), field 22); null without one. */
+/** Clock ticks from boot to the start of the process (proc(5), field 22); null if unknown. */
 function startOf(pid: number): string | null {
   const stat = textOrEmpty(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  // The second field is the program's name in parentheses, which may hold spaces and parentheses.
+  // The second field is the program's name in parentheses; it may contain spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  // A zombie has ended; only its parent has not heard of it yet.
+  // A zombie has ended; its parent has not collected it yet.
   return fields[0] === 'Z' ? null : (fields[19] ?? null);
 }
 

@@ -22,30 +22,30 @@ import { Spool } from './spool.ts';
 
 export interface Recorder extends AuditSink {
   /**
-   * Takes the event and returns its id at once. Never throws and never waits: what becomes of the
-   * event is told by the callbacks, and by `stats`.
+   * Takes the event and returns its id at once. Never throws, never waits: callbacks and `stats`
+   * report what happens to the event.
    */
   record(event: EventInput): string;
   /**
-   * Resolves once every event recorded before is acknowledged by the
-   * service; while that is away, or takes nothing for a tenant, once they
-   * are on disk (in memory without a spool) and one more attempt has failed.
+   * Resolves when the service has acknowledged every event recorded before. If the service is
+   * unavailable, or refuses a tenant's events for now, it resolves when they are on disk (without a
+   * spool: in memory) and one more attempt has failed.
    */
   flush(): Promise<RecorderStats>;
   /**
-   * Flushes for at most `timeoutMs` (10 s), leaves what remains to the spool and ends. An event
-   * that is recorded afterwards still goes to the spool.
+   * Flushes for at most `timeoutMs` (10 s), leaves the remaining events to the spool, and ends.
+   * Events recorded afterwards still go to the spool.
    */
   close(options?: { timeoutMs?: number }): Promise<RecorderStats>;
   stats(): RecorderStats;
 }
 
-/** Throws RangeError or TypeError for options that cannot be. */
+/** Throws RangeError or TypeError for invalid options. */
 export function createRecorder(options: RecorderOptions): Recorder {
   return new BufferedRecorder(options);
 }
 
-// Below the 8 MiB of a call, and little enough to be joined without holding up the host.
+// Below the 8 MiB of a call, and small enough to join without blocking the host.
 const batchBytesMax = 2 * 2 ** 20;
 const spillBytes = 256 * 1024;
 const refusedMs = 30_000;
@@ -53,9 +53,9 @@ const diskRetryMs = 1_000;
 const takeOverMs = 15_000;
 
 /*
- * An event is in memory, under way straight from there, or in the spool. As long as anything is in
- * the spool, that is sent, one batch after the other, and what is newer goes behind it: so each
- * tenant's events arrive in the order in which they were recorded.
+ * An event is in memory, being sent from memory, or in the spool. While the spool has events, those
+ * are sent, batch by batch, and newer ones are appended to it. So each tenant's events arrive in
+ * the order in which they were recorded.
  */
 class BufferedRecorder implements Recorder {
   readonly #settings: Settings;
@@ -151,7 +151,7 @@ class BufferedRecorder implements Recorder {
     return this.stats();
   }
 
-  /** Everything that needs no waiting, for a process that ends: what memory holds goes to disk. */
+  /** The synchronous part of closing, for an exiting process: writes memory to disk. */
   #end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -171,7 +171,7 @@ class BufferedRecorder implements Recorder {
   #take(event: PendingEvent): void {
     this.#pending.add(event);
     if (this.#settings.durable) this.#spill(Number.POSITIVE_INFINITY);
-    // Joining a batch takes longer than recording an event: never in the caller's own turn.
+    // Joining a batch takes longer than recording: never in the caller's own call.
     if (this.#pending.count >= this.#settings.batchMax) this.#pumpSoon();
     else this.#flushTimer ??= setTimeout(() => this.#flushDue(), this.#settings.flushMs);
   }
@@ -197,7 +197,7 @@ class BufferedRecorder implements Recorder {
   }
 
   /**
-   * The one place where the caller waits for the disk: memory is full, and the event would be lost.
+   * The only time that the caller waits for the disk: memory is full, and the event would be lost.
    */
   #makeRoom(bytes: number): boolean {
     if (this.#spool === null) return false;
@@ -205,7 +205,7 @@ class BufferedRecorder implements Recorder {
     return this.#hasRoom(bytes);
   }
 
-  /** Moves on whatever can move; called after everything that happens. */
+  /** Starts everything that can proceed; called after every event of any kind. */
   #pump(): void {
     if (this.#isEnded) return;
     if (this.#spool !== null && !this.#spool.isEmpty) this.#pumpSpool();
@@ -215,18 +215,18 @@ class BufferedRecorder implements Recorder {
     this.#tellWaiters();
   }
 
-  /** A timer that has nothing to do any more would only keep the process from ending. */
+  /** Cancels a timer without purpose: it would keep the process running. */
   #nothingDue(): void {
     this.#isDue = false;
     if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
     this.#flushTimer = null;
   }
 
-  /** Events on disk go first, so newer ones line up behind them. */
+  /** Events on disk are sent first; newer ones are appended to them. */
   #pumpSpool(): void {
     if (this.#isToMove()) this.#spill(spillBytes);
     if (this.#isToMove() && this.#pending.count > 0 && !this.#isDiskFailing) this.#pumpSoon();
-    // What is under way was sent before; most of it will be there when the same comes once more.
+    // These batches were sent earlier: wait for their answers before sending them again.
     if (this.#flights.isEmpty) void this.#sendSpool();
   }
 
@@ -265,7 +265,7 @@ class BufferedRecorder implements Recorder {
     this.#pump();
   }
 
-  /** What has to be sent again waits, ever longer and on disk: of some tenants, or of all. */
+  /** Delays events to be sent again, longer each time and on disk: of some tenants, or all. */
   #judge(trouble: Trouble | null, texts: readonly string[], outcomes: readonly Outcome[]): void {
     if (trouble?.scope !== 'all') this.#failures = 0;
     if (trouble === null) return;
@@ -291,7 +291,7 @@ class BufferedRecorder implements Recorder {
     this.#holdEnds.set(this.#hold.add(texts.map(tenantOf), performance.now()));
   }
 
-  /** What memory holds begins to go to disk; the rest follows turn by turn. */
+  /** Starts moving memory to disk, in steps. */
   #startSpooling(): void {
     if (this.#spool === null || this.#isEnded) return;
     const wasEmpty = this.#spool.isEmpty;
@@ -303,8 +303,8 @@ class BufferedRecorder implements Recorder {
 
   #spill(bytesMax: number): void {
     if (this.#spool === null) return;
-    // What is under way may still fail, so it goes to disk before what is newer. If it does not
-    // fail, it is sent once more, and recorded once.
+    // Batches in flight may still fail, so they go to disk before newer events. If they succeed,
+    // they are sent twice and recorded once.
     this.#pending.putBack(this.#flights.disown());
     let bytes = 0;
     while (this.#pending.count > 0 && bytes < bytesMax) {
@@ -333,7 +333,7 @@ class BufferedRecorder implements Recorder {
     if (!this.#isEnded && !this.#isPaused()) this.#pauseEnds.set(diskRetryMs);
   }
 
-  /** Sends what is on disk, one batch after the other, until there is none. */
+  /** Sends the events on disk, batch by batch. */
   async #sendSpool(): Promise<void> {
     const spool = this.#spool;
     if (spool === null || this.#isSendingSpool) return;
@@ -343,7 +343,7 @@ class BufferedRecorder implements Recorder {
       const { batchMax, client } = this.#settings;
       const texts = spool.peek(batchMax, batchBytesMax, this.#hold.tenants);
       if (texts === null) break;
-      // A long spool of tenants that wait is walked through without holding up the host.
+      // Yields to the host while skipping a long spool of waiting tenants.
       if (texts.length === 0) await nextTurn();
       if (texts.length === 0) continue;
       const { outcomes, trouble } = await deliverBatch(client, texts);
@@ -355,7 +355,7 @@ class BufferedRecorder implements Recorder {
       this.#tellWaiters();
     }
     this.#isSendingSpool = false;
-    // Those who flush have waited for everything that can go just now.
+    // Callers of `flush` have waited for everything that can be sent now.
     if (!this.#isPaused() && this.#hold.tenants.size > 0) this.#troubles += 1;
     if (spool.isEmpty) this.#pump();
     else this.#tellWaiters();
@@ -364,14 +364,14 @@ class BufferedRecorder implements Recorder {
   #takeOver(): void {
     try {
       this.#spool?.takeOver(performance.now());
-      // Also what could not be read for a moment, as of too many open files, is tried again.
+      // Also retries temporary read errors, such as too many open files.
       if (this.#spool?.isEmpty === false) this.#pumpSoon();
     } catch (error) {
       this.#reports.warn(error);
     }
   }
 
-  /** After the end there is no time left but for the disk. */
+  /** After the end, events can only go to disk. */
   #recordLate(text: string): void {
     try {
       const spool = this.#openSpool();

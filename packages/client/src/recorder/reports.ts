@@ -7,7 +7,7 @@ import type { LossReason, Settings } from './options.ts';
 
 type Callbacks = Pick<Settings, 'onRejected' | 'onLost' | 'onSpooled' | 'onWarning'>;
 
-/** Counts what became of events, and tells the host. */
+/** Counts outcomes and reports them to the host. */
 export class Reports {
   readonly counts = { sent: 0, rejected: 0, lost: 0 };
   readonly #callbacks: Callbacks;
@@ -24,7 +24,7 @@ export class Reports {
     }
   }
 
-  /** Tells of what was no event, or too large a one, and returns the id that it goes by. */
+  /** Reports an invalid or too large event, and returns its id. */
   refused(given: EventInput, id: string, error: InvalidEventError): string {
     this.rejected(readable(given, id), error);
     return id;
@@ -60,7 +60,7 @@ export class Reports {
 }
 
 /**
- * What can be had of it: plain JavaScript hands over anything, and reading it may be what failed.
+ * The readable part of the value: plain JavaScript may pass anything, even an unreadable object.
  */
 function readable(given: EventInput, id: string): EventInput {
   try {

@@ -15,20 +15,20 @@ import { dirname } from 'node:path';
 import { encodeRecords } from './spool-records.ts';
 
 /**
- * A spool file that is being written. Each append is one write to the system, so that what
- * was appended outlives the process however it ends; `sync` makes it outlive the machine.
+ * A spool file that is being written. Each append is one write to the operating system, so appended
+ * events survive the end of the process; `sync` makes them survive the machine's.
  */
 export class OpenSpoolFile {
   readonly #path: string;
   readonly #fd: number;
   #size = 0;
-  /** Whether the folders that name the file are on the disk too. */
+  /** Whether the folder entries of the file are synced too. */
   #isNamed = false;
   #isDirty = false;
   #isClosed = false;
   #syncing: Promise<void> | null = null;
 
-  /** Throws when the file is there already. */
+  /** Throws if the file exists. */
   constructor(path: string) {
     this.#path = path;
     this.#fd = openSync(path, 'ax+', 0o600);
@@ -38,13 +38,13 @@ export class OpenSpoolFile {
     return this.#size;
   }
 
-  /** Appends all of them or none; throws what the file system says. */
+  /** Appends all of them or none; throws errors of the file system. */
   append(texts: readonly string[]): void {
     const lines = encodeRecords(texts);
     try {
       for (let at = 0; at < lines.length; ) at += writeSync(this.#fd, lines, at);
     } catch (error) {
-      // A full disk takes a part: the next record must begin a line of its own.
+      // A full disk writes a part: removed, so that the next record starts on its own line.
       ftruncateSync(this.#fd, this.#size);
       throw error;
     }
@@ -52,7 +52,7 @@ export class OpenSpoolFile {
     this.#isDirty = true;
   }
 
-  /** Forgets everything in the file, all of which is delivered. */
+  /** Clears the file, after everything in it was delivered. */
   empty(): void {
     ftruncateSync(this.#fd, 0);
     this.#size = 0;
@@ -69,7 +69,7 @@ export class OpenSpoolFile {
     return bytes.subarray(0, at);
   }
 
-  /** Brings what was appended to the disk, without holding anybody up. */
+  /** Writes appended events to the disk, without blocking. */
   async sync(): Promise<void> {
     while (this.#syncing !== null) await this.#syncing;
     if (!this.#isDirty || this.#isClosed) return;
@@ -102,7 +102,7 @@ export class OpenSpoolFile {
     try {
       if (this.#isDirty) fdatasyncSync(this.#fd);
     } finally {
-      // One that the thread pool is still bringing to the disk must not lose its number to another.
+      // While the thread pool syncs it, its file descriptor must not be closed and reused.
       if (this.#syncing === null) this.#close();
     }
   }
@@ -114,7 +114,7 @@ export class OpenSpoolFile {
   }
 }
 
-/** Where a folder cannot be brought to the disk by itself (Windows), the file system does so. */
+/** Windows cannot sync a folder; its file systems do so themselves. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path).catch(() => null);
   await folder?.sync().catch(() => {});
@@ -124,9 +124,7 @@ async function syncFolder(path: string): Promise<void> {
 /** The temporary path of a rewritten spool file, until it replaces the former one. */
 const unfinishedPath = (path: string): string => `${path}.new`;
 
-/**
- * Replaces a spool file by one with these records, completely or not at all; returns its bytes.
- */
+/** Replaces a spool file by one with these records, atomically; returns its bytes. */
 export function rewriteSpoolFile(path: string, texts: readonly string[]): number {
   const lines = encodeRecords(texts);
   try {

@@ -18,20 +18,16 @@ import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.t
  * no lock that could outlive its holder, and no moment in which two processes own the same events.
  */
 
-/**
- * A process of which nothing can be told is taken for gone when its folder stays untouched so long.
- */
+/** If the owner's state is unknown, a folder untouched for this long counts as abandoned. */
 const silentMs = 60_000;
-/**
- * After so long without a sign of life of its own, a process asks whether it still owns a folder.
- */
+/** After this long without touching its folder, a process checks that it still owns it. */
 export const unsureAfterMs = 30_000;
 
-/** One recorder's folders below the spool's root. */
+/** The folders of one recorder below the spool's root. */
 export class SpoolFolders {
   readonly #root: string;
   readonly #owned = new Set<string>();
-  /** When a foreign folder was last seen to change, by our own clock. */
+  /** When a foreign folder was last seen to change, by this process's clock. */
   readonly #seen = new Map<string, { mtimeMs: number; sinceMs: number }>();
   #touchedMs = Date.now();
 
@@ -39,16 +35,16 @@ export class SpoolFolders {
     this.#root = root;
   }
 
-  /** A new folder of our own. */
+  /** Makes a new folder, owned by this recorder. */
   make(): string {
     const folder = join(this.#root, ownedName(newTag()));
-    // Events hold personal data: nobody else on this machine reads them.
+    // Events hold personal data: other accounts must not read them.
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#owned.add(folder);
     return folder;
   }
 
-  /** Takes over whatever nobody owns any more, and returns the folders in order of their age. */
+  /** Takes over abandoned folders, and returns them sorted by age. */
   takeOver(nowMs: number): string[] {
     return this.#names()
       .filter((name) => !this.#owned.has(join(this.#root, name)) && this.#isAbandoned(name, nowMs))
@@ -56,14 +52,14 @@ export class SpoolFolders {
       .flatMap((name) => this.#take(name));
   }
 
-  /** Whether this recorder still owns the folder; asks the disk only after a long silence. */
+  /** Whether this recorder still owns the folder; reads the disk only after a long silence. */
   isStillOurs(folder: string): boolean {
     if (Date.now() - this.#touchedMs < unsureAfterMs) return this.#owned.has(folder);
     this.touch();
     return this.#owned.has(folder);
   }
 
-  /** The sign of life that other machines and containers look for. */
+  /** Marks the folder as used, for other machines and containers. */
   touch(): void {
     const now = new Date();
     this.#touchedMs = now.getTime();
@@ -76,23 +72,23 @@ export class SpoolFolders {
     }
   }
 
-  /** Removes a folder that is empty. */
+  /** Removes an empty folder. */
   remove(folder: string): void {
     this.#owned.delete(folder);
     try {
       rmdirSync(folder);
     } catch {
-      // Taken over meanwhile, or somebody else put a file there: it is left as it is.
+      // Taken over meanwhile, or it holds a foreign file: left as it is.
     }
   }
 
-  /** Leaves a folder to whoever comes next, be it a recorder of this very process. */
+  /** Releases a folder to the next recorder, perhaps in this process. */
   release(folder: string): void {
     if (!this.#owned.delete(folder)) return;
     try {
       renameSync(folder, join(this.#root, `free.${tagOf(folder)}`));
     } catch {
-      // Taken over meanwhile; or it keeps our name, and is taken over when this process is gone.
+      // Taken over meanwhile; or it keeps our name, and is taken over after this process ends.
     }
   }
 
@@ -112,7 +108,7 @@ export class SpoolFolders {
     return alive === null ? this.#isSilent(name, nowMs) : !alive;
   }
 
-  /** Compares what is seen now with what was seen before: the clocks of two machines may differ. */
+  /** Compares two observations instead of clocks, which may differ between machines. */
   #isSilent(name: string, nowMs: number): boolean {
     const mtimeMs = modifiedMs(join(this.#root, name));
     const seen = this.#seen.get(name);
@@ -136,7 +132,7 @@ export class SpoolFolders {
 
 let lastMadeUs = 0;
 
-/** 14 hex digits: microseconds since 1970, ascending within a process. 12 more: random. */
+/** 14 hex digits: microseconds since 1970, ascending in a process. 12 more: random. */
 function newTag(): string {
   lastMadeUs = Math.max(lastMadeUs + 1, Date.now() * 1_000);
   return lastMadeUs.toString(16).padStart(14, '0') + randomBytes(6).toString('hex');
@@ -149,7 +145,7 @@ function ownedName(tag: string): string {
   return `${world}.${pid}.${startedAt}.${tag}`;
 }
 
-/** Null: nobody's. Undefined: no folder of a spool. */
+/** Null: no owner. Undefined: not a folder of a spool. */
 function ownerOf(name: string): ProcessIdentity | null | undefined {
   if (/^free\.[0-9a-f]{26}$/.test(name)) return null;
   const [, world, pid, startedAt] =

@@ -11,10 +11,9 @@ const headerBytes = 18;
 const headerExpression = /^([0-9a-f]{8}) ([0-9a-f]{8}) $/;
 const lineFeed = 0x0a;
 
-/** What a record takes besides its JSON. */
+/** The bytes of a record besides its JSON. */
 export const recordOverhead = headerBytes + 1;
 
-/** The lines of these texts. */
 export function encodeRecords(texts: readonly string[]): Buffer {
   let size = 0;
   for (const text of texts) size += Buffer.byteLength(text) + recordOverhead;
@@ -33,11 +32,11 @@ export function encodeRecords(texts: readonly string[]): Buffer {
 
 export interface DecodedRecords {
   texts: string[];
-  /** Bytes that are no record: a line that was cut short, or changed. */
+  /** Bytes that are not a record: an incomplete or changed line. */
   damagedBytes: number;
 }
 
-/** The records in `bytes`, which begin at a line's start and end with the file. */
+/** The records in `bytes`, which start at a line and end at the end of the file. */
 export function decodeRecords(bytes: Buffer): DecodedRecords {
   const decoded: DecodedRecords = { texts: [], damagedBytes: 0 };
   for (let at = 0; at < bytes.length; ) {
@@ -55,7 +54,7 @@ export function decodeRecords(bytes: Buffer): DecodedRecords {
   return decoded;
 }
 
-/** Of the JSON of the record at `at`; null where there is none that is whole. */
+/** Length of the JSON of the record at `at`; null if it is not complete. */
 function recordLength(bytes: Buffer, at: number): number | null {
   const header = bytes.toString('latin1', at, at + headerBytes);
   const [, length = '', checksum = ''] = headerExpression.exec(header) ?? [];
@@ -68,14 +67,14 @@ function recordLength(bytes: Buffer, at: number): number | null {
 
 const hex = (value: number) => value.toString(16).padStart(8, '0');
 
-// The polynomial of zlib (IEEE 802.3), reflected. Node 20 does not have zlib.crc32 in each version.
+// The polynomial of zlib (IEEE 802.3), reflected. Not every version of Node 20 has zlib.crc32.
 const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte;
   for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
   return value;
 });
 
-/** CRC-32 of `length` bytes from `start` on, as an unsigned number. */
+/** CRC-32 of `length` bytes from `start`, unsigned. */
 export function crc32(bytes: Uint8Array, start: number, length: number): number {
   let value = 0xffffffff;
   for (let at = start; at < start + length; at += 1) {

@@ -7,31 +7,29 @@ import { decodeRecords, recordOverhead } from './spool-records.ts';
 
 export interface SpoolOptions {
   root: string;
-  /** All spool files together; more is refused as a full disk would. */
+  /** Of all spool files; more is refused like on a full disk. */
   bytesMax: number;
-  /**
-   * A file that holds something else than records, or cannot be read; the rest of it is delivered.
-   */
+  /** A file that cannot be read, or holds other data; its readable records are delivered. */
   onDamaged: (error: Error) => void;
 }
 
-/** One file of events, in the order in which they were recorded. */
+/** A file of events, in the order in which they were recorded. */
 interface SpoolFile {
   path: string;
   size: number;
-  /** Events in it that are not delivered. */
+  /** Undelivered events in it. */
   events: number;
   /** Bytes from here on are not read yet. */
   readTo: number;
-  /** Records before that place. */
+  /** Records before `readTo`. */
   records: number;
-  /** Numbers of records that are delivered, while one before them waits. */
+  /** Numbers of delivered records after an undelivered one. */
   delivered: Set<number>;
-  /** Whose events are left in it at most, once it was read whole and nobody writes to it. */
+  /** The tenants with events in it, after it was read completely and is no longer written. */
   tenants: ReadonlySet<string> | null;
 }
 
-/** Records of a spool file: `first` is the number of the first one, `at` the next to look at. */
+/** Records of a spool file: `first` is the number of the first one, `at` the next index to read. */
 interface Loaded {
   spoolFile: SpoolFile;
   texts: string[];
@@ -43,17 +41,16 @@ const spoolFileAt = (path: string, size = 0, events = 0): SpoolFile => {
   return { path, size, events, readTo: 0, records: 0, delivered: new Set(), tenants: null };
 };
 
-// What is sent once more after a crash, and what is read into memory at once.
+// Read into memory at once, and sent again after a crash.
 const fileBytesMax = 4 * 2 ** 20;
-// The spool file that is written to keeps what is delivered: little beside what the disk may hold.
+// The open spool file keeps its delivered events: a small part of the limit.
 const filesMin = 16;
 
 /**
- * Events on disk, first in, first out, but for tenants that wait: those are passed
- * over until `rewind`. A spool file goes when all of it is delivered; where a crash
- * comes first, its events are sent again under their ids, which records none of
- * them twice. One that is left with events that wait is written anew with these
- * alone: what a single tenant cannot deliver must not fill the disk for all.
+ * Events on disk, first in, first out, except for waiting tenants: those are skipped until
+ * `rewind`. A spool file is deleted when all of it is delivered. After an earlier crash its events
+ * are sent again under their ids, which records none twice. A file with only waiting events left is
+ * rewritten without the delivered ones: one tenant's backlog must not fill the disk for all.
  */
 export class Spool {
   readonly #options: SpoolOptions;
@@ -64,9 +61,9 @@ export class Spool {
   #own: string | null = null;
   #fileNumber = 0;
   #loaded: Loaded | null = null;
-  /** Places, in what is loaded, of the events that the last `peek` gave. */
+  /** Indexes, in what is loaded, of the events that the last `peek` returned. */
   #peeked: number[] = [];
-  /** Ends when every sealed spool file is on the disk. */
+  /** Resolves when every closed spool file is synced. */
   #sealing: Promise<void> = Promise.resolve();
   #bytes = 0;
   #events = 0;
@@ -91,12 +88,12 @@ export class Spool {
     return this.#events;
   }
 
-  /** How many events ever came in, and how many of those have gone; both only grow. */
+  /** How many events were appended, and how many of those have left; both only grow. */
   get progress(): { appended: number; settled: number } {
     return { appended: this.#appended, settled: this.#settled };
   }
 
-  /** Appends all of them or none. Throws what the file system says, ENOSPC also at `bytesMax`. */
+  /** Appends all of them or none. Throws errors of the file system, and ENOSPC at `bytesMax`. */
   append(texts: readonly string[]): void {
     const size = texts.reduce((sum, text) => sum + Buffer.byteLength(text) + recordOverhead, 0);
     if (this.#bytes + size > this.#options.bytesMax) {
@@ -112,45 +109,45 @@ export class Spool {
   }
 
   /**
-   * The next events that are not delivered, of tenants that do not wait; fewer than there are. None
-   * when one spool file more has only such as wait, and null at the end.
+   * The next undelivered events of tenants that do not wait; fewer than exist. Empty if the next
+   * spool file has only waiting ones, null at the end.
    */
   peek(eventsMax: number, bytesMax: number, waiting: ReadonlySet<string>): string[] | null {
     const loaded = this.#loaded ?? this.#load(waiting);
     if (loaded === null) return null;
     this.#peeked = nextOf(loaded, eventsMax, bytesMax, waiting);
     if (this.#peeked.length === 0) this.#pass(loaded);
-    return this.#peeked.map((place) => loaded.texts[place] ?? '');
+    return this.#peeked.map((index) => loaded.texts[index] ?? '');
   }
 
-  /** Says of each event of the last `peek` whether it is delivered. */
+  /** Takes for each event of the last `peek` whether it was delivered. */
   settle(isDelivered: readonly boolean[]): void {
     const loaded = this.#loaded;
     if (loaded === null) return;
     const { spoolFile, first, texts } = loaded;
-    const places = this.#peeked.filter((_, index) => isDelivered[index]);
-    for (const place of places) spoolFile.delivered.add(first + place);
-    spoolFile.events -= places.length;
-    this.#events -= places.length;
-    this.#settled += places.length;
+    const indexes = this.#peeked.filter((_, index) => isDelivered[index]);
+    for (const index of indexes) spoolFile.delivered.add(first + index);
+    spoolFile.events -= indexes.length;
+    this.#events -= indexes.length;
+    this.#settled += indexes.length;
     loaded.at = (this.#peeked.at(-1) ?? loaded.at - 1) + 1;
     this.#peeked = [];
     if (loaded.at === texts.length) this.#pass(loaded);
   }
 
-  /** Begins again with the first event that is not delivered. */
+  /** Starts again at the first undelivered event. */
   rewind(): void {
     this.#loaded = null;
     for (const spoolFile of this.#files()) [spoolFile.readTo, spoolFile.records] = [0, 0];
   }
 
-  /** Brings what was appended to the disk. */
+  /** Syncs appended events to disk. */
   async sync(): Promise<void> {
     await this.#sealing;
     await this.#active?.file.sync();
   }
 
-  /** Takes over what other processes left behind. */
+  /** Takes over abandoned folders of other processes. */
   takeOver(nowMs: number): void {
     this.#folders.touch();
     const folders = this.#folders.takeOver(nowMs);
@@ -158,7 +155,7 @@ export class Spool {
       try {
         this.#add(folder);
       } catch (error) {
-        // It must not hold up those behind it; whoever looks next tries again.
+        // An unreadable folder must not block the others; a later call tries again.
         this.#folders.release(folder);
         this.#warn(error);
       }
@@ -176,7 +173,7 @@ export class Spool {
     if (spoolFiles.length === 0) this.#folders.remove(folder);
   }
 
-  /** Leaves what is not delivered to the next recorder on the same folder. */
+  /** Releases undelivered events to the next recorder of the same folder. */
   close(): void {
     try {
       this.#active?.file.closeSync();
@@ -217,7 +214,7 @@ export class Spool {
     this.#sealing = Promise.all([this.#sealing, closed]).then(() => {});
   }
 
-  /** Another process took the folder for abandoned, and now delivers what is in it. */
+  /** Another process took the folder as abandoned, and now delivers its events. */
   #lose(folder: string): void {
     if (this.#active !== null) this.#seal();
     const lost = this.#sealed.filter(({ path }) => dirname(path) === folder);
@@ -229,7 +226,7 @@ export class Spool {
     return this.#active === null ? this.#sealed : [...this.#sealed, this.#active.spoolFile];
   }
 
-  /** Reads on; null when there is nothing more to read but what waits. */
+  /** Reads on; null if only waiting events are left to read. */
   #load(waiting: ReadonlySet<string>): Loaded | null {
     for (;;) {
       const spoolFile = this.#files().find((each) => isToRead(each, waiting));
@@ -239,7 +236,7 @@ export class Spool {
         return this.#loaded;
       } catch (error) {
         if (isPassing(error)) return null;
-        // Taken over meanwhile, or unreadable; what cannot be read must not hold up the rest.
+        // Taken over meanwhile, or unreadable: it must not block the rest.
         this.#damaged(spoolFile, error instanceof Error ? error.message : String(error));
         if (this.#active?.spoolFile === spoolFile) return null; // it is tried again with the next event
         this.#drop(spoolFile);
@@ -253,7 +250,7 @@ export class Spool {
         ? this.#active.file.read(spoolFile.readTo)
         : readFileSync(spoolFile.path).subarray(spoolFile.readTo);
     spoolFile.readTo += bytes.length;
-    // What the file has, even if somebody cut it: there is no more to wait for.
+    // The actual size, even if the file was truncated: nothing more will come.
     this.#bytes += spoolFile.readTo - spoolFile.size;
     spoolFile.size = spoolFile.readTo;
     const { texts, damagedBytes } = decodeRecords(bytes);
@@ -265,7 +262,7 @@ export class Spool {
     return { spoolFile, texts, first, at: 0 };
   }
 
-  /** Lines were counted when it was taken over; those that are damaged are no events. */
+  /** Corrects the count of lines at the takeover: damaged lines are not events. */
   #recount(spoolFile: SpoolFile, events: number): void {
     const fewer = spoolFile.events - events;
     spoolFile.events = events;
@@ -277,7 +274,7 @@ export class Spool {
     this.#options.onDamaged(new Error(`the spool's file ${path} is damaged: ${what}`));
   }
 
-  /** Everything that was read is delivered, or waits. */
+  /** Everything read is delivered, or waits. */
   #pass(loaded: Loaded): void {
     const { spoolFile } = loaded;
     this.#loaded = null;
@@ -302,13 +299,13 @@ export class Spool {
   }
 
   /**
-   * Frees the disk of what is delivered, as far as the
-   * spool file is read whole and nobody writes to it.
+   * Frees the disk space of delivered events, if the spool file was read completely and is no
+   * longer written.
    */
   #keepRest({ spoolFile, texts, first }: Loaded): void {
     const { delivered } = spoolFile;
     if (first > 0 || this.#active?.spoolFile === spoolFile) return;
-    const rest = texts.filter((_, place) => !delivered.has(place));
+    const rest = texts.filter((_, index) => !delivered.has(index));
     spoolFile.tenants = new Set(rest.map(tenantOf));
     if (delivered.size === 0) return;
     try {
@@ -317,8 +314,7 @@ export class Spool {
       Object.assign(spoolFile, { size, readTo: size, records: spoolFile.events });
       delivered.clear();
     } catch (error) {
-      // It stays as it was: what is delivered is sent
-      // again should the process end before the rest is.
+      // The file stays unchanged: delivered events are sent again if the process ends first.
       this.#warn(error);
     }
   }
@@ -344,32 +340,32 @@ export class Spool {
   }
 }
 
-/** The spool files of a folder that was taken over, in the order in which they were written. */
+/** The spool files of a taken-over folder, in the order in which they were written. */
 function spoolFilesIn(folder: string): SpoolFile[] {
   const all = readdirSync(folder).sort();
-  // A crash came while these were written.
+  // Left by a crash during a rewrite.
   const unfinished = all.filter((name) => /^\d{10}\.log\.new$/.test(name));
   for (const name of unfinished) rmSync(join(folder, name), { force: true });
   const paths = all.filter((name) => /^\d{10}\.log$/.test(name)).map((name) => join(folder, name));
   const spoolFiles = paths.map((path) => spoolFileAt(path, statSync(path).size, linesIn(path)));
-  // There is nothing to read in it, so nothing else would ever remove it.
+  // Empty files are never read, so nothing else would remove them.
   for (const { path, size } of spoolFiles) if (size === 0) rmSync(path, { force: true });
   return spoolFiles.filter(({ size }) => size > 0);
 }
 
-/** Whether there may be anything in it, not read yet, of a tenant that does not wait. */
+/** Whether it may hold unread events of a tenant that does not wait. */
 function isToRead({ readTo, size, tenants }: SpoolFile, waiting: ReadonlySet<string>): boolean {
   if (readTo === size) return false;
   return tenants === null || [...tenants].some((tenant) => !waiting.has(tenant));
 }
 
-/** The file is as good as before: this process can open or read none just now. */
+/** A temporary error: this process cannot open or read a file at the moment. */
 function isPassing(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException;
   return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(code);
 }
 
-/** Places of the next events; `at` moves over those before them that are delivered or wait. */
+/** Indexes of the next events; moves `at` over leading events that are delivered or wait. */
 function nextOf(
   loaded: Loaded,
   eventsMax: number,
@@ -377,20 +373,20 @@ function nextOf(
   waiting: ReadonlySet<string>,
 ): number[] {
   const { spoolFile, texts, first } = loaded;
-  const places: number[] = [];
+  const indexes: number[] = [];
   let bytes = 0;
-  for (let place = loaded.at; place < texts.length && places.length < eventsMax; place += 1) {
-    const text = texts[place] ?? '';
-    if (spoolFile.delivered.has(first + place)) continue;
+  for (let index = loaded.at; index < texts.length && indexes.length < eventsMax; index += 1) {
+    const text = texts[index] ?? '';
+    if (spoolFile.delivered.has(first + index)) continue;
     if (waiting.size > 0 && waiting.has(tenantOf(text))) continue;
     bytes += Buffer.byteLength(text);
-    if (places.length > 0 && bytes > bytesMax) break;
-    places.push(place);
+    if (indexes.length > 0 && bytes > bytesMax) break;
+    indexes.push(index);
   }
-  return places;
+  return indexes;
 }
 
-/** A record is a line, so this is how many events there are, but for damaged ones. */
+/** The number of events, before damaged lines are known: each record is a line. */
 function linesIn(path: string): number {
   const bytes = readFileSync(path);
   let lines = 0;

@@ -9,30 +9,30 @@ export type { CapturedEvent } from '../event/judge-event.ts';
 export interface CaptureOptions {
   /**
    * The tenant of the credential in production; `null` for a platform key, whose events must name
-   * their tenant. Unless given, events may name any tenant or none.
+   * their tenant. Without it, events may name any tenant or none.
    */
   tenantId?: string | null;
-  /** What the service's CATALOGUE_FILE holds; its default catalogue unless given. */
+  /** The content of the service's CATALOGUE_FILE; default: the default catalogue. */
   catalogueFile?: CatalogueFile;
-  /** Milliseconds since 1970; the clock unless given. */
+  /** Milliseconds since 1970; default: the clock. */
   now?: () => number;
 }
 
-/** A sink for tests: keeps what the service would record, and refuses what it would refuse. */
+/** A sink for tests: holds what the service would record, and refuses what it would refuse. */
 export interface AuditCapture extends AuditSink {
-  /** As the service would show them, in the order in which they came. */
+  /** As the service would show them, in order. */
   readonly events: readonly CapturedEvent[];
-  /** What was refused; also thrown, but the code under test may have caught it. */
+  /** Refused events. They are also thrown, but the code under test may catch that. */
   readonly refusals: readonly IndelibleError[];
   /** Returns the event's id. Throws IndelibleError with the service's code and field errors. */
   record(event: EventInput): string;
-  /** Forgets everything, for the next test. */
+  /** Clears everything, for the next test. */
   clear(): void;
 }
 
 /**
- * A capture to hand to the application under test in place of its client or recorder. It judges as
- * `judgeEvent` says: by the service's rules, but not by what takes the service's database.
+ * A sink to pass to the application under test instead of its client or recorder. It applies the
+ * service's rules, except those that need the service's database (`judgeEvent`).
  */
 export function captureAudit(options: CaptureOptions = {}): AuditCapture {
   const { tenantId, catalogueFile, now = Date.now } = options;

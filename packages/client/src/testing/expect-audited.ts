@@ -1,9 +1,6 @@
 import type { AuditCapture, CapturedEvent } from './capture-audit.ts';
 
-/**
- * A value, some members of it, a RegExp for a text,
- * or a matcher as `expect.any(String)` makes them.
- */
+/** A value, some of its members, a RegExp for a text, or a matcher such as `expect.any(String)`. */
 export type Expected<T> =
   | T
   | RegExp
@@ -12,7 +9,7 @@ export type Expected<T> =
 
 export type ExpectedEvent = { [K in keyof CapturedEvent]?: Expected<CapturedEvent[K]> };
 
-/** A failed expectation, in the form in which vitest, jest and node:test show one. */
+/** A failed expectation, in a form that vitest, jest and node:test display. */
 export class AuditAssertionError extends Error {
   override readonly name = 'AssertionError';
   readonly code = 'ERR_ASSERTION';
@@ -34,9 +31,9 @@ interface Difference {
 }
 
 /**
- * The first captured event that holds everything `expected` names; members that it does not name
- * may be anything, lists have as many elements as it names. Throws AuditAssertionError, which tells
- * the nearest event and what differs, and what was refused.
+ * The first captured event that contains everything in `expected`. Members that it does not name
+ * may have any value; lists must have the same length. Throws AuditAssertionError with the nearest
+ * event, its differences, and the refused events.
  */
 export function expectAudited(capture: AuditCapture, expected: ExpectedEvent): CapturedEvent {
   const compared = capture.events.map((event, index) => {

@@ -8,7 +8,7 @@ export interface Gate {
   close(): void;
 }
 
-/** A way to the service that can be opened and closed; closed at first. */
+/** A proxy to the service that can be opened and closed; initially closed. */
 export async function gateTo(url: string): Promise<Gate> {
   let isOpen = false;
   const sockets = new Set<Socket>();

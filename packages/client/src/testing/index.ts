@@ -1,5 +1,5 @@
 /**
- * For the tests of host products: a sink that judges as the service does, and what it was given.
+ * For tests of host products: a sink with the rules of the service, and assertions on its events.
  */
 
 export {

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One answer of a scripted service; 200 and `{}` where it says nothing. */
+/** One answer of a scripted service; default: 200 and `{}`. */
 export interface Answer {
   status?: number;
   headers?: Record<string, string>;
   body?: unknown;
-  /** Breaks the connection instead of answering. */
+  /** Closes the connection instead of answering. */
   hangUp?: boolean;
-  /** Takes the request and never answers. */
+  /** Reads the request and never answers. */
   silent?: boolean;
 }
 
@@ -20,8 +20,8 @@ export interface Received {
 }
 
 /**
- * An HTTP server that gives these answers one after the other, the last one for ever: for failures
- * that a real service shows too rarely to be tested with.
+ * An HTTP server that gives these answers in order and then repeats the last one: for failures that
+ * a real service rarely shows.
  */
 export async function scriptedService(answers: readonly Answer[]) {
   const received: Received[] = [];

@@ -1,8 +1,6 @@
 import type { AuditEvent, State } from '../api-types.ts';
 
-/*
- * What arrives, by `type`. More types may come: whoever does not know one answers 2xx and is done.
- */
+/* Messages by `type`. New types may be added: answer 2xx to unknown ones. */
 
 interface Message<Type extends string, Data> {
   type: Type;
@@ -17,7 +15,7 @@ export type EventsRecorded = Message<
   { tenantId: string; events: AuditEvent[] }
 >;
 
-/** A file of events can be downloaded: `client.exports.download(data.export.id)`. */
+/** An export is ready: `client.exports.download(data.export.id)`. */
 export type ExportReady = Message<
   'audit.export.ready',
   {
@@ -34,30 +32,30 @@ export type ExportReady = Message<
   }
 >;
 
-/** Somebody has asked for a test. */
+/** A test was requested. */
 export type WebhookTested = Message<'audit.webhook.test', { tenantId: string; webhookId: string }>;
 
 /**
- * A tenant asks for a resource to be set back: the call to `restoreUrl`, which is signed in the
- * same way with the tenant's `restoreSecret`.
+ * A request to restore a resource: the call to `restoreUrl`, signed in the same way with the
+ * tenant's `restoreSecret`.
  */
 export interface RestoreRequested {
   type: 'audit.restore.requested';
-  /** `rst_…`, the same at every attempt: answer a repeated call as you did before. */
+  /** `rst_…`, the same at every attempt: give a repeated call the same answer. */
   id: string;
   tenantId: string;
   eventId: string;
   resource: { type: string; id: string; name: string | null };
-  /** Which state is wanted. */
+  /** The requested state. */
   to: 'before' | 'after';
-  /** Who asks: check their rights again. */
+  /** Who requested it; check their rights in your product. */
   requestedBy: { id: string; email: string | null; role: string };
-  /** Who recorded the event: restore what your own key has recorded. */
+  /** Who recorded the event; restore only what your own key recorded. */
   recordedBy: { kind: 'api_key' | 'service'; id: string };
   requestedAt: string;
   before: State | null;
   after: State | null;
-  /** The state in which the resource was last recorded; absent when the log does not say. */
+  /** The last recorded state of the resource; absent if the log does not contain it. */
   current?: State | null;
 }
 

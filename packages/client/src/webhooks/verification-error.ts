@@ -1,10 +1,10 @@
 /**
- * Why a message is not to be believed. Stable codes:
- * - `missing_header`: one of webhook-id, webhook-timestamp, webhook-signature is not there
- * - `malformed_header`: it is there, and not of the form
- * - `too_old`, `too_new`: the timestamp is further from now than the tolerance
- * - `wrong_signature`: no signature is that of any of the secrets
- * - `malformed_body`: it is signed, but is no JSON object with a `type`
+ * Why a message is not accepted. Codes are stable:
+ * - `missing_header`: webhook-id, webhook-timestamp or webhook-signature is absent
+ * - `malformed_header`: one of them has a wrong form
+ * - `too_old`, `too_new`: the timestamp is outside the tolerance
+ * - `wrong_signature`: no signature matches a secret
+ * - `malformed_body`: signed, but not a JSON object with a `type`
  */
 export type WebhookErrorCode =
   | 'missing_header'
@@ -14,7 +14,7 @@ export type WebhookErrorCode =
   | 'wrong_signature'
   | 'malformed_body';
 
-/** The message is not to be believed: answer 401, and do nothing. The message names no secret. */
+/** The message must be ignored: answer 401. The error text contains no secret. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
   readonly code: WebhookErrorCode;

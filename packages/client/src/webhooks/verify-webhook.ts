@@ -6,31 +6,30 @@ interface FetchHeaders {
   get(name: string): string | null;
 }
 
-/** As a request has them: of the Fetch API, or by name as Node has them. */
+/** Headers of the Fetch API, or an object as in Node. */
 export type WebhookHeaders =
   | FetchHeaders
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface WebhookOptions {
-  /** How far the timestamp may be from now, either way; 300. */
+  /** The largest difference between timestamp and now, in either direction; default 300. */
   toleranceSeconds?: number;
-  /** The present moment in milliseconds since 1970; the clock's unless given. */
+  /** Milliseconds since 1970; default: the clock. */
   now?: number;
 }
 
-/** A message that was signed with one of the secrets, lately. */
+/** A message with a valid signature and a recent timestamp. */
 export interface VerifiedWebhook {
-  /** `webhook-id`, the same at every attempt: what was done under it need not be done again. */
+  /** `webhook-id`, the same at every attempt: use it to recognise repeated messages. */
   id: string;
   message: WebhookMessage;
 }
 
 /**
- * Checks a message as standardwebhooks.com has it (v1: HMAC-SHA256 of
- * `id.timestamp.body`), in constant time. `body` is the request's body exactly as it
- * arrived, not what a framework parsed. `secrets` are `whsec_…`, several while one
- * is being replaced. Throws WebhookVerificationError for a message that is not to be
- * believed, and TypeError for a secret that is none or a body that was parsed.
+ * Checks a message by standardwebhooks.com (v1: HMAC-SHA256 of `id.timestamp.body`), in constant
+ * time. `body` must be the request's unparsed body. `secrets` are `whsec_…`, several during a
+ * rotation. Throws WebhookVerificationError for a message that is not accepted, and TypeError for
+ * an invalid secret or a parsed body.
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
@@ -43,8 +42,8 @@ export async function verifyWebhook(
 }
 
 /**
- * The same without a look at the body, for streams of the format `generic`, whose bodies are lists
- * or lines of events. Returns `webhook-id`, and throws as `verifyWebhook` does.
+ * The same without reading the body, for streams of the format `generic`, whose bodies are lists or
+ * lines of events. Returns `webhook-id`, and throws like `verifyWebhook`.
  */
 export async function verifySignature(
   body: string | Uint8Array,
@@ -72,7 +71,7 @@ export async function verifySignature(
 const secretPrefix = 'whsec_';
 
 function keyBytesOf(secret: unknown): Uint8Array {
-  // A variable that is not set is not a string, whatever the types say.
+  // At run time an unset variable is not a string.
   const text = typeof secret === 'string' ? secret : '';
   const base64 = text.startsWith(secretPrefix) ? text.slice(secretPrefix.length) : text;
   const bytes = parseBase64(base64);
@@ -89,7 +88,7 @@ function headerOf(headers: WebhookHeaders, name: string): string {
   const found = isFetchHeaders(headers)
     ? headers.get(name)
     : Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1];
-  // Some servers give every header as a list. Of two it cannot be told which one is meant.
+  // Some servers give every header as a list. With two values, the valid one is unknown.
   const [value, another] = [found ?? []].flat();
   if (typeof value === 'string' && value !== '' && another === undefined) return value;
   throw new WebhookVerificationError('missing_header', `the message has no header ${name}`);
@@ -100,7 +99,7 @@ const isFetchHeaders = (headers: WebhookHeaders): headers is FetchHeaders =>
 
 const signatureTextMax = 8 * 1024;
 
-/** The signatures of version 1; others are of versions that are still to come. */
+/** Signatures of version 1; others may come with later versions. */
 function signaturesIn(header: string): Uint8Array[] {
   if (header.length > signatureTextMax) {
     throw new WebhookVerificationError('malformed_header', 'webhook-signature is too long');
@@ -115,7 +114,7 @@ function requireRecent(timestamp: string, toleranceSeconds: number, now: number)
     throw new WebhookVerificationError('malformed_header', message);
   }
   const age = Math.floor(now / 1_000) - Number(timestamp);
-  // Written so that a tolerance that is no number lets nothing pass.
+  // Written so that a tolerance of NaN refuses every message.
   if (Math.abs(age) <= toleranceSeconds) return;
   const [code, side] = age > 0 ? (['too_old', 'old'] as const) : (['too_new', 'ahead'] as const);
   const message = `the message is ${Math.abs(age)} s ${side}, and ${toleranceSeconds} s are tolerated`;
@@ -133,7 +132,7 @@ function contentOf(start: string, body: string | Uint8Array): Uint8Array<ArrayBu
   return content;
 }
 
-/** Each secret signs once, however many signatures a stranger sends along. */
+/** Each secret signs once, however many signatures the message has. */
 async function isSigned(
   content: Uint8Array<ArrayBuffer>,
   keys: readonly Uint8Array[],
@@ -149,7 +148,7 @@ async function isSigned(
   return false;
 }
 
-/** In a time that does not tell where they differ. */
+/** In constant time. */
 function areSame(expected: Uint8Array, given: Uint8Array): boolean {
   if (given.length !== expected.length) return false;
   let difference = 0;
@@ -157,14 +156,14 @@ function areSame(expected: Uint8Array, given: Uint8Array): boolean {
   return difference === 0;
 }
 
-/** Only what is signed is read: a stranger's text does not reach the parser. */
+/** Parses only after the signature was checked, so untrusted text never reaches the parser. */
 function messageOf(body: string | Uint8Array): WebhookMessage {
   try {
     const { value, duplicateKeys } = parseStrictJson(body);
     const { type } = value as { type?: unknown };
     if (typeof type === 'string' && duplicateKeys.length === 0) return value as WebhookMessage;
   } catch {
-    // Told below: what the parser says may quote the body.
+    // Thrown below without the parser's message, which may quote the body.
   }
   const message = 'the body is signed, but is not a JSON object with a type';
   throw new WebhookVerificationError('malformed_body', message);

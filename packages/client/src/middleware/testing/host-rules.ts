@@ -1,24 +1,24 @@
 import type { RequestAudit } from '../request-audit.ts';
 
-/* One small host product, the same on every framework: who is signed in, and what it records. */
+/* A small host product, the same on every framework: its users, and what it records. */
 
 export interface User {
   id: string;
   email: string;
   role: string;
   tenantId: string;
-  /** Must never leave the host. */
+  /** Must not be sent. */
   passwordHash: string;
 }
 
-/** The header `x-user` stands for a session; reading it is what authentication does here. */
+/** The header `x-user` stands for a session. */
 export function userOf(header: string | string[] | undefined | null): User | null {
   return typeof header === 'string' ? JSON.parse(decodeURIComponent(header)) : null;
 }
 
 export const asUser = (user: User) => ({ 'x-user': encodeURIComponent(JSON.stringify(user)) });
 
-/** Lets each visitor go on when the test says so. */
+/** Blocks each visitor until the test releases it. */
 export interface Gate {
   arrived(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export interface Act {
   waits?: boolean;
 }
 
-/** Does what a request asks for; the answer holds the id of the event. */
+/** Performs a request's action; the answer holds the event's id. */
 export async function act(audit: RequestAudit, what: Act, gate: Gate) {
   if (what.waits) await gate.arrived();
   const { requestId } = audit;

@@ -27,14 +27,12 @@ import { AuditModule, RequestAudit, requestAudit } from '../nestjs.ts';
 import { type Act, act, type Gate, type User, userOf } from './host-rules.ts';
 import { listening, type Running } from './loopback.ts';
 
-/*
- * The host product on each framework. Authentication runs after the middleware, as it mostly does.
- */
+/* The host product on each framework. Authentication runs after the middleware, as is usual. */
 
 export interface HostOptions {
   sink: AuditSink;
   gate: Gate;
-  /** Address of the proxy in front. */
+  /** Address of the proxy. */
   trusted?: string;
 }
 
@@ -128,7 +126,7 @@ async function startHono({ sink, gate, trusted }: HostOptions): Promise<Host> {
 
 const Audit = createParamDecorator(requestAudit);
 
-/** Signs in, and turns away and records whoever is blocked. */
+/** Signs in; refuses and records blocked users. */
 class SignInGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<SignedIn>();
@@ -140,7 +138,7 @@ class SignInGuard implements CanActivate {
   }
 }
 
-/** Knows nothing of HTTP, and records all the same. */
+/** Records without access to the HTTP request. */
 class Queues {
   readonly audit: RequestAudit;
   constructor(audit: RequestAudit) {
@@ -148,7 +146,7 @@ class Queues {
   }
 }
 
-// What `@Injectable()`, `@Inject(…)`, `@Controller()` and so on do.
+// The effect of `@Injectable()`, `@Inject(…)`, `@Controller()` and so on.
 Injectable()(Queues);
 Inject(RequestAudit)(Queues, undefined, 0);
 

@@ -2,12 +2,10 @@ import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/*
- * Clients and a proxy that differ by their loopback address, as machines of a network do by theirs.
- */
+/* Clients and a proxy with different loopback addresses, like machines in a network. */
 
 export interface LoopbackCall {
-  /** The machine that calls. */
+  /** Address of the caller. */
   from: string;
   headers?: Record<string, string>;
   body?: unknown;
@@ -20,7 +18,7 @@ export interface LoopbackAnswer {
   body: any;
 }
 
-/** Posts JSON from a loopback address of its own. */
+/** Posts JSON from this loopback address. */
 export async function callFrom(url: string, call: LoopbackCall): Promise<LoopbackAnswer> {
   const { from, headers = {}, body = {}, signal } = call;
   const sent = request(url, {
@@ -37,8 +35,7 @@ export async function callFrom(url: string, call: LoopbackCall): Promise<Loopbac
 }
 
 /**
- * A reverse proxy that appends to `X-Forwarded-For`
- * what it sees, as a socket for both kinds writes it.
+ * A reverse proxy that appends the peer to `X-Forwarded-For`, in the form of a dual-stack socket.
  */
 export async function startProxy(target: string, address: string): Promise<Running> {
   const server = createServer(async (incoming, outgoing) => {

@@ -1,6 +1,6 @@
 import type { EventInput } from '../../index.ts';
 
-/** The event of a queue's n-th change, counting from 1. */
+/** The event of a queue's n-th change, from 1. */
 export function changeEvent(tenantId: string, queueId: string, change: number): EventInput {
   return {
     tenantId,

@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 import { databaseUrl } from '../../../../server/src/testing/global-setup.ts';
 import { createOutbox } from '../index.ts';
 
-/** A host product's own database: queues that it changes, and the outbox beside them. */
+/** The host product's database: queues that it changes, and the outbox. */
 export interface HostDatabase {
   url: string;
   pool: pg.Pool;

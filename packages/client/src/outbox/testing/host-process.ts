@@ -1,7 +1,7 @@
 /*
- * A host product as a process of its own: it changes a queue again and again, each change with its
- * event in one transaction, while its relay delivers. At the point it is told it kills itself, as
- * `kill -9` and a power failure do: nothing of its own runs any more.
+ * A host product as a separate process: it repeatedly changes a queue, each change with its event
+ * in one transaction, while its relay delivers. At a given point it kills itself by `kill -9`, like
+ * a power failure.
  */
 import pg from 'pg';
 import { createClient } from '../../index.ts';
@@ -12,7 +12,7 @@ const { DATABASE, URL = '', KEY = '', TENANT = '', QUEUE = '', POINT } = process
 
 const times = new Map<string, number>();
 
-/** Kills the process the third time it comes here, if here is where it is to die. */
+/** Kills the process at the third call with the chosen point. */
 function reach(point: string): void {
   const count = (times.get(point) ?? 0) + 1;
   times.set(point, count);
@@ -30,7 +30,7 @@ const client = {
   },
 };
 
-/** The pool, whose connections come by the points around the relay's deletion. */
+/** The pool; its connections pass the points around the relay's deletion. */
 const relayPool = {
   connect: async (): Promise<PoolConnection> => {
     const connection = await pool.connect();

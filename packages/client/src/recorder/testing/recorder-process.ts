@@ -1,18 +1,15 @@
 /*
- * A host as a process of its own, whose recorder is told things on
- * standard input, a JSON line each, and says on standard output what
- * it did; ended by whoever started it, or by itself as it is told.
+ * A host as a separate process: reads commands for its recorder from standard input, one JSON line
+ * each, and reports on standard output. It ends itself on command, or the test ends it.
  */
 import { createInterface } from 'node:readline';
 import { createClient } from '../../index.ts';
 import { changeEvent } from '../../outbox/testing/change-event.ts';
 import { createRecorder } from '../index.ts';
 
-/** What the process can be told. */
 export interface Told {
   /**
-   * Records the queue's changes with these numbers,
-   * and ends by SIGKILL in the same turn, if so told.
+   * Records the queue's changes with these numbers; with `kill`, ends by SIGKILL in the same call.
    */
   record?: { from: number; to: number; kill?: boolean };
   flush?: true;

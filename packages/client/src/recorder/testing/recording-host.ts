@@ -13,7 +13,7 @@ import { changeEvent } from '../../outbox/testing/change-event.ts';
 import type { RecorderOptions } from '../index.ts';
 import type { Told } from './recorder-process.ts';
 
-/** A tenant with a queue whose changes are recorded, and a folder for the spool. */
+/** A tenant with a queue whose changes are recorded, and a spool folder. */
 export class RecordingHost {
   readonly queueId = randomUUID();
   readonly spoolFolder = mkdtempSync(join(tmpdir(), 'indelible-spool-'));
@@ -43,7 +43,7 @@ export class RecordingHost {
     return changeEvent(this.tenantId, this.queueId, change);
   }
 
-  /** The queue's changes that the log holds, in the log's order; the log itself is intact. */
+  /** The queue's changes in the log, in order; also checks that the log is intact. */
   async recorded(): Promise<unknown[]> {
     await expectLogIntact(this.#service, this.tenantId);
     return this.changes();
@@ -56,7 +56,6 @@ export class RecordingHost {
     return found.map(({ diff }) => diff.changes?.to);
   }
 
-  /** Paths of the spool files. */
   spoolFiles(): string[] {
     const names = readdirSync(this.spoolFolder, { recursive: true, encoding: 'utf8' });
     return names
@@ -70,7 +69,7 @@ export class RecordingHost {
       .join('');
   }
 
-  /** A process with a recorder of its own on the same folder. */
+  /** A process with its own recorder on the same folder. */
   process(options: Partial<RecorderOptions> = {}, limits: { url?: string; shell?: string } = {}) {
     const all = { spoolFolder: this.spoolFolder, ...options };
     const env = { URL: limits.url ?? this.url, KEY: this.key, OPTIONS: JSON.stringify(all) };
@@ -87,7 +86,7 @@ export class RecorderProcess {
   readonly #lines: Interface;
   readonly #exited: Promise<unknown[]>;
 
-  /** `shell`: what is done before the program is started, such as setting a limit. */
+  /** `shell`: runs before the program, for example to set a limit. */
   constructor(env: Record<string, string>, shell = ':') {
     const args = ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, program];
     this.#child = spawn('/bin/sh', args, {
@@ -106,7 +105,7 @@ export class RecorderProcess {
     this.#child.stdin?.write(`${JSON.stringify(what)}\n`);
   }
 
-  /** Waits until it has said something of this name. */
+  /** Waits for a report with this name. */
   async until(name: string): Promise<Record<string, unknown>> {
     for (;;) {
       const found = this.said.find((each) => name in each);
@@ -119,7 +118,6 @@ export class RecorderProcess {
     this.#child.kill(name);
   }
 
-  /** Exit code and signal. */
   async ended(): Promise<unknown[]> {
     return this.#exited;
   }
