@@ -78,11 +78,13 @@ const cells = Object.fromEntries(
 cells.recordedBy = ({ recordedById: id, recordedByKind: kind }) =>
   quoted(JSON.stringify({ id, kind }));
 
-const formerCells: Partial<typeof cells> = {
-  diff: (e) => quoted(e.diff),
-  before: (e) => quoted(e.before ?? ''),
-  after: (e) => quoted(e.after ?? ''),
-};
+const formerCells: Partial<typeof cells> = Object.fromEntries(
+  eventFields.flatMap(({ path, key, kind }) => {
+    if (key === undefined || bareKinds.has(kind) || kind === 'eventId' || kind === 'time')
+      return [];
+    return [[path, (e: CsvEvent) => formerTextCell(kind, (e[key] ?? '') as string)]];
+  }),
+);
 
 function cellOf({ kind, key }: EventField): Cell {
   if (kind === 'eventId') return ({ uuid }) => eventIdFromUuid(uuid);
@@ -96,9 +98,11 @@ function cellOf({ kind, key }: EventField): Cell {
 }
 
 // Spreadsheets skip invisible characters, and some treat full-width forms like plain ones. The
-// apostrophe is included so that a reader can always remove the added one.
+// apostrophe is included so that a reader can always remove the added one; the semicolon, because
+// some take it for the separator, and a formula may follow.
 const formulaStart =
-  /^(?:[\t\r\n]|[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@'＝＋－＠＇])/u;
+  /^(?:[\t\r\n]|[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@';＝＋－＠＇])/u;
+const formerFormulaStart = new RegExp(formulaStart.source.replace(';', ''), 'u');
 
 /** The usual cell: no formula, no quotes needed. One test instead of two. */
 const plain = /^[0-9A-Za-z][^",\r\n]*$/;
@@ -107,7 +111,14 @@ const plain = /^[0-9A-Za-z][^",\r\n]*$/;
 export function csvTextCell(text: string | null): string {
   if (text === null) return '';
   if (plain.test(text)) return text;
-  return quoted(formulaStart.test(text) ? `'${text}` : text);
+  if (!formulaStart.test(text)) return quoted(text);
+  // In quotes, so that a spreadsheet that splits at commas and semicolons keeps it whole.
+  return text.trimStart().startsWith(';') ? `"'${text.replaceAll('"', '""')}"` : quoted(`'${text}`);
+}
+
+function formerTextCell(kind: EventField['kind'], text: string): string {
+  const isJson = kind === 'diff' || kind === 'state';
+  return quoted(!isJson && formerFormulaStart.test(text) ? `'${text}` : text);
 }
 
 // In JSON, semicolons occur only inside strings, where the escape has the same meaning.
