@@ -29,7 +29,7 @@ export async function startBenchService(): Promise<BenchService> {
   const dataDir = await mkdtemp(join(tmpdir(), 'indelible-bench-'));
   await chmod(dataDir, 0o711); // as root PostgreSQL runs under another account
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
-  await migrate(postgres.ownerUrl, postgres.servingUrl, Date.now());
+  await migrate(postgres.ownerUrl, postgres.servingUrl);
   const key = `idl_platform_${randomBytes(24).toString('base64url')}`;
   const env = {
     ...process.env,

@@ -54,11 +54,13 @@ import { LogDamaged, openLog } from './log/store.ts';
 import type { ObjectStore } from './objects/object-store.ts';
 import { createMetrics, type Metrics } from './operations/metrics.ts';
 import { documentApi } from './operations/openapi.ts';
+import { createPresence } from './operations/presence.ts';
 import { operationsRoutes } from './operations/routes.ts';
 import { createMailer, type Mailer } from './outbound/mail.ts';
 import { createOutbound, type Outbound } from './outbound/outbound.ts';
 import type { Resolve } from './outbound/outbound-names.ts';
 import type { RecordOwn } from './own-event.ts';
+import type { Clock } from './postgres/clock.ts';
 import { type Database, record, write } from './postgres/db.ts';
 import { handleRestores } from './restores/restore.job.ts';
 import { restoreRoutes } from './restores/routes.ts';
@@ -80,7 +82,7 @@ import { webhookRoutes } from './webhooks/routes.ts';
 export interface AppDeps {
   config: Config;
   db: Database;
-  now: () => number;
+  clock: Clock;
   logger: Logger;
   sessionSecret: string;
   objects: ObjectStore;
@@ -105,7 +107,8 @@ export interface App {
  * The whole service, ready to listen or to be injected into; it opens nothing and starts nothing.
  */
 export async function buildApp(deps: AppDeps): Promise<App> {
-  const { config, db, now, logger, sessionSecret } = deps;
+  const { config, db, clock, logger, sessionSecret } = deps;
+  const { now } = clock;
   const metrics = createMetrics((err) => {
     logger.warn({ err }, 'a flush failed');
     if (err instanceof LogDamaged) checkpoints.suspect(err.tenantIds);
@@ -165,8 +168,9 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   await panelRoutes(http, { folder: deps.panelFolder ?? builtPanel, frameAncestors, publicUrl });
   handleRestores({ ...parts, onError: reporter(logger, 'a restore secret cannot be opened') });
   handleTermsMail(parts);
+  const presence = createPresence({ ...deps, observer: metrics.presence });
   const background = createBackground({
-    ...{ config, logger, ended, checkpoints, jobs, webhooks, expireExports },
+    ...{ config, logger, ended, checkpoints, presence, jobs, webhooks, expireExports },
     forgetDeliveries: () => write(db, (tx) => forgetDeliveries(tx, now() - keptMs)),
   });
   closeInOrder(http, background, recorder, closeFiles);
@@ -243,7 +247,7 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
 }
 
 /** What lets the panel's sessions in. */
-function wireGate(http: FastifyInstance, { config, db, now }: AppDeps): GateDeps {
+function wireGate(http: FastifyInstance, { config, db, clock: { now } }: AppDeps): GateDeps {
   const own = () => ({ publicUrl: config.publicUrl, listening: localUrl(http, config) });
   const cookie = sessionCookie(config);
   return { db, now, cookie, isOwnOrigin: (origin) => isOwnOrigin(origin, own()) };
@@ -301,7 +305,11 @@ function wireWebhooks(
 /**
  * Everything that appends to a log: the queue for producers, and what the service records itself.
  */
-async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics, onFlush: () => void) {
+async function wireRecording(
+  { config, db, clock: { now } }: AppDeps,
+  metrics: Metrics,
+  onFlush: () => void,
+) {
   const make = (wanted: PartitionWanted) => record(db, (tx) => makePartitions(tx, [wanted]));
   const partitions = createPartitionKeeper(make);
   const { queueBytesMax } = config;
@@ -327,7 +335,8 @@ async function wireRecording({ config, db, now }: AppDeps, metrics: Metrics, onF
 
 /** Signing: the origin's host is set once, the key in use is known to the logs. */
 async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordAccess: RecordAccess) {
-  const { config, db, now, objects, signer, logger } = deps;
+  const { config, db, objects, signer, logger } = deps;
+  const { now } = deps.clock;
   const host = config.publicUrl ? new URL(config.publicUrl).host : 'localhost';
   const originHost = await write(db, (tx) => openOrigin(tx, config.logOrigin ?? host));
   if (config.logOrigin !== null && config.logOrigin !== originHost) {

@@ -5,6 +5,7 @@ import type { Jobs } from './background/jobs.ts';
 import type { LeasedWorker } from './background/leased-worker.ts';
 import type { Config } from './config.ts';
 import type { CheckpointJob } from './log/checkpoint.job.ts';
+import type { Presence } from './operations/presence.ts';
 import { retainInBackground } from './retention/command.ts';
 import type { LeasedWebhook } from './webhooks/lease.store.ts';
 
@@ -38,6 +39,7 @@ export interface BackgroundDeps {
   logger: Logger;
   ended: Ended;
   checkpoints: Pick<CheckpointJob, 'tickUnlessSigned'>;
+  presence: Presence;
   jobs: Jobs;
   webhooks: LeasedWorker<LeasedWebhook>;
   expireExports: () => Promise<boolean>;
@@ -49,6 +51,14 @@ const checkpoints = ({ checkpoints }: BackgroundDeps): Recurring => ({
   work: 'checkpoints',
   everyMs: 10 * second,
   run: () => checkpoints.tickUnlessSigned(),
+});
+
+/** Of every process. Without a lock: each has a row of its own. */
+const presence = ({ presence }: BackgroundDeps, isWorker: boolean): Recurring => ({
+  work: 'presence',
+  firstMs: 0,
+  everyMs: 10 * second,
+  run: () => presence.renew(isWorker).then(() => true),
 });
 
 /** Of processes that know the owner's login. Locks: advisory, `indelible.retention`, `.archive`. */
@@ -102,7 +112,7 @@ export function createBackground(deps: BackgroundDeps): Background {
   return {
     start({ isWorker, ownerUrl }) {
       const owned = ownerUrl === null ? [] : asOwner(deps, ownerUrl);
-      others = createTimers([checkpoints(deps), ...owned], ended);
+      others = createTimers([checkpoints(deps), presence(deps, isWorker), ...owned], ended);
       others.start();
       if (isWorker) for (const each of [jobs, webhooks, workers]) each.start();
     },
@@ -112,6 +122,8 @@ export function createBackground(deps: BackgroundDeps): Background {
     },
     async stop() {
       await Promise.all([jobs, webhooks, workers, others].map((each) => each?.stop()));
+      // Left behind, it would count for half a minute more.
+      if (others !== null) await deps.presence.end().catch(() => {});
     },
   };
 }

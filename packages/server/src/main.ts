@@ -11,7 +11,14 @@ import { openObjectStore } from './objects/open-store.ts';
 import { readDurability } from './operations/doctor.store.ts';
 import { durabilityFinding } from './operations/durability.ts';
 import { openLogger } from './operations/logger.ts';
-import { connectionProblem, type Database, openDatabase, unavailability } from './postgres/db.ts';
+import { createClock } from './postgres/clock.ts';
+import {
+  connectionProblem,
+  type Database,
+  databaseTime,
+  openDatabase,
+  unavailability,
+} from './postgres/db.ts';
 import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secret-file.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 import { migrate, pendingMigrations } from './postgres/migrate.ts';
@@ -74,7 +81,9 @@ async function start(
   const sessionSecret = config.sessionSecret ?? onceSecret(config.dataDir, 'session-secret', '');
   const objects = openObjectStore(config.objectStoreUrl);
   const signer = openConfiguredSigner(config);
-  const app = await buildApp({ config, db, now: Date.now, logger, sessionSecret, objects, signer });
+  const clock = createClock();
+  await clock.compare(() => databaseTime(db.reader));
+  const app = await buildApp({ config, db, clock, logger, sessionSecret, objects, signer });
   cleanup.push(() => app.http.close());
   // A store that is away is another matter: rounds wait for it, and recording goes on.
   await app.checkpoints.requireOwnStore().catch((error: unknown) => {
@@ -153,7 +162,7 @@ async function connect(
 }
 
 function migrateWith(plans: Plans, ownerUrl: string, servingUrl: string): Promise<string[]> {
-  return migrate(ownerUrl, servingUrl, Date.now(), (client) => storePlans(client, plans));
+  return migrate(ownerUrl, servingUrl, (client) => storePlans(client, plans));
 }
 
 /** The database itself, once it is known to have these plans. */

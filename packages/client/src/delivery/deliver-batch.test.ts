@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { newEventId } from '../event/event-id.ts';
 import { createClient } from '../index.ts';
 import { type Answer, scriptedService } from '../testing/scripted-service.ts';
 import { deliverBatch } from './deliver-batch.ts';
@@ -48,6 +49,17 @@ test('an event that was not looked at is sent again, whatever became of the othe
   const { statuses, trouble } = await delivered(['1', '2', '3'], answers);
   expect(statuses).toEqual(['stored', 'again', 'again']);
   expect(trouble).toMatchObject({ kind: 'away', error: { code: 'unavailable' } });
+});
+
+test('an event that is in the future for a clock that is behind waits, and one from the far future is refused', async () => {
+  const hourMs = 3_600_000;
+  const inHours = (hours: number) =>
+    JSON.stringify({ id: newEventId(Date.now() + hours * hourMs) });
+  const future = rejected('timestamp_in_future');
+  const texts = [inHours(0), inHours(2), inHours(25), '{"id":"evt_audit_"}'];
+  const { statuses, trouble } = await delivered(texts, [results(future, future, future, future)]);
+  expect(statuses).toEqual(['again', 'again', 'rejected', 'rejected']);
+  expect(trouble).toMatchObject({ kind: 'away', error: { code: 'timestamp_in_future' } });
 });
 
 test.each([

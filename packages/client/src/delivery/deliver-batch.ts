@@ -1,8 +1,8 @@
-import { type ErrorCode, errorCodes } from '@indelible/protocol';
+import { type ErrorCode, errorCodes, uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import type { BatchResult } from '../api-types.ts';
 import type { IndelibleClient } from '../client.ts';
 import { IndelibleError, UnreachableError } from '../http/errors.ts';
-import { tenantOf } from './event-text.ts';
+import { eventOf, tenantOf } from './event-text.ts';
 
 /** Sends batches: a client, or any object with its `recordBatchTexts`. */
 export type BatchClient = Pick<IndelibleClient, 'recordBatchTexts'>;
@@ -35,6 +35,8 @@ export interface Delivery {
 
 // Codes of one event in a batch that the service did not process completely.
 const passing: readonly ErrorCode[] = ['unavailable', 'rate_limited', 'internal_error'];
+/** How wrong a clock may be: an event further in the future is at fault itself. */
+const clockErrorMsMax = 24 * 3_600_000;
 // Codes of a whole batch whose content, perhaps one event, cannot be processed.
 const unreadable: readonly number[] = [400, 413, 422];
 
@@ -48,7 +50,7 @@ export async function deliverBatch(
   texts: readonly string[],
 ): Promise<Delivery> {
   try {
-    return deliveryOf(await client.recordBatchTexts(texts), texts.length);
+    return deliveryOf(await client.recordBatchTexts(texts), texts);
   } catch (error) {
     const isInside = error instanceof IndelibleError && unreadable.includes(error.status);
     if (!isInside) return allAgain(texts.length, troubleOf(error));
@@ -89,23 +91,34 @@ function allAgain(count: number, trouble: Trouble): Delivery {
   return { outcomes: Array<Outcome>(count).fill(again), trouble };
 }
 
-function deliveryOf(results: readonly BatchResult[], sent: number): Delivery {
+function deliveryOf(results: readonly BatchResult[], texts: readonly string[]): Delivery {
+  const sent = texts.length;
   if (results.length !== sent) {
     const detail = `${results.length} results came for ${sent} events`;
     const facts = { status: 200, code: 'unexpected_answer', detail, requestId: null } as const;
     return allAgain(sent, { kind: 'refused', scope: 'all', error: new IndelibleError(facts) });
   }
   let trouble: Trouble | null = null;
-  const outcomes = results.map((result): Outcome => {
+  const outcomes = results.map((result, at): Outcome => {
     if (result.status !== 'rejected') return { status: 'stored' };
     const error = errorOf(result);
-    const isPassing = (passing as readonly string[]).includes(error.code);
+    const isPassing = isPassingCode(error.code, texts[at] ?? '');
     if (!isPassing && error.code !== 'unauthenticated') return { status: 'rejected', error };
     trouble ??= { kind: isPassing ? 'away' : 'refused', scope: 'tenants', error };
     if (!isPassing) trouble.scope = 'all';
     return { status: 'again' };
   });
   return { outcomes, trouble };
+}
+
+/**
+ * The clocks of producer and service may differ. The service accepts the event once its clock has
+ * reached the timestamp, so the event must not be dropped.
+ */
+function isPassingCode(code: string, text: string): boolean {
+  if (code !== 'timestamp_in_future') return (passing as readonly string[]).includes(code);
+  const uuid = uuidFromEventId(String(eventOf(text).id));
+  return uuid !== null && uuidTimeMs(uuid) <= Date.now() + clockErrorMsMax;
 }
 
 function errorOf({ error }: BatchResult): IndelibleError {

@@ -98,9 +98,9 @@ export function restoreArchive(
   return runAsOwner(config, failed, async (ownerUrl) => {
     const archive = await openArchive(where);
     const objects = openObjectStore(config.objectStoreUrl);
-    const now = Date.now;
     try {
       return await withMigratedSession(ownerUrl, async (owner) => {
+        const { now } = owner;
         const recordOwn = await recordOwnIn(owner, config.catalogue, now);
         const deps = { sha, now, recordOwn, vkeys, objects };
         return owner.transaction(async (tx) => {
@@ -178,14 +178,19 @@ export async function archiveWhenDue(
   intervalMs: number,
   changes: Partial<ArchiveDeps> = {},
 ): Promise<TenantArchive[] | null> {
-  const nowMs = (changes.now ?? Date.now)();
-  const keepingTime = <T>(work: (tx: WriterTx) => Promise<T>) =>
-    withMigratedSession(ownerUrl, (owner) => owner.transaction(work));
+  const keepingTime = <T>(work: (tx: WriterTx, nowMs: number) => Promise<T>) =>
+    withMigratedSession(ownerUrl, (owner) => {
+      const nowMs = (changes.now ?? owner.now)();
+      return owner.transaction((tx) => work(tx, nowMs));
+    });
   const pauses = { intervalMs, retryMs };
-  if (!(await keepingTime((tx) => beginDueRun(tx, nowMs, pauses)))) return null;
+  const began = await keepingTime(async (tx, nowMs) =>
+    (await beginDueRun(tx, nowMs, pauses)) ? nowMs : null,
+  );
+  if (began === null) return null;
   const outcomes = await runArchive(config, ownerUrl, null, changes);
   const isWhole = outcomes?.every(({ problem, waits }) => problem === null && !waits) === true;
-  if (isWhole && !changes.stopping?.aborted) await keepingTime((tx) => keepWholeRun(tx, nowMs));
+  if (isWhole && !changes.stopping?.aborted) await keepingTime((tx) => keepWholeRun(tx, began));
   return outcomes;
 }
 
@@ -198,7 +203,7 @@ export function runArchive(
 ): Promise<TenantArchive[] | null> {
   return withMigratedSession(ownerUrl, async (owner) => {
     if (!(await takeArchiveLock(owner))) return null;
-    const { now = Date.now } = changes;
+    const { now = owner.now } = changes;
     const deps: ArchiveDeps = {
       owner: (work) => owner.transaction(work),
       sha,

@@ -149,7 +149,7 @@ async function checkpointOver(
 async function erasureDeps(
   owner: OwnerSession,
   config: Config,
-  now: () => number = Date.now,
+  now: () => number = owner.now,
 ): Promise<ErasureDeps & OffboardDeps> {
   // Held to the end: what the archive reads meanwhile it would write when it is too late.
   if (!(await takeArchiveLock(owner))) {

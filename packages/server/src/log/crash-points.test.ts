@@ -12,7 +12,7 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import { openDatabase, type WriterTx, withOwnerSession } from '../postgres/db.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { rewindable } from '../testing/rewindable.ts';
-import { platformKey, sessionSecret } from '../testing/service.ts';
+import { movedBy, platformKey, sessionSecret } from '../testing/service.ts';
 import { reopenLogs } from './reopen.ts';
 
 /*
@@ -105,6 +105,7 @@ function reopen({ ownerUrl, objects, signer }: Installation, steps: Steps) {
       const tx = steps.connection(real);
       const session = {
         query: tx.query,
+        now: Date.now,
         transaction: <T>(work: (tx: WriterTx) => Promise<T>) => work(tx),
       };
       return reopenLogs(tx, {
@@ -152,9 +153,11 @@ async function sign({ servingUrl, dataDir, objects, signer, clock }: Installatio
     PLATFORM_API_KEY: platformKey,
     DATA_DIR: dataDir,
   });
-  const now = () => clock.now;
   const logger = pino({ level: 'silent' });
-  const deps = { config, db, now, logger, sessionSecret, objects: steps.objects(objects), signer };
+  const deps = {
+    ...{ config, db, clock: movedBy(clock), logger, sessionSecret },
+    ...{ objects: steps.objects(objects), signer },
+  };
   try {
     const app = await buildApp(deps);
     await app.checkpoints.tick();

@@ -11,6 +11,7 @@ import {
 } from '../postgres/index.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
 import { diagnoseLog } from './doctor-log.ts';
+import { diagnoseProcesses } from './doctor-processes.ts';
 import type { Finding } from './finding.ts';
 
 const nodeMajorMin = 24;
@@ -101,7 +102,8 @@ async function diagnoseServing(
   const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
   const keyFile = { path, isNamed: signingKeyFile !== null };
   const objects = openObjectStore(objectStoreUrl);
-  return [...findings, ...(await diagnoseLog(servingUrl, keyFile, objects))];
+  const log = await diagnoseLog(servingUrl, keyFile, objects);
+  return [...findings, ...log, ...(await diagnoseProcesses(servingUrl))];
 }
 
 async function diagnoseEmbedded(config: Config): Promise<Finding[]> {

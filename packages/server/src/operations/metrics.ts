@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { FlushObserver } from '../events/index.ts';
 import type { CheckpointObserver } from '../log/index.ts';
 import type { WebhookCounts } from '../webhooks/index.ts';
+import type { PresenceObserver } from './presence.ts';
 
 /** The Prometheus registry of one service. Labels never hold tenants, people or ids. */
 export interface Metrics {
@@ -13,6 +14,7 @@ export interface Metrics {
   /** Background work has ended, well or not: a queue's name, `retention` or `archive`. */
   ran(work: string, ok: boolean): void;
   webhooks: WebhookMetrics;
+  presence: PresenceObserver;
 }
 
 /** Deliveries of this process, and how the endpoints of all tenants are doing. */
@@ -74,6 +76,7 @@ export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
     },
     checkpoints: checkpointMetrics(registers),
     webhooks: webhookMetrics(registers),
+    presence: presenceMetrics(registers),
     watchQueue(depth) {
       const gauge = (name: string, help: string, read: () => number) =>
         new Gauge({
@@ -98,6 +101,29 @@ function backgroundMetrics(registers: Registry[]): Metrics['ran'] {
     registers,
   });
   return (work, ok) => runs.inc({ work, outcome: ok ? 'done' : 'failed' });
+}
+
+function presenceMetrics(registers: Registry[]): PresenceObserver {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+  const wait = gauge(
+    'indelible_jobs_wait_seconds',
+    'How long the background job that has been due longest has waited',
+  );
+  const failures = gauge(
+    'indelible_misconfigured',
+    'Settings that processes on this database must share and do not; the log says which',
+  );
+  const ahead = gauge(
+    'indelible_clock_ahead_seconds',
+    "The clock of this machine against PostgreSQL's, by which the service goes",
+  );
+  return {
+    looked(seen) {
+      wait.set(seen.waitSeconds);
+      failures.set(seen.failures);
+      ahead.set(seen.clockAheadMs / 1_000);
+    },
+  };
 }
 
 function checkpointMetrics(registers: Registry[]): CheckpointObserver {

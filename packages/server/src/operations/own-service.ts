@@ -4,7 +4,7 @@ import { type App, buildApp } from '../app.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { openConfiguredSigner } from '../main.ts';
 import { openObjectStore } from '../objects/index.ts';
-import { openDatabase, runAsOwner } from '../postgres/index.ts';
+import { createClock, databaseTime, openDatabase, runAsOwner } from '../postgres/index.ts';
 
 /** A service of this process alone: nothing listens, and nobody else can reach it. */
 export interface OwnService {
@@ -30,8 +30,10 @@ export async function withOwnService<T>(
     const db = openDatabase(ownerUrl, { poolSize: 4, onIdleError: () => {} });
     try {
       const key = `idl_platform_${randomBytes(32).toString('base64url')}`;
+      const clock = createClock();
+      await clock.compare(() => databaseTime(db.reader));
       const app = await buildApp({
-        ...{ config: ownConfig(config, key), db, now: Date.now },
+        ...{ config: ownConfig(config, key), db, clock },
         logger: pino({ level: 'silent' }),
         // Nothing that it seals outlives it.
         sessionSecret: randomBytes(32).toString('base64url'),

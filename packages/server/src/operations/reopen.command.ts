@@ -19,8 +19,9 @@ export function reopenLog(
   const reopen = (ownerUrl: string) =>
     withMigratedSession(ownerUrl, async (owner) => {
       const objects = openObjectStore(config.objectStoreUrl);
-      const recordOwn = await recordOwnIn(owner, config.catalogue, Date.now);
-      const deps = { sha, now: Date.now, objects, recordOwn, openSigner: reopeningSigner(config) };
+      const { now } = owner;
+      const recordOwn = await recordOwnIn(owner, config.catalogue, now);
+      const deps = { sha, now, objects, recordOwn, openSigner: reopeningSigner(config) };
       return owner.transaction(async (tx) => {
         await requireNoneServing(tx);
         return reopenLogs(tx, { ...deps, ...changes });

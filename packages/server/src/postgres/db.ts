@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { createClock } from './clock.ts';
 
 /**
  * Pools of two roles: no connection that serves requests can change or delete an event.
@@ -136,6 +137,15 @@ export function openDatabase(
   };
 }
 
+/** PostgreSQL's clock, in milliseconds since 1970. */
+export async function databaseTime(db: Pick<pg.ClientBase, 'query'>): Promise<number> {
+  const { rows } = await db.query<{ ms: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+  );
+  if (rows[0] === undefined) throw new Error('the database does not tell the time');
+  return rows[0].ms;
+}
+
 /** Runs `work` in a read-only snapshot that sees this tenant alone. */
 export async function readTenant<T>(
   db: Database,
@@ -174,6 +184,8 @@ export interface OwnerSession {
   /** A statement on its own. */
   query: pg.PoolClient['query'];
   transaction<T>(work: (tx: WriterTx) => Promise<T>): Promise<T>;
+  /** PostgreSQL's clock: one that is wrong on this machine must not remove an event too early. */
+  now(): number;
 }
 
 const ownerStatementMs = 300_000;
@@ -197,7 +209,10 @@ export async function withOwnerSession<T>(
     await client.query(
       `SET statement_timeout = ${ownerStatementMs}; SET lock_timeout = 2000; SET plan_cache_mode = force_custom_plan`,
     );
+    const clock = createClock();
+    await clock.compare(() => databaseTime(client));
     return await work({
+      now: clock.now,
       query: client.query.bind(client) as pg.PoolClient['query'],
       transaction: (work) => transactionOn(client, 'BEGIN', work, {}),
     });

@@ -170,7 +170,7 @@ test('a PostgreSQL that is killed or restarted under load costs 503 and nothing 
 test('two service processes write the same tenants without gaps or repeats, also when their PostgreSQL restarts or one of them stops', async () => {
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
   cleanup.push(() => postgres.stop());
-  await migrate(postgres.ownerUrl, postgres.servingUrl, Date.now());
+  await migrate(postgres.ownerUrl, postgres.servingUrl);
   const env = {
     DATA_DIR: dataDir,
     DATABASE_URL: postgres.servingUrl,

@@ -1,5 +1,7 @@
+export { type Clock, createClock } from './clock.ts';
 export {
   type Database,
+  databaseTime,
   type OwnerSession,
   openDatabase,
   readTenant,

@@ -233,7 +233,7 @@ test('a serving login that is no member of the serving roles is told to migrate'
 
 test('a database that cannot be reached is named with the reason and without its secrets', async () => {
   const away = `postgres://app:${password}@127.0.0.1:1/indelible`;
-  expect(await sentenceOf(migrate(away, away, Date.now()))).toBe(
+  expect(await sentenceOf(migrate(away, away))).toBe(
     'the database cannot be reached as its owner: connect ECONNREFUSED 127.0.0.1:1',
   );
   const env = {
@@ -258,7 +258,7 @@ test('a wrong password is named as such, without the password', async () => {
   expect(await sentenceOf(startService({ ...env, DATABASE_URL: wrong.href }))).toBe(
     `the database of DATABASE_URL cannot be reached: ${sentence}`,
   );
-  expect(await sentenceOf(migrate(wrong.href, wrong.href, Date.now()))).toBe(
+  expect(await sentenceOf(migrate(wrong.href, wrong.href))).toBe(
     `the database cannot be reached as its owner: ${sentence}`,
   );
 });

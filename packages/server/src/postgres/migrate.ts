@@ -17,7 +17,6 @@ const migratorsLock = 7_204_118_552;
 export async function migrate(
   ownerUrl: string,
   servingUrl: string,
-  now: number,
   afterwards: (client: pg.Client) => Promise<void> = async () => {},
 ): Promise<string[]> {
   const client = await connectAsOwner(ownerUrl);
@@ -33,7 +32,7 @@ export async function migrate(
     const applied = await applyPending(client);
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
     await inTransaction(client, () => afterwards(client));
-    await client.query('SELECT make_partitions_ahead($1, 92)', [new Date(now)]);
+    await client.query('SELECT make_partitions_ahead(now(), 92)');
     return applied;
   } finally {
     await client.end();

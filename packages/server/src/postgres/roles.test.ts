@@ -209,6 +209,7 @@ test('no serving role holds a right on any table beyond those that are named her
   );
   expect(rows.map(({ right }) => right)).toEqual([
     'writer DELETE jobs',
+    'writer DELETE processes',
     'writer DELETE sessions',
     'writer DELETE viewer_links',
     'writer DELETE webhook_deliveries',
@@ -218,6 +219,7 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer INSERT exports',
     'writer INSERT grace',
     'writer INSERT jobs',
+    'writer INSERT processes',
     'writer INSERT restores',
     'writer INSERT searches',
     'writer INSERT sessions',
@@ -225,6 +227,7 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer INSERT viewer_links',
     'writer INSERT webhook_deliveries',
     'writer INSERT webhooks',
+    'writer UPDATE processes',
     'writer UPDATE tenants',
     'writer UPDATE(alive_at) exports',
     'writer UPDATE(announced_sequence) webhooks',

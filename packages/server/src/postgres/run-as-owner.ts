@@ -27,7 +27,7 @@ export async function runAsOwner<T>(
   if (url !== null) return work(url).catch(explained);
   const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });
   try {
-    await migrate(embedded.ownerUrl, embedded.servingUrl, Date.now());
+    await migrate(embedded.ownerUrl, embedded.servingUrl);
     return await work(embedded.ownerUrl).catch(explained);
   } finally {
     await embedded.stop();

@@ -19,6 +19,7 @@ import {
 import type { HostAnswer } from '../testing/restoring-host.ts';
 import {
   callOn,
+  movedBy,
   platformKey,
   serviceOn,
   type TestService,
@@ -279,7 +280,7 @@ test('neither secret nor states nor addresses get into the log lines, and no sec
   const app = await buildApp({
     config,
     db,
-    now: () => service.clock.now,
+    clock: movedBy(service.clock),
     logger: pino({ level: 'trace' }, { write: (line) => void lines.push(line) }),
     sessionSecret: 'a session secret for tests, at least 32 bytes',
     objects: openObjectStore(config.objectStoreUrl),

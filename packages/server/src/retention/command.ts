@@ -25,7 +25,7 @@ export function retentionRun(env: Environment): Promise<RetentionRun | null> {
 /** `indelible retention plan`: what such a run would do. */
 export function retentionPlan(env: Environment): Promise<RetentionPlan> {
   return runAsOwner(readConfig(env), failed, (ownerUrl) =>
-    withMigratedSession(ownerUrl, (owner) => planRetention(owner, Date.now())),
+    withMigratedSession(ownerUrl, (owner) => planRetention(owner, owner.now())),
   );
 }
 
@@ -37,8 +37,8 @@ export function runRetentionAs(
   { catalogue }: Pick<Config, 'catalogue'>,
   options: Partial<RetentionDeps> = {},
 ): Promise<RetentionRun | null> {
-  const { now = Date.now, ...more } = options;
   return withMigratedSession(ownerUrl, async (owner) => {
+    const { now = owner.now, ...more } = options;
     const recordOwn = await recordOwnIn(owner, catalogue, now);
     return runRetention(owner, { now, recordOwn, ...more });
   });

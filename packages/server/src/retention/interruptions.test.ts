@@ -52,6 +52,7 @@ async function fragile(owner: OwnerSession, at: number): Promise<OwnerSession> {
   };
   return {
     query: query as pg.PoolClient['query'],
+    now: owner.now,
     transaction: (work) =>
       owner.transaction(async (tx) => {
         steps += 1;

@@ -39,7 +39,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const owner = new pg.Client({ connectionString: postgres.ownerUrl });
   await owner.connect();
   await owner.query('CREATE DATABASE template');
-  await migrate(databaseUrl(postgres.ownerUrl, 'template'), postgres.servingUrl, Date.now());
+  await migrate(databaseUrl(postgres.ownerUrl, 'template'), postgres.servingUrl);
   await owner.end();
   project.provide('postgres', { ownerUrl: postgres.ownerUrl, servingUrl: postgres.servingUrl });
   return async () => {

@@ -35,7 +35,7 @@ export async function databaseBefore(migration: string): Promise<OldDatabase> {
   }
   return {
     owner,
-    migrate: () => migrate(databaseUrl(ownerUrl, name), databaseUrl(servingUrl, name), Date.now()),
+    migrate: () => migrate(databaseUrl(ownerUrl, name), databaseUrl(servingUrl, name)),
     async close() {
       await owner.end();
       await cluster.query(`DROP DATABASE ${name} WITH (FORCE)`);

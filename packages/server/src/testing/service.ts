@@ -10,6 +10,7 @@ import { type App, type AppDeps, buildApp } from '../app.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { openObjectStore } from '../objects/open-store.ts';
+import { type Clock, createClock } from '../postgres/clock.ts';
 import { type Database, openDatabase, withOwnerSession } from '../postgres/db.ts';
 import { storePlans } from '../tenants/plans.store.ts';
 import { expectAnswerAsDocumented } from './documented.ts';
@@ -132,11 +133,26 @@ export async function serviceOn(
     signingKeyFile ?? join(config.dataDir, 'signing-key.pem'),
     signingKeyFile === null,
   );
-  const now = () => clock.now;
-  const deps = { config, db, now, logger, sessionSecret, objects, signer, ...more };
+  const deps = {
+    config,
+    db,
+    clock: movedBy(clock),
+    logger,
+    sessionSecret,
+    objects,
+    signer,
+    ...more,
+  };
   const app = await buildApp(deps);
   return { app, db };
 }
+
+/** A clock that shows what the test says. */
+export const movedBy = (clock: { now: number }): Clock =>
+  createClock(
+    () => clock.now,
+    () => clock.now,
+  );
 
 /** Sends a request to any service; checks the answer against OpenAPI. */
 export async function callOn(app: App, options: CallOptions): Promise<Answer> {

@@ -9,6 +9,7 @@ import { eraseNow } from '../testing/erasure-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
   callOn,
+  movedBy,
   platformKey,
   sessionSecret,
   type TestService,
@@ -140,7 +141,7 @@ test('neither secrets nor addresses nor what is sent get into the log lines', as
   });
   const db = openDatabase(service.servingUrl, { poolSize: 4, onIdleError: () => {} });
   const app = await buildApp({
-    ...{ config, db, sessionSecret, now: () => service.clock.now },
+    ...{ config, db, sessionSecret, clock: movedBy(service.clock) },
     logger: pino({ level: 'trace' }, { write: (line) => void lines.push(line) }),
     objects: openObjectStore(config.objectStoreUrl),
     signer: openSigner(`${service.dataDir}/signing-key.pem`, true),

@@ -1,0 +1,26 @@
+import { createClock, databaseTime, openDatabase } from '../postgres/index.ts';
+import type { Finding } from './finding.ts';
+import { processFindings } from './process-findings.ts';
+import { jobsWaitSeconds, servingProcesses } from './processes.store.ts';
+
+/**
+ * Whether the processes that serve from this database fit together, and this machine's clock. The
+ * schema must be up to date. Never throws for what it finds.
+ */
+export async function diagnoseProcesses(servingUrl: string): Promise<Finding[]> {
+  const db = openDatabase(servingUrl, { poolSize: 1, onIdleError: () => {} });
+  const clock = createClock();
+  try {
+    await clock.compare(() => databaseTime(db.writer));
+    return processFindings({
+      processes: await servingProcesses(db.writer),
+      waitSeconds: await jobsWaitSeconds(db.writer, clock.now()),
+      clockAheadMs: clock.aheadMs(),
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [{ check: 'processes', level: 'fail', detail: `cannot be read: ${reason}` }];
+  } finally {
+    await db.close();
+  }
+}

@@ -1,0 +1,69 @@
+import { hkdfSync, randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Signer } from '../crypto/index.ts';
+import { type Clock, type Database, databaseTime, writeInBackground } from '../postgres/index.ts';
+import { processFindings } from './process-findings.ts';
+import {
+  jobsWaitSeconds,
+  keepProcess,
+  removeProcess,
+  servingProcesses,
+} from './processes.store.ts';
+
+export interface PresenceDeps {
+  db: Database;
+  clock: Clock;
+  sessionSecret: string;
+  signer: Pick<Signer, 'publicKey'>;
+  logger: Pick<Logger, 'warn' | 'error'>;
+  observer: PresenceObserver;
+}
+
+export interface PresenceObserver {
+  looked(seen: Seen): void;
+}
+
+export interface Seen {
+  /** How long the job that has been due longest has waited. */
+  waitSeconds: number;
+  /** How many things are wrong with all processes taken together. */
+  failures: number;
+  clockAheadMs: number;
+}
+
+/** This process among those that serve from the same database. */
+export interface Presence {
+  /** Sets the clock, renews this process's row, and logs each problem once. */
+  renew(isWorker: boolean): Promise<void>;
+  end(): Promise<void>;
+}
+
+export function createPresence(deps: PresenceDeps): Presence {
+  const { db, clock, logger, observer } = deps;
+  const id = randomUUID();
+  const derived = hkdfSync('sha256', deps.sessionSecret, '', 'indelible/same-secret/v1', 16);
+  const sessionSecret = Buffer.from(derived);
+  let told = new Set<string>();
+  return {
+    async renew(isWorker) {
+      await clock.compare(() => databaseTime(db.background));
+      const signingKey = Buffer.from(await deps.signer.publicKey());
+      const clockAheadMs = clock.aheadMs();
+      const { processes, waitSeconds } = await writeInBackground(db, async (tx) => {
+        await keepProcess(tx, id, { isWorker, sessionSecret, signingKey, clockAheadMs });
+        const waitSeconds = await jobsWaitSeconds(tx, clock.now());
+        return { processes: await servingProcesses(tx), waitSeconds };
+      });
+      const problems = processFindings({ processes, waitSeconds, clockAheadMs }).filter(
+        ({ level }) => level !== 'ok',
+      );
+      const failures = problems.filter(({ level }) => level === 'fail').length;
+      observer.looked({ waitSeconds, failures, clockAheadMs });
+      for (const { check, level, detail } of problems) {
+        if (!told.has(check + level)) logger[level === 'fail' ? 'error' : 'warn'](detail);
+      }
+      told = new Set(problems.map(({ check, level }) => check + level));
+    },
+    end: () => removeProcess(db.background, id),
+  };
+}

@@ -1,0 +1,71 @@
+import type { Finding } from './finding.ts';
+import type { ServingProcess } from './processes.store.ts';
+
+const waitSecondsMax = 60;
+const clockAheadMsMax = 1_000;
+
+/** What is known of an installation that runs. */
+export interface Running {
+  processes: readonly ServingProcess[];
+  /** How long the job that has been due longest has waited. */
+  waitSeconds: number;
+  /** Of this machine, which need not be one that serves. */
+  clockAheadMs: number;
+}
+
+/** What the processes on one database must have in common, and what one of them must do. */
+export function processFindings({ processes, waitSeconds, clockAheadMs }: Running): Finding[] {
+  const problems = [
+    ...secretFinding(processes),
+    ...keyFinding(processes),
+    ...workerFinding(processes, waitSeconds),
+    ...clockFinding([clockAheadMs, ...processes.map((process) => process.clockAheadMs)]),
+  ];
+  if (problems.length > 0) return problems;
+  const workers = processes.filter(({ isWorker }) => isWorker).length;
+  const detail =
+    processes.length === 0
+      ? 'none serves now'
+      : `${processes.length} serve with the same secrets, ${workers} of them as workers`;
+  return [{ check: 'processes', level: 'ok', detail }];
+}
+
+const differ = (values: readonly Buffer[]) =>
+  values.some((value) => !value.equals(values[0] ?? value));
+
+function secretFinding(processes: readonly ServingProcess[]): Finding[] {
+  if (!differ(processes.map(({ sessionSecret }) => sessionSecret))) return [];
+  const detail =
+    'processes on this database have different session secrets, so they refuse the cursors and ' +
+    'download links of each other and cannot open the sealed secrets. Set the same SESSION_SECRET ' +
+    'in all of them';
+  return [{ check: 'session secret', level: 'fail', detail }];
+}
+
+function keyFinding(processes: readonly ServingProcess[]): Finding[] {
+  if (!differ(processes.map(({ signingKey }) => signingKey))) return [];
+  const detail =
+    'processes on this database have different signing keys, and only one of the keys may sign. ' +
+    'Set SIGNING_KEY_FILE to the key in use in all of them, and restart the others';
+  return [{ check: 'signing keys', level: 'fail', detail }];
+}
+
+function workerFinding(processes: readonly ServingProcess[], waitSeconds: number): Finding[] {
+  const isLate = waitSeconds > waitSecondsMax;
+  if (processes.some(({ isWorker }) => isWorker)) return [];
+  if (processes.length === 0 && !isLate) return [];
+  const detail =
+    'no process works in the background, so exports, restores, mail and webhooks wait. Start one ' +
+    'with `indelible serve --role worker`';
+  return [{ check: 'background work', level: isLate ? 'fail' : 'warn', detail }];
+}
+
+function clockFinding(aheadMs: readonly number[]): Finding[] {
+  const worst = aheadMs.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0);
+  if (Math.abs(worst) <= clockAheadMsMax) return [];
+  const seconds = Math.round(Math.abs(worst) / 1_000);
+  const detail =
+    `the clock of a machine is ${seconds} s ${worst > 0 ? 'ahead of' : 'behind'} PostgreSQL's, by ` +
+    'which the service goes. Set both clocks by NTP';
+  return [{ check: 'clock', level: 'warn', detail }];
+}

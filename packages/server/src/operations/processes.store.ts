@@ -1,0 +1,48 @@
+import type { WriterTx } from '../postgres/index.ts';
+
+/** What a process that serves says of itself; secrets as values from which nothing leads back. */
+export interface ServingProcess {
+  isWorker: boolean;
+  sessionSecret: Buffer;
+  signingKey: Buffer;
+  clockAheadMs: number;
+}
+
+type Query = Pick<WriterTx, 'query'>;
+
+/** Says that this process serves. Drops those that have said nothing for a minute. */
+export async function keepProcess(tx: Query, id: string, process: ServingProcess): Promise<void> {
+  const { isWorker, sessionSecret, signingKey, clockAheadMs } = process;
+  await tx.query(`DELETE FROM processes WHERE seen_at < now() - interval '1 minute'`);
+  await tx.query({
+    text: `INSERT INTO processes
+        (id, seen_at, is_worker, session_secret, signing_key, clock_ahead_ms)
+      VALUES ($1, now(), $2, $3, $4, $5)
+      ON CONFLICT (id) DO UPDATE SET seen_at = now(), clock_ahead_ms = excluded.clock_ahead_ms`,
+    values: [id, isWorker, sessionSecret, signingKey, clockAheadMs],
+  });
+}
+
+export async function removeProcess(tx: Query, id: string): Promise<void> {
+  await tx.query('DELETE FROM processes WHERE id = $1', [id]);
+}
+
+/** Those that serve now. */
+export async function servingProcesses(tx: Query): Promise<ServingProcess[]> {
+  const { rows } = await tx.query<ServingProcess>(
+    `SELECT is_worker AS "isWorker", session_secret AS "sessionSecret", signing_key AS "signingKey",
+       clock_ahead_ms AS "clockAheadMs"
+     FROM processes WHERE seen_at > now() - interval '30 seconds'`,
+  );
+  return rows;
+}
+
+/** For how many seconds the job that has been due longest has waited; 0 when none is due. */
+export async function jobsWaitSeconds(tx: Query, nowMs: number): Promise<number> {
+  const { rows } = await tx.query<{ seconds: number }>(
+    `SELECT coalesce(extract(epoch FROM $1 - min(due_at)), 0)::float8 AS seconds
+     FROM jobs WHERE due_at <= $1`,
+    [new Date(nowMs)],
+  );
+  return rows[0]?.seconds ?? 0;
+}
