@@ -139,6 +139,7 @@ const placeNames: Record<string, string> = {
   deliveries: 'answers of webhook receivers that name the person',
   sessions: 'sessions',
   viewerLinks: 'links to the panel',
+  formerEmails: 'former addresses of notices',
 };
 
 function mentionLines({ asResource, inText, newestInText }: NonNullable<ErasurePlan['mentions']>) {

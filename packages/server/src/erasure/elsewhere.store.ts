@@ -63,6 +63,7 @@ const places = {
     rows: `actor_role <> 'superadmin' AND (${byId('actor_id')} OR ${isAddress('actor_email')})`,
     change: null,
   },
+  formerEmails: { table: 'former_emails', rows: isAddress('email'), change: null },
 } as const;
 
 const names = Object.keys(places) as (keyof typeof places)[];

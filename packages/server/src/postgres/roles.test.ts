@@ -208,6 +208,7 @@ test('no serving role holds a right on any table beyond those that are named her
      WHERE relnamespace = 'indelible'::regnamespace AND grantee <> relowner AND privilege_type <> 'SELECT' ORDER BY 1`,
   );
   expect(rows.map(({ right }) => right)).toEqual([
+    'writer DELETE former_emails',
     'writer DELETE jobs',
     'writer DELETE processes',
     'writer DELETE sessions',
@@ -217,6 +218,7 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer INSERT api_keys',
     'writer INSERT audit_events',
     'writer INSERT exports',
+    'writer INSERT former_emails',
     'writer INSERT grace',
     'writer INSERT jobs',
     'writer INSERT processes',
@@ -227,6 +229,7 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer INSERT viewer_links',
     'writer INSERT webhook_deliveries',
     'writer INSERT webhooks',
+    'writer UPDATE former_emails',
     'writer UPDATE processes',
     'writer UPDATE tenants',
     'writer UPDATE(alive_at) exports',

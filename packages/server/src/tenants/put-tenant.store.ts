@@ -4,6 +4,7 @@ import type { Sealer } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
 import type { OwnEvent, RecordOwn, Who } from '../own-event.ts';
 import type { WriterTx } from '../postgres/index.ts';
+import { formerEmails, keepFormerEmails } from './former-emails.store.ts';
 import { graceEnd, grantGrace } from './grace.store.ts';
 import {
   insertTenant,
@@ -14,6 +15,7 @@ import {
 } from './store.ts';
 import {
   changedSettings,
+  hasOtherEmails,
   retentionClassOf,
   sameSettings,
   settingsOf,
@@ -92,19 +94,40 @@ async function changeTenant(
   await updateTenant(tx, tenant);
   await grantGrace(tx, deps.plans, tenant.id, before, tenant, tenant.updatedAtMs);
   const restoreSecret = await renewRestoreSecret(tx, deps.sealer, before.restoreUrl, tenant);
-  if (weakensRetention(deps.plans, before, settings))
-    await deps.tellTerms(tx, noticeOf(put, before, tenant));
+  if (weakensRetention(deps.plans, before, settings) || hasOtherEmails(before, tenant))
+    await tell(tx, deps, put, before, tenant);
   await deps.openLog(tx, tenant.id, retentionClassOf(deps.plans, tenant));
   await deps.recordOwn(tx, tenant.id, tenantEvent('update', put, before, tenant));
   return { created: false, tenant, restoreSecret };
 }
 
-/** Who takes the addresses away in the same change is not the last to hear of it. */
-function noticeOf({ who }: PutTenant, before: TenantRow, after: TenantRow): TermsNotice {
-  const termsOf = ({ plan, legalHold }: TenantRow) => ({ plan, legalHold });
+/** Whoever takes the addresses away, at once or before, does not keep them from being told. */
+async function tell(
+  tx: WriterTx,
+  deps: PutTenantDeps,
+  put: PutTenant,
+  before: TenantRow,
+  after: TenantRow,
+): Promise<void> {
+  const former = await formerEmails(tx, after.id, after.updatedAtMs);
+  const to = [...new Set([...before.notifyEmails, ...after.notifyEmails, ...former])];
+  await deps.tellTerms(tx, noticeOf(put, before, after, to));
+  const takenAway = before.notifyEmails.filter((email) => !after.notifyEmails.includes(email));
+  await keepFormerEmails(tx, after.id, takenAway, graceEnd(after.updatedAtMs));
+}
+
+function noticeOf(
+  { who }: PutTenant,
+  before: TenantRow,
+  after: TenantRow,
+  to: string[],
+): TermsNotice {
+  const termsOf = ({ plan, legalHold, notifyEmails }: TenantRow) => {
+    return { plan, legalHold, notifyEmails };
+  };
   return {
     tenantId: after.id,
-    to: [...new Set([...before.notifyEmails, ...after.notifyEmails])],
+    to,
     ...{ before: termsOf(before), after: termsOf(after) },
     ...{ atMs: after.updatedAtMs, keptUntilMs: graceEnd(after.updatedAtMs) },
     ...{ by: who.actor.email, reason: who.reason },

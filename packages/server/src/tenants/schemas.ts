@@ -17,7 +17,8 @@ const settings = {
   notifyEmails: Type.Array(Type.String({ format: 'email', maxLength: 320 }), {
     maxItems: 20,
     uniqueItems: true,
-    description: 'Who is mailed about exports, failing webhooks and weakened retention.',
+    description:
+      'Who is mailed about exports, failing webhooks, weakened retention and changes of this list.',
   }),
   restoreUrl: nullable({
     format: 'outbound-url',

@@ -68,6 +68,15 @@ export function weakensRetention(
   return (before.legalHold && !after.legalHold) || hasShorterPlan(plans, before, after);
 }
 
+/** Whether others than before are told. Where nobody was, nobody has lost anything. */
+export function hasOtherEmails(
+  before: Pick<TenantSettings, 'notifyEmails'>,
+  after: Pick<TenantSettings, 'notifyEmails'>,
+): boolean {
+  const isSame = isDeepStrictEqual(before.notifyEmails, after.notifyEmails);
+  return !isSame && before.notifyEmails.length > 0;
+}
+
 /** Whether the plan after keeps less than the one before. */
 export function hasShorterPlan(
   plans: Plans,

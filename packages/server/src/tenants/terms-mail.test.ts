@@ -77,16 +77,35 @@ test('a lifted hold is mailed, also to addresses that the same change takes away
   expect(parsed?.text).toContain('Events older than 7 years are hidden from now on');
 });
 
+test('former addresses are told that they are, and for 30 days of what follows', async () => {
+  const id = await tenantTold(['first@example.com'], { legalHold: true });
+  const subjects = () => mailsTo('first@example.com').map(({ parsed }) => parsed?.subject);
+  const { terms } = mailTexts.en;
+  // All of it in one sitting, in an order that should leave nobody to be told.
+  for (const body of [{ notifyEmails: [] }, { legalHold: false }, { plan: 'Pro' }]) {
+    expect(await put(id, body)).toBe(200);
+  }
+  const told = [terms.emailsSubject, terms.liftedSubject, terms.subject].toSorted();
+  await expect.poll(() => subjects().toSorted(), { timeout: 15_000 }).toEqual(told);
+  const change = mailsTo('first@example.com').find(
+    ({ parsed }) => parsed?.subject === terms.emailsSubject,
+  );
+  expect(change?.parsed?.text).toContain('first@example.com → –');
+  service.clock.now += 31 * 86_400_000;
+  expect(await put(id, { plan: 'Starter' })).toBe(200);
+  expect(await queued(id)).toEqual([]);
+});
+
 test('what takes nothing away is mailed to nobody, nor is a change that was not made', async () => {
   const id = await tenantTold(['calm@example.com'], { plan: 'Pro' });
-  const before = (await queued(id)).length;
+  await expect.poll(() => queued(id), { timeout: 15_000 }).toEqual([]);
   for (const body of [{ plan: 'Enterprise' }, { legalHold: true }, { name: 'Other' }]) {
     expect(await put(id, body)).toBe(200);
   }
   await service.owner.query("UPDATE log_rounds SET halted = 'a test'");
   expect(await put(id, { plan: 'Starter' })).toBe(503);
   await service.owner.query('UPDATE log_rounds SET halted = NULL');
-  expect(await queued(id)).toHaveLength(before);
+  expect(await queued(id)).toEqual([]);
   const lonely = await service.tenant('Pro');
   expect(await put(lonely.id, { plan: 'Starter' })).toBe(200);
   expect(await queued(lonely.id)).toEqual([]);
@@ -107,17 +126,18 @@ test('a mail server that is down keeps no change from being made, and is tried a
 
 const mail: TermsMail = {
   ...{ locale: 'en', timeZone: 'UTC', tenantName: 'Acme', url: 'https://audit.example.com/' },
-  before: { plan: 'Enterprise', legalHold: true },
-  after: { plan: 'Pro', legalHold: false },
+  before: { plan: 'Enterprise', legalHold: true, notifyEmails: ['ana@example.com'] },
+  after: { plan: 'Pro', legalHold: false, notifyEmails: [] },
   ...{ atMs: Date.UTC(2027, 0, 1), keptUntilMs: Date.UTC(2027, 0, 31) },
   ...{ by: 'olga@example.com', reason: 'ticket 1' },
 };
 
-test.each(locales)('in %s both changes are told, in its own words', (locale) => {
+test.each(locales)('in %s every change is told, in its own words', (locale) => {
   const texts = mailTexts[locale].terms;
   const { subject, text, html } = termsMail(defaultPlans, { ...mail, locale });
   expect(subject).toBe(texts.liftedSubject);
-  for (const word of [texts.lifted('Acme'), texts.smaller('Acme'), texts.liftedWord, 'ticket 1']) {
+  const leads = [texts.lifted('Acme'), texts.smaller('Acme'), texts.emails('Acme')];
+  for (const word of [...leads, texts.liftedWord, 'ana@example.com → –', 'ticket 1']) {
     expect(text).toContain(word);
   }
   expect(html).toContain('olga@example.com');
@@ -125,14 +145,14 @@ test.each(locales)('in %s both changes are told, in its own words', (locale) => 
   const held = termsMail(defaultPlans, {
     ...mail,
     locale,
-    after: { plan: 'Pro', legalHold: true },
+    after: { ...mail.after, legalHold: true },
   });
   expect(held.subject).toBe(texts.subject);
   expect(held.text).toContain(texts.held);
   const greater = termsMail(defaultPlans, {
     ...mail,
     locale,
-    before: { plan: 'Starter', legalHold: true },
+    before: { ...mail.before, plan: 'Starter' },
   });
   expect(greater.text).not.toContain(texts.smaller('Acme'));
   expect(greater.text).toContain('Starter → Pro');

@@ -7,15 +7,21 @@ import {
   mailTexts,
   mailTime,
 } from '../outbound/index.ts';
-import { hasShorterPlan, planOf } from './tenant-settings.ts';
+import { hasOtherEmails, hasShorterPlan, planOf } from './tenant-settings.ts';
+
+interface Terms {
+  plan: Plan;
+  legalHold: boolean;
+  notifyEmails: string[];
+}
 
 /**
- * A change that takes protection from what is recorded:
- * a smaller plan, a hold that is lifted, or both.
+ * A change that takes protection from what is recorded: a smaller
+ * plan, a hold that is lifted, other addresses that are told of it.
  */
 export interface WeakerTerms {
-  before: { plan: Plan; legalHold: boolean };
-  after: { plan: Plan; legalHold: boolean };
+  before: Terms;
+  after: Terms;
   atMs: number;
   /** Until when what is hidden now is still kept. */
   keptUntilMs: number;
@@ -39,16 +45,19 @@ export function termsMail(plans: Plans, mail: TermsMail): Mail {
   const isLifted = mail.before.legalHold && !mail.after.legalHold;
   // A hold may be lifted together with a greater plan, which takes nothing away.
   const isSmaller = hasShorterPlan(plans, mail.before, mail.after);
+  const isWeaker = isLifted || isSmaller;
+  const hasOthers = hasOtherEmails(mail.before, mail.after);
   return composeMail({
     locale,
-    subject: isLifted ? texts.liftedSubject : texts.subject,
+    subject: isLifted ? texts.liftedSubject : isSmaller ? texts.subject : texts.emailsSubject,
     tenantName,
     leads: (name) => [
       ...(isLifted ? [texts.lifted(name)] : []),
       ...(isSmaller ? [texts.smaller(name)] : []),
+      ...(hasOthers ? [texts.emails(name)] : []),
     ],
     facts: factsOf(mail, isLifted),
-    next: [effectOf(plans, mail), texts.next],
+    next: [...(isWeaker ? [effectOf(plans, mail)] : []), texts.next],
     open: texts.open,
     url,
   });
@@ -66,9 +75,11 @@ function effectOf(plans: Plans, { locale, timeZone, after, keptUntilMs }: TermsM
 function factsOf(mail: TermsMail, isLifted: boolean): MailContent['facts'] {
   const { locale, timeZone, before, after, atMs, by, reason } = mail;
   const texts = mailTexts[locale].terms;
+  const addresses = [before, after].map(({ notifyEmails }) => notifyEmails.join(', ') || '–');
   return [
     [texts.plan, before.plan === after.plan ? null : `${before.plan} → ${after.plan}`],
     [texts.hold, isLifted ? texts.liftedWord : null],
+    [texts.told, hasOtherEmails(before, after) ? addresses.join(' → ') : null],
     [texts.at, mailTime(atMs, locale, timeZone)],
     [texts.by, by ?? texts.service],
     [texts.reason, reason],

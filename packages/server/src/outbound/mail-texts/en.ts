@@ -41,6 +41,9 @@ export const en = {
   terms: {
     subject: 'Your audit log has a shorter retention',
     liftedSubject: 'The legal hold on your audit log was lifted',
+    emailsSubject: 'Other people are now told about your audit log',
+    emails: (tenant: string) =>
+      `The addresses that are told about changes to the audit log of ${tenant} were changed. Former addresses are told for 30 more days.`,
     smaller: (tenant: string) =>
       `The audit log of ${tenant} was moved to a plan with a shorter retention.`,
     lifted: (tenant: string) => `The legal hold on the audit log of ${tenant} was lifted.`,
@@ -55,6 +58,7 @@ export const en = {
     plan: 'Plan',
     hold: 'Legal hold',
     liftedWord: 'lifted',
+    told: 'Told',
     at: 'Changed at',
     by: 'Changed by',
     service: 'the application that writes to this log',

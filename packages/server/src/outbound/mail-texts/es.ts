@@ -37,6 +37,9 @@ export const es: MailTexts = {
   terms: {
     subject: 'Su registro de auditoría tiene una retención más corta',
     liftedSubject: 'Se levantó la retención legal de su registro de auditoría',
+    emailsSubject: 'Ahora se avisa a otras personas sobre su registro de auditoría',
+    emails: (tenant) =>
+      `Cambiaron las direcciones que reciben avisos sobre el registro de auditoría de ${tenant}. Las anteriores los reciben 30 días más.`,
     smaller: (tenant) =>
       `El registro de auditoría de ${tenant} pasó a un plan con una retención más corta.`,
     lifted: (tenant) => `Se levantó la retención legal del registro de auditoría de ${tenant}.`,
@@ -51,6 +54,7 @@ export const es: MailTexts = {
     plan: 'Plan',
     hold: 'Retención legal',
     liftedWord: 'levantada',
+    told: 'Reciben avisos',
     at: 'Fecha del cambio',
     by: 'Cambiado por',
     service: 'la aplicación que escribe en este registro',

@@ -37,6 +37,9 @@ export const ptBR: MailTexts = {
   terms: {
     subject: 'Seu registro de auditoria tem uma retenção mais curta',
     liftedSubject: 'A retenção legal do seu registro de auditoria foi suspensa',
+    emailsSubject: 'Outras pessoas agora recebem avisos sobre o seu registro de auditoria',
+    emails: (tenant) =>
+      `Os endereços que recebem avisos sobre o registro de auditoria de ${tenant} mudaram. Os anteriores os recebem por mais 30 dias.`,
     smaller: (tenant) =>
       `O registro de auditoria de ${tenant} passou para um plano com retenção mais curta.`,
     lifted: (tenant) => `A retenção legal do registro de auditoria de ${tenant} foi suspensa.`,
@@ -51,6 +54,7 @@ export const ptBR: MailTexts = {
     plan: 'Plano',
     hold: 'Retenção legal',
     liftedWord: 'suspensa',
+    told: 'Recebem avisos',
     at: 'Data da mudança',
     by: 'Alterado por',
     service: 'o aplicativo que escreve neste registro',
