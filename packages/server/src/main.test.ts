@@ -1,41 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Environment } from './config.ts';
+import { type Service, startService } from './main.ts';
 import { administrator } from './postgres/embedded/cluster.ts';
 import { connectionUrl } from './postgres/embedded/postmaster.ts';
-import { endServer, serverPid } from './testing/embedded-postgres-service.ts';
+import { openFolder } from './testing/data-dir.ts';
+import { serverPid } from './testing/embedded-postgres-service.ts';
 import { expectLogIntact } from './testing/intact.ts';
-import { RunningService } from './testing/running-service.ts';
+import { callService, type HttpCall } from './testing/running-service.ts';
 import { eventOf } from './testing/service.ts';
 
 /*
- * The service as a process, from an empty folder on;
- * the tests go on with what the ones before left.
+ * The service from an empty folder on; the tests go on with what the ones before left. How a process
+ * ends by signals is a matter of the command `serve`.
  */
 
-const place = mkdtempSync(join(tmpdir(), 'indelible-main-test-'));
-// As root PostgreSQL runs under another account, which must be able to pass through.
-chmodSync(place, 0o711);
+const place = openFolder('main-test');
 const dataDir = join(place, 'data');
 const keyFile = join(dataDir, 'platform-api-key');
-const started: RunningService[] = [];
+const started: Service[] = [];
 const tenantId = randomUUID();
 let firstKey: string;
 let firstEvent: string;
 
-function launch(env: Environment = {}): RunningService {
-  const service = new RunningService({ DATA_DIR: dataDir, ...env });
+async function serve(env: Environment = {}): Promise<Service> {
+  const service = await startService({
+    ...{ DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'silent' },
+    ...env,
+  });
   started.push(service);
   return service;
 }
-
-const serve = (env?: Environment) => launch(env).started();
 
 /**
  * The sentence of a start that must fail, and leaves
@@ -43,13 +43,18 @@ const serve = (env?: Environment) => launch(env).started();
  */
 async function refusal(env: Environment): Promise<string> {
   const before = serverPid(dataDir);
-  const service = launch(env);
-  const sentence = await service.refusal();
-  expect(service.process.exitCode).toBe(1);
+  const sentence = await serve(env).then(
+    () => 'it started',
+    (error: Error) => error.message,
+  );
   expect(serverPid(dataDir)).toBe(before);
   expect(sentence).not.toContain('\n');
   return sentence;
 }
+
+const keptKey = () => readFileSync(keyFile, 'utf8').trim();
+const call = ({ url }: Service, { key = keptKey(), ...rest }: HttpCall) =>
+  callService(url, { key, ...rest });
 
 async function withOwner<T>(work: (owner: pg.Client) => Promise<T>): Promise<T> {
   const password = readFileSync(join(dataDir, 'postgresql-admin.password'), 'utf8').trim();
@@ -67,8 +72,8 @@ async function withOwner<T>(work: (owner: pg.Client) => Promise<T>): Promise<T> 
   }
 }
 
-const record = (service: RunningService, name = 'Support') =>
-  service.call({
+const record = (service: Service, name = 'Support') =>
+  call(service, {
     method: 'POST',
     path: '/api/audit-logs',
     body: eventOf({ tenantId, resource: { type: 'queue', id: tenantId, name } }),
@@ -76,39 +81,36 @@ const record = (service: RunningService, name = 'Support') =>
 
 beforeAll(async () => {
   const service = await serve({ DATABASE_POOL_SIZE: '60' });
-  firstKey = service.key;
+  firstKey = keptKey();
   const body = { name: 'Tenant', plan: 'Enterprise' };
-  const made = await service.call({ method: 'PUT', path: `/api/tenants/${tenantId}`, body });
+  const made = await call(service, { method: 'PUT', path: `/api/tenants/${tenantId}`, body });
   expect(made.status).toBe(201);
   firstEvent = (await record(service)).body.id;
   expect(service.takenOver).toBe(false);
   // The embedded PostgreSQL has room for the pools that were asked for.
   const { rows } = await withOwner((owner) => owner.query('SHOW max_connections'));
   expect(rows).toEqual([{ max_connections: '150' }]);
-  expect(await service.end('SIGTERM')).toBe(0);
+  await service.stop();
   expect(serverPid(dataDir)).toBeUndefined();
 });
 afterEach(async () => {
   // A test that failed must not take the folder away from the next one.
-  await Promise.all(started.splice(0).map((service) => service.end('SIGKILL')));
+  await Promise.all(started.splice(0).map((service) => service.stop()));
 });
-afterAll(async () => {
-  await endServer(dataDir, 'SIGQUIT');
-  rmSync(place, { recursive: true, maxRetries: 10 });
-});
+afterAll(() => rmSync(place, { recursive: true, maxRetries: 10 }));
 
 test('the first start on an empty folder makes a platform key that only its owner can read', () => {
   expect(statSync(keyFile).mode & 0o777).toBe(0o600);
-  expect(readFileSync(keyFile, 'utf8').trim()).toBe(firstKey);
+  expect(keptKey()).toBe(firstKey);
   expect(firstKey.length).toBeGreaterThanOrEqual(32);
 });
 
-test('a second start finds what the first one stored, and a second process is refused meanwhile', async () => {
+test('a second start finds what the first one stored, and a further one is refused meanwhile', async () => {
   const service = await serve();
   expect(service.takenOver).toBe(false);
-  expect(service.key).toBe(firstKey);
+  expect(keptKey()).toBe(firstKey);
   expect(await refusal({})).toBe(
-    `The data folder ${dataDir} is in use by process ${service.process.pid}: ` +
+    `The data folder ${dataDir} is in use by process ${process.pid}: ` +
       'stop that one first, or choose another DATA_DIR.',
   );
   expect((await record(service)).status).toBe(201);
@@ -118,41 +120,39 @@ test('a second start finds what the first one stored, and a second process is re
     await expectLogIntact({ owner }, tenantId);
   });
   expect((await record(service, firstEvent)).body.sequence).toBe(3);
-  expect(await service.end('SIGTERM')).toBe(0);
 });
 
-for (const signals of [['SIGINT', 'SIGINT'], ['SIGTERM']] as const) {
-  test(`${signals.join(', ')}: what was accepted is recorded and answered, then PostgreSQL stops`, async () => {
-    const service = await serve();
-    const size = (await record(service)).body.sequence + 1;
-    await withOwner(async (owner) => {
-      await owner.query('BEGIN');
-      await owner.query('SELECT FROM log_heads WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
-      const accepted = Array.from({ length: 6 }, (_, n) => record(service, `last ${n}`));
-      await expect.poll(() => queued(service)).toBe(6);
-      // Somebody who connects and says nothing must not hold up the end.
-      const silent = connect(Number(new URL(service.url).port), '127.0.0.1');
-      await once(silent, 'connect');
-      for (const signal of signals) service.process.kill(signal);
-      await expect.poll(() => isRefusing(service)).toBe(true);
-      expect(service.process.exitCode).toBe(null);
-      await owner.query('COMMIT');
-      const answers = await Promise.all(accepted);
-      expect(answers.map(({ status }) => status)).toEqual(accepted.map(() => 201));
-      const sequences = answers.map(({ body }) => body.sequence).sort((a, b) => a - b);
-      expect(sequences).toEqual(accepted.map((_, n) => size + n));
-    });
-    expect(await service.end('SIGTERM')).toBe(0);
-    expect(serverPid(dataDir)).toBeUndefined();
+test('what was accepted before the stop is recorded and answered, then PostgreSQL stops', async () => {
+  const service = await serve();
+  const size = (await record(service)).body.sequence + 1;
+  const stopped = await withOwner(async (owner) => {
+    await owner.query('BEGIN');
+    await owner.query('SELECT FROM log_heads WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
+    const accepted = Array.from({ length: 6 }, (_, n) => record(service, `last ${n}`));
+    await expect.poll(() => queued(service)).toBe(6);
+    // Somebody who connects and says nothing must not hold up the end.
+    const silent = connect(Number(new URL(service.url).port), '127.0.0.1');
+    await once(silent, 'connect');
+    const stops = [service.stop(), service.stop()]; // as two signals do
+    await expect.poll(() => isRefusing(service)).toBe(true);
+    expect(serverPid(dataDir)).toBeDefined();
+    await owner.query('COMMIT');
+    const answers = await Promise.all(accepted);
+    expect(answers.map(({ status }) => status)).toEqual(accepted.map(() => 201));
+    const sequences = answers.map(({ body }) => body.sequence).sort((a, b) => a - b);
+    expect(sequences).toEqual(accepted.map((_, n) => size + n));
+    return stops;
   });
-}
+  await Promise.all(stopped);
+  expect(serverPid(dataDir)).toBeUndefined();
+});
 
-async function queued(service: RunningService): Promise<number> {
-  const { text } = await service.call({ path: '/metrics', key: null });
+async function queued(service: Service): Promise<number> {
+  const { text } = await call(service, { path: '/metrics', key: null });
   return Number(/^indelible_queue_events (\d+)/m.exec(text)?.[1]);
 }
 
-async function isRefusing(service: RunningService): Promise<boolean> {
+async function isRefusing(service: Service): Promise<boolean> {
   const { hostname, port } = new URL(service.url);
   const answer = await fetch(`http://${hostname}:${port}/healthz`, {
     headers: { connection: 'close' },

@@ -1,27 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { openFolder } from '../../../server/src/testing/data-dir.ts';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
 
-// Each command is a process of its own, which takes its time on a busy machine.
+/*
+ * The command as a process of its own: what it prints, how it is told to stop, and what the next
+ * start finds. Each start goes on with what the one before left.
+ */
+
+// A process takes its time on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-serve-'));
-// Root's PostgreSQL runs under another account, which has to pass through.
-chmodSync(folder, 0o755);
+const folder = openFolder('serve');
 const dataDir = join(folder, 'data');
 const env = { DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn' };
 const running: RunningCli[] = [];
@@ -35,8 +27,8 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** A service that is ready, and where. */
-async function serving(more: Record<string, string> = {}, args: string[] = []) {
-  const cli = new RunningCli(['serve', ...args], { env: { ...env, ...more }, cwd: folder });
+async function serving(...args: string[]) {
+  const cli = new RunningCli(['serve', ...args], { env, cwd: folder });
   running.push(cli);
   const ready = /http:\/\/127\.0\.0\.1:\d+/;
   await expect
@@ -70,11 +62,14 @@ function commandsOf(banner: string): string[] {
   return [...banner.matchAll(/^ {2}curl [\s\S]*?(?=\n\n)/gm)].map(([command]) => command);
 }
 
-test('the commands of the banner work as they are: create, record, read back, open the panel', async () => {
+test('a first start: the commands of its banner work as they are, no key is printed, and it stops once and cleanly', async () => {
   const { cli, url } = await serving();
   expect(cli.stdout).toContain(`${url}/docs`);
   expect(cli.stdout).toContain(join(dataDir, 'platform-api-key'));
   expect(statSync(join(dataDir, 'platform-api-key')).mode & 0o777).toBe(0o600);
+  // Without a tenant there is no panel to open, but the way to make a link.
+  expect(cli.stdout).not.toContain('/enter#');
+  expect(cli.stdout).toContain('/api/viewer-links');
   const shell = shellWithCurl();
   const answers = commandsOf(cli.stdout).map((command) => {
     const { stdout } = spawnSync('/bin/sh', ['-c', command], { env: shell, encoding: 'utf8' });
@@ -84,7 +79,63 @@ test('the commands of the banner work as they are: create, record, read back, op
   const [, recorded, listed, link] = answers;
   expect(listed.body.data.map(({ id }: { id: string }) => id)).toContain(recorded.body.id);
   expect(await openedBy(link.body.url)).toEqual([200, 'Example']);
+
+  const second = await new RunningCli(['serve'], { env, cwd: folder, input: '' }).ended();
+  expect([second.status, second.stdout]).toEqual([1, '']);
+  expect(second.stderr).toMatch(/^indelible: The data folder \S+ is in use by process \d+: .*\n$/);
+
+  const sound = await runCli(['doctor', '--url', url], { env });
+  expect(sound.stdout).toMatch(/^ok {4}service: /m);
+  expect(sound.stdout).toMatch(/^ok {4}immutable events: /m);
+  expect(sound.stdout).not.toMatch(/^fail/m);
+  expect(sound.status).toBe(0);
+
+  // Ctrl-C twice, as npm passes it on.
+  cli.process.kill('SIGINT');
+  cli.process.kill('SIGINT');
+  expect((await cli.ended()).status).toBe(0);
+  expect(cli.stdout + cli.stderr).not.toMatch(/idl_platform_/);
+
+  const stopped = await runCli(['doctor', '--url', url, '--json'], { env });
+  expect(stopped.status).toBe(1);
+  const findings: { check: string; level: string }[] = JSON.parse(stopped.stdout);
+  expect(findings.filter(({ level }) => level === 'fail')).toMatchObject([{ check: 'service' }]);
 });
+
+test('further starts find what the first one left; a demonstration is loaded once, and a link opens its panel', async () => {
+  const demo = await serving('--demo');
+  const [link = ''] = /http:\/\/127\.0\.0\.1:\d+\/enter#[\w-]{43}/.exec(demo.cli.stdout) ?? [];
+  expect(demo.cli.stdout).toContain('The panel of Example opens with this link');
+  expect(await openedBy(link)).toEqual([200, 'Example']);
+  const first = await eventCount(demo.url);
+  demo.cli.process.kill('SIGTERM');
+  expect((await demo.cli.ended()).status).toBe(0);
+
+  const { cli } = await serving('--demo', '--json');
+  const { url, dataDir: kept, takenOver } = JSON.parse(cli.stdout);
+  expect([kept, takenOver]).toEqual([dataDir, false]);
+  const listed = await runCli(['tenant', 'list', '--url', url], { env });
+  for (const name of ['Aurora Travel', 'Clínica Horizonte', 'Example']) {
+    expect(listed.stdout).toContain(`  ${name}\n`);
+  }
+  expect(first).toBeGreaterThan(3_000);
+  // The look itself is recorded, and so is the panel link's; the history is not there twice.
+  expect((await eventCount(url)) - first).toBeLessThan(10);
+});
+
+async function eventCount(url: string): Promise<number> {
+  const key = readFileSync(join(dataDir, 'platform-api-key'), 'utf8').trim();
+  const from = new Date(Date.now() - 300 * 86_400_000).toISOString();
+  const answer = await fetch(`${url}/api/audit-logs/stats?group_by=category&from=${from}`, {
+    headers: {
+      authorization: `Bearer ${key}`,
+      'x-tenant-id': 'a0a0a0a0-0000-4000-8000-00000000a001',
+      'x-access-reason': 'counting',
+    },
+  });
+  const { total } = (await answer.json()) as { total: number };
+  return total;
+}
 
 /** Signs in as the panel's page does; the status, and whose panel it is. */
 async function openedBy(link: string): Promise<[number, string]> {
@@ -98,43 +149,6 @@ async function openedBy(link: string): Promise<[number, string]> {
   return [answer.status, tenant?.name ?? ''];
 }
 
-test('a start prints a link that opens the panel of a first tenant, and without one how to make it', async () => {
-  const own = { DATA_DIR: join(folder, 'panel') };
-  const first = await serving(own);
-  expect(first.cli.stdout).not.toContain('/enter#');
-  expect(first.cli.stdout).toContain('/api/viewer-links');
-  const created = await runCli(['tenant', 'create', 'Globex', '--url', first.url], {
-    env: { ...env, ...own },
-  });
-  expect(created.status).toBe(0);
-  first.cli.process.kill('SIGTERM');
-  await first.cli.ended();
-  const second = await serving(own);
-  const [link = ''] = /http:\/\/127\.0\.0\.1:\d+\/enter#[\w-]{43}/.exec(second.cli.stdout) ?? [];
-  expect(second.cli.stdout).toContain('The panel of Globex opens');
-  expect(await openedBy(link)).toEqual([200, 'Globex']);
-});
-
-test('no key is printed, neither on standard output nor among the logs', async () => {
-  const { cli } = await serving();
-  expect(cli.stdout).not.toMatch(/idl_platform_/);
-  expect(cli.stderr).not.toMatch(/idl_platform_/);
-});
-
-test('Ctrl-C twice, as npm passes it on, stops the service once and cleanly; the data is found again', async () => {
-  const first = await serving();
-  const created = await runCli(['tenant', 'create', 'Kept', '--url', first.url], { env });
-  expect(created.status).toBe(0);
-  first.cli.process.kill('SIGINT');
-  first.cli.process.kill('SIGINT');
-  expect((await first.cli.ended()).status).toBe(0);
-  const second = await serving({}, ['--json']);
-  const { url, dataDir: kept, takenOver } = JSON.parse(second.cli.stdout);
-  expect([kept, takenOver]).toEqual([dataDir, false]);
-  const listed = await runCli(['tenant', 'list', '--url', url], { env });
-  expect(listed.stdout).toContain('  Kept\n');
-});
-
 test('a signal during the start is obeyed once the start is over, and leaves no database behind', async () => {
   const fresh = { ...env, DATA_DIR: join(folder, 'cut-off'), LOG_LEVEL: 'info' };
   const cli = new RunningCli(['serve'], { env: fresh, cwd: folder });
@@ -147,21 +161,6 @@ test('a signal during the start is obeyed once the start is over, and leaves no 
   expect(existsSync(join(data, 'postmaster.pid'))).toBe(false);
 });
 
-test('a second service on the same folder and one without a free port say why they cannot start', async () => {
-  await serving();
-  const second = await new RunningCli(['serve'], { env, cwd: folder, input: '' }).ended();
-  expect([second.status, second.stdout]).toEqual([1, '']);
-  expect(second.stderr).toMatch(/^indelible: The data folder \S+ is in use by process \d+: .*\n$/);
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const { port } = taken.address() as { port: number };
-  const other = { ...env, DATA_DIR: join(folder, 'other'), PORT: String(port) };
-  const third = await new RunningCli(['serve'], { env: other, cwd: folder, input: '' }).ended();
-  taken.close();
-  expect([third.status, third.stdout]).toEqual([1, '']);
-  expect(third.stderr).toContain(`indelible: port ${port} on 127.0.0.1 is taken`);
-});
-
 test('a wrong setting is wrong usage and names its variable', async () => {
   for (const command of ['serve', 'migrate']) {
     const wrong = { ...env, PORT: 'eighty' };
@@ -171,23 +170,6 @@ test('a wrong setting is wrong usage and names its variable', async () => {
   }
 });
 
-test('doctor finds an installation sound while it serves, and when it does not', async () => {
-  const { url, cli } = await serving();
-  const during = await runCli(['doctor', '--url', url], { env });
-  expect(during.stdout).toMatch(/^ok {4}service: /m);
-  expect(during.stdout).toMatch(/^ok {4}immutable events: /m);
-  expect(during.stdout).not.toMatch(/^fail/m);
-  expect(during.status).toBe(0);
-  cli.process.kill('SIGTERM');
-  await cli.ended();
-  const after = await runCli(['doctor', '--url', url, '--json'], { env });
-  expect(after.status).toBe(1);
-  const failed = JSON.parse(after.stdout).filter(
-    ({ level }: { level: string }) => level === 'fail',
-  );
-  expect(failed).toMatchObject([{ check: 'service' }]);
-});
-
 test('migrate brings the embedded database up to date, and says so when it is', async () => {
   const { status, stdout } = await runCli(['migrate', '--json'], { env });
   expect([status, JSON.parse(stdout)]).toEqual([0, { applied: [] }]);
@@ -195,38 +177,6 @@ test('migrate brings the embedded database up to date, and says so when it is', 
   const fresh = await runCli(['migrate'], { env: own });
   expect([fresh.status, fresh.stdout]).toEqual([0, expect.stringMatching(/^applied 0001-/)]);
 });
-
-test('a demonstration is loaded once: two tenants with half a year of history', async () => {
-  const demo = { DATA_DIR: join(folder, 'demo') };
-  const counts: number[] = [];
-  for (let starts = 0; starts < 2; starts += 1) {
-    const { cli, url } = await serving(demo, ['--demo']);
-    expect(cli.stdout).toContain('The panel of Aurora Travel opens with this link');
-    counts.push(
-      await eventCount(url, join(folder, 'demo'), 'a0a0a0a0-0000-4000-8000-00000000a001'),
-    );
-    cli.process.kill('SIGTERM');
-    await cli.ended();
-  }
-  const [first = 0, second = 0] = counts;
-  expect(first).toBeGreaterThan(3_000);
-  // The look itself is recorded, and so is the panel link's; the history is not there twice.
-  expect(second - first).toBeLessThan(10);
-});
-
-async function eventCount(url: string, dataDir: string, tenantId: string): Promise<number> {
-  const key = readFileSync(join(dataDir, 'platform-api-key'), 'utf8').trim();
-  const from = new Date(Date.now() - 300 * 86_400_000).toISOString();
-  const answer = await fetch(`${url}/api/audit-logs/stats?group_by=category&from=${from}`, {
-    headers: {
-      authorization: `Bearer ${key}`,
-      'x-tenant-id': tenantId,
-      'x-access-reason': 'counting',
-    },
-  });
-  const { total } = (await answer.json()) as { total: number };
-  return total;
-}
 
 test('a demonstration is refused where a real service runs, and the variable that says so is named', async () => {
   const real = {

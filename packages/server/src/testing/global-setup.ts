@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { readFileSync, statfsSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
@@ -13,6 +15,8 @@ declare module 'vitest' {
      * Superuser and serving login of the run's PostgreSQL, whose database `template` is migrated.
      */
     postgres: { ownerUrl: string; servingUrl: string };
+    /** See `madeDataDir`. */
+    madeDataDir: string;
   }
 }
 
@@ -34,18 +38,28 @@ export default async function setup(project: TestProject): Promise<() => Promise
     max_wal_size: '128MB',
     max_connections: '200',
   };
+  const made = join(folder, 'made');
+  const first = await startEmbeddedPostgres({ dataDir: made, log: () => {}, settings });
+  await migrate(first.ownerUrl, first.servingUrl);
+  await first.stop();
   const dataDir = join(folder, 'shared');
+  await copyFolder(made, dataDir);
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {}, settings });
-  const owner = new pg.Client({ connectionString: postgres.ownerUrl });
+  const owner = new pg.Client({ connectionString: databaseUrl(postgres.ownerUrl, 'postgres') });
   await owner.connect();
-  await owner.query('CREATE DATABASE template');
-  await migrate(databaseUrl(postgres.ownerUrl, 'template'), postgres.servingUrl);
+  await owner.query('CREATE DATABASE template TEMPLATE indelible');
   await owner.end();
+  project.provide('madeDataDir', made);
   project.provide('postgres', { ownerUrl: postgres.ownerUrl, servingUrl: postgres.servingUrl });
   return async () => {
     await postgres.stop();
     await rm(folder, { recursive: true, force: true });
   };
+}
+
+/** With owner and mode of every file: PostgreSQL insists on its own account. */
+export async function copyFolder(from: string, to: string): Promise<void> {
+  await promisify(execFile)('cp', ['-a', from, to]);
 }
 
 /** Room for what all workers keep at a time. */

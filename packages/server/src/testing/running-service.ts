@@ -27,10 +27,28 @@ export interface HttpAnswer {
 export interface HttpCall {
   method?: string;
   path: string;
-  /** Bearer credential; the platform key unless told otherwise, null sends none. */
+  /** Bearer credential; null sends none. */
   key?: string | null;
   body?: unknown;
   signal?: AbortSignal;
+}
+
+/** Sends a request to the service at this address; with the platform key unless told otherwise. */
+export async function callService(url: string, call: HttpCall): Promise<HttpAnswer> {
+  const { method = 'GET', path, key = platformKey, body, signal } = call;
+  const headers = new Headers();
+  if (key !== null) headers.set('authorization', `Bearer ${key}`);
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const text = await answer.text();
+  const isJson = answer.headers.get('content-type')?.includes('json') === true;
+  const { status } = answer;
+  return { status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : text };
 }
 
 /** A service in a child process. Everything it logs is kept in `log`. */
@@ -84,26 +102,8 @@ export class RunningService {
     return platformKeyFile === null ? platformKey : readFileSync(platformKeyFile, 'utf8').trim();
   }
 
-  async call({
-    method = 'GET',
-    path,
-    key = this.key,
-    body,
-    signal,
-  }: HttpCall): Promise<HttpAnswer> {
-    const headers = new Headers();
-    if (key !== null) headers.set('authorization', `Bearer ${key}`);
-    if (body !== undefined) headers.set('content-type', 'application/json');
-    const answer = await fetch(`${this.url}${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-    });
-    const text = await answer.text();
-    const isJson = answer.headers.get('content-type')?.includes('json') === true;
-    const { status } = answer;
-    return { status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : text };
+  call({ key = this.key, ...rest }: HttpCall): Promise<HttpAnswer> {
+    return callService(this.url, { key, ...rest });
   }
 
   /** Ends the process by `signal`, waits for it, and returns its exit code (null: killed). */
