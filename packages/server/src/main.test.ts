@@ -16,8 +16,8 @@ import { callService, type HttpCall } from './testing/running-service.ts';
 import { eventOf } from './testing/service.ts';
 
 /*
- * The service from an empty folder on; the tests go on with what the ones before left. How a process
- * ends by signals is a matter of the command `serve`.
+ * The service from an empty folder on; the tests go on with what the
+ * ones before left. Signals are a matter of the command `serve`.
  */
 
 const place = openFolder('main-test');

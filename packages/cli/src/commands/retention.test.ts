@@ -1,9 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { startService } from '../../../server/src/main.ts';
+import { makeDataDir, openFolder } from '../../../server/src/testing/data-dir.ts';
 import { day, recordAt, records, stored } from '../../../server/src/testing/retention-setup.ts';
-import { RunningService } from '../../../server/src/testing/running-service.ts';
 import { platformKey, testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
@@ -75,22 +75,22 @@ test('a wrong environment is wrong usage, and a database that is away a finding'
 });
 
 test('the embedded database is maintained beside the service that uses it, and without one', async () => {
-  const place = mkdtempSync(join(tmpdir(), 'indelible-retention-'));
-  chmodSync(place, 0o711); // as root PostgreSQL runs under another account
+  const place = openFolder('retention');
   const embedded = {
     DATA_DIR: join(place, 'data'),
     PLATFORM_API_KEY: platformKey,
     LOG_LEVEL: 'fatal',
+    PORT: '0',
   };
-  const running = new RunningService(embedded);
+  await makeDataDir(embedded.DATA_DIR);
+  const running = await startService(embedded);
   try {
-    await running.started();
     const beside = await runCli(['retention', 'run', '--json'], { env: embedded });
     expect([beside.status, beside.stderr]).toEqual([0, '']);
     expect(JSON.parse(beside.stdout)).toMatchObject({ busy: false, tenants: [] });
-    expect((await running.call({ path: '/readyz', key: null })).status).toBe(200);
+    expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
   } finally {
-    await running.end('SIGTERM');
+    await running.stop();
   }
   const alone = await runCli(['retention', 'plan', '--json'], { env: embedded });
   expect([alone.status, JSON.parse(alone.stdout).tenants]).toEqual([0, []]);

@@ -1,13 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import { openFolder } from '../testing/data-dir.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 
 /*
@@ -17,9 +17,7 @@ import { databaseUrl } from '../testing/global-setup.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../../..');
-const folder = mkdtempSync(join(tmpdir(), 'indelible-recipe-'));
-// As root, PostgreSQL runs under another account, which must be able to pass through.
-chmodSync(folder, 0o711);
+const folder = openFolder('recipe');
 const postgres = await startEmbeddedPostgres({
   dataDir: join(folder, 'postgres'),
   log: () => {},

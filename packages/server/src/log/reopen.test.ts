@@ -1,31 +1,22 @@
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { sha } from '../crypto/sha256.ts';
 import { openSigner } from '../crypto/signer.ts';
+import { startService } from '../main.ts';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
+import { makeDataDir, openFolder } from '../testing/data-dir.ts';
 import { endServer } from '../testing/embedded-postgres-service.ts';
+import { copyFolder } from '../testing/global-setup.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact, expectTreeIntact, rootStored } from '../testing/intact.ts';
-import { RunningService } from '../testing/running-service.ts';
+import { callService, RunningService } from '../testing/running-service.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { roundName, writeRound } from './round.ts';
 
@@ -325,42 +316,46 @@ test('after an object that another installation wrote is put aside, everything g
 });
 
 test('a cold copy of the embedded database is found out at the start, and reopened once nobody uses it', async () => {
-  const baseFolder = mkdtempSync(join(tmpdir(), 'indelible-reopen-'));
-  chmodSync(baseFolder, 0o711); // as root PostgreSQL runs under another account
+  const baseFolder = openFolder('reopen');
   const dataDir = join(baseFolder, 'data');
-  const env = { DATA_DIR: dataDir, PLATFORM_API_KEY: platformKey, LOG_LEVEL: 'fatal' };
+  const env = { DATA_DIR: dataDir, PLATFORM_API_KEY: platformKey, LOG_LEVEL: 'fatal', PORT: '0' };
   cleanup.push(async () => {
     await endServer(dataDir, 'SIGQUIT');
     rmSync(baseFolder, { recursive: true, maxRetries: 10 });
   });
-  const serve = () => {
-    const service = new RunningService(env);
-    cleanup.push(() => service.end('SIGKILL'));
-    return service.started();
+  const serve = async () => {
+    const service = await startService(env);
+    cleanup.push(() => service.stop());
+    return service;
   };
   const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
-  const post = (service: RunningService) =>
-    service.call({ method: 'POST', path: '/api/audit-logs', body: eventOf({ tenantId }) });
+  const post = ({ url }: { url: string }) =>
+    callService(url, { method: 'POST', path: '/api/audit-logs', body: eventOf({ tenantId }) });
 
+  await makeDataDir(dataDir);
   const first = await serve();
-  const made = await first.call({
+  const made = await callService(first.url, {
     method: 'PUT',
     path: `/api/tenants/${tenantId}`,
     body: { name: 'Tenant', plan: 'Pro' },
   });
   expect(made.status).toBe(201);
   expect((await post(first)).body.sequence).toBe(1);
-  await first.end('SIGTERM');
+  await first.stop();
   const cluster = join(realpathSync(join(dataDir, 'postgresql')), 'data');
   const copy = join(baseFolder, 'copy');
-  cpSync(cluster, copy, { recursive: true, preserveTimestamps: true });
+  await copyFolder(cluster, copy);
 
   const second = await serve();
   expect((await post(second)).body.sequence).toBe(2);
-  await second.end('SIGTERM');
-  restore(copy, cluster);
+  await second.stop();
+  await rm(cluster, { recursive: true });
+  await copyFolder(copy, cluster);
 
-  const third = await serve();
+  // A process of its own: its log is looked at.
+  const third = new RunningService(env);
+  cleanup.push(() => third.end('SIGKILL'));
+  await third.started();
   const refused = await post(third);
   expect(refused.status).toBe(503);
   expect(refused.body.detail).toContain('recording is stopped');
@@ -374,25 +369,11 @@ test('a cold copy of the embedded database is found out at the start, and reopen
 
   expect(await reopenLog(env)).toMatchObject([{ tenantId, size: 2, publishedSize: 3 }]);
   const fourth = await serve();
-  expect((await fourth.call({ path: '/readyz', key: null })).status).toBe(200);
+  const { status } = await callService(fourth.url, { path: '/readyz', key: null });
+  expect(status).toBe(200);
   const recorded = await post(fourth);
   expect({ status: recorded.status, sequence: recorded.body.sequence }).toEqual({
     status: 201,
     sequence: 3,
   });
-  await fourth.end('SIGTERM');
 }, 60_000);
-
-/**
- * Puts the copy back, file by file, owned as the
- * cluster was: PostgreSQL insists on its own account.
- */
-function restore(copy: string, cluster: string): void {
-  const { uid, gid, mode } = statSync(cluster);
-  rmSync(cluster, { recursive: true });
-  cpSync(copy, cluster, { recursive: true, preserveTimestamps: true });
-  for (const name of ['.', ...readdirSync(cluster, { recursive: true })]) {
-    chownSync(join(cluster, String(name)), uid, gid);
-  }
-  chmodSync(cluster, mode);
-}

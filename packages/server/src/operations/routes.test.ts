@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { openFolder } from '../testing/data-dir.ts';
 import { PostgresProxy } from '../testing/postgres-proxy.ts';
 import { RunningService } from '../testing/running-service.ts';
 import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
 import { describeError } from './logger.ts';
 
 const service = await testService();
-const place = mkdtempSync(join(tmpdir(), 'indelible-operations-test-'));
-chmodSync(place, 0o711);
+const place = openFolder('operations-test');
 const cleanup: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const undo of cleanup.reverse()) await undo();

@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventIdFromUuid, eventUuid, uuidFromEventId } from '@indelible/protocol';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import type { App } from '../app.ts';
+import { makeDataDir, openFolder } from '../testing/data-dir.ts';
 import { endServer, serverPid } from '../testing/embedded-postgres-service.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { expectNothingLost, Ledger, Load, send, sendAgain } from '../testing/load.ts';
@@ -15,17 +15,15 @@ import { eventOf, platformKey, serviceOn, testService } from '../testing/service
 import { administrator } from './embedded/cluster.ts';
 import { connectionUrl } from './embedded/postmaster.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
-import { migrate } from './migrate.ts';
 
 /*
  * Real processes on a PostgreSQL of their own with
  * fsync on: the run's shared one must not be killed.
  */
 
-const place = mkdtempSync(join(tmpdir(), 'indelible-durability-'));
-// As root PostgreSQL runs under another account, which must be able to pass through.
-chmodSync(place, 0o711);
+const place = openFolder('durability');
 const dataDir = join(place, 'embedded');
+await makeDataDir(dataDir);
 const cleanup: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const undo of cleanup.reverse()) await undo();
@@ -170,7 +168,6 @@ test('a PostgreSQL that is killed or restarted under load costs 503 and nothing 
 test('two service processes write the same tenants without gaps or repeats, also when their PostgreSQL restarts or one of them stops', async () => {
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
   cleanup.push(() => postgres.stop());
-  await migrate(postgres.ownerUrl, postgres.servingUrl);
   const env = {
     DATA_DIR: dataDir,
     DATABASE_URL: postgres.servingUrl,

@@ -7,7 +7,6 @@ import {
   globSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -21,12 +20,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openFolder } from '../testing/data-dir.ts';
 import {
   endServer,
   Service,
   type ServiceOptions,
   serverPid,
 } from '../testing/embedded-postgres-service.ts';
+import { copyFolder } from '../testing/global-setup.ts';
 import { chooseAccount } from './embedded/account.ts';
 import { locatePackage } from './embedded/binaries.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -36,6 +37,8 @@ const isRoot = ownUid === 0;
 const settings = { fsync: 'off', shared_buffers: '16MB' };
 const systemFolder = '/var/lib/indelible';
 
+/** What a first start makes. Its clusters are copied: initdb takes longer than most tests. */
+const firstStart = join(openFolder('postgres-first'), 'data');
 let place: string;
 let dataDir: string;
 let opened: {
@@ -45,9 +48,13 @@ let opened: {
   systemPaths: string[];
 };
 
+beforeAll(async () => {
+  const server = await startEmbeddedPostgres({ dataDir: firstStart, log: () => {}, settings });
+  await server.stop();
+});
+afterAll(() => rmSync(dirname(firstStart), { recursive: true }));
 beforeEach(() => {
-  place = mkdtempSync(join(tmpdir(), 'indelible-postgres-test-'));
-  chmodSync(place, 0o711);
+  place = openFolder('postgres-test');
   dataDir = join(place, 'data');
   opened = { services: [], servers: [], dataDirs: new Set(), systemPaths: [] };
 });
@@ -61,6 +68,11 @@ afterEach(async () => {
   for (const path of [place, ...systemPaths]) rmSync(path, { recursive: true, maxRetries: 10 });
   if (systemPaths.length > 0 && readdirSync(systemFolder).length === 0) rmdirSync(systemFolder);
 });
+
+/** A folder that has been served from before. */
+async function startedBefore(folder = dataDir): Promise<void> {
+  await copyFolder(firstStart, folder);
+}
 
 async function start(folder = dataDir, log: (line: string) => void = () => {}) {
   opened.dataDirs.add(folder);
@@ -105,6 +117,7 @@ describe('a data folder', () => {
 
   test('works below a path too long for a socket, which then goes to a short folder', async () => {
     const folder = join(place, 'long'.repeat(30));
+    await startedBefore(folder);
     const server = await start(folder);
     const { database, ...found } = new pg.Client({ connectionString: server.ownerUrl });
     expect(database).toBe('indelible');
@@ -123,7 +136,7 @@ describe('a data folder', () => {
   });
 
   test('with a cluster of another major version is refused, and left as it is', async () => {
-    await (await start()).stop();
+    await startedBefore();
     const version = join(dataDir, 'postgresql', 'data', 'PG_VERSION');
     writeFileSync(version, '17\n');
     await expect(start()).rejects.toThrow(/made by PostgreSQL 17, and this release runs 18/);
@@ -153,7 +166,7 @@ describe('a data folder', () => {
 });
 
 test('a password file open to others, or wrong, stops the start with a sentence', async () => {
-  await (await start()).stop();
+  await startedBefore();
   const file = join(dataDir, 'postgresql-admin.password');
   chmodSync(file, 0o644);
   await expect(start()).rejects.toThrow(`${file} is open to others (mode 0644)`);
@@ -169,13 +182,13 @@ describe('a running server', () => {
   let home: string;
   let server: EmbeddedPostgres;
   beforeAll(async () => {
-    home = mkdtempSync(join(tmpdir(), 'indelible-postgres-test-'));
-    chmodSync(home, 0o711);
+    home = join(openFolder('postgres-running'), 'data');
+    await startedBefore(home);
     server = await startEmbeddedPostgres({ dataDir: home, log: () => {} });
   });
   afterAll(async () => {
     await server.stop();
-    rmSync(home, { recursive: true });
+    rmSync(dirname(home), { recursive: true });
   });
 
   test('trusts nobody without the password, and does not listen on the network', async () => {
@@ -239,6 +252,7 @@ describe('a running server', () => {
 
 describe('one service a data folder', () => {
   test('a second process is refused with the folder and the process that holds it', async () => {
+    await startedBefore();
     const holder = await launch().started();
     await expect(start()).rejects.toThrow(
       `The data folder ${dataDir} is in use by process ${holder.process.pid}: ` +
@@ -260,6 +274,7 @@ describe('one service a data folder', () => {
   });
 
   test('after kill -9 the next start takes over the running server, and stops it', async () => {
+    await startedBefore();
     const killed = await launch().started();
     await ask(killed.ownerUrl, remember);
     const pid = serverPid(dataDir);
@@ -275,6 +290,7 @@ describe('one service a data folder', () => {
   });
 
   test('a server that dies is started again, and the folder stays held', async () => {
+    await startedBefore();
     const back = Promise.withResolvers<void>();
     const server = await start(dataDir, (line) => line.includes('is back') && back.resolve());
     await ask(server.ownerUrl, remember);
@@ -288,6 +304,7 @@ describe('one service a data folder', () => {
   });
 
   test('a stranger that has got the number of a dead server is no obstacle', async () => {
+    await startedBefore();
     const killed = await launch().started();
     const owner = statSync(join(dataDir, 'postgresql', 'data'));
     await killed.end('SIGKILL');
@@ -364,6 +381,7 @@ if (isRoot) {
     });
 
     test('is told when a database that was reachable no longer is', async () => {
+      await startedBefore();
       await (await start()).stop();
       chmodSync(place, 0o700);
       await expect(start()).rejects.toThrow(/cannot reach .+\(chmod o\+x\)/);
@@ -372,6 +390,7 @@ if (isRoot) {
 
     test('is not led by a folder that somebody else has put where the socket goes', async () => {
       const folder = join(place, 'long'.repeat(30));
+      await startedBefore(folder);
       const server = await start(folder);
       const planted = new pg.Client({ connectionString: server.ownerUrl }).host;
       await server.stop();

@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { migrateDatabase, startService } from '../main.ts';
+import { openFolder } from '../testing/data-dir.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, platformKey } from '../testing/service.ts';
@@ -14,9 +14,7 @@ import { migrate } from './migrate.ts';
 
 /* A cluster of its own: which roles exist, and who made them, belongs to a whole cluster. */
 
-const baseFolder = mkdtempSync(join(tmpdir(), 'indelible-migrate-test-'));
-// As root PostgreSQL runs under another account, which must be able to pass through.
-chmodSync(baseFolder, 0o711);
+const baseFolder = openFolder('migrate-test');
 const password = 's3cr3t-that-nobody-else-may-ever-read';
 let postgres: EmbeddedPostgres;
 let superuser: pg.Client;
