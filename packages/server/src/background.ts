@@ -20,7 +20,7 @@ import type { LeasedWebhook } from './webhooks/lease.store.ts';
  * |----------------|------------------|-----------------------|-----------------------------------|
  * | `export`       | `jobs`           | 3, of a tenant 2      | the file is made again, same bytes|
  * | `restore`      | `jobs`           | 20, of a tenant 1     | the call is repeated, same id     |
- * | `export-mail`, | `jobs`           | 1 each                | a mail is perhaps sent twice      |
+ * | `export-mail`, | `jobs`           | 1 each                | sent again, same Message-ID       |
  * | `webhook-mail`,|                  |                       |                                   |
  * | `tenant-mail`  |                  |                       |                                   |
  * | `webhook`      | `webhooks.lease` | 20, of a tenant 4     | the message is sent again, same id|

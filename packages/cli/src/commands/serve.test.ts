@@ -149,12 +149,12 @@ async function openedBy(link: string): Promise<[number, string]> {
   return [answer.status, tenant?.name ?? ''];
 }
 
-test('a signal during the start is obeyed once the start is over, and leaves no database behind', async () => {
+test('a signal during the start, also that of a closed terminal, is obeyed once the start is over, and leaves no database behind', async () => {
   const fresh = { ...env, DATA_DIR: join(folder, 'cut-off'), LOG_LEVEL: 'info' };
   const cli = new RunningCli(['serve'], { env: fresh, cwd: folder });
   running.push(cli);
   await expect.poll(() => cli.stderr, { timeout: 60_000 }).toContain('making a database');
-  cli.process.kill('SIGTERM');
+  cli.process.kill('SIGHUP');
   expect((await cli.ended()).status).toBe(0);
   const data = join(folder, 'cut-off', 'postgresql', 'data');
   expect(existsSync(join(data, 'PG_VERSION'))).toBe(true);

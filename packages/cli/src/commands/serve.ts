@@ -18,7 +18,7 @@ interface ServeOptions {
   json?: boolean;
 }
 
-/** `indelible serve`: the service itself, until Ctrl-C or SIGTERM. */
+/** `indelible serve`: the service itself, until Ctrl-C, SIGTERM or SIGHUP. */
 export function serveCommand(program: Command, io: Io): void {
   program
     .command('serve')
@@ -103,7 +103,7 @@ function stopSignal(io: Io): Promise<void> {
     heard = true;
     resolve();
   };
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, hear);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, hear);
   return promise;
 }
 

@@ -65,6 +65,8 @@ export interface NewJob {
 }
 
 export interface RunningJob<Data> {
+  /** UUID, the same in every attempt. */
+  id: string;
   data: Data;
   /** Whether this is the last attempt, or one behind it. */
   isLast: boolean;
@@ -173,8 +175,9 @@ async function runJob(
   const lost = new AbortController();
   const signal = AbortSignal.any([stopping, lost.signal, AbortSignal.timeout(attemptMsMax)]);
   const endRenewing = keepLease({ db, now }, job, lost);
-  const run = isUsedUp && giveUp ? giveUp : attempt;
-  const running = { data: JSON.parse(job.data), isLast: pauseMs === undefined, signal };
+  const run = isUsedUp ? (giveUp ?? drop) : attempt;
+  const { id, data } = job;
+  const running = { id, data: JSON.parse(data), isLast: pauseMs === undefined, signal };
   const thrown = await run(running).then(
     () => null,
     (error: unknown) => ({ error }),
@@ -191,6 +194,11 @@ async function runJob(
   if (pauseMs === undefined && !giveUp) return endJob(db.background, job);
   const dueAtMs = now() + (pauseMs ?? (isUsedUp ? giveUpEveryMs : 0));
   return releaseJob(db.background, job, attempts, dueAtMs);
+}
+
+/** Of a job whose process died in every attempt, so that the last one did not drop it. */
+async function drop(): Promise<never> {
+  throw new Error('a job was dropped: the process ended in each of its attempts');
 }
 
 /** Renews the lease until the function returned is called; aborts `lost` when that fails. */

@@ -81,6 +81,38 @@ test('a mail server that is down fails no export, and is tried again', async () 
   expect(mailsTo('eva@example.com')).toHaveLength(1);
 }, 60_000);
 
+test('a mail that is sent again, because its process died before it noted that, has the same Message-ID', async () => {
+  const { id } = await service.tenant();
+  const key = await jwtOf(id, 'bo@example.com');
+  await service.owner.query(
+    `ALTER TABLE exports ADD CONSTRAINT unnoted CHECK (notified IS NULL OR tenant_id <> '${id}')`,
+  );
+  const job = await askForJob(service, key);
+  await attemptsAtMail(id);
+  await service.owner.query('ALTER TABLE exports DROP CONSTRAINT unnoted');
+  await service.owner.query(`UPDATE jobs SET due_at = 'epoch' WHERE tenant_id = $1`, [id]);
+  service.app.jobs.wake();
+  await exportUntil(service, key, job.id, ({ notified }) => notified.length > 0);
+  const ids = mailsTo('bo@example.com').map(({ parsed }) => parsed.messageId);
+  expect(ids).toHaveLength(2);
+  expect(ids[1]).toBe(ids[0]);
+});
+
+test('a mail whose process died in every attempt is given up, and the export says so', async () => {
+  const { id } = await service.tenant();
+  const key = await jwtOf(id, 'cy@example.com');
+  await smtp.close();
+  const job = await askForJob(service, key);
+  await attemptsAtMail(id);
+  smtp = await startSmtpServer({}, smtp.port);
+  const spent = `UPDATE jobs SET attempts = 13, due_at = 'epoch' WHERE tenant_id = $1`;
+  await service.owner.query(spent, [id]);
+  service.app.jobs.wake();
+  const told = await exportUntil(service, key, job.id, ({ notice }) => notice !== null);
+  expect(told).toMatchObject({ notified: [], notice: /could not be sent/ });
+  expect(mailsTo('cy@example.com')).toEqual([]);
+});
+
 /** Waits until a mail of this tenant was tried in vain. */
 async function attemptsAtMail(tenantId: string): Promise<void> {
   for (;;) {

@@ -24,10 +24,15 @@ const notDelivered = 'the e-mail could not be sent: the mail server refused it o
  * that is away fails no export, and is tried again.
  */
 export function handleExportMail(deps: ExportMailDeps): void {
-  deps.jobs.handle<ExportKey>('export-mail', (job) => mailOutcome(deps, job));
+  const { db, jobs } = deps;
+  jobs.handle<ExportKey>(
+    'export-mail',
+    (job) => mailOutcome(deps, job),
+    ({ data }) => write(db, (tx) => setNotified(tx, data, [], notDelivered)),
+  );
 }
 
-async function mailOutcome(deps: ExportMailDeps, { data, isLast }: RunningJob<ExportKey>) {
+async function mailOutcome(deps: ExportMailDeps, { id, data }: RunningJob<ExportKey>) {
   const { db, mailer } = deps;
   const found = await readTenant(db, data.tenantId, async (tx) => {
     return { row: await getExport(tx, data.id), tenant: await getTenant(tx) };
@@ -38,13 +43,8 @@ async function mailOutcome(deps: ExportMailDeps, { data, isLast }: RunningJob<Ex
     write(db, (tx) => setNotified(tx, data, to, notice));
   const to = row.mailTo === null ? tenant.notifyEmails : [row.mailTo];
   if (to.length === 0) return told([], nobody);
-  try {
-    await mailer.send({ to, ...mailOf(row, tenant, deps.publicUrl()) });
-  } catch (error) {
-    if (isLast) await told([], notDelivered);
-    throw error;
-  }
-  // A crash in between sends it twice, which is better than never.
+  await mailer.send({ id, to, ...mailOf(row, tenant, deps.publicUrl()) });
+  // A crash in between sends it again with the same Message-ID, which is better than never.
   await told(to, null);
 }
 

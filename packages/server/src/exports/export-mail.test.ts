@@ -17,7 +17,7 @@ const mailer = createMailer({
 
 /** What a mail program shows of it, after a real way through SMTP. */
 async function received(mail: ExportMail) {
-  await mailer.send({ to: 'ana@example.org', ...exportMail(mail) });
+  await mailer.send({ id: 'b', to: 'ana@example.org', ...exportMail(mail) });
   const { subject, text, html } = server.received.at(-1)?.parsed ?? {};
   return { subject: subject ?? '', text: text ?? '', html: html ?? '' };
 }

@@ -6,20 +6,43 @@ import pino, { type Logger } from 'pino';
  */
 export function openLogger(level: string, fd = 2): Logger {
   const options = { level, base: null, serializers: { err: describeError } };
-  return pino(options, pino.destination({ fd, sync: true }));
+  const destination = pino.destination({ fd, sync: true });
+  // A terminal that is closed, or a full disk, must not end the service in the middle of its work.
+  destination.on('error', () => {});
+  return pino(options, destination);
 }
 
-/** Name, SQLSTATE or system code, message and stack of an error; no other property of it. */
+/**
+ * Name, SQLSTATE or system code, message and stack of an error; no other property of it. Libraries
+ * and threads also throw objects that only look like errors.
+ */
 export function describeError(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: typeof error };
-  const { name: type, message, stack = '' } = error;
-  const code = 'code' in error ? error.code : undefined;
-  if (!quotesInput(error, code)) return { type, code, message, stack };
+  if (!isErrorLike(error)) return { message: `something that is no error: ${typeof error}` };
+  const { name: type = 'Error', code, stack = '' } = error;
+  const message = messageOf(error);
+  if (!quotesInput(error)) return { type, code, message, stack };
   const withheld = 'withheld, because it may quote what was sent';
   return { type, code, message: withheld, stack: stack.replaceAll(message, withheld) };
 }
 
+interface ErrorLike {
+  name?: string;
+  message: string;
+  code?: unknown;
+  stack?: string;
+  errors?: unknown[];
+}
+
+function isErrorLike(error: unknown): error is ErrorLike {
+  return typeof (error as ErrorLike | null)?.message === 'string';
+}
+
+// When every address of a name was tried, each attempt has a message, and the whole has none.
+function messageOf({ message, errors = [] }: ErrorLike): string {
+  return [message, ...errors.filter(isErrorLike).map(messageOf)].filter(Boolean).join('; ');
+}
+
 // `invalid input syntax for type uuid: "..."`, and `Unexpected token 'a', "..." is not valid JSON`.
-function quotesInput(error: Error, code: unknown): boolean {
-  return error instanceof SyntaxError || /^22...$/.test(String(code));
+function quotesInput({ name, code }: ErrorLike): boolean {
+  return name === 'SyntaxError' || /^22...$/.test(String(code));
 }

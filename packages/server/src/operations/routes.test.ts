@@ -355,5 +355,16 @@ test('a logged error says what it is and where, but not what it may quote', () =
     type: 'TypeError',
     message: 'x is not a function',
   });
-  expect(describeError('zebra')).toEqual({ message: 'string' });
+  expect(describeError('zebra')).toEqual({ message: 'something that is no error: string' });
+  const refused = [
+    new Error('connect ECONNREFUSED ::1:1'),
+    new Error('connect ECONNREFUSED 127.0.0.1:1'),
+  ];
+  expect(describeError(new AggregateError(refused))).toMatchObject({
+    message: 'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1',
+  });
+  expect(describeError({ name: 'JobError', message: 'the queue is closed' })).toMatchObject({
+    type: 'JobError',
+    message: 'the queue is closed',
+  });
 });

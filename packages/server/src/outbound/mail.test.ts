@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import PostalMime from 'postal-mime';
 import { afterAll, expect, test } from 'vitest';
 import { startSmtpServer } from '../testing/smtp-server.ts';
-import { createMailer, type Mail, type MailerOptions } from './mail.ts';
+import { createMailer, type MailerOptions, type OutgoingMail } from './mail.ts';
 
 const cleanup: (() => unknown)[] = [];
 afterAll(async () => {
@@ -34,7 +34,8 @@ function newMailer(options: Partial<MailerOptions> = {}) {
   };
 }
 
-const mail: Mail = {
+const mail: OutgoingMail = {
+  id: '7b1c2f00-5a77-4b07-9a43-0d0f1c2b3a4e',
   to: 'ana@example.org',
   subject: 'La exportación está lista – 你好 🎉',
   text: 'Línea una\n\n.\nFrom here: ¿é? 🎉\n',
@@ -53,6 +54,7 @@ test('a message arrives as it was written, in both forms and in any script', asy
     from: { name: 'Indelible', address: 'audit@example.com' },
     to: [{ address: 'ana@example.org' }],
     date: '2026-01-02T03:04:05.000Z',
+    messageId: `<${mail.id}@example.com>`,
     attachments: [],
   });
   expect(parsed.text?.trim()).toBe(mail.text.trim());

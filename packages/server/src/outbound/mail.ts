@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import type { SendMailOptions } from 'nodemailer';
 import type { Logger } from 'pino';
 import { codeOf } from '../postgres/index.ts';
+import type { Mail } from './mail-page.ts';
 
-/** A message in both forms. Its subject holds nothing that came from an event. */
-export interface Mail {
+/** A message on its way. */
+export interface OutgoingMail extends Mail {
+  /** UUID, the same whenever this message is sent again: most mail systems then show it once. */
+  id: string;
   to: string | readonly string[];
-  subject: string;
-  text: string;
-  html: string;
 }
 
 export interface Mailer {
@@ -19,7 +19,7 @@ export interface Mailer {
    * recipient. Throws an Error whose sentence holds no address,
    * within `timeoutMs`: whoever mails must be able to go on without.
    */
-  send(mail: Mail): Promise<void>;
+  send(mail: OutgoingMail): Promise<void>;
 }
 
 export interface MailerOptions {
@@ -48,8 +48,9 @@ export function createMailer(options: MailerOptions): Mailer {
       ? toOutbox(join(dataDir, 'outbox'), logger, now)
       : toServer(readSmtpUrl(smtpUrl), logger, timeoutMs);
   return {
-    async send({ to, subject, text, html }) {
+    async send({ id, to, subject, text, html }) {
       await deliver({
+        messageId: `<${id}@${from.address.split('@')[1]}>`,
         from,
         to: [to].flat().map(readRecipient),
         subject: oneLine(subject),

@@ -35,13 +35,13 @@ export interface TermsMailDeps {
  * server that is away keeps no change from being made.
  */
 export function handleTermsMail({ db, plans, jobs, mailer, publicUrl }: TermsMailDeps): void {
-  jobs.handle<TermsNotice>('tenant-mail', async ({ data }) => {
+  jobs.handle<TermsNotice>('tenant-mail', async ({ id, data }) => {
     const { tenantId, to, ...change } = data;
     const tenant = await readTenant(db, tenantId, getTenant);
     if (tenant === null) return;
     const { locale, timeZone, name: tenantName } = tenant;
     const url = `${publicUrl()}${panelHome}?resource=tenant`;
     const mail = termsMail(plans, { ...change, locale, timeZone, tenantName, url });
-    await mailer.send({ to, ...mail });
+    await mailer.send({ id, to, ...mail });
   });
 }

@@ -18,10 +18,14 @@ export interface FailingMailDeps {
 
 /** Mail on paused webhooks. Jobs of their own: a mail server that is away stops no delivery. */
 export function handleFailingMail(deps: FailingMailDeps): void {
-  deps.jobs.handle<WebhookKey>('webhook-mail', ({ data }) => mail(deps, data));
+  deps.jobs.handle<WebhookKey>('webhook-mail', ({ id, data }) => mail(deps, id, data));
 }
 
-async function mail({ db, mailer, publicUrl }: FailingMailDeps, { tenantId, id }: WebhookKey) {
+async function mail(
+  { db, mailer, publicUrl }: FailingMailDeps,
+  mailId: string,
+  { tenantId, id }: WebhookKey,
+) {
   const { webhook, tenant, last, size } = await readTenant(db, tenantId, async (tx) => ({
     webhook: await getWebhook(tx, id),
     tenant: await getTenant(tx),
@@ -38,5 +42,5 @@ async function mail({ db, mailer, publicUrl }: FailingMailDeps, { tenantId, id }
     behind: Math.max(0, size - webhook.nextSequence),
     url: `${publicUrl()}/settings/audit/webhooks/${typeId(webhookIdPrefix, id)}`,
   });
-  await mailer.send({ to: tenant.notifyEmails, ...message });
+  await mailer.send({ id: mailId, to: tenant.notifyEmails, ...message });
 }
