@@ -46,6 +46,7 @@ import {
   refuseUndocumentedParameters,
 } from './http/http-hooks.ts';
 import { builtPanel, panelRoutes } from './http/panel.ts';
+import { queueReads } from './http/tenant-reads.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
 import { keyAnnouncer } from './log/key-rotation.ts';
@@ -126,6 +127,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   acceptJsonOnly(http);
   const gate = wireGate(http, deps);
   authenticateRoutes(http, authenticator, sessionGate(gate));
+  queueReads(http, config.databasePoolSize);
   limitBodies(http, config.bodyBytesMax);
   await limitReads(http, config.rateLimitPerMinute);
   refuseUndocumentedParameters(http);

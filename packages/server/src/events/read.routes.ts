@@ -31,16 +31,14 @@ export interface ReadDeps {
 }
 
 const json = 'application/json; charset=utf-8';
-const reading = <S>(schema: S) => ({
-  config: { scope: 'events:read' as const, schema: 'enforced' as const },
-  schema,
-});
+const config = { scope: 'events:read', schema: 'enforced' } as const;
+const counting = { ...config, reads: 'statistics' } as const;
 
 /**
  * `GET /api/audit-logs`, `/{id}` and `/stats`: one tenant's events, as far as its plan shows them.
  */
 export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
-  app.get('/api/audit-logs', reading(listSchema), async (request, reply) => {
+  app.get('/api/audit-logs', { config, schema: listSchema }, async (request, reply) => {
     const query = accepted(parseListQuery(searchParams(request)));
     const page = await visibleTo(request, deps, (tx, visible) =>
       readPage(tx, query, visible, deps),
@@ -50,7 +48,7 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
     return reply.type(json).send(page.json);
   });
 
-  app.get('/api/audit-logs/:id', reading(eventSchema), async (request, reply) => {
+  app.get('/api/audit-logs/:id', { config, schema: eventSchema }, async (request, reply) => {
     const uuid = uuidFromEventId((request.params as { id: string }).id);
     const body = await visibleTo(request, deps, async (tx, { classes, oldest }) => {
       const event = uuid && (await getEvent(tx, uuid, [...classes], oldest));
@@ -60,7 +58,7 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
     return reply.type(json).send(body);
   });
 
-  app.get('/api/audit-logs/stats', reading(statsSchema), async (request) => {
+  app.get('/api/audit-logs/stats', { config: counting, schema: statsSchema }, async (request) => {
     const query = withRange(accepted(parseStatsQuery(searchParams(request))), deps.now());
     return visibleTo(request, deps, (tx, visible) => readStats(tx, query, visible, deps.now()));
   });
@@ -73,11 +71,16 @@ function visibleTo<T>(
   read: (tx: TenantTx, visible: Visibility) => Promise<T>,
 ): Promise<T> {
   return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
-    readTenant(deps.db, tenantId, async (tx) => {
-      const visible = await visibility(tx, deps.now());
-      if (!visible) throw new AppError('not_found', 'there is no such tenant');
-      return read(tx, visible);
-    }),
+    readTenant(
+      deps.db,
+      tenantId,
+      async (tx) => {
+        const visible = await visibility(tx, deps.now());
+        if (!visible) throw new AppError('not_found', 'there is no such tenant');
+        return read(tx, visible);
+      },
+      request.gone,
+    ),
   );
 }
 

@@ -73,7 +73,7 @@ export async function releasedRound(db: Database): Promise<number> {
 export async function haltReason(db: Database, timeoutMs: number): Promise<string | null> {
   const text = 'SELECT halted FROM log_rounds';
   const question = { text, query_timeout: timeoutMs };
-  const { rows } = await db.writer.query<{ halted: string | null }>(question);
+  const { rows } = await db.operations.query<{ halted: string | null }>(question);
   return rows[0]?.halted ?? null;
 }
 

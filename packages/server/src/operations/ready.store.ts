@@ -1,16 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, write } from '../postgres/index.ts';
-
-/** Throws what keeps a reader from the database. */
-export async function probeRead(db: Database, timeoutMs: number): Promise<void> {
-  const question = { text: 'SELECT 1', query_timeout: timeoutMs };
-  await db.reader.query(question);
-}
+import { type Database, writeForOperations } from '../postgres/index.ts';
 
 /** Throws what keeps the service from writing; no other session sees the row that it tries. */
 export async function probeWrite(db: Database, timeoutMs: number): Promise<void> {
   const undone = new Error('the row of a probe is taken back');
-  await write(db, async (tx) => {
+  await writeForOperations(db, async (tx) => {
     const question = {
       text: `INSERT INTO jobs (tenant_id, queue, id, data, due_at)
         VALUES ($1, 'probe', $1, '{}', now())`,

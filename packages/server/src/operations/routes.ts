@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { AppError, unavailable } from '../http/index.ts';
 import { haltReason } from '../log/index.ts';
 import { type Database, unavailability } from '../postgres/index.ts';
-import { probeRead, probeWrite } from './ready.store.ts';
+import { probeWrite } from './ready.store.ts';
 
 const Healthy = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
 
@@ -36,7 +36,7 @@ export function operationsRoutes(
     async () => {
       // A load balancer does not wait as long as a caller with work to be done.
       const { db } = deps;
-      const asked = [haltReason(db, 2_000), probeRead(db, 2_000), probeWrite(db, 2_000)] as const;
+      const asked = [haltReason(db, 2_000), probeWrite(db, 2_000)] as const;
       const [halted] = await Promise.all(asked).catch((error: unknown) => {
         throw unavailable(unavailability(error) ?? 'the database is not available');
       });

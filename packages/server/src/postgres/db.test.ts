@@ -1,6 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
 import { testService } from '../testing/service.ts';
-import { connectionProblem, openDatabase, record, unavailability, write } from './db.ts';
+import {
+  connectionProblem,
+  openDatabase,
+  readTenant,
+  record,
+  unavailability,
+  write,
+} from './db.ts';
 
 const service = await testService();
 afterAll(() => service.close());
@@ -83,7 +91,7 @@ test('administration that waits for locks takes no connection from recording', a
 const withCode = (code: string) => Object.assign(new Error('a database said so'), { code });
 
 test('a database that is away, busy, read-only or restarting may be asked again; a wrong statement may not', () => {
-  const away = ['08006', '28P01', '53300', '57014', '57P01', '57P03', '40P01', '25P03'];
+  const away = ['08006', '28P01', '53300', '57P01', '57P03', '40P01', '25P03'];
   const system = ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'EHOSTUNREACH', 'EAI_AGAIN'];
   for (const code of [...away, ...system]) {
     expect(unavailability(withCode(code)), code).toBe('the database is not available');
@@ -107,4 +115,13 @@ test('an attempt at several addresses says what each of them answered', () => {
   expect(connectionProblem(new AggregateError(attempts))).toBe(
     'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1',
   );
+});
+
+test('a statement that takes too long says so, and how to ask for less', async () => {
+  const asking = readTenant(service.db, randomUUID(), async (tx) => {
+    await tx.query({ text: 'SET LOCAL statement_timeout = 1' });
+    await tx.query({ text: 'SELECT pg_sleep(9)' });
+  });
+  const error = await asking.catch((cause: unknown) => cause);
+  expect(unavailability(error)).toMatch(/longer than 10 seconds; narrow/);
 });

@@ -17,6 +17,8 @@ export interface Database {
    * The writer role for jobs and deliveries: however many there are, callers find a connection.
    */
   readonly background: pg.Pool;
+  /** The writer role for readiness and for cancelling statements: no load takes its connections. */
+  readonly operations: pg.Pool;
   close(): Promise<void>;
 }
 
@@ -123,15 +125,17 @@ export function openDatabase(
   const places = flushes + waiters + partitions;
   const recorder = openPool(url, 'indelible_writer', places, onIdleError);
   const background = openPool(url, 'indelible_writer', 5, onIdleError);
+  const operations = openPool(url, 'indelible_writer', 2, onIdleError);
   return {
     url,
     reader,
     writer,
     recorder,
     background,
+    operations,
     close: async () => {
       isClosing = true;
-      const pools = [reader, writer, recorder, background];
+      const pools = [reader, writer, recorder, background, operations];
       await Promise.all(pools.map((pool) => pool.end()));
     },
   };
@@ -146,14 +150,41 @@ export async function databaseTime(db: Pick<pg.ClientBase, 'query'>): Promise<nu
   return rows[0].ms;
 }
 
-/** Runs `work` in a read-only snapshot that sees this tenant alone. */
+/**
+ * Runs `work` in a read-only snapshot that sees this tenant alone. When `gone` aborts, its
+ * statement is cancelled, and the call throws.
+ */
 export async function readTenant<T>(
   db: Database,
   tenantId: string,
   work: (tx: TenantTx) => Promise<T>,
+  gone?: AbortSignal,
 ): Promise<T> {
-  return transaction(db.reader, beginTenant(tenantId), (client) =>
-    work({ tenantId, query: (query) => client.query(query) }),
+  const client = await db.reader.connect();
+  const state: { broken?: Error | undefined } = {};
+  let cancelled: Promise<unknown> | undefined;
+  const cancel = () => {
+    cancelled = cancelStatement(db, client).catch(() => {});
+  };
+  gone?.addEventListener('abort', cancel);
+  try {
+    gone?.throwIfAborted();
+    const read = (client: pg.PoolClient) =>
+      work({ tenantId, query: (query) => client.query(query) });
+    return await transactionOn(client, beginTenant(tenantId), read, state);
+  } finally {
+    gone?.removeEventListener('abort', cancel);
+    await cancelled;
+    // The order to cancel may arrive late, and must not meet the statement of the next caller.
+    client.release(cancelled ? new Error('the caller has gone') : state.broken);
+  }
+}
+
+/** As the login: it alone may cancel what its sessions run, whatever role they have taken. */
+async function cancelStatement(db: Database, client: pg.PoolClient): Promise<void> {
+  const { processID } = client as pg.PoolClient & { processID: number };
+  await db.operations.query(
+    `SET ROLE NONE; SELECT pg_cancel_backend(${Number(processID)}); RESET ROLE`,
   );
 }
 
@@ -172,6 +203,14 @@ export function write<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Prom
 /** The same on recording's own connections, of which `recordingPlaces` may be taken at once. */
 export function record<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
   return transaction(db.recorder, 'BEGIN', work);
+}
+
+/** The same on connections that no load takes. */
+export function writeForOperations<T>(
+  db: Database,
+  work: (tx: WriterTx) => Promise<T>,
+): Promise<T> {
+  return transaction(db.operations, 'BEGIN', work);
 }
 
 /** The same on the connections of jobs and deliveries. */
@@ -295,6 +334,8 @@ const systemFaults = [
 const readOnly = '25006';
 /** What writes waits for the head of a log, and for hardly anything else. */
 const lockTimeout = '55P03';
+/** Also what was cancelled; whoever asked for that reads no answer. */
+const statementTimeout = '57014';
 // Serialization failures, deadlocks, and sessions that were ended for idling.
 const passingStates = ['40001', '40P01', '25P03', '25P04'];
 
@@ -318,6 +359,7 @@ export function unavailability(error: unknown): string | null {
   const code = 'code' in error ? String(error.code) : '';
   if (code === readOnly) return 'the database is read-only';
   if (code === lockTimeout) return 'the log is busy';
+  if (code === statementTimeout) return 'it takes longer than 10 seconds; narrow range or filters';
   const isPassing =
     /^(08|28|53|57|58)...$/.test(code) ||
     passingStates.includes(code) ||

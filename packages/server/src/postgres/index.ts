@@ -11,6 +11,7 @@ export {
   unavailability,
   type WriterTx,
   write,
+  writeForOperations,
   writeInBackground,
 } from './db.ts';
 export { codeOf } from './embedded/error-code.ts';

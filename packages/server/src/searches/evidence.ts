@@ -23,6 +23,13 @@ export interface SearchDeps {
 export const searchIdPrefix = 'srch_';
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
+/** What is asked; `gone` aborts when the caller has gone. */
+interface Asked {
+  filter: EventFilter;
+  note: string | null;
+  gone: AbortSignal | undefined;
+}
+
 /**
  * Asks and saves. The moment comes first, the checkpoint then: it covers whatever was recorded
  * before that moment, and the answer is given among what it covers.
@@ -30,7 +37,7 @@ export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('h
 export async function saveSearch(
   deps: SearchDeps,
   access: TenantAccess,
-  { filter, note }: { filter: EventFilter; note: string | null },
+  { filter, note, gone }: Asked,
 ): Promise<SavedSearch> {
   const { db } = deps;
   const { tenantId, actor } = access;
@@ -42,7 +49,7 @@ export async function saveSearch(
   });
   const checkpoint = await freshCheckpoint(deps, tenantId);
   const { size } = checkpoint;
-  const bounds = { size, earlierSize: size, max: matchesMax };
+  const bounds = { size, earlierSize: size, max: matchesMax, gone };
   const { answer } = await runSearch(db, nowMs, { tenantId, filter: frozen, ...bounds });
   const search: SavedSearch = {
     id: eventUuid(nowMs, randomBytes(10)),
@@ -113,6 +120,7 @@ export async function askAgain(
   deps: SearchDeps,
   tenantId: string,
   search: SavedSearch,
+  gone: AbortSignal | undefined,
 ): Promise<AnswerNow> {
   const nowMs = deps.now();
   const earlierSize = search.checkpointSize;
@@ -120,7 +128,7 @@ export async function askAgain(
   const { oldest } = await readTenant(deps.db, tenantId, (tx) => requireVisible(tx, nowMs));
   const filter = frozenFilter(search.filters);
   const size = checkpoint?.size ?? earlierSize;
-  const bounds = { size, earlierSize, max: search.matched + matchesMax };
+  const bounds = { size, earlierSize, max: search.matched + matchesMax, gone };
   const { answer, earlier } = await runSearch(deps.db, nowMs, { tenantId, filter, ...bounds });
   const { firstEventUuid } = search;
   return {

@@ -17,11 +17,11 @@ import {
   saveSearch,
   searchIdPrefix,
 } from './evidence.ts';
-import { oneAtATime } from './one-at-a-time.ts';
 import { createSchema, getSchema, listSchema } from './schemas.ts';
 import { getSearch, listSearches, type SavedSearch } from './store.ts';
 
-const config = { scope: 'events:read' as const, schema: 'enforced' as const };
+const config = { scope: 'events:read', schema: 'enforced' } as const;
+const searching = { ...config, reads: 'search' } as const;
 const path = '/api/audit-logs/searches';
 
 /**
@@ -29,23 +29,21 @@ const path = '/api/audit-logs/searches';
  * which checkpoint, what came out, what comes now.
  */
 export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
-  const inTurn = oneAtATime();
-
-  app.post(path, { config, schema: createSchema }, async (request, reply) => {
+  app.post(path, { config: searching, schema: createSchema }, async (request, reply) => {
     const { filters, note = null } = request.body as { filters: unknown; note?: string | null };
-    const filter = readFilters(filters);
+    const asked = { filter: readFilters(filters), note: note || null, gone: request.gone };
     const search = await readAsTenant(request, deps.recordAccess, (access) =>
-      inTurn(access.tenantId, () => saveSearch(deps, access, { filter, note: note || null })),
+      saveSearch(deps, access, asked),
     );
     return reply.code(201).send(shown(search, deps.publicUrl()));
   });
 
-  app.get(`${path}/:id`, { config, schema: getSchema }, (request) =>
+  app.get(`${path}/:id`, { config: searching, schema: getSchema }, (request) =>
     readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
       const id = uuidFromTypeId(searchIdPrefix, (request.params as { id: string }).id);
       const search = id && (await readTenant(deps.db, tenantId, (tx) => getSearch(tx, id)));
       if (!search) throw new AppError('not_found', 'there is no such search');
-      const now = await inTurn(tenantId, () => askAgain(deps, tenantId, search));
+      const now = await askAgain(deps, tenantId, search, request.gone);
       return { ...shown(search, deps.publicUrl()), now: shownNow(now) };
     }),
   );

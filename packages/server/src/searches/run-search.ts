@@ -17,6 +17,8 @@ export interface RunSearch {
   earlierSize: number;
   /** More matches than these are refused. */
   max: number;
+  /** Aborts when the caller has gone: nothing more is read then. */
+  gone?: AbortSignal | undefined;
   /** Matches read at once; 10,000. */
   perPage?: number;
 }
@@ -32,7 +34,7 @@ export type Visible = NonNullable<Awaited<ReturnType<typeof visibility>>>;
 export async function runSearch(
   db: Database,
   nowMs: number,
-  { tenantId, filter, size, earlierSize, max, perPage = matchesPerPage }: RunSearch,
+  { tenantId, filter, size, earlierSize, max, gone, perPage = matchesPerPage }: RunSearch,
 ): Promise<{ answer: Answer; earlier: Answer }> {
   const all = new AnswerDigest();
   const earlier = new AnswerDigest();
@@ -40,10 +42,9 @@ export async function runSearch(
   let before: string | null = null;
   do {
     const from: string | null = before;
-    page = await readTenant(db, tenantId, async (tx) => {
-      const visible = await requireVisible(tx, nowMs);
-      return nextMatches(tx, filter, visible, size, from, perPage);
-    });
+    const next = async (tx: TenantTx) =>
+      nextMatches(tx, filter, await requireVisible(tx, nowMs), size, from, perPage);
+    page = await readTenant(db, tenantId, next, gone);
     for (const { uuid, sequence } of page) {
       all.add(uuid);
       if (sequence < earlierSize) earlier.add(uuid);

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, expect, test } from 'vitest';
+import { testService } from '../testing/service.ts';
+
+/* One tenant's questions and another's: a lock on the events makes each last as long as it does. */
+
+const service = await testService({ DATABASE_POOL_SIZE: '10' }, 10);
+afterAll(() => service.close());
+const { port } = new URL(await service.app.http.listen({ port: 0, host: '127.0.0.1' }));
+const [crowd, other] = [await service.tenant(), await service.tenant()];
+const statistics = '/api/audit-logs/stats?group_by=action';
+const list = '/api/audit-logs';
+
+/** Runs `work` while no event can be read. */
+async function whileLocked(work: () => Promise<void>): Promise<void> {
+  await service.owner.query('BEGIN; LOCK TABLE audit_events IN ACCESS EXCLUSIVE MODE');
+  try {
+    await work();
+  } finally {
+    await service.owner.query('ROLLBACK');
+  }
+}
+
+/** Before PostgreSQL's lock_timeout of five seconds, which ends every wait. */
+const soon = { timeout: 4_000 };
+
+const statusOf = async (url: string, key: string | null) =>
+  (await service.call({ url, key })).status;
+
+/** How many statements of readers the database works on. */
+async function running(): Promise<number> {
+  await service.owner.query('SELECT pg_stat_clear_snapshot()');
+  const { rows } = await service.owner.query(
+    `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database()
+       AND state = 'active' AND wait_event_type = 'Lock'`,
+  );
+  return rows[0].n;
+}
+
+test("a crowd of one tenant's questions leaves connections to others, and to readiness", async () => {
+  let crowds: Promise<number>[] = [];
+  let others: Promise<number>[] = [];
+  await whileLocked(async () => {
+    const crowdOf = (url: string) => Array.from({ length: 30 }, () => statusOf(url, crowd.key));
+    crowds = [...crowdOf(statistics), ...crowdOf(list)];
+    await expect.poll(running, soon).toBe(4); // one of two for statistics, three of four for lists
+    others = [statusOf(statistics, other.key), statusOf(list, other.key)];
+    await expect.poll(running, soon).toBe(6);
+    expect(await statusOf('/readyz', null)).toBe(200);
+    expect(await statusOf('/healthz', null)).toBe(200);
+  });
+  expect(await Promise.all(others)).toEqual([200, 200]);
+  const counts = Object.groupBy(await Promise.all(crowds), String);
+  expect(Object.keys(counts)).toEqual(['200', '429']);
+  expect(counts['200']).toHaveLength(1 + 20 + 3 + 20);
+});
+
+test('the statement of a caller who hangs up is cancelled, and its slot is free', async () => {
+  await whileLocked(async () => {
+    const socket = connect(Number(port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write(
+      `GET ${statistics} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${crowd.key}\r\n\r\n`,
+    );
+    await expect.poll(running, soon).toBe(1);
+    socket.destroy();
+    await expect.poll(running, soon).toBe(0);
+  });
+  expect(await statusOf(statistics, crowd.key)).toBe(200);
+});

@@ -1,0 +1,77 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { FairSlots } from './fair-slots.ts';
+import { AppError } from './problem.ts';
+
+type KindOfRead = 'page' | 'statistics' | 'search';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What a call reads; a `page` unless it says otherwise. */
+    reads?: KindOfRead;
+  }
+  interface FastifyRequest {
+    /** Of reads: aborts when the caller hangs up before the answer was sent. */
+    gone: AbortSignal | undefined;
+  }
+}
+
+const waitMs = 10_000;
+
+/** Parts of the readers' connections; the rest is left to exports, and to what is not a call. */
+const parts: Record<KindOfRead, number> = { page: 0.4, statistics: 0.2, search: 0.2 };
+
+/**
+ * Lets reads of events at the database in fair order: each kind has connections of its own, and of
+ * those a tenant may take all but one. Further ones wait, 20 of a tenant, for ten seconds.
+ */
+export function queueReads(http: FastifyInstance, connections: number): void {
+  const slotsOf = (kind: KindOfRead) => {
+    const slotsMax = Math.max(1, Math.floor(connections * parts[kind]));
+    const slotsPerTenant = Math.max(1, slotsMax - 1);
+    const limits = { slotsMax, slotsPerTenant, waitingPerTenant: waitingMax, waitMs };
+    return new FairSlots(limits, tooMany);
+  };
+  const slots = {
+    page: slotsOf('page'),
+    statistics: slotsOf('statistics'),
+    search: slotsOf('search'),
+  };
+  const releases = new WeakMap<FastifyRequest, () => void>();
+  http.decorateRequest('gone');
+  http.addHook('preHandler', async (request, reply) => {
+    const { method, principal, routeOptions } = request;
+    const isRead = method === 'GET' || method === 'HEAD';
+    const kind = routeOptions.config.reads ?? (isRead ? 'page' : undefined);
+    if (!principal || kind === undefined) return;
+    request.gone = whenGone(reply);
+    const release = await slots[kind].take(tenantOf(request), request.gone);
+    releases.set(request, release);
+    reply.raw.once('close', release);
+  });
+  // Not when the answer has ended: a reader may take its time.
+  http.addHook('onSend', (request, _reply, payload, done) => {
+    releases.get(request)?.();
+    done(null, payload);
+  });
+}
+
+const waitingMax = 20;
+
+function whenGone(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}
+
+/** Whose reads wait behind one another: an operator's with those of the tenant. */
+function tenantOf({ principal, headers }: FastifyRequest): string {
+  return principal.tenantId ?? String(headers['x-tenant-id'] ?? 'platform').toLowerCase();
+}
+
+function tooMany(): AppError {
+  const detail =
+    'too many questions of this tenant are asked at the same time; wait, and ask narrower ones';
+  return new AppError('rate_limited', detail, { headers: { 'retry-after': '5' } });
+}
