@@ -1,9 +1,8 @@
 /** Text from events on a terminal: shown, never obeyed. */
 
 // Controls of both sets, line and paragraph separators, marks that turn the direction of what
-// follows, invisible joiners, and halves of surrogate pairs.
-const hidden =
-  /[\p{Cc}\p{Cs}\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\u061c\ufeff\ufff9-\ufffb]/gu;
+// follows, everything that nobody sees, and halves of surrogate pairs.
+const hidden = /[\p{Cc}\p{Cs}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu;
 
 /**
  * `text` with everything escaped (`\n`, `\u001b`) that could move the cursor, change colours, forge
@@ -19,8 +18,10 @@ const shortEscapes = new Map([
   ['\t', '\\t'],
 ]);
 
+/** As JSON writes it: two escapes for what is beyond U+FFFF. */
 function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const units = character.split('');
+  return units.map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
 }
 
 /** One line of JSON that a terminal shows as harmlessly as `visible` text; the same value. */

@@ -1,3 +1,4 @@
+import { revealed } from '@indelible/protocol';
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { en, type Texts } from './en.ts';
 import { type Language, languages } from './languages.ts';
@@ -34,5 +35,5 @@ export function useLanguage(): Language {
 
 /** The name of a catalogue word; a word without a name is shown without its underscores. */
 export function wordOf(words: Readonly<Record<string, string>>, word: string): string {
-  return Object.hasOwn(words, word) ? (words[word] ?? word) : word.replaceAll('_', ' ');
+  return Object.hasOwn(words, word) ? (words[word] ?? word) : revealed(word.replaceAll('_', ' '));
 }

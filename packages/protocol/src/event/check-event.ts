@@ -2,7 +2,7 @@ import { checkJson } from '../json/canonical.ts';
 import { type EventField, eventFields } from './event-fields.ts';
 import { isUuid, uuidFromEventId } from './event-id.ts';
 import { type FieldProblem, fieldProblemsMax, pointerOf } from './field-problem.ts';
-import { isRecordedEmail, snakeCaseExpression } from './field-rules.ts';
+import { hidesCharacters, isRecordedEmail, snakeCaseExpression } from './field-rules.ts';
 import { canonicalIp } from './ip-address.ts';
 import { diffFieldsMax, diffTextBytesMax, inKib, membersMax, stateBytesMax } from './limits.ts';
 import { parseTimestamp } from './timestamp.ts';
@@ -78,10 +78,10 @@ const textKinds: Partial<Record<EventField['kind'], { fits(text: string): boolea
     word: { fits: (text) => snakeCaseExpression.test(text), is: 'a snake_case word' },
     // No invisible characters, so that a role cannot imitate another one.
     role: {
-      fits: (text) => /^[^\s\p{Cc}\p{Cf}]+$/u.test(text),
+      fits: (text) => /^[^\s\p{Cc}]+$/u.test(text) && !hidesCharacters(text),
       is: 'one word of visible characters',
     },
-    email: { fits: isRecordedEmail, is: 'an e-mail address' },
+    email: { fits: isRecordedEmail, is: 'an e-mail address of visible characters' },
     ip: { fits: (text) => canonicalIp(text) !== null, is: 'an IP address' },
     time: { fits: (text) => parseTimestamp(text) !== null, is: 'an ISO 8601 time' },
   };

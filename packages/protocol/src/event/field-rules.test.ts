@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { emailKey, isEmail, isPrintable, isSnakeCase, isVisible } from './field-rules.ts';
+import {
+  emailKey,
+  isEmail,
+  isPrintable,
+  isRecordedEmail,
+  isSnakeCase,
+  isVisible,
+  revealed,
+} from './field-rules.ts';
 
 test('words are snake_case, begin with a letter and have at most 64 characters', () => {
   for (const word of [
@@ -79,4 +87,27 @@ test('a text is visible when anything of it can be seen', () => {
   ]) {
     expect(isVisible(text), JSON.stringify(text)).toBe(false);
   }
+});
+
+test('an address with a character that nobody sees is none, for searching and for recording', () => {
+  const unseen = [
+    '\u200b',
+    '\u200d',
+    '\u2060',
+    '\u202e',
+    '\ufe0f',
+    '\u{e0061}',
+    '\u3164',
+    '\u2800',
+  ];
+  for (const character of unseen) {
+    const address = `ana${character}@example.com`;
+    expect([isEmail(address), isRecordedEmail(address)], JSON.stringify(address)).toEqual([
+      false,
+      false,
+    ]);
+    const point = character.codePointAt(0)?.toString(16).toUpperCase();
+    expect(revealed(address)).toBe(`ana⟨U+${point}⟩@example.com`);
+  }
+  expect(revealed('Çelik & Söhne, 東京, 🙂')).toBe('Çelik & Söhne, 東京, 🙂');
 });

@@ -8,6 +8,8 @@ export const snakeCasePattern = '^[a-z][a-z0-9]*(_[a-z0-9]+)*$';
 export const snakeCaseExpression = new RegExp(snakeCasePattern);
 const emailExpression = /^(?=.{3,320}$)[^\s@]+@[^\s@]+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\uFFFD]/u;
+// Zero-width and direction marks, variation selectors, tags, fillers, the blank Braille pattern.
+const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 // Excludes Hangul fillers, which Unicode calls letters, and the blank Braille pattern, a sign.
 const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
 
@@ -17,11 +19,12 @@ export function isSnakeCase(text: string): boolean {
 
 /**
  * Whether `text` has the form of an e-mail address: one `@` between two parts without white space,
- * printable, at most 320 characters. It checks no more, because a log must be able to name every
+ * visible, at most 320 characters. It checks no more, because a log must be able to name every
  * user that another system accepts. A leading `!` is refused, because filters use it to exclude.
  */
 export function isEmail(text: string): boolean {
-  return !text.startsWith('!') && emailExpression.test(text) && isPrintable(text);
+  const isShown = isPrintable(text) && !hidesCharacters(text);
+  return !text.startsWith('!') && emailExpression.test(text) && isShown;
 }
 
 /**
@@ -43,6 +46,19 @@ export function emailKey(email: string): string {
  */
 export function isPrintable(text: string): boolean {
   return !unprintable.test(text);
+}
+
+/** Whether `text` contains characters that nobody sees, and so may read like another text. */
+export function hidesCharacters(text: string): boolean {
+  return unseen.test(text);
+}
+
+/** `text` with every character that nobody sees written as its code point, `⟨U+200B⟩`. */
+export function revealed(text: string): string {
+  return text.replace(new RegExp(unseen, 'gu'), (character) => {
+    const point = character.codePointAt(0) ?? 0;
+    return `⟨U+${point.toString(16).toUpperCase().padStart(4, '0')}⟩`;
+  });
 }
 
 /** Whether `text` contains a visible character: a letter, number, punctuation mark or sign. */

@@ -26,6 +26,8 @@ export interface TakeContext {
    * event may name any tenant or none.
    */
   boundTenantId: string | null | undefined;
+  /** Whether a role is not `superadmin` and reads like it; absent: nobody judges that here. */
+  looksLikeOperator?: (role: string) => boolean;
 }
 
 /** Why an event is refused; `errors` names every wrong field. */
@@ -111,7 +113,7 @@ function refuse(problems: FieldProblem[]): TakenEvent {
 function ruleProblems(
   event: Members,
   wrong: ReadonlySet<string>,
-  { nowMs, catalogue, boundTenantId }: TakeContext,
+  { nowMs, catalogue, boundTenantId, looksLikeOperator }: TakeContext,
 ): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const add = (path: string, code: string, message: string) => {
@@ -125,6 +127,11 @@ function ruleProblems(
   const role = word(event.actor, 'role', '/actor/role');
   if (event.crossTenant === true && role !== undefined && role !== 'superadmin') {
     add('/crossTenant', 'cross_tenant_mismatch', 'is true, but the actor is not a superadmin');
+  }
+  if (role !== undefined && looksLikeOperator?.(role)) {
+    const rule =
+      'reads like superadmin, the role of operators: write exactly that, or another word';
+    add('/actor/role', 'invalid_format', rule);
   }
   if (boundTenantId === null && event.tenantId === undefined && wrong.size === 0) {
     add('/tenantId', 'required', 'is required with a platform-bound credential');

@@ -21,6 +21,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { AppError, unavailable } from '../http/index.ts';
 import type { Recorder } from './flush.ts';
+import { looksLikeOperator } from './operator-lookalike.ts';
 import {
   eventJson,
   hasState,
@@ -107,6 +108,7 @@ function take(raw: unknown, request: FastifyRequest, deps: RecordDeps) {
     masker,
     recordedBy: { kind: 'api_key', id },
     boundTenantId: tenantId,
+    looksLikeOperator,
   });
   if (taken.refusal) return taken;
   return { ...taken, event: prepare(taken.event, deps.sha, deps.random) };

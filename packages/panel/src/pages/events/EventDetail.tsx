@@ -1,5 +1,5 @@
 import { type AuditEvent, IndelibleError } from '@indelible/client';
-import type { Diff } from '@indelible/protocol';
+import { type Diff, revealed } from '@indelible/protocol';
 import { useParams } from '@tanstack/react-router';
 import { ArrowRight, History, Undo2, X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
@@ -111,6 +111,8 @@ function Headline({ event }: { event: AuditEvent }) {
   const t = useTexts();
   const formats = useFormats();
   const { action, actor, resource } = event;
+  const name = resource.name && revealed(resource.name);
+  const email = actor.email && revealed(actor.email);
   const gone = isErased(event, 'identity');
   return (
     <header>
@@ -124,10 +126,10 @@ function Headline({ event }: { event: AuditEvent }) {
         </Value>
       </p>
       <h2 dir="auto" className="mt-1 text-lg leading-snug font-semibold tracking-tight break-words">
-        {resource.name ?? (gone ? <ErasedValue /> : t.events.unnamed)}
+        {name ?? (gone ? <ErasedValue /> : t.events.unnamed)}
       </h2>
       <p className="mt-1 text-muted">
-        {actor.email ?? (gone ? <ErasedValue /> : wordOf({}, actor.role))} ·{' '}
+        {email ?? (gone ? <ErasedValue /> : wordOf({}, actor.role))} ·{' '}
         {formats.dateTime(event.timestamp)}
         <span className="text-faint"> ({formats.relative(event.timestamp, Date.now())})</span>
       </p>

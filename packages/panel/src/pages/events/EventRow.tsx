@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@indelible/client';
-import { type Diff, parseTimestamp, type Scalar } from '@indelible/protocol';
+import { type Diff, parseTimestamp, revealed, type Scalar } from '@indelible/protocol';
 import { ArrowRight } from 'lucide-react';
 import { useRef } from 'react';
 import { ActionLabel } from '../../components/ActionLabel.tsx';
@@ -67,7 +67,7 @@ function ResourceName({ event, tabbable }: { event: AuditEvent; tabbable: boolea
       className={name === null ? 'font-mono text-2xs text-faint' : ''}
     >
       <span dir="auto" title={name ?? id}>
-        {name ?? id.slice(0, 8)}
+        {name === null ? id.slice(0, 8) : revealed(name)}
       </span>
     </Value>
   );
@@ -96,7 +96,7 @@ export function Reason({ reason }: { reason: string | null }) {
   if (reason === null) return <span className="badge badge-del">{t.access.noReason}</span>;
   return (
     <span dir="auto" className="line-clamp-2 text-xs text-warn">
-      “{reason}”
+      “{revealed(reason)}”
     </span>
   );
 }
@@ -137,6 +137,7 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
 function Who({ event, tabbable = true }: { event: AuditEvent; tabbable?: boolean }) {
   const t = useTexts();
   const { actor, crossTenant } = event;
+  const email = actor.email && revealed(actor.email);
   const gone = isErased(event, 'identity');
   return (
     <div className="min-w-0 leading-snug">
@@ -146,7 +147,7 @@ function Who({ event, tabbable = true }: { event: AuditEvent; tabbable?: boolean
         label={actor.email ?? actor.id}
         tabbable={tabbable}
       >
-        {actor.email ?? (gone ? <ErasedValue /> : wordOf({}, actor.role))}
+        {email ?? (gone ? <ErasedValue /> : wordOf({}, actor.role))}
       </Value>
       <div className="flex items-center gap-1.5 text-xs text-faint">
         {crossTenant ? (

@@ -3,6 +3,10 @@ import { diffPreview, scalarText } from './diff-preview.ts';
 
 const change = (from: number, to: number) => ({ from, to });
 
+test('what nobody sees in a value is written out', () => {
+  expect(scalarText('a\u200bb')).toBe('a⟨U+200B⟩b');
+});
+
 test('a row shows the first two changes and says how many more there are', () => {
   const diff = { a: change(1, 2), b: change(3, 4), c: change(5, 6), d: change(7, 8) };
   expect(diffPreview(diff)).toEqual({

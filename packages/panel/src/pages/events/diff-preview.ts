@@ -1,4 +1,4 @@
-import type { Diff, FieldChange, Scalar } from '@indelible/protocol';
+import { type Diff, type FieldChange, revealed, type Scalar } from '@indelible/protocol';
 
 export interface ChangedField extends FieldChange {
   field: string;
@@ -16,7 +16,7 @@ export function diffPreview(diff: Diff): { shown: ChangedField[]; more: number }
   return { shown, more: fields.length - shown.length };
 }
 
-/** A value as one line: texts as they are, absent ones as null. */
+/** A value as one line: texts with what is invisible in them written out, absent ones as null. */
 export function scalarText(value: Scalar | undefined): string | null {
-  return value === null || value === undefined ? null : String(value);
+  return value === null || value === undefined ? null : revealed(String(value));
 }

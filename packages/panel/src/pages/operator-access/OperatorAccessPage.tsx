@@ -1,5 +1,5 @@
 import type { AuditEvent, EventPage } from '@indelible/client';
-import { filterToJson } from '@indelible/protocol';
+import { filterToJson, revealed } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { TriangleAlert, UserRoundCheck } from 'lucide-react';
 import { useMemo } from 'react';
@@ -166,6 +166,7 @@ function Visit({ event, search }: { event: AuditEvent; search: EventSearch }) {
   const t = useTexts();
   const formats = useFormats();
   const { action, actor, resource, reason } = event;
+  const email = actor.email && revealed(actor.email);
   const when = formats.dateTime(event.timestamp);
   const name = resource.name ?? wordOf(t.resources, resource.type);
   const label = t.events.open(`${wordOf(t.actions, action)}, ${name}, ${when}`);
@@ -184,7 +185,7 @@ function Visit({ event, search }: { event: AuditEvent; search: EventSearch }) {
           value={actor.email?.toLowerCase() ?? actor.id}
           label={actor.email ?? actor.id}
         >
-          {actor.email ?? <span className="text-del">{t.events.noEmail}</span>}
+          {email ?? <span className="text-del">{t.events.noEmail}</span>}
         </Value>
       </td>
       <td className="wide">
@@ -195,7 +196,7 @@ function Visit({ event, search }: { event: AuditEvent; search: EventSearch }) {
           </span>
         ) : (
           <span dir="auto" className="break-words">
-            {reason}
+            {reason && revealed(reason)}
           </span>
         )}
         <ErasedBadge event={event} />
@@ -204,7 +205,7 @@ function Visit({ event, search }: { event: AuditEvent; search: EventSearch }) {
         <ActionLabel action={action} />
         <p dir="auto" className="truncate text-xs text-faint">
           {wordOf(t.resources, resource.type)}
-          {resource.name !== null && ` · ${resource.name}`}
+          {resource.name !== null && ` · ${revealed(resource.name)}`}
         </p>
       </td>
       <td className="wide">

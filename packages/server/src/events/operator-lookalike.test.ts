@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { eventOf, testService } from '../testing/service.ts';
+import { looksLikeOperator } from './operator-lookalike.ts';
+
+test.each([
+  ['capitals', 'SuperAdmin'],
+  ['all capitals', 'SUPERADMIN'],
+  ['Cyrillic letters', 'ѕuреrаdmіn'],
+  ['a Cyrillic m', 'superadмin'],
+  ['full-width letters', 'ｓｕｐｅｒａｄｍｉｎ'],
+  ['mathematical letters', '𝐬𝐮𝐩𝐞𝐫𝐚𝐝𝐦𝐢𝐧'],
+  ['small capitals', 'ꜱᴜᴘᴇʀᴀᴅᴍɪɴ'],
+  ['an accent', 'superadmín'],
+  ['r and n for m', 'superadrnin'],
+  ['a digit', 'superadm1n'],
+  ['a dotless i', 'superadmın'],
+  ['a zero-width space', 'super\u200badmin'],
+  ['a variation selector', 'superadmin\ufe0f'],
+  ['a tag', 'super\u{e0061}admin'],
+  ['a combining grapheme joiner', 'super\u034fadmin'],
+])('a role with %s reads like that of operators', (_, role) => {
+  expect(looksLikeOperator(role)).toBe(true);
+});
+
+test.each([
+  'superadmin',
+  'admin',
+  'supervisor',
+  'super_admin_of_sales',
+  'administrador',
+  'суперадмин',
+  '管理者',
+  'api_key',
+])('%s is a role like any other', (role) => {
+  expect(looksLikeOperator(role)).toBe(false);
+});
+
+test('an event of such a role is refused with a sentence; that of an operator is not', async () => {
+  const service = await testService();
+  try {
+    const { key } = await service.tenant();
+    const record = (role: string) => {
+      const body = eventOf({ actor: { ...(eventOf().actor as object), role }, reason: 'Ticket 1' });
+      return service.call({ method: 'POST', url: '/api/audit-logs', key, body });
+    };
+    const { status, body } = await record('SuperAdmin');
+    expect([status, body.code, body.errors]).toEqual([
+      422,
+      'validation_failed',
+      [
+        {
+          path: '/actor/role',
+          code: 'invalid_format',
+          message:
+            'reads like superadmin, the role of operators: write exactly that, or another word',
+        },
+      ],
+    ]);
+    expect((await record('superadmin')).body.crossTenant).toBe(true);
+  } finally {
+    await service.close();
+  }
+});
