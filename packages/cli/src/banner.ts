@@ -1,24 +1,24 @@
 import type { PanelLink } from './panel-link.ts';
 import { visible } from './text.ts';
 
-/** Where a service runs and keeps its things, as far as a person needs to know. */
+/** Where a service runs and stores its data. */
 export interface ServiceFacts {
   url: string;
   dataDir: string;
-  /** Null when the key comes from the environment. */
+  /** Null if the key comes from the environment. */
   platformKeyFile: string | null;
-  /** Whether a database was found that a killed service had left behind. */
+  /** Whether the database of a killed service was found and taken over. */
   takenOver: boolean;
-  /** Opens the panel of a first tenant; null or absent where there is none to open. */
+  /** Opens the panel of the first tenant; null or absent if there is none. */
   panelLink?: PanelLink | null;
 }
 
-// Any UUID serves: these only have to be the same in all four commands.
+// Any UUID; the four commands must share it.
 const tenantId = '5f0c6a52-3f0e-4b8e-9d5c-0a1b2c3d4e5f';
 const actorId = '0e4b7a36-52f4-4f0f-8f5e-7d1f5c3b2a19';
 const resourceId = 'c2d1f3a4-6b5e-4c7d-8e9f-1a2b3c4d5e6f';
 
-/** What `serve` says once it is ready: addresses, paths (never a key), and four calls to try. */
+/** The output of `serve` after the start: addresses, paths (never a key), and four calls to try. */
 export function banner(facts: ServiceFacts): string {
   const { url, dataDir, platformKeyFile, takenOver } = facts;
   const key = platformKeyFile === null ? 'the value of PLATFORM_API_KEY' : platformKeyFile;
@@ -87,14 +87,14 @@ function json(body: string): string[] {
 }
 
 function curl({ platformKeyFile }: ServiceFacts, call: string, options: string[]): string {
-  // Of two keys during a rotation the first one.
+  // During a rotation, the first of two keys.
   const environment = `\${PLATFORM_API_KEY%%,*}`;
   const key = platformKeyFile === null ? environment : `$(cat ${quoted(platformKeyFile)})`;
   const lines = [`curl ${call}`, `-H "Authorization: Bearer ${key}"`, ...options];
   return lines.map((line, index) => `${index === 0 ? '  ' : '    '}${line}`).join(' \\\n');
 }
 
-/** A path for a POSIX shell, quoted where it must be. */
+/** A path for a POSIX shell, quoted if needed. */
 export function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -6,7 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { UsageError } from './exit-codes.ts';
 import type { Environment, Io } from './io.ts';
 
-/** The options by which a command finds the service and identifies itself. */
+/** Options that name the service and the credential. */
 export interface ConnectionOptions {
   url?: string;
   key?: string;
@@ -19,7 +19,7 @@ export interface ConnectionOptions {
 
 const urlDefault = 'http://127.0.0.1:3000';
 
-/** Adds what every command that talks to a running service takes. */
+/** Adds the options of commands that call a running service. */
 export function withConnection(command: Command): Command {
   return command
     .option('--url <address>', `the service (INDELIBLE_URL; ${urlDefault})`)
@@ -42,14 +42,12 @@ export function withOperator(command: Command): Command {
     .option('--operator-email <address>', 'who is looking, when the key is a platform key');
 }
 
-/** The service's address as given, in the environment, or by default. */
+/** The service's address: the option, the environment, or the default. */
 export function urlOf(options: ConnectionOptions, env: Environment): string {
   return options.url ?? (env.INDELIBLE_URL || urlDefault);
 }
 
-/**
- * A client for what the options and the environment say. Throws UsageError for what cannot work.
- */
+/** A client for these options and environment. Throws UsageError for invalid ones. */
 export function connect(
   options: ConnectionOptions,
   io: Io,
@@ -70,7 +68,7 @@ export function connect(
   );
 }
 
-/** Returns when the service can record and read; needs no key, and has little patience. */
+/** Returns if the service can record and read. Needs no key, and has a short timeout. */
 export async function requireReachable(
   options: ConnectionOptions,
   env: Environment,
@@ -78,7 +76,7 @@ export async function requireReachable(
   await asUsage(() => createClient({ url: urlOf(options, env), attempts: 2 })).ready();
 }
 
-// The client's own refusals of an address or a key: the caller can mend those.
+// Errors of the client about address or key are usage errors.
 function asUsage<T>(make: () => T): T {
   try {
     return make();
@@ -88,7 +86,7 @@ function asUsage<T>(make: () => T): T {
   }
 }
 
-/** The key that the embedded service made on its first start, when this user may read it. */
+/** The platform key of an embedded service, if this user may read it. */
 function keptKey({ env, stderr }: Io): string {
   const path = join(resolve(env.DATA_DIR?.trim() || './data'), 'platform-api-key');
   try {
@@ -105,15 +103,15 @@ function wellFormed(reason: string): string {
   throw new UsageError('the reason is not valid text');
 }
 
-/** For options that take the UUID of a tenant; in lower case, as the service writes it. */
+/** For options with a tenant's UUID; in lower case, as the service writes it. */
 export function tenantIdArgument(text: string): string {
   if (isUuid(text)) return text.toLowerCase();
   throw new InvalidArgumentError('A tenant is named by its UUID.');
 }
 
 /**
- * The plans of the service, as its CATALOGUE_FILE says; the default ones without it. Throws
- * UsageError for a file that cannot be read.
+ * The plans in CATALOGUE_FILE, else the default plans. Throws UsageError if the file cannot be
+ * read.
  */
 export function plansOf(env: Environment): Plans {
   const path = env.CATALOGUE_FILE?.trim();

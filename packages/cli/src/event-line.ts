@@ -4,7 +4,7 @@ import { shortened, visible } from './text.ts';
 const wordsMax = 60;
 const valueMax = 32;
 
-/** One line a person can read: time, sequence, who, what was done to what, the first change. */
+/** An event as one line: time, sequence, actor, action and resource, first change. */
 export function eventLine(event: AuditEvent): string {
   const { timestamp, sequence, action, resource } = event;
   const name = resource.name === null ? resource.id : `"${words(resource.name)}"`;

@@ -1,17 +1,17 @@
 import { IndelibleError, UnreachableError } from '@indelible/client';
 
-/** What the exit status of every command means. */
+/** The exit status of every command. */
 export const exitCodes = { fine: 0, finding: 1, usage: 2, unreachable: 3 } as const;
 
-/** The call itself is wrong: an option, a file name, a missing key. */
+/** The call is wrong: an option, a file name, a missing key. */
 export class UsageError extends Error {}
 
-/** The command did its work and found something: damaged input, a start that failed. */
+/** The command ran and found a problem: damaged input, a failed start. */
 export class FindingError extends Error {}
 
 /**
- * The status a command ends with after an error: what the service refuses (4xx) is wrong usage; one
- * that fails, is too busy or does not answer is unreachable.
+ * The exit status after an error: a refusal of the service (4xx) is wrong usage; a failing, busy or
+ * silent service is unreachable.
  */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return exitCodes.usage;

@@ -3,27 +3,27 @@ import type { Readable, Writable } from 'node:stream';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a command reads and writes: of the process, or of a test that runs it inside its own. */
+/** Input and output of a command: the process's, or a test's. */
 export interface Io {
   env: Environment;
   stdin: Readable;
   stdout: Writable;
   stderr: Terminal;
-  /** The status the command ends with, unless it throws. */
+  /** The exit status, unless the command throws. */
   exitCode: number;
 }
 
-/** A stream for people: a terminal, or a file of what one would have shown. */
+/** A stream for people: a terminal, or a file. */
 export type Terminal = Writable & { isTTY?: boolean };
 
-/** Writes to standard output, and waits while the reader is slower. */
+/** Writes to standard output, and waits for a slow reader. */
 export async function print({ stdout }: Io, text: string): Promise<void> {
   if (!stdout.write(text)) await once(stdout, 'drain');
 }
 
 /**
- * Lets the process end by itself, but not later than in five seconds: something that was left
- * running by mistake must not keep a command that is over.
+ * Lets the process end by itself, within five seconds: a forgotten timer or connection must not
+ * keep it running.
  */
 export function endSoon(): void {
   setTimeout(() => process.exit(), 5_000).unref();

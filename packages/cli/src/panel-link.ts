@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createClient, isLoopbackUrl, type ViewerLink } from '@indelible/client';
 import type { Environment } from './io.ts';
 
-/** A way into the panel of one tenant, for whoever started the service on this machine. */
+/** A link to the panel of one tenant, for the person who started the service on this machine. */
 export interface PanelLink {
   url: string;
   expiresAt: string;
@@ -11,16 +11,16 @@ export interface PanelLink {
 
 export interface StartedService {
   url: string;
-  /** Null when the key comes from the environment. */
+  /** Null if the key comes from the environment. */
   platformKeyFile: string | null;
 }
 
-// Nobody's account: the person at the terminal has none here, and no e-mail address is made up.
+// Not an account: the person at the terminal has none, so there is no e-mail address.
 const person = { id: '6f3d1c52-8a47-4b0e-9d2a-5e7c1b3f9a60', email: null, role: 'admin' } as const;
 
 /**
- * A link that opens the panel of the first tenant, or null: without a tenant, off loopback, or when
- * the service will not give one. A start that has succeeded must not fail for want of it.
+ * A link that opens the panel of the first tenant. Null without a tenant, off loopback, or if the
+ * service refuses: the start must not fail because of the link.
  */
 export async function firstPanelLink(
   service: StartedService,
@@ -44,7 +44,7 @@ export async function firstPanelLink(
   }
 }
 
-/** The platform's key, as its owner reads it; of two during a rotation the first one. */
+/** The platform key; during a rotation, the first of two. */
 export function platformKey({ platformKeyFile }: StartedService, env: Environment): string {
   if (platformKeyFile !== null) return readFileSync(platformKeyFile, 'utf8').trim();
   return (env.PLATFORM_API_KEY ?? '').split(',', 1)[0]?.trim() ?? '';

@@ -36,7 +36,7 @@ const commands = [
   exportCommand,
 ];
 
-/** Runs the command that `args` name, and returns its exit status; never throws. */
+/** Runs the command in `args` and returns its exit status; never throws. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   try {
     await buildProgram(io).parseAsync(args, { from: 'user' });
@@ -51,7 +51,7 @@ function buildProgram(io: Io): Command {
   const program = new Command('indelible')
     .description('The audit log service that a SaaS embeds, and that its tenants can verify.')
     .version(versionOfPackage())
-    // Before the commands are made: they inherit what follows.
+    // Set before the commands are added, because they inherit it.
     .showHelpAfterError('(--help shows what is possible)')
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
@@ -67,7 +67,7 @@ function versionOfPackage(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Help and version that were asked for are fine; anything else of the parser's is wrong usage. */
+/** Requested help and version exit with 0; other errors of the parser are wrong usage. */
 function statusOf(error: unknown): number {
   if (!(error instanceof CommanderError)) return exitCodeOf(error);
   return error.exitCode === 0 ? exitCodes.fine : exitCodes.usage;

@@ -2,8 +2,8 @@ import { FindingError, UsageError } from './exit-codes.ts';
 import type { Environment } from './io.ts';
 
 /**
- * The server's functions, which only the commands that work on its database load. Throws UsageError
- * for a configuration that it refuses.
+ * The server's functions; only commands that work on its database load them. Throws UsageError for
+ * an invalid configuration.
  */
 export async function loadServer(env: Environment) {
   const server = await import('@indelible/server');
@@ -15,7 +15,7 @@ export async function loadServer(env: Environment) {
   return server;
 }
 
-/** For what the server refuses after that: the command did its work and found something. */
+/** Later errors of the server: the command ran and found a problem. */
 export function asFinding(error: unknown): never {
   throw new FindingError(sentenceOf(error), { cause: error });
 }

@@ -14,9 +14,8 @@ import { keyWindowsOf } from '../verify/key-windows.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
 
 /**
- * The checkpoint of the last segment, and what it says about the end
- * of the archive (`end`). Null, and a finding, when there is none that
- * a key has signed, or it does not continue the last segment's root.
+ * The checkpoint of the last part, and the one at the end of the archive (`end`). Null, with a
+ * finding, if no key has signed it or it does not continue the last part's root.
  */
 export async function lastCheckpoint(
   manifests: readonly ArchiveManifest[],
@@ -47,9 +46,8 @@ export async function lastCheckpoint(
 }
 
 /**
- * The signed checkpoints of all segments that the archive reaches, each
- * once: the same entries must give their roots. A finding for each whose
- * signature is wrong; one of another key than those pinned is left out.
+ * The signed checkpoints of all parts, each once: the same entries must give their roots. A finding
+ * for each wrong signature; skips checkpoints of other keys than the pinned ones.
  */
 export async function earlierCheckpoints(
   manifests: readonly ArchiveManifest[],

@@ -2,8 +2,8 @@ import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 /**
- * Whether somebody who names this means an archive: an s3 URL, or a folder of tenants or months as
- * the service lays them out.
+ * Whether the subject is an archive: an s3 URL, or a folder of tenants or months in the archive's
+ * layout.
  */
 export function isArchive(subject: string): boolean {
   if (subject.startsWith('s3://')) return true;

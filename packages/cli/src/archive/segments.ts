@@ -8,9 +8,8 @@ export interface NamedSegment {
 }
 
 /**
- * The segments in order, from the log's first entry to the first gap:
- * what lies behind one has no place in the tree that was signed. What
- * is wrong with manifests and their order goes to the findings.
+ * The parts in order, from the log's first entry to the first gap: entries after a gap cannot be
+ * placed in the signed tree. Problems of manifests and their order become findings.
  */
 export async function readManifests(
   archive: Archive,

@@ -8,7 +8,7 @@ import {
 import { requireExplained } from '../verify/kept-back.ts';
 import type { NamedSegment } from './segments.ts';
 
-/** What manifests say was erased, where the archive ends before the log's own record of it. */
+/** The erasures that manifests state, if the archive ends before the log's own record of them. */
 export function statedErasures(segments: readonly NamedSegment[], size: number): ErasureRecord[] {
   return segments
     .flatMap(({ manifest }) => manifest.erasures ?? [])
@@ -20,8 +20,8 @@ export function statedErasures(segments: readonly NamedSegment[], size: number):
 }
 
 /**
- * Holds what is erased against the log's records. What a manifest alone explains is not proven
- * until the archive reaches the record: a sentence each. What nothing explains is damage.
+ * Compares erased values with the log's records. An erasure that only a manifest explains is
+ * unproven until the archive contains the record (a sentence each). An unexplained one is damage.
  */
 export function judgeErased(
   hidden: HiddenSegments,

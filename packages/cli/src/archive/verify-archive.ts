@@ -31,20 +31,20 @@ import { type NamedSegment, readManifests } from './segments.ts';
 import { judgeErased, statedErasures } from './stated-erasures.ts';
 
 export interface ArchiveOptions {
-  /** Whose, where the archive has several tenants. */
+  /** The tenant, if the archive has several. */
   tenantId: string | null;
-  /** vkey lines known from elsewhere; empty: those that the archive states. */
+  /** vkey lines from another source; empty: those that the archive states. */
   vkeys: readonly string[];
-  /** The service's plans; the default ones unless given. */
+  /** The service's plans; default: the default plans. */
   plans?: Plans | undefined;
   progress: Progress;
 }
 
 /**
- * Verifies a tenant's archive, in a folder or at an s3 URL, from its files
- * alone: checksums, the sequence of segments, signatures, entries recomputed
- * from the columns, root, bodies. Throws UsageError when there is no
- * archive, or it is not said whose; whatever else is wrong is in the report.
+ * Verifies a tenant's archive, in a folder or at an s3 URL, from its files only: checksums,
+ * sequence of parts, signatures, entries recomputed from the columns, root, bodies. Throws
+ * UsageError if there is no archive, or several tenants and none is named; everything else is in
+ * the report.
  */
 export async function verifyArchive(where: string, options: ArchiveOptions): Promise<Report> {
   options.progress.stage('files', null);
@@ -91,7 +91,7 @@ function leftoverSentence(count: number): string {
   return `Anything about ${count} file(s) that no manifest names: an interrupted run left them.`;
 }
 
-/** What the entries were held against, with the note that proves it. */
+/** The checkpoint that the entries were compared with, and its note. */
 function atEnd({ end, ...signed }: SignedCheckpoint & { end: Checkpoint }): SignedCheckpoint {
   return { ...signed, checkpoint: end };
 }
@@ -139,7 +139,7 @@ async function verifySegments(run: Run): Promise<Verified> {
   const entries = new EntryPass({ sha, findings, checkpoint, earlier });
   const bodies = new BodyPass({
     ...{ sha, findings, checkpoint, tenantId },
-    // What cannot be read has been found already, and has no entry to be asked about.
+    // Unreadable parts have a finding already, and no entry.
     entryAt: (sequence) => (sequence < file.size ? file.at(sequence) : noEntry),
     cover: {
       latestCutoffMs: null,
@@ -180,7 +180,7 @@ async function verifySegments(run: Run): Promise<Verified> {
   };
 }
 
-/** What the manifests say was hidden; the log's own records must allow it. */
+/** What the manifests state as hidden; the log's own records must confirm it. */
 function statedBy(segments: readonly NamedSegment[]) {
   const times = segments.map(({ manifest }) => parseTimestamp(manifest.madeAt) ?? 0);
   const cutoffs = segments.flatMap(({ manifest: { cutoff } }) =>
@@ -189,7 +189,7 @@ function statedBy(segments: readonly NamedSegment[]) {
   return {
     nowMs: Math.min(Date.now(), Math.max(...times)),
     statedCutoffMs: cutoffs.length === 0 ? null : Math.max(...cutoffs),
-    // A plan may have changed behind the last checkpoint: then the log does not say so yet.
+    // A plan may have changed after the last checkpoint; the log does not show that yet.
     statedPlan: null,
     knownPlan: null,
   };
@@ -202,7 +202,7 @@ function isRootWrong(findings: AllFindings): boolean {
   return rootCodes.some((code) => counts[code] !== undefined);
 }
 
-/** The first segment whose entries do not give the root that its manifest names: where to look. */
+/** The first part whose entries do not give the root of its manifest. */
 function firstWrong(segments: readonly NamedSegment[], file: EntryFile): Span | null {
   const tree = createFrontier(emptyLogState, sha);
   for (const { segment, manifest } of segments) {
@@ -228,16 +228,14 @@ async function checkFiles(
     if (state === 'missing') {
       addDamage(findings, 'missing_file', `The file ${file.name} is missing.`, place);
     } else if (state === 'other') {
-      // Which of its rows it is, the entries may tell.
+      // The entries may show which of its rows it is.
       addDamage(findings, 'file_mismatch', `The file ${file.name} differs from its manifest.`);
     }
   }
   return 2;
 }
 
-/**
- * False when the segment could not be read to its end: nothing behind it has a place in the log.
- */
+/** False if the part could not be read completely: later entries cannot be placed in the log. */
 async function readRows(
   { archive, findings, file, progress }: Run,
   { segment, manifest }: NamedSegment,

@@ -11,9 +11,7 @@ import { openDigest } from './checksums.ts';
 import { lineBlocks } from './line-blocks.ts';
 import { bundleFiles } from './manifest.ts';
 
-/**
- * More than any bundle needs: whoever made the folder must not fill the memory of who verifies it.
- */
+/** Limits for hostile bundles: reading one must not fill the memory. */
 const bytesMax = {
   manifest: 2 ** 20,
   note: 64 * 1024,
@@ -23,17 +21,17 @@ const bytesMax = {
   sumLine: 1_024,
 };
 
-/** What the index of retention says of one removal; the log's own record must say the same. */
+/** A removal in the bundle's index; the log's own record must say the same. */
 export type StatedRemoval = Pick<RemovalRecord, 'sequence' | 'cutoffMs' | 'size'>;
 
-/** The files of a bundle, for whoever verifies it. Nothing outside the folder is ever read. */
+/** Reads the files of a bundle. Never reads outside the folder. */
 export class BundleFiles implements TileSource {
   readonly folder: string;
   readonly tilesAtOnce = 1;
   readonly lowestKeptLevel = 0;
   readonly #inside: InsideFolder;
 
-  /** Throws UsageError when the folder is no bundle at all. */
+  /** Throws UsageError if the folder is not a bundle. */
   constructor(folder: string) {
     this.folder = folder;
     this.#inside = new InsideFolder(folder);
@@ -41,22 +39,21 @@ export class BundleFiles implements TileSource {
     throw new UsageError(`${folder} is not a bundle: it has no ${bundleFiles.manifest}`);
   }
 
-  /** Whether something of this name is there. */
   has(name: string): boolean {
     return this.#inside.has(name);
   }
 
-  /** The manifest's text. FormatError when it cannot be read. */
+  /** The manifest's text. FormatError if it cannot be read. */
   manifest(): string {
     return this.#inside.read(bundleFiles.manifest, bytesMax.manifest)?.toString() ?? '';
   }
 
-  /** The signed note, or null where there is none. FormatError when it cannot be read. */
+  /** The signed note, or null if there is none. FormatError if it cannot be read. */
   checkpoint(): Buffer | null {
     return this.#inside.read(bundleFiles.checkpoint, bytesMax.note);
   }
 
-  /** What cannot be read is as good as absent here: `check-files` has said why. */
+  /** An unreadable tile counts as absent here: `check-files` has reported it. */
   async tile(path: string): Promise<Uint8Array | null> {
     try {
       return this.#inside.read(path, bytesMax.tile);
@@ -67,8 +64,8 @@ export class BundleFiles implements TileSource {
   }
 
   /**
-   * SHA-256 in hexadecimal of a file, '' for the events, which are hashed when they are read; null
-   * where there is none. FormatError for what is no regular file, or longer than a bundle has it.
+   * SHA-256 of a file in hexadecimal; null if absent. '' for the events, which are hashed when they
+   * are read. FormatError if it is not a regular file, or too long.
    */
   digest(name: string): string | null {
     const { events, sums } = bundleFiles;
@@ -80,7 +77,7 @@ export class BundleFiles implements TileSource {
     return '';
   }
 
-  /** Lines of SHA256SUMS; one that is much too long ends them, and is given cut. */
+  /** Lines of SHA256SUMS. Stops at a line that is far too long, and yields it cut. */
   *sums(): Generator<string, void, undefined> {
     const fd = this.#inside.open(bundleFiles.sums, bytesMax.sums);
     if (fd === null) return;
@@ -94,7 +91,7 @@ export class BundleFiles implements TileSource {
     }
   }
 
-  /** The body lines, hashed as they are read; nothing when the file cannot be had. */
+  /** The body lines, hashed while they are read; none if the file cannot be read. */
   async *bodies(digest: Hash): AsyncGenerator<BodyChunk, void, undefined> {
     const fd = this.#events();
     if (fd === null) return;
@@ -113,7 +110,7 @@ export class BundleFiles implements TileSource {
     }
   }
 
-  /** The vkey lines that come with the bundle. FormatError when the file is not of that form. */
+  /** The vkey lines in the bundle. FormatError if the file has another form. */
   vkeys(): { vkeys: string[]; windows: KeyWindow[] } {
     const { keys } = (this.#json(bundleFiles.keys) ?? {}) as { keys?: unknown };
     if (!Array.isArray(keys)) throw new FormatError(`${bundleFiles.keys} lists no keys`);
@@ -124,7 +121,7 @@ export class BundleFiles implements TileSource {
     return { vkeys, windows: keyWindowsOf(keys) };
   }
 
-  /** FormatError when the file is not `[{sequence, cutoff, size}, …]`. */
+  /** FormatError unless the file is `[{sequence, cutoff, size}, …]`. */
   retention(): StatedRemoval[] {
     const json = this.#json(bundleFiles.retention);
     if (!Array.isArray(json)) throw new FormatError(`${bundleFiles.retention} is not a list`);

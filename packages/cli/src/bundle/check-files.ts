@@ -6,7 +6,7 @@ import type { BundleFiles } from './bundle-files.ts';
 import { parseSumLine } from './checksums.ts';
 import { bundleFiles, type Manifest } from './manifest.ts';
 
-/** Names a bundle cannot do without. */
+/** Required files of a bundle. */
 const needed = [
   bundleFiles.checkpoint,
   bundleFiles.keys,
@@ -15,19 +15,18 @@ const needed = [
   bundleFiles.sums,
 ];
 
-/** A list that names more files that are not there is no list of this folder. */
+/** A list with more missing files is not a list of this folder. */
 const missingMax = 1_000;
 
 export interface FilesChecked {
   count: number;
-  /** Files in the folder that no list of the bundle names. */
+  /** Files in the folder that no list of the bundle contains. */
   unlisted: string[];
 }
 
 /**
- * Compares every file with the checksum that was written with it, but
- * for the events, which are hashed when they are read. A checksum
- * proves nothing about the log: it tells what was damaged on the way.
+ * Compares every file with its checksum, except the events, which are hashed when they are read. A
+ * checksum proves nothing about the log: it shows damage in transit.
  */
 export async function checkFiles(
   bundle: BundleFiles,
@@ -63,7 +62,7 @@ export async function checkFiles(
   return { count: listed.size - 1, unlisted: await unlistedFiles(bundle.folder, listed) };
 }
 
-/** That it cannot be read was found when its own checksum was compared. */
+/** If it cannot be read, the comparison of its own checksum reports that. */
 function* sumsOf(bundle: BundleFiles): Generator<string, void, undefined> {
   try {
     yield* bundle.sums();
@@ -72,7 +71,7 @@ function* sumsOf(bundle: BundleFiles): Generator<string, void, undefined> {
   }
 }
 
-/** False for a file that is not there. */
+/** False if the file is absent. */
 function compareFile(
   bundle: BundleFiles,
   path: string,
@@ -91,7 +90,7 @@ function compareFile(
   }
 }
 
-/** Adds a finding when a file has another digest than the one that was written. */
+/** Adds a finding if a file's digest differs from the written one. */
 export function compareDigest(
   path: string,
   digest: string,

@@ -11,7 +11,7 @@ import { LineSplitter } from '../import/line-splitter.ts';
 import { bodyLineBytesMax } from '../verify/log-bodies.ts';
 import type { PartFolder } from './part-folder.ts';
 
-/** The records of erasures among lines that the checkpoint does not reach. */
+/** The records of erasures in lines beyond the checkpoint. */
 export function erasuresIn(lines: readonly Buffer[]): readonly ErasureRecord[] {
   const records = new ServiceRecords();
   for (const line of lines) {
@@ -24,9 +24,9 @@ const hashesMark = Buffer.from('"hashes":{');
 const erasureMark = Buffer.from('"action":"erase"');
 
 /**
- * Throws FindingError when events lack what was erased since the export began: its checkpoint does
- * not reach the log's record of that (`newer`), so that nobody who verifies the bundle could tell
- * it from hiding. What no record explains is for the verification to find.
+ * Throws FindingError if events lack values that were erased since the export began. The checkpoint
+ * does not cover the log's record of that (`newer`), so a verifier could not tell erasing from
+ * hiding. Verification reports other unexplained gaps.
  */
 export function requireNothingErasedMeanwhile(
   part: PartFolder,

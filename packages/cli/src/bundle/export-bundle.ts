@@ -24,25 +24,25 @@ import { writeSums } from './write-sums.ts';
 
 export interface ExportOptions {
   tenantId: string;
-  /** The folder to make; it must not exist. */
+  /** The folder to create; it must not exist. */
   folder: string;
   withhold: readonly WithholdableSegment[];
-  /** The clock that the bundle is dated by; the machine's own without it. */
+  /** The clock for the bundle's date; default: the machine's. */
   now?: () => number;
   progress: Progress;
 }
 
 export interface Exported {
   manifest: Manifest;
-  /** What is wrong with the entries; whether the events fit them, verifying the bundle says. */
+  /** Problems of the entries. Verifying the bundle shows whether the events match them. */
   findings: Findings;
 }
 
 /**
- * Writes a bundle of everything that the latest checkpoint covers and the plan shows. One that was
- * cut off goes on where it was, against the checkpoint it began with. The client must be bound to
- * the tenant. Throws UsageError for a folder that exists, FindingError for a checkpoint that is not
- * signed and for events that were erased meanwhile, and what the client throws.
+ * Writes a bundle of everything that the latest checkpoint covers and the plan shows. An
+ * interrupted export continues, with its first checkpoint. The client must be bound to the tenant.
+ * Throws UsageError for an existing folder, FindingError for an unsigned checkpoint or events
+ * erased meanwhile, and the client's errors.
  */
 export async function exportBundle(
   client: IndelibleClient,
@@ -68,7 +68,7 @@ export async function exportBundle(
   }
 }
 
-/** The checkpoint this export began with, or else the latest one. */
+/** The checkpoint with which this export began, else the latest one. */
 async function signedCheckpoint(client: IndelibleClient, part: PartFolder, findings: Findings) {
   const { checkpoint, keys } = bundleFiles;
   const note = part.has(checkpoint) ? part.read(checkpoint) : await newestCheckpoint(client);
@@ -80,7 +80,7 @@ async function signedCheckpoint(client: IndelibleClient, part: PartFolder, findi
   return signed;
 }
 
-/** Of everything recorded so far, where the service can sign one now. */
+/** A checkpoint of everything recorded so far, if the service can sign one now. */
 async function newestCheckpoint(client: IndelibleClient): Promise<Uint8Array> {
   const note = await client.log.checkpoint();
   await askForCheckpoint(client, parseCheckpoint(parseNote(note).text).size);
@@ -94,8 +94,8 @@ interface EntriesToWrite {
 }
 
 /**
- * Keeps every tile as it is served; the lowest hashes
- * as the entries give them, for it serves those.
+ * Stores every tile as served, except the lowest hash tiles: the service computes those from the
+ * entries.
  */
 async function writeEntries(client: IndelibleClient, part: PartFolder, wanted: EntriesToWrite) {
   const { signed, findings, progress } = wanted;
@@ -118,7 +118,7 @@ async function writeEntries(client: IndelibleClient, part: PartFolder, wanted: E
   }
 }
 
-/** Tiles as another source has them, each of which is asked for once and then kept. */
+/** Tiles of another source; each is requested once and then stored. */
 function keptTiles(source: TileSource, part: PartFolder): TileSource {
   return {
     ...source,
@@ -131,7 +131,7 @@ function keptTiles(source: TileSource, part: PartFolder): TileSource {
   };
 }
 
-/** The tenant's plan, where the key may see it. */
+/** The tenant's plan, if the key may read it. */
 async function planOf(client: IndelibleClient, tenantId: string): Promise<Plan | null> {
   try {
     return (await client.tenants.get(tenantId)).plan;

@@ -25,8 +25,8 @@ interface EventsToWrite {
 }
 
 /**
- * Writes the events up to the checkpoint, a page at a time, from where the part folder has got to.
- * Returns the erasures that the log records behind it.
+ * Writes the events up to the checkpoint, page by page, continuing the part folder. Returns the
+ * erasures that the log records after the checkpoint.
  */
 export async function writeEvents(
   client: IndelibleClient,
@@ -53,9 +53,7 @@ export async function writeEvents(
 
 const lineFeed = Buffer.from('\n');
 
-/**
- * The line without what is withheld; records that explain what is gone keep the state that says so.
- */
+/** The line without withheld segments. Records that explain absences keep their state. */
 function shownLine(line: Buffer, withheld: readonly WithholdableSegment[]): Buffer {
   const isKept = withheld.includes('state') && explainsAbsence(line);
   const segments = isKept ? withheld.filter((name) => name !== 'state') : withheld;
@@ -67,7 +65,7 @@ function explainsAbsence(line: Buffer): boolean {
   return removals.length + erasures.length + reopenings.length > 0;
 }
 
-/** What the line records as removed; nothing for any other, or a malformed one. */
+/** The removals that the line records; none for other lines. */
 function removalsIn(line: Buffer): EventsDone['removals'] {
   return recordsIn(line).removals.map(({ sequence, cutoffMs, size }) => {
     return { sequence, cutoff: formatTimestamp(cutoffMs), size };
@@ -89,7 +87,7 @@ function recordsIn(line: Buffer): ServiceRecords {
   return records;
 }
 
-/** Lines of events that the checkpoint reaches, and the others: they are of a later bundle. */
+/** Lines up to the checkpoint, and later ones, which belong to a later bundle. */
 function linesOf({ bytes }: BodyPage, size: number): [Buffer[], Buffer[]] {
   const splitter = new LineSplitter(bodyLineBytesMax);
   const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -3,9 +3,9 @@ import { closeSync, readSync } from 'node:fs';
 const lineFeed = 0x0a;
 
 /**
- * The bytes of an open file, which is closed in the end, in blocks that
- * end with a line, but for the last. One buffer serves for all of them: a
- * block is good until the next. A line longer than `lineBytesMax` is cut.
+ * The bytes of an open file (closed at the end) in blocks that end with a line, except the last.
+ * All blocks share one buffer: a block is valid until the next one. A line longer than
+ * `lineBytesMax` is cut.
  */
 export function* lineBlocks(
   fd: number,

@@ -7,11 +7,11 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 
-/* The folder that an auditor verifies without a network; docs/verification.md describes it. */
+/* The folder that an auditor verifies offline; docs/verification.md describes it. */
 
 export const bundleFormat = 'indelible-bundle/v1';
 
-/** The files beside the tiles. SHA256SUMS lists all others but the manifest, tiles too. */
+/** The files besides the tiles. SHA256SUMS lists all files except the manifest. */
 export const bundleFiles = {
   readme: 'README.txt',
   manifest: 'manifest.json',
@@ -22,30 +22,28 @@ export const bundleFiles = {
   sums: 'SHA256SUMS',
 } as const;
 
-/**
- * What a bundle says about itself. Nothing in it is proven: what contradicts the log is a finding.
- */
+/** A bundle's description. Nothing in it is proven: contradictions to the log are findings. */
 export interface Manifest {
   format: typeof bundleFormat;
   tenantId: string;
   origin: string;
-  /** Entries, and the size of the checkpoint. */
+  /** Number of entries: the checkpoint's size. */
   size: number;
   madeAt: string;
-  /** Today every event the plan shows: no filter, no range. */
+  /** Empty: a bundle contains every event that the plan shows. */
   filter: Record<string, never>;
   range: { from: null; to: null };
   withheld: WithholdableSegment[];
-  /** Null when the key that made the bundle could not ask for it; the log itself tells more. */
+  /** Null if the exporting key could not read it; the log itself shows more. */
   plan: Plan | null;
-  /** The service shows nothing older: such bodies may be absent. */
+  /** The service shows nothing older; such bodies may be absent. */
   cutoff: string | null;
   counts: { entries: number; events: number };
-  /** SHA-256 in hexadecimal, by file name, of the files beside the tiles. */
+  /** SHA-256 in hexadecimal, by file name, of the files besides the tiles. */
   sha256: Record<string, string>;
 }
 
-/** Reads a manifest; FormatError for what is none of this format. */
+/** Reads a manifest. FormatError for another format. */
 export function parseManifest(text: string): Manifest {
   const json = readJson(text);
   const { format, tenantId, size, counts, sha256, filter, range } = json;
@@ -72,7 +70,7 @@ function readJson(text: string): Record<string, unknown> {
     const json: unknown = JSON.parse(text);
     if (isRecord(json)) return json;
   } catch {
-    // Said below, without repeating what the file holds.
+    // Reported below, without quoting the file.
   }
   throw new FormatError('the manifest is not a JSON object');
 }

@@ -17,29 +17,28 @@ import { isDeepStrictEqual } from 'node:util';
 import { UsageError } from '../exit-codes.ts';
 import { bundleFiles } from './manifest.ts';
 
-/** What an export is of: one that was cut off is only continued by the same. */
+/** The terms of an export: an interrupted one continues only with the same terms. */
 export interface ExportTerms {
   tenantId: string;
   withheld: readonly string[];
 }
 
-/** How far the events of an export have got. */
+/** The progress of an export's events. */
 export interface EventsDone {
-  /** Where the next page begins; '' for the first one, null behind the last. */
+  /** Start of the next page; '' for the first, null after the last. */
   next: string | null;
   bytes: number;
   events: number;
   cutoffMs: number | null;
-  /** The removals that the log records, for the bundle's index of them. */
+  /** The removals in the log, for the bundle's index. */
   removals: { sequence: number; cutoff: string; size: number }[];
 }
 
 const stateName = '.export.json';
 
 /**
- * A bundle in the making, `<folder>.part`: made whole before it gets
- * its name. What is in it after a crash is used again: files that
- * are there are complete, and the events end where the state says.
+ * A bundle being made, `<folder>.part`; renamed when it is complete. After a crash it is continued:
+ * existing files are complete, and the events end where the state says.
  */
 export class PartFolder {
   readonly #target: string;
@@ -48,7 +47,7 @@ export class PartFolder {
   readonly done: EventsDone;
   #events: number | null = null;
 
-  /** Throws UsageError when the bundle exists, or a part of another one lies in the way. */
+  /** Throws UsageError if the bundle exists, or the part folder of another export. */
   constructor(target: string, terms: ExportTerms) {
     this.#target = target;
     this.#path = `${target}.part`;
@@ -70,7 +69,7 @@ export class PartFolder {
     return join(this.#path, name);
   }
 
-  /** Writes a whole file: under its own name it is never incomplete. */
+  /** Writes a file atomically: under its own name it is always complete. */
   write(name: string, content: string | Uint8Array): void {
     const path = join(this.#path, name);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -78,7 +77,7 @@ export class PartFolder {
     renameSync(`${path}.tmp`, path);
   }
 
-  /** Adds a page of body lines; once it returns, a crash continues behind them. */
+  /** Adds a page of body lines; after it returns, a crash continues after this page. */
   addEvents(lines: Uint8Array, page: Omit<EventsDone, 'bytes'>) {
     this.#events ??= this.#openEvents();
     writeSync(this.#events, lines, 0, lines.length, this.done.bytes);
@@ -92,7 +91,7 @@ export class PartFolder {
     this.#saveState();
   }
 
-  /** The events written so far, in chunks that end anywhere. */
+  /** The events written so far, in chunks of any length. */
   *events(): Generator<Buffer, void, undefined> {
     if (!this.has(bundleFiles.events)) return;
     const fd = openSync(this.path(bundleFiles.events), 'r');
@@ -109,7 +108,7 @@ export class PartFolder {
     }
   }
 
-  /** Gives the bundle its name. */
+  /** Renames it to the bundle's name. */
   finish(): void {
     this.close();
     rmSync(join(this.#path, stateName));
@@ -121,7 +120,7 @@ export class PartFolder {
     this.#events = null;
   }
 
-  /** The state of an export that was cut off, or null. */
+  /** The state of an interrupted export, or null. */
   #begun(): EventsDone | null {
     if (!this.has(stateName)) {
       if (existsSync(this.#path)) throw this.#inTheWay();
@@ -140,7 +139,7 @@ export class PartFolder {
     const fd = openSync(join(this.#path, bundleFiles.events), 'a+', 0o600);
     closeSync(fd);
     const events = openSync(join(this.#path, bundleFiles.events), 'r+');
-    // What follows was on its way to the disk when the export was cut off.
+    // Bytes after this were being written when the export was interrupted.
     ftruncateSync(events, this.done.bytes);
     return events;
   }

@@ -1,6 +1,6 @@
 import type { Manifest } from './manifest.ts';
 
-/** The text that explains a bundle to whoever is handed it. */
+/** The text that explains a bundle to its reader. */
 export function readmeText(manifest: Omit<Manifest, 'sha256'>): string {
   const { tenantId, origin, size, madeAt, withheld, plan, cutoff, counts } = manifest;
   const hidden =

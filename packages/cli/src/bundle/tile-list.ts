@@ -1,6 +1,6 @@
 import { type TileLevel, tilePath, tileWidth } from '@indelible/protocol';
 
-/** The paths of all tiles that a log of this size is made of, as c2sp.org/tlog-tiles has them. */
+/** The paths of all tiles of a log of this size, by c2sp.org/tlog-tiles. */
 export function* tilePathsOf(size: number): Generator<string, void, undefined> {
   yield* level('entries', size);
   let hashes = size;

@@ -21,15 +21,14 @@ import { BundleFiles } from './bundle-files.ts';
 import { checkFiles, compareDigest } from './check-files.ts';
 import { bundleFiles, type Manifest, parseManifest } from './manifest.ts';
 
-/** Something more that is held against a bundle: a table, a receipt. */
+/** A table or receipt to compare with a bundle. */
 export interface BundleCheck {
   what: Report['what'];
   subject: string;
-  /** Called first; throws UsageError when the two have nothing to do with each other. */
+  /** Called first; throws UsageError if it cannot belong to this bundle. */
   begin?: (manifest: Manifest) => void;
-  /** Sees each body line. */
   onLine?: (line: Uint8Array) => void;
-  /** Called when the bundle has been verified, with all its entries. */
+  /** Called after the bundle was verified, with all its entries. */
   finish(
     verified: VerifiedBundle,
   ): Promise<Pick<Outcome, 'checked' | 'unproven' | 'follows' | 'doesNotFollow'>>;
@@ -41,27 +40,27 @@ export interface VerifiedBundle {
   file: EntryFile;
   findings: Findings;
   progress: Progress;
-  /** Of the bodies, as they are and not as the manifest says. */
+  /** From the bodies themselves, not from the manifest. */
   counts: BodyCounts;
 }
 
 export interface BundleOptions {
-  /** vkey lines known from elsewhere; empty: those that come with the bundle. */
+  /** vkey lines from another source; empty: those in the bundle. */
   vkeys: readonly string[];
-  /** The plan the caller knows the tenant to have; null: the one that the log itself tells. */
+  /** The tenant's plan according to the user; null: the plan in the log. */
   plan: Plan | null;
-  /** The service's plans; the default ones unless given. */
+  /** The service's plans; default: the default plans. */
   plans?: Plans | undefined;
-  /** The clock that the bundle's age is held against; the machine's own without it. */
+  /** The clock for the bundle's age; default: the machine's. */
   now?: () => number;
   progress: Progress;
   check?: BundleCheck;
 }
 
 /**
- * Verifies a bundle from its files alone: checksums, signature, entries, root, hash tiles, bodies;
- * then what else is to be held against it. Throws UsageError when the folder is no bundle; whatever
- * else is wrong is in the report.
+ * Verifies a bundle from its files only: checksums, signature, entries, root, hash tiles, bodies;
+ * then the additional check. Throws UsageError if the folder is not a bundle; everything else is in
+ * the report.
  */
 export async function verifyBundle(folder: string, options: BundleOptions): Promise<Report> {
   return verifyFolder(folder, options).finally(() => options.check?.close());
@@ -144,10 +143,7 @@ async function verifyFiles(run: Run): Promise<Verified> {
   };
 }
 
-/**
- * When the bundle was made, as it says; it cannot come
- * from the future, where more would have expired.
- */
+/** The bundle's stated date. A future date is a finding: more events would have expired by then. */
 function madeAtOf({ madeAt }: Manifest, now: () => number, findings: Findings): number {
   const [madeAtMs, nowMs] = [parseTimestamp(madeAt) ?? Number.NaN, now()];
   if (madeAtMs <= nowMs + clockSlackMs) return madeAtMs;
@@ -156,9 +152,7 @@ function madeAtOf({ madeAt }: Manifest, now: () => number, findings: Findings): 
   return nowMs;
 }
 
-/**
- * The index is for people: what it lists must stand in the log, which alone explains an absence.
- */
+/** The index is for people: the log must contain what it lists, and alone explains an absence. */
 function compareIndex(bundle: BundleFiles, { removals }: ServiceRecords, findings: Findings): void {
   const proven = new Map(removals.map((each) => [each.sequence, each]));
   for (const stated of orFinding(findings, () => bundle.retention()) ?? []) {

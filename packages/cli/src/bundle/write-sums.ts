@@ -4,8 +4,8 @@ import type { PartFolder } from './part-folder.ts';
 import { tilePathsOf } from './tile-list.ts';
 
 /**
- * Writes SHA256SUMS and returns the digests for the
- * manifest, which cannot be in a list it is named in.
+ * Writes SHA256SUMS and returns the digests for the manifest. SHA256SUMS cannot contain the
+ * manifest, because the manifest contains its digest.
  */
 export function writeSums(part: PartFolder, size: number): Record<string, string> {
   const { readme, checkpoint, keys, events, retention, sums } = bundleFiles;
@@ -15,7 +15,7 @@ export function writeSums(part: PartFolder, size: number): Record<string, string
   }
   const lines = Object.entries(digests).map(([name, digest]) => sumLine(digest, name));
   for (const path of tilePathsOf(size)) {
-    // A log that is damaged is handed over as it is, for somebody to look into.
+    // A damaged log is exported as it is, for analysis.
     if (part.has(path)) lines.push(sumLine(fileDigest(part.path(path)), path));
   }
   part.write(sums, `${lines.join('\n')}\n`);

@@ -23,7 +23,6 @@ interface ArchiveOptions {
   yes?: boolean;
 }
 
-/** `indelible archive`: the archive on the object store. */
 export function archiveCommand(program: Command, io: Io): void {
   const archive = program
     .command('archive')
@@ -120,7 +119,7 @@ async function restore(
   await print(io, json ? jsonLine(restored) : restoredText(restored));
 }
 
-/** Where the service's own archive is. */
+/** Location of the service's own archive. */
 async function ownArchive(io: Io): Promise<string> {
   const { readConfig } = await loadServer(io.env);
   const url = new URL(readConfig(io.env).objectStoreUrl);

@@ -5,7 +5,6 @@ import { exitCodes } from '../exit-codes.ts';
 import type { Environment, Io } from '../io.ts';
 import { jsonLine, visible } from '../text.ts';
 
-/** `indelible doctor`: what is wrong with an installation, and what to do about it. */
 export function doctorCommand(program: Command, io: Io): void {
   program
     .command('doctor')

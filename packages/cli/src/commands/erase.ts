@@ -36,7 +36,7 @@ interface Options {
   json?: boolean;
 }
 
-/** `indelible erase`: a person, a secret, or a tenant that leaves. */
+/** `indelible erase`: a person, a secret, or a whole tenant (offboarding). */
 export function eraseCommand(program: Command, io: Io): void {
   program
     .command('erase')
@@ -69,7 +69,7 @@ async function offboard(options: Options, io: Io): Promise<void> {
   else await showLeaving(leaving, io);
 }
 
-/** Null for a tenant that leaves. */
+/** Null for offboarding. */
 function targetOf({ tenant, actor, event, segment, bundle }: Options): ErasureTarget | null {
   const given = [actor, event, bundle].filter((each) => each !== undefined);
   if (given.length > 1) throw new UsageError('name one of --actor, --event and --bundle');
@@ -97,7 +97,7 @@ function requesterOf({ reason, operatorEmail }: Options) {
   if (!reason || !operatorEmail) {
     throw new UsageError('--yes needs --reason and --operator-email: the log records both');
   }
-  // As an operator's reason over HTTP: people are to read it, in a log that keeps it for good.
+  // As for an operator's reason over HTTP: people read it, in a permanent log.
   const isReadable = isVisible(reason) && !/\p{Cc}/u.test(reason);
   if (!isReadable || !reason.isWellFormed() || reason.length > 1_000) {
     throw new UsageError('--reason must be one line of at most 1,000 characters');

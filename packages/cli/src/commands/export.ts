@@ -47,7 +47,6 @@ was cut off is continued by the same command.
 --withhold keeps parts of every event of a bundle back: identity (e-mail, address, user agent,
 resource name), change (diff and reason), state (before and after). The rest verifies.`;
 
-/** `indelible export`: a table of events, or a bundle of a tenant's log. */
 export function exportCommand(program: Command, io: Io): void {
   const command = program
     .command('export')

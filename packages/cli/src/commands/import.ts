@@ -40,7 +40,6 @@ the times differ, both events are stored. Memory: 27 to 53 bytes for each source
 Exit status: 0 everything is stored, 1 lines were rejected or the input is damaged,
 2 wrong usage, 3 the service cannot be reached, 130 interrupted (143 by SIGTERM).`;
 
-/** `indelible import`: events of any number from a file or a pipe, each stored exactly once. */
 export function importCommand(program: Command, io: Io): void {
   const command = program
     .command('import')
@@ -127,7 +126,7 @@ function endingOf(run: ImportRun, seconds: number, interruption: Interruption): 
   };
 }
 
-/** Throws what ended the import before its time, unless that was the person. */
+/** Throws the error that ended the import early, except an interruption by the user. */
 function exitStatus(
   failure: { error: unknown } | null,
   { tally }: ImportRun,

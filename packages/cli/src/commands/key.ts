@@ -22,7 +22,6 @@ interface CreateOptions extends OwnerOptions {
   expires?: string;
 }
 
-/** `indelible key`: create, list, revoke. */
 export function keyCommand(program: Command, io: Io): void {
   const key = program.command('key').description('make and revoke API keys');
   const create = key
@@ -55,7 +54,7 @@ function timeArgument(text: string): string {
   throw new InvalidArgumentError('A time is needed, such as 2026-01-31 or 2026-01-31T12:00:00Z.');
 }
 
-/** The tenant whose keys are meant, or null for the platform's. */
+/** The tenant of the keys; null for the platform's. */
 function ownerOf({ tenant, platform = false }: OwnerOptions): string | null {
   if ((tenant !== undefined) === platform) {
     throw new UsageError('choose either --tenant <id> or --platform');

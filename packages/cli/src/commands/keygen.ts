@@ -4,7 +4,6 @@ import { UsageError } from '../exit-codes.ts';
 import { type Io, print } from '../io.ts';
 import { jsonLine, visible } from '../text.ts';
 
-/** `indelible keygen`: a key for SIGNING_KEY_FILE. */
 export function keygenCommand(program: Command, io: Io): void {
   program
     .command('keygen')
@@ -20,7 +19,7 @@ export function keygenCommand(program: Command, io: Io): void {
     });
 }
 
-/** Never over another file: that key may have signed what somebody still wants to verify. */
+/** Never overwrites a file: signatures of the old key may still have to be verified. */
 function writeSecret(path: string, text: string): void {
   let fd: number;
   try {

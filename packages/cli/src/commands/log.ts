@@ -16,7 +16,7 @@ of the service first. This cannot be undone.
 With --new-store every log begins anew, because nothing is left that knows what was
 published of it.`;
 
-/** `indelible log reopen`: lets recording go on after a rewound database. */
+/** `indelible log reopen`: recording continues after a rewound database. */
 export function logCommand(program: Command, io: Io): void {
   const log = program.command('log').description("the tenants' verifiable logs");
   log
@@ -69,7 +69,7 @@ function reopenedLine({
   );
 }
 
-/** As it stands in origins. */
+/** The form in origins. */
 function hex(logId: string): string {
   return logId.replaceAll('-', '');
 }

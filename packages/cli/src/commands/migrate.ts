@@ -4,7 +4,6 @@ import type { Io } from '../io.ts';
 import { loadServer, sentenceOf } from '../server.ts';
 import { jsonLine } from '../text.ts';
 
-/** `indelible migrate`: roles and schema, as the owner of the database. */
 export function migrateCommand(program: Command, io: Io): void {
   program
     .command('migrate')
@@ -20,7 +19,7 @@ export function migrateCommand(program: Command, io: Io): void {
     });
 }
 
-/** A migration that fails says which one it was; its cause says why. */
+/** A failed migration names itself; its cause has the reason. */
 function reasons(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error ? `${sentenceOf(error)}: ${cause.message}` : sentenceOf(error);

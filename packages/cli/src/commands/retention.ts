@@ -15,7 +15,6 @@ for some hours removes nothing: what has just expired goes one or two days later
 
 type Options = { json?: boolean; dryRun?: boolean };
 
-/** `indelible retention plan|run`: what has expired, and its removal. */
 export function retentionCommand(program: Command, io: Io): void {
   const retention = program
     .command('retention')

@@ -22,7 +22,6 @@ interface TailOptions extends ConnectionOptions {
 
 const linesMax = 500;
 
-/** `indelible tail`: a tenant's events in the order of its log. */
 export function tailCommand(program: Command, io: Io): void {
   const command = program
     .command('tail')

@@ -20,7 +20,6 @@ interface CreateOptions extends ConnectionOptions {
   timeZone?: string;
 }
 
-/** `indelible tenant`: create, list, set-plan. */
 export function tenantCommand(program: Command, io: Io): void {
   const tenant = program.command('tenant').description('create tenants and choose their plans');
   const create = tenant
@@ -49,7 +48,7 @@ export function tenantCommand(program: Command, io: Io): void {
 async function createTenant(name: string, options: CreateOptions, io: Io) {
   const { id = randomUUID(), plan, locale, timeZone } = options;
   const client = connect(options, io);
-  // The call that creates would change a tenant that exists.
+  // PUT would change an existing tenant.
   const known = await client.tenants.get(id).catch(nullWhenMissing);
   if (known !== null) {
     const { name: present, plan: chosen } = known;
@@ -80,7 +79,7 @@ async function listTenants(options: ConnectionOptions, io: Io) {
 
 async function setTenantPlan(id: string, plan: Plan, options: ConnectionOptions, io: Io) {
   const client = connect(options, io);
-  // The call that changes would create a tenant that is misspelt; only this one says "not found".
+  // PUT would create a tenant with the misspelt id; this call answers "not found".
   await client.tenants.get(id);
   show(await client.tenants.put(id, { plan }), options, io);
 }

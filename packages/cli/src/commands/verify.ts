@@ -67,7 +67,6 @@ records tell which plan is in force; where they do not, it is unproven until you
 Exit status: 0 everything is as it was logged, 1 something is not, or is not proven, 2 wrong
 usage, 3 the service cannot be reached.`;
 
-/** `indelible verify`: whether a log, a bundle, a table or a receipt is what was logged. */
 export function verifyCommand(program: Command, io: Io): void {
   const command = program
     .command('verify')
@@ -92,7 +91,7 @@ export function verifyCommand(program: Command, io: Io): void {
     });
 }
 
-/** What the service asks for in a header is an option here. */
+/** The command line has an option where the service asks for a header. */
 function namingReason(error: unknown): never {
   if (!(error instanceof IndelibleError) || error.code !== 'reason_required') throw error;
   throw new UsageError(
@@ -194,7 +193,7 @@ async function verifyLog(
   });
 }
 
-/** Why the service does not record, when that is because of what it found in its own logs. */
+/** Why the service does not record, if it has found damage in its logs. */
 async function refusalOf(options: ConnectionOptions, env: Environment): Promise<string | null> {
   try {
     await requireReachable(options, env);

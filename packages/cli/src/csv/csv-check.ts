@@ -22,16 +22,16 @@ import { EventIndex, type IndexedEvent } from './event-index.ts';
 
 export interface CsvOptions {
   path: string;
-  /** The filter under which the table was exported. */
+  /** The filter of the exported table. */
   filter: EventFilter;
   order: 'asc' | 'desc';
-  /** The sequence of the export's own event: the table has what was recorded before. */
+  /** The sequence of the export's own event: the table contains earlier events. */
   recordedBefore: number;
 }
 
 /**
- * Holds a CSV of the service against a bundle: each row is exactly what an event of the bundle
- * gives, none is missing for the filter, none comes twice, and they are in the order of the list.
+ * Compares a CSV of the service with a bundle: each row equals the row of an event, no matching
+ * event is missing or repeated, and the order is that of the list.
  */
 export function csvCheck(options: CsvOptions): BundleCheck {
   const index = new EventIndex();
@@ -70,7 +70,7 @@ function bodyOrNull(line: Uint8Array): EventBody | null {
   }
 }
 
-/** Whether an e-mail address matches an event cannot be told where its identity is kept back. */
+/** Without identities, a filter by e-mail address cannot be checked. */
 function requireProvableFilter(filter: EventFilter, { manifest, counts }: VerifiedBundle): void {
   if (!namesAddress(filter) || counts.withheld.identity === 0) return;
   if (!manifest.withheld.includes('identity')) return; // a finding already
@@ -83,7 +83,7 @@ function namesAddress({ user }: EventFilter): boolean {
   return [...(user?.any ?? []), ...(user?.none ?? [])].some((value) => value.includes('@'));
 }
 
-/** What the segments that can be withheld show in a table. */
+/** The columns of each segment that can be withheld. */
 const segmentColumns: Record<string, readonly CsvColumn[]> = {
   change: ['diff', 'reason'],
   identity: ['actor.email', 'actor.ip', 'actor.userAgent', 'resource.name'],
@@ -98,7 +98,7 @@ class Comparison {
   #columns: readonly CsvColumn[] = csvColumns;
   #rows = 0;
   #unproven = 0;
-  /** Where the row before was found; the one to come is its neighbour. */
+  /** Position of the previous row; the next row is probably its neighbour. */
   #last: number | null = null;
 
   constructor(options: CsvOptions, index: EventIndex, bundle: VerifiedBundle) {
@@ -140,7 +140,7 @@ class Comparison {
     return { checked: { rows }, follows, doesNotFollow };
   }
 
-  /** The columns that the file says it has, once they are such as the service writes. */
+  /** The file's header, if its columns are known. */
   #takeHeader({ cells, bytes }: CsvRecord): boolean {
     const names = cells?.filter(isCsvColumn) ?? [];
     const fine =
@@ -193,9 +193,7 @@ class Comparison {
     if (altered.length > 0) add('csv_row_altered', `does not match the log: ${altered.join(', ')}`);
   }
 
-  /**
-   * The columns whose cells are not what the event gives; those that are withheld are passed over.
-   */
+  /** The columns whose cells differ from the event; skips withheld ones. */
   #alteredColumns({ bytes, cells }: CsvRecord, { line }: IndexedEvent): string[] {
     const body = parseBodyLine(line);
     const event = csvEventOf(body.event);
@@ -209,7 +207,7 @@ class Comparison {
       this.#unproven += 1;
       return false;
     });
-    // Equal cells in other quotes, or another line break: not the bytes that the service wrote.
+    // Equal cells with other quotes or line breaks: not the bytes that the service wrote.
     return others.length === 0 && hidden.length === 0 ? ['the way it is written'] : others;
   }
 

@@ -1,21 +1,21 @@
 import { createReadStream } from 'node:fs';
 
-/** One record of a CSV file (RFC 4180), in which quoted cells may hold line breaks. */
+/** A record of a CSV file (RFC 4180); quoted cells may contain line breaks. */
 export interface CsvRecord {
-  /** From 1; the header is the first. */
+  /** From 1; the header is number 1. */
   number: number;
-  /** All bytes, with the line break that ends it, if one does. */
+  /** All bytes, including the final line break, if any. */
   bytes: Buffer;
-  /** Null when quotes are not where they may be, or the text is not UTF-8. */
+  /** Null if quotes are misplaced or the text is not UTF-8. */
   cells: string[] | null;
 }
 
 const quote = 0x22;
 const lineFeed = 0x0a;
-/** More than any event makes; a file without line breaks must not fill the memory. */
+/** More than any event needs; limits memory for a file without line breaks. */
 const recordBytesMax = 8 * 2 ** 20;
 
-/** The records of a file, in order. A record that is too long ends there, and is no record. */
+/** The records of a file, in order. A record that is too long is cut and invalid. */
 export async function* csvRecords(path: string): AsyncGenerator<CsvRecord, void, undefined> {
   let rest: Buffer = Buffer.alloc(0);
   let scanned = 0;
@@ -26,7 +26,7 @@ export async function* csvRecords(path: string): AsyncGenerator<CsvRecord, void,
     let start = 0;
     for (let at = scanned; at < data.length; at += 1) {
       const byte = data[at];
-      // An escaped quote is two: it opens and closes, or closes and opens again.
+      // An escaped quote is two quotes: the state changes twice.
       if (byte === quote) inQuotes = !inQuotes;
       else if (byte === lineFeed && !inQuotes) {
         number += 1;
@@ -54,7 +54,7 @@ function recordOf(number: number, bytes: Buffer): CsvRecord {
 
 const cell = /"([^"]*(?:""[^"]*)*)"(?=,|$)|([^",\r\n]*)(?=,|$)/y;
 
-/** The cells of a record without its line break; null when it is not of RFC 4180. */
+/** The cells of a record without its line break; null if it violates RFC 4180. */
 export function cellsOf(text: string): string[] | null {
   const cells: string[] = [];
   for (let at = 0; ; ) {

@@ -2,7 +2,7 @@ import { closeSync, readSync, writeSync } from 'node:fs';
 import { uuidBytes } from '@indelible/protocol';
 import { openUnnamed } from '../verify/line-file.ts';
 
-/** Where an event is, and whether the table should have it. */
+/** The position of an event, and whether the table should contain it. */
 export interface IndexedEvent {
   index: number;
   sequence: number;
@@ -10,13 +10,13 @@ export interface IndexedEvent {
   line: Buffer;
 }
 
-// uuid 16, sequence 8, place of the line 8, its length 4, wanted 1: big-endian.
+// uuid 16, sequence 8, offset of the line 8, its length 4, wanted 1: big-endian.
 const recordBytes = 40;
 const blockRecords = 512;
 
 /**
- * The events of a bundle by id, in two temporary files: a table of any length is compared in the
- * same memory. Takes them in the order of their ids, as bundles have them.
+ * The events of a bundle by id, in two temporary files, so that memory does not grow with the
+ * table. Add them in the order of their ids, as bundles have them.
  */
 export class EventIndex {
   readonly #records = openUnnamed();
@@ -31,7 +31,7 @@ export class EventIndex {
     return this.#size;
   }
 
-  /** False for an event that does not follow the one before: it is left out. */
+  /** False for an event out of order, which is not added. */
   add(uuid: string, sequence: number, wanted: boolean, line: Uint8Array): boolean {
     const record = Buffer.alloc(recordBytes);
     uuidBytes(uuid, record);
@@ -49,12 +49,12 @@ export class EventIndex {
     return true;
   }
 
-  /** Whether the table should have the event at this place. */
+  /** Whether the table should contain the event at this index. */
   isWanted(index: number): boolean {
     return this.#at(index)[36] === 1;
   }
 
-  /** The place of an event, or -1; `guess` is looked at first. */
+  /** The index of an event, or -1; looks at `guess` first. */
   find(uuid: string, guess: number): number {
     const wanted = Buffer.from(uuidBytes(uuid));
     if (guess >= 0 && guess < this.#size && this.#compare(guess, wanted) === 0) return guess;

@@ -13,18 +13,16 @@ import {
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from '../exit-codes.ts';
 
-/** Which rows a table has, as options. */
 export type CriteriaOptions = { [bound in BoundName]?: string } & {
   [facet in FacetName]?: string[];
 };
 
-/** Which rows a table has, and in which order. */
 export type FilterOptions = CriteriaOptions & {
   order: 'asc' | 'desc';
   recordedBefore?: number;
 };
 
-/** Adds the list's filter, as options, and how the rows of a table stand. */
+/** Adds the options of the list's filter, and the order of rows. */
 export function withFilter(command: Command): Command {
   return withCriteria(command)
     .addOption(
@@ -33,7 +31,7 @@ export function withFilter(command: Command): Command {
     .option('--recorded-before <sequence>', 'the table has what was recorded before', sequence);
 }
 
-/** Adds the list's filter, as options: `--resource-id <value>` of `resourceId`. */
+/** Adds the options of the list's filter: `--resource-id <value>` for `resourceId`. */
 export function withCriteria(command: Command): Command {
   for (const name of filterNames) {
     const option = `--${paramOf(name).replaceAll('_', '-')}`;
@@ -53,7 +51,7 @@ function sequence(text: string): number {
   throw new InvalidArgumentError('A sequence is needed, counted from 0.');
 }
 
-/** The filter that was stated, or null when there is none. Throws UsageError for a wrong one. */
+/** The given filter, or null if there is none. Throws UsageError for an invalid one. */
 export function filterOf(options: CriteriaOptions & Partial<FilterOptions>): EventFilter | null {
   const stated = filterNames.flatMap((name) =>
     [options[name] ?? []].flat().map((text) => [paramOf(name), text] as const),
@@ -65,7 +63,7 @@ export function filterOf(options: CriteriaOptions & Partial<FilterOptions>): Eve
   throw new UsageError(parsed.problems.map(problemText).join('; '));
 }
 
-/** The filter that was stated, for the service to judge. */
+/** The given filter, unchecked; the service checks it. */
 export function criteriaOf(options: CriteriaOptions): FilterJson {
   const stated = filterNames.flatMap((name) =>
     options[name] === undefined ? [] : [[name, options[name]] as const],

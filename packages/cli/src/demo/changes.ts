@@ -2,7 +2,7 @@ import type { State } from '@indelible/client';
 import type { ContactCenter, Resource } from './contact-center.ts';
 import type { Dice } from './dice.ts';
 
-/** What somebody changes one day about a resource of each type: its state afterwards. */
+/** A change of a resource of each type: returns its new state. */
 const edits: Record<string, (dice: Dice, state: State, center: ContactCenter) => State> = {
   queue: (dice, state) =>
     dice.pick<State>([
@@ -84,7 +84,7 @@ function skillsAfter(dice: Dice, state: State, center: ContactCenter): string[] 
   return after.length === 0 ? [skill] : after;
 }
 
-/** The state after a change, or the same one when the dice fall as they lay. */
+/** The state after a random change; may be the same state. */
 export function edited(dice: Dice, resource: Resource, center: ContactCenter): State {
   const edit = edits[resource.type];
   return edit === undefined ? resource.state : edit(dice, resource.state, center);

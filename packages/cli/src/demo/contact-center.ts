@@ -1,10 +1,10 @@
 import type { EventInput, State } from '@indelible/client';
 import type { Dice } from './dice.ts';
 
-/** Somebody, or something, that acts in a contact centre. */
+/** A person or program that acts in the contact centre. */
 export type Actor = EventInput['actor'];
 
-/** A resource as it stands now; its history is what has been recorded about it. */
+/** A resource with its current state. */
 export interface Resource {
   type: string;
   id: string;
@@ -14,7 +14,7 @@ export interface Resource {
 
 export interface ContactCenter {
   tenantId: string;
-  /** Administrators and team leaders, who change things. */
+  /** Administrators and team leaders, who change resources. */
   people: readonly [Actor, ...Actor[]];
   /** Quality analysts, who listen to recordings. */
   analysts: readonly [Actor, ...Actor[]];
@@ -22,7 +22,7 @@ export interface ContactCenter {
   resources: Resource[];
 }
 
-/** What differs between the contact centres of the demonstration. */
+/** The differences between the demo contact centres. */
 export interface Cast {
   tenantId: string;
   domain: string;
@@ -31,7 +31,7 @@ export interface Cast {
   agents: readonly string[];
   queues: readonly string[];
   ivrs: readonly string[];
-  /** Numbers reserved for fiction are made of this beginning. */
+  /** Prefix of telephone numbers that are reserved for fiction. */
   dialPrefix: string;
   language: string;
 }

@@ -1,8 +1,8 @@
 import { uuidFromBytes } from '@indelible/protocol';
 
-/** Repeatable chance: the same seed gives the same throws, on every machine. */
+/** Repeatable random numbers: the same seed gives the same values on every machine. */
 export interface Dice {
-  /** A whole number from `min` to `max`, both included. */
+  /** A whole number from `min` to `max`, inclusive. */
   whole(min: number, max: number): number;
   chance(probability: number): boolean;
   pick<T>(choices: readonly [T, ...T[]]): T;
@@ -11,7 +11,7 @@ export interface Dice {
   uuid(): string;
 }
 
-/** Dice of the mulberry32 generator; for stories, never for secrets. */
+/** The mulberry32 generator; never for secrets. */
 export function createDice(seed: number): Dice {
   let state = seed >>> 0;
   const next = (): number => {

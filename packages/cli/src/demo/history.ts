@@ -8,14 +8,14 @@ import { createDice, type Dice } from './dice.ts';
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
 const historyDays = 182;
-/** How long ago one analyst listened to far more recordings than anybody does. */
+/** When one analyst listened to unusually many recordings. */
 const burstDaysAgo = 9;
 
 type Told = Omit<EventInput, 'id' | 'timestamp' | 'tenantId' | 'actor'>;
 
 /**
- * Half a year of a contact centre, in order of time, up to `nowMs`: the same seed and the same day
- * give the same events with the same ids.
+ * Half a year of a contact centre, sorted by time, up to `nowMs`: the same seed and day give the
+ * same events with the same ids.
  */
 export function demoHistory(cast: Cast, seed: number, nowMs: number): EventInput[] {
   const story = openStory(cast, seed, nowMs);
@@ -26,7 +26,7 @@ export function demoHistory(cast: Cast, seed: number, nowMs: number): EventInput
     if (day === burstDaysAgo) acts.push([today - day * dayMs + 23 * 60 * minuteMs, listenAllNight]);
     if (day % 19 === 4) acts.push([workingTime(story.dice, today - day * dayMs), operatorVisit]);
     if (day % 47 === 11) acts.push([workingTime(story.dice, today - day * dayMs), closeQueue]);
-    // In the order of time, so that each change begins with the state that the one before it left.
+    // Sorted by time, so that each change starts with the state of the previous one.
     for (const [atMs, act] of acts.sort(([a], [b]) => a - b)) act(story, atMs);
   }
   return story.events.sort((a, b) => ((a.id ?? '') < (b.id ?? '') ? -1 : 1));
@@ -36,7 +36,7 @@ interface Story {
   dice: Dice;
   center: ContactCenter;
   events: EventInput[];
-  /** Why operators will come, the next one first. */
+  /** Reasons of the coming operators, the next one first. */
   reasons: (string | null)[];
   tell(atMs: number, actor: Actor, event: Told): void;
 }
@@ -47,15 +47,15 @@ function openStory(cast: Cast, seed: number, nowMs: number): Story {
   const events: EventInput[] = [];
   const { tenantId } = center;
   const tell = (atMs: number, actor: Actor, event: Told) => {
-    // The dice are thrown for what has not happened
-    // yet too, so that the day's hour changes nothing.
+    // Also draws for events in the future, so that the time of day does not change the other
+    // events.
     const id = eventIdFromUuid(eventUuid(atMs, dice.bytes(10)));
     if (atMs <= nowMs) events.push({ id, tenantId, actor, ...event });
   };
   return { dice, center, events, tell, reasons: [...reasons, ...reasons, ...reasons] };
 }
 
-/** Everything is set up on the first day. */
+/** Creates everything on the first day. */
 function found({ dice, center, tell }: Story, day: number): void {
   for (const { type, id, name, state } of center.resources) {
     const actor = dice.pick(center.people);
@@ -71,7 +71,7 @@ function found({ dice, center, tell }: Story, day: number): void {
 
 type Act = (story: Story, atMs: number) => void;
 
-/** What happens on an ordinary day, and when; weekends are quiet. */
+/** The actions of an ordinary day, with their times; few on weekends. */
 function plannedActs(dice: Dice, day: number): [atMs: number, act: Act][] {
   const weekend = [0, 6].includes(new Date(day).getUTCDay());
   const often = (min: number, max: number, act: Act): [number, Act][] =>
@@ -87,7 +87,7 @@ function plannedActs(dice: Dice, day: number): [atMs: number, act: Act][] {
   ];
 }
 
-/** Between 8 and 19 o'clock of an office in the Americas, mostly before and after lunch. */
+/** Between 8 and 19 o'clock in the Americas, mostly before and after lunch. */
 function workingTime(dice: Dice, day: number): number {
   const hour = dice.pick([11, 12, 12, 13, 13, 14, 14, 15, 17, 17, 18, 18, 19, 20, 21]);
   return day + hour * 60 * minuteMs + dice.whole(0, 60 * minuteMs - 1);
@@ -134,7 +134,7 @@ function signIn({ dice, center, tell }: Story, atMs: number): void {
   }
 }
 
-/** Nobody knows who it is before they have signed in: the nil UUID, and no address. */
+/** An unknown actor before sign-in: the nil UUID, without an address. */
 function stranger(dice: Dice): Actor {
   return {
     id: '00000000-0000-0000-0000-000000000000',
@@ -178,7 +178,7 @@ const reasons = [
   null,
 ] as const;
 
-/** The operator team looks in, and sometimes mends something; once in a while it says no reason. */
+/** An operator reads, and sometimes corrects something; occasionally without a reason. */
 function operatorVisit({ dice, center, tell, reasons }: Story, atMs: number): void {
   const reason = reasons.shift() ?? null;
   const operator: Actor = {
@@ -199,7 +199,7 @@ function operatorVisit({ dice, center, tell, reasons }: Story, atMs: number): vo
   ivr.state = after;
 }
 
-/** Now and then a queue is given up, and one of another name takes its place. */
+/** A queue is deleted, and a queue with another name replaces it. */
 function closeQueue({ dice, center, tell }: Story, atMs: number): void {
   const queue = center.resources.find(({ type }) => type === 'queue');
   if (!queue) return;

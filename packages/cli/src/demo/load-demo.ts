@@ -9,7 +9,7 @@ interface DemoTenant {
   settings: Partial<TenantSettings>;
 }
 
-/** The tenants of the demonstration; their ids are fixed, so that a second start finds them. */
+/** The demo tenants; fixed ids, so that a second start finds them. */
 export const demoTenants: readonly [DemoTenant, ...DemoTenant[]] = [
   {
     seed: 20,
@@ -59,8 +59,8 @@ export const demoTenants: readonly [DemoTenant, ...DemoTenant[]] = [
 const batchMax = 1_000;
 
 /**
- * Loads the demonstration: two tenants with half a year of history each. A tenant that is there
- * already is left as it is. `onProgress` hears how much of everything is done.
+ * Loads two demo tenants with half a year of history each. Skips existing tenants. `onProgress`
+ * gets the finished fraction.
  */
 export async function loadDemo(
   client: IndelibleClient,

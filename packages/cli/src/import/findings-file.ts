@@ -4,9 +4,9 @@ import { UsageError } from '../exit-codes.ts';
 import { jsonLine } from '../text.ts';
 
 /**
- * A file of JSON lines that is made when the first one is written, for this user's eyes only, since
- * it holds what the source held. Each line is on its way to the disk before the next is judged: an
- * import that is interrupted leaves what it found.
+ * A file of JSON lines, created with the first line and readable by this user only, because it
+ * holds data of the source. Each line is written before the next one is checked, so an interrupted
+ * import keeps it.
  */
 export class FindingsFile {
   readonly path: string;
@@ -16,7 +16,7 @@ export class FindingsFile {
     this.path = path;
   }
 
-  /** Throws UsageError when the file cannot be written. */
+  /** Throws UsageError if the file cannot be written. */
   append(value: unknown): void {
     try {
       this.#fd ??= openSync(this.path, 'w', 0o600);
@@ -34,8 +34,9 @@ export class FindingsFile {
 }
 
 /**
- * Where rejected lines and conflicting source ids go: beside the source, or in the current folder
- * when that one cannot be written or the source is a pipe. Throws UsageError for the source itself.
+ * The files of rejected lines and conflicting source ids: beside the source, or in the current
+ * folder if the source's folder is not writable or the source is a pipe. Throws UsageError if such
+ * a file is the source itself.
  */
 export function findingsPaths(
   source: string,

@@ -3,14 +3,13 @@ const numbers = { SIGINT: 2, SIGTERM: 15 } as const;
 type Signal = keyof typeof numbers;
 
 /**
- * What Ctrl-C and SIGTERM do to an import: the reading stops at once, and what is under way has
- * five seconds to be settled. Further signals change nothing: npx passes on the Ctrl-C that the
- * terminal has already sent.
+ * Ctrl-C and SIGTERM stop reading at once; batches in flight have five seconds. Further signals
+ * have no effect: npx sends the Ctrl-C of the terminal a second time.
  */
 export class Interruption {
-  /** Ends the reading. */
+  /** Stops reading. */
   readonly stop = new AbortController();
-  /** Ends calls that are under way. */
+  /** Aborts calls in flight. */
   readonly cancel = new AbortController();
   #signal: Signal | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -19,12 +18,12 @@ export class Interruption {
     for (const signal of Object.keys(numbers)) process.on(signal, this.#interrupt);
   }
 
-  /** The exit status of an interrupted command, as shells give it; null when nothing happened. */
+  /** The exit status of an interrupted command, as in shells; null if not interrupted. */
   get exitCode(): number | null {
     return this.#signal === null ? null : 128 + numbers[this.#signal];
   }
 
-  /** Closes the source in any case; signals do again what they always do. */
+  /** Closes the source; restores the default effect of signals. */
   end(): void {
     this.stop.abort(new Error('ended'));
     clearTimeout(this.#timer);

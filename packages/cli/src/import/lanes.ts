@@ -1,4 +1,4 @@
-/** What waits in a lane. */
+/** An event waiting in a lane. */
 export interface Queued {
   tenantId: string;
   text: string;
@@ -8,30 +8,29 @@ export interface LaneLimits {
   lanes: number;
   batchEventsMax: number;
   batchBytesMax: number;
-  /** Waiting and under way together; of text in characters. */
+  /** Waiting and in flight; text in characters. */
   queuedEventsMax: number;
   queuedTextMax: number;
 }
 
 interface Lane<T> {
   queue: T[];
-  /** Waiting and under way. */
+  /** Waiting and in flight. */
   events: number;
   busy: boolean;
 }
 
-/** Where a tenant's events go while there are any. */
+/** The lane of a tenant's events, while there are any. */
 interface Assignment<T> {
   lane: Lane<T>;
   events: number;
 }
 
 /**
- * Sends events in batches, one batch at a time in each of a few lanes. All events of a tenant that
- * are waiting or under way are in one lane, in the order they came: no batch of a tenant can
- * overtake another one, while different tenants travel side by side. A lane sends what has gathered
- * as soon as its last batch is answered, so that batches are large exactly when the service is the
- * slower one, and a slow source is passed on at once.
+ * Sends events in batches; each lane has one batch in flight. All waiting and sent events of a
+ * tenant are in one lane, in order, so batches of a tenant cannot overtake each other, while
+ * different tenants are sent in parallel. A lane sends its waiting events as soon as its last batch
+ * is answered: batches are large if the service is slower, and a slow source is passed on at once.
  */
 export class Lanes<T extends Queued> {
   readonly #limits: LaneLimits;
@@ -43,7 +42,7 @@ export class Lanes<T extends Queued> {
   #failure: { error: unknown } | null = null;
   #changed = Promise.withResolvers<void>();
 
-  /** `send` settles every event of its batch; when it throws, nothing more is sent. */
+  /** `send` settles every event of its batch; after it throws, nothing more is sent. */
   constructor(limits: LaneLimits, send: (batch: T[]) => Promise<void>) {
     this.#limits = limits;
     this.#send = send;
@@ -64,7 +63,7 @@ export class Lanes<T extends Queued> {
     lane.queue.push(event);
     if (lane.busy) return;
     lane.busy = true;
-    // Not at once: what the same piece of input still holds belongs into the same batch.
+    // Later, so that the rest of the current input joins the same batch.
     setImmediate(() => void this.#run(lane));
   }
 
@@ -75,7 +74,7 @@ export class Lanes<T extends Queued> {
     return over || this.#failure !== null;
   }
 
-  /** Waits until there is room for another event. Throws what `send` threw. */
+  /** Waits until there is room for another event. Throws errors of `send`. */
   async room(): Promise<void> {
     while (this.full) {
       this.#throwFailure();
@@ -83,7 +82,7 @@ export class Lanes<T extends Queued> {
     }
   }
 
-  /** Waits until every event is settled. Throws what `send` threw. */
+  /** Waits until every event is settled. Throws errors of `send`. */
   async drained(): Promise<void> {
     while (this.#events > 0) {
       this.#throwFailure();
@@ -92,7 +91,7 @@ export class Lanes<T extends Queued> {
     this.#throwFailure();
   }
 
-  /** Forgets what waits, and waits for what is under way, however that ends. */
+  /** Drops waiting events; waits for batches in flight, with any outcome. */
   async dropWaiting(): Promise<void> {
     for (const lane of this.#lanes) this.#release(lane.queue.splice(0));
     while (this.#lanes.some(({ busy }) => busy)) await this.#changed.promise;

@@ -4,12 +4,12 @@ import { eventBytesMax } from '@indelible/protocol';
 export interface Line {
   /** From 1. */
   number: number;
-  /** The whole line, or its beginning when it is too long. */
+  /** The whole line, or its beginning if it is too long. */
   bytes: Buffer;
   tooLong: boolean;
 }
 
-/** The largest event the service takes. */
+/** The largest event that the service accepts. */
 export const lineBytesMax = eventBytesMax;
 const beginningBytes = 1_000;
 
@@ -18,9 +18,8 @@ const carriageReturn = 0x0d;
 const byteOrderMark = Buffer.from('\ufeff');
 
 /**
- * Cuts a stream of bytes into lines at `\n` or `\r\n`; a byte order
- * mark in front is dropped, and the last line needs no line break.
- * However long a line is, little more than `bytesMax` of it is held.
+ * Splits bytes into lines at `\n` or `\r\n`. Drops a leading byte order mark; the last line needs
+ * no line break. Holds little more than `bytesMax` of a line.
  */
 export class LineSplitter {
   readonly #bytesMax: number;
@@ -32,7 +31,6 @@ export class LineSplitter {
     this.#bytesMax = bytesMax;
   }
 
-  /** The lines that `chunk` completes. */
   *push(chunk: Buffer): Generator<Line, void, undefined> {
     let start = 0;
     for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
@@ -43,7 +41,7 @@ export class LineSplitter {
     this.#keep(chunk.subarray(start));
   }
 
-  /** The line after the last line break, if anything stands there. */
+  /** The text after the last line break, if any. */
   *end(): Generator<Line, void, undefined> {
     if (this.#bytes > 0) yield this.#cut();
   }
@@ -76,7 +74,6 @@ function withoutMark(line: Buffer): Buffer {
   return line.subarray(0, 3).equals(byteOrderMark) ? line.subarray(3) : line;
 }
 
-/** Whether a line holds nothing but white space. */
 export function isBlank({ bytes }: Line): boolean {
   return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === carriageReturn);
 }

@@ -3,9 +3,9 @@ import { grouped } from '../text.ts';
 import type { Source } from './source.ts';
 import type { Tally } from './tally.ts';
 
-/** What is shown while an import runs. */
+/** The display of a running import. */
 export interface Progress {
-  /** Something the person should know, such as that the service does not answer at the moment. */
+  /** A note for the user, such as that the service does not answer. */
   note(text: string): void;
   stop(): void;
 }
@@ -13,7 +13,7 @@ export interface Progress {
 const barMs = 200;
 const lineMs = 5_000;
 
-/** A bar on a terminal (when the end is known), else a plain line every five seconds. */
+/** A bar on a terminal if the length is known, else a plain line every five seconds. */
 export async function startProgress(
   stream: Terminal,
   source: Source,

@@ -17,9 +17,9 @@ export interface ImportRun {
   conflicts: FindingsFile;
   tenantDefault: string | null;
   createTenants: Plan | null;
-  /** Ends the reading; what is under way is still settled. */
+  /** Stops reading; batches in flight are still settled. */
   stop: AbortController;
-  /** Ends everything. */
+  /** Aborts everything. */
   signal: AbortSignal;
 }
 
@@ -32,9 +32,9 @@ const limits = {
 };
 
 /**
- * Imports a source from its first line to its last, or until `stop`. What happened is in `tally`
- * and in the two files, also after an error. Memory does not grow with the source but for the table
- * of its source ids (27 to 53 bytes each). Throws what reading and sending throw.
+ * Imports a source from its first line to its last, or until `stop`. The outcome is in `tally` and
+ * in the two files, also after an error. Memory grows only with the table of source ids (27 to 53
+ * bytes each). Throws errors of reading and sending.
  */
 export async function runImport(run: ImportRun): Promise<void> {
   const send = createSending({
@@ -107,10 +107,10 @@ function reject(run: ImportRun, line: Line, refusal: LineRefusal): void {
   run.rejected.append({ line: line.number, ...refusal, ...contentOf(line) });
 }
 
-/** Text where it is text; bytes that are none are kept as they are, in base64. */
+/** As text if it is UTF-8, else in base64. */
 function contentOf({ bytes, tooLong }: Line): { text: string } | { base64: string } {
   const text = bytes.toString();
-  // The beginning of a line may end within a character.
+  // A cut line may end within a character.
   return tooLong || Buffer.from(text).equals(bytes)
     ? { text }
     : { base64: bytes.toString('base64') };

@@ -11,7 +11,7 @@ import { countIn, type Tally } from './tally.ts';
 
 export interface SendingDeps {
   client: Pick<IndelibleClient, 'recordBatchTexts' | 'tenants'>;
-  /** For tenants the service does not know; null: their events are rejected. */
+  /** The plan for unknown tenants; null: their events are rejected. */
   createTenants: Plan | null;
   tally: Tally;
   reject(event: SourceEvent, refusal: LineRefusal): void;
@@ -21,10 +21,9 @@ export interface SendingDeps {
 const attemptsMax = 10;
 
 /**
- * Sends a batch until each of its events is stored or rejected: unknown tenants are created once
- * and their events sent again, and so are those the service could not take just then, which is safe
- * because every event has its id. Throws what the client throws, and UnreachableError after ten
- * attempts that left something over.
+ * Sends a batch until each event is stored or rejected. Creates unknown tenants once and sends
+ * their events again; also sends again what the service could not take, which is safe because every
+ * event has its id. Throws the client's errors, and UnreachableError after ten attempts.
  */
 export function createSending(deps: SendingDeps): (batch: SourceEvent[]) => Promise<void> {
   const created = new Set<string>();

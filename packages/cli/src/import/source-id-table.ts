@@ -1,13 +1,12 @@
 const slotWords = 5;
 const slotsAtFirst = 1_024;
-// Longer runs of taken slots would cost more than the memory they save.
+// A fuller table has runs of used slots that cost more time than the memory is worth.
 const fullness = 0.75;
 
 /**
- * Remembers of every source id where it came first and with which content: 20
- * bytes a slot, and with the free slots that make it quick 27 to 53 bytes a
- * source id (while it doubles, up to 80). Keys and contents are 64 bits of a
- * SHA-256: among 100 million source ids, two are confused once in 3,700 runs.
+ * Stores for each source id the line and content of its first use: 20 bytes a slot; with free
+ * slots, 27 to 53 bytes a source id (up to 80 while the table doubles). Keys and contents are 64
+ * bits of a SHA-256: among 100 million source ids, a collision occurs once in 3,700 runs.
  */
 export class SourceIdTable {
   #slots = new Uint32Array(slotsAtFirst * slotWords);
@@ -18,8 +17,8 @@ export class SourceIdTable {
   }
 
   /**
-   * Notes where a source id stands (`line` from 1). Returns the line that used it first when that
-   * had other content, else null. `key` and `content` have at least 8 bytes.
+   * Adds the source id of a line (`line` from 1). Returns the line of its first use if that had
+   * other content, else null. `key` and `content` have at least 8 bytes.
    */
   note(key: Uint8Array, content: Uint8Array, line: number): number | null {
     const entry = [...wordsOf(key), ...wordsOf(content), line] as const;
@@ -35,7 +34,7 @@ export class SourceIdTable {
     return same ? null : firstLine;
   }
 
-  /** Where the slot of a key is, or the free one it would take: the next after its hash. */
+  /** The slot of a key, or the free slot for it: the next after its hash. */
   #find(high: number, low: number): number {
     const slots = this.#slots.length / slotWords;
     for (let slot = low % slots; ; slot = (slot + 1) % slots) {

@@ -17,26 +17,26 @@ import {
 } from '@indelible/protocol';
 import type { Line } from './line-splitter.ts';
 
-/** An event on its way from one line of the source to the service. */
+/** An event between a line of the source and the service. */
 export interface SourceEvent {
   line: Line;
-  /** Whose log it belongs to; '' when the line does not say it as it should. */
+  /** The tenant's id; '' if the line has no valid one. */
   tenantId: string;
   /** Canonical JSON, with an id. */
   text: string;
-  /** What tells whether the source used one id for two events; null without `sourceId`. */
+  /** Detects one source id with two contents; null without `sourceId`. */
   source: SourceFacts | null;
 }
 
 export interface SourceFacts {
   id: string;
-  /** Of tenant and source id; 64 bits that are not in the event's id. */
+  /** Hash of tenant and source id; 64 bits that are not in the event's id. */
   key: Uint8Array;
-  /** Of everything else in the line; 64 bits. */
+  /** Hash of everything else in the line; 64 bits. */
   content: Uint8Array;
 }
 
-/** Why a line is not an event that can be stored. */
+/** Why a line cannot be stored. */
 export interface LineRefusal {
   code: ErrorCode;
   reason: string;
@@ -50,11 +50,11 @@ type Members = Record<string, JsonValue>;
 const sha256 = (data: string): Uint8Array => hash('sha256', data, 'buffer');
 
 /**
- * The event of a line, the same at every run. An `id` in the line is kept. A `sourceId` becomes an
- * id of the line's timestamp, the number the source id ends in, and a hash of tenant and source id;
- * without both the hash is of the tenant and the whole event, so that equal lines are one event.
- * A line of an NDJSON export is taken back without what its service had added. `tenantDefault` is
- * for lines that name no tenant.
+ * The event of a line, the same at every run. An `id` in the line is used. A `sourceId` gives an id
+ * from the line's timestamp, the number at the end of the source id, and a hash of tenant and
+ * source id. Without both, the hash is of tenant and event, so equal lines are one event. A line of
+ * an NDJSON export loses the members that its service added. `tenantDefault` is for lines without a
+ * tenant.
  */
 export function takeLine(line: Line, tenantDefault: string | null): TakenLine {
   const parsed = parseLine(line);
@@ -75,12 +75,10 @@ export function takeLine(line: Line, tenantDefault: string | null): TakenLine {
   return { event: { line, tenantId, source, text: identified } };
 }
 
-// What a service says of an event that it has stored; the one that takes it back says it anew.
+// Members that a service adds to a stored event; the importing service adds its own.
 const outputMembers = ['category', 'hasState', 'sequence', 'receivedAt', 'recordedBy'];
 
-/**
- * Only where all of it is there: a lone `sequence` is somebody's mistake, and is refused as one.
- */
+/** Only if all of them are present: a single `sequence` is an error and is refused. */
 function withoutOutput(members: Members): Members {
   if (!outputMembers.every((name) => Object.hasOwn(members, name))) return members;
   return Object.fromEntries(
@@ -110,7 +108,7 @@ function repetitions(paths: readonly string[]): FieldProblem[] {
   return paths.map((path) => ({ path, code: 'duplicate_key', message: 'appears twice' }));
 }
 
-// As the service judges them: depth counts within each field. What passes can be written out again.
+// As the service checks them: depth counts within each field. Valid values can be serialised again.
 function jsonProblems(members: Members): FieldProblem[] {
   const problems: FieldProblem[] = [];
   for (const [name, value] of Object.entries(members)) {
@@ -130,7 +128,7 @@ function refuse(errors: FieldProblem[]): { refusal: LineRefusal } {
   return { refusal: { code: 'validation_failed', reason, errors } };
 }
 
-/** What would keep the line from getting the same id at every run; the service judges the rest. */
+/** Problems that would change the line's id between runs; the service checks the rest. */
 function problemsOf(event: Members, sourceId: JsonValue): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const add = (path: string, code: string, message: string) =>

@@ -4,21 +4,20 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { FindingError, UsageError } from '../exit-codes.ts';
 
-/** What is imported: plain bytes, whatever they were packed in. */
+/** The imported bytes, unpacked. */
 export interface Source {
   chunks: AsyncIterable<Buffer>;
-  /** Of the file as it lies there, packed or not; null where nobody knows (a pipe). */
+  /** Of the file as stored, packed or not; null if unknown (a pipe). */
   bytesTotal: number | null;
-  /** How many of them have been read. */
+  /** How many of them were read. */
   bytesRead: () => number;
 }
 
 const chunkBytes = 256 * 1024;
 
 /**
- * Opens a file, or reads a stream; gzip is recognised by its first two bytes. Throws
- * UsageError when it cannot be read. While reading: FindingError for damaged gzip data, and the
- * reason of `stop` once that is given.
+ * Opens a file or a stream; gzip is recognised by its first two bytes. Throws UsageError if it
+ * cannot be read. While reading: FindingError for damaged gzip data, and the reason of `stop`.
  */
 export async function openSource(from: string | Readable, stop: AbortSignal): Promise<Source> {
   const { stream, bytesTotal } =
@@ -30,8 +29,8 @@ export async function openSource(from: string | Readable, stop: AbortSignal): Pr
       yield chunk as Buffer;
     }
   }
-  // Ends a read that waits for input which may never come. The reason reaches whoever reads; a
-  // stream that nobody reads yet would take the process down with it.
+  // Ends a read that may wait forever. The reader gets the reason; without a listener, the error of
+  // an unread stream would end the process.
   stream.on('error', () => {});
   stop.addEventListener('abort', () => stream.destroy(stop.reason), { once: true });
   return { chunks: unpacked(counted()), bytesTotal, bytesRead: () => bytes };
@@ -50,7 +49,7 @@ async function openFile(path: string) {
   return { stream, bytesTotal: stat.isFile() ? stat.size : null };
 }
 
-/** The bytes as they are, or unpacked when they begin like gzip data. */
+/** The bytes unchanged, or unpacked if they begin like gzip data. */
 export async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   const iterator = chunks[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
@@ -69,14 +68,14 @@ async function* rejoined(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenera
     yield head;
     for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
   } finally {
-    // Whoever stops reading closes the file.
+    // Closes the file if the reader stops early.
     await rest.return?.();
   }
 }
 
 async function* gunzipped(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   const gunzip = createGunzip({ chunkSize: chunkBytes });
-  // Whatever goes wrong in the pipeline destroys `gunzip`, and shows where that is read.
+  // An error of the pipeline destroys `gunzip`, and its reader gets it.
   pipeline(Readable.from(packed, { objectMode: false }), gunzip).catch(() => {});
   try {
     yield* gunzip;

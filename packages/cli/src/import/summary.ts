@@ -1,16 +1,16 @@
 import { aligned, grouped, visible } from '../text.ts';
 import type { Tally } from './tally.ts';
 
-/** How an import ended, beside its counts. */
+/** How an import ended. */
 export interface Ending {
   seconds: number;
   interrupted: boolean;
-  /** Files that were written. */
+  /** Written files. */
   rejectedFile: string | null;
   conflictsFile: string | null;
 }
 
-/** The summary for a program. */
+/** The summary for programs. */
 export function summaryJson(tally: Tally, ending: Ending): Record<string, unknown> {
   const { firstConflicts, conflicts, rejectedByCode, warnings, ...counts } = tally;
   return {
@@ -25,7 +25,7 @@ export function summaryJson(tally: Tally, ending: Ending): Record<string, unknow
   };
 }
 
-/** The summary for a person. */
+/** The summary for people. */
 export function summaryText(tally: Tally, ending: Ending): string {
   const rows: [string, string][] = [
     ['lines', grouped(tally.lines)],

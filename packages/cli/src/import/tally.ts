@@ -1,7 +1,6 @@
-/** What an import has done so far. `lines` counts those that hold something. */
+/** The progress of an import. `lines` counts non-empty lines. */
 export interface Tally {
   lines: number;
-  /** Number of the last line that was read. */
   lastLine: number;
   created: number;
   duplicates: number;
@@ -10,11 +9,11 @@ export interface Tally {
   warnings: Map<string, number>;
   tenantsCreated: number;
   conflicts: number;
-  /** The first 20; all of them are in the file beside the rejected lines. */
+  /** The first 20; the file contains all of them. */
   firstConflicts: Conflict[];
 }
 
-/** One source id that stands for two different events. */
+/** A source id with two different events. */
 export interface Conflict {
   sourceId: string;
   tenantId: string;

@@ -8,12 +8,12 @@ import { makeBundle, verifiedBundle } from './leaving-bundle.ts';
 
 export interface Leaving {
   tenantId: string;
-  /** Where the tenant's bundle is, or is to be made. */
+  /** The folder of the tenant's bundle. */
   folder: string;
   json: boolean;
 }
 
-/** Without erasing: what `leave` would do, and with which bundle. */
+/** A dry run: shows what `offboard` would do, and with which bundle. */
 export async function showLeaving({ tenantId, folder, json }: Leaving, io: Io) {
   const { offboardingOf } = await import('@indelible/server');
   const begun = await offboardingOf(io.env, tenantId).catch(asFinding);
@@ -24,10 +24,9 @@ export async function showLeaving({ tenantId, folder, json }: Leaving, io: Io) {
 }
 
 /**
- * Lets a tenant leave: gives it its bundle, verifies that, erases everything,
- * writes the certificate beside the bundle. Cut off anywhere, the same call
- * goes on: a bundle that is there is taken, one in the making continued, and
- * what has begun to be erased goes on with the bundle it began with.
+ * Offboards a tenant: makes its bundle, verifies that, erases everything, and writes the
+ * certificate beside the bundle. After an interruption the same call continues: with an existing
+ * bundle, or with a partial one; if erasing has begun, only with the same bundle.
  */
 export async function leave(
   { tenantId, folder, json }: Leaving,

@@ -11,7 +11,7 @@ import { FindingError, UsageError } from '../exit-codes.ts';
 import type { Io, Terminal } from '../io.ts';
 import { showProgress } from '../verify/progress.ts';
 
-/** Whose bundle, where, and who makes it why: that goes into the tenant's log. */
+/** The tenant and folder, and who makes it why: the tenant's log records that. */
 export interface BundleToMake {
   tenantId: string;
   folder: string;
@@ -20,9 +20,8 @@ export interface BundleToMake {
 }
 
 /**
- * The bundle that a tenant is given before it is erased: the one in
- * the folder, or else made now. One that was cut off is continued.
- * Throws FindingError under legal hold, and for a log that is damaged.
+ * The tenant's bundle before erasing: the existing one in the folder, or a new one. Continues an
+ * interrupted one. Throws FindingError under legal hold, and for a damaged log.
  */
 export async function makeBundle(
   { fetch, key }: OwnService,
@@ -43,7 +42,7 @@ export async function makeBundle(
   if (first !== undefined) throw new FindingError(`the log is damaged. ${first.message}`);
 }
 
-/** What is told of a bundle that is whole, and the tenant's. */
+/** Facts about a complete bundle of this tenant. */
 export async function verifiedBundle(folder: string, tenantId: string, io: Io) {
   if (!existsSync(join(folder, bundleFiles.manifest))) {
     throw new UsageError(`${folder} exists and is not a bundle; name another folder`);

@@ -7,10 +7,9 @@ import { PartFile, type TableTerms } from './part-file.ts';
 const pollMs = 500;
 
 /**
- * Has the service make a file and brings it here, whole or not at all. Called again
- * after it was cut off, it goes on where it was: with the same export while the
- * service works on it, and with the next byte of a download. Throws FindingError
- * when the export failed or the file is not what the service said it is.
+ * Lets the service make a file, and downloads it completely or not at all. After an interruption it
+ * continues: with the same export, and at the next byte of the download. Throws FindingError if the
+ * export failed, or the file differs from the service's digest.
  */
 export async function exportTable(
   client: IndelibleClient,
@@ -32,7 +31,7 @@ export async function exportTable(
   }
 }
 
-/** The export that was begun for this file, while it is of any use; else a new one. */
+/** The export that was begun for this file, if still usable; else a new one. */
 async function jobFor(
   client: IndelibleClient,
   file: PartFile,
@@ -54,7 +53,7 @@ function nullWhenGone(error: unknown): null {
   throw error;
 }
 
-/** Waits until the service is done with it. */
+/** Waits until the service has finished it. */
 async function finishedJob(
   client: IndelibleClient,
   begun: ExportJob,
@@ -83,7 +82,7 @@ function notMade(job: ExportJob, file: PartFile): FindingError {
   return new FindingError(`the export ${job.id} has no file: ${why}`);
 }
 
-/** Downloads what is missing; what does not have the stated digest is fetched once more, whole. */
+/** Downloads the missing bytes; with a wrong digest, downloads the file once more. */
 async function fetchFile(
   client: IndelibleClient,
   job: ExportJob,

@@ -20,7 +20,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { EventCriteria } from '@indelible/client';
 import { FindingError, UsageError } from '../exit-codes.ts';
 
-/** What a table is of: a download that was cut off is only continued by the same. */
+/** The terms of a table: an interrupted download continues only with the same terms. */
 export interface TableTerms {
   tenantId: string | null;
   format: 'csv' | 'ndjson';
@@ -29,9 +29,8 @@ export interface TableTerms {
 }
 
 /**
- * A table on its way: `<file>.part` with the bytes so far and
- * `<file>.part.json` with the export that the service makes for it.
- * It gets its name when it is whole, and what the service said it is.
+ * A table being downloaded: `<file>.part` with the bytes so far, `<file>.part.json` with its
+ * export. Renamed when it is complete and has the stated digest.
  */
 export class PartFile {
   readonly #target: string;
@@ -40,29 +39,27 @@ export class PartFile {
   #fd: number | null = null;
 
   /**
-   * Throws UsageError when the file exists, its folder does
-   * not, or the beginning of another one lies in the way.
+   * Throws UsageError if the file exists, its folder does not, or the partial file of another table
+   * exists.
    */
   constructor(target: string, terms: TableTerms) {
     this.#target = target;
     this.#terms = terms;
-    // Before the service makes, and records, what there would be no place for.
+    // Checked before the service makes and records an export.
     requireFolder(dirname(target));
     if (existsSync(target)) throw new UsageError(`${target} exists already; name another file`);
     this.#exportId = this.#begun();
   }
 
-  /** The export that was begun for this file, or null. */
   get exportId(): string | null {
     return this.#exportId;
   }
 
-  /** Bytes that are there. */
   get bytes(): number {
     return existsSync(this.#part) ? statSync(this.#part).size : 0;
   }
 
-  /** From now on the same command continues this export; what there was of another one is gone. */
+  /** From now on the same command continues this export; drops bytes of another one. */
   begin(exportId: string): void {
     writeFileSync(this.#state, JSON.stringify({ exportId, terms: this.#terms }), { mode: 0o600 });
     writeFileSync(this.#part, '', { mode: 0o600 });
@@ -74,14 +71,14 @@ export class PartFile {
     writeSync(this.#fd, bytes);
   }
 
-  /** SHA-256 of what is there, in hexadecimal. */
+  /** SHA-256 of the bytes so far, in hexadecimal. */
   async digest(): Promise<string> {
     const hash = createHash('sha256');
     for await (const chunk of createReadStream(this.#part)) hash.update(chunk);
     return hash.digest('hex');
   }
 
-  /** Gives the table its name. */
+  /** Renames it to the table's name. */
   finish(): void {
     this.#fd ??= openSync(this.#part, 'a');
     fsyncSync(this.#fd);
@@ -90,7 +87,7 @@ export class PartFile {
     rmSync(this.#state);
   }
 
-  /** Forgets the export: the next run begins a new one. */
+  /** Drops the export: the next run begins a new one. */
   discard(): void {
     this.close();
     rmSync(this.#part, { force: true });
@@ -98,13 +95,13 @@ export class PartFile {
     this.#exportId = null;
   }
 
-  /** Keeps the export, but none of its bytes. */
+  /** Keeps the export, drops its bytes. */
   empty(): void {
     this.close();
     truncateSync(this.#part);
   }
 
-  /** What went wrong with the file as a sentence; any other error as it is. */
+  /** The file's problem as a sentence; other errors unchanged. */
   problemOf(error: unknown): unknown {
     if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error;
     return new FindingError(
@@ -146,7 +143,7 @@ function requireFolder(path: string): void {
     accessSync(path, constants.W_OK | constants.X_OK);
     if (statSync(path).isDirectory()) return;
   } catch {
-    // the same sentence
+    // The same sentence.
   }
   throw new UsageError(`${path} is not a writable folder`);
 }

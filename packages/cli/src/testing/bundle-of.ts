@@ -34,7 +34,7 @@ export function verifiedBundle(
   return verifyBundle(bundle, { vkeys: [], plan: null, progress: noProgress, ...options });
 }
 
-/** A copy of a bundle in which a file was changed, by somebody who has made the checksums fit. */
+/** A copy of a bundle with a changed file and matching checksums. */
 export function forgedBundle(
   bundle: string,
   name: string,

@@ -6,26 +6,25 @@ import type { VerifiedService } from './verified-service.ts';
 const tables = ['audit_events', 'log_heads', 'log_tail', 'log_tiles', 'log_checkpoints'];
 
 export interface ExpectedDamage {
-  /** The first damaged place. */
+  /** The first damaged sequence. */
   first: number;
-  /** The id that is shown for it; without it that of the event which is logged there. */
+  /** The reported event id; default: the id of the event logged there. */
   event?: string;
-  /** Codes of all findings. */
   codes: string[];
 }
 
-/** Does damage to the tables of a verified service, and undoes it again. */
+/** Damages the tables of a verified service, and repairs them. */
 export interface Damage {
-  /** Runs statements as the owner of the tables, verifies, and puts everything back. */
+  /** Runs statements as the owner, verifies, and restores everything. */
   report(...statements: string[]): Promise<Report>;
-  /** Puts everything back as it was when the damage was prepared. */
+  /** Restores the tables as they were when the damage was prepared. */
   restore(): Promise<void>;
-  /** The undamaged event at a sequence, by the id of its column and of the API. */
+  /** The undamaged event at a sequence: its id in the database and in the API. */
   at(sequence: number): Promise<{ id: string; eventId: string }>;
   expectFirst(report: Report, expected: ExpectedDamage): Promise<void>;
 }
 
-/** Begins with a verification that finds nothing, so that the machine has seen the checkpoint. */
+/** Begins with a verification without findings, so that the machine knows the checkpoint. */
 export async function damageOf(log: VerifiedService): Promise<Damage> {
   const { owner } = log.service;
   const { result, findings } = await log.verify();
@@ -35,7 +34,7 @@ export async function damageOf(log: VerifiedService): Promise<Damage> {
   });
   for (const table of tables) await owner.query(`CREATE TABLE kept_${table} AS TABLE ${table}`);
   const restore = async (): Promise<void> => {
-    // Not TRUNCATE, which makes new files for hundreds of partitions and their indexes.
+    // Not TRUNCATE, which makes new files for hundreds of partitions and indexes.
     const each = tables.map(
       (table) => `DELETE FROM ${table}; INSERT INTO ${table} TABLE kept_${table}`,
     );

@@ -5,7 +5,7 @@ import type { TestService } from '../../../server/src/testing/service.ts';
 
 const nobody = '00000000-0000-0000-0000-000000000000';
 
-/** Records an event as the service's own, as its jobs do. */
+/** Records an event as the service itself, as its jobs do. */
 export async function recordOwn(
   { app, db, clock }: TestService,
   tenantId: string,

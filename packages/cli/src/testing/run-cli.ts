@@ -7,9 +7,9 @@ import { run } from '../run.ts';
 const main = join(import.meta.dirname, '..', 'main.ts');
 
 export interface CliOptions {
-  /** The whole environment, so that no setting of the machine counts. */
+  /** The complete environment, so that no setting of the machine matters. */
   env?: Record<string, string>;
-  /** Standard input; empty without it. */
+  /** Standard input; default: empty. */
   input?: string | Buffer;
 }
 
@@ -20,9 +20,8 @@ export interface CliResult {
 }
 
 /**
- * Runs a command to its end, inside this process: by far the most of a
- * short command's time is the start of its process. What only a process
- * has (signals, a working directory, an exit) needs `RunningCli`.
+ * Runs a command in this process, because starting a process takes most of a short command's time.
+ * Signals, a working directory and an exit need `RunningCli`.
  */
 export async function runCli(
   args: readonly string[],
@@ -44,14 +43,14 @@ class Kept extends Writable {
   }
 }
 
-/** A command line that runs as a process of its own, as its users run it. */
+/** A command line as a separate process. */
 export class RunningCli {
   readonly process: ChildProcess;
   stdout = '';
   stderr = '';
   readonly #closed: Promise<unknown>;
 
-  /** The environment has PATH, HOME and Node's cache as well. Without input it stays open. */
+  /** Adds PATH, HOME and Node's cache to the environment. Without input, stdin stays open. */
   constructor(
     args: readonly string[],
     { env = {}, cwd = '/', input }: CliOptions & { cwd?: string } = {},
@@ -65,7 +64,7 @@ export class RunningCli {
     this.process.stderr?.setEncoding('utf8').on('data', (text) => {
       this.stderr += text;
     });
-    // A command that refuses its arguments does not wait for its input.
+    // A command that refuses its arguments does not read its input.
     this.process.stdin?.on('error', () => {});
     if (input !== undefined) this.process.stdin?.end(input);
     this.#closed = once(this.process, 'close');

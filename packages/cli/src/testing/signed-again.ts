@@ -5,9 +5,7 @@ import { type Checkpoint, formatCheckpoint, formatNote, noteKeyId } from '@indel
 import { sha } from '../verify/hashing.ts';
 import type { VerifiedService } from './verified-service.ts';
 
-/**
- * A note over a checkpoint, made with the service's own key, as somebody who has stolen it would.
- */
+/** A note over a checkpoint, signed with the service's key, as by a thief of the key. */
 export function signedAgain({ service }: VerifiedService, checkpoint: Checkpoint): string {
   const key = createPrivateKey(readFileSync(join(service.dataDir, 'signing-key.pem'), 'utf8'));
   const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });

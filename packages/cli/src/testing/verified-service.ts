@@ -21,22 +21,20 @@ interface Tenant {
 
 interface VerifyOptions extends Partial<TenantOptions> {
   of?: Tenant;
-  /** What stands between the verifier and the service. */
+  /** Intercepts the calls of the verifier. */
   fetch?: typeof globalThis.fetch;
 }
 
-/**
- * A service with one tenant whose log has something of everything, and somebody who verifies it.
- */
+/** A service with one tenant whose log covers every case, and a verifier. */
 export interface VerifiedService {
   service: TestService;
   url: string;
   tenant: Tenant;
   client: IndelibleClient;
   clientOf(tenant: Tenant): IndelibleClient;
-  /** A folder of this test alone; what the verifying machine keeps is in `state`. */
+  /** A folder of this test; `state` holds the verifying machine's state. */
   folder: string;
-  /** As `indelible verify <tenant>`; another `machine` has seen nothing before. */
+  /** As `indelible verify <tenant>`; another `machine` has no earlier state. */
   verify(options?: VerifyOptions, machine?: string): Promise<Report>;
   close(): Promise<void>;
 }
@@ -93,7 +91,7 @@ async function recordVariety(service: TestService, { id, key }: Tenant) {
   }
 }
 
-/** An event in which no column is empty, with text that a table must quote and defuse. */
+/** An event without empty columns, with text that a table must quote and escape. */
 export function stateEvent(index: number, timeMs: number): Record<string, unknown> {
   return eventOf({
     timestamp: new Date(timeMs).toISOString(),

@@ -1,19 +1,20 @@
 import { createFindings, type Finding, type FindingCode, type Findings } from '@indelible/protocol';
 
 /**
- * What can be wrong outside of entries and bodies, beside the codes of `FindingCode`. Stable:
- * - `malformed_checkpoint`, `unknown_key`, `bad_signature`: there is no trustworthy checkpoint
- * - `retired_key`: it covers what was recorded when its key was no longer in use
- * - `missing_log`: the service has no log where this machine has seen one
- * - `other_log`, `rolled_back`, `forked`, `inconsistent`: it contradicts one that was seen before
- * - `missing_tile`, `malformed_tile`: a tile that the checkpoint's size promises cannot be had
- * - `head_behind`: the service itself says that its log is shorter than its checkpoint
- * - `service_halted`: the service has found itself that its database contradicts what it published
- * - `file_mismatch`, `missing_file`, `malformed_file`: a bundle is not what was written
- * - `undeclared_withholding`: parts of events are kept back, and the bundle does not say so
- * - `receipt_mismatch`, `receipt_unproven`: the log does not hold what a receipt promises
+ * Problems besides those of `FindingCode`. Codes are stable:
+ * - `malformed_checkpoint`, `unknown_key`, `bad_signature`: there is no trusted checkpoint
+ * - `retired_key`: it covers events recorded after its key was retired
+ * - `missing_log`: the service has no log, but this machine has seen one
+ * - `other_log`, `rolled_back`, `forked`, `inconsistent`: it contradicts an earlier checkpoint
+ * - `missing_tile`, `malformed_tile`: a tile of the checkpoint's size is not available
+ * - `head_behind`: the service says that its log is shorter than its checkpoint
+ * - `service_halted`: the service reports that its database contradicts what it published
+ * - `file_mismatch`, `missing_file`, `malformed_file`: a bundle's file differs from what was
+ *   written
+ * - `undeclared_withholding`: segments are withheld, and the bundle does not say so
+ * - `receipt_mismatch`, `receipt_unproven`: the log does not contain what a receipt states
  * - `csv_header`, `csv_row_altered`, `csv_row_unknown`, `csv_row_repeated`, `csv_row_unwanted`,
- *   `csv_row_order`, `csv_row_missing`, `csv_row_malformed`: a CSV is not what was logged
+ *   `csv_row_order`, `csv_row_missing`, `csv_row_malformed`: a CSV differs from the log
  */
 export type DamageCode =
   | 'malformed_checkpoint'
@@ -44,14 +45,14 @@ export type DamageCode =
   | 'csv_row_missing'
   | 'csv_row_malformed';
 
-/** A finding of any kind, as reports carry it. */
+/** A finding of any kind in a report. */
 export interface ReportFinding extends Omit<Finding, 'code'> {
   code: FindingCode | DamageCode;
 }
 
-/** Everything that was found, and the place of the first damage among it. */
+/** All findings, and the position of the first damage. */
 export interface AllFindings extends Findings {
-  /** The smallest sequence that any finding names, with the first event named there. */
+  /** The smallest sequence of all findings, and the event named for it. */
   place(): { sequence: number; eventId: string | null } | null;
 }
 
@@ -65,14 +66,14 @@ export function createAllFindings(): AllFindings {
       const { sequence, eventId } = finding;
       if (sequence === null) return;
       if (place === null || sequence < place.sequence) place = { sequence, eventId };
-      // Of several findings about one place, any may know whose it is.
+      // Of several findings for one sequence, any may name the event.
       else if (sequence === place.sequence) place.eventId ??= eventId;
     },
     place: () => place,
   };
 }
 
-/** Adds a finding of ours to those of the passes, so that all are counted and ordered together. */
+/** Adds a finding to those of the passes, so that all are counted and sorted together. */
 export function addDamage(
   findings: Findings,
   code: DamageCode,
@@ -80,11 +81,11 @@ export function addDamage(
   place: { sequence?: number | null; eventId?: string | null } = {},
 ): void {
   const { sequence = null, eventId = null } = place;
-  // The collection takes whatever code it is given; only its type knows the passes alone.
+  // Findings accept any code; only their type is limited to the codes of the passes.
   findings.add({ code: code as FindingCode, sequence, eventId, message });
 }
 
-/** The same collection, in which each finding is put down as `change` has it. */
+/** The same findings; `change` is applied to each added one. */
 export function changing(findings: Findings, change: (finding: Finding) => Finding): Findings {
   return { ...findings, add: (finding) => findings.add(change(finding)) };
 }

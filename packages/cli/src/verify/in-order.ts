@@ -1,6 +1,6 @@
 /**
- * Results 0 to `count` - 1 of `get` in order, with up to `atOnce` calls under way. Ends with the
- * first error in that order; later results are dropped.
+ * Results 0 to `count` - 1 of `get` in order, with up to `atOnce` calls in flight. Ends with the
+ * first error in that order; drops later results.
  */
 export async function* inOrder<T>(
   count: number,
@@ -11,7 +11,7 @@ export async function* inOrder<T>(
   for (let next = 0; next < count || pending.length > 0; ) {
     for (; next < count && pending.length < atOnce; next += 1) {
       const call = get(next);
-      // Nobody waits for a call behind one that fails; its own failure must not end the process.
+      // A call after a failed one is not awaited; its error must not end the process.
       call.catch(() => {});
       pending.push(call);
     }

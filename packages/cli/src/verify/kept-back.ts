@@ -8,17 +8,17 @@ import {
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 
-/** What explains that a segment is not there but for its hash. */
+/** The accepted explanations of a withheld segment. */
 export interface Explained {
-  /** Segments that are said to be kept back in every event. */
+  /** Segments declared as withheld in every event. */
   withheld: readonly WithholdableSegment[];
   /** As the log itself records them. */
   erasures: readonly ErasureRecord[];
 }
 
 /**
- * What is kept back must be said to be, or have been erased on record of the log: else anybody
- * could hide what was said. `which` of the log's events it is about, for the sentence.
+ * A withheld segment must be declared, or erased according to the log; otherwise withholding could
+ * hide content. `which` names the events in the error text.
  */
 export function requireExplained(
   hidden: HiddenSegments,
@@ -36,7 +36,7 @@ export function requireExplained(
   }
 }
 
-/** The same counts, in which what is not stated to be withheld was erased. */
+/** The same counts, with undeclared withheld segments counted as erased. */
 export function countErased(
   counts: BodyCounts,
   hidden: HiddenSegments,

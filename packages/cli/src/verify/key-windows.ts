@@ -8,7 +8,7 @@ import { addDamage } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import type { KeyWindow, SignedCheckpoint } from './trusted-checkpoint.ts';
 
-/** The windows in a list of keys as the service states them; what has none is left out. */
+/** The periods of use in a list of keys of the service; skips keys without one. */
 export function keyWindowsOf(keys: readonly unknown[]): KeyWindow[] {
   return keys.flatMap((key) => {
     const { vkey, notAfter } = (key ?? {}) as { vkey?: unknown; notAfter?: unknown };
@@ -19,8 +19,8 @@ export function keyWindowsOf(keys: readonly unknown[]): KeyWindow[] {
 }
 
 /**
- * A checkpoint does not say when it was signed, but it was after the last entry that it covers: a
- * key that was no longer in use then may be in somebody else's hands.
+ * A checkpoint has no time of signing, but it was signed after its last entry. A key that was
+ * retired before then may have been stolen.
  */
 export function compareWithWindows(
   { keys, signedBy }: SignedCheckpoint,
@@ -31,7 +31,7 @@ export function compareWithWindows(
   const entry = file.at(file.size - 1);
   const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
   const lastMs = (view.getUint32(4) * 2 ** 32 + view.getUint32(8)) / 1_000;
-  // A key that was taken up again has a window for each time.
+  // A key that was used again has a period for each time.
   const windows = (keys.windows ?? []).filter(({ vkey }) => signedBy.includes(vkey));
   const isOpen = windows.some(
     ({ notAfterMs }) => notAfterMs === null || lastMs <= notAfterMs + clockSlackMs,

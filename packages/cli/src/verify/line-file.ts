@@ -5,12 +5,11 @@ import { join } from 'node:path';
 const lineFeed = Buffer.from('\n');
 const chunkBytes = 1 << 20;
 
-/** Lines put aside in a temporary file that has no name, until they are read once, in order. */
+/** Lines in a temporary file without a name, to be read once, in order. */
 export class LineFile {
   #fd: number | null = null;
   #lines = 0;
 
-  /** Lines put aside. */
   get lines(): number {
     return this.#lines;
   }
@@ -22,7 +21,6 @@ export class LineFile {
     this.#lines += 1;
   }
 
-  /** Everything that was put aside. */
   *chunks(): Generator<Buffer, void, undefined> {
     if (this.#fd === null) return;
     for (let at = 0; ; ) {
@@ -40,7 +38,7 @@ export class LineFile {
   }
 }
 
-/** A new file for this process alone; nothing of it stays, however the process ends. */
+/** A new file for this process only; it disappears however the process ends. */
 export function openUnnamed(): number {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-verify-'));
   try {

@@ -20,7 +20,7 @@ import { sha } from './hashing.ts';
 import { countErased, requireExplained } from './kept-back.ts';
 import type { Progress } from './log-source.ts';
 
-/** Bytes of body lines, and the cutoff of the plan that was stated with them. */
+/** Bytes of body lines, and the plan's cutoff stated with them. */
 export interface BodyChunk {
   bytes: Uint8Array;
   cutoffMs: number | null;
@@ -32,57 +32,51 @@ export interface BodiesWanted {
   file: EntryFile;
   findings: Findings;
   tenantId: string | null;
-  /** Takes what the log says about itself. */
+  /** Takes the service's records in the log. */
   records: ServiceRecords;
-  /**
-   * Of `readEntries`: then the first events without an entry are not the first that are damaged.
-   */
+  /** From `readEntries`: then events without an entry do not show the first damage. */
   isGap?: boolean;
   beyondCheckpoint: NonNullable<BodyPassOptions['beyondCheckpoint']>;
-  /** Sees each line before it is judged. */
+  /** Called for each line before it is checked. */
   onLine?: (line: Uint8Array) => void;
   progress: Progress;
 }
 
-/** What is stated and known about retention, at the moment the bodies are of. */
+/** What is stated and known about retention when the bodies were read. */
 export interface RetentionClaims extends Pick<CoverClaims, 'plans'> {
   nowMs: number;
   statedPlan: Plan | null;
-  /** The plan the caller knows the tenant to have. */
+  /** The tenant's plan according to the user. */
   knownPlan: Plan | null;
-  /** Segments that are said to be kept back in every event. */
+  /** Segments declared as withheld in every event. */
   withheld?: readonly WithholdableSegment[];
-  /** A cutoff stated for all bodies, beside those stated with each chunk. */
+  /** A cutoff stated for all bodies, besides those of each chunk. */
   statedCutoffMs?: number | null;
 }
 
-/** Bodies that were held against their entries; which are missing is still to be judged. */
+/** Bodies compared with their entries; missing ones are not yet decided. */
 export interface BodiesRead {
-  /**
-   * Once, when all records of the log have been taken, of the events since the checkpoint as well.
-   */
+  /** Call it once, after all records of the log were taken, also those after the checkpoint. */
   finish(claims: RetentionClaims): BodiesJudged;
 }
 
 export interface BodiesJudged {
   counts: BodyCounts;
-  /** The latest moment before which bodies may be gone, for any reason. */
+  /** The latest time before which bodies may be missing, for any reason. */
   latestCutoffMs: number | null;
   plan: ProvenCover['plan'];
 }
 
-/** No event the service takes makes a longer line, whatever is computed out of its states. */
+/** Longer than the line of any event that the service accepts, including computed fields. */
 export const bodyLineBytesMax = 8 * 2 ** 20;
 
-/**
- * Holds every body against its entry; `finish` of what it returns looks for entries that lack one.
- */
+/** Compares every body with its entry; `finish` of the result finds entries without a body. */
 export async function readBodies(wanted: BodiesWanted): Promise<BodiesRead> {
   const { chunks, file, checkpoint, findings, tenantId, beyondCheckpoint, onLine } = wanted;
   let pageCutoffMs: number | null = null;
   const hidden = new HiddenSegments();
   const judged = { cover: createBodyCover({}) };
-  // An end of the entries has been found already: bodies behind it have nothing to fit.
+  // A missing end of the entries is reported already: later bodies have no entry.
   const size = Math.min(checkpoint.size, file.size);
   const isShort = size < checkpoint.size;
   const pass = new BodyPass({
@@ -90,7 +84,7 @@ export async function readBodies(wanted: BodiesWanted): Promise<BodiesRead> {
     findings: isShort ? endingAt(size, findings, wanted.isGap ?? false) : findings,
     checkpoint: { ...checkpoint, size },
     entryAt: (sequence) => file.at(sequence),
-    // Asked in the end alone, when all cutoffs are known.
+    // Decided at the end, when all cutoffs are known.
     cover: { latestCutoffMs: null, absenceOf: (...entry) => judged.cover.absenceOf(...entry) },
     tenantId,
     beyondCheckpoint: isShort ? 'finding' : beyondCheckpoint,
@@ -106,7 +100,7 @@ export async function readBodies(wanted: BodiesWanted): Promise<BodiesRead> {
     pass.add(line.bytes);
   };
   for await (const { bytes, cutoffMs } of chunks) {
-    // Time goes on while pages are read, and with it the cutoff.
+    // Time passes while pages are read, and moves the cutoff.
     pageCutoffMs = later(pageCutoffMs, cutoffMs);
     let count = 0;
     for (const line of lines.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))) {

@@ -20,22 +20,22 @@ import type { Progress, TileSource } from './log-source.ts';
 export interface EntriesWanted {
   source: TileSource;
   checkpoint: Checkpoint;
-  /** Checkpoints of the same leaves that were seen before, no larger than `checkpoint`. */
+  /** Earlier checkpoints of the same leaves, no larger than `checkpoint`. */
   earlier: readonly Checkpoint[];
   findings: Findings;
-  /** Keeps the entries for the bodies that are held against them. */
+  /** Stores the entries for the comparison with bodies. */
   file: EntryFile;
   progress: Progress;
-  /** Sees every hash tile that the entries give; `bytes` is reused for the next one. */
+  /** Called for every hash tile of the entries; `bytes` is reused for the next one. */
   onTile?: OnTile;
 }
 
 export interface EntriesRead {
-  /** Hash tiles that were compared with those the entries give. */
+  /** Hash tiles that were compared with the entries. */
   tiles: number;
-  /** Where the first entry is that is not the one that was signed over; null when all are. */
+  /** The range of the first entry that differs from the signed ones; null if none does. */
   differs: Span | null;
-  /** Whether entries are missing, and which of the last tile nobody can tell. */
+  /** Whether entries of the last tile are missing without knowing which. */
   isGap: boolean;
 }
 
@@ -47,9 +47,9 @@ interface Tile {
 }
 
 /**
- * Reads every entry up to the checkpoint, recomputes the tree and compares root, earlier roots and
- * the hash tiles as they are kept. What is wrong goes to the findings; `file` has the entries then,
- * or those before the first that cannot be had.
+ * Reads every entry up to the checkpoint, recomputes the tree, and compares the root, earlier roots
+ * and the stored hash tiles. Problems become findings. Then `file` has the entries, or those before
+ * the first missing one.
  */
 export async function readEntries(wanted: EntriesWanted): Promise<EntriesRead> {
   const { source, checkpoint, file, progress } = wanted;
@@ -79,30 +79,28 @@ export async function readEntries(wanted: EntriesWanted): Promise<EntriesRead> {
     progress.advance(entries.length / 60);
   }
   maker.finish();
-  // What lies behind a gap cannot be judged, and would only repeat it.
+  // After a gap, a comparison would only repeat that finding.
   if (pass.size === checkpoint.size) await compare();
   pass.finish();
   found.finish();
   return { tiles, differs: found.between ?? below ?? found.differs, isGap: found.isGap };
 }
 
-/** Entries `from` to `to` inclusive. */
+/** Entries `from` to `to`, inclusive. */
 export interface Span {
   from: number;
   to: number;
 }
 
-/**
- * What goes to the findings of a pass over entries, with where its roots part from those signed.
- */
+/** Adds findings of the entries, and where their roots start to differ from the signed ones. */
 class EntryFindings {
   readonly #add: Findings['add'];
   readonly #earlier: readonly Checkpoint[];
   readonly #checkpoint: Checkpoint;
   readonly findings: Findings;
-  /** Where the first entry is that is not the one that was signed over, if there is one. */
+  /** The range of the first entry that differs from the signed ones, if any. */
   differs: Span | null = null;
-  /** The two entries of which one was changed, where that shows in their order alone. */
+  /** Two entries of which one was changed, if only their order shows it. */
   between: Span | null = null;
   isGap = false;
   #backAt = -1;
@@ -118,7 +116,7 @@ class EntryFindings {
         const { code, sequence } = finding;
         if (code === 'earlier_root_mismatch') this.#parts(size());
         if (code === 'root_mismatch') this.#parts(this.#checkpoint.size);
-        // One entry that is said to be received too late makes all that follow look too early.
+        // One entry with a receipt time too late makes all later ones look too early.
         const isEcho = code === 'receipt_goes_back' && sequence === this.#backAt + 1;
         if (code === 'receipt_goes_back') this.#backAt = sequence ?? -1;
         if (isEcho) return;
@@ -129,9 +127,7 @@ class EntryFindings {
     };
   }
 
-  /**
-   * Of two entries in the wrong order either may be the changed one, unless they were signed so.
-   */
+  /** Of two entries in the wrong order either may be the changed one, unless signed so. */
   finish(): void {
     const back = this.#firstBack;
     if (back === null) return;
@@ -147,14 +143,14 @@ class EntryFindings {
     this.#add(this.isGap ? { ...finding, sequence: null } : finding);
   }
 
-  /** At the first size whose root is another one: at all smaller ones seen before it was right. */
+  /** At the first size with another root: the roots of all smaller checkpoints were correct. */
   #parts(size: number): void {
     const agreed = this.#earlier.map((seen) => seen.size).filter((each) => each < size);
     this.differs ??= { from: Math.max(0, ...agreed), to: size - 1 };
   }
 }
 
-/** The entries of each tile in order, until the first that cannot be had. */
+/** The entries of each tile in order, up to the first missing one. */
 async function* entryTiles({ source, checkpoint, findings }: EntriesWanted) {
   const count = Math.ceil(checkpoint.size / tileWidth);
   const widthOf = (index: number) => Math.min(tileWidth, checkpoint.size - index * tileWidth);
@@ -182,9 +178,7 @@ function entriesOf(bytes: Uint8Array, width: number, index: number, findings: Fi
   }
 }
 
-/**
- * As many entries of a tile that is incomplete as there are without a gap: shows where it begins.
- */
+/** The entries of an incomplete tile before its first gap, to find where the gap begins. */
 async function* longestPart(source: TileSource, index: number, width: number) {
   let best: Uint8Array | null = null;
   let [served, missing] = [0, width];
@@ -197,7 +191,7 @@ async function* longestPart(source: TileSource, index: number, width: number) {
   if (best !== null) yield parseEntryTile(best, served);
 }
 
-/** The entries below a tile that is not as the entries give it; null for one that is. */
+/** The range of entries below a tile that differs from the entries; null if it is equal. */
 async function compareTile({ source, findings }: EntriesWanted, tile: Tile): Promise<Span | null> {
   const { level, index, width, bytes } = tile;
   const served = await source.tile(tilePath(level, index, width));
@@ -212,7 +206,7 @@ async function compareTile({ source, findings }: EntriesWanted, tile: Tile): Pro
   const from = finding.sequence ?? 0;
   const to = from + tileWidth ** level - 1;
   const message = `${name} does not match the entries ${from} to ${to}.`;
-  // Which of them it is, a hash does not tell: the place is left to what can.
+  // A hash does not show which entry it is: other findings name the sequence.
   findings.add({ ...finding, sequence: null, message });
   return { from, to };
 }

@@ -1,26 +1,21 @@
-/** Where a log is read from: a running service, or the files of a bundle. */
+/** A source of a log: a running service, or the files of a bundle. */
 export interface TileSource {
-  /** The bytes of a tile below the log's prefix (`tile/…`), or null where there is none. */
+  /** The bytes of a tile below the log's prefix (`tile/…`), or null if absent. */
   tile(path: string): Promise<Uint8Array | null>;
-  /** How many tiles are worth asking for at the same moment. */
+  /** How many tiles to request at the same time. */
   readonly tilesAtOnce: number;
-  /**
-   * The lowest level of hash tiles that is kept, and not made of the entries when it is asked for.
-   */
+  /** The lowest level of stored hash tiles; lower ones are computed from the entries on request. */
   readonly lowestKeptLevel: 0 | 1;
-  /**
-   * Whether one entry that is missing keeps the others
-   * of the last, incomplete tile from being served.
-   */
+  /** Whether one missing entry makes the rest of the last, incomplete tile unavailable. */
   readonly isTailWhole?: boolean;
 }
 
-/** Is told what has been done of what. */
+/** Reports progress. */
 export interface Progress {
-  /** A new piece of work: its name, and how much there is of it where that is known. */
+  /** A new stage: its name, and its amount of work if known. */
   stage(name: string, total: number | null): void;
   advance(count: number): void;
-  /** Something the person should know now. */
+  /** A note for the user. */
   note(text: string): void;
 }
 

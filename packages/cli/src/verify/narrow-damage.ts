@@ -15,10 +15,10 @@ import { eventIdAt } from './report.ts';
 import { nullWhenFailed } from './service-log.ts';
 
 /**
- * The first entry that is not the one its event gives, where entries part from
- * those that were signed and bodies do not tell which: an event's proof has its
- * leaf hash to the microsecond. Looks at what is in question, or where that is
- * too much at the last, incomplete tile; `span` when that shows nothing.
+ * The first entry that differs from its event, if entries differ from the signed ones and bodies do
+ * not show which: an event's proof has its leaf hash to the microsecond. Checks the entries of
+ * `span`, or only the last, incomplete tile if there are too many; returns `span` if that shows
+ * nothing.
  */
 export async function narrowed(
   client: IndelibleClient,

@@ -25,8 +25,8 @@ import { nullWhenFailed } from './service-log.ts';
 const member = Buffer.from('"sequence":');
 
 /**
- * The sequence a body line states, read without parsing the line: the service writes it behind
- * everything that producers choose. NaN where it is not found.
+ * The sequence in a body line, without parsing the line: the service writes it after everything
+ * that producers choose. NaN if it is not found.
  */
 export function statedSequence(line: Uint8Array): number {
   const bytes = Buffer.from(line.buffer, line.byteOffset, line.length);
@@ -36,7 +36,7 @@ export function statedSequence(line: Uint8Array): number {
   return Number.parseInt(digits, 10);
 }
 
-/** Puts the lines of events aside that a checkpoint of this size does not reach. */
+/** Stores the lines of events beyond a checkpoint of this size. */
 export class NewerLines {
   readonly #size: number;
   readonly #file = new LineFile();
@@ -50,7 +50,7 @@ export class NewerLines {
   }
 
   look(line: Uint8Array): void {
-    // What cannot be told is looked at twice: that finds nothing new, and misses nothing.
+    // A line without a readable sequence is checked twice: harmless, and nothing is missed.
     if (!(statedSequence(line) < this.#size)) this.#file.append(line);
   }
 
@@ -70,19 +70,19 @@ export interface NewerWanted {
   client: IndelibleClient;
   source: TileSource;
   checkpoint: Checkpoint;
-  /** Holds the entries up to the checkpoint; those that follow are added. */
+  /** Holds the entries up to the checkpoint; later ones are added. */
   file: EntryFile;
   lines: NewerLines;
   findings: Findings;
   tenantId: string;
-  /** Takes what these events say about the log. */
+  /** Takes the service's records in these events. */
   records: ServiceRecords;
 }
 
 /**
- * What was recorded since the checkpoint: no signature covers it, but the log as it is served now
- * must have as many entries as it says, and each event its entry. One put into the table behind the
- * log's back has none. Returns the size the log has come to.
+ * Checks events recorded since the checkpoint. No signature covers them, but the served log must
+ * have as many entries as it states, and each event its entry. An event inserted only into the
+ * table has none. Returns the log's current size.
  */
 export async function judgeNewer(wanted: NewerWanted): Promise<number> {
   const { checkpoint, file, lines, tenantId, findings } = wanted;
@@ -110,7 +110,7 @@ export async function judgeNewer(wanted: NewerWanted): Promise<number> {
       return { ...finding, message };
     }),
   });
-  // Without its end: which bodies are missing has been asked up to the checkpoint.
+  // Without its end: missing bodies were checked up to the checkpoint.
   for (const line of lines.lines()) pass.add(line);
   const { erasures } = wanted.records;
   requireExplained(hidden, { withheld: [], erasures }, findings, 'events since the checkpoint');
@@ -132,7 +132,7 @@ async function addEntries({ source, file }: NewerWanted, size: number): Promise<
 }
 
 /**
- * How many entries the service says its log has, at least `from`: found by asking for proofs
+ * The number of entries that the service states, at least `from`. Found by requesting proofs
  * between equal sizes, which need no hashes, until there are none.
  */
 async function headSize(client: IndelibleClient, from: number): Promise<number> {
@@ -143,7 +143,7 @@ async function headSize(client: IndelibleClient, from: number): Promise<number> 
   return lastThatHolds(holds, has, lacks);
 }
 
-/** The largest size below `from` that the service says its log holds. */
+/** The largest size below `from` that the service states for its log. */
 export async function headBelow(client: IndelibleClient, from: number): Promise<number> {
   const holds = async (size: number) =>
     (await client.log.consistency(size, size).catch(nullWhenFailed)) !== null;

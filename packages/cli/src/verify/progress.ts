@@ -5,9 +5,7 @@ import type { Progress } from './log-source.ts';
 const barMs = 200;
 const lineMs = 5_000;
 
-/**
- * Progress that is shown until `stop`: a bar on a terminal, else a plain line every five seconds.
- */
+/** Shows progress until `stop`: a bar on a terminal, else a plain line every five seconds. */
 export async function showProgress(stream: Terminal): Promise<Progress & { stop(): void }> {
   const work = { name: '', total: null as number | null, done: 0 };
   const shown = stream.isTTY ? await bar(stream, work) : lines(stream, work);
@@ -47,10 +45,10 @@ async function bar(stream: Terminal, work: Work): Promise<Shown> {
   let note = '';
   const show = () => one.update(work.done, { counts: countsOf(work), note });
   const timer = setInterval(show, barMs);
-  // The work is what must end, not its display.
+  // The timer must not keep the process running.
   timer.unref();
   return {
-    // Something must be the whole, also where nobody knows how much there will be.
+    // A bar needs a total, also if it is unknown.
     begin: () => one.start(work.total ?? 1, 0, { counts: countsOf(work), note }),
     note(text) {
       note = text;

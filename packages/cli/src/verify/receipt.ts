@@ -2,13 +2,13 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { isUuid, uuidFromEventId } from '@indelible/protocol';
 import { UsageError } from '../exit-codes.ts';
 
-/** What the answer to a recording call promises: this leaf at this place of the log. */
+/** The content of a recording answer: this leaf at this sequence. */
 export interface Receipt {
   id: string;
   sequence: number;
   /** Lower-case hexadecimal. */
   leafHash: string;
-  /** Whose log it is; null in one that was cut down to what must be there. */
+  /** The tenant; null if the receipt was reduced to the required members. */
   tenantId: string | null;
 }
 
@@ -35,7 +35,7 @@ export function readReceipt(path: string): Receipt {
   );
 }
 
-/** Throws UsageError for a receipt that names another tenant: it says nothing about this log. */
+/** Throws UsageError for a receipt of another tenant: it proves nothing about this log. */
 export function requireSameTenant(receipt: Receipt, tenantId: string | null): void {
   if (receipt.tenantId === null || tenantId === null || receipt.tenantId === tenantId) return;
   throw new UsageError(
@@ -43,10 +43,10 @@ export function requireSameTenant(receipt: Receipt, tenantId: string | null): vo
   );
 }
 
-// An event with both its states; what the service answers is no longer.
+// Room for an event with both states; the service's answers are no longer.
 const receiptBytesMax = 16 * 2 ** 20;
 
-/** The text of a file, or of a pipe; an endless one is not read to its end. */
+/** The text of a file or pipe, read up to a limit. */
 function readAtMost(path: string, bytesMax: number): string {
   const fd = openSync(path, 'r');
   try {

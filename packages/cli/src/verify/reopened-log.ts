@@ -14,30 +14,29 @@ import type { SeenCheckpoint } from './seen-checkpoints.ts';
 import { keysFor } from './service-log.ts';
 import { trustedCheckpoint } from './trusted-checkpoint.ts';
 
-/** What is left of a log that this machine knows by another name. */
+/** A log that this machine knows under another name. */
 export interface Reopened {
-  /** Checkpoints of the other name whose entries the log still holds, oldest first. */
+  /** Checkpoints under the other name whose entries the log still has, oldest first. */
   kept: SeenCheckpoint[];
-  /** What was seen and is lost, a sentence each. */
+  /** Entries that were seen and are lost, a sentence each. */
   lost: string[];
-  /** What the list shows as the log's record of it; null without one. */
+  /** The log's record of the reopening, from the list; null if there is none. */
   record: ReopenRecord | null;
 }
 
 export interface ReopenedWanted {
   client: IndelibleClient;
   tenantId: string;
-  /** What this machine has seen, the last of it under another name than the log has now. */
+  /** The known checkpoints; the last one has another name than the log. */
   seen: readonly SeenCheckpoint[];
-  /** Keys that the caller trusts alone; empty: those that the service states. */
+  /** Keys that the caller trusts; empty: those that the service states. */
   vkeys: readonly string[];
   findings: Findings;
 }
 
 /**
- * Looks for the record with which a reopened log begins: behind the
- * entries it went on with, it names the last checkpoint that was
- * published before. Without that record the log is just another one.
+ * Finds the record that a reopened log begins with: after the kept entries, it names the last
+ * checkpoint published before. Without that record it is a different log.
  */
 export async function readReopened(wanted: ReopenedWanted): Promise<Reopened> {
   const { seen, findings } = wanted;
@@ -76,8 +75,8 @@ function lostSentences(last: Checkpoint, published: Checkpoint, sequence: number
 }
 
 /**
- * What the list shows proves nothing yet: the log itself, held against its checkpoint, must have
- * that very record at that very place.
+ * The list proves nothing: the log itself, compared with its checkpoint, must contain this record
+ * at this sequence.
  */
 export function requireProven(
   { record }: Reopened,
@@ -92,12 +91,12 @@ export function requireProven(
 }
 
 interface FoundRecord {
-  /** With its place: as many entries as were left. */
+  /** Its sequence is the number of kept entries. */
   record: ReopenRecord;
   published: Checkpoint;
 }
 
-/** The record that goes on from the log of this origin; only the service itself can make one. */
+/** The record that continues the log of this origin; only the service itself can make one. */
 async function recordOf(
   { client, tenantId }: ReopenedWanted,
   origin: string,
@@ -114,7 +113,7 @@ async function recordOf(
   return null;
 }
 
-// A pinned key has the name of one log: that of another name is the service's to state.
+// A pinned key belongs to one log's name; the service states the keys of the other name.
 function vkeysOf(origin: string, vkeys: readonly string[]): string[] {
   return vkeys.filter((vkey) => vkey.startsWith(`${origin}+`));
 }
@@ -128,14 +127,14 @@ function checkpointIn(note: string): Checkpoint | null {
   }
 }
 
-// Nothing that was shown to this machine can be newer than the last that was published.
+// No checkpoint that this machine saw can be newer than the last published one.
 async function compareWithRecord(
   { client, vkeys, findings }: ReopenedWanted,
   last: Checkpoint,
   { published, record }: FoundRecord,
 ): Promise<void> {
   const note = new TextEncoder().encode(record.note);
-  // Signed by the log it names, or nobody knows what was published.
+  // It must be signed by the log that it names; otherwise the published state is unknown.
   await trustedCheckpoint(note, await keysFor(client, note, vkeysOf(last.origin, vkeys)), findings);
   if (published.size < last.size) {
     const message =

@@ -13,7 +13,7 @@ const keysText = {
     'a key from the archive itself: pass it with --vkey once you know it from another ' + 'source',
 };
 
-/** The report for people: against what, what was checked, what was found, what follows. */
+/** The report as text: checkpoint, checks, findings, conclusions. */
 export function reportText(report: Report): string {
   const parts = [
     checkpointText(report),
@@ -97,7 +97,7 @@ function findingsText({ checkpoint, firstDamage, findings }: Report): string {
   const first =
     firstDamage === null ? 'The first damaged entry is unknown.' : placeText(firstDamage);
   const shown = findings.kept.slice(0, shownMax);
-  // Which checkpoint it is against has been said at the top.
+  // The checkpoint was named at the top.
   const named = checkpoint && sizedCheckpoint({ ...checkpoint, root: new Uint8Array() });
   const against = named === null ? '' : `Against ${named}: `;
   const lines = shown.map(({ code, message }) => `${code}: ${message.replace(against, '')}`);

@@ -16,43 +16,42 @@ import type { EntryFile } from './entry-file.ts';
 import type { Span } from './log-entries.ts';
 import type { KeySource, SignedCheckpoint } from './trusted-checkpoint.ts';
 
-/** The first thing that is wrong in the order of the log, as far as it has a place there. */
+/** The first damage in the order of the log, as far as its position is known. */
 export interface FirstDamage {
   sequence: number;
-  /** Greater than `sequence` where no more is known than that it is one of these. */
+  /** Greater than `sequence` if it is only known to be one of these. */
   lastSequence: number;
   eventId: string | null;
-  /** The event's own time, which its id carries. */
+  /** The event's time, from its id. */
   timestamp: string | null;
-  /** The event that the log's entry is of, where that is another one; null where it is the same. */
+  /** The event of the log entry if it is another one; null if it is the same. */
   loggedEventId: string | null;
 }
 
-/** What a verification came to; `--json` prints it as it is. */
+/** The result of a verification; `--json` prints it. */
 export interface Report {
   what: 'log' | 'bundle' | 'archive' | 'csv' | 'receipt';
   /** A tenant's id, or the path of a file or folder. */
   subject: string;
-  /** `unproven`: nothing is damaged, but something rests on somebody's word alone. */
+  /** `unproven`: no damage, but some conclusions depend on unproven statements. */
   result: 'intact' | 'unproven' | 'damaged';
   summary: string;
-  /** What is unproven, a sentence each. */
   unproven: string[];
-  /** What everything was held against; null when there is nothing trustworthy. */
+  /** The checkpoint of the comparison; null if none is trusted. */
   checkpoint: {
     origin: string;
     size: number;
     /** Base64, as in the note. */
     root: string;
-    /** vkey lines of the keys that signed it, and where they are known from. */
+    /** vkey lines of the signing keys, and their source. */
     signedBy: string[];
     keysFrom: KeySource;
     note: string;
   } | null;
-  /** The checkpoint this machine saw last before. */
+  /** The last checkpoint that this machine saw before. */
   seenBefore: { size: number; seenAt: string } | null;
   checked: Checked;
-  /** Before this moment bodies are said to be gone. */
+  /** Bodies before this time are stated to be removed. */
   cutoff: string | null;
   follows: string[];
   doesNotFollow: string[];
@@ -61,12 +60,12 @@ export interface Report {
   seconds: number;
 }
 
-/** How much of what was looked at; what does not apply is left out. */
+/** The amount of each kind that was checked; absent if it does not apply. */
 export interface Checked {
   entries?: number;
   tiles?: number;
   bodies?: BodyCounts;
-  /** Events recorded since the checkpoint, and the size the log had come to. */
+  /** Events recorded since the checkpoint, and the log's size then. */
   newer?: { events: number; size: number };
   files?: number;
   rows?: number;
@@ -80,14 +79,14 @@ export interface Outcome {
   earlierSizes?: readonly number[];
   checked: Checked;
   latestCutoffMs?: number | null;
-  /** The plan that absent events are explained by, and who says so. */
+  /** The plan that explains absent events, and its source. */
   plan?: ProvenCover['plan'];
   findings: AllFindings;
-  /** Where entries part from those that were signed, if that is all that is known. */
+  /** Where entries start to differ from the signed ones, if nothing more precise is known. */
   differs?: Span | null;
-  /** The id of the event at a sequence, where its entry is known. */
+  /** The id of the event at a sequence, if its entry is known. */
   eventIdAt?: (sequence: number) => string | null;
-  /** What else follows, does not, and is not proven, beside what the passes over the log say. */
+  /** Additional conclusions, besides those of the passes. */
   unproven?: readonly string[];
   follows?: readonly string[];
   doesNotFollow?: readonly string[];
@@ -124,7 +123,7 @@ export function reportOf(outcome: Outcome): Report {
   };
 }
 
-/** What the passes over the log have shown, and not; nothing where they were not made. */
+/** The conclusions of the passes; none if they were not run. */
 function verdictOf({ signed, findings, checked, ...outcome }: Outcome) {
   const none = { unproven: [], follows: [], doesNotFollow: [] };
   if (signed === null) {
@@ -147,7 +146,7 @@ function verdictOf({ signed, findings, checked, ...outcome }: Outcome) {
   return { summary, unproven, follows, doesNotFollow };
 }
 
-/** What concerns the whole log comes first. */
+/** Findings of the whole log come first. */
 function bySequence(a: ReportFinding, b: ReportFinding): number {
   return (a.sequence ?? -1) - (b.sequence ?? -1);
 }
@@ -159,7 +158,7 @@ function checkpointOf({ checkpoint, signedBy, keys, note }: SignedCheckpoint) {
 
 function firstDamageOf({ findings, differs, eventIdAt = () => null }: Outcome): FirstDamage | null {
   const place = findings.place();
-  // A span that ends before the first exact place begins with something earlier.
+  // A range that ends before the first exact sequence contains earlier damage.
   if (differs && (place === null || place.sequence > differs.to)) {
     return placeOf(differs, null, eventIdAt);
   }
@@ -180,7 +179,6 @@ function placeOf(
   return { sequence: from, lastSequence: to, eventId, timestamp, loggedEventId };
 }
 
-/** The id of the event whose entry was read, or null. */
 export function eventIdAt(file: EntryFile, sequence: number): string | null {
   return sequence < file.size ? eventIdFromUuid(uuidFromBytes(file.at(sequence), 12)) : null;
 }

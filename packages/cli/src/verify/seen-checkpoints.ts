@@ -6,14 +6,14 @@ import { type Checkpoint, parseCheckpoint, parseNote } from '@indelible/protocol
 import { FindingError, UsageError } from '../exit-codes.ts';
 import type { Environment } from '../io.ts';
 
-/** A checkpoint that this machine has held a whole log against. */
+/** A checkpoint with which this machine has compared a whole log. */
 export interface SeenCheckpoint {
   checkpoint: Checkpoint;
-  /** The signed note: with a contradicting one it convicts the log. */
+  /** The signed note; together with a contradicting one it proves the fork. */
   note: string;
   /** ISO 8601. */
   seenAt: string;
-  /** Where the service was asked for it (`host[:port]/path`); null where that was not kept. */
+  /** The service's address (`host[:port]/path`); null if it was not stored. */
   service: string | null;
 }
 
@@ -21,7 +21,7 @@ interface Kept {
   checkpoints: { note: string; seenAt: string; service?: string }[];
 }
 
-/** Older ones go: each only narrows down where a rewritten log begins to differ. */
+/** Older ones are dropped: each only narrows down where a rewritten log starts to differ. */
 const keptMax = 50;
 
 /** `--state`, else below XDG_STATE_HOME, else `~/.local/state/indelible/checkpoints`. */
@@ -31,17 +31,17 @@ export function stateFolder(option: string | undefined, env: Environment): strin
   return join(home, 'indelible', 'checkpoints');
 }
 
-/** How the service at a URL is named in what is kept. */
+/** The stored name of the service at a URL. */
 export function serviceAt(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname.replace(/\/+$/, '')}`;
 }
 
 /**
- * The checkpoints of one tenant's log that were seen before, oldest first. They are kept by tenant
- * (a UUID), not by origin: a log under another name must not look like one that was never seen. Two
- * services may have a tenant of the same UUID: those at another address *and* under another host in
- * the origin are another service's.
+ * The known checkpoints of one tenant's log, oldest first. Stored by tenant (a UUID) instead of
+ * origin: a log under another name must not look new. Two services may have a tenant with the same
+ * UUID: a checkpoint with another address *and* another host in its origin belongs to another
+ * service.
  */
 export class SeenCheckpoints {
   readonly #folder: string;
@@ -54,13 +54,13 @@ export class SeenCheckpoints {
     this.#service = service;
   }
 
-  /** Whether it was seen of the service that now shows a log of this origin, or of none (null). */
+  /** Whether it belongs to the service that now shows a log of this origin, or none (null). */
   isOfService({ service, checkpoint }: SeenCheckpoint, origin: string | null): boolean {
     if (service === null || this.#service === null || service === this.#service) return true;
     return origin !== null && hostOf(checkpoint.origin) === hostOf(origin);
   }
 
-  /** Throws FindingError for a file that cannot be read: forgetting would hide a rollback. */
+  /** Throws FindingError if the file cannot be read: ignoring it would hide a rollback. */
   load(): SeenCheckpoint[] {
     try {
       const { checkpoints } = JSON.parse(readFileSync(this.#path, 'utf8')) as Kept;
@@ -76,7 +76,7 @@ export class SeenCheckpoints {
     }
   }
 
-  /** Adds a verified checkpoint; whole or not at all. Throws UsageError when it cannot be kept. */
+  /** Adds a verified checkpoint, atomically. Throws UsageError if it cannot be stored. */
   add(note: string, now: Date): void {
     const { origin } = textOf(note);
     const seen = this.load();

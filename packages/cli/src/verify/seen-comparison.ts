@@ -10,9 +10,9 @@ import { nullWhenFailed } from './service-log.ts';
 export interface SeenWanted {
   client: IndelibleClient;
   tenantId: string;
-  /** The checkpoint that is shown now; its signature has been checked. */
+  /** The current checkpoint; its signature is verified. */
   shown: Checkpoint;
-  /** Those this machine has verified before, oldest first. */
+  /** Those that this machine has verified before, oldest first. */
   seen: readonly SeenCheckpoint[];
   /** Another origin than before is expected. */
   reopened: boolean;
@@ -21,22 +21,16 @@ export interface SeenWanted {
 }
 
 export interface SeenComparison {
-  /** Those seen before that the entries can still be held against, oldest first. */
+  /** Earlier checkpoints that the entries can still be compared with, oldest first. */
   earlier: readonly SeenCheckpoint[];
   doesNotFollow: readonly string[];
-  /**
-   * Less was signed now than before: what of it is still the same, only earlier checkpoints tell.
-   */
+  /** The signed log became smaller: only earlier checkpoints show which entries are unchanged. */
   isRolledBack: boolean;
-  /**
-   * Why the log is taken for the one that was seen under another name; its record must prove that.
-   */
+  /** Why the log counts as the one seen under another name; its record must prove that. */
   reopened: Reopened | null;
 }
 
-/**
- * Judges a checkpoint by those that were seen before, and by what the service says its log holds.
- */
+/** Compares a checkpoint with earlier ones, and with the size that the service states. */
 export async function compareWithSeen(wanted: SeenWanted): Promise<SeenComparison> {
   const { client, shown, seen, findings, reopened } = wanted;
   await compareWithHead(client, shown, findings);
@@ -67,7 +61,7 @@ async function compareWithLast({ client, shown, findings }: SeenWanted, last: Ch
   addDamage(findings, code, message);
 }
 
-/** Without a path nothing is shown to be consistent. */
+/** Without a path, nothing proves consistency. */
 async function consistencyPath(client: IndelibleClient, first: number, second: number) {
   const proof = await client.log.consistency(first, second).catch(nullWhenFailed);
   const path = proof?.path.map((hash) => parseHex(hash)) ?? [];

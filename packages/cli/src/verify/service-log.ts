@@ -10,8 +10,8 @@ import {
 } from './trusted-checkpoint.ts';
 
 /**
- * Has the service sign a checkpoint of everything recorded so far, which it does when the proof of
- * an event needs one. Where it cannot, or nothing is newer, the latest one stays what it is.
+ * Lets the service sign a checkpoint of everything recorded so far, by requesting the proof of a
+ * new event. If it cannot, or nothing is new, the latest checkpoint remains.
  */
 export async function askForCheckpoint(client: IndelibleClient, size: number): Promise<void> {
   try {
@@ -22,13 +22,12 @@ export async function askForCheckpoint(client: IndelibleClient, size: number): P
       return;
     }
   } catch (error) {
-    // Busy, without its object store, or with something
-    // damaged: what is signed already is verified.
+    // Busy, without its object store, or damaged: verify what is already signed.
     if (!(error instanceof IndelibleError) || error.status === 403) throw error;
   }
 }
 
-/** The latest checkpoint, once its signature is found good; otherwise null, and a finding. */
+/** The latest checkpoint if its signature is valid; otherwise null, and a finding. */
 export async function latestCheckpoint(
   client: IndelibleClient,
   pinned: readonly string[],
@@ -38,7 +37,7 @@ export async function latestCheckpoint(
   return trustedCheckpoint(note, await keysFor(client, note, pinned), findings);
 }
 
-/** The keys that were pinned, else those the service states for the origin of a note. */
+/** The pinned keys, else those that the service states for a note's origin. */
 export async function keysFor(
   client: IndelibleClient,
   note: Uint8Array,
@@ -53,11 +52,11 @@ export async function keysFor(
 
 async function statedKeys(client: IndelibleClient, origin: string) {
   const stated = await client.log.keys(origin).catch((error: unknown) => {
-    // An origin that is none of the service's has no keys.
+    // A foreign origin has no keys.
     if (error instanceof IndelibleError && error.code === 'invalid_parameter') return { keys: [] };
     throw error;
   });
-  // Whatever stands there, only what a key looks like is taken for one.
+  // Accepts only members with the form of a key.
   const { keys } = stated as { keys?: unknown };
   const isKey = (key: unknown): key is LogKeys['keys'][number] =>
     typeof (key as { vkey?: unknown } | null)?.vkey === 'string';
@@ -69,20 +68,19 @@ export function logIdOf({ origin }: Checkpoint): string {
   return /\/l\/([0-9a-f]{32})$/.exec(origin)?.[1] ?? '';
 }
 
-/** The tiles of a log as the service serves them. */
 export function serviceTiles(
   client: IndelibleClient,
   { checkpoint }: SignedCheckpoint,
 ): TileSource {
   const logId = logIdOf(checkpoint);
-  // The lowest hash tiles are made of the entries when they are asked for: they could not differ.
+  // The lowest hash tiles are computed from the entries on request, so they cannot differ.
   const tile = (path: string) => client.log.tile(logId, path).catch(nullWhenFailed);
   return { tile, tilesAtOnce: 8, lowestKeptLevel: 1, isTailWhole: true };
 }
 
 /**
- * Null where the service fails instead of proving something: what it would prove it with may be
- * damaged. Anything else is thrown, as when it is busy or away.
+ * Null if the service fails instead of proving something: its data may be damaged. Throws other
+ * errors, such as a busy or unavailable service.
  */
 export function nullWhenFailed(error: unknown): null {
   const isAnswer = error instanceof IndelibleError;

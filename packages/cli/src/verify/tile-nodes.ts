@@ -2,12 +2,12 @@ import { type GetNode, hashBytes, subtreeRoot, tilePath, tileWidth } from '@inde
 import { sha } from './hashing.ts';
 import type { TileSource } from './log-source.ts';
 
-/** Levels of the tree that one tile spans. */
+/** Levels of the tree in one tile. */
 const tileHeight = 8;
 
 /**
- * The nodes of a log of this size, out of its hash tiles; whoever uses them holds the outcome
- * against a signed root. Throws RangeError for a node that the tiles do not have.
+ * The nodes of a log of this size, from its hash tiles; the caller compares the result with a
+ * signed root. Throws RangeError for a node that is not in the tiles.
  */
 export function tileNodes(source: TileSource, size: number): GetNode {
   return async (level, index) => {

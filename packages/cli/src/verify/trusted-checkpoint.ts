@@ -10,24 +10,24 @@ import {
 import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 
-/** Until when a verifier key was in use, as those say who state it; null for the one in use. */
+/** The stated end of a verifier key's use; null for the current key. */
 export interface KeyWindow {
   vkey: string;
   notAfterMs: number | null;
 }
 
-/** Where the verifier keys come from, and so what a signature is worth. */
+/** The source of the verifier keys, on which the value of a signature depends. */
 export type KeySource = 'pinned' | 'service' | 'bundle' | 'archive';
 
 export interface Keys {
   source: KeySource;
   /** C2SP vkey lines. */
   vkeys: string[];
-  /** Until when they were in use, where that is stated. */
+  /** The stated ends of their use. */
   windows?: readonly KeyWindow[];
 }
 
-/** A checkpoint whose signature was checked. */
+/** A checkpoint with a verified signature. */
 export interface SignedCheckpoint {
   checkpoint: Checkpoint;
   note: string;
@@ -36,7 +36,7 @@ export interface SignedCheckpoint {
   signedBy: string[];
 }
 
-/** The origin that a note claims, for asking for its keys; null when it is no checkpoint. */
+/** The origin in an unverified note, for requesting its keys; null if it is not a checkpoint. */
 export function claimedOrigin(note: Uint8Array): string | null {
   try {
     return parseCheckpoint(parseNote(note).text).origin;
@@ -46,7 +46,7 @@ export function claimedOrigin(note: Uint8Array): string | null {
   }
 }
 
-/** The checkpoint of a note that one of the keys has signed; otherwise null, and a finding. */
+/** The checkpoint of a note if one of the keys has signed it; otherwise null, and a finding. */
 export async function trustedCheckpoint(
   note: Uint8Array,
   keys: Keys,
@@ -65,7 +65,7 @@ export async function trustedCheckpoint(
   return { checkpoint: opened.checkpoint, note: text, keys, signedBy };
 }
 
-// The signatures themselves have been checked, so that names and ids tell which key it was.
+// The signatures are verified, so name and id show which key it was.
 function hasSigned(note: string, vkey: string): boolean {
   const { name, keyId } = parseVerifierKey(sha, vkey);
   return parseNote(note).signatures.some(

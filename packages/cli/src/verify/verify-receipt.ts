@@ -38,7 +38,7 @@ const kept = (receipt: Receipt) =>
   `The log keeps the promise of the receipt: event ${receipt.id} is entry ` +
   `${receipt.sequence} of the log.`;
 
-/** Holds a saved answer of a recording call against a proof from the service. */
+/** Compares a saved recording answer with a proof from the service. */
 export async function verifyReceipt(
   client: IndelibleClient,
   { path, vkeys }: ReceiptOptions,
@@ -61,7 +61,7 @@ export async function verifyReceipt(
   });
 }
 
-/** Whose log the key reads, as any of its events shows; null for one without events. */
+/** The tenant of the key, from any of its events; null if there are none. */
 async function tenantOf(client: IndelibleClient): Promise<string | null> {
   for await (const { tenantId } of client.list({ limit: 1 })) return tenantId;
   return null;
@@ -105,8 +105,8 @@ function compare(findings: Findings, receipt: Receipt, sequence: number, leaf: s
 }
 
 /**
- * For an event that the service does not show: its entry stays in the log when the event itself has
- * expired. One that is younger than the cutoff is missing.
+ * For an event that the service does not show: its entry stays in the log after the event has
+ * expired. An event newer than the cutoff is missing.
  */
 async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<Judged> {
   const signed = await latestCheckpoint(client, vkeys, findings);
@@ -140,7 +140,7 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
   return { signed, follows: [kept(receipt)], doesNotFollow: [hidden, proofLimits] };
 }
 
-/** The hashes from the entry to the root, or null where the tiles do not have them. */
+/** The hashes from the entry to the root; null if the tiles do not have them. */
 async function pathOf(source: TileSource, sequence: number, size: number) {
   try {
     return await inclusionProof(sha, tileNodes(source, size), sequence, size);
@@ -150,13 +150,13 @@ async function pathOf(source: TileSource, sequence: number, size: number) {
   }
 }
 
-/** What the service says its plan shows: it says so with any page of events. */
+/** The plan's cutoff, which the service states with any page of events. */
 async function cutoffOf(client: IndelibleClient, logId: string, after: string) {
   for await (const { cutoffMs } of client.log.bodies(logId, `after=${after}`)) return cutoffMs;
   return null;
 }
 
-/** Holds a saved answer of a recording call against a bundle. */
+/** Compares a saved recording answer with a bundle. */
 export function receiptCheck(path: string): BundleCheck {
   const receipt = readReceipt(path);
   return {

@@ -17,28 +17,28 @@ import type { SignedCheckpoint } from './trusted-checkpoint.ts';
 
 export interface TenantOptions {
   tenantId: string;
-  /** vkey lines known from elsewhere; empty: those that the service itself states. */
+  /** vkey lines from another source; empty: those that the service states. */
   vkeys: readonly string[];
-  /** The plan the caller knows the tenant has, to hold against the cutoff the service states. */
+  /** The tenant's plan according to the user, compared with the service's cutoff. */
   plan: Plan | null;
-  /** The service's plans; the default ones unless given. */
+  /** The service's plans; default: the default plans. */
   plans?: Plans | undefined;
   seen: SeenCheckpoints;
-  /** The log may have another origin than when this machine saw it last, if it records that. */
+  /** The log may have another origin than before, if it records that. */
   reopened: boolean;
-  /** What the service says when it is asked whether it can record; null when it can. */
+  /** The service's answer if it cannot record; null if it can. */
   refusal?: string | null;
-  /** The clock that cutoffs are held against; the machine's own without it. */
+  /** The clock for cutoffs; default: the machine's. */
   now?: () => number;
-  /** Whether each call leaves a record in the log, as an operator's do. */
+  /** Whether the log records each call, as for an operator. */
   isRecorded?: boolean;
   progress: Progress;
 }
 
 /**
  * Verifies a tenant's whole log through the API: signature, entries, root, hash tiles, bodies, and
- * consistency with what this machine has seen before; remembers the checkpoint when all is well.
- * The client must be bound to the tenant. Throws what the client throws; damage is in the report.
+ * consistency with earlier checkpoints of this machine. Stores the checkpoint if there is no
+ * damage. The client must be bound to the tenant. Throws its errors; damage is in the report.
  */
 export async function verifyTenant(
   client: IndelibleClient,
@@ -54,7 +54,7 @@ export async function verifyTenant(
   try {
     const outcome = await verifyAgainst({ client, options, findings, signed, file, newer });
     const report = reportOf({ ...about, ...outcome, signed });
-    // An absence that is not proven takes nothing from the entries: they must go on from here.
+    // Unproven absences do not affect the entries: the log must continue from them.
     if (report.result !== 'damaged') options.seen.add(signed.note, new Date());
     return report;
   } finally {
@@ -63,7 +63,7 @@ export async function verifyTenant(
   }
 }
 
-/** The latest checkpoint, of everything recorded so far where the service can sign one. */
+/** The latest checkpoint, of everything recorded so far if the service can sign one. */
 async function checkpointToVerify(
   client: IndelibleClient,
   { vkeys, seen, refusal = null }: TenantOptions,
@@ -128,7 +128,7 @@ async function verifyAgainst(run: Run): Promise<Verified> {
   const isWhole = entries === checkpoint.size;
   const newerLog = { ...log, client, lines: newer, tenantId, records };
   const size = isWhole ? await judgeNewer(newerLog) : entries;
-  // Only now: a plan may have changed since the checkpoint.
+  // Not earlier: a plan may have changed since the checkpoint.
   const claims = { nowMs: now(), statedPlan: null, knownPlan: options.plan, plans: options.plans };
   const { counts, ...bodies } = read.finish(claims);
   if (known.reopened !== null) requireProven(known.reopened, records, findings);
@@ -147,24 +147,21 @@ async function verifyAgainst(run: Run): Promise<Verified> {
   };
 }
 
-/**
- * Entries were taken back from here on, or from anywhere
- * behind the last that are known to be the same.
- */
+/** Entries were removed from here on, or from an unknown point after the last unchanged one. */
 function rolledBackSpan({ isRolledBack, earlier }: SeenComparison, size: number): Span | null {
   return isRolledBack ? { from: earlier.at(-1)?.checkpoint.size ?? 0, to: size } : null;
 }
 
-/** As precisely as proofs of the events can tell, where nothing else has told exactly. */
+/** As precise as proofs of the events can show, if nothing else was exact. */
 async function exactly(run: Run, span: Span | null): Promise<Span | null> {
   const { client, findings, file, signed, options } = run;
   const isKnown = span === null || span.from === span.to || findings.place() !== null;
-  // Nobody wants a record in the log for each of these.
+  // Avoids a record in the log for each proof.
   const isDone = isKnown || file.size < signed.checkpoint.size || options.isRecorded;
   return isDone ? span : narrowed(client, span, file, signed.checkpoint);
 }
 
-/** What was seen under this tenant's UUID and is not of this service. */
+/** Checkpoints under this tenant's UUID that belong to another service. */
 function elsewhere(all: readonly SeenCheckpoint[], own: readonly SeenCheckpoint[]): string[] {
   const last = all.findLast((each) => !own.includes(each));
   if (last === undefined) return [];

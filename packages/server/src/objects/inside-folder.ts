@@ -4,26 +4,26 @@ import { dirname, join, relative } from 'node:path';
 import { FormatError } from '@indelible/protocol';
 
 /**
- * The files of a folder that somebody else has made: only regular files, through no link, so that
- * nothing outside is read and nothing (a pipe, a device) is waited for without end.
+ * Files of an untrusted folder: only regular files, not through links. So nothing outside is read,
+ * and a pipe or device cannot block.
  */
 export class InsideFolder {
   readonly #path: string;
-  /** Folders below it that are none by way of a link. */
+  /** Folders that were checked not to be links. */
   readonly #folders = new Set<string>(['.']);
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Whether something of this name is there, of whatever kind. */
+  /** Whether a file of any type has this name. */
   has(name: string): boolean {
     return lstatSync(join(this.#path, name), { throwIfNoEntry: false }) !== undefined;
   }
 
   /**
-   * Opens a file below the folder for reading; null when there is none. FormatError for anything
-   * but a regular file of at most `bytesMax` bytes.
+   * Opens a file below the folder for reading; null if absent. FormatError unless it is a regular
+   * file of at most `bytesMax` bytes.
    */
   open(name: string, bytesMax = Number.POSITIVE_INFINITY): number | null {
     const fd = this.#opened(name);
@@ -34,7 +34,7 @@ export class InsideFolder {
     throw new FormatError(stats.isFile() ? `${name} is too long` : `${name} is not a regular file`);
   }
 
-  /** The bytes of a file, or null where there is none. Throws as `open` does. */
+  /** The bytes of a file, or null if absent. Throws like `open`. */
   read(name: string, bytesMax: number): Buffer | null {
     const fd = this.open(name, bytesMax);
     if (fd === null) return null;
@@ -49,7 +49,7 @@ export class InsideFolder {
     try {
       this.#requireFolder(dirname(name));
       const path = join(this.#path, name);
-      // A pipe would be waited for as soon as it is opened, and some devices act on it.
+      // Opening a pipe would block, and opening some devices has an effect.
       if (!lstatSync(path).isFile()) throw new FormatError(`${name} is not a regular file`);
       return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     } catch (error) {
