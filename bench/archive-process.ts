@@ -16,10 +16,10 @@ process.stdout.write(`${JSON.stringify({ ...facts, seconds, cpuSeconds, peakByte
 async function run() {
   const [archived] = (await archiveLog(process.env, tenantId)) ?? [];
   if (!archived || archived.problem !== null) throw new Error(archived?.problem ?? 'nothing came');
-  const { segments } = archived;
+  const { parts } = archived;
   return {
-    events: segments.reduce((sum, each) => sum + each.events, 0),
-    bytes: segments.reduce((sum, each) => sum + each.bytes, 0),
+    events: parts.reduce((sum, each) => sum + each.events, 0),
+    bytes: parts.reduce((sum, each) => sum + each.bytes, 0),
   };
 }
 

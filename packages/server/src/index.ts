@@ -7,11 +7,11 @@ export {
   listArchive,
   type RestoredArchive,
   restoreArchive,
-  type SegmentRow,
+  type PartRow,
   type TenantArchive,
 } from './archive/command.ts';
 export { type ArchiveManifest, parseManifest as parseArchiveManifest } from './archive/manifest.ts';
-export { type Archive, type FoundSegment, openArchive } from './archive/open-archive.ts';
+export { type Archive, type FoundPart, openArchive } from './archive/open-archive.ts';
 export { type Environment, readConfig } from './config.ts';
 export { newSigningKey, openSigner } from './crypto/signer.ts';
 export {

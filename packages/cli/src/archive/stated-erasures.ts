@@ -6,11 +6,11 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import { requireExplained } from '../verify/kept-back.ts';
-import type { NamedSegment } from './segments.ts';
+import type { NamedPart } from './parts.ts';
 
 /** The erasures that manifests state, if the archive ends before the log's own record of them. */
-export function statedErasures(segments: readonly NamedSegment[], size: number): ErasureRecord[] {
-  return segments
+export function statedErasures(parts: readonly NamedPart[], size: number): ErasureRecord[] {
+  return parts
     .flatMap(({ manifest }) => manifest.erasures ?? [])
     .filter((stated) => stated.size >= size)
     .map(({ segment, actors, events, size }) => ({

@@ -107,7 +107,7 @@ test('an archive on S3 verifies the same way', async () => {
   expect(report).toMatchObject({ result: 'intact', checked: { entries: 2 } });
 });
 
-test('an archive whose last segment the checkpoint goes beyond is held against it all the same', async () => {
+test('an archive whose last part the checkpoint goes beyond is held against it all the same', async () => {
   const copied = copy();
   for (const name of copied.names.filter((each) => /0{9}(300|402)-/.test(each))) {
     rmSync(join(copied.root, name));
@@ -127,7 +127,7 @@ test('a changed event is found, also by somebody who adjusts the checksums', asy
   );
 });
 
-test('a segment that is missing is named by the entries that it held', async () => {
+test('a part that is missing is named by the entries that it held', async () => {
   const copied = copy();
   for (const name of copied.names.filter((each) => each.includes('000000000150-'))) {
     rmSync(join(copied.root, name));
@@ -188,8 +188,8 @@ test('what was changed in the database is archived as it was found, and verifica
   await service.owner.query('DELETE FROM audit_events WHERE tenant_id = $1 AND sequence = 4', [
     own.id,
   ]);
-  const { segments } = await archiveOf(service, own.id);
-  expect(segments).toMatchObject([{ events: 4, contradicted: 1 }]);
+  const { parts } = await archiveOf(service, own.id);
+  expect(parts).toMatchObject([{ events: 4, contradicted: 1 }]);
   const where = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
   const report = await verifyArchive(where, { tenantId: null, vkeys: [], progress: noProgress });
   expectDamage(report, ['content_mismatch', 'missing_body'], 3);
@@ -412,6 +412,6 @@ test('kilobytes of Parquet that stand for gigabytes do not fill the memory', asy
   const tellPeak = "process.on('exit', () => console.error(process.resourceUsage().maxRSS / 1024))";
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tellPeak)}` };
   const { stdout, stderr } = await new RunningCli(['verify', copied.root], { env }).ended();
-  expect(stdout).toContain('its rows are too long for a segment');
+  expect(stdout).toContain('its rows are too long for an archive part');
   expect(Number(stderr)).toBeLessThan(300);
 });

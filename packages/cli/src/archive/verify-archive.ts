@@ -15,7 +15,7 @@ import {
   provenCover,
   ServiceRecords,
 } from '@indelible/protocol';
-import type { Archive, FoundSegment } from '@indelible/server';
+import type { Archive, FoundPart } from '@indelible/server';
 import { UsageError } from '../exit-codes.ts';
 import { type AllFindings, addDamage, createAllFindings } from '../verify/damage.ts';
 import { EntryFile } from '../verify/entry-file.ts';
@@ -27,7 +27,7 @@ import type { Progress } from '../verify/log-source.ts';
 import { eventIdAt, type Outcome, type Report, reportOf } from '../verify/report.ts';
 import type { SignedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import { continuedBy, earlierCheckpoints, lastCheckpoint } from './archive-checkpoints.ts';
-import { type NamedSegment, readManifests } from './segments.ts';
+import { type NamedPart, readManifests } from './parts.ts';
 import { judgeErased, statedErasures } from './stated-erasures.ts';
 
 export interface ArchiveOptions {
@@ -69,16 +69,16 @@ async function verifyTenantArchive(
   const findings = createAllFindings();
   const [tenantId, found] = tenantOf(subject, archive, options.tenantId);
   const about = { what: 'archive', subject, findings, startedAt } as const;
-  const segments = await readManifests(archive, tenantId, found, findings);
-  const manifests = segments.map(({ manifest }) => manifest);
+  const parts = await readManifests(archive, tenantId, found, findings);
+  const manifests = parts.map(({ manifest }) => manifest);
   const signed = await lastCheckpoint(manifests, options.vkeys, findings);
   if (signed === null) return reportOf({ ...about, signed, checked: {} });
   const file = new EntryFile();
   try {
     const earlier = await earlierCheckpoints(manifests, options.vkeys, signed.end, findings);
     const { progress, plans } = options;
-    const run = { archive, tenantId, segments, findings, signed, earlier, file, progress, plans };
-    const outcome = await verifySegments(run);
+    const run = { archive, tenantId, parts, findings, signed, earlier, file, progress, plans };
+    const outcome = await verifyParts(run);
     const left = archive.leftovers.get(tenantId)?.length ?? 0;
     const doesNotFollow = left === 0 ? [] : [leftoverSentence(left)];
     return reportOf({ ...about, ...outcome, doesNotFollow, signed: atEnd(signed) });
@@ -100,14 +100,14 @@ function tenantOf(
   where: string,
   archive: Archive,
   tenantId: string | null,
-): [string, readonly FoundSegment[]] {
+): [string, readonly FoundPart[]] {
   const ids = [...archive.tenants.keys()];
   const id = tenantId ?? ids[0];
-  const segments = id === undefined ? undefined : archive.tenants.get(id);
-  if (id === undefined || segments === undefined) {
+  const parts = id === undefined ? undefined : archive.tenants.get(id);
+  if (id === undefined || parts === undefined) {
     throw new UsageError(`${where} holds no archive${tenantId === null ? '' : ' of that tenant'}`);
   }
-  if (tenantId !== null || ids.length === 1) return [id, segments];
+  if (tenantId !== null || ids.length === 1) return [id, parts];
   throw new UsageError(
     `${where} holds ${ids.length} tenants; choose by --tenant: ${ids.join(', ')}`,
   );
@@ -116,7 +116,7 @@ function tenantOf(
 interface Run {
   archive: Archive;
   tenantId: string;
-  segments: readonly NamedSegment[];
+  parts: readonly NamedPart[];
   findings: AllFindings;
   signed: SignedCheckpoint & { end: Checkpoint };
   earlier: readonly Checkpoint[];
@@ -130,8 +130,8 @@ type Verified = Pick<
   'checked' | 'latestCutoffMs' | 'plan' | 'differs' | 'eventIdAt' | 'follows' | 'unproven'
 >;
 
-async function verifySegments(run: Run): Promise<Verified> {
-  const { segments, findings, signed, earlier, file, tenantId, progress } = run;
+async function verifyParts(run: Run): Promise<Verified> {
+  const { parts, findings, signed, earlier, file, tenantId, progress } = run;
   const { end: checkpoint } = signed;
   const records = new ServiceRecords();
   const hidden = new HiddenSegments();
@@ -153,18 +153,18 @@ async function verifySegments(run: Run): Promise<Verified> {
   });
   progress.stage('events', checkpoint.size);
   let files = 0;
-  for (const segment of segments) {
-    files += await checkFiles(run, segment);
-    if (!(await readRows(run, segment, entries, bodies))) break;
+  for (const part of parts) {
+    files += await checkFiles(run, part);
+    if (!(await readRows(run, part, entries, bodies))) break;
   }
   entries.finish();
-  const differs = isRootWrong(findings) ? firstWrong(segments, file) : null;
+  const differs = isRootWrong(findings) ? firstWrong(parts, file) : null;
   compareWithWindows(signed, file, findings);
   const { plans } = run;
-  const claims = { plans, records, lastAbsentOwn: bodies.lastAbsentOwn(), ...statedBy(segments) };
+  const claims = { plans, records, lastAbsentOwn: bodies.lastAbsentOwn(), ...statedBy(parts) };
   const { cover, plan } = provenCover(claims, findings);
   judged.cover = cover;
-  const erased = judgeErased(hidden, records, statedErasures(segments, checkpoint.size), findings);
+  const erased = judgeErased(hidden, records, statedErasures(parts, checkpoint.size), findings);
   const { erasures } = records;
   const counts = countErased(bodies.finish(), hidden, { withheld: [], erasures });
   const { size } = signed.checkpoint;
@@ -181,9 +181,9 @@ async function verifySegments(run: Run): Promise<Verified> {
 }
 
 /** What the manifests state as hidden; the log's own records must confirm it. */
-function statedBy(segments: readonly NamedSegment[]) {
-  const times = segments.map(({ manifest }) => parseTimestamp(manifest.madeAt) ?? 0);
-  const cutoffs = segments.flatMap(({ manifest: { cutoff } }) =>
+function statedBy(parts: readonly NamedPart[]) {
+  const times = parts.map(({ manifest }) => parseTimestamp(manifest.madeAt) ?? 0);
+  const cutoffs = parts.flatMap(({ manifest: { cutoff } }) =>
     cutoff === null ? [] : [parseTimestamp(cutoff) ?? 0],
   );
   return {
@@ -203,10 +203,10 @@ function isRootWrong(findings: AllFindings): boolean {
 }
 
 /** The first part whose entries do not give the root of its manifest. */
-function firstWrong(segments: readonly NamedSegment[], file: EntryFile): Span | null {
+function firstWrong(parts: readonly NamedPart[], file: EntryFile): Span | null {
   const tree = createFrontier(emptyLogState, sha);
-  for (const { segment, manifest } of segments) {
-    const { first, last } = segment;
+  for (const { part, manifest } of parts) {
+    const { first, last } = part;
     if (last >= file.size) return null;
     for (let at = first; at <= last; at += 1) tree.append(leafHash(sha, file.at(at)));
     const root = parseBase64(manifest.root);
@@ -219,12 +219,12 @@ const noEntry = new Uint8Array(60);
 
 async function checkFiles(
   { archive, findings }: Run,
-  { segment, manifest }: NamedSegment,
+  { part, manifest }: NamedPart,
 ): Promise<number> {
   const { events, identity } = manifest.files;
   for (const file of [events, identity]) {
-    const state = await archive.check(segment, file);
-    const place = { sequence: segment.first };
+    const state = await archive.check(part, file);
+    const place = { sequence: part.first };
     if (state === 'missing') {
       addDamage(findings, 'missing_file', `The file ${file.name} is missing.`, place);
     } else if (state === 'other') {
@@ -238,7 +238,7 @@ async function checkFiles(
 /** False if the part could not be read completely: later entries cannot be placed in the log. */
 async function readRows(
   { archive, findings, file, progress }: Run,
-  { segment, manifest }: NamedSegment,
+  { part, manifest }: NamedPart,
   entries: EntryPass,
   bodies: BodyPass,
 ): Promise<boolean> {
@@ -255,11 +255,11 @@ async function readRows(
       }
       progress.advance(rows.length);
     }
-    if (file.size === segment.last + 1) return true;
+    if (file.size === part.last + 1) return true;
     throw new FormatError(`it ends before sequence ${file.size}`);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    const message = `The archive part from sequence ${segment.first} on cannot be read: ${error.message}.`;
+    const message = `The archive part from sequence ${part.first} on cannot be read: ${error.message}.`;
     addDamage(findings, 'malformed_file', message, { sequence: file.size });
     return false;
   }

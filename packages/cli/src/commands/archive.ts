@@ -1,4 +1,4 @@
-import type { RestoredArchive, SegmentRow, TenantArchive } from '@indelible/server';
+import type { PartRow, RestoredArchive, TenantArchive } from '@indelible/server';
 import type { Command } from 'commander';
 import { verifyArchive } from '../archive/verify-archive.ts';
 import { plansOf, tenantIdArgument } from '../connection.ts';
@@ -39,8 +39,8 @@ export function archiveCommand(program: Command, io: Io): void {
   );
   add('list', 'list the parts in the archive').action(async (options: ArchiveOptions) => {
     const { listArchive } = await loadServer(io.env);
-    const segments = await listArchive(io.env, options.tenant ?? null).catch(asFinding);
-    await print(io, options.json ? jsonLine({ segments }) : segmentsText(segments));
+    const parts = await listArchive(io.env, options.tenant ?? null).catch(asFinding);
+    await print(io, options.json ? jsonLine({ segments: parts }) : partsText(parts));
   });
   archive
     .command('forget')
@@ -75,12 +75,14 @@ async function run(io: Io, { tenant = null, json }: RunOptions): Promise<void> {
         'it does not exist',
     );
   }
-  await print(io, json ? jsonLine({ tenants: archived }) : archivedText(archived));
+  await print(io, json ? jsonLine({ tenants: archived.map(asJson) }) : archivedText(archived));
   const isFine = archived.every(
-    ({ problem, segments }) => problem === null && segments.every((one) => one.contradicted === 0),
+    ({ problem, parts }) => problem === null && parts.every((one) => one.contradicted === 0),
   );
   io.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
 }
+
+const asJson = ({ parts, ...rest }: TenantArchive) => ({ ...rest, segments: parts });
 
 interface RunOptions {
   tenant?: string | null;
@@ -132,10 +134,10 @@ function archivedText(tenants: readonly TenantArchive[]): string {
   return tenants.map(tenantText).join('');
 }
 
-function tenantText({ tenantId, segments, size, problem }: TenantArchive): string {
-  const added = segments.length === 0 ? 'nothing new' : `${grouped(segments.length)} part(s) added`;
+function tenantText({ tenantId, parts, size, problem }: TenantArchive): string {
+  const added = parts.length === 0 ? 'nothing new' : `${grouped(parts.length)} part(s) added`;
   const lines = [`tenant ${tenantId}: ${added}; ${grouped(size)} entries are archived\n`];
-  for (const { first, last, events, bytes, contradicted } of segments) {
+  for (const { first, last, events, bytes, contradicted } of parts) {
     const each = events === 0 ? '' : `, ${grouped(Math.round(bytes / events))} bytes an event`;
     lines.push(
       `  ${first} to ${last}: ${grouped(events)} events, ${grouped(bytes)} bytes${each}\n`,
@@ -148,9 +150,9 @@ function tenantText({ tenantId, segments, size, problem }: TenantArchive): strin
   return lines.join('');
 }
 
-function segmentsText(segments: readonly SegmentRow[]): string {
-  if (segments.length === 0) return 'the archive is empty\n';
-  return segments
+function partsText(parts: readonly PartRow[]): string {
+  if (parts.length === 0) return 'the archive is empty\n';
+  return parts
     .map(({ stem, events, bytes, archivedAtMs }) => {
       const at = new Date(archivedAtMs).toISOString();
       return `${stem}  ${grouped(events)} events  ${grouped(bytes)} bytes  ${at}\n`;

@@ -47,7 +47,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <Side openPalette={() => setOpen('palette')} openHelp={() => setOpen('help')} />
       <div className="flex min-w-0 flex-1 flex-col">
         <OperatorBanner />
-        <TenantLeft />
+        <TenantClosed />
         <PrintHeader />
         <main id="content" tabIndex={-1} className="min-w-0 flex-1 bg-surface outline-none">
           {children}
@@ -176,7 +176,7 @@ function OperatorBanner() {
 }
 
 /** Says on every page of a closed tenant why its events are missing. */
-function TenantLeft() {
+function TenantClosed() {
   const t = useTexts();
   const formats = useFormats();
   const { tenant } = useSession();

@@ -13,8 +13,8 @@ import { expectLogIntact } from '../testing/intact.ts';
 import { startS3Server } from '../testing/s3-server.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { killedEverywhere } from '../testing/steps.ts';
+import type { ArchiveDeps } from './archived-part.ts';
 import { openArchive } from './open-archive.ts';
-import type { ArchiveDeps } from './segment.ts';
 
 const service = await testService();
 const s3 = await startS3Server();
@@ -40,8 +40,8 @@ function recordMore(key: string, count: number) {
   );
 }
 
-/** Every sequence once, in files that manifests name, and as many records as segments. */
-async function expectWhole(tenantId: string, key: string, segments: number): Promise<void> {
+/** Every sequence once, in files that manifests name, and as many records as parts. */
+async function expectWhole(tenantId: string, key: string, parts: number): Promise<void> {
   const root = `${folder}/archive/tenant=${tenantId}`;
   const [all] = await duckDb(
     `SELECT count(*)::INT AS rows, count(DISTINCT sequence)::INT AS distinct_rows, max(sequence)::INT AS last
@@ -49,10 +49,10 @@ async function expectWhole(tenantId: string, key: string, segments: number): Pro
   );
   expect(all).toMatchObject({ rows: Number(all?.last) + 1, distinct_rows: Number(all?.last) + 1 });
   const names = await objects.list(`archive/tenant=${tenantId}`);
-  expect(names.filter((name) => name.endsWith('.json'))).toHaveLength(segments);
-  expect(names).toHaveLength(3 * segments);
+  expect(names.filter((name) => name.endsWith('.json'))).toHaveLength(parts);
+  expect(names).toHaveLength(3 * parts);
   const { body } = await service.call({ url: '/api/audit-logs?resource=archive', key });
-  expect(body.data).toHaveLength(segments);
+  expect(body.data).toHaveLength(parts);
   await expectLogIntact(service, tenantId);
 }
 
@@ -132,14 +132,14 @@ function failingBookmark(persisted: boolean): Partial<ArchiveDeps> {
 }
 
 test.each([false, true])(
-  'after a bookmark that failed (persisted: %s) the next run goes on behind the segment',
+  'after a bookmark that failed (persisted: %s) the next run goes on behind the part',
   async (persisted) => {
     const { id, key } = await tenantWith(5);
     const failed = await archiveOf(service, id, failingBookmark(persisted));
-    expect(failed).toMatchObject({ problem: broken.message, segments: [] });
+    expect(failed).toMatchObject({ problem: broken.message, parts: [] });
     const next = await archiveOf(service, id);
     expect(next).toMatchObject({ problem: null, size: 7 });
-    expect(next.segments).toHaveLength(persisted ? 0 : 1);
+    expect(next.parts).toHaveLength(persisted ? 0 : 1);
     await expectWhole(id, key, 1);
   },
 );
@@ -201,7 +201,7 @@ test('one tenant that cannot be archived keeps no other from it', async () => {
   expect(outcomes.get(other.id)).toBe(null);
 });
 
-test('a damaged file of a segment that is being taken up stops the archive of its tenant', async () => {
+test('a damaged file of a part that is being taken up stops the archive of its tenant', async () => {
   const { id } = await tenantWith(2);
   await archiveOf(service, id, failingBookmark(false));
   const names = await objects.list(`archive/tenant=${id}`);
@@ -223,8 +223,8 @@ test('over S3, whose answers are lost, nothing is archived twice and nothing is 
   const store = openObjectStore(url);
   expect(await store.list('archive')).toHaveLength(3);
   const archive = await openArchive(url.replace('?', '/archive?'));
-  const [segment] = archive.tenants.get(id) ?? [];
-  expect(segment).toMatchObject({ first: 0, last: 6 });
+  const [part] = archive.tenants.get(id) ?? [];
+  expect(part).toMatchObject({ first: 0, last: 6 });
   await archive.close();
 });
 
@@ -240,7 +240,7 @@ test('a run on a database from before the archive takes up what is archived, if 
     await backups.restore(before);
     await own.app.checkpoints.tick(); // finds its connections ended
     const again = await archiveOf(own, id);
-    expect(again).toMatchObject({ problem: null, size: 4, segments: [{ first: 0, last: 3 }] });
+    expect(again).toMatchObject({ problem: null, size: 4, parts: [{ first: 0, last: 3 }] });
     const after = await backups.take();
     await recordAll(own, key, [eventOf(), eventOf(), eventOf()]);
     await archiveOf(own, id);
@@ -248,8 +248,8 @@ test('a run on a database from before the archive takes up what is archived, if 
     await reopenLog({ ...envOf(own) });
     await own.app.checkpoints.tick();
     await checkpointOf(own.app, key);
-    const { problem, segments } = await archiveOf(own, id);
-    expect(segments).toEqual([]);
+    const { problem, parts } = await archiveOf(own, id);
+    expect(parts).toEqual([]);
     expect(problem).toContain('does not match the log');
   } finally {
     await own.close();

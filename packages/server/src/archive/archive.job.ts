@@ -7,28 +7,28 @@ import {
   treeReader,
 } from '../log/index.ts';
 import type { WriterTx } from '../postgres/index.ts';
-import { adoptSegment } from './adopt-segment.ts';
+import { adoptPart } from './adopt-part.ts';
 import { isArchiveRecord } from './archive-event.ts';
-import { makeSegment } from './make-segment.ts';
+import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
+import { makePart } from './make-part.ts';
 import { ArchiveConflict } from './objects-once.ts';
-import type { ArchiveDeps, ArchivedSegment } from './segment.ts';
-import { type ArchivedTenant, archivedTenants, lastSegment, readLogPage } from './store.ts';
+import { type ArchivedTenant, archivedTenants, lastPart, readLogPage } from './store.ts';
 
 export interface TenantArchive {
   tenantId: string;
   /** Those that this run added. */
-  segments: ArchivedSegment[];
+  parts: ArchivedPart[];
   /** Entries in the archive, from the first of the log. */
   size: number;
   /** Why the archive of this tenant did not go on, or null. */
   problem: string | null;
-  /** Whether it goes on only when retention is done with what the next segment lacks. */
+  /** Whether it goes on only when retention is done with what the next part lacks. */
   waits: boolean;
 }
 
 /**
  * Puts what is closed of the logs, everything below a published checkpoint, into the archive: of
- * every tenant of the plan, or of one. Each segment takes four steps: its two files, its manifest,
+ * every tenant of the plan, or of one. Each part takes four steps: its two files, its manifest,
  * then its bookmark together with its record in the log. Wherever a run is cut off, the next one
  * goes on: files without a manifest are made again, a manifest without a bookmark is taken up. What
  * goes wrong for one tenant does not keep the others from being archived.
@@ -40,7 +40,7 @@ export async function archiveTenants(
   const outcomes: TenantArchive[] = [];
   for (const tenant of await deps.owner((tx) => archivedTenants(tx, tenantId))) {
     if (deps.stopping?.aborted) break;
-    const outcome: TenantArchive = { tenantId: tenant.id, ...untouched, segments: [] };
+    const outcome: TenantArchive = { tenantId: tenant.id, ...untouched, parts: [] };
     outcomes.push(outcome);
     await archiveTenant(deps, tenant, outcome).catch((error: unknown) => {
       outcome.problem = error instanceof Error ? error.message : String(error);
@@ -57,20 +57,20 @@ async function archiveTenant(
   outcome: TenantArchive,
 ): Promise<void> {
   const checkpoint = await deps.owner((tx) => closedPart(tx, deps.sha, tenant.id));
-  const last = await deps.owner((tx) => lastSegment(tx, tenant.id));
+  const last = await deps.owner((tx) => lastPart(tx, tenant.id));
   outcome.size = last === null ? 0 : last.last + 1;
   if (checkpoint === null) return;
   if (last !== null) await requireContinuation(deps, tenant.id, last);
   while (outcome.size < checkpoint.size) {
     const next = outcome.size;
     if (deps.stopping?.aborted) return;
-    const adopted = await adoptSegment(deps, tenant.id, next, checkpoint.size);
+    const adopted = await adoptPart(deps, tenant.id, next, checkpoint.size);
     if (adopted === null && (await isOnlyRecords(deps, tenant.id, next, checkpoint.size))) return;
-    const segment = adopted ?? (await makeSegment(deps, tenant, next, checkpoint));
-    outcome.waits = segment === null;
-    if (segment === null) return;
-    outcome.segments.push(segment);
-    outcome.size = segment.last + 1;
+    const part = adopted ?? (await makePart(deps, tenant, next, checkpoint));
+    outcome.waits = part === null;
+    if (part === null) return;
+    outcome.parts.push(part);
+    outcome.size = part.last + 1;
     await nextTurn(0); // whoever records in this process goes first
   }
 }
@@ -112,7 +112,7 @@ async function requireContinuation(
 const recordsMax = 512;
 
 /**
- * Whether nothing is new but the records of archiving: they alone are not worth another segment.
+ * Whether nothing is new but the records of archiving: they alone are not worth another part.
  */
 async function isOnlyRecords(
   { owner, now }: ArchiveDeps,

@@ -43,9 +43,9 @@ const manifestsOf = (tenantId: string) =>
 test('a run puts every event of an Enterprise tenant into Parquet that DuckDB reads', async () => {
   const { id, key } = await service.tenant();
   await recordMany(key, 20, { before: { n: 1 }, after: { n: 2 }, diff: undefined });
-  const { problem, segments } = await archiveOf(service, id);
+  const { problem, parts } = await archiveOf(service, id);
   expect(problem).toBe(null);
-  expect(segments.map(({ first, last, events }) => [first, last, events])).toEqual([[0, 21, 22]]);
+  expect(parts.map(({ first, last, events }) => [first, last, events])).toEqual([[0, 21, 22]]);
   const rows = await duckDb(
     `SELECT e.*, i.* EXCLUDE (sequence) FROM '${folder}/archive/tenant=${id}/*/*/*[0-9].parquet' e
      JOIN '${folder}/archive/tenant=${id}/*/*/*-identity.parquet' i USING (sequence) ORDER BY sequence`,
@@ -100,10 +100,10 @@ test('only Enterprise tenants are archived, held ones too, and one that leaves k
   expect(manifestsOf(held.id)).toHaveLength(1);
 });
 
-test('a run is recorded in the log, and what is recorded of it alone makes no further segment', async () => {
+test('a run is recorded in the log, and what is recorded of it alone makes no further part', async () => {
   const { id, key } = await service.tenant();
   const first = await archiveOf(service, id);
-  expect(first.segments).toHaveLength(1);
+  expect(first.parts).toHaveLength(1);
   const { body } = await service.call({ url: '/api/audit-logs?resource=archive', key });
   expect(body.data[0]).toMatchObject({
     action: 'export',
@@ -112,39 +112,37 @@ test('a run is recorded in the log, and what is recorded of it alone makes no fu
     recordedBy: { kind: 'service' },
   });
   const single = await service.call({ url: `/api/audit-logs/${body.data[0].id}`, key });
-  const [segment] = first.segments;
-  const manifest = readFileSync(
-    join(folder, `${segment?.stem.replace(/\/(?=[^/]*$)/, '/_')}.json`),
-  );
+  const [part] = first.parts;
+  const manifest = readFileSync(join(folder, `${part?.stem.replace(/\/(?=[^/]*$)/, '/_')}.json`));
   expect(single.body.after).toEqual({
     firstSequence: 0,
-    lastSequence: segment?.last,
-    events: segment?.events,
-    bytes: segment?.bytes,
+    lastSequence: part?.last,
+    events: part?.events,
+    bytes: part?.bytes,
     manifestSha256: hash('sha256', manifest, 'hex'),
   });
   for (let run = 0; run < 2; run += 1) {
-    expect(await archiveOf(service, id)).toMatchObject({ segments: [], problem: null });
+    expect(await archiveOf(service, id)).toMatchObject({ parts: [], problem: null });
   }
   await recordMany(key, 1);
   const next = await archiveOf(service, id);
-  expect(next.segments).toMatchObject([{ first: (segment?.last ?? 0) + 1, events: 2 }]);
+  expect(next.parts).toMatchObject([{ first: (part?.last ?? 0) + 1, events: 2 }]);
   await expectLogIntact(service, id);
 });
 
-test('segments end at their limit and with the month of receipt, without a gap', async () => {
+test('parts end at their limit and with the month of receipt, without a gap', async () => {
   const { now } = service.clock;
   service.clock.now = Date.UTC(2027, 0, 31, 23, 0);
   const { id, key } = await service.tenant();
   await recordMany(key, 28);
   service.clock.now = Date.UTC(2027, 1, 1, 1, 0);
   await recordMany(key, 3);
-  const { segments, problem } = await archiveOf(service, id, {
+  const { parts, problem } = await archiveOf(service, id, {
     limits: { entries: 20, characters: 1e6 },
   });
   expect(problem).toBe(null);
   const month = (text: string) => `archive/tenant=${id}/year=2027/month=${text}`;
-  expect(segments.map(({ stem }) => stem)).toEqual([
+  expect(parts.map(({ stem }) => stem)).toEqual([
     `${month('01')}/000000000000-000000000019`,
     `${month('01')}/000000000020-000000000029`,
     `${month('02')}/000000000030-000000000032`,
@@ -154,11 +152,11 @@ test('segments end at their limit and with the month of receipt, without a gap',
   service.clock.now = now;
 });
 
-test('a segment ends when its texts are as long as memory allows, and still holds one event at least', async () => {
+test('a part ends when its texts are as long as memory allows, and still holds one event at least', async () => {
   const { id, key } = await service.tenant();
   await recordMany(key, 4, { diff: { note: { from: null, to: 'x'.repeat(1_000) } } });
-  const { segments } = await archiveOf(service, id, { limits: { entries: 100, characters: 900 } });
-  expect(segments.map(({ first, last }) => [first, last])).toEqual([
+  const { parts } = await archiveOf(service, id, { limits: { entries: 100, characters: 900 } });
+  expect(parts.map(({ first, last }) => [first, last])).toEqual([
     [0, 2],
     [3, 3],
     [4, 4],
@@ -172,8 +170,8 @@ test('what the plan no longer shows is not archived, though it is not removed ye
   const timestamp = new Date(Date.UTC(new Date(now).getUTCFullYear() - 7, 11, 31)).toISOString();
   await recordMany(key, 2, { timestamp });
   service.clock.now = Date.UTC(new Date(now).getUTCFullYear() + 1, 0, 2);
-  const { segments } = await archiveOf(service, id);
-  expect(segments).toMatchObject([{ first: 0, last: 3, events: 2 }]);
+  const { parts } = await archiveOf(service, id);
+  expect(parts).toMatchObject([{ first: 0, last: 3, events: 2 }]);
   expect(manifestsOf(id)[0]?.counts).toMatchObject({ entries: 4, events: 2, absent: 2 });
   service.clock.now = now;
 });
@@ -195,11 +193,11 @@ test('events whose removal no checkpoint covers yet wait for the next run', asyn
   });
   const store = openObjectStore(configOf(service).objectStoreUrl);
   expect(await archiveOf(service, id, { objects: remove(store) })).toMatchObject({
-    segments: [],
+    parts: [],
     problem: null,
   });
-  const { segments } = await archiveOf(service, id);
-  expect(segments).toMatchObject([{ first: 0, last: 5, events: 5 }]);
+  const { parts } = await archiveOf(service, id);
+  expect(parts).toMatchObject([{ first: 0, last: 5, events: 5 }]);
 });
 
 /** What retention records, by the code that records it. */
@@ -218,10 +216,10 @@ test('the demonstration takes at most 120 bytes an event, both files counted', a
   await service.call({ method: 'PUT', url, body: { name: 'Demo', plan: 'Enterprise' } });
   const history = demoHistory(cast, seed, service.clock.now);
   await recordAll(service, platformKey, history);
-  const { segments } = await archiveOf(service, cast.tenantId);
-  const [segment] = segments;
-  expect(segment?.events).toBeGreaterThan(5_000);
-  const perEvent = (segment?.bytes ?? 0) / (segment?.events ?? 1);
+  const { parts } = await archiveOf(service, cast.tenantId);
+  const [part] = parts;
+  expect(part?.events).toBeGreaterThan(5_000);
+  const perEvent = (part?.bytes ?? 0) / (part?.events ?? 1);
   expect(perEvent).toBeGreaterThan(64);
   expect(perEvent).toBeLessThan(120);
 });
@@ -297,7 +295,7 @@ test('what retention holds back for a moment is archived when it is in sight aga
     const detach = `ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`;
     await expect(service.owner.query(detach)).rejects.toThrow('lock timeout');
     await change(service, tenant, { plan: 'Enterprise' });
-    const waiting = { segments: [], problem: null, waits: true };
+    const waiting = { parts: [], problem: null, waits: true };
     expect(await archiveOf(service, tenant.id)).toMatchObject(waiting);
     const later = service.clock.now + 365 * day;
     const due = (atMs: number) =>
@@ -309,8 +307,8 @@ test('what retention holds back for a moment is archived when it is in sight aga
     reader.release();
   }
   await run(service);
-  const { segments } = await archiveOf(service, tenant.id);
-  const archived = segments.reduce((sum, { events }) => sum + events, 0);
-  expect(archived).toBe(segments.reduce((sum, { first, last }) => sum + last - first + 1, 0));
+  const { parts } = await archiveOf(service, tenant.id);
+  const archived = parts.reduce((sum, { events }) => sum + events, 0);
+  expect(archived).toBe(parts.reduce((sum, { first, last }) => sum + last - first + 1, 0));
   service.clock.now = now;
 });

@@ -9,6 +9,7 @@ import { type ReopenedLog, reopeningSigner, reopenLogs } from '../log/index.ts';
 import { openObjectStore } from '../objects/index.ts';
 import { runAsOwner, type WriterTx, withMigratedSession } from '../postgres/index.ts';
 import { archiveTenants, type TenantArchive } from './archive.job.ts';
+import { type ArchiveDeps, partLimits } from './archived-part.ts';
 import { tenantFolder } from './layout.ts';
 import { openArchive } from './open-archive.ts';
 import {
@@ -17,20 +18,19 @@ import {
   recordErasures,
   restoreTenants,
 } from './restore-archive.ts';
-import { type ArchiveDeps, segmentLimits } from './segment.ts';
 import {
   beginDueRun,
-  forgetSegments,
+  forgetParts,
   keepWholeRun,
-  listSegments,
-  type SegmentRow,
+  listParts,
+  type PartRow,
   takeArchiveLock,
 } from './store.ts';
 
 export type { TenantArchive } from './archive.job.ts';
+export type { ArchivedPart } from './archived-part.ts';
 export type { RestoredTenant } from './restore-archive.ts';
-export type { ArchivedSegment } from './segment.ts';
-export type { SegmentRow } from './store.ts';
+export type { PartRow } from './store.ts';
 
 /**
  * `indelible archive run`: archives what is closed of the logs, of one tenant or of all whose plan
@@ -48,10 +48,10 @@ export function archiveLog(
 
 const failed = 'the archive cannot be used';
 
-/** `indelible archive list`: the segments that are bookmarked, by tenant and sequence. */
-export function listArchive(env: Environment, tenantId: string | null): Promise<SegmentRow[]> {
+/** `indelible archive list`: the parts that are bookmarked, by tenant and sequence. */
+export function listArchive(env: Environment, tenantId: string | null): Promise<PartRow[]> {
   return runAsOwner(readConfig(env), failed, (ownerUrl) =>
-    withMigratedSession(ownerUrl, (owner) => owner.transaction((tx) => listSegments(tx, tenantId))),
+    withMigratedSession(ownerUrl, (owner) => owner.transaction((tx) => listParts(tx, tenantId))),
   );
 }
 
@@ -71,7 +71,7 @@ export function forgetArchive(env: Environment, tenantId: string): Promise<void>
     await withMigratedSession(ownerUrl, async (owner) => {
       if (!(await takeArchiveLock(owner)))
         throw new Error('another process is archiving; retry when it has finished');
-      const forgotten = await owner.transaction((tx) => forgetSegments(tx, tenantId));
+      const forgotten = await owner.transaction((tx) => forgetParts(tx, tenantId));
       if (forgotten === 0) throw new Error(`nothing of the tenant ${tenantId} was archived`);
     });
   });
@@ -153,17 +153,17 @@ export async function archiveInBackground(
  * is no personal data, its name never stands there.
  */
 function tell(logger: Logger, outcomes: readonly TenantArchive[]): void {
-  const segments = outcomes.flatMap((outcome) => outcome.segments);
-  const events = segments.reduce((sum, each) => sum + each.events, 0);
+  const parts = outcomes.flatMap((outcome) => outcome.parts);
+  const events = parts.reduce((sum, each) => sum + each.events, 0);
   logger.info(
-    { tenants: outcomes.length, segments: segments.length, events },
+    { tenants: outcomes.length, parts: parts.length, events },
     'the archive run has finished',
   );
   for (const { tenantId, problem } of outcomes) {
     if (problem !== null)
       logger.error({ tenantId, problem }, 'the archive of a tenant cannot continue');
   }
-  const contradicted = segments.reduce((sum, each) => sum + each.contradicted, 0);
+  const contradicted = parts.reduce((sum, each) => sum + each.contradicted, 0);
   if (contradicted > 0) logger.error({ contradicted }, 'archived events do not match the log');
 }
 
@@ -211,7 +211,7 @@ export function runArchive(
       objects: openObjectStore(config.objectStoreUrl),
       recordOwn: await recordOwnIn(owner, config.catalogue, now),
       tmpDir: await archiveTmpDir(config.dataDir),
-      limits: segmentLimits,
+      limits: partLimits,
     };
     return archiveTenants({ ...deps, ...changes }, tenantId);
   });

@@ -40,7 +40,7 @@ const actor = (id: string, role = 'admin') => ({
   },
 });
 
-/** A tenant whose archive has two segments with events of two people and an operator. */
+/** A tenant whose archive has two parts with events of two people and an operator. */
 async function archived() {
   const tenant = await service.tenant();
   await recordAll(service, tenant.key, [
@@ -97,10 +97,10 @@ async function expectRestorable(id: string, events: number): Promise<void> {
 async function expectSameRoots(id: string): Promise<void> {
   const archive = await openArchive(join(service.dataDir, 'objects/archive', `tenant=${id}`));
   const tree = createFrontier(emptyLogState, sha);
-  for (const segment of archive.tenants.get(id) ?? []) {
-    const manifest = parseManifest((await archive.manifest(segment)) ?? new Uint8Array());
+  for (const part of archive.tenants.get(id) ?? []) {
+    const manifest = parseManifest((await archive.manifest(part)) ?? new Uint8Array());
     for (const file of [manifest.files.events, manifest.files.identity]) {
-      expect(await archive.check(segment, file)).toBe('intact');
+      expect(await archive.check(part, file)).toBe('intact');
     }
     for await (const rows of archive.read(manifest)) {
       for (const row of rows) tree.append(leafHash(sha, entryOf(sha, row)));

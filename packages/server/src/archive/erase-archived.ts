@@ -20,8 +20,8 @@ import {
   type StatedErasure,
 } from './manifest.ts';
 import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
-import { readSegment } from './read-segment.store.ts';
-import { writeSegment } from './write-segment.ts';
+import { readPart } from './read-part.store.ts';
+import { writePart } from './write-part.ts';
 
 /**
  * What is to leave the archive: the segment of these
@@ -108,11 +108,11 @@ async function eraseInSegment(
   try {
     const paths = await fetchFiles(objects, folder, manifestName, manifest);
     let count = 0;
-    for await (const rows of readSegment(folder, paths, erasure.tenantId)) {
+    for await (const rows of readPart(folder, paths, erasure.tenantId)) {
       count += rows.filter((row) => isMeant(row, erasure)).length;
     }
     if (count === 0) return 0;
-    const written = await writeSegment(folder, erased(deps, erasure, folder, paths));
+    const written = await writePart(folder, erased(deps, erasure, folder, paths));
     const kind = erasure.segment === 'identity' ? 'identity' : 'events';
     const bytes = await readFile(written[kind]);
     const file = { name: nextName(manifest.files[kind].name), bytes: bytes.length };
@@ -164,7 +164,7 @@ async function* erased(
   folder: string,
   paths: { events: string; identity: string },
 ): AsyncGenerator<ArchivedRow[]> {
-  for await (const rows of readSegment(folder, paths, erasure.tenantId)) {
+  for await (const rows of readPart(folder, paths, erasure.tenantId)) {
     yield rows.map((row) =>
       row.body !== null && isMeant(row, erasure)
         ? { ...row, body: withoutSegment(sha, row.body, erasure.segment) }

@@ -3,15 +3,15 @@
 /** Folder of the whole archive: beside it the store holds checkpoints and exports. */
 export const archiveFolder = 'archive';
 
-/** A segment by its names in the store; `stem` ends in the sequences. */
-export interface SegmentNames {
+/** A part by its names in the store; `stem` ends in the sequences. */
+export interface PartNames {
   stem: string;
   events: string;
   identity: string;
   manifest: string;
 }
 
-export interface SegmentRange {
+export interface PartRange {
   first: number;
   last: number;
 }
@@ -31,7 +31,7 @@ export function monthOf(receivedAtUs: number): string {
   return new Date(Math.floor(receivedAtUs / 1_000)).toISOString().slice(0, 7);
 }
 
-export function segmentNames(folder: string, range: SegmentRange): SegmentNames {
+export function partNames(folder: string, range: PartRange): PartNames {
   return namesOfStem(`${folder}/${digits(range.first)}-${digits(range.last)}`);
 }
 
@@ -39,7 +39,7 @@ export function segmentNames(folder: string, range: SegmentRange): SegmentNames 
  * A leading underscore hides the manifest from Athena and its like, which take every other file of
  * a folder for a part of the table.
  */
-export function namesOfStem(stem: string): SegmentNames {
+export function namesOfStem(stem: string): PartNames {
   const events = `${stem}.parquet`;
   return { stem, events, identity: `${stem}-identity.parquet`, manifest: manifestName(stem) };
 }
@@ -53,7 +53,7 @@ const pattern =
   /^(?<folder>(?:.*\/)?tenant=(?<tenant>[0-9a-f-]{36})\/year=\d{4}\/month=\d{2})\/(?<mark>_?)(?<first>\d{12,16})-(?<last>\d{12,16})(?<rest>[^/]*)$/;
 
 /** What an object's name says; null for one that is not of the archive. */
-export interface ArchiveName extends SegmentRange {
+export interface ArchiveName extends PartRange {
   tenantId: string;
   stem: string;
   isManifest: boolean;

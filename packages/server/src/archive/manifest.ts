@@ -10,7 +10,7 @@ import {
 
 export const archiveFormat = 'indelible-archive/v1';
 
-/** One of a segment's files; `name` is without its folder. */
+/** One of an archive part's files; `name` is without its folder. */
 export interface ArchivedFile {
   name: string;
   bytes: number;
@@ -28,7 +28,7 @@ export interface StatedErasure {
   size: number;
 }
 
-/** What a segment says about itself. Written last: what has no manifest is not in the archive. */
+/** What an archive part says about itself. Written last: what has no manifest is not in the archive. */
 export interface ArchiveManifest {
   format: typeof archiveFormat;
   tenantId: string;
@@ -124,7 +124,7 @@ function isTenant({ name, plan, locale, timeZone, legalHold }: Record<string, un
   return texts && typeof legalHold === 'boolean';
 }
 
-// A name leads to a file: it must not lead out of the segment's own folder.
+// A name leads to a file: it must not lead out of the part's own folder.
 function isFile(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { name, bytes, sha256 } = value;

@@ -11,10 +11,10 @@ import { filesBelow, InsideFolder, openObjectStore } from '../objects/index.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import { archiveFolder, namesOfStem, parseArchiveName } from './layout.ts';
 import type { ArchivedFile, ArchiveManifest } from './manifest.ts';
-import { readSegment } from './read-segment.store.ts';
+import { readPart } from './read-part.store.ts';
 
-/** A segment as its names promise it. */
-export interface FoundSegment {
+/** A part as its names promise it. */
+export interface FoundPart {
   stem: string;
   first: number;
   last: number;
@@ -23,19 +23,19 @@ export interface FoundSegment {
 /** An archive, wherever it lies, for whoever verifies or restores it; nothing in it is trusted. */
 export interface Archive {
   /** Segments that have a manifest by tenant, in the order of the log. */
-  readonly tenants: ReadonlyMap<string, readonly FoundSegment[]>;
+  readonly tenants: ReadonlyMap<string, readonly FoundPart[]>;
   /** Parquet files of which no manifest speaks, by tenant: an interrupted run left them. */
   readonly leftovers: ReadonlyMap<string, readonly string[]>;
   /** Null when there is none; FormatError for what is no regular file, or too long for one. */
-  manifest(segment: FoundSegment): Promise<Uint8Array | null>;
+  manifest(part: FoundPart): Promise<Uint8Array | null>;
   /**
-   * How one of the segment's files stands to what the manifest says of it. What is no regular file,
+   * How one of the part's files stands to what the manifest says of it. What is no regular file,
    * or longer than any that is written, is `other`.
    */
-  check(segment: FoundSegment, file: ArchivedFile): Promise<'intact' | 'missing' | 'other'>;
+  check(part: FoundPart, file: ArchivedFile): Promise<'intact' | 'missing' | 'other'>;
   /**
    * The rows, in order and in pages, of the two files that were checked last. FormatError for files
-   * that are not those of a segment.
+   * that are not those of a part.
    */
   read(manifest: ArchiveManifest): AsyncIterable<ArchivedRow[]>;
   /** Removes what was copied here. */
@@ -59,14 +59,12 @@ const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
 export async function openArchive(where: string): Promise<Archive> {
   const source = /^s3:/.test(where) ? await s3Source(where) : await folderSource(pathOf(where));
   const folder = await mkdtemp(join(tmpdir(), 'indelible-archive-'));
-  const place = ({ stem }: FoundSegment, name: string) =>
+  const place = ({ stem }: FoundPart, name: string) =>
     `${stem.slice(0, stem.lastIndexOf('/'))}/${name}`;
   const paths = { events: join(folder, 'events'), identity: join(folder, 'identity') };
-  const fetched = async (segment: FoundSegment, file: ArchivedFile, path: string) => {
-    const found = await source
-      .open(place(segment, file.name), bytesMax.parquet)
-      .catch(otherIfUnfit);
-    await rm(path, { force: true }); // else the one of the segment before would be read
+  const fetched = async (part: FoundPart, file: ArchivedFile, path: string) => {
+    const found = await source.open(place(part, file.name), bytesMax.parquet).catch(otherIfUnfit);
+    await rm(path, { force: true }); // else the one of the part before would be read
     if (found === null) return 'missing';
     if (found === 'other') return 'other';
     const digest = createHash('sha256');
@@ -81,9 +79,9 @@ export async function openArchive(where: string): Promise<Archive> {
       return found && Buffer.concat(await found.toArray());
     },
     // A copy, so that what was hashed is what is read.
-    check: (segment, file) =>
-      fetched(segment, file, file.name.includes('-identity') ? paths.identity : paths.events),
-    read: ({ tenantId }) => readSegment(folder, paths, tenantId),
+    check: (part, file) =>
+      fetched(part, file, file.name.includes('-identity') ? paths.identity : paths.events),
+    read: ({ tenantId }) => readPart(folder, paths, tenantId),
     close: () => rm(folder, { recursive: true, force: true }),
   };
 }
@@ -111,9 +109,9 @@ async function folderSource(root: string): Promise<Source> {
  */
 async function s3Source(where: string): Promise<Source> {
   const url = new URL(where);
-  const parts = url.pathname.split('/').filter(Boolean);
-  const listed = parts.pop() ?? archiveFolder;
-  url.pathname = `/${parts.join('/')}`;
+  const folders = url.pathname.split('/').filter(Boolean);
+  const listed = folders.pop() ?? archiveFolder;
+  url.pathname = `/${folders.join('/')}`;
   const objects = openObjectStore(url.href);
   const open = async (name: string, longest: number) => {
     const found = await objects.getStream(name);
@@ -130,7 +128,7 @@ function otherIfUnfit(error: unknown): 'other' {
 }
 
 function foundIn(names: readonly string[]): Pick<Archive, 'tenants' | 'leftovers'> {
-  const tenants = new Map<string, FoundSegment[]>();
+  const tenants = new Map<string, FoundPart[]>();
   const leftovers = new Map<string, string[]>();
   const archived = names.map(parseNamed).filter((found) => found !== null);
   const stems = new Set(archived.filter(({ isManifest }) => isManifest).map(({ stem }) => stem));
@@ -138,8 +136,7 @@ function foundIn(names: readonly string[]): Pick<Archive, 'tenants' | 'leftovers
     if (isManifest) listOf(tenants, tenantId).push({ stem, first, last });
     else if (!stems.has(stem)) listOf(leftovers, tenantId).push(name);
   }
-  for (const segments of tenants.values())
-    segments.sort((a, b) => a.first - b.first || a.last - b.last);
+  for (const parts of tenants.values()) parts.sort((a, b) => a.first - b.first || a.last - b.last);
   return { tenants, leftovers };
 }
 

@@ -17,7 +17,7 @@ import { readPlans } from '../tenants/index.ts';
 import { type ArchivedRow, decodedEntryOf } from './archived-row.ts';
 import { type ArchiveManifest, parseManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './objects-once.ts';
-import type { Archive, FoundSegment } from './open-archive.ts';
+import type { Archive, FoundPart } from './open-archive.ts';
 import {
   holdEmpty,
   insertRestored,
@@ -77,8 +77,8 @@ export async function restoreTenants(
   const wanted = [...archive.tenants].filter(([id]) => tenantId === null || id === tenantId);
   if (wanted.length === 0) throw new ArchiveConflict('the archive has no such tenant');
   const restored: Restored[] = [];
-  for (const [id, segments] of wanted) {
-    restored.push(await restoreTenant(tx, deps, archive, id, segments));
+  for (const [id, parts] of wanted) {
+    restored.push(await restoreTenant(tx, deps, archive, id, parts));
   }
   return restored;
 }
@@ -88,10 +88,10 @@ async function restoreTenant(
   deps: RestoreDeps,
   archive: Archive,
   tenantId: string,
-  segments: readonly FoundSegment[],
+  parts: readonly FoundPart[],
 ): Promise<Restored> {
   const manifests: ArchiveManifest[] = [];
-  for (const segment of segments) manifests.push(await manifestOf(archive, segment, tenantId));
+  for (const part of parts) manifests.push(await manifestOf(archive, part, tenantId));
   const last = manifests.at(-1);
   if (last === undefined) throw new ArchiveConflict(`the archive of ${tenantId} has no parts`);
   const plan = await archivedPlan(tx, last);
@@ -103,15 +103,15 @@ async function restoreTenant(
   let events = 0;
   const records = new RestoredRecords();
   for (const [index, manifest] of manifests.entries()) {
-    const segment = segments[index];
-    if (segment === undefined) break;
-    await requireNext(archive, segment, manifest, head.size);
+    const part = parts[index];
+    if (part === undefined) break;
+    await requireNext(archive, part, manifest, head.size);
     for await (const rows of archive.read(manifest)) {
       head = await appendRows(tx, deps.sha, head, rows);
       records.take(rows);
       events += rows.filter(({ body }) => body !== null).length;
     }
-    requireRoot(deps.sha, head, segment, manifest);
+    requireRoot(deps.sha, head, part, manifest);
   }
   const checkpoint = await signedOver(deps, last);
   await setLogId(tx, tenantId, checkpoint.origin.slice(-32));
@@ -140,38 +140,37 @@ const emptyHead = { size: 0, frontier: new Uint8Array(), lastReceivedUs: 0, othe
 
 async function manifestOf(
   archive: Archive,
-  segment: FoundSegment,
+  part: FoundPart,
   tenantId: string,
 ): Promise<ArchiveManifest> {
   try {
-    const manifest = parseManifest((await archive.manifest(segment)) ?? new Uint8Array());
+    const manifest = parseManifest((await archive.manifest(part)) ?? new Uint8Array());
     const { first, last } = manifest;
-    const isNamed =
-      manifest.tenantId === tenantId && first === segment.first && last === segment.last;
+    const isNamed = manifest.tenantId === tenantId && first === part.first && last === part.last;
     if (isNamed) return manifest;
     throw new FormatError('it belongs to another archive part than its name says');
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    throw new ArchiveConflict(`the manifest of ${segment.stem} is invalid: ${error.message}`);
+    throw new ArchiveConflict(`the manifest of ${part.stem} is invalid: ${error.message}`);
   }
 }
 
 async function requireNext(
   archive: Archive,
-  segment: FoundSegment,
+  part: FoundPart,
   { files }: ArchiveManifest,
   size: number,
 ): Promise<void> {
-  if (segment.first !== size) {
+  if (part.first !== size) {
     throw new ArchiveConflict(
-      `the archive has a gap or a repetition: ${segment.stem} where ${size} should follow`,
+      `the archive has a gap or a repetition: ${part.stem} where ${size} should follow`,
     );
   }
   for (const file of [files.events, files.identity]) {
-    const state = await archive.check(segment, file);
+    const state = await archive.check(part, file);
     if (state === 'intact') continue;
     const what = state === 'missing' ? 'is not there' : 'differs from its manifest';
-    throw new ArchiveConflict(`${file.name} of ${segment.stem} ${what}`);
+    throw new ArchiveConflict(`${file.name} of ${part.stem} ${what}`);
   }
 }
 
@@ -186,15 +185,15 @@ async function appendRows(
 ): Promise<LogHead> {
   let next = head;
   for (let at = 0; at < rows.length; at += rowsAtOnce) {
-    const part = rows.slice(at, at + rowsAtOnce);
-    const decoded = part.map((row) => decodedEntryOf(sha, row));
-    const isInOrder = part.every(({ sequence }, index) => sequence === next.size + index);
+    const page = rows.slice(at, at + rowsAtOnce);
+    const decoded = page.map((row) => decodedEntryOf(sha, row));
+    const isInOrder = page.every(({ sequence }, index) => sequence === next.size + index);
     if (!isInOrder)
       throw new ArchiveConflict(`the rows from sequence ${next.size} on are not in order`);
     const receivedUs = decoded.at(-1)?.receivedAtUs ?? next.lastReceivedUs;
     const append = planEntries(sha, next, decoded.map(encodeEntry), receivedUs);
     await appendLogs(tx, [append]);
-    await insertRestored(tx, part, head.retentionClass);
+    await insertRestored(tx, page, head.retentionClass);
     const { newSize: size, frontier } = append;
     next = { ...next, size, frontier, lastReceivedUs: receivedUs };
   }
@@ -204,13 +203,13 @@ async function appendRows(
 function requireRoot(
   sha: Sha256,
   head: LogHead,
-  segment: FoundSegment,
+  part: FoundPart,
   { last, root }: ArchiveManifest,
 ): void {
   const isSame = equalBytes(createFrontier(head, sha).root(), parseBase64(root) ?? noHash);
   if (head.size === last + 1 && isSame) return;
   throw new ArchiveConflict(
-    `the rows of ${segment.stem} do not hash to the root that its manifest names`,
+    `the rows of ${part.stem} do not hash to the root that its manifest names`,
   );
 }
 

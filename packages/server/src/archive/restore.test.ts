@@ -93,7 +93,7 @@ test('a restored log goes on under a new origin, and its first new record is the
   cpSync(archive, join(fresh.dataDir, 'objects/archive'), { recursive: true });
   const again = await archiveOf(fresh, one.id);
   expect(again.problem).toBe(null);
-  expect(again.segments.map(({ first, last }) => [first, last]).slice(0, 3)).toEqual([
+  expect(again.parts.map(({ first, last }) => [first, last]).slice(0, 3)).toEqual([
     [0, 249],
     [250, 499],
     [500, 602],
@@ -137,7 +137,7 @@ test('nothing is restored into a service that has tenants', async () => {
 
 const damages: [string, (folder: string, names: string[]) => void, string][] = [
   [
-    'a segment that is missing',
+    'a part that is missing',
     (folder, names) => {
       for (const name of names.filter((each) => each.includes('000000000250-'))) {
         rmSync(join(folder, name));
@@ -151,7 +151,7 @@ const damages: [string, (folder: string, names: string[]) => void, string][] = [
     'is not there',
   ],
   [
-    'files of another segment',
+    'files of another part',
     (folder, names) => {
       const [first = '', second = ''] = names.filter((each) => each.endsWith('-identity.parquet'));
       cpSync(join(folder, second), join(folder, first));

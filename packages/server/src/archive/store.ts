@@ -35,8 +35,8 @@ export async function archivedTenants(
   return rows;
 }
 
-/** The segment that was archived last: its last sequence, and the log's root there. */
-export async function lastSegment(
+/** The part that was archived last: its last sequence, and the log's root there. */
+export async function lastPart(
   tx: WriterTx,
   tenantId: string,
 ): Promise<{ last: number; root: Buffer } | null> {
@@ -48,7 +48,7 @@ export async function lastSegment(
   return rows[0] ?? null;
 }
 
-export interface SegmentRow {
+export interface PartRow {
   tenantId: string;
   first: number;
   last: number;
@@ -58,8 +58,8 @@ export interface SegmentRow {
   archivedAtMs: number;
 }
 
-export async function listSegments(tx: WriterTx, tenantId: string | null): Promise<SegmentRow[]> {
-  const { rows } = await tx.query<SegmentRow>(
+export async function listParts(tx: WriterTx, tenantId: string | null): Promise<PartRow[]> {
+  const { rows } = await tx.query<PartRow>(
     `SELECT tenant_id AS "tenantId", first_sequence AS first, last_sequence AS last, stem, events, bytes,
        archived_at AS "archivedAtMs" FROM archive_segments
      WHERE $1::uuid IS NULL OR tenant_id = $1 ORDER BY tenant_id, first_sequence`,
@@ -68,20 +68,20 @@ export async function listSegments(tx: WriterTx, tenantId: string | null): Promi
   return rows;
 }
 
-/** Bookmarks a segment whose manifest is in the object store. */
-export async function insertSegment(
+/** Bookmarks a part whose manifest is in the object store. */
+export async function insertPart(
   tx: WriterTx,
-  segment: SegmentRow & { root: Uint8Array },
+  part: PartRow & { root: Uint8Array },
 ): Promise<void> {
-  const { tenantId, first, last, stem, root, events, bytes, archivedAtMs } = segment;
+  const { tenantId, first, last, stem, root, events, bytes, archivedAtMs } = part;
   await tx.query('INSERT INTO archive_segments VALUES ($1, $2, $3, $4, $5, $6, $7, $8)', [
     ...[tenantId, first, last, stem, Buffer.from(root), events, bytes],
     new Date(archivedAtMs),
   ]);
 }
 
-/** The next run begins with the first entry again. Returns how many segments there were. */
-export async function forgetSegments(tx: WriterTx, tenantId: string): Promise<number> {
+/** The next run begins with the first entry again. Returns how many parts there were. */
+export async function forgetParts(tx: WriterTx, tenantId: string): Promise<number> {
   const text = 'DELETE FROM archive_segments WHERE tenant_id = $1';
   return (await tx.query(text, [tenantId])).rowCount ?? 0;
 }

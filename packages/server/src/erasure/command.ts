@@ -3,7 +3,7 @@ import type { WithholdableSegment } from '@indelible/protocol';
 import {
   archiveTmpDir,
   eraseArchived,
-  forgetSegments,
+  forgetParts,
   takeArchiveLock,
   tenantFolder,
 } from '../archive/index.ts';
@@ -174,7 +174,7 @@ async function removeObjects(owner: OwnerSession, objects: ObjectStore, tenantId
   for (const folder of [`exports/${tenantId}`, tenantFolder(tenantId)]) {
     for (const name of await objects.list(folder)) await objects.remove(name);
   }
-  await owner.transaction((tx) => forgetSegments(tx, tenantId));
+  await owner.transaction((tx) => forgetParts(tx, tenantId));
 }
 
 function runEraser<T>(config: Config, work: (ownerUrl: string) => Promise<T>): Promise<T> {

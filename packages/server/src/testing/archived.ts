@@ -1,7 +1,7 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { TenantArchive } from '../archive/archive.job.ts';
+import type { ArchiveDeps } from '../archive/archived-part.ts';
 import { runArchive } from '../archive/command.ts';
-import type { ArchiveDeps } from '../archive/segment.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { TestService } from './service.ts';
 import { platformKey } from './service.ts';

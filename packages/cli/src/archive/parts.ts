@@ -1,9 +1,9 @@
 import { type Findings, FormatError } from '@indelible/protocol';
-import type { Archive, ArchiveManifest, FoundSegment } from '@indelible/server';
+import type { Archive, ArchiveManifest, FoundPart } from '@indelible/server';
 import { addDamage } from '../verify/damage.ts';
 
-export interface NamedSegment {
-  segment: FoundSegment;
+export interface NamedPart {
+  part: FoundPart;
   manifest: ArchiveManifest;
 }
 
@@ -14,25 +14,25 @@ export interface NamedSegment {
 export async function readManifests(
   archive: Archive,
   tenantId: string,
-  found: readonly FoundSegment[],
+  found: readonly FoundPart[],
   findings: Findings,
-): Promise<NamedSegment[]> {
-  const segments: NamedSegment[] = [];
+): Promise<NamedPart[]> {
+  const parts: NamedPart[] = [];
   let next = 0;
-  for (const segment of found) {
-    if (segment.first !== next) {
-      addDamage(findings, 'missing_file', gapSentence(next, segment), { sequence: next });
-      return segments;
+  for (const part of found) {
+    if (part.first !== next) {
+      addDamage(findings, 'missing_file', gapSentence(next, part), { sequence: next });
+      return parts;
     }
-    const manifest = await manifestOf(archive, tenantId, segment, findings);
-    if (manifest === null) return segments;
-    segments.push({ segment, manifest });
-    next = segment.last + 1;
+    const manifest = await manifestOf(archive, tenantId, part, findings);
+    if (manifest === null) return parts;
+    parts.push({ part, manifest });
+    next = part.last + 1;
   }
-  return segments;
+  return parts;
 }
 
-function gapSentence(next: number, { first, last }: FoundSegment): string {
+function gapSentence(next: number, { first, last }: FoundPart): string {
   if (first > next) return `The entries ${next} to ${first - 1} are in no part of the archive.`;
   return `The archive part from ${first} to ${last} repeats entries below ${next}.`;
 }
@@ -40,13 +40,13 @@ function gapSentence(next: number, { first, last }: FoundSegment): string {
 async function manifestOf(
   archive: Archive,
   tenantId: string,
-  segment: FoundSegment,
+  part: FoundPart,
   findings: Findings,
 ): Promise<ArchiveManifest | null> {
   const { parseArchiveManifest } = await import('@indelible/server');
-  const { first, last } = segment;
+  const { first, last } = part;
   try {
-    const manifest = parseArchiveManifest((await archive.manifest(segment)) ?? new Uint8Array());
+    const manifest = parseArchiveManifest((await archive.manifest(part)) ?? new Uint8Array());
     const isNamed =
       manifest.tenantId === tenantId && manifest.first === first && manifest.last === last;
     if (isNamed) return manifest;

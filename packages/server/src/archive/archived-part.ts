@@ -12,22 +12,22 @@ export interface ArchiveDeps {
   recordOwn: RecordOwn;
   /** An existing folder for the files that are being written. */
   tmpDir: string;
-  limits: SegmentLimits;
-  /** When it is aborted, the run ends with the segment it is at. */
+  limits: PartLimits;
+  /** When it is aborted, the run ends with the part it is at. */
   stopping?: AbortSignal;
 }
 
-/** Where a segment ends at the latest; a month of receipt ends it earlier. */
-export interface SegmentLimits {
+/** Where a part ends at the latest; a month of receipt ends it earlier. */
+export interface PartLimits {
   entries: number;
   /** Characters of diffs and states, by which memory and temporary files are bounded. */
   characters: number;
 }
 
-export const segmentLimits: SegmentLimits = { entries: 100_000, characters: 32 * 2 ** 20 };
+export const partLimits: PartLimits = { entries: 100_000, characters: 32 * 2 ** 20 };
 
-/** A segment that is in the archive and bookmarked. */
-export interface ArchivedSegment {
+/** A part that is in the archive and bookmarked. */
+export interface ArchivedPart {
   first: number;
   last: number;
   stem: string;

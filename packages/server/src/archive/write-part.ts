@@ -4,20 +4,20 @@ import type { ArchivedRow } from './archived-row.ts';
 import { type Column, eventColumns, identityColumns } from './columns.ts';
 import { openDuckDb, quoted } from './duckdb.ts';
 
-/** Paths of a segment's two files. */
-export interface SegmentPaths {
+/** Paths of a part's two files. */
+export interface PartPaths {
   events: string;
   identity: string;
 }
 
 /**
- * Writes rows, in order, as the two Parquet files of a segment into `folder`. The same rows give
+ * Writes rows, in order, as the two Parquet files of a part into `folder`. The same rows give
  * the same bytes, so that an upload whose answer was lost can be told from somebody else's object.
  */
-export async function writeSegment(
+export async function writePart(
   folder: string,
   pages: AsyncIterable<readonly ArchivedRow[]>,
-): Promise<SegmentPaths> {
+): Promise<PartPaths> {
   const { db, library, close } = await openDuckDb(folder);
   const time = (us: number) => new library.DuckDBTimestampValue(BigInt(us));
   try {

@@ -1,23 +1,23 @@
 import { decodeEntry, FormatError } from '@indelible/protocol';
 import { hasRoot, readEntries, treeReader } from '../log/index.ts';
 import { archiveEvent } from './archive-event.ts';
+import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { monthFolder, namesOfStem, parseArchiveName } from './layout.ts';
 import { type ArchiveManifest, parseManifest } from './manifest.ts';
 import { ArchiveConflict, sha256Hex } from './objects-once.ts';
-import type { ArchiveDeps, ArchivedSegment } from './segment.ts';
-import { insertSegment } from './store.ts';
+import { insertPart } from './store.ts';
 
 /**
- * Bookmarks the segment that begins at `first` if its manifest is in the object store already: the
+ * Bookmarks the part that begins at `first` if its manifest is in the object store already: the
  * run that wrote it was cut off before the bookmark, or the database was restored to before it.
  * Null when there is none. Throws ArchiveConflict for one that is not of this log as it is.
  */
-export async function adoptSegment(
+export async function adoptPart(
   deps: ArchiveDeps,
   tenantId: string,
   first: number,
   end: number,
-): Promise<ArchivedSegment | null> {
+): Promise<ArchivedPart | null> {
   const { owner, objects, recordOwn, now } = deps;
   const folder = monthFolder(tenantId, await receivedAtUs(deps, tenantId, first));
   const found = (await objects.list(folder))
@@ -35,17 +35,17 @@ export async function adoptSegment(
   await requireSameLog(deps, tenantId, stem, manifest, end);
   await requireFiles(deps, folder, manifest);
   const { last, counts, files } = manifest;
-  const segment = {
+  const part = {
     ...{ first, last, stem, events: counts.events, contradicted: counts.contradicted },
     bytes: files.events.bytes + files.identity.bytes,
   };
   await owner(async (tx) => {
     const root = Buffer.from(manifest.root, 'base64');
-    await insertSegment(tx, { ...segment, tenantId, root, archivedAtMs: now() });
-    const record = { ...segment, manifestSha256: sha256Hex(bytes) };
+    await insertPart(tx, { ...part, tenantId, root, archivedAtMs: now() });
+    const record = { ...part, manifestSha256: sha256Hex(bytes) };
     await recordOwn(tx, tenantId, archiveEvent(tenantId, record));
   });
-  return segment;
+  return part;
 }
 
 async function receivedAtUs({ owner }: ArchiveDeps, tenantId: string, sequence: number) {

@@ -6,11 +6,11 @@ import {
   storedFields,
   uuidFromEventId,
 } from '@indelible/protocol';
+import { partLimits } from './archived-part.ts';
 import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
 import { type Column, eventColumns, identityColumns } from './columns.ts';
 import { openDuckDb, quoted } from './duckdb.ts';
-import { segmentLimits } from './segment.ts';
-import type { SegmentPaths } from './write-segment.ts';
+import type { PartPaths } from './write-part.ts';
 
 /** The fields of an event that the files hold in columns of their own. */
 const fields = storedFields.filter(
@@ -39,13 +39,13 @@ const columns: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the rows of a segment's two files in order, in pages of at
+ * Reads the rows of a part's two files in order, in pages of at
  * most 64. Throws FormatError for files that are not those of a
- * segment; whether they say the truth is for the caller to find out.
+ * part; whether they say the truth is for the caller to find out.
  */
-export async function* readSegment(
+export async function* readPart(
   folder: string,
-  { events, identity }: SegmentPaths,
+  { events, identity }: PartPaths,
   tenantId: string,
 ): AsyncGenerator<ArchivedRow[], void, undefined> {
   const list = Object.entries(columns).map(([name, sql]) => `${sql} AS "${name}"`);
@@ -54,8 +54,8 @@ export async function* readSegment(
     POSITIONAL JOIN ${tableOf(identity)} i`;
   const { db, close } = await openDuckDb(folder);
   try {
-    await requireSegmentFile(db, events, eventColumns);
-    await requireSegmentFile(db, identity, identityColumns);
+    await requirePartFile(db, events, eventColumns);
+    await requirePartFile(db, identity, identityColumns);
     const result = await db.stream(sql);
     for await (const chunk of result) {
       for (let at = 0; at < chunk.rowCount; at += rowsAtOnce) yield rowsOf(chunk, at, tenantId);
@@ -86,15 +86,15 @@ function rowsOf(chunk: DuckDBDataChunk, start: number, tenantId: string): Archiv
   return rows;
 }
 
-// Three bytes a character of the longest segment, and room for the fields that are not counted.
-const pageBytesMax = 3.5 * segmentLimits.characters;
-const rowsMax = 10 * segmentLimits.entries;
+// Three bytes a character of the longest part, and room for the fields that are not counted.
+const pageBytesMax = 3.5 * partLimits.characters;
+const rowsMax = 10 * partLimits.entries;
 
 /**
  * A few kilobytes of Parquet can stand for gigabytes: FormatError for a file with other columns
- * than a segment has, with too many rows, or whose texts would fill the memory once they are read.
+ * than a part has, with too many rows, or whose texts would fill the memory once they are read.
  */
-async function requireSegmentFile(db: DuckDBConnection, path: string, expected: readonly Column[]) {
+async function requirePartFile(db: DuckDBConnection, path: string, expected: readonly Column[]) {
   const table = tableOf(path);
   const types = new Map(await pairsOf(db, `DESCRIBE SELECT * FROM ${table}`));
   for (const { name, type } of expected) {
@@ -115,7 +115,8 @@ async function requireSegmentFile(db: DuckDBConnection, path: string, expected: 
     `SELECT max(bytes) FROM (SELECT sum(bytes) AS bytes FROM (SELECT ${lengths.join(' + ')} AS bytes,
        row_number() OVER () - 1 AS row_index FROM ${table}) GROUP BY row_index // 2048)`,
   );
-  if (Number(bytes) > pageBytesMax) throw new FormatError('its rows are too long for a segment');
+  if (Number(bytes) > pageBytesMax)
+    throw new FormatError('its rows are too long for an archive part');
 }
 
 async function pairsOf(db: DuckDBConnection, sql: string): Promise<[string, string][]> {

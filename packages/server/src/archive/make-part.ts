@@ -12,54 +12,54 @@ import {
 } from '@indelible/protocol';
 import { type PublishedCheckpoint, signingKeys, treeReader } from '../log/index.ts';
 import { archiveEvent } from './archive-event.ts';
+import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { type ArchivedRow, rowOf } from './archived-row.ts';
-import { monthFolder, monthOf, parseArchiveName, segmentNames } from './layout.ts';
+import { monthFolder, monthOf, parseArchiveName, partNames } from './layout.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
 import { putOnce, sha256Hex } from './objects-once.ts';
-import type { ArchiveDeps, ArchivedSegment } from './segment.ts';
 import {
   type ArchivedTenant,
   erasuresBehind,
   hasNewerRemoval,
-  insertSegment,
+  insertPart,
   isHeldBack,
   readLogPage,
 } from './store.ts';
-import { writeSegment } from './write-segment.ts';
+import { writePart } from './write-part.ts';
 
 // All rows of a page are in memory, and may be 600 KiB
 // each: how many are read follows from the last ones.
 const pageEntries = { first: 32, most: 256, characters: 2 ** 21 };
 
-/** A segment as far as it has been read. */
+/** A part as far as it has been read. */
 interface Draft {
   first: number;
   last: number;
   firstReceivedUs: number;
   events: number;
   contradicted: number;
-  /** Events of which a segment was erased. */
+  /** Events with an erased segment. */
   erased: number;
   /** The first moment the plan showed while the first page was read. */
   oldestMs: number;
 }
 
 /**
- * Archives the segment that begins at `first`; returns it when it is bookmarked. Null when it has
+ * Archives the part that begins at `first`; returns it when it is bookmarked. Null when it has
  * to wait: events are gone whose removal is recorded where the checkpoint does not reach yet, or
  * retention has a partition in hand from which they may come back.
  */
-export async function makeSegment(
+export async function makePart(
   deps: ArchiveDeps,
   tenant: ArchivedTenant,
   first: number,
   checkpoint: PublishedCheckpoint,
-): Promise<ArchivedSegment | null> {
+): Promise<ArchivedPart | null> {
   const folder = await mkdtemp(join(deps.tmpDir, 'archive-'));
   try {
     const draft: Draft = { ...emptyDraft, first, last: first - 1 };
     const wasHeldBack = await deps.owner(isHeldBack);
-    const paths = await writeSegment(folder, pagesOf(deps, tenant.id, draft, checkpoint.size));
+    const paths = await writePart(folder, pagesOf(deps, tenant.id, draft, checkpoint.size));
     const isWhole = draft.events === draft.last - first + 1;
     if (!isWhole && (wasHeldBack || (await mustWait(deps, tenant.id, checkpoint)))) return null;
     const events = await readFile(paths.events);
@@ -81,7 +81,7 @@ function mustWait(
 
 const emptyDraft = { firstReceivedUs: 0, events: 0, contradicted: 0, erased: 0, oldestMs: 0 };
 
-/** The rows from the draft's first on, until the segment is full; keeps the draft up to date. */
+/** The rows from the draft's first on, until the part is full; keeps the draft up to date. */
 async function* pagesOf(
   { owner, sha, now, limits }: ArchiveDeps,
   tenantId: string,
@@ -141,36 +141,32 @@ interface Made {
 }
 
 /**
- * The order makes a segment complete or absent: its files, then the manifest, then the bookmark.
+ * The order makes a part complete or absent: its files, then the manifest, then the bookmark.
  */
-async function store(
-  deps: ArchiveDeps,
-  tenant: ArchivedTenant,
-  made: Made,
-): Promise<ArchivedSegment> {
+async function store(deps: ArchiveDeps, tenant: ArchivedTenant, made: Made): Promise<ArchivedPart> {
   const { owner, objects, recordOwn, now } = deps;
   const { draft, events, identity } = made;
   const { first, last } = draft;
   const folder = monthFolder(tenant.id, draft.firstReceivedUs);
-  const names = segmentNames(folder, draft);
+  const names = partNames(folder, draft);
   await putOnce(objects, names.events, events);
   await putOnce(objects, names.identity, identity);
   const manifest = await manifestOf(deps, tenant, made, names.stem);
   const bytes = formatManifest(manifest);
   await putOnce(objects, names.manifest, bytes);
   await removeLeftovers(deps, folder, draft);
-  const segment = {
+  const part = {
     ...{ first, last, stem: names.stem, events: draft.events },
     bytes: events.length + identity.length,
     contradicted: draft.contradicted,
   };
   const root = Buffer.from(manifest.root, 'base64');
   await owner(async (tx) => {
-    await insertSegment(tx, { ...segment, tenantId: tenant.id, root, archivedAtMs: now() });
-    const record = { ...segment, manifestSha256: sha256Hex(bytes) };
+    await insertPart(tx, { ...part, tenantId: tenant.id, root, archivedAtMs: now() });
+    const record = { ...part, manifestSha256: sha256Hex(bytes) };
     await recordOwn(tx, tenant.id, archiveEvent(tenant.id, record));
   });
-  return segment;
+  return part;
 }
 
 /**
