@@ -5,8 +5,8 @@ import { compressedAssets } from './build/compressed-assets.ts';
 import { firstLoad } from './build/first-load.ts';
 import { onlyOurLanguages } from './build/only-our-languages.ts';
 
-// A test runner that has the panel built leaves its own value here, and React would be the one with
-// checks for development: half as large again, and slower.
+// A test runner that builds the panel has its own value here; React would then be the development
+// build: larger by half, and slower.
 process.env.NODE_ENV = 'production';
 
 export default defineConfig({
@@ -14,7 +14,7 @@ export default defineConfig({
   plugins: [react(), tailwindcss(), onlyOurLanguages(), firstLoad(), compressedAssets()],
   build: {
     target: 'es2024',
-    // light-dark() as it is: what older browsers would need follows the system, not the switch.
+    // Keeps light-dark(): its fallback for older browsers follows the system, not the switch.
     cssTarget: ['chrome123', 'firefox121', 'safari17.5'],
     // The policy forbids inline script and data: fonts; every asset is a file with a hash.
     assetsInlineLimit: 0,
@@ -22,11 +22,11 @@ export default defineConfig({
     sourcemap: false,
     reportCompressedSize: false,
     rolldownOptions: {
-      // The list of pages loads each of them lazily; the first one is also part of the entry.
+      // The list of pages loads each of them lazily; the first page is also part of the entry.
       checks: { ineffectiveDynamicImport: false },
       treeshake: {
-        // Loading them does nothing: a page gets what it
-        // uses of them, and the verifier comes with proofs.
+        // Importing them has no side effects, so each page gets only what it uses; the verifier is
+        // loaded with proofs.
         moduleSideEffects: [{ test: /\/packages\/(?:protocol|client)\/src\//, sideEffects: false }],
       },
     },

@@ -4,7 +4,7 @@ import type { Plugin, Rolldown } from 'vite';
 /** The most script, in bytes of gzip, that a browser fetches before the first page is shown. */
 export const firstLoadMax = 230 * 1024;
 
-/** Prints the size of the entry with everything it imports, and fails a build that is over it. */
+/** Prints the size of the entry with all its imports; fails a build that exceeds the limit. */
 export function firstLoad(): Plugin {
   return {
     name: 'first-load',

@@ -20,14 +20,14 @@ export interface Session {
     timeZone: string;
     /** Whether the tenant's host can put previous values back. */
     restoreUrl: boolean;
-    /** Since when the tenant has left: nothing is recorded for it, and its events are gone. */
+    /** When the tenant was offboarded: nothing more is recorded, and its events are erased. */
     closedAt?: string;
   };
   crossTenant: boolean;
   /** The reason an operator declared. */
   reason: string | null;
   scopes: string[];
-  /** What the page of that name counts; null: the catalogue names no resource types for it. */
+  /** The scope of the page with that name; null: the catalogue names no resource types for it. */
   sensitiveAccess: { resourceTypes: string[]; actions: string[] } | null;
   expiresAt: string;
   idleExpiresAt: string;
@@ -67,10 +67,10 @@ const fetchHere: typeof fetch = (input, init) =>
   fetch(input, { ...init, credentials: 'same-origin' });
 const attempts = 3;
 
-/** The calls that host products use, too. */
+/** The calls that host products also use. */
 export const client = createClient({ url: location.origin, fetch: fetchHere, attempts });
 
-// What only the panel needs: sessions, single pages, files in the browser.
+// Calls that only the panel needs: sessions, single pages, files in the browser.
 const send = createTransport({
   baseUrl: location.origin,
   key: null,
@@ -119,10 +119,7 @@ export const api = {
   },
 };
 
-/**
- * The file itself, or the job that the service made of
- * it because there are more rows than it sends at once.
- */
+/** The file itself, or a job if it has more rows than the service sends at once. */
 async function exportNow(
   filters: EventCriteria,
   format: ExportFormat,
@@ -141,7 +138,7 @@ async function exportNow(
   throw new IndelibleError({ status: answer.status, code, detail, requestId: null });
 }
 
-/** Whether the session has ended, so that only signing in again helps. */
+/** Whether the session has ended, so that the reader must sign in again. */
 export function isSignedOut(error: unknown): boolean {
   return error instanceof IndelibleError && error.status === 401;
 }

@@ -1,5 +1,3 @@
-/** Every address of the panel. */
-
 import { type EventSearch, eventSearchParams } from './search/event-search.ts';
 
 export const base = '/settings/audit';
@@ -29,13 +27,13 @@ export const paths = {
   searches: `${base}/searches`,
   search: (id: string) => `${base}/searches/${id}`,
   webhooks: `${base}/webhooks`,
-  /** `replay`: from which number on events are to be sent again. */
+  /** `replay`: the first sequence to send again. */
   webhook: (id: string, at?: { cursor?: string; replay?: string }) =>
     withQuery(`${base}/webhooks/${id}`, at),
   webhooksFor: (replay: number) => withQuery(`${base}/webhooks`, { replay: String(replay) }),
 };
 
-/** Whether a link may lead here: only within the panel, whatever it came from. */
+/** Whether the address is within the panel; links from elsewhere must not lead outside. */
 export function isPanelPath(path: string): boolean {
   return /^\/settings\/audit(?:[/?#]|$)/.test(path) && !path.includes('\\');
 }

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 import type { Language } from './i18n/languages.ts';
 import type { ZoneChoice } from './search/event-search.ts';
 
-/* What a reader chose, stored in this browser. */
+/* The reader's choices, stored in this browser. */
 
 export type Theme = 'system' | 'light' | 'dark';
 
@@ -17,7 +17,7 @@ const key = 'indelible.preferences';
 const listeners = new Set<() => void>();
 let current: Preferences = { theme: 'system', language: null, zone: 'tenant', ...stored() };
 
-// A browser that embeds the panel may forbid storage: then choices last as long as the page.
+// An embedding browser may forbid storage: then choices last as long as the page.
 function stored(): Partial<Preferences> {
   try {
     return JSON.parse(localStorage.getItem(key) ?? '{}');
@@ -26,7 +26,7 @@ function stored(): Partial<Preferences> {
   }
 }
 
-/** Keeps a choice and shows it at once. */
+/** Stores a choice and applies it at once. */
 export function prefer(choice: Partial<Preferences>): void {
   current = { ...current, ...choice };
   try {

@@ -51,7 +51,7 @@ function routeOf(page: PanelPage, parent: AnyRoute, parentPath: string): AnyRout
   return createRoute({ getParentRoute: () => parent, path, component });
 }
 
-/** Links to the addresses that pages had before still lead to them. */
+/** Former addresses of pages redirect to them. */
 const movedRoutes = Object.values<PanelPage>(pages).flatMap(({ path, formerPath }) =>
   formerPath === undefined
     ? []
@@ -72,7 +72,7 @@ const pageRoutes = Object.entries<PanelPage>(pages)
     return route.addChildren(beside.map((other) => routeOf(other, route, page.path)));
   });
 
-/** The panel's router. An address's parameters are kept exactly as they are written. */
+/** The panel's router. Keeps the parameters of an address exactly as written. */
 export function createPanelRouter() {
   return createRouter({
     routeTree: root.addChildren([

@@ -35,7 +35,7 @@ export function useParsedSearch(): ReturnType<typeof parseEventSearch> {
   return useMemo(() => parseEventSearch(pairs), [pairs]);
 }
 
-/** The search in the address, and a way to another one on the same page. */
+/** The search in the address, and a function that changes it on the same page. */
 export function useEventSearch(): [EventSearch, (next: EventSearch) => void] {
   const parsed = useParsedSearch();
   const path = usePath();

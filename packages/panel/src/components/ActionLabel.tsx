@@ -13,7 +13,7 @@ const tones: Readonly<Record<string, string>> = {
   session_forced: 'bg-del',
 };
 
-/** An action in words, with a dot that tells making, changing and removing from looking. */
+/** An action in words, with a dot in the colour of its kind: create, change, remove or read. */
 export function ActionLabel({ action }: { action: string }) {
   const t = useTexts();
   const tone = Object.hasOwn(tones, action) ? tones[action] : 'bg-edge';

@@ -47,7 +47,7 @@ function wordsOf(from: Scalar, to: Scalar, side: 'from' | 'to') {
   const short = Math.min(from.length, to.length) < 16 || !/\s/.test(from + to);
   if (short || Math.max(from.length, to.length) > wordDiffMax) return null;
   const parts = diffWordsWithSpace(from, to);
-  // Two texts with hardly a word in common read better whole.
+  // Two texts with few common words are easier to read unmarked.
   const kept = parts.filter(({ added, removed }) => !added && !removed);
   if (kept.reduce((sum, { value }) => sum + value.length, 0) < from.length / 3) return null;
   return parts

@@ -6,7 +6,7 @@ import { ActionError } from './States.tsx';
 
 interface ConfirmSheetProps {
   title: string;
-  /** What confirming does. */
+  /** The consequence of confirming. */
   children: ReactNode;
   confirm: string;
   isBusy: boolean;
@@ -18,7 +18,7 @@ interface ConfirmSheetProps {
   close: () => void;
 }
 
-/** A dialog that says what will happen, and does it when the reader confirms. */
+/** A dialog that names the consequence, and acts when the reader confirms. */
 export default function ConfirmSheet(props: ConfirmSheetProps) {
   const { title, children, confirm, isBusy, error, isDanger = false, isReady = true } = props;
   const t = useTexts();

@@ -3,15 +3,15 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useTexts } from '../i18n/texts.tsx';
 
 interface CopyButtonProps {
-  /** The text to copy; a function where it changes over time. */
+  /** The text to copy; a function if it changes over time. */
   text: string | (() => string);
-  /** Its accessible name, where there is no visible one. */
+  /** Its accessible name, if it has no visible one. */
   label?: string;
   className?: string;
   children?: ReactNode;
 }
 
-/** Copies a text and says so, to eyes and screen readers. */
+/** Copies a text and confirms it, visibly and to screen readers. */
 export function CopyButton({ text, label, className, children }: CopyButtonProps) {
   const t = useTexts();
   const [copied, setCopied] = useState(false);

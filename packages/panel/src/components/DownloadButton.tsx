@@ -18,7 +18,7 @@ interface DownloadButtonProps {
   children: ReactNode;
 }
 
-/** Downloads the matching events; too many of them become a job on the page of exports. */
+/** Downloads the matching events; too many become a job on the exports page. */
 export function DownloadButton(props: DownloadButtonProps) {
   const { filters, format = 'csv', name, done, children, ...rest } = props;
   const go = useGo();

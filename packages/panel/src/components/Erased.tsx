@@ -11,15 +11,13 @@ export function isErased({ erased }: AuditEvent, segment: Segment): boolean {
   return erased?.includes(segment) ?? false;
 }
 
-/**
- * Stands where a value was that has been erased, so that it does not read as one that never was.
- */
+/** Marks an erased value, so that it does not look like one that never existed. */
 export function ErasedValue() {
   const t = useTexts();
   return <i className="text-muted">{t.erased.value}</i>;
 }
 
-/** In a list: that a part of the event is gone, and which. */
+/** In a list: names the erased parts of the event. */
 export function ErasedBadge({ event }: { event: AuditEvent }) {
   const t = useTexts();
   if (event.erased === undefined) return null;
@@ -33,7 +31,7 @@ export function ErasedBadge({ event }: { event: AuditEvent }) {
   );
 }
 
-/** In the detail: what was erased, that this is itself on record, and what still holds. */
+/** In the detail: what was erased, a link to the record of it, and what still verifies. */
 export function ErasedNote({ erased }: { erased: readonly Segment[] }) {
   const t = useTexts();
   const records = {

@@ -9,7 +9,7 @@ interface FactProps {
   children: ReactNode;
 }
 
-/** A row of a `dl`: a name, and what is known. */
+/** A row of a `dl`: a name and its value. */
 export function Fact({ name, copy, children }: FactProps) {
   const t = useTexts();
   return (

@@ -12,8 +12,8 @@ interface MomentCardProps {
 }
 
 /**
- * One moment in every way people write it down, each to be copied; opened by hovering, so it takes
- * no focus. The event's detail has the same for the keyboard.
+ * One time in several formats, each with a copy button. Opens on hover, so it takes no focus; the
+ * event's detail shows the same for keyboards.
  */
 export default function MomentCard({ anchor, ms, close }: MomentCardProps) {
   const card = useRef<HTMLDivElement>(null);
@@ -33,7 +33,7 @@ export default function MomentCard({ anchor, ms, close }: MomentCardProps) {
   );
 }
 
-/** Closes on Escape, on scrolling, and soon after the pointer has left both anchor and card. */
+/** Closes on Escape, on scrolling, and soon after the pointer left anchor and card. */
 function useClosing(
   anchor: RefObject<HTMLElement | null>,
   card: RefObject<HTMLElement | null>,

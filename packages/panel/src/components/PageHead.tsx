@@ -10,7 +10,7 @@ interface PageHeadProps {
   children?: ReactNode;
 }
 
-/** A page's title, a sentence about it, and what can be done on it. */
+/** A page's title, introduction and actions. */
 export function PageHead({ title, intro, aside, actions, children }: PageHeadProps) {
   return (
     <div className="px-4 pt-5 pb-3 lg:px-6">

@@ -2,7 +2,7 @@ import type { AuditEvent } from '@indelible/client';
 import { BadgeCheck, KeyRound } from 'lucide-react';
 import { useTexts } from '../i18n/texts.tsx';
 
-/** Who vouches for an event: the service that wrote it itself, or the API key that reported it. */
+/** Who recorded an event: the service itself, or an API key. */
 export function RecordedBy({ by }: { by: AuditEvent['recordedBy'] }) {
   const t = useTexts();
   const own = by.kind === 'service';

@@ -3,12 +3,12 @@ import { type ReactNode, useLayoutEffect, useRef } from 'react';
 interface ScrollRegionProps {
   label: string;
   className?: string;
-  /** Begins at its right end: where what matters most is the latest. */
+  /** Starts at its right end, where the latest data is. */
   fromEnd?: boolean;
   children: ReactNode;
 }
 
-/** A part of a page that scrolls by itself, and so has to be reachable by keyboard. */
+/** A part of a page that scrolls by itself, so the keyboard must be able to reach it. */
 export function ScrollRegion(props: ScrollRegionProps) {
   const { label, className = '', fromEnd = false, children } = props;
   const region = useRef<HTMLElement>(null);

@@ -4,7 +4,7 @@ import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 interface SheetProps {
   title: string;
   close: () => void;
-  /** Whether clicking beside it or Escape closes it; not while something is being done. */
+  /** Whether Escape or a click outside closes it; not during an action. */
   dismissable?: boolean;
   width?: string;
   children: ReactNode;

@@ -27,7 +27,7 @@ export function Notice({ title, Icon, tone = 'text-faint', alone, children }: No
   );
 }
 
-/** A failed request, with a way to try again; the rest of the page does not change. */
+/** A failed request, with a retry; the rest of the page does not change. */
 export function LoadError({ error, retry }: { error: unknown; retry: () => void }) {
   const t = useTexts();
   const requestId = error instanceof IndelibleError ? error.requestId : null;
@@ -53,7 +53,7 @@ export function errorText(error: unknown, t: Texts): string {
   return error.message;
 }
 
-/** Why something that was asked for failed; nothing without an error. */
+/** Why an action failed; empty without an error. */
 export function ActionError({ error, className = 'mt-3' }: { error: unknown; className?: string }) {
   const t = useTexts();
   if (error === null || error === undefined) return null;

@@ -13,13 +13,13 @@ interface ValueMenuProps {
   close: () => void;
 }
 
-/** Pages with filters of their own stay; anywhere else a filter leads to the list of events. */
+/** Pages with their own filters stay; elsewhere a filter opens the list of events. */
 function pageOf(path: string, target: EventSearch): string {
   const own = [paths.operatorAccess, paths.sensitiveAccess].find((page) => page() === path);
   return (own ?? paths.events)(target);
 }
 
-/** What can be done with a value: look for it alone, leave it out, copy it. */
+/** The actions on a value: only this, not this, copy. */
 export default function ValueMenu({ anchor, value: chosen, close }: ValueMenuProps) {
   const t = useTexts();
   const [search] = useEventSearch();

@@ -16,7 +16,7 @@ interface VerdictProps {
   children?: ReactNode;
 }
 
-/** What came of something, announced to screen readers: a title, and sentences below. */
+/** The result of an action or check, announced to screen readers: a title and sentences. */
 export function Verdict({ look, title, aside, className = '', children }: VerdictProps) {
   const { tone, Icon } = looks[look];
   return (

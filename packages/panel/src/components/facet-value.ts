@@ -1,11 +1,11 @@
 import type { FacetName } from '@indelible/protocol';
 
-/** A value that is a filter: its menu offers "only this" and "not this". */
+/** A value that can be filtered by: its menu offers "only this" and "not this". */
 export interface FacetValue {
   facet: FacetName;
   value: string;
-  /** What people call it. */
+  /** Its display text. */
   label: string;
-  /** Of which resource versions can be looked at. */
+  /** The resource whose versions the menu links to. */
   resourceId?: string;
 }

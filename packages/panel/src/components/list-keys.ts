@@ -3,8 +3,8 @@ import { useShortcuts } from '../shell/use-shortcuts.ts';
 import { useGo } from '../use-location.ts';
 
 /**
- * `j` and `k` walk the rows of a list; while one is open beside it they open the next, and Escape
- * closes it. `closeHref`: where that leads, null while none is open.
+ * `j` and `k` move through the rows of a list; if one is open beside it, they open the next one,
+ * and Escape closes it. `closeHref`: the address without it; null if none is open.
  */
 export function useListKeys(closeHref: string | null): void {
   const go = useGo();

@@ -28,7 +28,7 @@ export const en = {
     disconnect: 'Disconnect',
     push: 'Push',
     send: 'Send',
-    // What the service records of itself:
+    // Recorded by the service itself:
     erase: 'Erase',
     reopen: 'Reopen',
     pause: 'Pause',

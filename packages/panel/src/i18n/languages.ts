@@ -1,8 +1,8 @@
 import { en, type Texts } from './en.ts';
 
 /**
- * The panel's languages: a new one is a dictionary and a line here. English comes with the first
- * load, the others when a reader chooses them.
+ * The panel's languages. A new one is a dictionary and a line here. English is in the first load;
+ * others are loaded on demand.
  */
 export const languages = {
   en: { name: 'English', load: async () => en },
@@ -14,7 +14,7 @@ export type Language = keyof typeof languages;
 
 export const languageCodes = Object.keys(languages) as Language[];
 
-/** The chosen language, else the first wish that the panel has, else English. */
+/** The chosen language, else the first preferred one that the panel has, else English. */
 export function languageFor(chosen: Language | null, wishes: readonly string[]): Language {
   if (chosen !== null) return chosen;
   for (const wish of wishes) {

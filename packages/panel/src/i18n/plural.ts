@@ -1,6 +1,6 @@
 /**
- * The form of a word that goes with `n` things, by the grammar of `language`. Numbers are written
- * out in both forms, because not every language keeps `one` for 1 alone.
+ * The plural form for `n` things in `language`. Both forms contain the number, because not every
+ * language uses `one` only for 1.
  */
 export function pluralIn(language: string): (n: number, one: string, other: string) => string {
   const rules = new Intl.PluralRules(language);

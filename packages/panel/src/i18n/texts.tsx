@@ -8,7 +8,7 @@ const TextsContext = createContext<{ texts: Texts; language: Language }>({
   language: 'en',
 });
 
-/** Shows texts in `language`; while its dictionary loads, in the language before. */
+/** Shows texts in `language`; until its dictionary is loaded, in the previous language. */
 export function TextsProvider(props: { language: Language; children: ReactNode }) {
   const { language, children } = props;
   const [loaded, setLoaded] = useState<{ texts: Texts; language: Language } | null>(
@@ -33,7 +33,7 @@ export function useLanguage(): Language {
   return useContext(TextsContext).language;
 }
 
-/** The name of a catalogue word; a word without a name is shown without its underscores. */
+/** The name of a catalogue word; an unknown word is shown without its underscores. */
 export function wordOf(words: Readonly<Record<string, string>>, word: string): string {
   return Object.hasOwn(words, word) ? (words[word] ?? word) : revealed(word.replaceAll('_', ' '));
 }

@@ -6,7 +6,7 @@ import { useSearchPairs } from '../use-location.ts';
 import { createFormats, type Formats } from './formats.ts';
 import { useLanguage } from './texts.tsx';
 
-/** The zone times are shown in: the address says, else the reader's preference. */
+/** The time zone: the address decides, else the reader's preference. */
 export function useZoneChoice(): ZoneChoice {
   const { zone } = usePreferences();
   const named = useSearchPairs().find(([name]) => name === 'zone')?.[1];

@@ -17,10 +17,10 @@ import { base, paths } from '../paths.ts';
 export interface PanelPage {
   /** Its address; `$name` is a parameter. */
   path: string;
-  /** The address it had before, which leads here. */
+  /** Its former address, which redirects here. */
   formerPath?: string;
   load: () => Promise<{ default: () => ReactNode }>;
-  /** For a page in the navigation; any other is reached by links. */
+  /** For a page in the navigation; other pages are reached by links. */
   nav?: {
     title: keyof Texts['nav'];
     Icon: LucideIcon;

@@ -9,18 +9,18 @@ import {
 import { client } from '../api.ts';
 import { keysOf } from './check-event.ts';
 
-/** The latest checkpoint as this browser judged it. */
+/** The latest checkpoint, checked by this browser. */
 export interface CheckedCheckpoint {
   note: string;
   isValid: boolean;
-  /** Null when no known key has signed the note. */
+  /** Null if no known key has signed the note. */
   checkpoint: Checkpoint | null;
   rootHex: string;
   vkey: string;
   since: SinceLastVisit;
 }
 
-/** How the log relates to the one this browser saw before. */
+/** How the log relates to the checkpoint that this browser saw before. */
 export type SinceLastVisit =
   | { kind: 'first' }
   | { kind: 'same' | 'extended' | 'rewritten'; size: number };

@@ -10,7 +10,7 @@ import { client } from '../api.ts';
 /** The result of this browser's check of one event. */
 export interface ProofResult {
   code: ProofCode | 'missing';
-  /** Position of the event and size of the log, once the proof could be read. */
+  /** Sequence of the event and size of the log, if the proof could be read. */
   sequence: number | null;
   size: number | null;
   leafHash: string | null;
@@ -28,8 +28,8 @@ interface ProofText {
 }
 
 /**
- * Fetches the proof of an event and checks it here: leaf, path and signature, and that what was
- * proven is what is shown (`before` and `after` count only where they are shown).
+ * Fetches the proof of an event and checks it here: leaf, path and signature, and that the proven
+ * event is the shown one (`before` and `after` only if they are shown).
  */
 export async function checkEvent(shown: AuditEvent): Promise<ProofResult> {
   const bytes = await client.log.proof(shown.id);
@@ -50,7 +50,7 @@ export async function checkEvent(shown: AuditEvent): Promise<ProofResult> {
   };
 }
 
-/** The segments that the proof holds only as hashes must be those that the event calls erased. */
+/** Segments that the proof has only as hashes must be those that the event marks as erased. */
 function isShown({ event: proven = {}, hashes = {} }: ProofText, shown: AuditEvent): boolean {
   const { before: _before, after: _after, ...withoutStates } = proven;
   const { erased = [], ...kept } = shown;

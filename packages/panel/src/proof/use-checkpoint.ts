@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 
-/** The verifier is loaded with it: most visits need neither. */
+/** Loads the verifier too: most visits need neither. */
 export const checkpointQuery = queryOptions({
   queryKey: ['checkpoint'],
   queryFn: async () => (await import('./check-checkpoint.ts')).checkpointNow(),

@@ -31,7 +31,7 @@ interface FacetPickerProps {
 
 const shownMax = 100;
 
-/** The values of one filter with their counts: any of them, or none of them. */
+/** The values of one filter with their counts; any of them, or none of them. */
 export default function FacetPicker(props: FacetPickerProps) {
   const { anchor, facet, search, nowMs, change, close } = props;
   const t = useTexts();

@@ -13,15 +13,15 @@ interface FilterBarProps {
   search: EventSearch;
   nowMs: number;
   change: (next: EventSearch) => void;
-  /** Which filters this page offers. */
+  /** The filters of this page. */
   facets?: readonly FacetName[];
-  /** Whether a time can be chosen, too. */
+  /** Whether a time range can be chosen too. */
   withRange?: boolean;
 }
 
 const allFacets = facetNames.filter((facet) => facetOf(facet).columns.boolean === undefined);
 
-/** Time range and filters as chips; each says what it holds and opens its choices. */
+/** Time range and filters as chips; each shows its value and opens its choices. */
 export function FilterBar(props: FilterBarProps) {
   const { search, nowMs, change, facets = allFacets, withRange = true } = props;
   const t = useTexts();
@@ -102,7 +102,7 @@ function FacetChip({ facet, search, nowMs, change }: FacetChipProps) {
 
 interface ChipProps {
   label: string;
-  /** What it holds; null for nothing. */
+  /** Its value; null if empty. */
   text: string | null;
   icon?: ReactNode;
   clear?: (() => void) | undefined;

@@ -7,7 +7,7 @@ import { paths } from '../paths.ts';
 import { useParsedSearch } from '../use-location.ts';
 
 /**
- * Shows its children if the search in the address is valid: a misspelt filter must never widen a
+ * Shows its children if the search in the address is valid: a misspelt filter must not widen a
  * result.
  */
 export function KnownSearch({ children }: { children: ReactNode }) {

@@ -45,8 +45,8 @@ export const emptySearch: EventSearch = {
 };
 
 /**
- * The search behind decoded parameters, or everything that is wrong with them: a parameter that is
- * misspelt must never silently widen what is shown.
+ * The search of decoded parameters, or all problems: a misspelt parameter must not silently widen
+ * the result.
  */
 export function parseEventSearch(
   params: Pairs,
@@ -123,12 +123,12 @@ export function eventSearchParams(search: EventSearch): Pairs {
   return params;
 }
 
-/** The filter with an absolute range, as the service takes it. */
+/** The filter with an absolute range, as the service expects it. */
 export function filterAt(search: EventSearch, nowMs: number): EventFilter {
   return { ...search.facets, ...absoluteRange(search.range, nowMs) };
 }
 
-/** The search with its relative range fixed to the present one, for links and exports. */
+/** The search with its relative range made absolute, for links and exports. */
 export function frozen(search: EventSearch, nowMs: number): EventSearch {
   return { ...search, range: { kind: 'between', ...absoluteRange(search.range, nowMs) } };
 }
@@ -165,7 +165,7 @@ export function withValue(
   return next.any.length + next.none.length === 0 ? rest : { ...rest, [facet]: next };
 }
 
-/** `facets` with nothing but `value` wanted. */
+/** `facets` with only `value` wanted. */
 export function onlyValue(facets: Facets, facet: FacetName, value: string): Facets {
   return { ...facets, [facet]: { any: [value], none: [] } };
 }

@@ -1,9 +1,9 @@
-/** Text as people search it: without accents and case, so that "acao" finds "Ação". */
+/** Text without accents and case, so that "acao" finds "Ação". */
 function folded(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
-/** Whether every word of `query` occurs in `text`, whatever its accents and case. */
+/** Whether every word of `query` occurs in `text`, ignoring accents and case. */
 export function finds(query: string, text: string): boolean {
   const within = folded(text);
   return folded(query)

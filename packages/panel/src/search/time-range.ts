@@ -1,9 +1,9 @@
-/** Which moments a search covers: relative to now, or from one moment to another. */
+/** The time range of a search: relative to now, or absolute. */
 
 export const presets = ['15m', '1h', '4h', '24h', '7d', '30d', '90d', '365d', 'all'] as const;
 export type Preset = (typeof presets)[number];
 
-/** The range of a search that says nothing about time. */
+/** The default range. */
 export const presetDefault: Preset = '30d';
 
 export type TimeRange =
@@ -29,7 +29,7 @@ export function isPreset(text: string): text is Preset {
   return presets.some((preset) => preset === text);
 }
 
-/** The absolute range `[from, to)` in ms that `range` means at `nowMs`; `all` has no beginning. */
+/** The absolute range `[from, to)` in ms of `range` at `nowMs`; `all` has no start. */
 export function absoluteRange(range: TimeRange, nowMs: number): { from?: number; to?: number } {
   if (range.kind === 'between') {
     const { from, to } = range;

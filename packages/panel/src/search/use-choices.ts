@@ -9,7 +9,7 @@ import { valueText } from './use-criteria-texts.ts';
 export interface Choice {
   value: string;
   label: string;
-  /** Events under the other filters; null where it was not counted. */
+  /** Events under the other filters; null if not counted. */
   count: number | null;
 }
 
@@ -48,7 +48,9 @@ interface CountedValue {
   count: number;
 }
 
-/** One row a value: people who share an address, or one who had several ids, are one choice. */
+/**
+ * One row for each value: people with one address, or several ids of one person, are one choice.
+ */
 function summed(rows: readonly CountedValue[]): CountedValue[] {
   const byValue = new Map<string, CountedValue>();
   for (const row of rows) {

@@ -10,7 +10,7 @@ import type { TimeRange } from './time-range.ts';
 /** Criteria in the reader's words. */
 export interface CriteriaTexts {
   rangeText(range: TimeRange): string;
-  /** Null for a facet that holds nothing. */
+  /** Null for an empty facet. */
   facetText(facets: Facets, facet: FacetName): string | null;
   /** Each criterion as name and text, the range first. */
   all(facets: Facets, range: TimeRange): { name: string; text: string; facet?: FacetName }[];
@@ -51,7 +51,7 @@ function facetTextOf(facets: Facets, facet: FacetName, t: Texts): string | null 
   return texts.length === 0 ? null : texts.join(', ');
 }
 
-/** One value of a facet as people call it. */
+/** The display text of a facet's value. */
 export function valueText(facet: FacetName, value: string, t: Texts): string {
   if (facet === 'action') return wordOf(t.actions, value);
   if (facet === 'resource') return wordOf(t.resources, value);

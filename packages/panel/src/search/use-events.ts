@@ -6,7 +6,7 @@ import { type EventSearch, eventSearchParams, filterAt } from './event-search.ts
 
 export const pageSize = 50;
 
-/** The end of a relative range: when the search was opened or refreshed, or its address says. */
+/** The end of a relative range: the time of opening or refreshing the search, or the address's. */
 export function useMoment(search: EventSearch): { nowMs: number; refresh: () => void } {
   const [refreshes, setRefreshes] = useState(0);
   const { cursor: _cursor, page: _page, ...rest } = search;

@@ -13,7 +13,7 @@ import { ReasonForm } from './ReasonForm.tsx';
 import { keepReturnPath } from './return-path.ts';
 import { SessionProvider } from './session-context.tsx';
 
-/** Shows the panel with a session, and without one the ways to sign in, at the same address. */
+/** Shows the panel to a signed-in reader, else the ways to sign in, at the same address. */
 export function SignInGate({ children }: { children: ReactNode }) {
   const session = useQuery({
     queryKey: ['session'],
@@ -104,7 +104,7 @@ function SignedOut({ last }: { last: Session | undefined }) {
   const queries = useQueryClient();
   useReturning(last);
   const enter = (session: Session) => {
-    // The session's query stays: SignInGate observes this one and would not notice a new one.
+    // The session's query stays, because SignInGate observes it and would not notice a new one.
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
     queries.setQueryData(['session'], session);
   };

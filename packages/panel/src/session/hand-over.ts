@@ -1,7 +1,7 @@
 /**
- * How a page that embeds the panel signs its reader in: the panel says `{type: 'indelible:ready'}`,
- * the host answers `{type: 'indelible:token', jwt, tenantId?}`. Both only between this origin and
- * those that the service's FRAME_ANCESTORS names.
+ * How an embedding page signs its reader in: the panel sends `{type: 'indelible:ready'}`, the host
+ * answers `{type: 'indelible:token', jwt, tenantId?}`. Only between this origin and the origins in
+ * the service's FRAME_ANCESTORS.
  */
 
 export interface HandedToken {
@@ -14,8 +14,8 @@ export function isEmbedded(): boolean {
 }
 
 /**
- * Tells the host that a token is wanted and listens for it; returns how to stop listening.
- * `allowedHosts` are the origins that may hand one over.
+ * Requests a token from the host and listens for it; returns the function that stops listening.
+ * Only the origins `allowedHosts` may send one.
  */
 export function handOver(
   allowedHosts: () => Promise<readonly string[]>,
@@ -29,7 +29,7 @@ export function handOver(
     if (token !== null) receive(token);
   };
   window.addEventListener('message', hear);
-  // Without an answer the panel trusts no host, and shows the other ways to sign in.
+  // Without an answer the panel trusts no host and shows the other ways to sign in.
   allowedHosts().then(
     (allowed) => {
       hosts = allowed;
@@ -42,7 +42,7 @@ export function handOver(
   return () => window.removeEventListener('message', hear);
 }
 
-/** The one that embeds this page where the browser says so, else all that may. */
+/** The embedding origin if the browser shows it, else all allowed ones. */
 function hostsToTell(hosts: readonly string[]): readonly string[] {
   const parent = window.location.ancestorOrigins?.[0];
   return parent === undefined ? hosts : hosts.filter((host) => host === parent);

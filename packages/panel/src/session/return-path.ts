@@ -1,6 +1,6 @@
 /**
- * The address at which a session ended: signing in again leads back to it. Stored for half an hour
- * and used only for the same person and tenant, because an address holds a search.
+ * The address at which a session ended; the next sign-in returns to it. Stored for half an hour and
+ * used only for the same person and tenant, because an address contains a search.
  */
 
 const key = 'indelible.return';

@@ -5,7 +5,7 @@ const SessionContext = createContext<Session | null>(null);
 
 export const SessionProvider = SessionContext.Provider;
 
-/** Who is looking, at which tenant. Only below the gate that signs in. */
+/** The signed-in reader and tenant. Only below SignInGate. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (session === null) throw new Error('there is no session here');

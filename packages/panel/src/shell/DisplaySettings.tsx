@@ -8,7 +8,7 @@ import { zoneChoices } from '../search/event-search.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useGo, usePath, useSearchPairs } from '../use-location.ts';
 
-/** Zone, language and theme: the browser's own pickers, which every keyboard and reader knows. */
+/** Zone, language and theme: native pickers, which work with every keyboard and screen reader. */
 export function DisplaySettings() {
   const t = useTexts();
   const { theme } = usePreferences();
@@ -50,7 +50,7 @@ function ZonePicker() {
   const choose = (value: string) => {
     const zone = zoneChoices.find((choice) => choice === value) ?? 'tenant';
     prefer({ zone });
-    // An address that names a zone is followed: so the choice has to reach it too.
+    // A zone in the address takes precedence, so the choice must replace it.
     const rest = pairs.filter(([name]) => name !== 'zone').map(([name, text]) => [name, text]);
     go(`${path}?${new URLSearchParams([...rest, ['zone', zone]])}`, { replace: true });
   };

@@ -33,7 +33,7 @@ interface Command {
   id: string;
   section: string;
   text: string;
-  /** What else it is found by. */
+  /** Additional search words. */
   hint?: string;
   run: () => void;
 }
@@ -41,7 +41,7 @@ interface Command {
 const facets = ['user', 'action', 'resource', 'category'] as const;
 const shownMax = 40;
 
-/** Goes anywhere and filters by anything, by typing; finds "Ação" from "acao". */
+/** Opens any page and filters by any value; finds "Ação" from "acao". */
 export default function Palette({ close }: { close: () => void }) {
   const t = useTexts();
   const go = useGo();
@@ -136,7 +136,7 @@ function Results({ found, run }: { found: Command[]; run: (key: React.Key) => vo
 
 type Go = (href: string) => void;
 
-/** What a pasted id can mean. */
+/** The possible meanings of a pasted id. */
 function typedCommands(text: string, search: EventSearch, t: Texts, go: Go): Command[] {
   const section = t.palette.filter;
   if (text.startsWith(eventIdPrefix)) {

@@ -16,7 +16,7 @@ import { useShortcuts } from './use-shortcuts.ts';
 const Palette = lazy(() => import('./Palette.tsx'));
 const ShortcutHelp = lazy(() => import('./ShortcutHelp.tsx'));
 
-/** What surrounds every page: navigation, the tenant, display settings, the operator's banner. */
+/** Around every page: navigation, tenant, display settings, operator banner. */
 export function Shell({ children }: { children: ReactNode }) {
   const t = useTexts();
   const [open, setOpen] = useState<'palette' | 'help' | null>(null);
@@ -130,7 +130,7 @@ function TenantName() {
 function Account({ openHelp }: { openHelp: () => void }) {
   const t = useTexts();
   const { actor } = useSession();
-  // A reload removes the tenant's data from memory: none may stay behind a signed-out screen.
+  // A reload removes the tenant's data from memory: nothing may remain behind a signed-out screen.
   const signOut = () => api.session.close().finally(() => location.reload());
   return (
     <div className="mt-3 flex items-center gap-1">
@@ -155,7 +155,7 @@ function Account({ openHelp }: { openHelp: () => void }) {
   );
 }
 
-/** Visible for as long as an operator is in a tenant. */
+/** Visible during an operator's whole session. */
 function OperatorBanner() {
   const t = useTexts();
   const { crossTenant, reason, tenant } = useSession();
@@ -175,7 +175,7 @@ function OperatorBanner() {
   );
 }
 
-/** Says on every page of a closed tenant why its events are missing. */
+/** Explains on every page of an offboarded tenant why its events are missing. */
 function TenantClosed() {
   const t = useTexts();
   const formats = useFormats();

@@ -3,7 +3,6 @@ import { useTexts } from '../i18n/texts.tsx';
 import { navigationFor } from '../pages/registry.ts';
 import { useSession } from '../session/session-context.tsx';
 
-/** Which keys do what. */
 export default function ShortcutHelp({ close }: { close: () => void }) {
   const t = useTexts();
   const session = useSession();

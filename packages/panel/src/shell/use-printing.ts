@@ -3,8 +3,8 @@ import { useCallback, useEffect } from 'react';
 import { checkpointQuery } from '../proof/use-checkpoint.ts';
 
 /**
- * Prints once the page has the checkpoint of the log. The panel requests it only for that, because
- * the log records every read by an operator.
+ * Prints after the page has loaded the checkpoint. Requests it only for that, because the log
+ * records each read of an operator.
  */
 export function usePrint(): () => void {
   const queries = useQueryClient();
@@ -16,8 +16,8 @@ export function usePrint(): () => void {
 }
 
 /**
- * The browser's print menu does not wait: the page shows the checkpoint if it was loaded before,
- * and otherwise says that it is missing.
+ * The browser's print menu does not wait: the page prints a checkpoint loaded before, or says that
+ * it is missing.
  */
 export function useCheckpointBeforePrint(): void {
   const queries = useQueryClient();

@@ -1,8 +1,8 @@
 import { useEffect } from 'react';
 
 /**
- * Runs what a key is bound to: `/`, `?`, `j`, `Escape`, `mod+k` for Ctrl or Cmd, or `g e` for two
- * keys in a row. Keys without Ctrl or Cmd do nothing while text is edited or a dialog is open.
+ * Runs the action of a key: `/`, `?`, `j`, `Escape`, `mod+k` for Ctrl or Cmd, or `g e` for two keys
+ * in a row. Keys without Ctrl or Cmd have no effect while text is edited or a dialog is open.
  */
 export function useShortcuts(shortcuts: Readonly<Record<string, () => void>>): void {
   useEffect(() => {

@@ -30,7 +30,7 @@ export function EnterPage() {
   useEffect(() => {
     if (token.current !== null) return;
     token.current = location.hash.slice(1);
-    // Before anything else: a token must not stay where it could be copied or sent on.
+    // First of all: a token must not stay where it could be copied or sent on.
     history.replaceState(history.state, '', paths.enter);
     if (token.current === '') setState('bad');
     else open();

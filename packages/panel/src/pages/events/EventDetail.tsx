@@ -192,7 +192,7 @@ function ChangedFields({ diff }: { diff: Diff }) {
   );
 }
 
-/** The event as JSON, and the ways to take it elsewhere. */
+/** The event as JSON, with actions to copy it. */
 function EventJson({ event }: { event: AuditEvent }) {
   const t = useTexts();
   const json = JSON.stringify(event, null, 2);

@@ -11,7 +11,7 @@ import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { useMay } from '../../session/session-context.tsx';
 
-/** Everything else that is known about an event, each value to be copied or filtered by. */
+/** All other facts of an event; each value can be copied or filtered by. */
 export function EventFacts({ event }: { event: AuditEvent }) {
   const t = useTexts();
   const formats = useFormats();

@@ -15,7 +15,7 @@ interface EventRowProps {
   event: AuditEvent;
   href: string;
   isOpen: boolean;
-  /** Whether the keyboard is in this row: then Tab stops at its values. */
+  /** Whether the keyboard focus is in this row: then Tab stops at its values. */
   isActive: boolean;
   activate: () => void;
   withDate: boolean;
@@ -52,7 +52,7 @@ export function EventRow({ event, href, isOpen, isActive, activate, withDate }: 
   );
 }
 
-/** What it happened to: its name and type, or for what has no name its type and id. */
+/** The resource: its name and type, or without a name its type and id. */
 function ResourceName({ event, tabbable }: { event: AuditEvent; tabbable: boolean }) {
   const t = useTexts();
   const { id, name, type } = event.resource;
@@ -90,7 +90,7 @@ function ResourceName({ event, tabbable }: { event: AuditEvent; tabbable: boolea
   );
 }
 
-/** The operator's declared reason; that there is none is not to be overlooked. */
+/** The operator's declared reason; a missing one is highlighted. */
 export function Reason({ reason }: { reason: string | null }) {
   const t = useTexts();
   if (reason === null) return <span className="badge badge-del">{t.access.noReason}</span>;
@@ -133,7 +133,7 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
   );
 }
 
-/** Who acted: address, role, and whether it was the operator of the product. */
+/** The actor: address, role, and whether it was an operator. */
 function Who({ event, tabbable = true }: { event: AuditEvent; tabbable?: boolean }) {
   const t = useTexts();
   const { actor, crossTenant } = event;
@@ -162,7 +162,7 @@ function Who({ event, tabbable = true }: { event: AuditEvent; tabbable?: boolean
   );
 }
 
-/** The first two changes of an event on one line each, and how many more there are. */
+/** The first two changes of an event, one line each, and the number of others. */
 function DiffPreview({ diff }: { diff: Diff }) {
   const t = useTexts();
   const { shown, more } = diffPreview(diff);

@@ -8,14 +8,14 @@ import { EventRow } from './EventRow.tsx';
 
 interface EventTableProps {
   events: readonly AuditEvent[];
-  /** The one that is open beside the list. */
+  /** The event that is open beside the list. */
   openId: string | undefined;
-  /** Days as headings between the rows; not where another order than time rules. */
+  /** Days as headings between the rows; only in order of time. */
   byDay: boolean;
   hrefOf: (id: string) => string;
 }
 
-/** One page of events as a table; where there is no room for columns, each row is a card. */
+/** One page of events as a table; on a narrow screen, each row is a card. */
 export function EventTable({ events, openId, byDay, hrefOf }: EventTableProps) {
   const t = useTexts();
   const formats = useFormats();

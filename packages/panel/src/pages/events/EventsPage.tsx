@@ -24,7 +24,7 @@ import { Histogram } from './Histogram.tsx';
 
 const SaveEvidence = lazy(() => import('./SaveEvidence.tsx'));
 
-/** Every event of the tenant, searched by address; one of them may be open beside the list. */
+/** The events of the tenant, by the search in the address; one may be open beside the list. */
 export default function EventsPage() {
   return (
     <KnownSearch>

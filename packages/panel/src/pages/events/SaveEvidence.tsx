@@ -16,7 +16,7 @@ interface SaveEvidenceProps {
   close: () => void;
 }
 
-/** Saves the search with its present result, under an address of its own. */
+/** Saves the search with its current result, under its own address. */
 export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps) {
   const t = useTexts();
   const go = useGo();

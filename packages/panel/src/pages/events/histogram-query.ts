@@ -4,7 +4,7 @@ import { client } from '../../api.ts';
 import { type EventSearch, filterAt } from '../../search/event-search.ts';
 import { type BucketCount, unitFor } from './buckets.ts';
 
-/** Counts of a search over time; without a beginning, from the first event that is retained. */
+/** Counts of a search over time; without a start, from the first retained event. */
 export function histogramQuery(search: EventSearch, nowMs: number, timeZone: string) {
   const { from, to = nowMs, ...facets } = filterAt(search, nowMs);
   const unit = unitFor(to - (from ?? 0));

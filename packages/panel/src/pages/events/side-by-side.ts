@@ -1,6 +1,6 @@
 import { diffLines } from 'diff';
 
-/** One line of two texts that stand side by side; null where that side has no such line. */
+/** One line of two texts side by side; null if that side has no such line. */
 export interface LinePair {
   left: string | null;
   right: string | null;
@@ -30,7 +30,7 @@ export function sideBySide(left: unknown, right: unknown): LinePair[] {
   return pairs;
 }
 
-// Without commas at the ends, a line is not different because another one follows it.
+// Without trailing commas, so that a line does not differ only because another one follows.
 function jsonLines(value: unknown): string {
   if (value === null || value === undefined) return '';
   const lines = JSON.stringify(value, null, 2).split('\n');

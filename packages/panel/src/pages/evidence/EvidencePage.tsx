@@ -169,7 +169,7 @@ function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
   );
 }
 
-/** What follows from a saved search, and what does not. */
+/** What a saved search proves, and what it does not. */
 function EvidenceStatement({ evidence, range }: { evidence: OpenedSearch; range: TimeRange }) {
   const t = useTexts();
   const formats = useFormats();

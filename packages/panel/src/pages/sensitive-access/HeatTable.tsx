@@ -12,14 +12,14 @@ interface HeatTableProps {
   people: readonly PersonDays[];
   /** Starts of the days, ms. */
   days: readonly number[];
-  /** End of the last day that is asked for. */
+  /** End of the last requested day. */
   to: number;
   search: EventSearch;
 }
 
 const peopleMax = 40;
 
-/** A heat map that is a table: people down, days across, a link in every cell that counts. */
+/** A heat map as a table: people down, days across, a link in every non-empty cell. */
 export function HeatTable({ people, days, to, search }: HeatTableProps) {
   const t = useTexts();
   const formats = useFormats();
@@ -84,7 +84,7 @@ export function HeatTable({ people, days, to, search }: HeatTableProps) {
   );
 }
 
-/** Every day has its name for screen readers; as many are shown as there is room for. */
+/** Every day has a name for screen readers; as many as fit are visible. */
 function labelled(index: number, count: number): boolean {
   return (count - 1 - index) % Math.max(1, Math.ceil(count / 15)) === 0;
 }

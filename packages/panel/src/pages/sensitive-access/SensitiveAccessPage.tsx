@@ -72,7 +72,7 @@ function SensitiveAccess({ shown }: { shown: Shown }) {
   );
 }
 
-/** Which part of a longer time the table has room for. */
+/** The part of a longer range that fits into the table. */
 function Clipped({ from, to }: { from: number; to: number }) {
   const t = useTexts();
   const formats = useFormats();
@@ -85,7 +85,7 @@ function Clipped({ from, to }: { from: number; to: number }) {
 
 const ownFacets = ['user', 'action'] as const;
 
-/** Every looking action, unless the reader chooses some. */
+/** Every action that reads, unless the reader chooses some. */
 function accessSearch(search: EventSearch, { resourceTypes, actions }: Shown): EventSearch {
   const { action = { any: actions, none: [] } } = search.facets;
   const resource = { any: resourceTypes, none: [] };
@@ -96,7 +96,7 @@ function useAccess(search: EventSearch, nowMs: number) {
   const { timeZone } = useFormats();
   const filter = filterAt(search, nowMs);
   const to = filter.to ?? nowMs;
-  // No screen has room for more days; the page says so.
+  // More days do not fit on a screen; the page says so.
   const from = Math.max(filter.from ?? 0, to - daysMax * day);
   const isClipped = from > (filter.from ?? 0);
   const criteria = { ...filterToJson({ ...filter, to }), from: formatTimestamp(from) };

@@ -1,7 +1,5 @@
-/** Who accessed sensitive resources on which days. */
-
 export interface PersonDays {
-  /** What the person is filtered by: e-mail, or actor id where there is none. */
+  /** The filter value for the person: e-mail, or actor id without one. */
   user: string;
   label: string;
   total: number;
@@ -17,7 +15,7 @@ export interface PersonDayCount {
   count: number;
 }
 
-/** One row a person, the most accesses first. */
+/** One row for each person, the most accesses first. */
 export function peopleOf(rows: readonly PersonDayCount[]): PersonDays[] {
   const groups = Map.groupBy(rows, ({ user, email }) => email?.toLowerCase() ?? user);
   return [...groups]
@@ -30,15 +28,15 @@ export function peopleOf(rows: readonly PersonDayCount[]): PersonDays[] {
     .sort((a, b) => b.total - a.total || (a.label < b.label ? -1 : 1));
 }
 
-/** Step 0 (none) to 5 on a scale on which each step stands for about three times the one before. */
+/** Step 0 (none) to 5; each step is about three times the previous one. */
 export function heatStep(count: number): number {
   if (count === 0) return 0;
   return Math.min(5, 1 + Math.floor(Math.log(count) / Math.log(3)));
 }
 
 /**
- * Whether a day stands out for this person: at least 20 accesses, and five times what is usual
- * (the median of their other days, at least 2).
+ * Whether a day is unusual for this person: at least 20 accesses, and five times the median of
+ * their other days (at least 2).
  */
 export function isUnusual(count: number, person: PersonDays): boolean {
   if (count < 20) return false;

@@ -13,7 +13,7 @@ const fieldsMax = 2_000;
 
 /** All leaves of two states, each with its value on either side; absent = null. */
 export function fieldPairs(left: State | null, right: State | null): FieldPair[] {
-  // A leaf is what differs from having nothing: the same paths as in every diff the service makes.
+  // Compared with an empty state: the same paths as in every diff of the service.
   const of = (state: State | null) => diffStates(null, state, fieldsMax).diff;
   const [lefts, rights] = [of(left), of(right)];
   const fields = [...new Set([...Object.keys(lefts), ...Object.keys(rights)])];

@@ -1,8 +1,8 @@
 import type { AuditEvent, State } from '@indelible/client';
 
-/** A resource as it was after an event, or before the first one that is known. */
+/** A resource as it was after an event, or before the first known one. */
 export interface Version {
-  /** Names it in addresses: the event's id, with `:before` for the state before it. */
+  /** Its name in addresses: the event's id, with `:before` for the state before it. */
   key: string;
   event: AuditEvent;
   /** Which state of the event it is, as a restore names it. */
@@ -12,7 +12,7 @@ export interface Version {
   isCurrent: boolean;
 }
 
-/** The versions behind a resource's events (newest first, with states), newest first. */
+/** The versions in a resource's events (newest first, with states), newest first. */
 export function versionsOf(events: readonly AuditEvent[]): Version[] {
   const changes = events.filter((event) => {
     return (event.before != null || event.after != null) && !isRestoreRecord(event);
@@ -35,8 +35,8 @@ function isRestoreRecord({ action, recordedBy }: AuditEvent): boolean {
 }
 
 /**
- * The two versions an address names. Without `right` the current one, without `left` the one before
- * the right one; null when there are not two to choose from.
+ * The two versions of an address. Default of `right`: the current one; of `left`: the one before
+ * the right one. Null if there are fewer than two.
  */
 export function chosenVersions(
   versions: readonly Version[],

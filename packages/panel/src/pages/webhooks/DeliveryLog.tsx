@@ -8,7 +8,7 @@ import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { useDeliveries } from './use-webhooks.ts';
 
-/** Every attempt to deliver, newest first, page by page; what failed says why. */
+/** Delivery attempts, newest first, page by page; a failed one shows its reason. */
 export function DeliveryLog({ webhook, cursor }: { webhook: Webhook; cursor: string | null }) {
   const t = useTexts();
   const w = t.webhooks;

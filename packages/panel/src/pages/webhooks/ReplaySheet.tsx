@@ -14,7 +14,7 @@ interface ReplaySheetProps {
   close: () => void;
 }
 
-/** Replays from a position in the log, after saying what that sends. */
+/** Replays from a position in the log, after explaining what is sent. */
 export default function ReplaySheet({ webhook, from, close }: ReplaySheetProps) {
   const w = useTexts().webhooks;
   const formats = useFormats();

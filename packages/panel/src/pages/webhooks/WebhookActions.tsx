@@ -26,7 +26,7 @@ type Dialog = 'edit' | 'rotate' | 'replay' | 'remove';
 interface WebhookActionsProps {
   webhook: Webhook;
   refresh: () => void;
-  /** The position from which a link asks for a replay; null for none. */
+  /** The position of a replay link; null if there is none. */
   replayFrom: number | null;
 }
 
@@ -95,7 +95,7 @@ interface DoerProps {
   look?: 'primary';
 }
 
-/** Does it without asking. */
+/** Acts without a confirmation. */
 function Doer({ change, label, ...rest }: DoerProps) {
   return (
     <Button disabled={change.isPending} onClick={() => change.mutate(undefined)} {...rest}>
@@ -104,7 +104,7 @@ function Doer({ change, label, ...rest }: DoerProps) {
   );
 }
 
-/** Opens a dialog that asks first. */
+/** Opens a dialog that confirms. */
 function Opener(props: { label: string; Icon: LucideIcon; open: () => void }) {
   return (
     <Button Icon={props.Icon} aria-haspopup="dialog" onClick={props.open}>

@@ -16,14 +16,14 @@ import { useWebhookChange } from './use-webhooks.ts';
 import { WebhookReceiverFields } from './WebhookReceiverFields.tsx';
 
 interface WebhookFormProps {
-  /** The one that is changed; null for a new one. */
+  /** The edited endpoint; null for a new one. */
   webhook: Webhook | null;
-  /** Called with what the service made of it; a new one may hold its secret. */
+  /** Called with the service's answer; a new endpoint may contain its secret. */
   saved: (webhook: NewWebhook) => void;
   close: () => void;
 }
 
-/** An endpoint: where to, in which format, which events. */
+/** An endpoint: address, format and events. */
 export default function WebhookForm({ webhook, saved, close }: WebhookFormProps) {
   const t = useTexts();
   const w = t.webhooks;
@@ -179,7 +179,7 @@ function Buttons({ isNew, isBusy, isComplete, close }: ButtonsProps) {
   );
 }
 
-/** Choices are counted over everything that is retained. */
+/** Choices are counted over all retained events. */
 const everything = { ...emptySearch, range: { kind: 'last', preset: 'all' } as const };
 
 function Filters({ draft, edit, problem }: PartProps & { problem: string | undefined }) {

@@ -75,7 +75,7 @@ function sequenceOf(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** The condition; a failing or stopped endpoint stands out, with its last failure. */
+/** The condition; a failing or stopped endpoint is highlighted, with its last failure. */
 function How({ webhook }: { webhook: Webhook }) {
   const explain = useConditionText();
   const condition = conditionOf(webhook);

@@ -8,12 +8,12 @@ import type { Problems } from './use-problems.ts';
 interface ReceiverFieldsProps {
   draft: Draft;
   edit: (change: Partial<Draft>) => void;
-  /** As it is stored; null for a new one. */
+  /** As stored; null for a new one. */
   stored: Webhook | null;
   problems: Problems;
 }
 
-/** What the receiver's format asks for: a credential, and settings of its own. */
+/** The fields of the receiver's format: a credential, and settings. */
 export function WebhookReceiverFields(props: ReceiverFieldsProps) {
   const { draft, edit, problems } = props;
   const w = useTexts().webhooks;

@@ -66,7 +66,7 @@ function Endpoints() {
   );
 }
 
-/** The form, then the secret, which is shown once, then the page of the new endpoint. */
+/** The form, then the secret (shown once), then the page of the new endpoint. */
 function Adding({ close }: { close: () => void }) {
   const go = useGo();
   const [made, setMade] = useState<NewWebhook | null>(null);

@@ -40,7 +40,7 @@ export function inFormat(format: WebhookFormat): Partial<Draft> {
   return { format, types: ['audit.events.recorded'], credential: '' };
 }
 
-/** The whole input with its emptied fields, so that an update empties them, too. */
+/** The complete input with emptied fields, so that an update also empties them. */
 export function inputOf(draft: Draft): WebhookInput {
   const { url, format, facets, types } = draft;
   const options = formatFields[format].options.flatMap(({ name }) => {

@@ -25,7 +25,7 @@ interface FormatFields {
   options: readonly OptionField[];
 }
 
-/** The fields of each format; the service validates them and names the wrong ones. */
+/** The fields of each format; the service validates them. */
 export const formatFields: Readonly<Record<WebhookFormat, FormatFields>> = {
   webhook: {
     urlExample: 'https://example.com/hooks/audit',

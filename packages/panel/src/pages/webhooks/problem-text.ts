@@ -1,22 +1,20 @@
 import type { WebhookFormat } from '@indelible/client';
 import type { Texts } from '../../i18n/en.ts';
 
-/** What the service found wrong: where, as a JSON pointer, and a code. */
+/** A problem found by the service: a JSON Pointer and a code. */
 interface Problem {
   path: string;
   code: string;
 }
 
-/** The part of a form that a problem is shown at; null for what the form does not ask for. */
+/** The field that shows a problem; null if the form has no such field. */
 export function fieldOf({ path }: Problem): string | null {
   const [, field = '', name] = path.split('/');
   if (field === 'options') return name === undefined ? null : `/options/${name}`;
   return ['url', 'name', 'credential', 'types', 'filters'].includes(field) ? `/${field}` : null;
 }
 
-/**
- * The problem of a field in the reader's language; '' for what the form does not ask for.
- */
+/** The problem of a field in the reader's language; '' if the form has no such field. */
 export function problemText(w: Texts['webhooks'], format: WebhookFormat, problem: Problem): string {
   const { problems } = w.form;
   const field = fieldOf(problem);

@@ -2,14 +2,14 @@ import { IndelibleError, type WebhookFormat } from '@indelible/client';
 import { useTexts } from '../../i18n/texts.tsx';
 import { fieldOf, problemText } from './problem-text.ts';
 
-/** What the service finds wrong with an endpoint, by field. */
+/** The problems of an endpoint, by field. */
 export interface Problems {
   of(field: string): string | undefined;
-  /** Whether the error is about something that the form does not ask for. */
+  /** Whether a problem concerns no field of the form. */
   isElsewhere: boolean;
 }
 
-/** `format` is that of what was sent. */
+/** `format` is that of the sent input. */
 export function useProblems(error: unknown, format: WebhookFormat): Problems {
   const w = useTexts().webhooks;
   const errors = error instanceof IndelibleError ? error.errors : [];

@@ -14,7 +14,7 @@ async function listAll(): Promise<Webhook[]> {
 /** A page reloads by itself for this long only, because an unused session must end. */
 const watchedMs = 5 * 60_000;
 
-/** Whether to reload by itself; not for operators, because the log records their every read. */
+/** Whether to reload automatically; not for operators, because the log records each read. */
 function useWatching(): () => boolean {
   const { crossTenant } = useSession();
   const [openedMs] = useState(Date.now);
