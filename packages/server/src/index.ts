@@ -5,9 +5,9 @@ export {
   archiveLog,
   forgetArchive,
   listArchive,
+  type PartRow,
   type RestoredArchive,
   restoreArchive,
-  type PartRow,
   type TenantArchive,
 } from './archive/command.ts';
 export { type ArchiveManifest, parseManifest as parseArchiveManifest } from './archive/manifest.ts';
