@@ -28,7 +28,7 @@ export interface StatedErasure {
   size: number;
 }
 
-/** What an archive part says about itself. Written last: what has no manifest is not in the archive. */
+/** Describes an archive part. Written last: files without a manifest are not in the archive. */
 export interface ArchiveManifest {
   format: typeof archiveFormat;
   tenantId: string;
