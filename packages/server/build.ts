@@ -1,8 +1,7 @@
 /**
  * Writes the folder that a production host installs with `npm ci`: the service and its command with
- * the built panel, and a lock file of what they run on. No compiler and no test is part of it.
- * Started as a program it writes `dist/server`, or the folder it is given; `--parquet` adds DuckDB,
- * which the archive needs.
+ * the built panel, and a lock file of their dependencies, without compiler and tests. Run as a
+ * program it writes `dist/server`, or the given folder; `--parquet` adds DuckDB for the archive.
  */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -28,7 +27,7 @@ interface LockFile {
   packages: Record<string, Manifest & { dev?: boolean; link?: boolean; resolved?: string }>;
 }
 
-/** Writes into `target`, and removes whatever is there. The panel must be built. */
+/** Writes into `target` and replaces its content. The panel must be built. */
 export function buildServer(target: string, { withParquet = false } = {}): void {
   rmSync(target, { recursive: true, force: true });
   for (const part of [...folders, 'LICENSE']) {
@@ -64,7 +63,7 @@ function parquetVersion(): string {
   return version;
 }
 
-/** The entries of our own lock file that a production host needs, as exact as they are there. */
+/** The entries of our lock file that a production host needs, unchanged. */
 function productionLock({ dependencies = {} }: Manifest, withParquet: boolean): LockFile {
   const lock = readJson('package-lock.json') as LockFile;
   const packages: LockFile['packages'] = {};

@@ -8,11 +8,11 @@ import { createJwtVerifier } from './jwt.ts';
 import { type Maker, type Principal, type Scope, scopes } from './principal.ts';
 
 /**
- * Who is behind the panel's cookie; throws `unauthenticated`, or `forbidden` for a foreign page.
+ * The caller of a session cookie. Throws `unauthenticated`, or `forbidden` for another site's page.
  */
 export type AuthenticateSession = (request: FastifyRequest) => Promise<Principal>;
 
-/** What the database knows of a key. All but `revokedAtMs` never changes. */
+/** The stored key. Only `revokedAtMs` ever changes. */
 export interface StoredApiKey {
   id: string;
   tenantId: string | null;
@@ -30,7 +30,7 @@ declare module 'fastify' {
     principal: Principal;
   }
   interface FastifyContextConfig {
-    /** What the credential must hold; `authenticated`: any valid one, and the handler decides. */
+    /** The required scope; with `authenticated` any valid credential, and the handler decides. */
     scope?: Scope | 'public' | 'authenticated';
   }
 }
@@ -44,18 +44,18 @@ export interface AuthenticatorDeps {
 
 export interface Authenticator {
   /**
-   * The caller behind an `Authorization` header. Throws `unauthenticated`, the same for every kind
-   * of wrong key; `forbidden` for a valid token whose role may do nothing here; `unavailable` when
-   * the token's key set cannot be read. `cached` may answer from facts that never change, and so
-   * misses a revocation: only for recording, whose flush checks revocation in its own transaction.
+   * The caller of an `Authorization` header. Throws `unauthenticated`, the same for every wrong
+   * key; `forbidden` for a valid token whose role has no rights here; `unavailable` if the token's
+   * key set cannot be read. `cached` may use facts that never change, so it misses a revocation:
+   * only for recording, whose flush checks revocation in its transaction.
    */
   authenticate(
     authorization: string | undefined,
     options?: { cached: boolean },
   ): Promise<Principal>;
-  /** The person a JWT speaks for; throws as above, also when none are accepted here. */
+  /** The person of a JWT; throws as above, also if no JWTs are accepted. */
   authenticateJwt(token: string): Promise<Principal>;
-  /** Drops a key from the cache, once it is known to be revoked. */
+  /** Drops a key from the cache after its revocation. */
   forget(keyId: string): void;
 }
 
@@ -82,7 +82,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   async function authenticateKey(id: string, hash: Uint8Array, cached: boolean) {
     const key = await find(id, cached);
     const proven = key !== null && timingSafeEqual(key.hash, hash);
-    // Only a proven key is remembered: strangers cannot push others out of the cache.
+    // Only a proven key is cached, so that invalid keys cannot evict others.
     if (proven && cached) remember(cache, id, key);
     if (!proven || isExpired(key, deps.now())) throw unauthenticated();
     return key.principal;
@@ -129,10 +129,7 @@ function knownKey({ keyHash, expiresAtMs, ...key }: StoredApiKey): KnownKey {
 
 const asKey = { kind: 'api_key', role: 'api_key', email: null, session: null } as const;
 
-/**
- * A UUIDv8 of the key's hash, hashed again under its
- * own label: the log shows it, the key stays safe.
- */
+/** A UUIDv8 of the key's hash, hashed again under its own label, because the log shows it. */
 function platformKeyId(keyHash: Uint8Array): string {
   const digest = createHash('sha256')
     .update('indelible/platform-key-id/v1\n')
@@ -143,9 +140,7 @@ function platformKeyId(keyHash: Uint8Array): string {
   return uuidFromBytes(digest);
 }
 
-/**
- * Compares with every key, so that the time taken does not tell which one, or how much, was right.
- */
+/** Compares with every key, so that the duration shows neither which key matched nor how much. */
 function findPlatformKey(keys: readonly KnownKey[], hash: Uint8Array): KnownKey | null {
   return keys.filter((key) => timingSafeEqual(key.hash, hash))[0] ?? null;
 }

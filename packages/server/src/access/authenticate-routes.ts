@@ -3,8 +3,8 @@ import { AppError } from '../http/index.ts';
 import type { AuthenticateSession, Authenticator } from './auth.ts';
 
 /**
- * Every route names its scope, or the service does not start; `/docs` is public by design. A bearer
- * credential counts alone: a browser adds its cookie to any request, but never that header.
+ * Every route names its scope, or the service does not start; `/docs` is public. A bearer
+ * credential wins over a cookie: a browser adds its cookie to any request, but never that header.
  */
 export function authenticateRoutes(
   http: FastifyInstance,
@@ -20,7 +20,7 @@ export function authenticateRoutes(
     const { scope } = request.routeOptions.config;
     if (request.is404 || scope === undefined || scope === 'public') return;
     const { authorization } = request.headers;
-    // Recording may use remembered keys: its flush asks the database again before it commits.
+    // Recording may use cached keys: its flush asks the database before it commits.
     const cached = scope === 'events:write';
     request.principal =
       authorization === undefined

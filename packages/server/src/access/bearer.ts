@@ -1,8 +1,8 @@
 import { AppError } from '../http/index.ts';
 
 /**
- * The token of `Authorization: Bearer <token>` (RFC 6750 section 2.1; the scheme in any case).
- * Throws `unauthenticated` for an absent header, another scheme, or text that is no token.
+ * The token of `Authorization: Bearer <token>` (RFC 6750 section 2.1; scheme in any case). Throws
+ * `unauthenticated` for an absent header, another scheme, or a malformed token.
  */
 export function bearerToken(authorization: string | undefined): string {
   const token = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? '')?.[1];
@@ -10,9 +10,7 @@ export function bearerToken(authorization: string | undefined): string {
   return token;
 }
 
-/**
- * One answer for whatever is wrong with a credential, so that trying tells nobody which part was.
- */
+/** One answer for every invalid credential, so that attempts do not show what was wrong. */
 export function unauthenticated(detail?: string): AppError {
   return new AppError('unauthenticated', detail, { headers: { 'www-authenticate': 'Bearer' } });
 }

@@ -12,14 +12,14 @@ import { AppError, unavailable } from '../http/index.ts';
 import { unauthenticated } from './bearer.ts';
 import type { Principal, Scope } from './principal.ts';
 
-// Named one by one: a symmetric algorithm here would let anybody sign with the public key.
+// An explicit list: with a symmetric algorithm, the public key would be a valid signing secret.
 const asymmetric = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 const clockToleranceSeconds = 5;
 
-/** People read, export, restore and manage webhooks; recording and administration are for keys. */
+/** People read, export, restore and manage webhooks; recording and administration need keys. */
 export const personScopes: ReadonlySet<Scope> = new Set<Scope>([
   'events:read',
   'exports:write',
@@ -28,10 +28,10 @@ export const personScopes: ReadonlySet<Scope> = new Set<Scope>([
 ]);
 
 /**
- * Checks JWTs by key set or by shared secret, whichever is configured; null when neither is.
- * The verifier throws `unauthenticated` for a wrong, unsigned, expired or foreign token and for one
- * that lacks a claim, `forbidden` for a role that may do nothing here, and `unavailable` when the
- * key set cannot be read: the token may be good. No message holds any part of the token.
+ * Verifies JWTs by key set or shared secret, as configured; null if neither is. Throws
+ * `unauthenticated` for a wrong, unsigned, expired or foreign token or a missing claim, `forbidden`
+ * for a role without rights here, and `unavailable` if the key set cannot be read, because the
+ * token may be valid. No message contains a part of the token.
  */
 export function createJwtVerifier(
   auth: AuthConfig,
@@ -53,7 +53,7 @@ function keySource({ jwksUrl, jwtSecret }: AuthConfig): JWTVerifyGetKey | null {
   return () => secret;
 }
 
-/** Kept for ten minutes; an unknown key id reads the set again, at most every 30 s. */
+/** Cached for ten minutes; an unknown key id reads the set again, at most every 30 s. */
 function remoteKeys(url: URL): JWTVerifyGetKey {
   const keys = createRemoteJWKSet(url);
   return async (header, token) => {
@@ -66,7 +66,7 @@ function remoteKeys(url: URL): JWTVerifyGetKey {
   };
 }
 
-/** The set was read, and the token names none of its keys, or (without a key id) several. */
+/** The set was read, but the token names none of its keys, or (without a key id) several match. */
 function namesNoKey(error: unknown): boolean {
   return (
     error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
@@ -79,7 +79,7 @@ function verifyOptions({
   operatorIssuer,
   audience,
 }: AuthConfig): JWTVerifyOptions {
-  // The operators' issuer may be another one; what it may vouch for is decided by role.
+  // The operators' issuer may be a second one; the role check limits what it may issue.
   const issuers = [issuer, operatorIssuer].filter((name) => name !== null);
   return {
     algorithms: jwksUrl === null ? ['HS256'] : asymmetric,
@@ -95,7 +95,7 @@ async function verify(token: string, getKey: JWTVerifyGetKey, options: JWTVerify
     return (await jwtVerify(token, getKey, options)).payload;
   } catch (error) {
     if (error instanceof AppError) throw error;
-    // Whatever else jose throws is about the token; its own message may quote a claim.
+    // All other errors of jose concern the token; their messages may quote a claim.
     throw unauthenticated();
   }
 }
@@ -125,7 +125,7 @@ function roleOf(
   if (role !== 'superadmin') {
     throw new AppError('forbidden', `the claim ${claims.role} must be admin or superadmin`);
   }
-  // Without this check a tenant's own identity provider could make itself the operator.
+  // Otherwise a tenant's own identity provider could make an operator.
   if (operatorIssuer !== null && payload.iss !== operatorIssuer) {
     throw new AppError(
       'forbidden',

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { strict, uuid } from '../http/index.ts';
 
-/** The key behind a key or a session, as answers show it. */
+/** The key that made a key or session, as answers show it. */
 export const makerSchema = (description: string) =>
   Type.Union(
     [

@@ -6,8 +6,8 @@ export const accessReasonHeader = 'x-access-reason';
 export const operatorEmailHeader = 'x-operator-email';
 
 /**
- * Every value of a header, from Node's `rawHeaders` (name, value, name, value, ...). Its `headers`
- * joins a repeated header with `, `, which looks like one reason with a comma.
+ * Every value of a header, from Node's `rawHeaders` (name, value, name, value, …). `headers` joins
+ * repeated ones with `, `, which looks like one reason with a comma.
  */
 export function headerValues(rawHeaders: readonly string[], name: string): string[] {
   const wanted = name.toLowerCase();
@@ -15,17 +15,15 @@ export function headerValues(rawHeaders: readonly string[], name: string): strin
 }
 
 /**
- * The declared reason: percent-encoded UTF-8 of 1 to 1,000 characters, none of them a control
- * character, at least one of them visible; surrounding white space is cut off. Throws
- * `reason_required` with a sentence that says what is wrong; a repeated header is.
+ * The declared reason: percent-encoded UTF-8 of 1 to 1,000 characters without control characters,
+ * at least one of them visible; surrounding white space is removed. Throws `reason_required` with
+ * an explanation, also for a repeated header.
  */
 export function parseAccessReason(header: string | readonly string[] | undefined): string {
   return judged(decode(onlyValue(header)), refused);
 }
 
-/**
- * The same rules for a body's field `reason`, which needs no encoding; absent or null is missing.
- */
+/** The same rules for a body's field `reason`, which is not encoded; null counts as missing. */
 export function parseReasonField(reason: string | null | undefined): string {
   const problem = (what: string) => new AppError('reason_required', `the field reason ${what}`);
   if (reason === undefined || reason === null) throw problem('is missing');
@@ -33,7 +31,7 @@ export function parseReasonField(reason: string | null | undefined): string {
 }
 
 function judged(text: string, problem: (what: string) => AppError): string {
-  // Control characters could forge lines wherever a reason is shown as plain text.
+  // Control characters could forge lines where a reason is shown as plain text.
   if (/\p{Cc}/u.test(text)) throw problem('must not hold control characters');
   if (!text.isWellFormed()) throw problem('must be well-formed Unicode');
   if (!isVisible(text)) throw problem('must not be blank');
@@ -50,7 +48,7 @@ function onlyValue(header: string | readonly string[] | undefined): string {
 }
 
 function decode(value: string): string {
-  // Raw bytes above ASCII reach us as Latin-1, and would be recorded as other letters.
+  // Node reads bytes above ASCII as Latin-1, which would be recorded as wrong letters.
   if (/[\u0080-\uffff]/.test(value)) throw refused('must be percent-encoded');
   try {
     return decodeURIComponent(value);
@@ -64,8 +62,8 @@ function refused(problem: string): AppError {
 }
 
 /**
- * The operator's e-mail address as a platform-bound credential declares it in `X-Operator-Email`,
- * or null without that header. Throws `invalid_parameter` for a repeated header and for no address.
+ * The operator's e-mail address in `X-Operator-Email` of a platform-bound credential; null without
+ * the header. Throws `invalid_parameter` for a repeated header or an invalid address.
  */
 export function parseOperatorEmail(header: string | readonly string[] | undefined): string | null {
   const [value, ...more] = header === undefined ? [] : [header].flat();

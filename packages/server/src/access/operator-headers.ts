@@ -1,9 +1,7 @@
 import { emailLengthMax, reasonLengthMax } from '@indelible/protocol';
 import { Type } from 'typebox';
 
-/**
- * Headers of every call that reads a tenant's data; operators and platform-bound keys need them.
- */
+/** Headers of calls that read a tenant's data; required for operators and platform-bound keys. */
 export const operatorHeaders = Type.Object({
   'x-tenant-id': Type.Optional(
     Type.String({ format: 'uuid', description: 'Operators: whose data.' }),
@@ -19,5 +17,5 @@ export const operatorHeaders = Type.Object({
   ),
 });
 
-/** Headers of the calls by which the platform changes a tenant, whose path names it. */
+/** Headers of platform calls that change the tenant in their path. */
 export const administratorHeaders = Type.Omit(operatorHeaders, ['x-tenant-id']);

@@ -1,4 +1,3 @@
-/** What a credential may do; none implies another. */
 export const scopes = [
   'events:write',
   'events:read',
@@ -11,33 +10,32 @@ export const scopes = [
 export type Scope = (typeof scopes)[number];
 
 /**
- * The key that made another key, or opened a session by a link; `id` as events name it. That of
- * the platform is bound to no tenant: its holder is an operator.
+ * The key that made another key, or the link of a session; `id` as in events. A platform key is not
+ * bound to a tenant: its holder is an operator.
  */
 export type Maker = { kind: 'platform' | 'tenant'; id: string };
 
-/** Who is calling, as proven by the credential. */
 export interface Principal {
   kind: 'api_key' | 'jwt' | 'session';
-  /** UUID of the key, the token's `sub`, or that of who signed in to the panel. */
+  /** UUID of the key, the token's `sub`, or the signed-in person. */
   id: string;
   email: string | null;
   role: 'api_key' | 'admin' | 'superadmin';
-  /** The only tenant it may act for; null for a platform-bound key and for a superadmin's token. */
+  /** The only tenant it may use; null for a platform-bound key and for a superadmin's token. */
   tenantId: string | null;
   scopes: ReadonlySet<Scope>;
-  /** The stored key whose revocation the flush checks again; null for bootstrap keys and JWTs. */
+  /** The stored key that the flush checks again; null for platform keys and JWTs. */
   recheckKeyId: string | null;
-  /** Of a stored key or a session by link; null where it is not known, and for all others. */
+  /** Of a stored key or a session by link; null if unknown, and for others. */
   maker: Maker | null;
   /** The panel's session; null for bearer credentials. */
   session: PanelSession | null;
 }
 
-/** What a session knows beyond who it is: an operator's is bound to one tenant and one reason. */
+/** An operator's session is bound to one tenant and one reason. */
 export interface PanelSession {
   id: string;
-  /** Declared when signing in; null for an admin, who needs none. */
+  /** Declared at sign-in; null for an admin. */
   reason: string | null;
   signedInBy: 'viewer_link' | 'jwt';
   idleExpiresAtMs: number;

@@ -11,23 +11,22 @@ import {
 } from './operator-access.ts';
 import type { Principal } from './principal.ts';
 
-/** Whose data a request reads, and who reads it; an operator has the role `superadmin`. */
+/** The tenant of a read, and its reader; an operator has the role `superadmin`. */
 export interface TenantAccess extends Who {
   tenantId: string;
 }
 
 /**
- * Records what belongs to no transaction, like an operator's access, in the tenant's log, and
- * resolves once it is committed; may throw. The same `uuid` again adds nothing.
+ * Records an event without its own transaction, such as an operator's access, in the tenant's log;
+ * resolves after the commit. The same `uuid` again has no effect.
  */
 export type RecordAccess = (tenantId: string, event: OwnEvent, uuid?: string) => Promise<void>;
 
 /**
- * The tenant a read concerns; in the panel the session names it, and an operator's
- * reason. Throws `forbidden` for another tenant than the credential's own; for
- * operators and platform keys `invalid_parameter` without `X-Tenant-Id`,
- * `reason_required` without a declared reason, and `invalid_parameter` with a wrong
- * e-mail address: these last two refusals are recorded in the tenant's log too.
+ * The tenant of a read. In the panel the session names it, and an operator's reason. Throws
+ * `forbidden` for another tenant than the credential's. For operators and platform keys:
+ * `invalid_parameter` without `X-Tenant-Id`; `reason_required` without a declared reason and
+ * `invalid_parameter` with a wrong e-mail address, both also recorded in the tenant's log.
  */
 async function tenantAccess(request: FastifyRequest, record: RecordAccess): Promise<TenantAccess> {
   const { principal } = request;
@@ -49,14 +48,14 @@ async function tenantAccess(request: FastifyRequest, record: RecordAccess): Prom
   throw refusal;
 }
 
-/** Whoever holds a credential of the platform is an operator, and the tenant must see that. */
+/** A platform-bound credential counts as an operator, which the tenant must see. */
 function asOperator(request: FastifyRequest, email: string | null): OwnEvent['actor'] {
   return { ...actorOf(request), email, role: 'superadmin' };
 }
 
 /**
- * Who administers a tenant: its own key, or the platform, which is an operator there and may
- * declare a reason. Throws `reason_required` and `invalid_parameter` for what cannot be read.
+ * Who administers a tenant: its own key, or the platform, as an operator who may declare a reason.
+ * Throws `reason_required` and `invalid_parameter` for invalid headers.
  */
 export function administrator(request: FastifyRequest): Who {
   const { principal, raw } = request;
@@ -69,8 +68,7 @@ export function administrator(request: FastifyRequest): Who {
 }
 
 /**
- * An operator in the panel declared the reason on
- * signing in; anybody else bound to a tenant is its own.
+ * In the panel an operator declared the reason at sign-in; other tenant-bound callers need none.
  */
 function ownReader(request: FastifyRequest): Who {
   const { role, session } = request.principal;
@@ -80,7 +78,7 @@ function ownReader(request: FastifyRequest): Who {
   throw new AppError('reason_required', 'the session has no declared reason');
 }
 
-/** What an operator says of themselves, as far as it can be read, and what is wrong with it. */
+/** The operator's valid declarations, and the problem of an invalid one. */
 function declared(request: FastifyRequest) {
   const { rawHeaders } = request.raw;
   const reason = attempt(() => parseAccessReason(headerValues(rawHeaders, accessReasonHeader)));
@@ -113,10 +111,9 @@ function headerTenant(request: FastifyRequest): string | null {
 }
 
 /**
- * Runs a read of one tenant's data. An operator's read is recorded in that tenant's log before the
- * answer leaves; when it cannot be recorded, there is no answer (503). The read comes first, so
- * that an answer never contains its own record, and a search that found nothing, or too much, is
- * recorded like any other.
+ * Runs a read of one tenant's data. An operator's read is recorded in the tenant's log before the
+ * answer is sent; if that fails, the answer is 503. The read runs first, so that an answer never
+ * contains its own record, and a read that finds nothing or is refused is recorded too.
  */
 export async function readAsTenant<T>(
   request: FastifyRequest,
@@ -131,7 +128,7 @@ export async function readAsTenant<T>(
   return found.answer;
 }
 
-/** What the caller is told, either way; anything else that is thrown tells them nothing. */
+/** A refusal is recorded like an answer; other errors are thrown. */
 function settle<T>(reading: Promise<T>): Promise<{ answer: T } | { refusal: AppError }> {
   return reading.then(
     (answer) => ({ answer }),
@@ -153,7 +150,7 @@ function accessEvent(
     action: 'access',
     resource: { type: 'audit_log', id: tenantId, name: null },
     diff: {},
-    // What was looked at is part of the record: the tenant reads it beside the reason.
+    // The record shows what was read, beside the reason.
     after: {
       outcome,
       call: plain(`${request.method} ${path}`),
@@ -164,16 +161,13 @@ function accessEvent(
   };
 }
 
-/**
- * Who says that the operator has this address: their
- * token, who made their link, or they themselves.
- */
+/** The source of the operator's address: the token, the maker of the link, or the caller. */
 function attestor({ email, session }: Principal): 'token' | 'viewer_link' | 'header' {
   if (email === null) return 'header';
   return session?.signedInBy === 'viewer_link' ? 'viewer_link' : 'token';
 }
 
-/** Short, and without what the database cannot store. */
+/** Shortened, without characters that the database cannot store. */
 function plain(text: string): string {
   return text.replaceAll('\0', '').slice(0, 500).toWellFormed();
 }

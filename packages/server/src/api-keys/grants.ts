@@ -1,12 +1,12 @@
 import type { Principal, Scope } from '../access/index.ts';
 import { AppError } from '../http/index.ts';
 
-/** What only the platform may hand out: a tenant's key must not make more of its own kind. */
+/** Scopes that only the platform may grant: a tenant's key must not make keys of its own kind. */
 const platformGranted: readonly Scope[] = ['tenants:write', 'viewer-links:write'];
 
 /**
  * Throws `forbidden` unless the caller may manage the keys of this owner: a tenant, or null for the
- * platform. A tenant-bound credential manages its own tenant's keys only.
+ * platform. A tenant-bound credential manages only its own tenant's keys.
  */
 export function requireManagesKeys(principal: Principal, owner: string | null): void {
   if (principal.tenantId === null || principal.tenantId === owner) return;
@@ -17,7 +17,7 @@ export function requireManagesKeys(principal: Principal, owner: string | null): 
   );
 }
 
-/** Throws `forbidden` for a scope the caller does not hold itself, or may not hand on. */
+/** Throws `forbidden` for a scope that the caller does not hold or may not grant. */
 export function requireMayGrant(principal: Principal, wanted: readonly Scope[]): void {
   const own = wanted.filter((scope) => principal.scopes.has(scope));
   const granted = own.filter((s) => principal.tenantId === null || !platformGranted.includes(s));

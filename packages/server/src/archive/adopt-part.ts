@@ -8,9 +8,9 @@ import { ArchiveConflict, sha256Hex } from './objects-once.ts';
 import { insertPart } from './store.ts';
 
 /**
- * Bookmarks the part that begins at `first` if its manifest is in the object store already: the
- * run that wrote it was cut off before the bookmark, or the database was restored to before it.
- * Null when there is none. Throws ArchiveConflict for one that is not of this log as it is.
+ * Bookmarks the part that begins at `first` if its manifest is already in the object store: its run
+ * was interrupted before the bookmark, or the database was restored to an earlier state. Null if
+ * there is none. Throws ArchiveConflict if it does not match the log.
  */
 export async function adoptPart(
   deps: ArchiveDeps,

@@ -1,7 +1,7 @@
 import type { CommittedEvent } from '@indelible/protocol';
 import { byItself, type OwnEvent } from '../own-event.ts';
 
-/** What a tenant's log says about a segment of it that went into the archive. */
+/** The log's record of an archived part. */
 export function archiveEvent(
   tenantId: string,
   segment: {

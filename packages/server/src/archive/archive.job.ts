@@ -16,22 +16,22 @@ import { type ArchivedTenant, archivedTenants, lastPart, readLogPage } from './s
 
 export interface TenantArchive {
   tenantId: string;
-  /** Those that this run added. */
+  /** The parts added by this run. */
   parts: ArchivedPart[];
-  /** Entries in the archive, from the first of the log. */
+  /** Archived entries, from the first of the log. */
   size: number;
-  /** Why the archive of this tenant did not go on, or null. */
+  /** Why the archive of this tenant stopped, or null. */
   problem: string | null;
-  /** Whether it goes on only when retention is done with what the next part lacks. */
+  /** Whether the next part waits for retention to finish a removal. */
   waits: boolean;
 }
 
 /**
- * Puts what is closed of the logs, everything below a published checkpoint, into the archive: of
- * every tenant of the plan, or of one. Each part takes four steps: its two files, its manifest,
- * then its bookmark together with its record in the log. Wherever a run is cut off, the next one
- * goes on: files without a manifest are made again, a manifest without a bookmark is taken up. What
- * goes wrong for one tenant does not keep the others from being archived.
+ * Archives everything below a published checkpoint in closed months, for every tenant whose plan
+ * has an archive, or for one. Each part takes four steps: its two files, its manifest, then its
+ * bookmark together with its record in the log. After an interruption the next run continues: files
+ * without a manifest are made again, a manifest without a bookmark is bookmarked. A problem of one
+ * tenant does not stop the others.
  */
 export async function archiveTenants(
   deps: ArchiveDeps,
@@ -75,10 +75,7 @@ async function archiveTenant(
   }
 }
 
-/**
- * The last published checkpoint; null before the first,
- * or when the log is not what it was signed over.
- */
+/** The last published checkpoint; null before the first, or if the log contradicts it. */
 async function closedPart(
   tx: WriterTx,
   sha: Sha256,
@@ -92,9 +89,7 @@ async function closedPart(
   throw new ArchiveConflict('the log does not match its last signed checkpoint');
 }
 
-/**
- * After a restore from a backup the log may lack what is archived, or hold something else instead.
- */
+/** After a restored backup the log may lack archived entries, or contain others instead. */
 async function requireContinuation(
   { owner, sha }: ArchiveDeps,
   tenantId: string,
@@ -111,9 +106,7 @@ async function requireContinuation(
 
 const recordsMax = 512;
 
-/**
- * Whether nothing is new but the records of archiving: they alone are not worth another part.
- */
+/** Whether only records of archiving are new: they do not justify another part. */
 async function isOnlyRecords(
   { owner, now }: ArchiveDeps,
   tenantId: string,

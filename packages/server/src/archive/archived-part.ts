@@ -10,29 +10,29 @@ export interface ArchiveDeps {
   now: () => number;
   objects: ObjectStore;
   recordOwn: RecordOwn;
-  /** An existing folder for the files that are being written. */
+  /** An existing folder for temporary files. */
   tmpDir: string;
   limits: PartLimits;
-  /** When it is aborted, the run ends with the part it is at. */
+  /** When aborted, the run ends after its current part. */
   stopping?: AbortSignal;
 }
 
-/** Where a part ends at the latest; a month of receipt ends it earlier. */
+/** The largest part; the end of a month of receipt ends it earlier. */
 export interface PartLimits {
   entries: number;
-  /** Characters of diffs and states, by which memory and temporary files are bounded. */
+  /** Characters of diffs and states; limits memory and temporary files. */
   characters: number;
 }
 
 export const partLimits: PartLimits = { entries: 100_000, characters: 32 * 2 ** 20 };
 
-/** A part that is in the archive and bookmarked. */
+/** A part in the archive, with its bookmark. */
 export interface ArchivedPart {
   first: number;
   last: number;
   stem: string;
   events: number;
   bytes: number;
-  /** Entries whose event contradicts them: damage, archived as it was found. */
+  /** Entries that their event contradicts: damage, archived as found. */
   contradicted: number;
 }

@@ -9,10 +9,10 @@ import {
   segmentTexts,
 } from '@indelible/protocol';
 
-/** An event with what opens its commitment; both lists are in the order of `segmentNames`. */
+/** An event with the values that open its commitment; lists in the order of `segmentNames`. */
 export interface ArchivedBody {
   event: CommittedEvent;
-  /** Null where the segment is erased, and for the state of an event without one. */
+  /** Null for an erased segment, and for the absent state. */
   salts: readonly (Uint8Array | null)[];
   /** The hashes of erased segments. */
   hashes: readonly (Uint8Array | null)[];
@@ -23,11 +23,11 @@ export interface ArchivedRow {
   sequence: number;
   uuid: string;
   receivedAtUs: number;
-  /** Null when the event is not there any more. */
+  /** Null if the event no longer exists. */
   body: ArchivedBody | null;
   /**
-   * The entry's commitment, where the columns do not give it: the event is gone, or damaged.
-   * Everywhere else it would be 32 bytes that do not compress and say nothing new.
+   * The entry's commitment if the columns do not give it: the event is removed or damaged.
+   * Otherwise it would be 32 incompressible bytes without information.
    */
   commitment: Uint8Array | null;
 }
@@ -50,12 +50,12 @@ export function rowOf(
   };
 }
 
-/** The 60 bytes of the log's entry. */
+/** The 60 bytes of the log entry. */
 export function entryOf(sha: Sha256, row: ArchivedRow): Uint8Array {
   return encodeEntry(decodedEntryOf(sha, row));
 }
 
-/** Throws RangeError for a row that has neither event nor commitment. */
+/** Throws RangeError for a row with neither event nor commitment. */
 export function decodedEntryOf(sha: Sha256, row: ArchivedRow): LogEntry {
   const { uuid: eventUuid, receivedAtUs, body } = row;
   const commitment = row.commitment ?? (body && bodyCommitment(sha, body));

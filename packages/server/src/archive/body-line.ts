@@ -2,7 +2,7 @@ import { formatHex, segmentNames } from '@indelible/protocol';
 import { eventJson } from '../events/index.ts';
 import type { ArchivedRow } from './archived-row.ts';
 
-/** The body line of a row, as bundles have it: `{"event":…,"salts":…}`; null without an event. */
+/** The body line of a row, as in bundles: `{"event":…,"salts":…}`; null without an event. */
 export function bodyLine({ sequence, receivedAtUs, body }: ArchivedRow): string | null {
   if (body === null) return null;
   const { event, salts, hashes } = body;

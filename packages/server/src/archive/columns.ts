@@ -8,14 +8,14 @@ import {
 } from '@indelible/protocol';
 import type { ArchivedRow } from './archived-row.ts';
 
-/* The tables of a segment; docs/archive.md says what each column holds. */
+/* The tables of an archive part; docs/archive.md describes the columns. */
 
 type Value = string | number | boolean | Uint8Array | null;
 
 export interface Column {
   name: string;
   /**
-   * Times are UTC, in microseconds. Ids are text: what every engine reads, at a byte or two more.
+   * Times are UTC, in microseconds. Ids are text, which every engine reads, at 1 or 2 bytes more.
    */
   type: 'BIGINT' | 'VARCHAR' | 'BOOLEAN' | 'TIMESTAMP' | 'BLOB';
   /** Times as microseconds since 1970. */
@@ -30,12 +30,12 @@ const columnOf = ({ key, column, kind }: StoredField): Column => ({
   of: ({ body }) => body?.event[key as keyof CommittedEvent] ?? null,
 });
 
-/** The tenant is in the manifest; JSON texts come last. */
+/** The manifest names the tenant; JSON texts come last. */
 const ofEvent = committed.filter(
   ({ key, segment }) => key !== 'tenantId' && segment !== 'identity',
 );
 const isJson = ({ kind }: StoredField) => kind === 'diff' || kind === 'state';
-// In the first archives the category stood before these, and the order is part of a file.
+// In the first archives the category came before these columns; the order is part of a file.
 const isBehindCategory = ({ key, kind }: StoredField) =>
   kind === 'boolean' || key === 'reason' || key.startsWith('recordedBy');
 const plain = ofEvent.filter((field) => !isJson(field));
@@ -50,7 +50,7 @@ const segmentColumns = (segment: (typeof segmentNames)[number]): Column[] => {
 
 const sequence: Column = { name: 'sequence', type: 'BIGINT', of: (row) => row.sequence };
 
-/** Everything but what names people. */
+/** Everything that does not name people. */
 export const eventColumns: readonly Column[] = [
   sequence,
   { name: 'id', type: 'VARCHAR', of: (row) => eventIdFromUuid(row.uuid) },
@@ -65,7 +65,7 @@ export const eventColumns: readonly Column[] = [
   { name: 'commitment', type: 'BLOB', of: (row) => row.commitment },
 ];
 
-/** What names people, in a file of its own, so that erasure need not touch the other one. */
+/** What names people, in a separate file, so that erasure does not touch the other one. */
 export const identityColumns: readonly Column[] = [
   sequence,
   ...committed.filter(({ segment }) => segment === 'identity').map(columnOf),

@@ -33,10 +33,10 @@ export type { RestoredTenant } from './restore-archive.ts';
 export type { PartRow } from './store.ts';
 
 /**
- * `indelible archive run`: archives what is closed of the logs, of one tenant or of all whose plan
- * has it, see `archiveTenants`. As the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL,
- * which a service may be using. Null when another process is archiving. Throws an Error whose
- * message is one sentence for the operator.
+ * `indelible archive run`: archives closed months of one log, or of all logs with an archive; see
+ * `archiveTenants`. Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which
+ * a service may be using. Null if another process is archiving. Throws an Error with a sentence for
+ * the operator.
  */
 export function archiveLog(
   env: Environment,
@@ -48,7 +48,7 @@ export function archiveLog(
 
 const failed = 'the archive cannot be used';
 
-/** `indelible archive list`: the parts that are bookmarked, by tenant and sequence. */
+/** `indelible archive list`: the bookmarked parts, by tenant and sequence. */
 export function listArchive(env: Environment, tenantId: string | null): Promise<PartRow[]> {
   return runAsOwner(readConfig(env), failed, (ownerUrl) =>
     withMigratedSession(ownerUrl, (owner) => owner.transaction((tx) => listParts(tx, tenantId))),
@@ -56,8 +56,8 @@ export function listArchive(env: Environment, tenantId: string | null): Promise<
 }
 
 /**
- * `indelible archive forget`: the next run archives the tenant's log from its first entry, for when
- * its archive was moved away. Throws an Error while anything of it is in the object store.
+ * `indelible archive forget`: the next run archives the tenant's log from its first entry, after
+ * its archive was moved away. Throws an Error while any of it is in the object store.
  */
 export function forgetArchive(env: Environment, tenantId: string): Promise<void> {
   const config = readConfig(env);
@@ -77,17 +77,16 @@ export function forgetArchive(env: Environment, tenantId: string): Promise<void>
   });
 }
 
-/** What came of a restore. */
+/** The result of a restore. */
 export interface RestoredArchive {
   tenants: RestoredTenant[];
-  /** Logs that were published and are not in the archive, by their former id. */
+  /** Published logs that the archive does not contain, by their former id. */
   missing: ReopenedLog[];
 }
 
 /**
- * `indelible archive restore`: makes the tenants of an archive, in a folder or at an s3 URL, anew
- * in this service, which must have none. All of it happens or nothing does. Throws an Error whose
- * message is one sentence for the operator.
+ * `indelible archive restore`: creates the tenants of an archive, in a folder or at an s3 URL, in
+ * this service, which must have none. Atomic. Throws an Error with a sentence for the operator.
  */
 export function restoreArchive(
   env: Environment,
@@ -117,7 +116,7 @@ export function restoreArchive(
           };
           const publicKeys = vkeys.map((vkey) => parseVerifierKey(sha, vkey).publicKey);
           const openSigner = reopeningSigner(config);
-          // What the object store knows of these logs counts more than what the archive does.
+          // The object store's knowledge of these logs takes precedence over the archive's.
           const reopened = await reopenLogs(tx, { ...deps, publicKeys, openSigner, beforeSigning });
           return { tenants, missing: reopened.filter((log) => log.tenantId === null) };
         });
@@ -131,8 +130,8 @@ export function restoreArchive(
 const retryMs = 3_600_000;
 
 /**
- * A run of a service that knows the owner's login, if ARCHIVE_INTERVAL is over; null if it is not,
- * or another process has it. False when the archive of some tenant does not go on.
+ * A run of a service with the owner's login, if ARCHIVE_INTERVAL is over; null if it is not, or if
+ * another process archives. False if the archive of a tenant stopped.
  */
 export async function archiveInBackground(
   ownerUrl: string,
@@ -148,10 +147,7 @@ export async function archiveInBackground(
   return outcomes.every(({ problem }) => problem === null);
 }
 
-/**
- * Counts and sentences about objects: a tenant's id
- * is no personal data, its name never stands there.
- */
+/** Logs counts and sentences: a tenant's id is not personal data; its name never appears. */
 function tell(logger: Logger, outcomes: readonly TenantArchive[]): void {
   const parts = outcomes.flatMap((outcome) => outcome.parts);
   const events = parts.reduce((sum, each) => sum + each.events, 0);
@@ -168,9 +164,8 @@ function tell(logger: Logger, outcomes: readonly TenantArchive[]): void {
 }
 
 /**
- * A run of the service itself, when the interval since the last one
- * is over; null when it is not, or another process has it. What did
- * not come to its end is due again an hour later, not an interval.
+ * A run of the service, if the interval since the last one is over; null if it is not, or if
+ * another process archives. A failed run is due again after an hour, not after an interval.
  */
 export async function archiveWhenDue(
   config: Config,
@@ -194,7 +189,7 @@ export async function archiveWhenDue(
   return outcomes;
 }
 
-/** As `archiveLog`, with an owner's URL that is known. */
+/** As `archiveLog`, with a given owner's URL. */
 export function runArchive(
   config: Config,
   ownerUrl: string,
@@ -217,10 +212,7 @@ export function runArchive(
   });
 }
 
-/**
- * The folder for files that are being written; what
- * killed runs left is removed: only one runs at a time.
- */
+/** The folder for temporary files. Removes files of killed runs; only one process archives. */
 export async function archiveTmpDir(dataDir: string): Promise<string> {
   const folder = join(dataDir, 'tmp');
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -3,10 +3,10 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 type Library = typeof import('@duckdb/node-api');
 
 const settings = {
-  // One thread gives the same bytes each time, and leaves the other cores to who records.
+  // One thread gives the same bytes each time, and leaves the other cores to recording.
   threads: '1',
   memory_limit: '512MB',
-  // Nothing is ever fetched from a network.
+  // Never downloads anything.
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
 };
@@ -22,8 +22,8 @@ export interface DuckDb {
 }
 
 /**
- * A DuckDB of its own, which spills into `folder` what memory does not hold. The library takes 70
- * MiB to load, so only the archive does; an installation without an archive may lack it.
+ * Its own DuckDB, which spills to `folder` if memory is full. The library takes 70 MiB, so only the
+ * archive loads it; an installation may lack it.
  */
 export async function openDuckDb(folder: string): Promise<DuckDb> {
   const library = await import('@duckdb/node-api').catch((error: unknown) => {
@@ -41,7 +41,7 @@ export async function openDuckDb(folder: string): Promise<DuckDb> {
   return { db, library, close };
 }
 
-/** A text within a statement: file names take no parameters in COPY. */
+/** A string literal in SQL: COPY takes no parameters for file names. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -23,10 +23,7 @@ import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
 import { readPart } from './read-part.store.ts';
 import { writePart } from './write-part.ts';
 
-/**
- * What is to leave the archive: the segment of these
- * events, and of each event by one of the actors.
- */
+/** What leaves the archive: the segment of these events, and of each event by these actors. */
 export interface ArchiveErasure {
   tenantId: string;
   segment: WithholdableSegment;
@@ -39,17 +36,16 @@ export interface ArchiveErasure {
 export interface EraseArchivedDeps {
   sha: Sha256;
   objects: ObjectStore;
-  /** An existing folder for the files that are being written. */
+  /** An existing folder for temporary files. */
   tmpDir: string;
 }
 
 /**
- * Takes a segment of events out of a tenant's archive: the one thing that ever replaces what is in
- * it. The file that holds the segment is written anew beside the former one, the manifest is
- * replaced by one that names it and says what was erased, the former file is removed. Cut off
- * anywhere, it is finished by the same call again. Only the session that holds the
- * archive lock may call it. Throws ArchiveConflict for an archive that cannot be read. Returns in
- * how many archived events something was erased.
+ * Removes a segment of events from a tenant's archive; nothing else ever replaces archived files.
+ * Writes a new file beside the former one, replaces the manifest by one that names it and states
+ * the erasure, and removes the former file. After an interruption the same call finishes it. The
+ * session must hold the archive lock. Throws ArchiveConflict if the archive cannot be read. Returns
+ * the number of changed events.
  */
 export async function eraseArchived(
   deps: EraseArchivedDeps,
@@ -78,10 +74,7 @@ async function readManifest(objects: ObjectStore, name: string): Promise<Archive
   }
 }
 
-/**
- * What no manifest names is left over from a run that
- * was cut off, and may hold what is to be erased.
- */
+/** Files without a manifest are left from interrupted runs, and may contain erased values. */
 async function removeUnnamed(
   objects: ObjectStore,
   names: readonly string[],
@@ -128,7 +121,7 @@ async function eraseInSegment(
   }
 }
 
-/** What the manifest says of it: the log's own record lies behind what is archived. */
+/** Stated in the manifest, because the log's own record comes after the archived entries. */
 function statementOf({ segment, actors, events, size }: ArchiveErasure): StatedErasure {
   return { segment, actors: [...actors], events: events.map(eventIdFromUuid), size };
 }
@@ -173,7 +166,7 @@ async function* erased(
   }
 }
 
-/** Operators act in the open: who they were stays, unless one of their events is named. */
+/** An operator's identity stays, unless one of their events is named. */
 function isMeant(
   { sequence, uuid, body }: ArchivedRow,
   { size, actors, events, segment }: ArchiveErasure,
@@ -199,8 +192,8 @@ function withoutSegment(
 }
 
 /**
- * `…-identity.parquet`, then `…-r2-identity.parquet`,
- * and so on: names that readers' patterns match.
+ * `…-identity.parquet`, then `…-r2-identity.parquet`, and so on: names that patterns of readers
+ * match.
  */
 function nextName(name: string): string {
   const [, range = '', revision = '1', rest = ''] =

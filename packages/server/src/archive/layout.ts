@@ -1,9 +1,9 @@
-/* Where the archive lies in the object store; docs/archive.md describes it. */
+/* The archive's names in the object store; docs/archive.md describes them. */
 
-/** Folder of the whole archive: beside it the store holds checkpoints and exports. */
+/** Folder of the archive; the store also holds checkpoints and exports. */
 export const archiveFolder = 'archive';
 
-/** A part by its names in the store; `stem` ends in the sequences. */
+/** The object names of a part; `stem` ends in its sequences. */
 export interface PartNames {
   stem: string;
   events: string;
@@ -20,13 +20,13 @@ export function tenantFolder(tenantId: string): string {
   return `${archiveFolder}/tenant=${tenantId}`;
 }
 
-/** The folder of what a tenant's log received in the month of this moment (UTC). */
+/** The folder of entries that a tenant's log received in the month of this time (UTC). */
 export function monthFolder(tenantId: string, receivedAtUs: number): string {
   const [year = '', month = ''] = monthOf(receivedAtUs).split('-');
   return `${tenantFolder(tenantId)}/year=${year}/month=${month}`;
 }
 
-/** `YYYY-MM` of a moment, UTC. */
+/** `YYYY-MM` in UTC. */
 export function monthOf(receivedAtUs: number): string {
   return new Date(Math.floor(receivedAtUs / 1_000)).toISOString().slice(0, 7);
 }
@@ -36,8 +36,8 @@ export function partNames(folder: string, range: PartRange): PartNames {
 }
 
 /**
- * A leading underscore hides the manifest from Athena and its like, which take every other file of
- * a folder for a part of the table.
+ * The leading underscore hides the manifest from Athena and similar engines, which read every other
+ * file of a folder as data.
  */
 export function namesOfStem(stem: string): PartNames {
   const events = `${stem}.parquet`;
@@ -52,7 +52,7 @@ function manifestName(stem: string): string {
 const pattern =
   /^(?<folder>(?:.*\/)?tenant=(?<tenant>[0-9a-f-]{36})\/year=\d{4}\/month=\d{2})\/(?<mark>_?)(?<first>\d{12,16})-(?<last>\d{12,16})(?<rest>[^/]*)$/;
 
-/** What an object's name says; null for one that is not of the archive. */
+/** The content of an object's name; null if it is not of the archive. */
 export interface ArchiveName extends PartRange {
   tenantId: string;
   stem: string;

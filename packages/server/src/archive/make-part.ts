@@ -27,11 +27,11 @@ import {
 } from './store.ts';
 import { writePart } from './write-part.ts';
 
-// All rows of a page are in memory, and may be 600 KiB
-// each: how many are read follows from the last ones.
+// All rows of a page are in memory, up to 600 KiB each; the sizes of the last rows decide how many
+// are read.
 const pageEntries = { first: 32, most: 256, characters: 2 ** 21 };
 
-/** A part as far as it has been read. */
+/** A part while it is being read. */
 interface Draft {
   first: number;
   last: number;
@@ -40,14 +40,14 @@ interface Draft {
   contradicted: number;
   /** Events with an erased segment. */
   erased: number;
-  /** The first moment the plan showed while the first page was read. */
+  /** The oldest time that the plan showed while the first page was read. */
   oldestMs: number;
 }
 
 /**
- * Archives the part that begins at `first`; returns it when it is bookmarked. Null when it has
- * to wait: events are gone whose removal is recorded where the checkpoint does not reach yet, or
- * retention has a partition in hand from which they may come back.
+ * Archives the part that begins at `first` and returns it with its bookmark. Null if it must wait:
+ * the record of a removal is after the checkpoint, or events may come back from a partition that
+ * retention is removing.
  */
 export async function makePart(
   deps: ArchiveDeps,
@@ -70,7 +70,7 @@ export async function makePart(
   }
 }
 
-/** Whether what is not there may come back, or is not explained by what the checkpoint covers. */
+/** Whether a missing event may come back, or the checkpoint does not cover its removal. */
 function mustWait(
   { owner }: ArchiveDeps,
   tenantId: string,
@@ -81,7 +81,7 @@ function mustWait(
 
 const emptyDraft = { firstReceivedUs: 0, events: 0, contradicted: 0, erased: 0, oldestMs: 0 };
 
-/** The rows from the draft's first on, until the part is full; keeps the draft up to date. */
+/** The rows from the draft's first one until the part is full; updates the draft. */
 async function* pagesOf(
   { owner, sha, now, limits }: ArchiveDeps,
   tenantId: string,
@@ -140,9 +140,7 @@ interface Made {
   identity: Uint8Array;
 }
 
-/**
- * The order makes a part complete or absent: its files, then the manifest, then the bookmark.
- */
+/** This order makes a part complete or absent: its files, then the manifest, then the bookmark. */
 async function store(deps: ArchiveDeps, tenant: ArchivedTenant, made: Made): Promise<ArchivedPart> {
   const { owner, objects, recordOwn, now } = deps;
   const { draft, events, identity } = made;
@@ -169,10 +167,7 @@ async function store(deps: ArchiveDeps, tenant: ArchivedTenant, made: Made): Pro
   return part;
 }
 
-/**
- * Files that an earlier, interrupted run left for
- * this first sequence: now nothing can refer to them.
- */
+/** Files of an interrupted run with this first sequence, which no manifest names. */
 async function removeLeftovers({ objects }: ArchiveDeps, folder: string, { first, last }: Draft) {
   for (const object of await objects.list(folder)) {
     const name = parseArchiveName(object);
@@ -194,8 +189,7 @@ async function manifestOf(
   const { root, consistency, keys, erasures } = await owner(async (tx) => {
     const nodes = treeReader(tx, sha)(id);
     const isSame = last + 1 === checkpoint.size;
-    // Asked for together, so read together; awaited
-    // together, or a lost connection would end the process.
+    // Both run together. Awaited together, because an unhandled rejection would end the process.
     const [root, consistency] = await Promise.all([
       rootAtSize(sha, nodes, last + 1),
       isSame ? [] : consistencyProof(sha, nodes, last + 1, checkpoint.size),

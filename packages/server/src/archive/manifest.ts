@@ -10,7 +10,7 @@ import {
 
 export const archiveFormat = 'indelible-archive/v1';
 
-/** One of an archive part's files; `name` is without its folder. */
+/** A file of an archive part; `name` is without its folder. */
 export interface ArchivedFile {
   name: string;
   bytes: number;
@@ -18,12 +18,12 @@ export interface ArchivedFile {
   sha256: string;
 }
 
-/** An erasure that the log records behind what is archived, at the place `size`. Names nobody. */
+/** An erasure that the log records after the archived entries, at `size`. Without names. */
 export interface StatedErasure {
   segment: WithholdableSegment;
-  /** Of each event by one of them below `size`, operators aside. */
+  /** Events of these actors below `size`, except as operators. */
   actors: string[];
-  /** And of these: `evt_audit_…` */
+  /** And these events: `evt_audit_…` */
   events: string[];
   size: number;
 }
@@ -32,7 +32,7 @@ export interface StatedErasure {
 export interface ArchiveManifest {
   format: typeof archiveFormat;
   tenantId: string;
-  /** As it was then, so that a service can be made of the archive alone. */
+  /** As it was then, so that the archive alone can restore a service. */
   tenant: { name: string; plan: Plan; locale: string; timeZone: string; legalHold: boolean };
   first: number;
   last: number;
@@ -40,26 +40,25 @@ export interface ArchiveManifest {
     entries: number;
     /** Entries with their event. */
     events: number;
-    /** Entries whose event retention had removed, or the plan no longer showed. */
+    /** Entries whose event was removed by retention or hidden by the plan. */
     absent: number;
-    /** Entries that did not commit to what was stored: damage, archived as it was found. */
+    /** Entries that did not match the stored event: damage, archived as found. */
     contradicted: number;
   };
   madeAt: string;
-  /** The plan showed nothing older; null while a legal hold stood. */
+  /** The plan hid older events; null under a legal hold. */
   cutoff: string | null;
   files: { events: ArchivedFile; identity: ArchivedFile };
   /**
-   * What explains segments of which the hash alone is
-   * left, until the archive has the log's record of it.
+   * Explains segments of which only the hash remains, until the archive contains the log's record.
    */
   erasures?: StatedErasure[];
-  /** Root of the log up to and with `last`, Base64. */
+  /** Root of the log up to and including `last`, Base64. */
   root: string;
-  /** A signed checkpoint of this size or a greater one. */
+  /** A signed checkpoint of this size or larger. */
   checkpoint: string;
   /**
-   * That the checkpoint continues `root` (RFC 6962), Base64; empty where it is of the same size.
+   * Proves that the checkpoint continues `root` (RFC 6962), Base64; empty if the sizes are equal.
    */
   consistency: string[];
   /** Keys of the log as the service knew them. */
@@ -70,7 +69,7 @@ export function formatManifest(manifest: ArchiveManifest): Uint8Array {
   return new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Reads a manifest; FormatError for what is none of this format. */
+/** Reads a manifest. FormatError for another format. */
 export function parseManifest(bytes: Uint8Array): ArchiveManifest {
   const json = readJson(bytes);
   const { tenant, counts, files, consistency, keys } = json;
@@ -98,7 +97,7 @@ function readJson(bytes: Uint8Array): Record<string, unknown> {
     const json: unknown = JSON.parse(new TextDecoder().decode(bytes));
     if (isRecord(json)) return json;
   } catch {
-    // Said below, without repeating what the file holds.
+    // Reported below, without quoting the file.
   }
   throw new FormatError('the manifest is not a JSON object');
 }
@@ -124,7 +123,7 @@ function isTenant({ name, plan, locale, timeZone, legalHold }: Record<string, un
   return texts && typeof legalHold === 'boolean';
 }
 
-// A name leads to a file: it must not lead out of the part's own folder.
+// A name is a path: it must not lead out of the part's folder.
 function isFile(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { name, bytes, sha256 } = value;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ObjectStore } from '../objects/index.ts';
 
-/** The archive cannot go on by itself; the message is a sentence for the operator. */
+/** The archive cannot continue by itself; the message is for the operator. */
 export class ArchiveConflict extends Error {}
 
 export function sha256Hex(bytes: Uint8Array): string {
@@ -9,8 +9,8 @@ export function sha256Hex(bytes: Uint8Array): string {
 }
 
 /**
- * Writes an object that must never be overwritten. One of this name that holds the same bytes is
- * ours: its upload arrived, though its answer did not. Throws ArchiveConflict when it holds others.
+ * Writes an object that must never be overwritten. An existing one with the same bytes is ours:
+ * only the answer was lost. Throws ArchiveConflict if it has other bytes.
  */
 export async function putOnce(
   objects: ObjectStore,

@@ -13,48 +13,48 @@ import { archiveFolder, namesOfStem, parseArchiveName } from './layout.ts';
 import type { ArchivedFile, ArchiveManifest } from './manifest.ts';
 import { readPart } from './read-part.store.ts';
 
-/** A part as its names promise it. */
+/** A part as its names describe it. */
 export interface FoundPart {
   stem: string;
   first: number;
   last: number;
 }
 
-/** An archive, wherever it lies, for whoever verifies or restores it; nothing in it is trusted. */
+/** An untrusted archive in any store, for verification and restore. */
 export interface Archive {
-  /** Segments that have a manifest by tenant, in the order of the log. */
+  /** Parts with a manifest, by tenant, in the order of the log. */
   readonly tenants: ReadonlyMap<string, readonly FoundPart[]>;
-  /** Parquet files of which no manifest speaks, by tenant: an interrupted run left them. */
+  /** Parquet files without a manifest, by tenant: left from an interrupted run. */
   readonly leftovers: ReadonlyMap<string, readonly string[]>;
-  /** Null when there is none; FormatError for what is no regular file, or too long for one. */
+  /** Null if absent; FormatError if it is not a regular file, or too long. */
   manifest(part: FoundPart): Promise<Uint8Array | null>;
   /**
-   * How one of the part's files stands to what the manifest says of it. What is no regular file,
-   * or longer than any that is written, is `other`.
+   * Compares a file with its manifest. A file that is not regular, or longer than any that is
+   * written, is `other`.
    */
   check(part: FoundPart, file: ArchivedFile): Promise<'intact' | 'missing' | 'other'>;
   /**
-   * The rows, in order and in pages, of the two files that were checked last. FormatError for files
-   * that are not those of a part.
+   * The rows, in order and in pages, of the two files that were checked last. FormatError if they
+   * are not files of a part.
    */
   read(manifest: ArchiveManifest): AsyncIterable<ArchivedRow[]>;
-  /** Removes what was copied here. */
+  /** Removes temporary copies. */
   close(): Promise<void>;
 }
 
-/** The files of an archive: names as they lie below its root. */
+/** The files of an archive, with names relative to its root. */
 interface Source {
   names: string[];
-  /** Null when there is none; FormatError for one that is longer, or no regular file. */
+  /** Null if absent; FormatError if it is longer or not a regular file. */
   open(name: string, bytesMax: number): Promise<Readable | null>;
 }
 
-/** More than is ever written, so that a stranger's archive fills neither memory nor disk. */
+/** Larger than anything written, so that a hostile archive fills neither memory nor disk. */
 const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
 
 /**
- * Opens what is in a folder, or below an `s3://bucket/prefix/archive` URL with the parameters of
- * OBJECT_STORE_URL. Throws a sentence when it cannot be read.
+ * Opens an archive in a folder, or below an `s3://bucket/prefix/archive` URL with the parameters of
+ * OBJECT_STORE_URL. Throws a sentence if it cannot be read.
  */
 export async function openArchive(where: string): Promise<Archive> {
   const source = /^s3:/.test(where) ? await s3Source(where) : await folderSource(pathOf(where));
@@ -78,7 +78,7 @@ export async function openArchive(where: string): Promise<Archive> {
       const found = await source.open(namesOfStem(stem).manifest, bytesMax.manifest);
       return found && Buffer.concat(await found.toArray());
     },
-    // A copy, so that what was hashed is what is read.
+    // Reads a copy, so that the hashed bytes are the bytes that are used.
     check: (part, file) =>
       fetched(part, file, file.name.includes('-identity') ? paths.identity : paths.events),
     read: ({ tenantId }) => readPart(folder, paths, tenantId),
@@ -91,7 +91,7 @@ function pathOf(where: string): string {
 }
 
 async function folderSource(root: string): Promise<Source> {
-  // Names begin with the tenant, also where its own folder is what was named.
+  // Names begin with the tenant, also if its folder was given.
   const own = basename(resolve(root));
   const prefix = own.startsWith('tenant=') ? `${own}/` : '';
   const inside = new InsideFolder(root);
@@ -104,9 +104,7 @@ async function folderSource(root: string): Promise<Source> {
   };
 }
 
-/**
- * The last part of the path is what is listed; a bucket without one holds the archive's own folder.
- */
+/** The last path element is the listed folder; without one, the archive's own folder. */
 async function s3Source(where: string): Promise<Source> {
   const url = new URL(where);
   const folders = url.pathname.split('/').filter(Boolean);

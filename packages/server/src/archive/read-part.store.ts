@@ -12,12 +12,12 @@ import { type Column, eventColumns, identityColumns } from './columns.ts';
 import { openDuckDb, quoted } from './duckdb.ts';
 import type { PartPaths } from './write-part.ts';
 
-/** The fields of an event that the files hold in columns of their own. */
+/** The fields of an event with columns in the files. */
 const fields = storedFields.filter(
   ({ key, segment, kind }) => segment && kind !== 'eventId' && key !== 'tenantId',
 );
 
-/** What is read, by the name that it has here; the files have the types of `columns.ts`. */
+/** What is read, by its name here; the files have the types of `columns.ts`. */
 const columns: Readonly<Record<string, string>> = {
   sequence: 'e.sequence',
   identitySequence: 'i.sequence',
@@ -39,9 +39,8 @@ const columns: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the rows of a part's two files in order, in pages of at
- * most 64. Throws FormatError for files that are not those of a
- * part; whether they say the truth is for the caller to find out.
+ * Reads the rows of a part's two files in order, in pages of at most 64. Throws FormatError if they
+ * are not files of a part; the caller checks whether their content is true.
  */
 export async function* readPart(
   folder: string,
@@ -71,7 +70,7 @@ export async function* readPart(
 
 const tableOf = (path: string) => `read_parquet(${quoted(path)}, hive_partitioning = false)`;
 
-// Of the memory that DuckDB holds anyway, as much stands in JavaScript as one page takes.
+// Limits the rows held in JavaScript in addition to DuckDB's memory.
 const rowsAtOnce = 64;
 
 const names = Object.keys(columns);
@@ -86,13 +85,13 @@ function rowsOf(chunk: DuckDBDataChunk, start: number, tenantId: string): Archiv
   return rows;
 }
 
-// Three bytes a character of the longest part, and room for the fields that are not counted.
+// Three bytes per character of the longest part, plus the uncounted fields.
 const pageBytesMax = 3.5 * partLimits.characters;
 const rowsMax = 10 * partLimits.entries;
 
 /**
- * A few kilobytes of Parquet can stand for gigabytes: FormatError for a file with other columns
- * than a part has, with too many rows, or whose texts would fill the memory once they are read.
+ * A few kilobytes of Parquet can expand to gigabytes: FormatError for other columns than a part
+ * has, too many rows, or texts that would fill the memory.
  */
 async function requirePartFile(db: DuckDBConnection, path: string, expected: readonly Column[]) {
   const table = tableOf(path);

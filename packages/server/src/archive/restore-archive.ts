@@ -31,18 +31,18 @@ export interface RestoreDeps {
   sha: Sha256;
   now: () => number;
   recordOwn: RecordOwn;
-  /** Verifier keys known from elsewhere; empty: those that the archive states. */
+  /** Verifier keys from another source; empty: those that the archive states. */
   vkeys: readonly string[];
 }
 
-/** A tenant as it was restored. */
+/** A restored tenant. */
 export interface RestoredTenant {
   tenantId: string;
   name: string;
   /** Entries, and those of them with their event. */
   size: number;
   events: number;
-  /** The log's new id, by its origin. */
+  /** The log's new id, in its origin. */
   logId: string;
 }
 
@@ -53,15 +53,15 @@ interface Restored {
   events: number;
   checkpoint: Checkpoint;
   note: string;
-  /** Erasures whose records the archive does not reach. */
+  /** Erasures whose records the archive does not contain. */
   erasures: StatedErasure[];
 }
 
 /**
- * Makes the tenants of an archive anew in a service that has none, within the owner's transaction:
- * the same events, sequences, times of receipt and salts, so the same entries and the same roots.
- * What is damaged, or not what a checkpoint was signed over, is not restored at all. Logs have the
- * id they were published under when this returns; `beginRestored` gives them their own.
+ * Creates the tenants of an archive in a service without tenants, in the owner's transaction: the
+ * same events, sequences, receipt times and salts, so the same entries and roots. Restores nothing
+ * that is damaged or contradicts a checkpoint. Logs have their published id when this returns;
+ * `beginRestored` gives them a new one.
  */
 export async function restoreTenants(
   tx: WriterTx,
@@ -95,7 +95,7 @@ async function restoreTenant(
   const last = manifests.at(-1);
   if (last === undefined) throw new ArchiveConflict(`the archive of ${tenantId} has no parts`);
   const plan = await archivedPlan(tx, last);
-  // As the tenant was in the end; its class is the one that all its events take.
+  // The tenant's last state decides the class of all its events.
   const retentionClass = last.tenant.legalHold ? heldClass : plan.class;
   await insertRestoredTenant(tx, last, deps.now());
   await openLog(tx, tenantId, retentionClass);
@@ -115,8 +115,7 @@ async function restoreTenant(
   }
   const checkpoint = await signedOver(deps, last);
   await setLogId(tx, tenantId, checkpoint.origin.slice(-32));
-  // No manifest is signed. One that was made after the
-  // hold was lifted knows better; it is lifted again.
+  // Manifests are not signed. If the hold was really lifted later, it must be lifted again.
   if (records.underHold && !last.tenant.legalHold) {
     await setLegalHold(tx, tenantId);
     await openLog(tx, tenantId, heldClass);
@@ -126,7 +125,7 @@ async function restoreTenant(
   return { tenantId, name, size: head.size, events, checkpoint, note: last.checkpoint, erasures };
 }
 
-/** Under a smaller plan the next retention run would remove what has just been restored. */
+/** Under a smaller plan the next retention run would remove restored events. */
 async function archivedPlan(tx: WriterTx, { tenantId, tenant }: ArchiveManifest) {
   const plan = (await readPlans(tx)).find(({ name }) => name === tenant.plan);
   if (plan?.archive) return plan;
@@ -174,7 +173,7 @@ async function requireNext(
   }
 }
 
-// Events may be 600 KiB each.
+// Events may have 600 KiB each.
 const rowsAtOnce = 256;
 
 async function appendRows(
@@ -215,7 +214,7 @@ function requireRoot(
 
 const noHash = new Uint8Array();
 
-/** The signed checkpoint that the archive ends in, which must continue the last root. */
+/** The signed checkpoint at the end of the archive; it must continue the last root. */
 async function signedOver(
   { sha, vkeys }: RestoreDeps,
   { checkpoint, keys, root, consistency, last, tenantId }: ArchiveManifest,
@@ -233,8 +232,8 @@ async function signedOver(
 }
 
 /**
- * Gives a restored log an id of its own, and so a new origin: nobody here knows what else was
- * published under the old one. Its first new record is the checkpoint that the archive ends in.
+ * Gives a restored log a new id, and so a new origin: checkpoints that are not in the archive may
+ * exist under the old one. Its first new record names the archived checkpoint.
  */
 export async function beginRestored(
   tx: WriterTx,
@@ -248,10 +247,7 @@ export async function beginRestored(
   return logId;
 }
 
-/**
- * Records what the archive states to be erased and does
- * not record itself; the log would not verify else.
- */
+/** Records erasures that the archive only states; otherwise the log would not verify. */
 export async function recordErasures(
   tx: WriterTx,
   { recordOwn }: Pick<RestoreDeps, 'recordOwn'>,

@@ -7,14 +7,14 @@ import type { ArchiveManifest } from './manifest.ts';
 /* Statements of the owner role: no serving role may run them. */
 
 /**
- * Whether the service has neither tenants nor logs, and keeps others from making any until the end.
+ * Whether the service has neither tenants nor logs; prevents new ones until the transaction ends.
  */
 export async function holdEmpty(tx: WriterTx): Promise<boolean> {
   await tx.query('LOCK TABLE tenants, log_heads IN EXCLUSIVE MODE');
   const { rows } = await tx.query<{ empty: boolean }>(
     'SELECT NOT EXISTS (SELECT FROM tenants) AND NOT EXISTS (SELECT FROM log_heads) AS empty',
   );
-  // What is fetched from a distant store between two statements takes as long as it takes.
+  // Downloads between two statements may take long.
   await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
   return rows[0]?.empty === true;
 }
@@ -32,17 +32,17 @@ export async function insertRestoredTenant(
   );
 }
 
-/** For a hold that is known only when the log's own records have been read. */
+/** For a hold that is known only after the log's own records were read. */
 export async function setLegalHold(tx: WriterTx, tenantId: string): Promise<void> {
   await tx.query('UPDATE tenants SET legal_hold = true WHERE id = $1', [tenantId]);
 }
 
-/** Gives the log the id it was published under, by which published rounds know it. */
+/** Gives the log its published id, which the published rounds contain. */
 export async function setLogId(tx: WriterTx, tenantId: string, logId: string): Promise<void> {
   await tx.query('UPDATE log_heads SET log_id = $2 WHERE tenant_id = $1', [tenantId, logId]);
 }
 
-/** Inserts events as they were, and the partitions that hold them. */
+/** Inserts events unchanged, and makes their partitions. */
 export async function insertRestored(
   tx: WriterTx,
   rows: readonly ArchivedRow[],

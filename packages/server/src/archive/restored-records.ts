@@ -10,7 +10,7 @@ import { bodyLine } from './body-line.ts';
 import type { ArchiveManifest, StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './objects-once.ts';
 
-/** What a restored log says about itself, and what it lacks of its events. */
+/** The service's records in a restored log, and its missing events. */
 export class RestoredRecords {
   readonly #hidden = new HiddenSegments();
   readonly #records = new ServiceRecords();
@@ -30,14 +30,14 @@ export class RestoredRecords {
     }
   }
 
-  /** Whether a legal hold stood by the last record of the tenant's terms. */
+  /** Whether the last record of the tenant's terms shows a legal hold. */
   get underHold(): boolean {
     return this.#records.terms.at(-1)?.after?.legalHold === true;
   }
 
   /**
-   * Erasures that the archive states and ends before the log's record of; ArchiveConflict when not
-   * even that explains what is missing.
+   * Erasures that the archive states without the log's record; ArchiveConflict if something missing
+   * remains unexplained.
    */
   unrecorded(manifests: readonly ArchiveManifest[], size: number): StatedErasure[] {
     const stated = new Map<string, StatedErasure>();
@@ -61,9 +61,7 @@ function recordOf({ segment, actors, events, size }: StatedErasure) {
   return { sequence: size, segment, size, actors: new Set(actors), events: new Set(events) };
 }
 
-/**
- * What the log of a restored tenant says of an erasure whose own record was lost with the database.
- */
+/** The new record of an erasure whose own record was lost with the database. */
 export function restoredErasure(
   tenantId: string,
   { segment, actors, events, size }: StatedErasure,

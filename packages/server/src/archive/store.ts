@@ -8,7 +8,7 @@ import type { StatedErasure } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-/** A tenant whose plan has its log archived. */
+/** A tenant whose plan has an archive. */
 export interface ArchivedTenant {
   id: string;
   name: string;
@@ -18,9 +18,7 @@ export interface ArchivedTenant {
   legalHold: boolean;
 }
 
-/**
- * Tenants of the plan that has an archive, or the one of them that is named; none that has left.
- */
+/** Tenants whose plan has an archive, or one of them; without offboarded ones. */
 export async function archivedTenants(
   tx: WriterTx,
   tenantId: string | null,
@@ -35,7 +33,7 @@ export async function archivedTenants(
   return rows;
 }
 
-/** The part that was archived last: its last sequence, and the log's root there. */
+/** The last archived part: its last sequence, and the log's root there. */
 export async function lastPart(
   tx: WriterTx,
   tenantId: string,
@@ -80,16 +78,16 @@ export async function insertPart(
   ]);
 }
 
-/** The next run begins with the first entry again. Returns how many parts there were. */
+/** The next run begins with the first entry again. Returns the number of parts. */
 export async function forgetParts(tx: WriterTx, tenantId: string): Promise<number> {
   const text = 'DELETE FROM archive_segments WHERE tenant_id = $1';
   return (await tx.query(text, [tenantId])).rowCount ?? 0;
 }
 
 /**
- * True when the last run that did its work began at least `intervalMs` ago. The next one is due
- * `retryMs` from now, whatever becomes of this one, unless `keepWholeRun` says that it did its
- * work. One that began in the future was told a wrong time: the next one does not wait for it.
+ * True if the last complete run began at least `intervalMs` ago. The next one is due `retryMs` from
+ * now, unless `keepWholeRun` reports that this one was complete. A last run in the future was
+ * caused by a wrong clock and is ignored.
  */
 export async function beginDueRun(
   tx: WriterTx,
@@ -104,12 +102,12 @@ export async function beginDueRun(
   return rowCount === 1;
 }
 
-/** Notes that the run that began at this moment did its work. */
+/** Stores that the run that began at this time was complete. */
 export async function keepWholeRun(tx: WriterTx, beganMs: number): Promise<void> {
   await tx.query('UPDATE archive_runs SET started_at = $1', [new Date(beganMs)]);
 }
 
-/** Whether retention has recorded a removal that the log's first `size` entries do not show. */
+/** Whether retention recorded a removal after the log's first `size` entries. */
 export async function hasNewerRemoval(
   tx: WriterTx,
   tenantId: string,
@@ -123,14 +121,12 @@ export async function hasNewerRemoval(
   return rows[0]?.newer === true;
 }
 
-/**
- * Whether retention has a partition in hand, in which events may be that are owed and not in sight.
- */
+/** Whether retention is removing a partition, which may hide events that the plan still shows. */
 export async function isHeldBack(tx: WriterTx): Promise<boolean> {
   return (await listPartitions(tx)).some(({ state }) => state !== 'attached');
 }
 
-/** Erasures that the log records behind this sequence. */
+/** Erasures that the log records after this sequence. */
 export async function erasuresBehind(
   tx: WriterTx,
   tenantId: string,
@@ -143,17 +139,17 @@ export async function erasuresBehind(
   return rows.map((row) => ({ ...row, events: row.events.map(eventIdFromUuid) }));
 }
 
-/** A part of a log: each entry from `start` on, with its event where there is one to be shown. */
+/** A range of a log: each entry from `start` on, with its event if it can be shown. */
 export interface LogPage {
   start: number;
   entries: Uint8Array[];
-  /** By event id. What the tenant's plan no longer shows is not among them. */
+  /** By event id; without events that the plan hides. */
   bodies: Map<string, ArchivedBody>;
   /** The first id that the plan shows. */
   oldest: string;
 }
 
-/** Entries `[start, end)` with their events, as they are at this moment. */
+/** Entries `[start, end)` with their events in the current snapshot. */
 export async function readLogPage(
   tx: WriterTx,
   tenantId: string,
@@ -164,14 +160,14 @@ export async function readLogPage(
   const visible = await visibility(tenantTx, nowMs);
   if (visible === null) throw new Error('the tenant has no log');
   const entries = await readEntries(tenantTx, range.start, range.end);
-  // One plan for all pages: making it takes longer than reading one.
+  // One plan for all pages: planning takes longer than reading a page.
   await tx.query('SET LOCAL plan_cache_mode = force_generic_plan');
   const uuids = entries.map((entry) => uuidFromBytes(entry, 12));
   const { rows } = await tx.query<StoredEvent>({
     name: 'archive-events',
-    // The classes by the same snapshot: while a plan changes, events
-    // move from one to another. OFFSET keeps the planner from reading
-    // all that the tenant has instead of each event by its key.
+    // Reads the classes in the same snapshot: during a plan change, events move between classes.
+    // OFFSET prevents the planner from reading all events of the tenant instead of each event by
+    // its key.
     text: `SELECT e.*
       FROM unnest((SELECT retention_class || other_classes FROM log_heads WHERE tenant_id = $1)) AS class (c)
       CROSS JOIN unnest($2::uuid[]) AS wanted (i)

@@ -11,8 +11,8 @@ export interface PartPaths {
 }
 
 /**
- * Writes rows, in order, as the two Parquet files of a part into `folder`. The same rows give
- * the same bytes, so that an upload whose answer was lost can be told from somebody else's object.
+ * Writes rows, in order, as the two Parquet files of a part into `folder`. The same rows give the
+ * same bytes, so that after a lost answer an upload can be recognised.
  */
 export async function writePart(
   folder: string,
@@ -65,9 +65,8 @@ function append(
   appender.endRow();
 }
 
-// Version 1 of the format's encodings: version 2 saves 2 % and is not
-// read everywhere. Of zstd's levels 9 is where more time stops saving
-// space. A whole group of rows is in memory: a larger one saves 3 %.
+// Version 1 of the format's encodings: version 2 saves 2 % and is not read everywhere. Above zstd's
+// level 9 more time saves no more space. A whole row group is in memory; a larger one saves 3 %.
 const format =
   "FORMAT parquet, PARQUET_VERSION 'V1', COMPRESSION zstd, COMPRESSION_LEVEL 9, ROW_GROUP_SIZE 32768";
 

@@ -3,8 +3,8 @@ import { randomFillSync } from 'node:crypto';
 const poolBytes = 16 * 1024;
 
 /**
- * A source of random bytes that asks the system for 16 KiB at a time: one call an event would cost
- * as much as hashing it. No byte is handed out twice, and each is wiped from the pool as it leaves.
+ * Random bytes, drawn from the system 16 KiB at a time: one call an event would take as long as
+ * hashing it. No byte is used twice; each is wiped from the pool when it is returned.
  */
 export function createRandom(): (bytes: number) => Uint8Array {
   const pool = new Uint8Array(poolBytes);

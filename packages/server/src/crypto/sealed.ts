@@ -1,13 +1,13 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Encrypts secrets that the service must be able to read again, such as webhook secrets. */
+/** Encrypts secrets that the service must read again, such as webhook secrets. */
 export interface Sealer {
   /**
-   * `version 1 ‖ 12-byte nonce ‖ ciphertext ‖ 16-byte tag`, AES-256-GCM. `context` names the place
-   * the secret belongs to (`tenant-restore-secret:<id>`) and is authenticated with it.
+   * `version 1 ‖ 12-byte nonce ‖ ciphertext ‖ 16-byte tag`, AES-256-GCM. `context` names the owner
+   * of the secret (`tenant-restore-secret:<id>`) and is authenticated with it.
    */
   seal(context: string, secret: string): Buffer;
-  /** Throws when it was sealed with another key or context, or was changed. */
+  /** Throws for another key or context, or changed bytes. */
   open(context: string, sealed: Uint8Array): string;
 }
 
@@ -16,14 +16,14 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + nonceBytes;
 
-/** A sealer under its own key, derived by HKDF-SHA-256 (RFC 5869) from the session secret. */
+/** Its key is derived by HKDF-SHA-256 (RFC 5869) from the session secret. */
 export function createSealer(sessionSecret: string): Sealer {
   const key = new Uint8Array(hkdfSync('sha256', sessionSecret, '', 'indelible/sealed/v1', 32));
   return {
     seal(context, secret) {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
-      // The context binds it to its row: whoever can write the table cannot move secrets around.
+      // Binds the secret to its row: a writer of the table cannot move it to another row.
       cipher.setAAD(Buffer.from(context));
       const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
       return Buffer.concat([Uint8Array.of(version), nonce, text, cipher.getAuthTag()]);

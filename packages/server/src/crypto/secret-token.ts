@@ -6,8 +6,8 @@ export function newSecretToken(): string {
 }
 
 /**
- * SHA-256 of a token, which is all that is stored of it. No
- * slow hash is needed: 256 random bits cannot be guessed.
+ * SHA-256 of a token; only this is stored. A slow hash is not needed: 256 random bits cannot be
+ * guessed.
  */
 export function hashSecretToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();

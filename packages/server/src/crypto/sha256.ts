@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Sha256 } from '@indelible/protocol';
 
-/**
- * SHA-256 of a few dozen bytes, by way of a string: Node makes one in half the time of a Buffer.
- */
+/** SHA-256 of a few dozen bytes as a string: Node makes one in half the time of a Buffer. */
 export const sha: Sha256 = (data) => {
   const digest = hash('sha256', data, 'binary');
   const bytes = new Uint8Array(32);

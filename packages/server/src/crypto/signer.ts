@@ -10,9 +10,8 @@ import { codeOf, readOrCreateSecretFile, readSecretFile } from '../postgres/inde
 
 const signAsync = promisify(sign);
 
-/** Signs checkpoints with Ed25519. Two functions, so that a key management service can stand in. */
+/** Signs checkpoints with Ed25519; a key management service can implement it too. */
 export interface Signer {
-  /** The 32 bytes of the public key. */
   publicKey(): Promise<Uint8Array>;
   /** The 64-byte signature of `message`. */
   sign(message: Uint8Array): Promise<Uint8Array>;
@@ -26,7 +25,7 @@ export function newSigningKey(): string {
 
 /**
  * The signer of a PEM file of mode 0600; `create` makes the file on the first start. Throws a
- * sentence when it is missing, open to others, or holds another kind of key.
+ * sentence if it is missing, readable by others, or holds another kind of key.
  */
 export function openSigner(path: string, create: boolean): Signer {
   return signerOf(
@@ -34,10 +33,10 @@ export function openSigner(path: string, create: boolean): Signer {
   );
 }
 
-/** RFC 8410: what stands before the 32 bytes of an Ed25519 private key in PKCS #8. */
+/** RFC 8410: the PKCS #8 header of a 32-byte Ed25519 private key. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** The signer of an Ed25519 private key that is given as its 32 bytes. */
+/** The signer of a 32-byte Ed25519 private key. */
 export function seedSigner(seed: Uint8Array): Signer {
   const key = Buffer.concat([pkcs8Prefix, seed]);
   return signerOf(createPrivateKey({ key, format: 'der', type: 'pkcs8' }));
@@ -47,7 +46,7 @@ function signerOf(key: KeyObject): Signer {
   const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
   return {
     publicKey: async () => new Uint8Array(spki.subarray(-32)), // RFC 8410: the key ends the structure
-    // On a thread of the pool: a round signs thousands, and requests must not wait for them.
+    // On a thread of the pool: a round signs thousands of checkpoints, and must not block requests.
     sign: async (message) => new Uint8Array(await signAsync(null, message, key)),
   };
 }
@@ -66,7 +65,7 @@ function parseKey(path: string, pem: string): KeyObject {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === 'ed25519') return key;
   } catch {
-    // The error of a wrong key may quote it: the sentence below says all the operator needs.
+    // The original error may quote the key.
   }
   throw new Error(
     `${path} does not hold an Ed25519 private key in PEM; make one with \`indelible keygen\``,

@@ -1,7 +1,7 @@
 import { formatTimestamp } from '@indelible/protocol';
 import type { Offboarding } from './offboard.ts';
 
-/** What a tenant is given in the end: what is gone, what stays, and what proves it. */
+/** What a tenant gets at the end: what was removed, what remains, and the proof. */
 export interface OffboardingCertificate {
   format: 'indelible-offboarding/v1';
   tenantId: string;
@@ -9,12 +9,12 @@ export interface OffboardingCertificate {
   reason: string;
   closedAt: string;
   finishedAt: string;
-  /** Rows by what they were. */
+  /** Numbers of rows by kind. */
   removed: Offboarding['counts'];
-  /** What was handed over before: `sha256` is of its SHA256SUMS. */
+  /** The bundle that the tenant got: `sha256` is of its SHA256SUMS. */
   bundle: Offboarding['bundle'];
   log: {
-    /** Entries whose events are gone; the entries stay. */
+    /** Entries whose events were removed; the entries remain. */
     entries: number;
     /** Sequence of the event that records it. */
     record: number;
@@ -23,7 +23,7 @@ export interface OffboardingCertificate {
   };
 }
 
-/** The certificate of an offboarding that is finished. */
+/** The certificate of a finished offboarding. */
 export function certificateOf(
   { tenantId, size, record, reason, bundle, counts, closedAtMs, finishedAtMs }: Offboarding,
   tenantName: string,
@@ -40,7 +40,7 @@ export function certificateOf(
   };
 }
 
-/** The same for people. */
+/** The certificate for people. */
 export function certificateText(certificate: OffboardingCertificate): string {
   const { tenantId, tenantName, reason, closedAt, finishedAt, removed, bundle, log } = certificate;
   const counts = Object.entries(removed).map(([what, count]) => `  ${what.padEnd(12)} ${count}`);

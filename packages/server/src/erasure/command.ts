@@ -28,18 +28,15 @@ export type { ErasurePlan } from './erase.ts';
 export { type Erased, ErasureRefused } from './erase.ts';
 export type { BundleFacts, Requester } from './erasure-event.ts';
 
-/**
- * What is to be erased of a tenant: a person's identity
- * (UUID or e-mail), or one segment of an event.
- */
+/** A person's identity (UUID or e-mail), or one segment of an event. */
 export type ErasureTarget =
   | { tenantId: string; actor: string }
   | { tenantId: string; eventId: string; segment: WithholdableSegment };
 
 /**
- * `indelible erase`, as far as it only looks: what would be erased. Runs as the owner: of
- * DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a service may be using. Throws an Error
- * whose message is one sentence for the operator, as the calls below do.
+ * `indelible erase`, dry run: what would be erased. Runs as the owner: of DATABASE_OWNER_URL, or of
+ * the embedded PostgreSQL, which a service may be using. Throws an Error with a sentence for the
+ * operator, like the calls below.
  */
 export function erasurePlan(env: Environment, target: ErasureTarget): Promise<ErasurePlan> {
   return runEraser(readConfig(env), (ownerUrl) =>
@@ -47,7 +44,7 @@ export function erasurePlan(env: Environment, target: ErasureTarget): Promise<Er
   );
 }
 
-/** `indelible erase --actor|--event`: erases what the plan says, see `erase`. */
+/** `indelible erase --actor|--event`: erases what the plan names, see `erase`. */
 export function eraseNow(
   env: Environment,
   target: ErasureTarget,
@@ -57,7 +54,7 @@ export function eraseNow(
   return runEraser(config, (ownerUrl) => eraseAs(ownerUrl, config, target, requester));
 }
 
-/** The same with an owner's URL that is known; `changes` is for tests. */
+/** The same with a given owner's URL; `changes` is for tests. */
 export function eraseAs(
   ownerUrl: string,
   config: Config,
@@ -77,13 +74,13 @@ function planOf(owner: OwnerSession, target: ErasureTarget): Promise<ErasurePlan
   return planEvent(owner, tenantId, target.eventId, target.segment);
 }
 
-/** What came of an offboarding; the certificate follows when a checkpoint covers its record. */
+/** The result of an offboarding; the certificate follows when a checkpoint covers its record. */
 export interface Offboarded {
   offboarding: Offboarding;
   certificate: OffboardingCertificate | null;
 }
 
-/** The offboarding of a tenant, done or under way; null for any other tenant. */
+/** A tenant's offboarding, finished or in progress; null if there is none. */
 export function offboardingOf(env: Environment, tenantId: string): Promise<Offboarding | null> {
   return runEraser(readConfig(env), (ownerUrl) =>
     withMigratedSession(ownerUrl, (owner) => readOffboarding(owner, tenantId)),
@@ -91,8 +88,8 @@ export function offboardingOf(env: Environment, tenantId: string): Promise<Offbo
 }
 
 /**
- * `indelible erase --tenant …`: lets a tenant leave that has been given its events. `publish` has
- * what is recorded signed; without it that is left to a running service.
+ * `indelible erase --tenant …`: offboards a tenant whose bundle was made. `publish` signs a
+ * checkpoint; without it a running service does that.
  */
 export function offboardTenant(
   env: Environment,
@@ -105,7 +102,7 @@ export function offboardTenant(
 
 const checkpointWaitMs = 20_000;
 
-/** The same with an owner's URL that is known; `changes` is for tests. */
+/** The same with a given owner's URL; `changes` is for tests. */
 export function offboardAs(
   ownerUrl: string,
   config: Config,
@@ -128,9 +125,7 @@ export function offboardAs(
   });
 }
 
-/**
- * The first checkpoint that covers an entry, which a running service publishes within ten seconds.
- */
+/** The first checkpoint that covers an entry; a running service publishes it within ten seconds. */
 async function checkpointOver(
   owner: OwnerSession,
   tenantId: string,
@@ -151,7 +146,7 @@ async function erasureDeps(
   config: Config,
   now: () => number = owner.now,
 ): Promise<ErasureDeps & OffboardDeps> {
-  // Held to the end: what the archive reads meanwhile it would write when it is too late.
+  // Held to the end: an archive run in parallel could write events that it read before the erasure.
   if (!(await takeArchiveLock(owner))) {
     throw new ErasureRefused('the archive is being written: retry when it has finished');
   }

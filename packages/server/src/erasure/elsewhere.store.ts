@@ -2,7 +2,7 @@ import { canonicalize, facetValuesMax, type JsonValue } from '@indelible/protoco
 import { textArray, uuidArray, type WriterTx } from '../postgres/index.ts';
 import type { Owner } from '../retention/index.ts';
 
-/* What is known of a person beside the events. Statements of the owner role. */
+/* Data about a person outside the events. Statements of the owner role. */
 
 /** A person as a tenant's data names them: ids, and addresses in lower case. */
 export interface Person {
@@ -11,20 +11,20 @@ export interface Person {
   addresses: readonly string[];
 }
 
-/** Rows by what they are. */
+/** Numbers of rows by kind. */
 export type Elsewhere = Record<keyof typeof places, number>;
 
-// Whichever of its parameters a statement needs, it is given all three.
+// Every statement gets the same three parameters, and must use all of them.
 const inTenant = 'tenant_id = $1 AND $2::uuid[] IS NOT NULL AND $3::text[] IS NOT NULL';
 const byId = (column: string) => `${column} = ANY ($2::uuid[])`;
 const isAddress = (column: string) => `lower(${column}) = ANY ($3::text[])`;
-// Not as a part of a longer one, which is somebody else's.
+// A whole address: a longer one that contains it belongs to another person.
 const containsAddress = (column: string) => String.raw`EXISTS (
   SELECT FROM unnest($3::text[]) AS a (address)
   WHERE lower(${column}::text) ~ ('(?<![[:alnum:]]|[[:alnum:]][._%+-])'
     || regexp_replace(a.address, '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]]|[.-][[:alnum:]])'))`;
 
-/** Table, which of its rows, and what becomes of them: emptied columns, or (null) removal. */
+/** Tables, their affected rows, and the change: emptied columns, or (null) deletion. */
 const places = {
   searches: {
     table: 'searches',
@@ -79,9 +79,7 @@ export async function findElsewhere(owner: Owner, person: Person): Promise<Elsew
   });
 }
 
-/**
- * Removes the person from all of them. Filters that ask for an address ask for `ids` from now on.
- */
+/** Removes the person from all tables. Filters by address become filters by `ids`. */
 export async function eraseElsewhere(
   tx: WriterTx,
   person: Person,
@@ -148,7 +146,7 @@ function withoutAddresses(
   return { ...filter, user: [...new Set(replaced)].slice(0, facetValuesMax) };
 }
 
-/** Whether notices of the tenant go to one of these addresses: that is for the tenant to change. */
+/** Whether the tenant's notices go to one of these addresses; only the tenant can change that. */
 export async function notifiesAny(owner: Owner, person: Person): Promise<boolean> {
   const { rows } = await owner.query<{ told: boolean }>(
     `SELECT EXISTS (SELECT FROM tenants, unnest(notify_emails) n
@@ -158,7 +156,7 @@ export async function notifiesAny(owner: Owner, person: Person): Promise<boolean
   return rows[0]?.told === true;
 }
 
-/** Whether the host product is still to be sent what an event held before. */
+/** Whether a restore call of an event's states is still to be sent. */
 export async function isRestoring(owner: Owner, tenantId: string): Promise<boolean> {
   const { rows } = await owner.query<{ pending: boolean }>(
     'SELECT EXISTS (SELECT FROM restores WHERE tenant_id = $1 AND body IS NOT NULL) AS pending',
@@ -167,14 +165,14 @@ export async function isRestoring(owner: Owner, tenantId: string): Promise<boole
   return rows[0]?.pending === true;
 }
 
-/** The file of an export, by what its name in the object store is made of. */
+/** An export's file, by the parts of its object name. */
 export interface ExportFile {
   tenantId: string;
   id: string;
   format: 'csv' | 'ndjson';
 }
 
-/** Exports that have a file, or are being made into one. */
+/** Exports with a file, finished or in progress. */
 export async function countFiles(owner: Owner, tenantId: string): Promise<number> {
   const { rows } = await owner.query<{ count: number }>(
     `SELECT count(*) AS count FROM exports
@@ -185,8 +183,8 @@ export async function countFiles(owner: Owner, tenantId: string): Promise<number
 }
 
 /**
- * Ends the time of every file the tenant has, and of those that are being made: what they hold may
- * be what was erased. Returns those that may have an object.
+ * Expires every file of the tenant, also files in progress, because they may contain erased values.
+ * Returns those that may have an object.
  */
 export async function expireFiles(
   tx: WriterTx,
@@ -209,7 +207,7 @@ export async function expireFiles(
 }
 
 /**
- * Notes that the object is gone. One that a worker still wrote goes with what failed exports leave.
+ * Stores that the object is gone. One that a worker writes later is removed as a failed export's.
  */
 export async function fileRemoved(tx: WriterTx, { tenantId, id }: ExportFile): Promise<void> {
   await tx.query(

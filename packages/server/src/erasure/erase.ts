@@ -41,65 +41,64 @@ export interface ErasureDeps {
   newUuid: (timeMs: number) => string;
   /** Records within a transaction of the session. */
   recordOwn: RecordOwn;
-  /** Removes the file of an export from the object store, if there is one. */
+  /** Removes an export's file from the object store, if it exists. */
   removeFile: (file: ExportFile) => Promise<void>;
   /**
-   * Takes what the erasure is about out of the tenant's archive as well. Called when nothing that
-   * is still to be archived has it any more, again after a crash, until the erasure is finished.
+   * Removes the erased values from the tenant's archive. Called when no later archive run can write
+   * them, and again after a crash, until the erasure is finished.
    */
   eraseArchived: (erasure: Erasure) => Promise<void>;
   /** Called between two batches, for tests. */
   betweenBatches?: () => void;
 }
 
-/** What an erasure came to. */
+/** The result of an erasure. */
 export interface Erased {
   tenantId: string;
-  /** Those of this run, and those that an earlier run was kept from finishing. */
+  /** Of this run, including unfinished erasures of earlier runs. */
   erasures: { id: string; segment: WithholdableSegment; events: number }[];
-  /** Export files that are gone. */
+  /** Removed export files. */
   files: number;
 }
 
-/** What an erasure would do, and what it would leave. */
+/** What an erasure would do, and what would remain. */
 export interface ErasurePlan {
   tenantId: string;
   segment: WithholdableSegment;
-  /** Whose identity goes. */
+  /** Actors whose identity would be erased. */
   actors: KnownActor[];
-  /** Addresses they have acted under, in lower case. */
+  /** Addresses under which they acted, in lower case. */
   addresses: string[];
-  /** Events that are named one by one: UUIDs. */
+  /** UUIDs of single events. */
   events: string[];
   legalHold: boolean;
-  /** Files of exports that go, as they may hold what is erased. */
+  /** Export files to remove, because they may contain erased values. */
   files: number;
-  /** Of a person: what names them beside the events, and goes. */
+  /** For a person: data outside the events, to be removed. */
   elsewhere: Elsewhere | null;
-  /** Of a person: events that name them otherwise, and stay as they are. */
+  /** For a person: events that name them elsewhere, and stay unchanged. */
   mentions: Mentions | null;
-  /** Notices of the tenant go to the person; that is for the tenant to change. */
+  /** The tenant's notices go to the person; only the tenant can change that. */
   isNotified: boolean;
-  /** Erasures that an earlier run was kept from finishing, and this one goes on with. */
+  /** Unfinished erasures of earlier runs, which this run continues. */
   unfinished: number;
 }
 
-/** Why nothing can be erased now, in a sentence for the operator. */
+/** Why nothing can be erased now, as a sentence for the operator. */
 export class ErasureRefused extends Error {}
 
-// The record of an erasure lists them; 36 characters each.
+// The erasure's record lists them; 36 characters each.
 const eventsPerRecord = 2_000;
 
 /**
- * Erases what the plan says. Order, and what a crash leaves behind at each step:
- *  1. one transaction: the record in the log, the erasure itself as a task, and everything that
- *     names the person beside the events; a crash before it leaves everything as it was
- *  2. the events, batch by batch; from here on every run of this command, for whatever, goes on
- *     with it
- *  3. files of exports, then the archive: only now nothing can be made that still has it
- *  4. the task is marked as finished
- * Throws ErasureRefused under legal hold, while retention is at work, and before 4 while a restore
- * is under way: the host product is sent the same body at every attempt.
+ * Erases what the plan names. The order, and what a crash leaves at each step:
+ * 1. one transaction: the record in the log, the erasure as a task, and the person's data outside
+ *   the events; a crash before it leaves everything unchanged
+ * 2. the events, batch by batch; from here on every run of this command continues it
+ * 3. export files, then the archive: only now no process can write the erased values again
+ * 4. the task is marked as finished
+ * Throws ErasureRefused under legal hold, while retention is working, and before step 4 while a
+ * restore is in progress, because every attempt sends the host product the same body.
  */
 export async function erase(
   owner: OwnerSession,
@@ -112,7 +111,7 @@ export async function erase(
   return finishErasures(owner, deps, plan.tenantId);
 }
 
-/** Goes on with erasures of the tenant that an earlier run was kept from finishing. */
+/** Continues unfinished erasures of the tenant. */
 export async function resumeErasures(
   owner: OwnerSession,
   deps: ErasureDeps,
@@ -122,7 +121,7 @@ export async function resumeErasures(
   return finishErasures(owner, deps, tenantId);
 }
 
-/** Retention moves events and takes partitions away: what it has in hand nobody else can reach. */
+/** Takes retention's lock: an erasure cannot reach partitions that retention detaches. */
 export async function takeErasureTurn(owner: OwnerSession): Promise<void> {
   if (!(await takeRetentionLock(owner))) {
     throw new ErasureRefused('retention or another erasure is running: retry when it has finished');
@@ -130,7 +129,7 @@ export async function takeErasureTurn(owner: OwnerSession): Promise<void> {
   await requireInSight(owner);
 }
 
-/** What retention has in hand nobody sees: a look would find too little, or nothing. */
+/** Rows of detached partitions are invisible: an erasure would miss them. */
 export async function requireInSight(owner: Owner): Promise<void> {
   if (!(await hasDetachedPartitions(owner))) return;
   throw new ErasureRefused(
@@ -139,7 +138,7 @@ export async function requireInSight(owner: Owner): Promise<void> {
   );
 }
 
-/** The tenant's row is locked against changes; a hold that is placed later comes too late. */
+/** Locks the tenant's row: a hold placed later is too late. */
 export async function requireNoHold(tx: WriterTx, tenantId: string): Promise<void> {
   const terms = await lockTerms(tx, tenantId);
   if (terms === null) throw new ErasureRefused('there is no such tenant');
@@ -160,11 +159,11 @@ async function beginErasure(
   await requireNoHold(tx, tenantId);
   const ids = plan.actors.map(({ id }) => id);
   const person = { tenantId, actors: ids, addresses };
-  // A filter that asked for the address asks for the person's ids, or else for nobody.
+  // A filter by the address becomes a filter by the person's ids, or by an id that matches nothing.
   const instead = ids.length > 0 ? ids : [deps.newUuid(deps.now())];
   if (segment === 'identity') await eraseElsewhere(tx, person, instead);
   await expireFiles(tx, tenantId, deps.now());
-  // The head of the log comes last, as everywhere: its holder may wait for nothing else.
+  // The log's head is locked last, as everywhere: its holder never waits for another lock.
   for (const [actors, events, count] of partsOf(ids, plan.events)) {
     const [head] = await lockHeads(tx, [tenantId], true);
     if (!head) throw new ErasureRefused('the tenant has no log');
@@ -178,8 +177,7 @@ async function beginErasure(
 }
 
 /**
- * Actors, then named events as many as a record takes,
- * each with the number of events if known here.
+ * Actors, then named events in groups for one record, each with the number of events if known here.
  */
 function partsOf(actors: string[], events: string[]): [string[], string[], number | null][] {
   const parts: [string[], string[], number | null][] =
@@ -199,7 +197,7 @@ async function finishErasures(
   const erased: Erased = { tenantId, erasures: [], files: 0 };
   for (const erasure of await unfinishedErasures(owner, tenantId)) {
     const events = await eraseBatches(owner, deps, erasure);
-    // Once more: a file may have been finished meanwhile from pages that were read before.
+    // Again: a file may have been finished meanwhile, from pages read before the erasure.
     const files = await removeFiles(owner, deps, tenantId);
     await deps.eraseArchived(erasure);
     if (await isRestoring(owner, tenantId)) throw new ErasureRefused(restoring);
@@ -214,7 +212,7 @@ const restoring =
   'a restore of the tenant is pending, and its call may contain the erased data. While ' +
   'the service runs, it ends within minutes: then run the command again';
 
-/** Removes every file of the tenant's exports; returns how many. */
+/** Removes every export file of the tenant; returns how many. */
 export async function removeFiles(
   owner: OwnerSession,
   { now, removeFile }: Pick<ErasureDeps, 'now' | 'removeFile'>,
@@ -252,9 +250,7 @@ async function eraseBatches(
   }
 }
 
-/**
- * The hash takes the place of the salt, with which anybody could have tried out what the text was.
- */
+/** The hash replaces the salt, because with the salt the text could be guessed. */
 function withoutSegment(
   sha: Sha256,
   row: ErasableEvent,

@@ -2,15 +2,16 @@ import { eventIdFromUuid, formatTimestamp, nilUuid } from '@indelible/protocol';
 import type { OwnEvent } from '../own-event.ts';
 import type { Erasure } from './store.ts';
 
-/** Who has something erased, and why: an operator at the command line. */
+/** Who orders an erasure, and why: an operator at the command line. */
 export interface Requester {
   operatorEmail: string;
   reason: string;
 }
 
 /**
- * The record of an erasure. `after` is what `indelible verify` holds against erased segments: those
- * of events below `size` by one of `actors`, operators aside, and of these `events`. Names nobody.
+ * The record of an erasure, without names. `indelible verify` compares `after` with erased
+ * segments: those of events below `size` by one of `actors`, except operators, and of these
+ * `events`.
  */
 export function erasureEvent(erasure: Erasure, count: number, requester: Requester): OwnEvent {
   const { tenantId, id, segment, actors, events, size } = erasure;
@@ -23,27 +24,27 @@ export function erasureEvent(erasure: Erasure, count: number, requester: Request
   };
 }
 
-/** What is written down when a tenant leaves. */
+/** The facts of an offboarding's record. */
 export interface Offboarded {
   tenantId: string;
   /** Of the log: every event below it is removed. */
   size: number;
   count: number;
-  /** Later than the time of every event removed. */
+  /** Later than the time of every removed event. */
   cutoffMs: number;
   bundle: BundleFacts;
 }
 
-/** What was handed over: how far it goes, and the digest of its list of checksums. */
+/** The bundle that was made: its size, and the digest of its list of checksums. */
 export interface BundleFacts {
-  /** Of the log, as its checkpoint names it. */
+  /** Of the log, as in its checkpoint. */
   origin: string;
   size: number;
   events: number;
   sha256: string;
 }
 
-/** The record that stays of a tenant that has left, and explains why nothing else does. */
+/** The record that remains of an offboarded tenant, and explains why its events are missing. */
 export function offboardingEvent(offboarded: Offboarded, requester: Requester): OwnEvent {
   const { tenantId, size, count, cutoffMs, bundle } = offboarded;
   return {

@@ -4,7 +4,7 @@ import type { BundleFacts } from './erasure-event.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-/** What was removed of a tenant that has left. */
+/** What was removed of an offboarded tenant. */
 export interface RemovedCounts {
   events: number;
   apiKeys: number;
@@ -16,12 +16,12 @@ export interface RemovedCounts {
   exports: number;
 }
 
-/** A tenant that is offboarded, or being so. */
+/** A finished or unfinished offboarding. */
 export interface Offboarding {
   tenantId: string;
   /** Of the log: every event below it is removed. */
   size: number;
-  /** Sequence of the event that says so. */
+  /** Sequence of its record. */
   record: number;
   reason: string;
   bundle: BundleFacts;
@@ -65,7 +65,7 @@ export async function finishOffboarding(
   ]);
 }
 
-/** From now on the log takes only what the service records itself. The head is locked. */
+/** From now on the log accepts only the service's own records. The head is locked. */
 export async function closeLog(tx: WriterTx, tenantId: string, atMs: number): Promise<void> {
   await tx.query('UPDATE log_heads SET closed_at = $2 WHERE tenant_id = $1', [
     tenantId,
@@ -74,7 +74,7 @@ export async function closeLog(tx: WriterTx, tenantId: string, atMs: number): Pr
 }
 
 /**
- * The tenant's events: how many, the newest id, and how many producers have recorded since `from`.
+ * The tenant's events: their number, the newest id, and how many producers recorded since `from`.
  */
 export async function eventFacts(
   tx: WriterTx,
@@ -99,7 +99,7 @@ const tablesOfTenant = {
   webhooks: 'webhooks',
 } as const;
 
-/** Removes what a tenant has beside events and files, and the settings that say how to reach it. */
+/** Removes a tenant's data besides events and files, and its contact settings. */
 export async function removeBelongings(
   tx: WriterTx,
   tenantId: string,
@@ -116,7 +116,7 @@ export async function removeBelongings(
     counts.push([name, rowCount ?? 0]);
   }
   await tx.query('DELETE FROM jobs WHERE tenant_id = $1', [tenantId]);
-  // Their rows go when their files have gone.
+  // Their rows are deleted after their files.
   const { rowCount: exports } = await tx.query(
     `UPDATE exports SET status = CASE WHEN finished_at IS NULL THEN 'cancelled' ELSE status END,
        finished_at = coalesce(finished_at, $2) WHERE tenant_id = $1`,
@@ -139,7 +139,7 @@ export async function removeEvents(tx: WriterTx, tenantId: string, size: number)
   return rowCount ?? 0;
 }
 
-/** What is left of exports and erasures, which only made sense beside the events. */
+/** The remaining rows of exports and erasures. */
 export async function removeRest(tx: WriterTx, tenantId: string): Promise<void> {
   await tx.query('DELETE FROM exports WHERE tenant_id = $1', [tenantId]);
   await tx.query('DELETE FROM erasures WHERE tenant_id = $1', [tenantId]);

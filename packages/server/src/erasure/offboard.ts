@@ -25,22 +25,18 @@ export type { Offboarding } from './offboard.store.ts';
 
 export interface OffboardDeps
   extends Pick<ErasureDeps, 'now' | 'recordOwn' | 'removeFile' | 'betweenBatches'> {
-  /**
-   * Removes whatever the object store still has of the tenant's; called until the tenant has left.
-   */
+  /** Removes all other objects of the tenant; called until the offboarding is finished. */
   removeObjects: (tenantId: string) => Promise<void>;
 }
 
 /**
- * Lets a tenant leave that has been given its events
- * in a bundle. Order, and what a crash leaves behind:
- *  1. one transaction: nothing was recorded since the bundle but by the service itself; the log
- *     takes no more events; keys, sessions, searches and restores go; the log says that the tenant
- *     has left
- *  2. the events go, batch by batch, then files and archive: each run of this command goes on with
- *     it
- * Entries, tiles and checkpoints stay. Throws ErasureRefused under legal hold, while retention is
- * at work, and for a bundle that lacks something.
+ * Offboards a tenant whose bundle was made. The order, and what a crash leaves:
+ * 1. one transaction: only the service itself has recorded since the bundle; the log accepts no
+ *   more events; keys, sessions, searches and restores are deleted; the log records the offboarding
+ * 2. the events are deleted, batch by batch, then files and archive: each run of this command
+ *   continues it
+ * Entries, tiles and checkpoints remain. Throws ErasureRefused under legal hold, while retention is
+ * working, and for an incomplete bundle.
  */
 export async function offboard(
   owner: OwnerSession,
@@ -78,7 +74,7 @@ async function leave(tx: WriterTx, deps: OffboardDeps, { tenantId, bundle, reque
     );
   }
   const nowMs = deps.now();
-  // Times of events may be minutes ahead.
+  // Times of events may be minutes ahead of the clock.
   const cutoffMs = Math.max(nowMs, newest === null ? 0 : uuidTimeMs(newest)) + 1;
   const size = head.size;
   await deps.recordOwn(

@@ -14,9 +14,8 @@ import {
 } from './store.ts';
 
 /**
- * What erasing a person (UUID or e-mail) would do. Throws
- * ErasureRefused when nothing of the tenant's is known of them, or only
- * what they did as an operator, and while retention holds events back.
+ * What erasing a person (UUID or e-mail) would do. Throws ErasureRefused if the tenant has no data
+ * about them except as an operator, and while retention is moving events.
  */
 export async function planActor(
   owner: Owner,
@@ -55,8 +54,8 @@ function nothingOf(found: readonly KnownActor[]): ErasureRefused {
 }
 
 /**
- * What erasing a segment of one event would do. Throws ErasureRefused for an event or a segment
- * that is not there, and for what the service records about the log itself.
+ * What erasing a segment of one event would do. Throws ErasureRefused for an unknown event or
+ * segment, and for the service's own records about the log.
  */
 export async function planEvent(
   owner: Owner,
@@ -70,7 +69,7 @@ export async function planEvent(
   const isBegun = unfinished.some(
     (each) => each.segment === segment && each.events.includes(uuid ?? ''),
   );
-  // What was cut off goes on, also where nothing is left of it but the copy in the archive.
+  // Continues an unfinished erasure, even if only the archived copy remains.
   const event = uuid === null ? null : await findEvent(owner, tenantId, uuid);
   if (!isBegun) requireErasable(tenantId, event, segment);
   return {

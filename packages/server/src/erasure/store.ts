@@ -35,7 +35,7 @@ export async function insertErasure(tx: WriterTx, erasure: Erasure, atMs: number
   );
 }
 
-/** Erasures of the tenant that are in its log and not carried through yet. */
+/** Erasures of the tenant that are recorded and not finished. */
 export async function unfinishedErasures(owner: Owner, tenantId: string): Promise<Erasure[]> {
   const { rows } = await owner.query<Erasure>(
     `SELECT ${erasureColumns} FROM erasures WHERE tenant_id = $1 AND finished_at IS NULL
@@ -57,16 +57,14 @@ export async function finishErasure(
   ]);
 }
 
-/** An event that is to lose a segment. */
+/** An event with a segment to erase. */
 export interface ErasableEvent extends StoredEvent {
   retentionClass: number;
 }
 
 const batchRows = 500;
 
-/**
- * The next events that still have the segment, behind `after`, by id: of actors, or those named.
- */
+/** The next events with the segment, after `after`, by id: of actors, or the named ones. */
 export async function nextErasable(
   tx: WriterTx,
   { tenantId, size, segment, actors, events }: Erasure,
@@ -83,7 +81,7 @@ export async function nextErasable(
   return rows;
 }
 
-/** An operator acts in the open: who it was stays. */
+/** An operator's identity is never erased. */
 const ofActors = (ids: string) => `actor_id = ANY (${ids}) AND actor_role <> 'superadmin'`;
 const hasSegment = (name: string) => `(erased->>${name}::text) IS NULL
   AND (${name}::text <> 'state' OR before IS NOT NULL OR after IS NOT NULL)`;
@@ -97,7 +95,7 @@ function emptying(segment: WithholdableSegment): string {
   return [...columns, ...(segment === 'identity' ? ["actor_email_key = ''"] : [])].join(', ');
 }
 
-/** What opens an event from now on, in place of the segment. */
+/** The values that open an event's commitment after the erasure. */
 export interface ErasedEvent {
   uuid: string;
   retentionClass: number;
@@ -105,7 +103,7 @@ export interface ErasedEvent {
   erased: string;
 }
 
-/** Empties the segment of these events, and keeps its hashes; returns how many there still were. */
+/** Empties the segment of these events, stores its hashes; returns how many were not erased. */
 export async function eraseSegments(
   tx: WriterTx,
   { tenantId, segment }: Erasure,
@@ -126,16 +124,16 @@ export async function eraseSegments(
   return rowCount ?? 0;
 }
 
-/** What the tenant's events say of a person. */
+/** The identities of a person in the tenant's events. */
 export interface KnownActor {
   id: string;
-  /** Events whose identity would go. */
+  /** Events whose identity would be erased. */
   count: number;
   /** Events as an operator, which stay. */
   asOperator: number;
 }
 
-/** Actors with this id, or (an e-mail in lower case) with this address. */
+/** Actors with this id, or with this address (e-mail in lower case). */
 export async function findActors(
   owner: Owner,
   tenantId: string,
@@ -154,7 +152,7 @@ export async function findActors(
   return rows;
 }
 
-/** Events of unknown callers that state this address, as failed sign-ins do; by id. */
+/** Events of unknown actors with this address, such as failed sign-ins; by id. */
 export async function eventsOfUnknown(
   owner: Owner,
   tenantId: string,
@@ -168,7 +166,7 @@ export async function eventsOfUnknown(
   return rows.map(({ id }) => id);
 }
 
-/** Addresses under which these actors have acted, in lower case; operators' are left out. */
+/** Addresses under which these actors acted, in lower case; without operators. */
 export async function addressesOf(
   owner: Owner,
   tenantId: string,
@@ -182,9 +180,9 @@ export async function addressesOf(
   return rows.map(({ key }) => key);
 }
 
-/** Events that name the person otherwise; erasing an actor leaves them as they are. */
+/** Events that name the person elsewhere; erasing an actor does not change them. */
 export interface Mentions {
-  /** Of other actors, with the person as their resource. */
+  /** By other actors, with the person as their resource. */
   asResource: number;
   /** With an address in diff, reason or states; the newest of them by id. */
   inText: number;
@@ -215,7 +213,7 @@ export async function findMentions(
   return { asResource: resources[0]?.count ?? 0, inText: rows[0]?.found ?? 0, newestInText };
 }
 
-/** An event with all that its erasure depends on, or null. */
+/** An event with everything that its erasure depends on, or null. */
 export async function findEvent(
   owner: Owner,
   tenantId: string,
@@ -229,10 +227,7 @@ export async function findEvent(
   return rows[0] ?? null;
 }
 
-/**
- * Whether retention has taken partitions out that are
- * still there: then not everything can be reached.
- */
+/** Whether detached partitions exist, whose events cannot be reached. */
 export async function hasDetachedPartitions(owner: Owner): Promise<boolean> {
   const isOut = (await listPartitions(owner)).some(({ state }) => state !== 'attached');
   return isOut || (await listRetired(owner)).length > 0;

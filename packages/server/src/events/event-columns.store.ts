@@ -11,11 +11,9 @@ import {
   type WriterTx,
 } from '../postgres/index.ts';
 
-/* The columns of `audit_events`: those of the table of fields, and a few of the store's own. */
+/* The columns of `audit_events`: those of the field table, and some of the store's own. */
 
-/**
- * The columns of a `StoredEvent` but for its states, for every statement that reads whole events.
- */
+/** The columns of a `StoredEvent` without its states, for statements that read whole events. */
 export const storedColumns = [
   ...storedFields
     .filter(({ kind }) => kind !== 'state')
@@ -23,14 +21,14 @@ export const storedColumns = [
   ...['salts', 'erased'],
 ].join(', ');
 
-/** An event with its place in the log, as it is inserted. */
+/** An event with its sequence, ready to insert. */
 export interface InsertedRow {
   event: CommittedEvent;
   retentionClass: number;
   sequence: number;
   receivedAtUs: number;
   salts: Uint8Array;
-  /** JSON text of the hashes of erased segments by name; null while nothing is. */
+  /** JSON text of the hashes of erased segments by name; null if none is erased. */
   erased: string | null;
 }
 
@@ -87,7 +85,7 @@ const insertedColumns: readonly InsertedColumn[] = [
 const insert = `INSERT INTO audit_events (${insertedColumns.map(({ column }) => column).join(', ')})
   SELECT * FROM unnest(${insertedColumns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ')})`;
 
-/** Inserts rows of any tenants; returns how many were new, where ids may be there already. */
+/** Inserts rows of any tenants; returns how many were new, because ids may exist already. */
 export async function insertEvents(
   tx: WriterTx,
   rows: readonly InsertedRow[],

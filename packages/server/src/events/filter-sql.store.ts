@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import { textArray, uuidArray } from '../postgres/index.ts';
 
-/** Values of a statement in the making; `add` returns the placeholder. */
+/** Parameters of a statement; `add` returns the placeholder. */
 export class Params {
   readonly values: unknown[] = [];
 
@@ -17,9 +17,7 @@ export class Params {
   }
 }
 
-/**
- * What a plan lets a tenant see: the classes its rows may sit in, and the first id not yet expired.
- */
+/** What a tenant's plan shows: the classes of its rows, and the first id that has not expired. */
 export interface Visibility {
   classes: readonly number[];
   oldest: string;
@@ -27,7 +25,7 @@ export interface Visibility {
   size: number;
 }
 
-/** Conditions on everything but the retention class; `except` is left to the caller. */
+/** Conditions except the retention class; the caller adds that of `except`. */
 export function filterConditions(
   filter: EventFilter,
   params: Params,
@@ -42,7 +40,7 @@ export function filterConditions(
   return conditions;
 }
 
-/** `facet is any of these values`, in parentheses where it needs them. */
+/** `facet is any of these values`, in parentheses if needed. */
 export function anyOf(facet: FacetName, values: readonly string[], params: Params): string {
   const { boolean } = facetOf(facet).columns;
   if (boolean !== undefined) {
@@ -65,7 +63,7 @@ interface ColumnValues {
   values: readonly string[];
 }
 
-/** The values by the column they are looked up in: one, or two where ids and words are mixed. */
+/** The values by column: one column, or two if ids and words are mixed. */
 export function byColumn(facet: FacetName, values: readonly string[]): ColumnValues[] {
   const { uuid, text } = facetOf(facet).columns;
   const isId = (value: string) => uuid !== undefined && (text === undefined || isUuid(value));
@@ -87,7 +85,7 @@ function equals(part: ColumnValues, params: Params): string {
   return `(${column} = ANY (${arrayOf(part, params)}))`;
 }
 
-/** The id range of the filter, clipped to what the plan shows. */
+/** The id range of the filter, limited to what the plan shows. */
 export function idRange(filter: EventFilter, oldest: string, firstUuidAt: (ms: number) => string) {
   const from = filter.from === undefined ? oldest : firstUuidAt(filter.from);
   return {
@@ -97,8 +95,8 @@ export function idRange(filter: EventFilter, oldest: string, firstUuidAt: (ms: n
 }
 
 /**
- * `retention_class is one of these`, written out: with constants the planner leaves out the other
- * classes' partitions, which takes a tenth of the time and a quarter of the memory of a parameter.
+ * `retention_class is one of these`, as constants: with them the planner skips the partitions of
+ * other classes, in a tenth of the time and a quarter of the memory that a parameter takes.
  */
 export function inClasses(classes: readonly number[]): string {
   const [only] = classes;

@@ -26,7 +26,7 @@ import type { PreparedEvent } from './prepared-event.ts';
 import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
 import { appendEvents } from './store.ts';
 
-/** Hears what the flush does; the metrics endpoint implements it. */
+/** Observes flushes; the metrics endpoint implements it. */
 export interface FlushObserver {
   flushed(events: number, seconds: number): void;
   created(category: string): void;
@@ -44,17 +44,17 @@ export interface FlushDeps {
 }
 
 /**
- * How long the events of a locked head wait for a place to wait in.
- * Less than lock_timeout: when those who have the places give up,
- * so do the ones behind them, and the places are free for others.
+ * How long events of a locked head wait for a waiting slot. Less than lock_timeout: when the
+ * flushes in these slots time out, the waiting events are refused too, and the slots are free for
+ * others.
  */
 const placeWaitMsMax = 4_000;
 
 /**
- * Group commit without a timer: a flush starts as soon as one of two places
- * is free and takes what has gathered, so a lone event waits for nothing and
- * a busy service commits hundreds at once. A head that another process keeps
- * locked is skipped, then waited for in a place of its own: it stalls nobody.
+ * Group commit without a timer: a flush starts as soon as one of two slots is free and takes the
+ * waiting events. So a single event never waits, and a busy service commits hundreds at once. A
+ * head that another process has locked is skipped, then waited for in a separate slot, so that it
+ * delays no other tenant.
  */
 export class Recorder {
   readonly #deps: FlushDeps;
@@ -71,11 +71,10 @@ export class Recorder {
   }
 
   /**
-   * Resolves once the events are committed, with their outcomes in the order
-   * given. `keyId` is checked for revocation in the same transaction. Throws
-   * `unavailable` when the queue is full (64 MiB). An event the database could not
-   * take just now is `rejected` as `unavailable`: when the connection broke during
-   * the commit it may be stored all the same, and the same id may be sent again.
+   * Resolves after the commit, with the outcomes in the given order. Checks in the same transaction
+   * that `keyId` is not revoked. Throws `unavailable` if the queue is full (64 MiB). An event that
+   * the database could not take is `rejected` as `unavailable`: if the connection broke during the
+   * commit it may be stored, so send it again with the same id.
    */
   async record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
     const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
@@ -100,15 +99,15 @@ export class Recorder {
     return { events: this.#events, bytes: this.#bytes };
   }
 
-  /** Resolves when everything accepted so far is written or refused. */
+  /** Resolves when every accepted event is written or refused. */
   drained(): Promise<void> {
     if (this.#events === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
   /**
-   * At the end of this turn of the event loop: the requests that were read in it share a flush, in
-   * place of the first one being written alone.
+   * Runs at the end of this iteration of the event loop, so that all requests read in it share one
+   * flush.
    */
   #pumpSoon(): void {
     if (this.#pumping) return;
@@ -129,7 +128,7 @@ export class Recorder {
         .finally(() => this.#flushes--)
         .finally(() => this.#pumpSoon());
     }
-    // With more locked heads than places to wait in, the others' events must not wait for ever.
+    // With more locked heads than waiting slots, the remaining events must not wait forever.
     for (const item of this.#queue.takeOverdue(performance.now() - placeWaitMsMax)) {
       item.settle(headIsLocked);
     }
@@ -148,7 +147,7 @@ export class Recorder {
     this.#queue.release(items, skipped, performance.now());
   }
 
-  /** Writes the events and settles them; returns those whose head somebody else holds. */
+  /** Writes the events and settles them; returns those whose head another process has locked. */
   async #flush(items: QueuedEvent[], wait: boolean): Promise<QueuedEvent[]> {
     const { observer } = this.#deps;
     const started = performance.now();
@@ -156,7 +155,7 @@ export class Recorder {
     if ('error' in written) return this.#recover(items, wait, written.error);
     const { settled, skipped } = written;
     if (settled.size > 0) observer.flushed(settled.size, (performance.now() - started) / 1_000);
-    // Only now, after the commit, may anybody hear of it.
+    // Outcomes are reported only after the commit.
     for (const [item, outcome] of settled) {
       if (outcome.status === 'created') observer.created(item.event.category);
       item.settle(outcome);
@@ -179,7 +178,7 @@ export class Recorder {
     const groups = byTenant(items);
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
     const heads = await lockHeads(tx, [...groups.keys()], wait);
-    // After the wait for the lock: a key that was revoked meanwhile records nothing more.
+    // After the lock was acquired: a key revoked meanwhile must not record.
     const revoked = keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, now()) : new Set<string>();
     const settled = new Map<QueuedEvent, Outcome>();
     const { skipped, beheaded } = await withoutHead(tx, groups, heads, settled);
@@ -205,9 +204,9 @@ export class Recorder {
   }
 
   /**
-   * A database that is away, or recording that is stopped, fails all of them with 503; a damaged
-   * log those of its tenant. Anything else may be the fault of one event: the flush is repeated
-   * tenant by tenant, then by halves, so that the bad one fails alone.
+   * If the database is unavailable, or recording is stopped, all events fail with 503; with a
+   * damaged log, those of its tenant. Any other error may come from one event: the flush is
+   * repeated tenant by tenant, then by halves, so that only the bad event fails.
    */
   async #recover(items: QueuedEvent[], wait: boolean, error: unknown): Promise<QueuedEvent[]> {
     const isOneLog = error instanceof LogDamaged && byTenant(items).size > 1;
@@ -221,7 +220,7 @@ export class Recorder {
     const skipped: QueuedEvent[] = [];
     for (const part of parts(items)) {
       const tenantId = part[0]?.event.tenantId;
-      // An event must not overtake one of its tenant's that went back into the queue.
+      // An event must not overtake an earlier one of its tenant that returned to the queue.
       const isBehind = skipped.some((item) => item.event.tenantId === tenantId);
       skipped.push(...(isBehind ? part : await this.#flush(part, wait)));
     }
@@ -229,9 +228,7 @@ export class Recorder {
   }
 }
 
-/**
- * What a failed flush is repeated as: each tenant alone, then each half of what is one tenant's.
- */
+/** How a failed flush is split: by tenant, then each tenant's events in halves. */
 function parts(items: QueuedEvent[]): QueuedEvent[][] {
   const groups = [...byTenant(items).values()];
   if (groups.length > 1) return groups;
@@ -247,7 +244,7 @@ const rejected = (code: ErrorCode, detail: string): Outcome => ({
 
 const headIsLocked = rejected('unavailable', 'the log is busy; retry with the same id');
 
-// Retention has begun to take it out, which a long reader may hold up: then there is a new one.
+// Retention started detaching it, and a long read delays that: a new partition is needed.
 const partitionIsDetaching = rejected(
   'unavailable',
   'retention is removing the partition for this timestamp; retry with the same id',
@@ -259,7 +256,7 @@ function failure(error: unknown): Outcome {
   const reason = unavailability(error);
   if (reason !== null) return rejected('unavailable', `${reason}; retry with the same id`);
   if (isMissingPartition(error)) return partitionIsDetaching;
-  // Data, constraints, and limits such as that of an index row: all of them the event's own.
+  // Data, constraints, and limits such as that of an index row: errors of one event.
   if (/^(22|23|54)/.test(state))
     return rejected('validation_failed', 'the event cannot be stored as it is');
   return rejected('internal_error', 'the event was not recorded');
@@ -278,8 +275,8 @@ const closedTenant = rejected(
 const damagedLog = rejected('unavailable', damagedSentence);
 
 /**
- * A tenant without a locked head is either unknown (refused), or held by somebody else (skipped),
- * or its log has lost its head (503: the tenant is known).
+ * A tenant without a locked head is unknown (refused), or another process has locked its head
+ * (skipped), or the head is lost (503: the tenant exists).
  */
 async function withoutHead(
   tx: WriterTx,

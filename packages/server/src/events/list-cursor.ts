@@ -2,19 +2,17 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { filterKey, type ListQuery } from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
 
-/** Where a page begins: behind this event (`next`) or before it (`previous`), in list order. */
+/** The start of a page: after this event (`next`) or before it (`previous`), in list order. */
 export interface ListPosition {
   direction: 'next' | 'previous';
   uuid: string;
   /** Only for sort=user. */
   emailKey: string;
-  /** Only for sort=sequence: the first sequence not looked at yet. */
+  /** Only for sort=sequence: the first sequence not read yet. */
   sequence: number;
 }
 
-/**
- * Writes and reads cursors: opaque, authenticated, bound to the tenant, the filter and the order.
- */
+/** Writes and reads cursors: opaque, authenticated, bound to tenant, filter and order. */
 export class CursorSeal {
   readonly #key: Uint8Array;
 
@@ -28,7 +26,7 @@ export class CursorSeal {
     return Buffer.concat([this.#tag(tenantId, query, payload), payload]).toString('base64url');
   }
 
-  /** Throws `invalid_cursor` for anything this service did not issue for this very list. */
+  /** Throws `invalid_cursor` unless this service issued it for exactly this list. */
   read(tenantId: string, query: ListQuery, cursor: string): ListPosition {
     const bytes = Buffer.from(cursor, 'base64url');
     const payload = bytes.subarray(16);

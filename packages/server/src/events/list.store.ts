@@ -22,24 +22,22 @@ import type { ListPosition } from './list-cursor.ts';
 import type { StoredEvent } from './prepared-event.ts';
 import { storedColumns } from './store.ts';
 
-/**
- * A row of a list; the states are null unless asked for, `hasState` tells whether there are any.
- */
+/** A row of a list; states are null unless requested, `hasState` shows whether they exist. */
 export type ListedRow = StoredEvent & { hasState: boolean; emailKey: string };
 
 export interface ListedPage {
   rows: ListedRow[];
-  /** Whether there is more in the direction of reading. */
+  /** Whether there are more events in this direction. */
   more: boolean;
 }
 
-/** Where a page ends, whatever its limit. */
+/** A page ends at this size, whatever its limit. */
 export const pageBytesMax = 8 * 2 ** 20;
 
 /**
- * One page in list order, by one keyset statement. Each retention class is a branch of its own that
- * comes ordered from an index, and so does each value of the leading filter: `= ANY` over several
- * would sort everything the filter matches.
+ * One page in list order, by one keyset statement. Each retention class, and each value of the
+ * leading filter, is a separate branch that an index returns in order: `= ANY` over several would
+ * sort all matches.
  */
 export async function listEvents(
   tx: TenantTx,
@@ -70,9 +68,9 @@ function orderBy(sort: ListQuery['sort'], descending: boolean): string {
 }
 
 /**
- * What matches, newest first, as the source of another statement:
- * one ordered branch a class and value, as for a page. `conditions`
- * come on top; `limit` is the placeholder of how many are wanted.
+ * The matches, newest first, as the source of another statement: one ordered branch for each class
+ * and value, as for a page. `conditions` are added; `limit` is the placeholder of the number of
+ * rows.
  */
 export function newestFirst(
   tx: TenantTx,
@@ -88,7 +86,7 @@ export function newestFirst(
   return branches(filter, visible, all, branch, params);
 }
 
-/** Conditions on everything but the retention class; `except` is left to the caller. */
+/** Conditions except the retention class; the caller adds that of `except`. */
 export function matching(
   { tenantId }: TenantTx,
   filter: EventFilter,
@@ -114,7 +112,7 @@ function behind(
   return `(actor_email_key, id) ${sign} (${params.add(position.emailKey)}::text, ${id})`;
 }
 
-/** The most selective filter, if it has several values. */
+/** The most selective filter with values. */
 function leadFacet(filter: EventFilter): FacetName | undefined {
   const first = leads.find((facet) => (filter[facet]?.any.length ?? 0) > 0);
   return first && (filter[first]?.any.length ?? 0) > 1 ? first : undefined;
@@ -123,7 +121,7 @@ function leadFacet(filter: EventFilter): FacetName | undefined {
 const rank = (facet: FacetName) => facetOf(facet).selective ?? 0;
 const leads = facetNames.filter((facet) => rank(facet) > 0).sort((a, b) => rank(a) - rank(b));
 
-/** A lateral join runs one branch for each value, so that the statement does not grow with them. */
+/** A lateral join runs one branch for each value, so the statement's length is constant. */
 function branches(
   filter: EventFilter,
   { classes }: Visibility,
@@ -145,13 +143,13 @@ function branches(
     .join(' UNION ALL ');
 }
 
-/** The columns to look the values up in: one, or two for users asked for by id and by e-mail. */
+/** The columns of the values: one, or two for users by id and by e-mail. */
 function wantedValues(lead: FacetName, any: readonly string[], params: Params) {
   const [first, second] = byColumn(lead, any);
   if (first === undefined) return [];
   const wanted = [{ column: first.column, values: arrayOf(first, params), more: [] as string[] }];
   if (second !== undefined) {
-    // An actor asked for both ways must not come twice.
+    // An actor who matches by id and by e-mail must appear once.
     const more = [noneOf(lead, first.values, params)];
     wanted.push({ column: second.column, values: arrayOf(second, params), more });
   }
@@ -164,8 +162,8 @@ export interface CutPage extends ListedPage {
 }
 
 /**
- * The rows of `page` (a statement that yields one more than the limit) in this order, as many as
- * fit into `bytesMax`, but at least one: an event that is larger must not block the way.
+ * The rows of `page` (a statement with one row more than the limit) in this order, as many as fit
+ * into `bytesMax`, but at least one: a larger event must not block the list.
  */
 async function cutPage(
   tx: TenantTx,
@@ -196,7 +194,7 @@ const listColumns = (withStates: boolean) =>
   `actor_email_key AS "emailKey", (before IS NOT NULL OR after IS NOT NULL OR (erased->>'state') IS NOT NULL) AS "hasState",
    ${withStates ? 'before, after' : 'NULL AS before, NULL AS after'}`;
 
-/** Those of the events with these ids that match the filter, by sequence; cut as any page is. */
+/** The events of these ids that match the filter, by sequence; limited like any page. */
 export function eventsById(
   tx: TenantTx,
   uuids: readonly string[],
@@ -216,7 +214,7 @@ export function eventsById(
   return cutPage(tx, query, page, order, params, bytesMax);
 }
 
-/** How many events match, counted to `max` + 1 at most. */
+/** The number of matches, counted up to `max` + 1. */
 export async function countEvents(
   tx: TenantTx,
   filter: EventFilter,
@@ -235,16 +233,16 @@ export async function countEvents(
   return rows[0]?.count ?? 0;
 }
 
-// Planning 100 partitions takes longer than reading them, so shapes asked for again and again are
-// prepared once a connection. Filters combine without end and a plan takes megabytes in each
-// connection: the number of names is bounded, and passing fancies do not use them up.
+// Planning 100 partitions takes longer than reading them, so frequent statements are prepared once
+// for each connection. Each plan takes megabytes in each connection, so the number of names is
+// limited; one-off queries must not use them up.
 const namedShapesMax = 40;
 const usesBeforeName = 3;
 const countedShapesMax = 1_000;
 const names = new Map<string, string>();
 const uses = new Map<string, number>();
 
-/** The statement, under a name of its own if it is a frequent one. */
+/** A named statement if it is frequent. */
 export function prepared(
   text: string,
   params: Params,

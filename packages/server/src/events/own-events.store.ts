@@ -23,11 +23,11 @@ export interface OwnEventDeps {
   newUuid: UuidSource;
   catalogue: Catalogue;
   now: () => number;
-  /** Id of this installation: `recordedBy` of what the service records itself. */
+  /** Id of this installation: `recordedBy` of the service's own events. */
   serviceId: string;
 }
 
-/** What events of this installation's own are made with. */
+/** What the service's own events are made with. */
 export async function openOwnEvents(
   db: Pick<WriterTx, 'query'>,
   catalogue: Catalogue,
@@ -38,7 +38,7 @@ export async function openOwnEvents(
   return { sha, random, newUuid, catalogue, now, serviceId: await readServiceId(db) };
 }
 
-/** An event of the service's own: trusted input, so it is built, not validated. */
+/** An event of the service itself: trusted, so it is built without validation. */
 export function prepareOwn(
   deps: OwnEventDeps,
   tenantId: string,
@@ -71,7 +71,7 @@ export function prepareOwn(
   );
 }
 
-/** The states as they are stored: the last one also says which key stands behind the actor. */
+/** The stored states; the last one also names the key of the actor. */
 function markedStates({ actor, before = null, after = null }: OwnEvent) {
   const { mark } = actor;
   if (!mark) return { before, after };
@@ -84,8 +84,8 @@ function asObject(state: JsonValue | undefined): { [key: string]: JsonValue } | 
 }
 
 /**
- * Records within the caller's own transaction: the change and its record commit together or not at
- * all. Takes the tenant's head last, so callers lock their own rows first.
+ * Records in the caller's transaction: the change and its record commit together or not at all.
+ * Locks the tenant's head last, so callers lock their own rows before.
  */
 export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper }): RecordOwn {
   return async (tx, tenantId, event) => {
@@ -100,7 +100,7 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
     await tx.query('SAVEPOINT own_event');
     await append().catch(async (error: unknown) => {
       if (!isMissingPartition(error)) throw error;
-      // The clock was put back to a day that retention has dropped since.
+      // The clock was set back to a day that retention has removed.
       await tx.query('ROLLBACK TO SAVEPOINT own_event');
       deps.partitions.forget();
       await append();
@@ -117,14 +117,14 @@ async function asSetUp(tx: WriterTx, tenantId: string, event: OwnEvent): Promise
   return rowCount === 0 ? { ...event, actor: { ...event.actor, role: 'api_key' } } : event;
 }
 
-/** As the service does, for commands: in whatever transaction of this session is open. */
+/** As the service does, for commands: in the open transaction of this session. */
 export async function recordOwnIn(
   owner: OwnerSession,
   catalogue: Catalogue,
   now: () => number,
 ): Promise<RecordOwn> {
   const deps = await openOwnEvents(owner, catalogue, now);
-  // Partitions are made ahead as a rule, so that none is made while a head is locked.
+  // Partitions are usually made ahead, so that none is made while a head is locked.
   const partitions = createPartitionKeeper(({ retentionClass, timeMs }) =>
     placePartition(owner, retentionClass, timeMs),
   );
@@ -132,9 +132,9 @@ export async function recordOwnIn(
 }
 
 /**
- * Records what belongs to no transaction, like a read, through the queue that producers use.
- * Resolves when it is committed; the same `uuid` again adds nothing. Throws `not_found` for an
- * unknown tenant, `unavailable` when it could not be recorded.
+ * Records an event without its own transaction, such as a read, through the producers' queue.
+ * Resolves after the commit; the same `uuid` again has no effect. Throws `not_found` for an unknown
+ * tenant, `unavailable` if it could not be recorded.
  */
 export function recordOwnQueued(deps: OwnEventDeps, recorder: Recorder) {
   return async (tenantId: string, event: OwnEvent, uuid?: string): Promise<void> => {

@@ -1,25 +1,24 @@
 import { uuidTimeMs } from '@indelible/protocol';
 import type { TenantBatch } from './store.ts';
 
-/** A partition by one moment that lies in it. */
+/** A partition, by a time in it. */
 export interface PartitionWanted {
   retentionClass: number;
   timeMs: number;
 }
 
-/** Makes sure that an insert finds its partitions, so that a missing one never rejects an event. */
+/** Makes the partitions of an insert, so that a missing one never rejects an event. */
 export interface PartitionKeeper {
   ensure(batches: readonly TenantBatch[]): Promise<void>;
-  /** Forgets what exists, after an insert found a partition missing. */
+  /** Clears the cache, after an insert found a partition missing. */
   forget(): void;
 }
 
 /**
- * `make` runs in a transaction of its own and does nothing for a partition that
- * exists. It is called for one partition at a time, so that one connection is
- * enough for it. Not in the transaction that needs the partition: that would
- * hold the locks of its making until all its events are written, and a rollback
- * would take the partition away from everybody who has been told of it.
+ * `make` runs in its own transaction and has no effect on an existing partition. It is called for
+ * one partition at a time, so it needs only one connection. It does not run in the inserting
+ * transaction: that would hold its locks until all events are written, and a rollback would remove
+ * a partition that others already use.
  */
 export function createPartitionKeeper(
   make: (wanted: PartitionWanted) => Promise<void>,
@@ -47,9 +46,7 @@ export function createPartitionKeeper(
   };
 }
 
-/**
- * Whether an insert found no partition for its row; a check that a row fails names a constraint.
- */
+/** Whether an insert found no partition for its row; a failed check names a constraint instead. */
 export function isMissingPartition(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   return error.code === '23514' && !('constraint' in error && error.constraint);

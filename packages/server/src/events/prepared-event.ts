@@ -14,20 +14,20 @@ import {
   segmentTexts,
 } from '@indelible/protocol';
 
-/** An event ready to be appended: canonical columns, and the commitment the log will hold. */
+/** An event ready to append: canonical columns, and the commitment for the log. */
 export interface PreparedEvent extends CommittedEvent {
   texts: string[];
   salts: Uint8Array;
   commitment: Uint8Array;
-  /** Approximate size in memory, for the bound of the queue. */
+  /** Approximate memory, for the limit of the queue. */
   bytes: number;
 }
 
-/** An event as it lies in the table. */
+/** An event as stored. */
 export interface StoredEvent extends StoredFields {
-  /** 16 bytes a segment; zeros where it is erased. */
+  /** 16 bytes for each segment; zeros if it is erased. */
   salts: Uint8Array;
-  /** JSON text of the hashes of erased segments by name; null while nothing is. */
+  /** JSON text of the hashes of erased segments by name; null if none is erased. */
   erased?: string | null;
 }
 
@@ -44,15 +44,15 @@ export function erasedSegments(event: Erasable): SegmentName[] {
   return segmentNames.filter((name) => hashes[name] !== undefined);
 }
 
-/** Whether the event was recorded with a state, erased since or not. */
+/** Whether the event was recorded with a state, also if that was erased. */
 export function hasState(event: Pick<StoredEvent, 'before' | 'after' | 'erased'>): boolean {
   const { before, after } = event;
   return before !== null || after !== null || erasedSegments(event).includes('state');
 }
 
 /**
- * What opens a stored event's commitment; lists in
- * the order of `segmentNames`, as in an `EventBody`.
+ * The values that open a stored event's commitment, in the order of `segmentNames`, as in an
+ * `EventBody`.
  */
 export interface EventOpeners {
   salts: readonly (Uint8Array | null)[];
@@ -72,7 +72,7 @@ export function openersOf(event: Pick<StoredEvent, 'salts' | 'erased'>): EventOp
   return { salts, hashes };
 }
 
-/** The same as it lies in the table. */
+/** The same in the form of the table. */
 export function storedOpeners({ salts, hashes }: EventOpeners): {
   salts: Buffer;
   erased: string | null;
@@ -92,15 +92,12 @@ export function storedOpeners({ salts, hashes }: EventOpeners): {
   };
 }
 
-/**
- * The commitment that the log holds of an event that is as it was recorded, erased segments aside.
- */
+/** The log's commitment of an unchanged event, except for erased segments. */
 export function storedCommitment(sha: Sha256, event: StoredEvent): Uint8Array {
   const { salts, hashes } = openersOf(event);
   return commitmentOfSegments(sha, segmentTexts(event), salts, hashes);
 }
 
-/** Draws `bytes` random bytes. */
 export type Random = (bytes: number) => Uint8Array;
 
 export function prepare(event: CommittedEvent, sha: Sha256, random: Random): PreparedEvent {
@@ -116,9 +113,9 @@ export function prepare(event: CommittedEvent, sha: Sha256, random: Random): Pre
 }
 
 /**
- * Whether a producer sent the same content again. Who recorded it and its category are the
- * service's own words (a rotated key, an extended catalogue), so the stored ones stand in for both.
- * What was erased cannot be compared any more, and does not come back by being sent again.
+ * Whether a producer sent the same content again. Recorder and category depend on the service (a
+ * rotated key, an extended catalogue), so the stored values are used for both. Erased values cannot
+ * be compared, and are not stored again.
  */
 export function sameContent(sent: PreparedEvent, stored: CommittedEvent & Erasable): boolean {
   const { category, recordedByKind, recordedById } = stored;

@@ -46,7 +46,7 @@ export interface ProofDeps {
   db: Database;
   sha: Sha256;
   now: () => number;
-  /** Publishes a checkpoint that covers everything recorded so far, or throws `unavailable`. */
+  /** Publishes a checkpoint of everything recorded so far, or throws `unavailable`. */
   publishCheckpoint: () => Promise<void>;
   recordAccess: RecordAccess;
   publicUrl: () => string;
@@ -121,23 +121,23 @@ interface Proven {
 
 function readProof(request: FastifyRequest, deps: ProofDeps): Promise<Proven> {
   const uuid = uuidFromEventId((request.params as { id: string }).id);
-  // All of it is one read: an operator's access is recorded once, however often it looks.
+  // One read with one record of an operator's access, although it may read twice.
   return readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
     const read = () => readTenant(deps.db, tenantId, (tx) => prove(tx, uuid, deps));
-    // An event that is newer than the last checkpoint makes the service sign another.
+    // For an event after the last checkpoint the service signs a new one.
     const proven = (await read()) ?? (await deps.publishCheckpoint().then(read));
     if (proven === null) throw unavailable('no checkpoint covers this event yet; try again');
     return proven;
   });
 }
 
-/** Null when no released checkpoint covers the event yet. */
+/** Null if no released checkpoint covers the event yet. */
 async function prove(
   tx: TenantTx,
   uuid: string | null,
   { sha, now }: ProofDeps,
 ): Promise<Proven | null> {
-  // Together: neither waits for the other's answer.
+  // In parallel.
   const [visible, log] = await Promise.all([visibility(tx, now()), publishedCheckpoint(tx)]);
   const event = visible && uuid && (await getEvent(tx, uuid, [...visible.classes], visible.oldest));
   if (!event) throw new AppError('not_found', 'there is no such event');
@@ -164,11 +164,11 @@ function proofJson({ event, checkpoint, path }: Proven, sha: Sha256): string {
   return `{"event":${fullJson(event)},${JSON.stringify(rest).slice(1)}`;
 }
 
-// What is erased, the hashes say: a body has no member that nothing proves.
+// Erased segments appear as hashes: a body contains no unproven member.
 const fullJson = (event: StoredEvent) =>
   eventJson({ ...event, erased: null }, true, hasState(event));
 
-/** By segment the salt, with which the text gives the hash; of erased segments the hash itself. */
+/** For each segment its salt, which gives the hash with the text; for an erased one the hash. */
 function segmentsOf(event: StoredEvent): { salts: SegmentHex; hashes?: SegmentHex } {
   const { salts, hashes } = openersOf(event);
   const byName = (list: readonly (Uint8Array | null)[]): SegmentHex =>
@@ -184,9 +184,7 @@ function segmentsOf(event: StoredEvent): { salts: SegmentHex; hashes?: SegmentHe
 
 const bodiesPerPage = 2_000;
 
-/**
- * Every event its plan still shows, in order of id, with states and salts: NDJSON, page by page.
- */
+/** Every event that the plan shows, by id, with states and salts: NDJSON, page by page. */
 function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
   app.get(
     '/l/:logId/events',
@@ -241,8 +239,8 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
 }
 
 /**
- * Searches by user look at a copy of the address, which no proof covers. Where the two differ, both
- * are shown in place of the address: so the body does not fit its entry, whichever was changed.
+ * Searches by user use a copy of the address that no proof covers. If the two differ, both are
+ * shown as the address, so that the body does not match its entry, whichever was changed.
  */
 function asFound(row: ListedRow): StoredEvent {
   const { actorEmail, emailKey } = row;

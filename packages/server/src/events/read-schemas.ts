@@ -12,8 +12,9 @@ import { operatorHeaders } from '../access/index.ts';
 import { filterParams, idParams, nullable, queryText, strict } from '../http/index.ts';
 
 /*
- * The parameters and answers of the reading calls, for the OpenAPI document. The parameters are
- * judged by `parseListQuery` and `parseStatsQuery`, which the panel and the command line share. */
+ * Parameters and answers of the reading calls, for the OpenAPI document. `parseListQuery` and
+ * `parseStatsQuery`, shared with panel and command line, check them.
+ */
 
 const listQuerystring = Type.Object({
   ...filterParams,

@@ -26,7 +26,7 @@ export interface ReadDeps {
   now: () => number;
   cursors: CursorSeal;
   recordAccess: RecordAccess;
-  /** What links begin with. */
+  /** Base of links. */
   publicUrl: () => string;
 }
 
@@ -64,7 +64,7 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
   });
 }
 
-/** Reads within the tenant the caller may see, clipped to what its current plan shows. */
+/** Reads in the caller's tenant, limited to what its current plan shows. */
 function visibleTo<T>(
   request: FastifyRequest,
   deps: ReadDeps,
@@ -133,8 +133,8 @@ async function keysetPage(
   position: ListPosition | null,
 ): Promise<Rows> {
   const { rows, more } = await listEvents(tx, query, visible, position);
-  // A numbered page that ends early would leave a gap:
-  // the next number begins where this one should end.
+  // A numbered page that ends early would leave a gap, because the next page starts at a fixed
+  // offset.
   if (query.page !== undefined && more && rows.length < query.limit) {
     const message = 'is larger than 8 MiB; use a smaller limit, or cursor with nextCursor';
     throw new AppError('invalid_parameter', `this page ${message}`, {
@@ -199,7 +199,7 @@ function linkHeader(request: FastifyRequest, page: Page, publicUrl: string): str
 
 const day = 86_400_000;
 
-/** Without a range the last 30 days; an open end reaches as far as events can. */
+/** Default range: the last 30 days; an open end includes all future events. */
 function withRange(query: StatsQuery, nowMs: number): StatsQuery {
   const to = query.filter.to ?? nowMs + 10 * 60_000;
   const from = query.filter.from ?? (query.filter.to === undefined ? nowMs : to) - 30 * day;
@@ -226,7 +226,7 @@ async function readStats(tx: TenantTx, query: StatsQuery, visible: Visibility, n
 }
 
 /**
- * The starts of the time buckets that can hold events, none without a time key; null = too many.
+ * The starts of the time buckets that can hold events; none without a time key; null if too many.
  */
 function buckets({ filter, groupBy, timeZone }: StatsQuery, visible: Visibility, nowMs: number) {
   const unit = groupBy.find((key) => key === 'minute' || key === 'hour' || key === 'day');

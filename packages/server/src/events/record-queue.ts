@@ -2,15 +2,13 @@ import type { ErrorCode } from '@indelible/protocol';
 import type { PreparedEvent } from './prepared-event.ts';
 import type { Appended } from './store.ts';
 
-/**
- * What became of one event: stored now or before, or refused for a reason only the database knows.
- */
+/** The outcome of one event: stored now or before, or refused for a reason of the database. */
 export type Outcome = Appended | { status: 'rejected'; code: ErrorCode; detail: string };
 
-/** One event on its way to the log; settled exactly once. */
+/** An event on its way to the log; settled exactly once. */
 export interface QueuedEvent {
   event: PreparedEvent;
-  /** The stored API key that recorded it, checked again within the flush; null needs no check. */
+  /** The stored API key that recorded it, checked again in the flush; null if not needed. */
   keyId: string | null;
   settle(outcome: Outcome): void;
 }
@@ -20,16 +18,14 @@ const flushBytesMax = 4 * 2 ** 20;
 const skipsBeforeWaiting = 3;
 
 /**
- * Events waiting for a flush, first come first served within a tenant and in turn between tenants.
- * A tenant that was taken is out of reach until it is released, so its events stay in order and two
- * flushes of one process never wait for each other. Times are any milliseconds that never go back.
+ * Events waiting for a flush: first in, first out for each tenant, round robin between tenants. A
+ * tenant taken by a flush is unavailable until it is released, so its events stay in order and two
+ * flushes of a process never wait for each other. Times are monotonic milliseconds.
  */
 export class RecordQueue {
   readonly #lines = new Map<string, QueuedEvent[]>();
   readonly #taken = new Set<string>();
-  /**
-   * Tenants whose head was locked elsewhere: how often in a row it was found so, and since when.
-   */
+  /** Tenants whose head another process had locked: how often in a row, and since when. */
   readonly #skipped = new Map<string, { times: number; sinceMs: number }>();
 
   add(item: QueuedEvent): void {
@@ -39,8 +35,8 @@ export class RecordQueue {
   }
 
   /**
-   * The next flush, of tenants whose heads are not held elsewhere: at most 500 events, and no more
-   * once 4 MiB are together.
+   * The events of the next flush, of tenants whose heads are not locked elsewhere: at most 500
+   * events and about 4 MiB.
    */
   takeReady(): QueuedEvent[] {
     const load = new Load();
@@ -51,7 +47,7 @@ export class RecordQueue {
     return load.items;
   }
 
-  /** The events of one tenant whose head was found locked several times: it must be waited for. */
+  /** The events of one tenant whose head was locked several times: a flush must wait for it. */
   takeStuck(): QueuedEvent[] {
     const load = new Load();
     for (const tenantId of this.#skipped.keys()) {
@@ -62,8 +58,8 @@ export class RecordQueue {
   }
 
   /**
-   * Every event of tenants whose heads have been locked since before `sinceMs` and that no flush is
-   * waiting for: they leave the queue, to be refused.
+   * Every event of tenants whose heads have been locked since before `sinceMs` and that no flush
+   * waits for. They leave the queue and are refused.
    */
   takeOverdue(sinceMs: number): QueuedEvent[] {
     const items: QueuedEvent[] = [];
@@ -77,7 +73,7 @@ export class RecordQueue {
     return items;
   }
 
-  /** Ends a flush; `skipped` were not written and go back to the head of their line. */
+  /** Ends a flush; `skipped` events return to the front of their queue. */
   release(items: readonly QueuedEvent[], skipped: readonly QueuedEvent[], nowMs: number): void {
     const back = byTenant(skipped);
     for (const tenantId of byTenant(items).keys()) {
@@ -97,7 +93,7 @@ export class RecordQueue {
     return (this.#skipped.get(tenantId)?.times ?? 0) >= skipsBeforeWaiting;
   }
 
-  // A tenant with more than fits goes to the end of the turn.
+  // A tenant with more events than fit moves behind the other tenants.
   #takeFrom(tenantId: string, load: Load): void {
     const line = this.#lines.get(tenantId);
     if (!line || this.#taken.has(tenantId)) return;
@@ -113,7 +109,7 @@ export class RecordQueue {
   }
 }
 
-/** What one flush takes along. */
+/** The events of one flush. */
 class Load {
   readonly items: QueuedEvent[] = [];
   #bytes = 0;

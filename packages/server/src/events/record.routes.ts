@@ -50,7 +50,7 @@ const description =
   'stored event, with other content 409. `crossTenant`, `category`, `sequence`, `receivedAt` and ' +
   '`recordedBy` are set by the server.';
 
-/** `POST /api/audit-logs` and `/batch`: events in, their place in the log out, after the commit. */
+/** `POST /api/audit-logs` and `/batch`: records events, answers with their sequences. */
 export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
   app.post(
     '/api/audit-logs',
@@ -152,7 +152,7 @@ function recordedJson(
   return `${json.slice(0, -1)},"leafHash":"${Buffer.from(hash).toString('hex')}","warnings":${JSON.stringify(warnings)}}`;
 }
 
-// The same entry as was appended then: everything it hashes is stored with the event.
+// The entry that was appended then: everything that it hashes is stored with the event.
 function storedLeafHash(stored: StoredEvent, sha: Sha256): Uint8Array {
   const commitment = storedCommitment(sha, stored);
   return leafHash(
@@ -170,16 +170,16 @@ interface BatchResult {
   error?: EventRefusal;
 }
 
-/** An event that was taken, on its way to the log. */
+/** A valid event on its way to the log. */
 interface Accepted {
   index: number;
   event: PreparedEvent;
   warnings: WarningCode[];
 }
 
-// Computed diffs make events larger than what was sent: a batch never has all of them in memory.
+// Computed diffs enlarge events, so a batch is processed in parts that fit into memory.
 const partBytesMax = 16 * 2 ** 20;
-/** Field errors that one answer lists, besides the first of each event. */
+/** The most field errors in one answer, besides the first of each event. */
 const batchProblemsMax = 2_000;
 
 async function recordBatch(request: FastifyRequest, deps: RecordDeps): Promise<BatchResult[]> {
@@ -190,7 +190,7 @@ async function recordBatch(request: FastifyRequest, deps: RecordDeps): Promise<B
   let problemsLeft = batchProblemsMax;
   const repeated = Map.groupBy(request.duplicateKeys, (path) => Number(path.split('/')[2]));
   for (const [index, raw] of events.entries()) {
-    // A large batch takes seconds of thought: others get their turn in between.
+    // A large batch takes seconds of processor time: yields to other requests.
     if (index % eventsPerTurn === eventsPerTurn - 1) await setImmediate();
     const taken = takeFromBatch(raw, index, repeated.get(index) ?? [], request, deps);
     if (taken.refusal) {
@@ -243,7 +243,7 @@ async function recordPart(
     )
     .catch((error: unknown): Outcome[] => {
       if (!(error instanceof AppError)) throw error;
-      // An earlier part may be stored, so a full queue refuses these events alone.
+      // An earlier part may be stored, so a full queue refuses only these events.
       return part.map(() => ({ status: 'rejected', code: error.code, detail: error.message }));
     });
   for (const [place, { index, event, warnings }] of part.entries()) {
@@ -252,7 +252,7 @@ async function recordPart(
   }
 }
 
-/** When the reason is not in the events, the call itself is refused, and may be repeated. */
+/** If the reason is not in the events, the whole call is refused and may be retried. */
 function refuseWhenNothingGotThrough(results: readonly BatchResult[]): void {
   const tried = results.filter((result) => result.id !== undefined);
   const [code, ...others] = new Set(tried.map(({ error }) => error?.code));
@@ -262,7 +262,7 @@ function refuseWhenNothingGotThrough(results: readonly BatchResult[]): void {
     throw new AppError(code, 'the API key is revoked or expired; nothing was recorded');
 }
 
-/** Why none of them was recorded, if it is one reason. */
+/** The common reason of all refusals, if there is one. */
 function commonDetail(refused: readonly BatchResult[]): string {
   const [detail, ...others] = new Set(refused.map(({ error }) => error?.detail));
   if (detail !== undefined && others.length === 0) return detail;
@@ -287,7 +287,7 @@ function resultOf(
   return { index, status: 'rejected', id, error };
 }
 
-/** The events of a batch; the envelope itself must be right, or nothing of it is taken. */
+/** The events of a batch; a wrong envelope refuses the whole batch. */
 function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[] {
   const errors: FieldProblem[] = duplicateKeys
     .filter((path) => !/^\/events\/\d+(\/|$)/.test(path))

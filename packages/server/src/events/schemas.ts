@@ -13,8 +13,8 @@ import { type TSchema, Type } from 'typebox';
 import { strict } from '../http/index.ts';
 
 /*
- * The shapes of an audit event for the OpenAPI document, made of the table of its fields. They
- * check every answer in the tests; what comes in is judged by `takeEvent`, from the same table.
+ * The shapes of an audit event for the OpenAPI document, from the field table. Tests check every
+ * answer with them; `takeEvent` checks input, from the same table.
  */
 
 type Schema = Record<string, unknown>;
@@ -38,7 +38,7 @@ const kinds: Record<EventField['kind'], Schema> = {
   recorder: { type: 'string', enum: ['api_key', 'service'] },
   boolean: { type: 'boolean' },
   sequence: { type: 'integer', minimum: 0 },
-  // Not by a pattern of names: it would not match one with a line break.
+  // Not a pattern of names: it would not match a name with a line break.
   diff: { type: 'object', additionalProperties: change, maxProperties: diffFieldsMax },
   state: { type: 'object' },
 };
@@ -53,7 +53,7 @@ function schemaOf({ kind, nullable, lengthMax, about, examples }: EventField): S
   };
 }
 
-/** The object that these fields make; those of an inner object make one of their own. */
+/** The object of these fields; fields of an inner object form their own. */
 function objectOf(
   fields: readonly EventField[],
   isRequired: (field: EventField) => boolean,
@@ -88,7 +88,7 @@ const example = {
   diff: { maxWaitSeconds: { from: 30, to: 60 } },
 };
 
-/** What a producer sends. Unknown fields are refused, not dropped. */
+/** An event to record. Unknown fields are refused, not dropped. */
 export const EventInput = named('AuditEventInput', {
   ...objectOf(
     eventFields.filter(({ sent }) => sent !== undefined),
@@ -106,7 +106,7 @@ const erased = {
     '`change` (diff, reason), `state` (before, after). What the log proves of the event still holds.',
 };
 
-/** The single read: with both states. */
+/** The single read, with both states. */
 const full = { ...stored, properties: { ...stored.properties, erased } };
 export const FullEvent = named('AuditEvent', full);
 

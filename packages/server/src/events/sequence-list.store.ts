@@ -6,18 +6,18 @@ import { eventsById, type ListedRow, pageBytesMax } from './list.store.ts';
 
 export interface SequencePage {
   rows: ListedRow[];
-  /** The sequence to go on with, or null at the end of the log. */
+  /** The next sequence to read, or null at the end of the log. */
   nextSequence: number | null;
 }
 
 const chunkEntries = 512;
-// A rare filter must not walk the whole log in one
-// request: the page then ends early, with a cursor.
+// A filter with few matches must not read the whole log in one request: the page ends early, with a
+// cursor.
 const chunksMax = 20;
 
 /**
- * One page in the order of the log. Sequence → id comes from the log itself, so the events need no
- * index on it; what retention has removed is passed over.
+ * One page in the order of the log. The log maps sequences to ids, so events need no index on it;
+ * removed events are skipped.
  */
 export async function listBySequence(
   tx: TenantTx,

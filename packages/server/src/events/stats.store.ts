@@ -9,7 +9,7 @@ import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import { inClasses, Params, type Visibility } from './filter-sql.store.ts';
 import { matching, prepared } from './list.store.ts';
 
-/** One group: its keys as text, the e-mail last used by a user, and how many events. */
+/** One group: its keys as text, the user's last e-mail, and the number of events. */
 export interface StatsRow {
   keys: string[];
   email: string | null;
@@ -21,7 +21,7 @@ export const groupsMax = 10_000;
 /** Minutes of 45 days, hours of more than seven years; most of them may be empty. */
 export const bucketsMax = 65_000;
 
-/** The column of a key; undefined for times, which are cut out of ids. */
+/** The column of a key; undefined for times, which are taken from ids. */
 function columnOf(key: GroupKey): string | undefined {
   const facet = countedFacets.find((each) => each === key);
   const { uuid, text } = facet ? facetOf(facet).columns : {};
@@ -30,8 +30,8 @@ function columnOf(key: GroupKey): string | undefined {
 
 /**
  * Counts by one or two keys, at most `groupsMax` + 1 groups: times in order, else the most frequent
- * first. `bucketStarts` (ascending epoch ms) cut the ids into the local-time buckets of a time key,
- * so that PostgreSQL needs neither time zones nor a timestamp column.
+ * first. `bucketStarts` (ascending epoch ms) split the ids into the local-time buckets of a time
+ * key, so PostgreSQL needs neither time zones nor a timestamp column.
  */
 export async function countGroups(
   tx: TenantTx,
@@ -42,7 +42,7 @@ export async function countGroups(
   const params = new Params();
   const conditions = [...matching(tx, query.filter, visible, params), inClasses(visible.classes)];
   const keys = query.groupBy.map((key) => keyExpression(key, bucketStarts, params));
-  // Ids begin with the time, so the greatest of these texts ends in the address used last.
+  // Ids begin with the time, so the greatest of these texts ends in the last used address.
   const lastEmail = `substr(max((id::text || actor_email) COLLATE "C"), 37)`;
   const email = query.groupBy.includes('user') ? lastEmail : 'NULL';
   const isTime = query.groupBy.map((key) => columnOf(key) === undefined);

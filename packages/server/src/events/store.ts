@@ -17,21 +17,21 @@ export {
   storedOpeners,
 } from './prepared-event.ts';
 
-/** What became of one event of a batch, in the order given. */
+/** The outcome of one event of a batch, in the given order. */
 export type Appended =
   | { status: 'created'; sequence: number; receivedAtMs: number; leafHash: Uint8Array }
   | { status: 'duplicate'; stored: StoredEvent }
   | { status: 'conflict' };
 
-/** The events of one tenant that join an append, behind its locked head. */
+/** The events of one tenant to append, with its locked head. */
 export interface TenantBatch {
   head: LogHead;
   events: readonly PreparedEvent[];
 }
 
 /**
- * Appends events to their tenants' logs within `tx`, whose heads are locked. Optimistic: repeated
- * ids are looked up only when the insert meets one, because most batches have none.
+ * Appends events to their tenants' logs in `tx`, whose heads are locked. Looks up repeated ids only
+ * if the insert finds one, because most batches have none.
  */
 export async function appendEvents(
   tx: WriterTx,
@@ -66,7 +66,7 @@ export async function appendEvents(
 
 const keyOf = (e: { tenantId: string; uuid: string }) => `${e.tenantId}/${e.uuid}`;
 
-/** The primary key holds the class, so after a plan change older rows must be asked for by hand. */
+/** The primary key has the class: after a plan change, looks rows of other classes up. */
 async function storedElsewhere(tx: WriterTx, batches: readonly TenantBatch[]) {
   const places = batches.flatMap(({ head, events }) =>
     head.otherClasses.flatMap((retentionClass) =>
@@ -76,9 +76,7 @@ async function storedElsewhere(tx: WriterTx, batches: readonly TenantBatch[]) {
   return places.length === 0 ? new Map<string, StoredEvent>() : findStored(tx, places);
 }
 
-/**
- * The first event of each id that is not stored yet; its repeats in the same batch are left out.
- */
+/** The first event of each id that is not stored yet; drops repeats in the same batch. */
 function withoutKnown(batch: TenantBatch, known: Map<string, StoredEvent>): PreparedEvent[] {
   const firsts = new Map<string, PreparedEvent>();
   for (const event of batch.events) {
@@ -129,7 +127,7 @@ function outcomes(
 
 /**
  * Stored events of these ids, by `tenant/uuid`, each in one retention class: with tenant, class and
- * id given, every look-up goes to one partition.
+ * id, every look-up uses one partition.
  */
 async function findStored(
   tx: WriterTx,
@@ -149,8 +147,8 @@ async function findStored(
 }
 
 /**
- * Makes the partitions that hold these moments; a no-op for those that exist. Its own transaction,
- * because it must be there before the insert that needs it.
+ * Makes the partitions of these times; existing ones stay. In its own transaction, because they
+ * must exist before the insert.
  */
 export async function makePartitions(
   tx: WriterTx,
@@ -161,7 +159,7 @@ export async function makePartitions(
   }
 }
 
-/** Makes or attaches the partition that holds this moment. */
+/** Makes or attaches the partition of this time. */
 export async function placePartition(
   owner: Pick<WriterTx, 'query'>,
   retentionClass: number,
@@ -170,15 +168,15 @@ export async function placePartition(
   await owner.query('SELECT place_partition($1::smallint, $2)', [retentionClass, new Date(timeMs)]);
 }
 
-/** One event with its states, or null. `oldest` is the first id the tenant's plan still shows. */
+/** One event with its states, or null. `oldest` is the first id that the plan shows. */
 export async function getEvent(
   tx: TenantTx,
   uuid: string,
   classes: number[],
   oldest: string,
 ): Promise<StoredEvent | null> {
-  // Class by class, mostly one: a class that is compared with `= ANY` prunes no partition at all,
-  // and looking into a few hundred of them takes 5 ms.
+  // Class by class, usually one: `= ANY` on the class prunes no partitions, and reading a few
+  // hundred takes 5 ms.
   for (const retentionClass of classes) {
     const { rows } = await tx.query<StoredEvent>({
       name: 'get-event',
@@ -191,7 +189,7 @@ export async function getEvent(
   return null;
 }
 
-/** What the tenant's current plan lets anybody see, or null for an unknown tenant. */
+/** What the tenant's current plan shows; null for an unknown tenant. */
 export async function visibility(tx: TenantTx, nowMs: number): Promise<Visibility | null> {
   const { rows } = await tx.query<{
     days: number;
@@ -213,7 +211,7 @@ export async function visibility(tx: TenantTx, nowMs: number): Promise<Visibilit
   return { classes: [row.current, ...row.others], oldest, size: row.size };
 }
 
-/** Id of this installation, under which the service's own records stand. */
+/** Id of this installation, the recorder of the service's own events. */
 export async function readServiceId(writer: Pick<WriterTx, 'query'>): Promise<string> {
   const { rows } = await writer.query<{ id: string }>('SELECT id FROM installation');
   if (!rows[0]) throw new Error('the database is not migrated; run `indelible migrate`');

@@ -1,15 +1,14 @@
 import { importedEventUuid } from '@indelible/protocol';
 import type { Random } from './prepared-event.ts';
 
-/** Makes the id of an event that came without one. */
+/** Makes the id of an event without one. */
 export type UuidSource = (timeMs: number) => string;
 
 const counterMax = 0xfff;
 
 /**
- * UUIDv7s whose 12 bits behind the millisecond count up (RFC 9562,
- * section 6.2, method 1), so that what one process records within a
- * millisecond is listed in the order it came; 62 bits stay random.
+ * UUIDv7s whose 12 bits after the millisecond count up (RFC 9562, section 6.2, method 1), so that
+ * lists show events of one process and millisecond in order of arrival; 62 bits stay random.
  */
 export function createUuidSource(random: Random): UuidSource {
   let lastMs = -1;
