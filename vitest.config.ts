@@ -9,21 +9,26 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache', 'compiled
 /** What needs another runtime, a packed client or server, or Prisma: `npm run test:compat`. */
 const compat = ['{packages,examples,e2e}/**/*.compat.test.ts'];
 
+/** Processes and databases killed under load, and at every step: `npm run nemesis`. */
+const nemesis = ['packages/**/*.nemesis.test.ts'];
+
 /** Browsers, processes of their own, and histories of many thousand events: not in `test:fast`. */
 const slow = [
   '{examples,e2e}/**',
   'packages/{cli,panel/build}/**',
-  'packages/client/src/{outbox,recorder}/interruptions.test.ts',
   'packages/server/src/{docs,postgres,retention,archive,log}/**',
   'packages/server/src/{main,worker-role}.test.ts',
 ];
 
+/** What `npm test` leaves to a command of its own, by the mode of that. */
+const tiers: Record<string, string[]> = { compat, nemesis };
+
 export default defineConfig(({ mode }) => ({
   test: {
-    include: mode === 'compat' ? compat : ['{packages,examples,e2e}/**/*.test.ts', '*.test.ts'],
+    include: tiers[mode] ?? ['{packages,examples,e2e}/**/*.test.ts', '*.test.ts'],
     exclude: [
       ...configDefaults.exclude,
-      ...(mode === 'compat' ? [] : compat),
+      ...(mode in tiers ? [] : [...compat, ...nemesis]),
       ...(mode === 'fast' ? slow : []),
     ],
     // One PostgreSQL for the whole run; every test file clones its own database from a template.

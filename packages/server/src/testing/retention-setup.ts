@@ -119,6 +119,15 @@ export async function partitions(service: TestService): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
+/** Partitions of events that are detached, or on their way to it. */
+export async function detachedPartitions(service: TestService): Promise<string[]> {
+  const { rows } = await service.owner.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname LIKE 'audit\\_events\\_%'
+       AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = pg_class.oid AND NOT inhdetachpending)`,
+  );
+  return rows.map(({ name }) => name);
+}
+
 /** What the tenant's log says about removals, oldest first. */
 export async function records(service: TestService, { id }: Tenant) {
   const { rows } = await service.owner.query<{
