@@ -1,13 +1,13 @@
-/** First and last byte, both included. */
+/** First and last byte, inclusive. */
 export interface Range {
   start: number;
   end: number;
 }
 
 /**
- * What a `Range` header (RFC 9110 section 14) asks of a file of `size` bytes: one range;
- * `unsatisfiable` when it lies behind the end; null for the whole file, also when there are several
- * ranges or the header cannot be read, which a server may ignore.
+ * The range that a `Range` header (RFC 9110 section 14) requests of a file of `size` bytes;
+ * `unsatisfiable` if it is beyond the end; null for the whole file, also for several ranges or an
+ * invalid header, which a server may ignore.
  */
 export function readRange(
   header: string | undefined,

@@ -20,10 +20,10 @@ import { tookTooLong } from './file/time-walk.ts';
 import { countUnfinished, type ExportRequest, type ExportRow, insertExport } from './store.ts';
 import type { StreamDeps } from './stream-export.ts';
 
-/** So many rows are sent with the answer; one more makes a job. */
+/** Up to this many rows are sent with the answer; more become a job. */
 export const streamedRowsMax = 10_000;
 
-/** Begins an export: counts to the bound, then record and row (and job) in one transaction. */
+/** Begins an export: counts up to the limit, then one transaction with record, row and job. */
 export async function createExport(
   request: FastifyRequest,
   { db, now, recordOwn, jobs }: StreamDeps & { jobs: Jobs },
@@ -49,8 +49,8 @@ export async function createExport(
     await recordOwn(tx, tenantId, requestedEvent(wanted, whenceOf(request)));
     const row = await insertExport(tx, wanted);
     if (row.mode === 'stream') return row;
-    // Everybody's first comes before anybody's second:
-    // who asks for many waits behind who asks for one.
+    // The first export of every tenant comes before the second of any: a tenant with many exports
+    // waits behind tenants with one.
     const { id } = row;
     await jobs.send(tx, 'export', { id, data: { tenantId, id }, tenantId, priority: -ahead });
     return row;
@@ -59,11 +59,11 @@ export async function createExport(
 
 interface Counted {
   visible: Visibility;
-  /** Matches; null when there are more than are sent at once, or it takes too long to tell. */
+  /** Matches; null if they exceed the limit of an answer, or counting takes too long. */
   count: number | null;
 }
 
-/** Counts what there is so far, in the snapshot that `visible` tells the size of. */
+/** Counts in the snapshot whose size `visible` gives. */
 async function countRows(
   db: Database,
   tenantId: string,
@@ -88,9 +88,8 @@ async function countRows(
 }
 
 /**
- * The count with what has been recorded since; null when that makes
- * more than are sent at once. Locks the head: nothing comes before the
- * export's own record any more, so what that says of rows stays true.
+ * The count including later events; null if it then exceeds the limit of an answer. Locks the head:
+ * no event comes before the export's own record, so the recorded number of rows stays true.
  */
 function countToEnd(
   db: Database,
@@ -99,8 +98,8 @@ function countToEnd(
   filter: EventFilter,
   { visible, count }: { visible: Visibility; count: number },
 ): Promise<number | null> {
-  // The reader's connection first: who waits for one with the head locked keeps all from recording.
-  // Its snapshot is that of its first statement, which comes after the lock.
+  // Takes the reader's connection first: waiting for it with a locked head would block recording.
+  // Its snapshot begins with its first statement, after the lock.
   return readTenant(db, tenantId, async (reader) => {
     const [head] = await lockHeads(tx, [tenantId], true);
     if (head === undefined) return count;
@@ -128,7 +127,7 @@ function requester({ principal }: FastifyRequest, { tenantId, actor, reason }: T
     requestedByEmail: actor.email,
     requestedByRole: actor.role,
     accessReason: reason,
-    // Only an address that a token vouches for: mail goes to nobody a header names.
+    // Only an address from a token: mail must not go to an address in a header.
     mailTo: principal.email,
   };
 }

@@ -1,24 +1,24 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
-/** What a link opens: one file of one tenant, until a moment. */
+/** One file of one tenant, until an expiry time. */
 export interface LinkedFile {
   tenantId: string;
   exportId: string;
   untilMs: number;
 }
 
-/** Signs links that open a file without a credential, and knows its own again. */
+/** Signs links that open a file without a credential, and verifies them. */
 export interface DownloadLinks {
   /** Query parameters of the link. */
   sign(file: LinkedFile): URLSearchParams;
   /**
-   * The file, or null for a link that is not of this service or was changed, be it in its spelling
-   * alone; may be out of time.
+   * The file; null if this service did not sign the link, or it was changed, even in spelling. May
+   * have expired.
    */
   read(exportId: string, query: string): LinkedFile | null;
 }
 
-/** Links under a key of their own, derived by HKDF-SHA-256 (RFC 5869) from the session secret. */
+/** The key is derived by HKDF-SHA-256 (RFC 5869) from the session secret. */
 export function createDownloadLinks(sessionSecret: string): DownloadLinks {
   const info = 'indelible/export-download/v1';
   const key = new Uint8Array(hkdfSync('sha256', sessionSecret, '', info, 32));

@@ -21,7 +21,7 @@ export interface DownloadDeps extends ExportDeps {
 
 const linkLivesMs = 5 * 60_000;
 
-/** The file of an export: asked for with a credential, which is recorded, and taken by a link. */
+/** Two calls: one with a credential, which is recorded, returns a link; the link opens the file. */
 export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
   const { db, now, links, recordOwn } = deps;
   const config = { scope: 'exports:write' as const, schema: 'enforced' as const };
@@ -50,10 +50,7 @@ export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
   );
 }
 
-/**
- * Throws `gone` for a file that is no longer kept,
- * or never was, and `conflict` for one not made yet.
- */
+/** Throws `gone` for an expired or failed file, and `conflict` for an unfinished one. */
 function requireFile(row: ExportRow, nowMs: number): ExportRow {
   const status = statusAt(row, nowMs);
   if (row.mode === 'stream') {
@@ -106,14 +103,12 @@ async function sendFile(
     .header('etag', etag)
     .header('cache-control', 'no-store')
     .header('referrer-policy', 'no-referrer');
-  // The framework would read it to its end, and throw it away.
+  // Otherwise the framework would read it completely and discard it.
   if (request.method === 'HEAD') opened.body.destroy();
   return reply.send(opened.body);
 }
 
-/**
- * Throws `range_not_satisfiable`. A part of another file than the one begun with would fit nowhere.
- */
+/** Throws `range_not_satisfiable`. A range of another version of the file would be useless. */
 function rangeOf({ headers }: FastifyRequest, size: number, etag: string) {
   const condition = headers['if-range'];
   if (condition !== undefined && condition !== etag) return undefined;

@@ -9,21 +9,21 @@ export interface ExpireDeps extends StreamDeps {
 }
 
 const atOnce = 100;
-/** After this long no worker writes to what has failed or was cancelled. */
+/** After this time no worker writes for a failed or cancelled export. */
 const settledMs = 3_600_000;
-/** Several times what a process that sends one lets pass between two signs of life. */
+/** Several times the interval at which a sending process updates the row. */
 const lostAfterMs = 4 * keptAliveEveryMs;
 
 /**
- * Removes files that have had their time, and whatever failed exports left; ends streams that were
- * cut off by a crash. Any number of processes may do so at once. A removal that fails is tried at
- * the next run. False when one has failed.
+ * Removes expired files and leftovers of failed exports; ends streams of crashed processes. Several
+ * processes may run it at once. A failed removal is retried at the next run. False if one has
+ * failed.
  */
 export async function expireFiles(deps: ExpireDeps): Promise<boolean> {
   const { db, now, objects, onError } = deps;
   const lost = await write(db, (tx) => lostStreams(tx, now() - lostAfterMs, atOnce));
   for (const key of lost) await failExport(deps, key, 'interrupted').catch(onError);
-  // First nobody is shown the file any more, then it goes, then that is written down.
+  // Order: the file is no longer offered, then removed, then its removal stored.
   const due = await write(db, (tx) => expireExports(tx, now(), now() - settledMs, atOnce));
   let isWhole = true;
   for (const row of due) {

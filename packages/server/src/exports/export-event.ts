@@ -6,7 +6,7 @@ export const exportIdPrefix = 'exp_';
 
 const nowhere: Whence = { ip: null, userAgent: null };
 
-/** The export as what it is: access to sensitive data. Comes before the first byte. */
+/** Recorded as access to sensitive data, before the first byte is sent. */
 export function requestedEvent(request: ExportRequest, whence: Whence): OwnEvent {
   const { mode, format, columns, rowsTotal } = request;
   return {
@@ -18,13 +18,13 @@ export function requestedEvent(request: ExportRequest, whence: Whence): OwnEvent
       mode,
       format,
       columns,
-      // Null when there are more than are counted; the outcome tells how many.
+      // Null above the limit of counting; the outcome has the number.
       rows: rowsTotal,
     },
   };
 }
 
-/** How it ended: what came out, or why nothing did. */
+/** The outcome: the file's facts, or the failure. */
 export function outcomeEvent(row: ExportRow, whence = nowhere): OwnEvent {
   const { status, bytes, sha256, failure, rowsDone } = row;
   return {
@@ -41,7 +41,7 @@ export function outcomeEvent(row: ExportRow, whence = nowhere): OwnEvent {
   };
 }
 
-/** In the name of who asked for it, as they were then. */
+/** In the name of the person who requested it, as they were then. */
 function basis(request: ExportRequest, whence: Whence) {
   const { id, requestedById, requestedByEmail, requestedByRole, accessReason } = request;
   return {
@@ -52,7 +52,7 @@ function basis(request: ExportRequest, whence: Whence) {
   };
 }
 
-/** Somebody takes the file, or takes the job back: a person of their own, not who asked for it. */
+/** A download or cancellation, in the name of its caller, who may differ from the requester. */
 export function byAnotherEvent(action: 'download' | 'cancel', row: ExportRow, who: Who): OwnEvent {
   const { id, rowsDone, bytes, sha256 } = row;
   const file = { rows: rowsDone, bytes, sha256: sha256 && Buffer.from(sha256).toString('hex') };

@@ -13,11 +13,11 @@ import {
 import { AppError } from '../http/index.ts';
 import { type ExportFormat, exportFormats } from './file/export-file.ts';
 
-/** What a caller wants exported. */
+/** The parameters of a new export. */
 export interface ExportInput {
   filter: EventFilter;
   format: ExportFormat;
-  /** Null = the standard ones. */
+  /** Null: the standard ones. */
   columns: string[] | null;
 }
 
@@ -26,8 +26,8 @@ type Refuse = (path: string, code: string, message: string) => void;
 const members = ['filters', 'format', 'columns'];
 
 /**
- * The body of a new export. Throws `validation_failed` with every problem: an export that silently
- * left out a filter, or a column, would be taken for the whole truth.
+ * Reads the body of a new export. Throws `validation_failed` with every problem: an export without
+ * a requested filter or column would be misleading.
  */
 export function readExportInput(body: unknown): ExportInput {
   const problems: FieldProblem[] = [];
@@ -98,7 +98,7 @@ function unknownOrRepeated(name: unknown): [code: string, message: string] {
   return ['unknown_column', `is not a column; columns: ${knownColumns}`];
 }
 
-/** The filter for people: `action: update, not delete · user: ana@example.com`; empty for none. */
+/** The filter for people: `action: update, not delete · user: ana@example.com`; '' without one. */
 export function filterWords(filter: EventFilter): string {
   return Object.entries(filterToJson(filter))
     .map(([name, values]) => `${name}: ${[values].flat().map(word).join(', ')}`)

@@ -20,8 +20,8 @@ const nobody =
 const notDelivered = 'the e-mail could not be sent: the mail server refused it or did not answer';
 
 /**
- * Mail on exports. Jobs of their own: a mail server
- * that is away fails no export, and is tried again.
+ * Mail about exports, in separate jobs: an unavailable mail server fails no export, and mail is
+ * retried.
  */
 export function handleExportMail(deps: ExportMailDeps): void {
   const { db, jobs } = deps;
@@ -44,7 +44,7 @@ async function mailOutcome(deps: ExportMailDeps, { id, data }: RunningJob<Export
   const to = row.mailTo === null ? tenant.notifyEmails : [row.mailTo];
   if (to.length === 0) return told([], nobody);
   await mailer.send({ id, to, ...mailOf(row, tenant, deps.publicUrl()) });
-  // A crash in between sends it again with the same Message-ID, which is better than never.
+  // A crash before this sends it again, with the same Message-ID.
   await told(to, null);
 }
 

@@ -12,7 +12,7 @@ import {
 /** Why an export failed, as far as its reader can act on it. */
 export type ExportFailure = keyof MailTexts['export']['why'];
 
-/** What an export's mail tells. Times are ISO 8601; what a failed export does not have is null. */
+/** The facts of an export's mail. Times are ISO 8601; null if a failed export has none. */
 export interface ExportMail {
   locale: Locale;
   outcome: 'ready' | 'failed';
@@ -27,12 +27,12 @@ export interface ExportMail {
   expiresAt: string | null;
   /** The filters in words; empty = none. */
   filtersText: string;
-  /** Page of the export in the panel, which asks for a sign-in: never a link that downloads. */
+  /** Page of the export in the panel, which requires sign-in; never a download link. */
   url: string;
   timeZone: string;
 }
 
-/** Mail on how an export ended. */
+/** Mail about the end of an export. */
 export function exportMail(mail: ExportMail): Mail {
   const { locale, outcome, failure = 'unexpected', tenantName, url } = mail;
   const { why, open, ...texts } = mailTexts[locale].export;
@@ -58,7 +58,7 @@ function factsOf(mail: ExportMail): MailContent['facts'] {
   ];
 }
 
-/** In powers of 1,000, as file managers and disks count. */
+/** In powers of 1,000, as file managers show sizes. */
 function formatBytes(bytes: number, locale: string): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'];
   const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);

@@ -28,7 +28,7 @@ export interface ExportJobDeps {
 export const keptMs = 7 * 86_400_000;
 const progressEveryMs = 1_000;
 
-/** What workers do for exports: files, and what becomes of those that cannot be made. */
+/** The work of workers for exports: making files, and recording final failures. */
 export function handleExports(deps: ExportJobDeps): void {
   deps.jobs.handle<ExportKey>(
     'export',
@@ -38,9 +38,9 @@ export function handleExports(deps: ExportJobDeps): void {
 }
 
 /**
- * One attempt, from the beginning: the same bytes as any other, so
- * that it does not matter who made the object, nor if two workers did.
- * An attempt that ends between object and row is simply made again.
+ * One attempt, from the beginning. It gives the same bytes as any other, so it does not matter
+ * which worker wrote the object, or whether two did. An attempt that ends between object and row is
+ * repeated.
  */
 async function runExport(deps: ExportJobDeps, job: RunningJob<ExportKey>): Promise<void> {
   const row = await write(deps.db, (tx) => beginExport(tx, job.data));
@@ -57,7 +57,7 @@ async function runExport(deps: ExportJobDeps, job: RunningJob<ExportKey>): Promi
   throw new Error(`the attempt failed: ${made}`);
 }
 
-/** Says every second how far it has come, and hears by that whether it is to go on. */
+/** Stores the progress every second, and learns whether to continue. */
 function watchProgress(
   { db, onError }: ExportJobDeps,
   row: ExportRow,
@@ -86,8 +86,7 @@ async function finish(deps: ExportJobDeps, row: ExportRow, file: FinishedFile): 
   const expiresAtMs = finishedAtMs + keptMs;
   await write(db, async (tx) => {
     const finished = await finishExport(tx, row, file, finishedAtMs, expiresAtMs);
-    // Cancelled, or finished by another worker: then
-    // the object is the same, and not ours to remove.
+    // Cancelled, or finished by another worker: then the object is the same and must stay.
     if (!finished) return;
     await sendMailJob(jobs, tx, row);
     await recordOwn(tx, row.tenantId, outcomeEvent(finished));
@@ -95,7 +94,7 @@ async function finish(deps: ExportJobDeps, row: ExportRow, file: FinishedFile): 
   jobs.wake();
 }
 
-/** After the last attempt, also when no worker lived to its end. */
+/** After the last attempt, also if all workers crashed. */
 async function giveUp({ db, now, jobs, recordOwn }: ExportJobDeps, key: ExportKey): Promise<void> {
   await write(db, async (tx) => {
     const end = { status: 'failed', failure: 'interrupted' } as const;

@@ -23,12 +23,12 @@ export interface ExportDeps extends StreamDeps {
 }
 
 const config = { scope: 'exports:write' as const, schema: 'enforced' as const };
-// `readExportInput` judges the body, and names every problem at once.
+// `readExportInput` checks the body and reports all problems at once.
 const bodyConfig = { ...config, schema: 'documents' as const };
 export const exportsPath = '/api/audit-logs/exports';
 const chunkBytes = 256 * 1024;
 
-/** Exports: made at once or by workers, looked at, cancelled. */
+/** Exports: create (with the answer or by workers), show, cancel. */
 export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   const { now } = deps;
   const slots = new StreamSlots();
@@ -72,8 +72,8 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
 }
 
 /**
- * RFC 7240: preferences are separated by commas, and may carry parameters; what stands in quotes is
- * text. An empty value is as good as none.
+ * RFC 7240: preferences are separated by commas and may have parameters; quoted text is literal. An
+ * empty value equals none.
  */
 function prefersAsync(header: string | string[] | undefined): boolean {
   const unquoted = [header ?? []]
@@ -90,7 +90,7 @@ async function sendFile(
   row: ExportRow,
 ) {
   const name = await fileNameOf(deps, row);
-  // Nothing may fail from here on: a file that is begun and given to nobody would never end.
+  // Nothing may fail after this: a file that is begun and not sent would never end.
   const chunks = await withFirst(streamExport(deps, row, whenceOf(request)));
   return reply
     .type(mediaTypes[row.format])
@@ -98,13 +98,13 @@ async function sendFile(
     .send(Readable.from(chunks, { objectMode: false, highWaterMark: chunkBytes }));
 }
 
-/** What the file is called where it is saved. */
+/** The file name for the download. */
 export async function fileNameOf({ db }: Pick<ExportDeps, 'db'>, row: ExportRow): Promise<string> {
   const tenant = await readTenant(db, row.tenantId, getTenant);
   return fileName(tenant?.name ?? '', storedFilter(row.filters), row.format, row.createdAtMs);
 }
 
-/** The export a request names; throws `not_found`, for another tenant's too. */
+/** The requested export; throws `not_found`, also for another tenant's. */
 export async function requireExport(
   request: FastifyRequest,
   { db }: Pick<ExportDeps, 'db'>,
@@ -116,7 +116,7 @@ export async function requireExport(
   throw new AppError('not_found', 'there is no such export');
 }
 
-/** Cancelled twice is cancelled; throws `conflict` for what has ended otherwise. */
+/** Cancelling twice succeeds; throws `conflict` if it has ended otherwise. */
 async function cancel(
   request: FastifyRequest,
   deps: ExportDeps,

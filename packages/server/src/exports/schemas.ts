@@ -14,7 +14,7 @@ import {
   uuid,
 } from '../http/index.ts';
 
-/* The body is judged by `readExportInput`, which names every problem at once. */
+/* `readExportInput` checks the body and reports all problems at once. */
 const ExportInput = Type.Unsafe<object>({
   type: 'object',
   title: 'ExportInput',

@@ -16,7 +16,7 @@ const setbacks: Record<Failure, string> = {
   aborted: errors.aborted,
 };
 
-/** An export as the API shows it at this moment. */
+/** An export as the API shows it now. */
 export function shownExport(row: ExportRow, nowMs: number) {
   const { requestedById, requestedByEmail, sha256, finishedAtMs, expiresAtMs } = row;
   const status = statusAt(row, nowMs);
@@ -43,7 +43,7 @@ export function shownExport(row: ExportRow, nowMs: number) {
   };
 }
 
-/** A file whose time has passed is gone at once, whether it was removed yet or not. */
+/** An expired file is gone at once, even if it was not removed yet. */
 export function statusAt({ status, expiresAtMs }: ExportRow, nowMs: number): ExportStatus {
   return status === 'ready' && expiresAtMs !== null && expiresAtMs <= nowMs ? 'expired' : status;
 }

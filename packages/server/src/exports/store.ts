@@ -2,39 +2,39 @@ import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
 
-/** What kept an export from its end; `aborted`: whoever it was sent to hung up. */
+/** Why an export failed; `aborted`: the receiver closed the connection. */
 export type Failure = 'storage' | 'interrupted' | 'unexpected' | 'aborted';
 
 /** What is exported, for whom, and how; never changes. */
 export interface ExportRequest {
   tenantId: string;
   id: string;
-  /** Sent with the answer, or made by a worker and kept. */
+  /** Sent with the answer, or made by a worker and stored. */
   mode: 'stream' | 'job';
   format: 'csv' | 'ndjson';
-  /** Of CSV; null = the standard ones. */
+  /** Of CSV; null: the standard ones. */
   columns: string[] | null;
   /** JSON text, see `filterText`. */
   filters: string;
-  /** The oldest id the plan showed when it was asked for. */
+  /** The oldest id that the plan showed at the request. */
   oldestId: string;
-  /** Matches when it was asked for; null = more than are counted. */
+  /** Matches at the request; null: above the limit of counting. */
   rowsTotal: number | null;
   createdAtMs: number;
   requestedById: string;
   requestedByEmail: string | null;
   requestedByRole: string;
-  /** An operator's declared one. */
+  /** An operator's declared reason. */
   accessReason: string | null;
-  /** Who is told how it ended; null = the tenant's addresses. */
+  /** Recipient of the mail about its end; null: the tenant's addresses. */
   mailTo: string | null;
 }
 
 export interface ExportRow extends ExportRequest {
-  /** Sequence of the export's own record: only what was recorded before it is in the file. */
+  /** Sequence of the export's own record: the file contains only earlier events. */
   beforeSequence: number;
   status: ExportStatus;
-  /** Counts those who made, or make, the file. */
+  /** The number of attempts to make the file. */
   attempt: number;
   rowsDone: number;
   bytes: number | null;
@@ -42,7 +42,7 @@ export interface ExportRow extends ExportRequest {
   failure: Failure | null;
   finishedAtMs: number | null;
   expiresAtMs: number | null;
-  /** Who was told by mail; null = nobody was tried to be told yet. */
+  /** Recipients that got mail; null: no attempt yet. */
   notified: string[] | null;
   notice: string | null;
 }
@@ -58,7 +58,7 @@ const columns = `tenant_id AS "tenantId", id, mode, status, format, columns, fil
   expires_at AS "expiresAtMs", notified, notice`;
 
 /**
- * Begins an export behind its own record, which must be the last event of this transaction: its
+ * Inserts an export after its own record, which must be the last event of this transaction: its
  * sequence becomes the bound, and is returned with the row.
  */
 export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<ExportRow> {
@@ -82,7 +82,7 @@ export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<Expo
   return row;
 }
 
-/** How many jobs of the tenant have not ended: the next one queues behind as many of others. */
+/** The tenant's unfinished jobs: the next one waits behind as many jobs of others. */
 export async function countUnfinished(tx: WriterTx, tenantId: string): Promise<number> {
   const { rows } = await tx.query<{ count: number }>({
     name: 'count-unfinished-exports',
@@ -112,14 +112,14 @@ export async function listExports(tx: TenantTx, from: string, count: number): Pr
   return rows;
 }
 
-/** An attempt begins; null when there is nothing left to do, as when it was cancelled. */
+/** Starts an attempt; null if there is nothing to do, for example after a cancellation. */
 export async function beginExport(
   tx: WriterTx,
   { tenantId, id }: ExportKey,
 ): Promise<ExportRow | null> {
   const { rows } = await tx.query<ExportRow>({
     name: 'begin-export',
-    // Stored from now on, because the object is written before this row hears of it.
+    // Marked as stored from now on, because the object is written before this row is updated.
     text: `UPDATE exports SET status = 'running', attempt = attempt + 1, rows_done = 0, failure = NULL,
         stored = true
       WHERE tenant_id = $1 AND id = $2 AND mode = 'job' AND status IN ('queued', 'running')
@@ -130,8 +130,8 @@ export async function beginExport(
 }
 
 /**
- * How far this attempt has come; false when it is
- * not to go on: cancelled, or another one has begun.
+ * Stores the progress of this attempt; false if it must stop: cancelled, or another attempt has
+ * begun.
  */
 export async function progressExport(
   tx: WriterTx,
@@ -148,7 +148,7 @@ export async function progressExport(
   return rowCount === 1;
 }
 
-/** This attempt has failed and there will be another one. */
+/** This attempt has failed; another one follows. */
 export async function requeueExport(
   tx: WriterTx,
   key: ExportAttempt,
@@ -168,7 +168,7 @@ export interface FinishedFile {
   sha256: Uint8Array;
 }
 
-/** The file is whole; null when the export has ended otherwise meanwhile. */
+/** The file is complete; null if the export has ended otherwise meanwhile. */
 export async function finishExport(
   tx: WriterTx,
   key: ExportKey,
@@ -189,12 +189,12 @@ export async function finishExport(
   return rows[0] ?? null;
 }
 
-/** What of a file has come about, or been sent. */
+/** How much of a file was made or sent. */
 export type PartOfFile = Pick<FinishedFile, 'rows' | 'bytes'>;
 
 /**
- * Ends an export without a file; null when it has ended already. A failure known before stays.
- * `sent` is what whoever hung up had been given.
+ * Ends an export without a file; null if it has ended already. Keeps an earlier failure. `sent` is
+ * what a receiver got before it closed the connection.
  */
 export async function endExport(
   tx: WriterTx,
@@ -230,8 +230,8 @@ export async function setNotified(
 }
 
 /**
- * Ends the time of files that have had theirs, and names every object that is to go: theirs, and
- * what failed and cancelled exports may have left. Spans tenants.
+ * Expires files, and returns every object to remove: theirs, and leftovers of failed and cancelled
+ * exports. Spans tenants.
  */
 export async function expireExports(
   tx: WriterTx,
@@ -261,7 +261,7 @@ export async function objectRemoved(tx: WriterTx, key: ExportKey): Promise<void>
   });
 }
 
-/** An export is still being sent at this moment. */
+/** Stores that an export is still being sent. */
 export async function keepStream(tx: WriterTx, key: ExportKey, nowMs: number): Promise<void> {
   await tx.query({
     name: 'keep-export-stream',
@@ -270,7 +270,7 @@ export async function keepStream(tx: WriterTx, key: ExportKey, nowMs: number): P
   });
 }
 
-/** Exports that were being sent when their process ended: not heard of since. Spans tenants. */
+/** Exports whose sending process has crashed: not updated since. Spans tenants. */
 export async function lostStreams(
   tx: WriterTx,
   sinceMs: number,

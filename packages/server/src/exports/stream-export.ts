@@ -19,13 +19,13 @@ export interface StreamDeps {
   onError: (error: unknown) => void;
 }
 
-/** How often whoever sends a file says that it still does. */
+/** How often a process that sends a file updates its row. */
 export const keptAliveEveryMs = 30_000;
 
 /**
- * The file, to be sent as it is read. Its end is recorded before the last chunk is acknowledged,
- * and so is a reader who stops early or a fault on the way: whoever sends it must then break the
- * connection off, so that a part is never taken for the whole.
+ * The file, sent while it is read. Its end is recorded before the last chunk is acknowledged; so is
+ * an early close or an error. The sender must then break the connection, so that an incomplete file
+ * never looks complete.
  */
 export async function* streamExport(
   deps: StreamDeps,
@@ -36,7 +36,7 @@ export async function* streamExport(
   const endSigns = giveSigns(deps, row);
   let failure: Failure | null = 'aborted';
   try {
-    // The response may hold several of them.
+    // The response may buffer several of them.
     for await (const lines of fileChunks(deps.db, row, tally)) yield Buffer.from(lines);
     failure = 'unexpected';
     await finishStream(deps, row, tally, whence);
@@ -46,7 +46,7 @@ export async function* streamExport(
     throw error;
   } finally {
     endSigns();
-    // A record that cannot be made now is made up for when lost streams are looked for.
+    // If recording fails now, the job for lost streams records it later.
     const { rows, bytes } = tally;
     if (failure) await failExport(deps, row, failure, { rows, bytes }, whence).catch(deps.onError);
   }
@@ -71,7 +71,7 @@ async function finishStream(
   });
 }
 
-/** Ends an export as failed, and records that; nothing happens when it has ended already. */
+/** Ends an export as failed and records that; no effect if it has ended already. */
 export async function failExport(
   { db, now, recordOwn }: StreamDeps,
   key: ExportKey,
@@ -85,10 +85,7 @@ export async function failExport(
   });
 }
 
-/**
- * A generator whose first chunk is there already, as something to read: what fails before it can
- * still be answered with a problem.
- */
+/** Reads the first chunk in advance, so that an early error is answered with a problem. */
 export async function withFirst<T>(
   rest: AsyncGenerator<T, void, undefined>,
 ): Promise<AsyncIterable<T>> {
@@ -98,6 +95,6 @@ export async function withFirst<T>(
     first = null;
     return chunk;
   };
-  // Not a generator of its own: one that was never begun would not tell the rest to end.
+  // Not a generator: one that was never started would not end the inner one.
   return { [Symbol.asyncIterator]: () => ({ next, return: () => rest.return() }) };
 }

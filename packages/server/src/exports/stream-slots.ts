@@ -1,19 +1,19 @@
 import { finished, type Writable } from 'node:stream';
 import { AppError } from '../http/index.ts';
 
-/** Answers that may hold a file of one tenant at the same time, in one process. */
+/** The most answers with a file of one tenant at once, in one process. */
 const slotsMax = 8;
 
 interface Line {
   taken: number;
-  /** Each is called when it gets a slot. */
+  /** Called when it gets a slot. */
   waiting: Set<() => void>;
 }
 
 /**
- * How many files may be sent at once: each holds a page in memory for as long as its reader likes,
- * and a tenant may have any number of readers. Small files end within moments, so a further request
- * waits for a slot before it is refused. Jobs need no slot.
+ * Limits the files that are sent at once: each holds a page in memory as long as its reader takes,
+ * and a tenant may have many readers. Small files end quickly, so a further request waits for a
+ * slot before it is refused. Jobs need no slot.
  */
 export class StreamSlots {
   readonly #lines = new Map<string, Line>();
@@ -24,8 +24,8 @@ export class StreamSlots {
   }
 
   /**
-   * Takes a slot until the answer has ended or broken off.
-   * Throws `rate_limited` when none becomes free in time.
+   * Takes a slot until the answer ends or breaks. Throws `rate_limited` if none becomes free in
+   * time.
    */
   async take(tenantId: string, answer: Writable): Promise<void> {
     const line = this.#lines.get(tenantId) ?? { taken: 0, waiting: new Set() };

@@ -7,9 +7,8 @@ import type { ByteRange, ObjectStore } from './object-store.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /**
- * Objects as files below a folder, for this account alone. Every object
- * is written under another name and synced before it takes its own, so
- * that a crash or a full disk leaves a draft, never half an object.
+ * Objects as files below a folder, for this account only. Every object is written and synced under
+ * another name first, so that a crash or a full disk leaves a draft, never half an object.
  */
 export function fileStore(root: string): ObjectStore {
   const pathOf = (name: string) => {
@@ -33,7 +32,7 @@ async function putIfAbsent(path: string, body: Uint8Array): Promise<boolean> {
   return withDraft(path, async (draft) => {
     await writeDurably(draft, body);
     try {
-      // A hard link fails when the name is taken, so the object appears whole, once, or not at all.
+      // A hard link fails if the name exists: the object appears whole, once, or not at all.
       await link(draft, path);
     } catch (error) {
       if (codeOf(error) === 'EEXIST') return false;
@@ -53,7 +52,7 @@ async function putStream(path: string, body: AsyncIterable<Uint8Array>, signal?:
         await file.writeFile(chunk); // where the last one ended, and whole
         bytes += chunk.byteLength;
       }
-      // A full disk shows here at the latest.
+      // A full disk fails here at the latest.
       await file.sync();
     } finally {
       await file.close();
@@ -72,7 +71,7 @@ async function getStream(path: string, range?: ByteRange) {
   try {
     const { size: bytes } = await file.stat();
     if (range && range.start >= bytes) throw new RangeError('the range begins past the end');
-    // The open file stays readable when the object is replaced or removed meanwhile.
+    // The open file stays readable if the object is replaced or removed.
     return { bytes, body: file.createReadStream(range ?? {}) };
   } catch (error) {
     await file.close();
@@ -80,7 +79,7 @@ async function getStream(path: string, range?: ByteRange) {
   }
 }
 
-/** Takes what crashed writers left of this object with it. */
+/** Also removes drafts of crashed writers. */
 async function remove(path: string): Promise<void> {
   const names = (await readdir(dirname(path)).catch(nullIfMissing)) ?? [];
   const draft = (name: string) =>
@@ -115,7 +114,7 @@ function nullIfMissing(error: unknown): null {
   throw error;
 }
 
-/** The names of new folders must survive a power failure too, or the objects in them are lost. */
+/** Folder names must survive a power failure too, or their objects are lost. */
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;

@@ -71,8 +71,8 @@ export class InsideFolder {
 }
 
 /**
- * The names of what is below a folder and no folder itself. Links are named, not followed; the
- * synchronous `readdir` would follow them, and never end where they lead in a circle.
+ * The names of all files below a folder. Does not follow links; the synchronous `readdir` would,
+ * endlessly in a cycle.
  */
 export async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

@@ -1,9 +1,7 @@
-/** What a draft is called until it is whole; no object may be. */
+/** The suffix of an unfinished object; no object name has it. */
 export const draftSuffix = '.tmp';
 
-/**
- * Names are ours alone, but a store on disk must never be led out of its folder, nor to a draft.
- */
+/** A name must not lead out of the store's folder, nor to a draft. */
 export function requireName(name: string): void {
   const fine =
     /^[A-Za-z0-9_=.-]+(\/[A-Za-z0-9_=.-]+)*$/.test(name) &&
@@ -11,7 +9,7 @@ export function requireName(name: string): void {
   if (!fine) throw new Error('not an object name');
 }
 
-/** Throws RangeError unless these are byte numbers in order. */
+/** Throws RangeError unless these are ordered byte numbers. */
 export function requireRange({ start, end }: { start: number; end: number }): void {
   if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && end >= start)
     return;

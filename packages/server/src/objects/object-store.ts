@@ -1,17 +1,14 @@
 import type { Readable } from 'node:stream';
 
-/** Where checkpoints, exports and archives are kept: objects by name. */
+/** Stores checkpoints, exports and archives: objects by name. */
 export interface ObjectStore {
-  /**
-   * Writes a whole object unless one of this name exists;
-   * false when it does. Durable when it resolves.
-   */
+  /** Writes a whole object unless the name exists (then false). Durable when it resolves. */
   putIfAbsent(name: string, body: Uint8Array): Promise<boolean>;
   /**
-   * Writes an object of any size in bounded memory, in place of an earlier one of this name.
-   * Durable when it resolves; before that nothing of it can be seen. When it throws, also because
-   * `body` threw or `signal` was aborted (with its reason), nothing of it stays. A chunk is done
-   * with when the next one is asked for, so a source may use one buffer for all of them.
+   * Writes an object of any size in limited memory and replaces an earlier one. Durable when it
+   * resolves; before that it is invisible. If it throws, also because `body` threw or `signal` was
+   * aborted (with its reason), nothing remains. A chunk is used before the next one is requested,
+   * so a source may reuse its buffer.
    */
   putStream(
     name: string,
@@ -21,18 +18,16 @@ export interface ObjectStore {
   /** The object, or null. */
   get(name: string): Promise<Uint8Array | null>;
   /**
-   * The object or a range of it, to be read or destroyed; null when
-   * there is none. `bytes` is the whole object's size. An end beyond the
-   * last byte is cut. Throws RangeError when no byte is in the range.
+   * The object or a range of it, to be read or destroyed; null if absent. `bytes` is the whole
+   * object's size. An end beyond the last byte is cut. Throws RangeError for an empty range.
    */
   getStream(name: string, range?: ByteRange): Promise<{ bytes: number; body: Readable } | null>;
-  /** Removes an object, if there is one. */
   remove(name: string): Promise<void>;
-  /** Names of all objects below a prefix, in order; only those behind `after`, if it is given. */
+  /** Names of all objects below a prefix, in order; with `after`, only later ones. */
   list(prefix: string, after?: string): Promise<string[]>;
 }
 
-/** First and last byte, both included, as in an HTTP range. */
+/** First and last byte, inclusive, as in an HTTP range. */
 export interface ByteRange {
   start: number;
   end: number;

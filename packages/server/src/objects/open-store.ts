@@ -3,7 +3,7 @@ import { fileStore } from './file-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { s3Store } from './s3-store.ts';
 
-/** Opens the store of OBJECT_STORE_URL. Throws a sentence when the URL cannot be one. */
+/** Opens the store of OBJECT_STORE_URL. Throws a sentence for an invalid URL. */
 export function openObjectStore(url: string): ObjectStore {
   const { protocol } = new URL(url);
   if (protocol === 'file:') return fileStore(fileURLToPath(url));

@@ -1,21 +1,17 @@
 import { requireName } from './object-name.ts';
 
-/**
- * Where in which S3 the objects are. `endpoint` null
- * = AWS; `region` null = from the SDK's own chain.
- */
+/** The location of objects in S3. `endpoint` null: AWS; `region` null: from the SDK. */
 export interface S3Location {
   bucket: string;
-  /** Part of every key before the object's name: empty, or ends in `/`. */
+  /** Prefix of every key: empty, or ends in `/`. */
   keyPrefix: string;
   endpoint: string | null;
   region: string | null;
 }
 
 /**
- * Reads `s3://bucket/prefix?endpoint=…&region=…`. Throws a sentence
- * that names OBJECT_STORE_URL and holds no part of the URL. What is
- * not understood is refused: a misspelt `endpoint` would lead to AWS.
+ * Reads `s3://bucket/prefix?endpoint=…&region=…`. Throws a sentence that names OBJECT_STORE_URL
+ * without quoting the URL. Unknown parameters are refused: a misspelt `endpoint` would lead to AWS.
  */
 export function readS3Location(url: string): S3Location {
   const { hostname, pathname, searchParams, username, password, port, hash } = new URL(url);
@@ -31,7 +27,7 @@ export function readS3Location(url: string): S3Location {
   need(known, 'takes only the parameters endpoint and region');
   const endpoint = searchParams.get('endpoint');
   need(endpoint === null || isHttpUrl(endpoint), 'has an endpoint that is not an http(s) URL');
-  // Other stores than AWS mostly ignore the region, but a signature needs one.
+  // Other stores mostly ignore the region, but a signature needs one.
   const region = searchParams.get('region') ?? (endpoint === null ? null : 'us-east-1');
   need(region === null || /^[a-z0-9-]+$/.test(region), 'has an invalid region');
   return { bucket: hostname, keyPrefix: prefix === '' ? '' : `${prefix}/`, endpoint, region };

@@ -18,10 +18,10 @@ import { uploadStream } from './s3-upload.ts';
 
 const conflictsMax = 5;
 
-/** The object that every installation tries conditional writing with. */
+/** The object that every installation uses to test conditional writes. */
 const probeName = 'probes/put-if-absent';
 
-/** Objects in an S3 bucket. Credentials come from where the AWS SDK looks for them. */
+/** Objects in an S3 bucket. The AWS SDK finds the credentials. */
 export function s3Store(url: string): ObjectStore {
   const location = readS3Location(url);
   let opened: Promise<S3> | null = null;
@@ -66,9 +66,8 @@ export function s3Store(url: string): ObjectStore {
 }
 
 /**
- * A store that ignores `If-None-Match` would overwrite what was
- * published, and with it void the guard against a rewound database.
- * One object serves for ever, so that nothing needs to be removed.
+ * A store that ignores `If-None-Match` would overwrite published rounds, and a rewound database
+ * would go unnoticed. One object is reused, so that nothing needs to be removed.
  */
 async function probe(s3: S3): Promise<void> {
   const refused = async () =>
@@ -81,16 +80,15 @@ async function probe(s3: S3): Promise<void> {
 }
 
 /**
- * The SDK repeats a request whose answer was lost, and the repetition
- * then meets its own object. The object therefore names its writer:
- * "not I" must be true, or a round of our own would pass for another's.
+ * The SDK retries a request whose answer was lost, and then finds its own object. The object
+ * therefore names its writer; otherwise a round of our own would look foreign.
  */
 async function putIfAbsent(s3: S3, name: string, body: Uint8Array): Promise<boolean> {
   const writer = randomUUID();
   return (await putConditionally(s3, name, body, writer)) || (await writerOf(s3, name)) === writer;
 }
 
-/** False when the store says that an object of this name exists. */
+/** False if the store says that the object exists. */
 async function putConditionally(s3: S3, name: string, body: Uint8Array, writer: string) {
   const input = { ...bucketAndKey(s3, name), Body: body, Metadata: { writer }, IfNoneMatch: '*' };
   for (let conflicts = 0; ; conflicts++) {
@@ -100,7 +98,7 @@ async function putConditionally(s3: S3, name: string, body: Uint8Array, writer: 
     } catch (error) {
       const status = statusOf(error);
       if (status === 412) return false;
-      // Conflict: another request for this name is under way, and neither has been decided.
+      // Conflict: another request for this name is in progress and undecided.
       if (status !== 409 || conflicts === conflictsMax) throw error;
       await delay(50 * 2 ** conflicts);
     }
@@ -122,7 +120,7 @@ async function getStream(s3: S3, name: string, range?: ByteRange) {
     throw new Error('the object store answered without the bytes that were asked for');
   } catch (error) {
     if (statusOf(error) === 416) throw new RangeError('the range begins past the end');
-    // A missing bucket is a fault of the configuration, not a missing object.
+    // A missing bucket is a configuration error, not a missing object.
     return nullIf(error instanceof s3.sdk.NoSuchKey, error);
   }
 }

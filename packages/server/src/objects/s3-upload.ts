@@ -2,15 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { bucketAndKey, removeObject, type S3, soon, writerOf } from './s3-client.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** S3 takes 10,000 parts an object, so 78 GiB are the most. */
+/** S3 accepts 10,000 parts, so an object has at most 78 GiB. */
 const partBytes = 8 * 2 ** 20;
 const partsMax = 10_000;
 
 /**
- * See ObjectStore.putStream. Two buffers, used in turn: one is filled while the
- * other is sent. (The SDK's own Upload makes new ones for each part, 65 MiB of
- * garbage before it is collected, and answers an abort while its requests are
- * still on their way, so that parts and objects appear afterwards.)
+ * See ObjectStore.putStream. Two alternating buffers: one is filled while the other is sent. (The
+ * SDK's own Upload makes new ones for each part, 65 MiB of garbage, and reports an abort while its
+ * requests are still running, so that parts and objects appear afterwards.)
  */
 export async function uploadStream(
   s3: S3,
@@ -37,27 +36,27 @@ export async function uploadStream(
     }
   } catch (error) {
     await parts?.takeBack();
-    // The last request may have arrived although its answer did not.
+    // The last request may have succeeded although its answer was lost.
     const arrived = ending && (await writerOf(s3, name).catch(() => null)) === writer;
     if (!arrived) {
       stop.throwIfAborted();
       throw error;
     }
   }
-  // Too late to be stopped, so it is taken back.
+  // Too late to stop it, so the object is removed.
   if (signal?.aborted) await removeObject(s3, name);
   signal?.throwIfAborted();
   return { bytes };
 }
 
-/** A part's bytes are valid until the part after the next one is asked for. */
+/** A part's bytes are valid until the part after the next one is requested. */
 async function* partsOf(body: AsyncIterable<Uint8Array>) {
   let filling = Buffer.allocUnsafeSlow(partBytes);
   let sent = Buffer.allocUnsafeSlow(partBytes);
   let length = 0;
   for await (const chunk of body) {
     for (let at = 0; at < chunk.byteLength; ) {
-      // A full part goes when there is more, so that the last one is known as such.
+      // A full part is sent when more data follows, so that the last one is known.
       if (length === partBytes) {
         yield { part: filling, last: false };
         [filling, sent, length] = [sent, filling, 0];
@@ -82,7 +81,7 @@ interface Target {
   UploadId: string;
 }
 
-/** One upload in parts. Nothing of it can be seen before it is complete. */
+/** One multipart upload. Invisible until it is complete. */
 class PartUpload {
   readonly #s3: S3;
   readonly #target: Target;
@@ -97,7 +96,7 @@ class PartUpload {
     this.#broken = broken;
   }
 
-  /** `broken` is aborted when a part cannot be sent, so that nobody waits for the source first. */
+  /** `broken` is aborted if a part cannot be sent, so that the source is not awaited. */
   static async begin(s3: S3, name: string, writer: string, broken: AbortController) {
     const input = { ...bucketAndKey(s3, name), Metadata: { writer } };
     const command = new s3.sdk.CreateMultipartUploadCommand(input);
@@ -106,7 +105,7 @@ class PartUpload {
     return new PartUpload(s3, { ...bucketAndKey(s3, name), UploadId }, broken);
   }
 
-  /** Resolves when the part before this one is stored. */
+  /** Resolves when the previous part is stored. */
   async send(part: Uint8Array, stop: AbortSignal): Promise<void> {
     await this.#sending;
     if (++this.#count > partsMax) throw new Error('an object on S3 can have 78 GiB at most');
@@ -128,10 +127,7 @@ class PartUpload {
     await client.send(new sdk.CompleteMultipartUploadCommand({ ...this.#target, MultipartUpload }));
   }
 
-  /**
-   * After the part on its way has come to its end;
-   * what fails here is left to the bucket's own rules.
-   */
+  /** Waits for the running part first; if this fails, the bucket's own rules remove the parts. */
   async takeBack(): Promise<void> {
     await this.#sending.catch(() => {});
     const { client, sdk } = this.#s3;

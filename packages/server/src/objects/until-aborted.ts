@@ -1,6 +1,6 @@
 /**
- * The same bytes, until `signal` is aborted: then it throws the reason at once, even while the
- * source lets it wait. The source is told to end, and not waited for.
+ * The same bytes until `signal` is aborted: then throws its reason at once, even while waiting for
+ * the source. The source is ended, but not awaited.
  */
 export async function* untilAborted(
   body: AsyncIterable<Uint8Array>,

@@ -1,6 +1,6 @@
 import { type Locale, mailTexts } from './mail-texts.ts';
 
-/* What mail looks like, as text and as HTML: one column that reads well without any style. */
+/* The layout of mail, as text and HTML: one column that is readable without styles. */
 
 export interface Mail {
   subject: string;
@@ -8,23 +8,23 @@ export interface Mail {
   html: string;
 }
 
-/** A mail that tells what happened to a tenant's log, in facts, and what to do. */
+/** Mail about an event of a tenant's log: facts, and what to do. */
 export interface MailContent {
   locale: Locale;
   subject: string;
   tenantName: string;
-  /** The first sentences; the name they are given may be HTML. */
+  /** The first sentences; the name in them may be HTML. */
   leads: (tenant: string) => string[];
-  /** Label and value in reading order; a fact whose value is null is left out. */
+  /** Label and value in reading order; a fact with a null value is omitted. */
   facts: readonly [label: string, value: string | null][];
-  /** Our own sentences after the facts. */
+  /** Fixed sentences after the facts. */
   next: readonly string[];
   /** Label of the link. */
   open: string;
   url: string;
 }
 
-/** Names and values can neither begin lines nor be markup; the subject holds our own words only. */
+/** Names and values cannot start lines or contain markup; the subject has only fixed words. */
 export function composeMail(content: MailContent): Mail {
   const { locale, subject, leads, next, open, url } = content;
   const { footer } = mailTexts[locale];
@@ -56,12 +56,12 @@ export function mailTime(ms: number, locale: Locale, timeZone: string): string {
   return new Intl.DateTimeFormat(locale, { ...day, ...time, timeZone }).format(ms);
 }
 
-/** A name must neither begin lines of its own nor turn the direction of what follows it. */
+/** A name must neither start a line nor change the text direction. */
 export function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
 }
 
-/** For any place within the page, attributes too. */
+/** For any position in the page, also attributes. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
@@ -70,7 +70,7 @@ function paragraph(html: string): string {
   return `<p style="margin:0 0 12px">${html}</p>`;
 }
 
-/** Facts by label; values may hold anything. */
+/** Facts by label; values may contain anything. */
 function table(facts: [label: string, value: string][]): string {
   const cell = 'padding:6px 12px 6px 0;text-align:left;vertical-align:top';
   const rows = facts.map(
@@ -81,12 +81,12 @@ function table(facts: [label: string, value: string][]): string {
   return `<table style="margin:16px 0;border-collapse:collapse;font-size:15px">${rows.join('\n')}</table>`;
 }
 
-/** The one thing to do; `label` is our own words. */
+/** The one action; `label` is a fixed text. */
 function linkButton(url: string, label: string): string {
   return `<p style="margin:24px 0"><a class="button" href="${escapeHtml(url)}" style="${button}">${label}</a></p>`;
 }
 
-/** Below everything, for those who wonder. */
+/** Small print at the end. */
 function small(html: string): string {
   return `<p class="muted" style="margin:24px 0 0;font-size:13px;color:#57606a">${html}</p>`;
 }
@@ -95,15 +95,15 @@ const button =
   'display:inline-block;padding:12px 20px;border-radius:6px;background:#0b57d0;color:#ffffff;' +
   'font-weight:600;text-decoration:none';
 
-// Styles stand on the elements, because many mail programs drop style sheets; the dark ones can
-// only stand in one, where they need to be stronger.
+// Styles are on the elements, because many mail programs drop style sheets. Dark styles can only be
+// in a style sheet, and must override those.
 const dark = `@media (prefers-color-scheme: dark) {
   body, .card { background: #16181c !important; color: #e6e6e6 !important; }
   .muted { color: #a8b0ba !important; }
   .button { background: #a8c7fa !important; color: #062e6f !important; }
 }`;
 
-/** A whole message; `title` and `parts` go into it as they are. */
+/** A whole message; inserts `title` and `parts` unescaped. */
 function mailPage(locale: string, title: string, parts: string[]): string {
   return `<!doctype html>
 <html lang="${locale}" dir="ltr">

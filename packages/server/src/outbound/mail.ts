@@ -6,18 +6,17 @@ import type { Logger } from 'pino';
 import { codeOf } from '../postgres/index.ts';
 import type { Mail } from './mail-page.ts';
 
-/** A message on its way. */
+/** A message to send. */
 export interface OutgoingMail extends Mail {
-  /** UUID, the same whenever this message is sent again: most mail systems then show it once. */
+  /** UUID, the same at every attempt: most mail systems then show it once. */
   id: string;
   to: string | readonly string[];
 }
 
 export interface Mailer {
   /**
-   * Resolves when the mail server took the message for at least one
-   * recipient. Throws an Error whose sentence holds no address,
-   * within `timeoutMs`: whoever mails must be able to go on without.
+   * Resolves when the mail server accepted the message for at least one recipient. Throws an Error
+   * without addresses, within `timeoutMs`, so that the caller can continue.
    */
   send(mail: OutgoingMail): Promise<void>;
 }
@@ -30,7 +29,7 @@ export interface MailerOptions {
   dataDir: string;
   logger: Pick<Logger, 'info' | 'warn'>;
   now?: () => number;
-  /** For one message, from look-up to the server's last word. */
+  /** For one message, from the look-up to the server's last answer. */
   timeoutMs?: number;
 }
 
@@ -39,7 +38,7 @@ interface Address {
   address: string;
 }
 
-/** Throws a sentence that names the variable when SMTP_URL or MAIL_FROM cannot be used. */
+/** Throws a sentence that names the variable if SMTP_URL or MAIL_FROM is invalid. */
 export function createMailer(options: MailerOptions): Mailer {
   const { smtpUrl, dataDir, logger, now = Date.now, timeoutMs = 60_000 } = options;
   const from = readMailFrom(options.mailFrom);
@@ -57,9 +56,9 @@ export function createMailer(options: MailerOptions): Mailer {
         text,
         html,
         date: new Date(now()),
-        // Nobody's absence note shall answer a machine.
+        // Prevents automatic replies.
         headers: { 'Auto-Submitted': 'auto-generated' },
-        // The composer would fetch what a body names by path or URL; ours are text.
+        // Otherwise the composer would fetch paths and URLs in a body; ours are text.
         disableFileAccess: true,
         disableUrlAccess: true,
       });
@@ -93,7 +92,7 @@ function toServer(server: Server, logger: MailerOptions['logger'], timeoutMs: nu
       socketTimeout: Math.min(30_000, timeoutMs),
       logger: false,
     });
-    // A server that keeps talking and never ends is only stopped by the whole time.
+    // Also stops a server that keeps sending without an end.
     const signal = AbortSignal.timeout(timeoutMs);
     const { rejected } = await transport.sendMail({ ...message, signal }).catch((error) => {
       const reason = signal.aborted ? tooLate : sentenceOf(error);
@@ -120,7 +119,7 @@ function toOutbox(folder: string, logger: MailerOptions['logger'], now: () => nu
 
 type Message = Parameters<typeof writeFile>[1];
 
-/** Under its own name only when it is complete: somebody may be watching the folder. */
+/** Renamed when it is complete, because a program may watch the folder. */
 async function writeWhole(folder: string, name: string, bytes: Message): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const draft = join(folder, `${name}.tmp`);
@@ -134,7 +133,7 @@ async function writeWhole(folder: string, name: string, bytes: Message): Promise
 
 const tooLate = 'the mail server of SMTP_URL did not take the message in time';
 
-/** What the server said may quote addresses, so only its codes are passed on. */
+/** Only codes: the server's text may quote addresses. */
 function sentenceOf(error: unknown): string {
   const { responseCode } = error as { responseCode?: number };
   const code = codeOf(error);
@@ -147,8 +146,8 @@ function sentenceOf(error: unknown): string {
 }
 
 /**
- * Built from the URL piece by piece: nodemailer itself takes any option from its query, also those
- * that log messages or switch certificates off.
+ * Built from parts of the URL: nodemailer would accept any option in its query, also those that log
+ * messages or disable certificate checks.
  */
 function readSmtpUrl(smtpUrl: string): Server {
   const url = new URL(smtpUrl);
@@ -165,8 +164,8 @@ function readSmtpUrl(smtpUrl: string): Server {
     host,
     port: Number(url.port) || (secure ? 465 : 587),
     secure,
-    // STARTTLS wherever it is offered, and never credentials in the clear. A relay on this machine
-    // mostly has a certificate that nobody vouches for, and nobody listens in between.
+    // STARTTLS if offered, and never credentials in clear text. A relay on this machine usually has
+    // an untrusted certificate, and its connection cannot be intercepted.
     requireTLS: signsIn && !onThisMachine,
     ignoreTLS: onThisMachine,
     ...(signsIn ? { auth } : {}),
@@ -189,7 +188,7 @@ function readMailFrom(text: string): Address {
   );
 }
 
-// Given to the composer as an address alone, so that nothing in it is read as a further one.
+// Passed as an address object, so that no part of it is read as another address.
 function readRecipient(address: string): Address {
   if (isAddress(address)) return { name: '', address };
   throw new Error('a recipient is not a mail address');

@@ -5,14 +5,14 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
  * Whether `text` is an address of the public internet, by the registries of special-purpose
- * addresses (RFC 6890 and what came after it). Everything that another address could hide in is
- * refused too: IPv4-mapped, NAT64, 6to4 and Teredo. False for text that is no address.
+ * addresses (RFC 6890 and later). Also refuses addresses that can embed another one: IPv4-mapped,
+ * NAT64, 6to4 and Teredo. False for text that is not an address.
  */
 export function isPublicAddress(text: string): boolean {
-  // Stricter than the parser below, which takes shortened and octal spellings.
+  // Stricter than the parser below, which accepts shortened and octal spellings.
   if (isIP(text) === 0) return false;
   const address = ipaddr.parse(text);
   if (address.range() !== 'unicast') return false;
-  // Of IPv6 only this part is handed out; the rest is somebody's own, or nobody's yet.
+  // Of IPv6 only this range is assigned publicly.
   return address.kind() === 'ipv4' || address.match(globalUnicast);
 }

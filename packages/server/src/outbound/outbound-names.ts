@@ -3,17 +3,16 @@ import { NODATA, Resolver } from 'node:dns/promises';
 export type Resolve = (host: string) => Promise<readonly { address: string; family: number }[]>;
 
 export interface NameServers {
-  /** `address:port`; those of the system unless given. */
+  /** `address:port`; default: the system's. */
   servers?: readonly string[];
-  /** Of a first question; the second and last one waits twice as long. */
+  /** Of the first query; the second and last one waits twice as long. */
   timeoutMs?: number;
 }
 
 /**
- * Addresses of a name by DNS alone, IPv4 first. The system's own look-up
- * would also know the machine's private names, but it has two places for the
- * whole process: names of one tenant whose servers never answer would hold
- * up the calls of all others. Throws the resolver's error, with its code.
+ * Addresses of a name by DNS only, IPv4 first. The system's look-up also knows the machine's
+ * private names, but has two threads for the whole process: names of one tenant whose servers never
+ * answer would block the calls of all others. Throws the resolver's error, with its code.
  */
 export function resolveByDns({ servers, timeoutMs = 2_000 }: NameServers = {}): Resolve {
   return async (host) => {

@@ -10,8 +10,8 @@ import type { WriteLine } from './line-buffer.ts';
 import { fieldEnd, uuidBytes } from './packed-event.ts';
 
 /**
- * The bytes of `csvRow` for packed rows of these columns' fields, copied from bytes to bytes: a
- * string for every cell costs more than all the rest of an export.
+ * The bytes of `csvRow` from packed rows of these columns, copied without strings: a string for
+ * each cell costs more than the rest of an export.
  */
 export function csvLineWriter(columns: readonly CsvColumn[]): WriteLine {
   const kinds = columns.map(kindOf);
@@ -23,7 +23,7 @@ export function csvLineWriter(columns: readonly CsvColumn[]): WriteLine {
   };
 }
 
-/** What a cell is made of: the id, free text, JSON, or a field that needs no look. */
+/** The content of a cell: the id, text, JSON, or a field that needs no escaping. */
 type Kind = 'id' | 'timestamp' | 'text' | 'json' | 'bare';
 
 function kindOf(column: CsvColumn): Kind {
@@ -40,7 +40,7 @@ const quote = 0x22;
 const comma = 0x2c;
 const escapedSemicolon = '\\u003b';
 
-/** What a byte asks of the cell that it is copied to: nothing, quotes, and more of itself. */
+/** What a byte requires of its cell: nothing, quotes, or an escape. */
 const asks = { nothing: 0, quotes: 1, doubling: 2, escaping: 3, end: 4 };
 
 function tableOf(marks: Record<string, number>): Uint8Array {
@@ -55,7 +55,7 @@ const quoted = { '\u001f': asks.end, ',\r\n': asks.quotes, '"': asks.doubling };
 const inText = tableOf(quoted);
 const inJson = tableOf({ ...quoted, ';': asks.escaping });
 
-/** A text that begins with one of these is no formula; `csvTextCell` judges the others. */
+/** A text with such a first character is not a formula; `csvTextCell` checks the others. */
 const startsPlain = tableOf({
   '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz': 1,
 });
@@ -64,11 +64,11 @@ const digits = Buffer.from('0123456789abcdefghjkmnpqrstvwxyz');
 const hyphen = 0x2d;
 const hexDigit = tableOf(Object.fromEntries(Array.from('123456789abcdef', (d, n) => [d, n + 1])));
 
-/** One line in the making, from `row` to `out`. */
+/** A line being written, from `row` to `out`. */
 class CsvLine {
   #row: Buffer = Buffer.alloc(0);
   #out: Buffer = this.#row;
-  /** Where the next field begins, with the separator before it, and where the row ends. */
+  /** Start of the next field, with its separator, and end of the row. */
   #from = 0;
   #end = 0;
   #at = 0;
@@ -83,7 +83,7 @@ class CsvLine {
     this.#fits = true;
   }
 
-  /** Where the line ends; -1 when the row had not the fields of its cells. */
+  /** End of the line; -1 if the row does not have the expected fields. */
   end(): number {
     if (!this.#fits || this.#from !== this.#end) return -1;
     this.#out[this.#at - 1] = 0x0d; // for the comma behind the last cell
@@ -102,7 +102,7 @@ class CsvLine {
     this.#at += this.#out.write(text, this.#at, 'latin1');
   }
 
-  /** As `eventIdFromUuid`: two zero bits and the 128 of the UUID, five to a digit. */
+  /** Like `eventIdFromUuid`: two zero bits and the UUID's 128, five for each digit. */
   #writeId(): void {
     this.#write(eventIdPrefix);
     let bits = 0;

@@ -19,11 +19,11 @@ export const mediaTypes: Record<ExportFormat, string> = {
   ndjson: 'application/x-ndjson; charset=utf-8',
 };
 
-/** How events become a file, and what of them is needed for that. */
+/** How events become lines, and the fields needed for that. */
 export interface FileShape {
-  /** SQL of what is packed of a row. */
+  /** SQL of the packed fields of a row. */
   fields: readonly string[];
-  /** Whether the lines hold the states. */
+  /** Whether the lines contain states. */
   withStates: boolean;
   header: string;
   /** The line of an event, and the same bytes from a packed row of `fields`. */
@@ -31,10 +31,7 @@ export interface FileShape {
   writeLine: WriteLine;
 }
 
-/**
- * CSV as contract and `indelible verify` know it, or
- * every event whole, as `indelible import` takes it.
- */
+/** CSV for `indelible verify`, or complete events for `indelible import`. */
 export function fileShape(format: ExportFormat, names: readonly string[] | null): FileShape {
   if (format === 'ndjson') return ndjson;
   const columns = (names ?? csvColumns) as readonly CsvColumn[];
@@ -60,15 +57,15 @@ const ndjson: FileShape = {
   },
 };
 
-/** Where the file of a job is in the object store. */
+/** The object name of a job's file. */
 export function objectName(file: { tenantId: string; id: string; format: ExportFormat }): string {
   return `exports/${file.tenantId}/${file.id}.${file.format}`;
 }
 
 /**
  * `acme-corp_audit-log_2026-01-01_2026-02-01_exported-20260301T101112Z.csv`: tenant, range and
- * time. ASCII letters, digits and `._-` only, so that it needs no quoting anywhere; an open end of
- * the range is `all` or `now`.
+ * time. Only ASCII letters, digits and `._-`, so that it needs no quoting; an open end of the range
+ * is `all` or `now`.
  */
 export function fileName(
   tenantName: string,
@@ -81,7 +78,7 @@ export function fileName(
   return `${slug(tenantName)}_audit-log_${range}_exported-${exported}.${format}`;
 }
 
-/** A midnight as its day alone. */
+/** A midnight as its date only. */
 function moment(ms: number): string {
   return ms % 86_400_000 === 0 ? formatTimestamp(ms).slice(0, 10) : compact(ms);
 }

@@ -15,25 +15,22 @@ import { advance, beginWalk, nextRange, shorten, type TimeWalk, tookTooLong } fr
 /** How the pages of a file are read. */
 export interface Pace {
   firstSize: PageSize;
-  /** Pages that are read before they are asked for. */
+  /** Pages to read in advance. */
   ahead: number;
   /** Awaited between two pages. */
   between(): Promise<void>;
 }
 
-/**
- * For whoever takes the file as it is made. Who stops
- * taking it may hold no more than a page in memory.
- */
+/** For a file that is sent while it is made. A slow reader holds at most one page in memory. */
 const asItIsTaken: Pace = { firstSize: shortestSize, ahead: 0, between: async () => {} };
 
-/** For a file that is written as fast as it can be. */
+/** For a file that is written at full speed. */
 export function asItIsWritten(between: () => Promise<void>): Pace {
-  // One would come too late: of the time a page takes, half is waiting for answers.
+  // One would be too few: half of the time of a page is waiting for answers.
   return { firstSize, ahead: 2, between };
 }
 
-/** Counts and hashes a file as it passes by. */
+/** Counts and hashes a file while it passes. */
 export class FileTally {
   rows = 0;
   bytes = 0;
@@ -46,7 +43,7 @@ export class FileTally {
     return lines;
   }
 
-  /** May be called once. */
+  /** Call it once. */
   end(): FinishedFile {
     return { rows: this.rows, bytes: this.bytes, sha256: this.#hash.digest() };
   }
@@ -54,9 +51,9 @@ export class FileTally {
 
 /**
  * The file of an export in pieces, the same bytes at every run. A piece is valid until the next one
- * is asked for: they share a buffer, because a million rows would otherwise leave hundreds of
- * megabytes to be collected late. Reads pages, each a snapshot of its own: memory stays small, and
- * no snapshot is held for long. The pages fit together because ids and sequences never change.
+ * is requested: they share a buffer, because otherwise a million rows leave hundreds of megabytes
+ * of garbage. Each page has its own snapshot: memory stays small, and no snapshot is held for long.
+ * Pages fit together because ids and sequences never change.
  */
 export async function* fileChunks(
   db: Database,
@@ -101,15 +98,14 @@ function oldestOf({ filter, oldestId }: FileRows): string {
   return from > oldestId ? from : oldestId;
 }
 
-/** Where a page begins, and how large it may be. */
+/** Start and size limit of a page. */
 interface Place {
   walk: TimeWalk;
   size: PageSize;
 }
 
 /**
- * The next page, and the place behind it; what takes
- * too long for one statement is read in shorter looks.
+ * The next page, and the position after it. If a statement takes too long, reads shorter ranges.
  */
 async function readPage(
   { walk, size }: Place,
@@ -139,7 +135,7 @@ async function readAlone(db: Database, row: ExportRow, uuid: string): Promise<Ex
   return event;
 }
 
-/** How many rows the file will have, or null when counting them takes too long. */
+/** The number of rows of the file; null if counting takes too long. */
 export function countFileRows(db: Database, row: ExportRow): Promise<number | null> {
   return readVisible(db, row, (tx, visible) => countRows(tx, rowsOf(row), visible)).catch(
     () => null,
@@ -151,7 +147,7 @@ function rowsOf({ filters, format, columns, beforeSequence, oldestId }: ExportRo
   return { filter: storedFilter(filters), beforeSequence, oldestId, fields, withStates };
 }
 
-// Where rows sit may change meanwhile, so that is asked anew; what is shown of them may not.
+// Reads the classes again, because rows may move; what the plan shows may not change.
 function readVisible<T>(
   db: Database,
   { tenantId, createdAtMs }: ExportRow,

@@ -2,27 +2,27 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import type { ExportRow, Failure, FinishedFile } from '../store.ts';
 import type { FileNews, FileRequest, ThreadSettings } from './make-files.thread.ts';
 
-/** A file in the making. */
+/** A file being made. */
 export interface FileInMaking {
-  /** What there is so far. */
+  /** The rows so far. */
   rows: number;
   bytes: number;
-  /** What came out, or why nothing did. */
+  /** The file's facts, or the failure. */
   outcome: Promise<FinishedFile | Failure>;
 }
 
-/** A thread costs tens of megabytes, and a third of a second to start. */
+/** A thread takes tens of megabytes, and a third of a second to start. */
 const lingerMs = 10_000;
-/** Its heap is kept small, where the one of requests may grow with them. */
+/** Keeps its heap small; the heap of the main thread may grow. */
 const resourceLimits = {
   maxYoungGenerationSizeMb: 8,
   maxOldGenerationSizeMb: 256,
 };
 
 /**
- * Makes the files of export jobs in a thread of their own, one for all jobs of the process, so that
- * no request waits for them, nor memory grows by what they throw away. The thread is there while it
- * has something to do. `onError` hears what went wrong in it.
+ * Makes the files of all export jobs of the process in one thread, so that no request waits for
+ * them and their garbage does not grow the heap. The thread exists only while there is work.
+ * `onError` gets its errors.
  */
 export class FileThread {
   readonly #settings: ThreadSettings;
@@ -37,12 +37,12 @@ export class FileThread {
     this.#onError = onError;
   }
 
-  /** Somebody waits for an answer of this process: files step back, see step-back.ts. */
+  /** A request waits for this process: file making pauses, see step-back.ts. */
   noteRequest(): void {
     Atomics.add(this.#requests, 0, 1);
   }
 
-  /** Ends early with whatever failure once `signal` is aborted; nothing of the file stays then. */
+  /** Ends early with a failure after `signal` is aborted; no part of the file remains. */
   make(row: ExportRow, signal: AbortSignal): FileInMaking {
     const { port1: near, port2: far } = new MessageChannel();
     const file: FileInMaking = { rows: 0, bytes: 0, outcome: Promise.resolve('unexpected') };
@@ -52,7 +52,7 @@ export class FileThread {
         else if ('error' in news) this.#onError(news.error);
         else Object.assign(file, news);
       });
-      // Also closed by the end of the thread, whatever ended it.
+      // Also closed when the thread ends for any reason.
       near.once('close', () => resolve('unexpected'));
     });
     const stop = () => near.postMessage('stop');
@@ -66,7 +66,7 @@ export class FileThread {
     return file;
   }
 
-  /** Ends the thread; what it still makes is lost. */
+  /** Ends the thread; unfinished files are lost. */
   async close(): Promise<void> {
     clearTimeout(this.#ending);
     const worker = this.#worker;

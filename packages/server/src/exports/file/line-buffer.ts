@@ -2,21 +2,21 @@ import { uuidBytes } from './packed-event.ts';
 
 /**
  * Writes the line of the packed row in the first `bytes` of `row` into `out` at `at`, and returns
- * where it ends there; -1 when it cannot be written, and its event is to be read alone.
+ * its end; -1 if the event must be read separately.
  */
 export type WriteLine = (row: Buffer, bytes: number, out: Buffer, at: number) => number;
 
-/** Whole lines, valid until the next piece is asked for; or the id of an event to be read alone. */
+/** Whole lines, valid until the next piece; or the id of an event to be read separately. */
 export type Piece = { lines: Buffer; rows: number } | { alone: string };
 
-/** Where a piece ends: soon enough that other requests are answered in between. */
+/** Size of a piece: short enough that other requests are answered in between. */
 const pieceBytes = 96 * 1024;
-/** Packed rows that may be longer are read alone. */
+/** Larger rows are read separately. */
 const rowBytesMax = 96 * 1024;
-/** A byte becomes six at most, as in `\u0001`; then there is what an event has beside its texts. */
+/** A byte becomes at most six, as in `\u0001`; plus the fields besides texts. */
 const lineBytesMax = 6 * rowBytesMax + 4_096;
 
-/** The lines of one page after the other. */
+/** The lines of page after page. */
 export class LineBuffer {
   readonly #writeLine: WriteLine;
   readonly #row = Buffer.allocUnsafeSlow(rowBytesMax);
@@ -44,7 +44,7 @@ export class LineBuffer {
     }
   }
 
-  /** A line on its own, valid until the next piece too. */
+  /** A single line, also valid until the next piece. */
   hold(line: string): Buffer {
     if (!isWithin(line, this.#out.length)) return Buffer.from(line);
     return this.#out.subarray(0, this.#out.write(line));

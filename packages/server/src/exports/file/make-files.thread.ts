@@ -6,16 +6,16 @@ import { objectName } from './export-file.ts';
 import { asItIsWritten, FileTally, fileChunks } from './file-chunks.ts';
 import { stepBackFrom } from './step-back.ts';
 
-/* The program of the thread that makes the files of exports; see file-thread.ts. */
+/* The program of the thread that makes export files; see file-thread.ts. */
 
 export interface ThreadSettings {
   databaseUrl: string;
   objectStoreUrl: string;
-  /** How many requests the process was asked so far, shared. */
+  /** The number of requests to the process, shared. */
   requests: Int32Array<SharedArrayBuffer>;
 }
 
-/** A file to be made. News of it go to `port`; a message from there stops it. */
+/** A file to make. Reports go to `port`; a message from there stops it. */
 export interface FileRequest {
   row: ExportRow;
   port: MessagePort;
@@ -26,13 +26,13 @@ export type FileNews =
   | { error: unknown }
   | { outcome: FinishedFile | Failure };
 
-/** A page being made, and one being read, of each of a few files. */
+/** A page being processed and a page being read, for each of a few files. */
 const poolSize = 6;
 const newsEveryMs = 250;
 
 const { databaseUrl, objectStoreUrl, requests } = workerData as ThreadSettings;
 const objects = openObjectStore(objectStoreUrl);
-// A connection that is lost while it idles is replaced on the next use.
+// A connection lost while idle is replaced at the next use.
 const db = openDatabase(databaseUrl, { poolSize, onIdleError: () => {} });
 
 parentPort?.on('message', ({ row, port }: FileRequest) => {
@@ -61,7 +61,7 @@ async function make(
     }
   }
   try {
-    // What an attempt that was killed has left would lie there until the file expires.
+    // Otherwise the object of a crashed attempt would stay until the file expires.
     if (row.attempt > 1) await objects.remove(objectName(row));
     await objects.putStream(objectName(row), source(), signal);
     tell({ outcome: tally.end() });

@@ -1,10 +1,10 @@
 import { type CsvColumn, type CsvEvent, type StoredField, storedFields } from '@indelible/protocol';
 
 /*
- * How rows travel from the database: each as one text, of its id and fields,
- * separated by U+001F: at a million rows, what is read is paid for by the
- * column. An event that is large comes as its id alone; so does, in effect,
- * one whose texts hold the separator: it has not the fields it should have.
+ * The database sends each row as one text: its id and fields, separated by U+001F, because for a
+ * million rows the cost grows with the number of columns. A large event is sent as its id only. A
+ * text that contains the separator gives a wrong number of fields; such an event is also read
+ * separately.
  */
 
 /** An event of a file. */
@@ -16,11 +16,10 @@ export interface ExportedEvent extends CsvEvent {
 export const fieldEnd = 0x1f;
 export const uuidBytes = 36;
 
-// Empty text and NULL are the same, as they are when
-// events are taken; NULL itself would be left out.
+// Empty text and NULL are equal, as when events are taken; NULL itself would be skipped.
 const orEmpty = (column: string) => `coalesce(${column}, '')`;
 
-/** What is packed of a column whose text is that of its cell. */
+/** The packed form of a column whose text is that of its cell. */
 const packedColumn = ({ column, kind, nullable }: StoredField): string => {
   if (kind === 'boolean') return `${column}::text`;
   if (kind === 'state') return orEmpty(`${column}::text`);
@@ -33,15 +32,15 @@ const cellFields = new Map<CsvColumn, string>([
   ['recordedBy', `concat('{"id":"', recorded_by_id, '","kind":', to_json(recorded_by_kind), '}')`],
 ]);
 
-/** SQL of what is packed for the cells of these columns; `id` and `timestamp` come from the id. */
+/** SQL of the packed fields of these columns; `id` and `timestamp` come from the id. */
 export function csvFieldsOf(columns: readonly CsvColumn[]): string[] {
   return columns.flatMap((name) => (name === 'id' ? [] : (cellFields.get(name) ?? [])));
 }
 
-/** The fields of a whole event behind its id, in the order in which they are packed. */
+/** The fields of a whole event after its id, in packed order. */
 const wholeEvent = storedFields.filter(({ kind }) => kind !== 'eventId');
 
-/** SQL of what is packed of a whole event, in the order in which `unpackEvent` takes it. */
+/** SQL of the packed fields of a whole event, in the order of `unpackEvent`. */
 export const wholeFields: readonly string[] = [
   ...wholeEvent.map((field) =>
     field.kind === 'time'
@@ -61,11 +60,11 @@ const blank: Record<string, unknown> = Object.fromEntries(
   [...storedFields.map(({ key }) => key), 'erased'].map((key) => [key, null]),
 );
 
-/** The event of a packed row of `wholeFields`; null when it is to be read alone. */
+/** The event of a packed row of `wholeFields`; null if it must be read separately. */
 export function unpackEvent(row: string): ExportedEvent | null {
   const parts = row.split('\u001f');
   if (parts.length !== 1 + wholeFields.length) return null;
-  // A copy has the shape of a literal; members added one by one would cost twice as much.
+  // Copying a literal is twice as fast as adding members one by one.
   const event: Record<string, unknown> = { ...blank };
   event.uuid = parts[0];
   event.erased = parts[parts.length - 1] || null;

@@ -1,14 +1,11 @@
-/**
- * How many rows a page has at most, and how large an
- * event may be that comes in it; others are read alone.
- */
+/** The most rows of a page, and the largest event in it; larger ones are read separately. */
 export interface PageSize {
   rows: number;
   eventBytesMax: number;
 }
 
-// Each at most 8 MiB, and a few times the length of the texts that have limits of their own. Long
-// pages are quick where events are small: beginning one costs as much as reading hundreds of rows.
+// Each at most 8 MiB. Long pages are faster for small events: starting a page costs as much as
+// reading hundreds of rows.
 export const shortestSize: PageSize = { rows: 125, eventBytesMax: 64 * 1024 };
 const sizes: readonly PageSize[] = [
   { rows: 2_000, eventBytesMax: 4 * 1024 },
@@ -17,12 +14,12 @@ const sizes: readonly PageSize[] = [
 ];
 const smallPage = 1024 * 1024;
 
-/** Of what the first page should be nothing is known yet. */
+/** The size before anything is known about the rows. */
 export const firstSize: PageSize = { rows: 500, eventBytesMax: 16 * 1024 };
 
 /**
- * The size of the next page after one of `size`: shorter when a tenth of its rows were too large
- * for it, longer when it was full and still small (`characters` of text).
+ * The size of the page after one of `size`: smaller if a tenth of its rows were too large, larger
+ * if it was full and still small (`characters` of text).
  */
 export function nextSize(
   size: PageSize,

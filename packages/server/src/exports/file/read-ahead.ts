@@ -1,6 +1,6 @@
 /**
- * Pages, each of which says where the next one begins, read one after the other and up to `ahead`
- * of them before they are asked for: whoever takes them is busy while the next ones come.
+ * Pages, each with the start of the next one, read in order and up to `ahead` in advance, so that
+ * reading continues while the consumer works.
  */
 export async function* readAhead<Place, Page extends { next: Place | null }>(
   first: NoInfer<Place>,
@@ -22,7 +22,7 @@ export async function* readAhead<Place, Page extends { next: Place | null }>(
   }
 }
 
-/** What fails is met when it is its turn, or by nobody when the reader has gone. */
+/** The error of a page is thrown at its turn; if the consumer has left, it is ignored. */
 function heard<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

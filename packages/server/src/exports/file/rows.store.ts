@@ -5,20 +5,20 @@ import type { TenantTx } from '../../postgres/db.ts';
 import { uuidBytes } from './packed-event.ts';
 import type { PageSize } from './page-size.ts';
 
-/** Which rows are in a file, and what of them. */
+/** The rows of a file, and their fields. */
 export interface FileRows {
   filter: EventFilter;
-  /** Only what was recorded before this sequence. */
+  /** Only events recorded before this sequence. */
   beforeSequence: number;
-  /** Only from this id on, whatever the plan shows today. */
+  /** Only from this id on, whatever the plan shows now. */
   oldestId: string;
-  /** SQL of what is packed of a row. */
+  /** SQL of the packed fields of a row. */
   fields: readonly string[];
-  /** Whether the states are among it. */
+  /** Whether they include the states. */
   withStates: boolean;
 }
 
-/** A range of ids, half-open; null: without an end. */
+/** A half-open range of ids; null: no end. */
 export interface IdRange {
   from: string;
   before: string | null;
@@ -27,7 +27,7 @@ export interface IdRange {
 /** Packed rows, newest first, see packed-event.ts. */
 export interface PackedPage {
   rows: string[];
-  /** How many of them came as their id alone. */
+  /** How many of them were sent as their id only. */
   alone: number;
 }
 
@@ -61,7 +61,7 @@ export async function nextRows(
   return { rows: texts, alone: texts.filter(isAlone).length };
 }
 
-/** How many rows the file will have. Costs a look at each of them, so it may take too long. */
+/** The number of rows of the file. Reads each of them, so it may take too long. */
 export async function countRows(
   tx: TenantTx,
   { filter, beforeSequence, oldestId }: Omit<FileRows, 'fields' | 'withStates'>,

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How long an export steps back for each request but one that came while it made a page, */
+/** The pause for each request after the first that arrived while a page was made, */
 const perRequestMs = 5;
-/** and at most: so many times as long as the page took. */
+/** and the longest pause, as a multiple of the page's duration. */
 const pausesMax = 8;
 
 /**
- * Lets those who wait for an answer go first. What is returned is awaited between two pages.
- * `requests` counts what the process was asked so far.
+ * Requests take precedence: the returned function is awaited between two pages. `requests` counts
+ * the requests to the process.
  */
 export function stepBackFrom(requests: Int32Array<SharedArrayBuffer>): () => Promise<void> {
   let seen = Atomics.load(requests, 0);
@@ -21,8 +21,8 @@ export function stepBackFrom(requests: Int32Array<SharedArrayBuffer>): () => Pro
 }
 
 /**
- * Where many requests come in, an export works a ninth of the time; where none do, or one now and
- * then asks how far it is, nothing is waited for.
+ * Under many requests an export works a ninth of the time. Without requests, or with an occasional
+ * progress request, it does not pause.
  */
 export function pauseMs(requests: number, pageMs: number): number {
   return Math.min(Math.max(0, requests - 1) * perRequestMs, pausesMax * pageMs);

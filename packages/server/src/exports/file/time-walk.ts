@@ -1,18 +1,18 @@
 import { firstUuidAt, uuidTimeMs } from '@indelible/protocol';
 
-/** How far the rows of a file have been read, newest first, and how far back the next look goes. */
+/** How far the rows of a file were read, newest first, and the time span of the next read. */
 export interface TimeWalk {
-  /** Everything from this id on has been read; null: nothing yet. */
+  /** All ids from here on were read; null: none yet. */
   before: string | null;
-  /** The moment of `before`, or about the newest there is. */
+  /** The time of `before`, or about the newest time. */
   atMs: number;
   spanMs: number;
-  /** The oldest id that is wanted. */
+  /** The oldest wanted id. */
   oldest: string;
 }
 
 const dayMs = 86_400_000;
-/** A look that took longer is made shorter, one that was quick and found little longer. */
+/** A longer read is shortened; a quick one with few results is lengthened. */
 const longMs = 2_000;
 const quickMs = 500;
 
@@ -20,16 +20,16 @@ export function beginWalk(newestMs: number, oldest: string): TimeWalk {
   return { before: null, atMs: newestMs, spanMs: dayMs, oldest };
 }
 
-/** The range of ids to look into. The first one has no end: no event is too new for it. */
+/** The range of ids to read. The first range has no end, because events may have future times. */
 export function nextRange({ before, atMs, spanMs, oldest }: TimeWalk) {
   const from = firstUuidAt(atMs - spanMs);
   return { from: from > oldest ? from : oldest, before };
 }
 
 /**
- * Goes on behind a look that found these rows; null at the end. Looks are bounded by what they may
- * have to read, not by what they find: a filter that matches next to nothing must not run into the
- * limit of a statement. In a dense log they open no more partitions than hold the next page.
+ * The walk after a read with these rows; null at the end. A read is limited by what it may scan,
+ * not by its matches: a filter with few matches must not reach the statement timeout. In a dense
+ * log a read opens only the partitions of the next page.
  */
 export function advance(
   walk: TimeWalk,
@@ -46,12 +46,12 @@ export function advance(
   return { ...walk, before: from, atMs: uuidTimeMs(from), spanMs: walk.spanMs * factor };
 }
 
-/** A shorter look after one that took too long; null when there is none. */
+/** A shorter read after one that took too long; null if none is possible. */
 export function shorten(walk: TimeWalk): TimeWalk | null {
   return walk.spanMs <= 1 ? null : { ...walk, spanMs: Math.max(walk.spanMs / 4, 1) };
 }
 
-/** Whether a statement ran into the limit of its time: SQLSTATE 57014. */
+/** Whether a statement reached its timeout: SQLSTATE 57014. */
 export function tookTooLong(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '57014';
 }

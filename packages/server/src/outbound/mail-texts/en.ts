@@ -1,8 +1,8 @@
 import type { Keeps } from '@indelible/protocol';
 
 /*
- * Every text of the service's mails. They go into HTML as they are, so none may hold < > or &.
- * `tenant` is the tenant's name, escaped for where it stands.
+ * Every text of the service's mail. Inserted into HTML unescaped, so without < > and &. `tenant` is
+ * the tenant's name, escaped.
  */
 
 export const en = {
