@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { IndelibleError, UnreachableError } from '@indelible/client';
 import { Command, CommanderError } from 'commander';
 import { archiveCommand } from './commands/archive.ts';
+import { backupCommand } from './commands/backup.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { eraseCommand } from './commands/erase.ts';
 import { exportCommand } from './commands/export.ts';
@@ -28,6 +29,7 @@ const commands = [
   eraseCommand,
   archiveCommand,
   doctorCommand,
+  backupCommand,
   tenantCommand,
   keyCommand,
   importCommand,

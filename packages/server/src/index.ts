@@ -29,10 +29,13 @@ export {
 } from './erasure/command.ts';
 export type { ReopenedLog } from './log/reopen.ts';
 export { migrateDatabase, type Role, type Service, startService } from './main.ts';
+export { backUp } from './operations/backup.command.ts';
+export type { BackupFacts } from './operations/backup-folder.ts';
 export { diagnose } from './operations/doctor.ts';
 export type { Finding } from './operations/finding.ts';
 export { type OwnService, withOwnService } from './operations/own-service.ts';
 export { reopenLog } from './operations/reopen.command.ts';
+export { type RestoredBackup, restoreBackup } from './operations/restore-backup.command.ts';
 export { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 export {
   type RetentionPlan,

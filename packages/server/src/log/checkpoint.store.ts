@@ -63,6 +63,12 @@ export async function takeRound(tx: WriterTx, wait: boolean): Promise<TakenRound
   return rows[0] ?? null;
 }
 
+/** Keeps every process from signing until the transaction ends; waits for a round that runs. */
+export async function holdRounds(tx: WriterTx): Promise<void> {
+  await tx.query('SET LOCAL lock_timeout = 60000');
+  await takeRound(tx, true);
+}
+
 /** The last round whose checkpoints are released. */
 export async function releasedRound(db: Database): Promise<number> {
   const { rows } = await db.writer.query<{ round: number }>('SELECT round FROM log_rounds');

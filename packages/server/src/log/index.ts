@@ -1,6 +1,7 @@
 export type { CheckpointObserver } from './checkpoint.job.ts';
 export {
   haltReason,
+  holdRounds,
   type PublishedCheckpoint,
   publishedCheckpoint,
   signingKeys,

@@ -9,19 +9,13 @@ import {
   readSecretFile,
   startEmbeddedPostgres,
 } from '../postgres/index.ts';
+import { secretFiles } from './backup-folder.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
 import { diagnoseLog } from './doctor-log.ts';
 import { diagnoseProcesses } from './doctor-processes.ts';
 import type { Finding } from './finding.ts';
 
 const nodeMajorMin = 24;
-const secretFiles = [
-  'platform-api-key',
-  'session-secret',
-  'signing-key.pem',
-  'postgresql-admin.password',
-  'postgresql-app.password',
-];
 
 /**
  * Looks at everything an installation stands on. Changes nothing; an embedded database that is not

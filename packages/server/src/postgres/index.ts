@@ -10,14 +10,20 @@ export {
   type TenantTx,
   unavailability,
   type WriterTx,
+  withOwnerSession,
   write,
   writeForOperations,
   writeInBackground,
 } from './db.ts';
+export { accountOfThisProcess } from './embedded/account.ts';
+export { copyRunningCluster } from './embedded/cluster-copy.ts';
+export { copyTree } from './embedded/copy-tree.ts';
 export { codeOf } from './embedded/error-code.ts';
+export { openDataDir, openHome } from './embedded/folders.ts';
 export { connectionUrl } from './embedded/postmaster.ts';
 export { isPostmaster, readPostmasterPid } from './embedded/postmaster-pid.ts';
-export { readOrCreateSecretFile, readSecretFile } from './embedded/secret-file.ts';
+export { embeddedFolder, runningServerUrl } from './embedded/running-server.ts';
+export { readOrCreateSecretFile, readSecretFile, syncFolder } from './embedded/secret-file.ts';
 export { startEmbeddedPostgres } from './embedded-postgres.ts';
 export { pendingMigrations } from './migrate.ts';
 export {

@@ -5,14 +5,17 @@ import { connectionUrl } from './postmaster.ts';
 import { isPostmaster, readPostmasterPid } from './postmaster-pid.ts';
 import { readSecretFile } from './secret-file.ts';
 
+/** The folder of the embedded PostgreSQL, which a link in DATA_DIR may lead to. */
+export const embeddedFolder = (dataDir: string): string =>
+  realpathSync(join(dataDir, 'postgresql'));
+
 /**
  * The owner's URL of the embedded PostgreSQL that a service on this data folder is running, for
  * maintenance beside it; null when none runs. Starts nothing, and holds nothing.
  */
 export function runningServerUrl(dataDir: string): string | null {
-  const home = join(dataDir, 'postgresql');
-  if (!existsSync(home)) return null;
-  const data = join(realpathSync(home), 'data');
+  if (!existsSync(join(dataDir, 'postgresql'))) return null;
+  const data = join(embeddedFolder(dataDir), 'data');
   const claim = readPostmasterPid(data);
   if (claim === undefined || claim.status !== 'ready' || !isPostmaster(claim.pid, data))
     return null;

@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import type { Io } from '../io.ts';
+import { asFinding, loadServer } from '../server.ts';
+import { jsonLine } from '../text.ts';
+
+/** `indelible backup` and `restore-backup`: the embedded database, with what belongs to it. */
+export function backupCommand(program: Command, io: Io): void {
+  program
+    .command('backup')
+    .description('copy the embedded database, its secrets and objects into a new folder')
+    .argument('<folder>', 'of the backup; must not exist')
+    .option('--json', 'print JSON')
+    .action(async (folder: string, { json = false }: { json?: boolean }) => {
+      const { backUp } = await loadServer(io.env);
+      const { madeAt } = await backUp(io.env, folder).catch(asFinding);
+      io.stdout.write(json ? jsonLine({ folder, madeAt }) : `the backup is in ${folder}\n`);
+    });
+  program
+    .command('restore-backup')
+    .description('put a backup into a DATA_DIR that has no database')
+    .argument('<folder>', 'of the backup')
+    .option('--json', 'print JSON')
+    .action(async (folder: string, { json = false }: { json?: boolean }) => {
+      const { restoreBackup } = await loadServer(io.env);
+      const { madeAt, dataDir, objects } = await restoreBackup(io.env, folder).catch(asFinding);
+      const kept = objects ? 'database, secrets and objects' : 'database and secrets';
+      const text =
+        `${dataDir} has ${kept} of the backup of ${madeAt}; ` +
+        'what was recorded later is not in it. Start the service with `indelible serve`\n';
+      io.stdout.write(json ? jsonLine({ dataDir, madeAt, objects }) : text);
+    });
+}

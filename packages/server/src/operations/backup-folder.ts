@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf } from '../postgres/index.ts';
+
+/* A backup of `indelible backup`, as a folder. */
+
+export const backupParts = {
+  /** Written last: a folder without it is no backup. */
+  facts: 'backup.json',
+  cluster: 'cluster',
+  objects: 'objects',
+  secrets: 'secrets',
+} as const;
+
+/** Secrets in DATA_DIR; a service makes those that its environment does not name. */
+export const secretFiles = [
+  'platform-api-key',
+  'session-secret',
+  'signing-key.pem',
+  'postgresql-admin.password',
+  'postgresql-app.password',
+];
+
+export interface BackupFacts {
+  format: 1;
+  /** ISO 8601. */
+  madeAt: string;
+}
+
+/** Throws a sentence for a folder that is no complete backup of this format. */
+export async function readBackupFacts(folder: string): Promise<BackupFacts> {
+  const path = join(folder, backupParts.facts);
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    throw new Error(`${folder} is no backup of \`indelible backup\`: it has no backup.json`);
+  });
+  const { format, madeAt } = JSON.parse(text) as Partial<BackupFacts>;
+  if (format === 1 && madeAt !== undefined) return { format, madeAt };
+  throw new Error(`${path} is of another format: restore it with the release that made it`);
+}

@@ -1,0 +1,121 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { type Config, type Environment, readConfig } from '../config.ts';
+import { holdRounds } from '../log/index.ts';
+import {
+  codeOf,
+  copyRunningCluster,
+  copyTree,
+  embeddedFolder,
+  runningServerUrl,
+  startEmbeddedPostgres,
+  syncFolder,
+  withOwnerSession,
+} from '../postgres/index.ts';
+import { type BackupFacts, backupParts, secretFiles } from './backup-folder.ts';
+
+/**
+ * `indelible backup`: copies the embedded database, the secrets of DATA_DIR and a file store into a
+ * new folder, which appears when it is complete. A service may record meanwhile. What was committed
+ * when copying ended is in the copy, and the store holds exactly the rounds of that moment, so that
+ * the guard accepts both together. Throws an Error whose message is a sentence for the operator.
+ */
+export async function backUp(env: Environment, folder: string): Promise<BackupFacts> {
+  const config = readConfig(env);
+  requireEmbedded(config);
+  const target = resolve(folder);
+  if (existsSync(target)) throw new Error(`${target} exists: name a new folder for the backup`);
+  const draft = await mkdtemp(`${target}.part-`).catch((cause: Error) => {
+    throw new Error(`${target} cannot be made: ${cause.message}`, { cause });
+  });
+  try {
+    await withOwnerUrl(config, (ownerUrl) => copyAll(config, ownerUrl, draft));
+    const facts: BackupFacts = { format: 1, madeAt: new Date().toISOString() };
+    const path = join(draft, backupParts.facts);
+    await writeFile(path, `${JSON.stringify(facts)}\n`, { mode: 0o600, flush: true });
+    syncFolder(draft);
+    await rename(draft, target);
+    syncFolder(dirname(target));
+    return facts;
+  } catch (cause) {
+    await rm(draft, { recursive: true, force: true });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`the backup failed: ${reason}`, { cause });
+  }
+}
+
+export function requireEmbedded({ databaseUrl }: Config): void {
+  if (databaseUrl === null) return;
+  throw new Error(
+    'DATABASE_URL names a PostgreSQL of your own: back it up with its own tools, see ' +
+      'docs/operations/backups.md',
+  );
+}
+
+/** Of the server that a service runs, or of one that is started for the time of the backup. */
+async function withOwnerUrl(
+  { dataDir }: Config,
+  work: (ownerUrl: string) => Promise<void>,
+): Promise<void> {
+  const running = runningServerUrl(dataDir);
+  if (running !== null) return work(running);
+  if (!existsSync(join(dataDir, 'postgresql', 'data', 'PG_VERSION'))) {
+    throw new Error(`${dataDir} has no database`);
+  }
+  const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });
+  await work(embedded.ownerUrl).finally(() => embedded.stop());
+}
+
+async function copyAll(config: Config, ownerUrl: string, draft: string): Promise<void> {
+  const { dataDir } = config;
+  const client = new pg.Client({ connectionString: ownerUrl });
+  client.on('error', () => {}); // shows at the next query
+  await client.connect();
+  try {
+    const data = join(embeddedFolder(dataDir), 'data');
+    const target = join(draft, backupParts.cluster);
+    await copyRunningCluster(client, data, target, (end) =>
+      copyObjects(config, join(draft, backupParts.objects), async (copyRest) => {
+        await withOwnerSession(ownerUrl, (owner) =>
+          owner.transaction(async (tx) => {
+            // A round that is published now would be in one of the two copies alone.
+            await holdRounds(tx);
+            await end();
+            await copyRest();
+          }),
+        );
+      }),
+    );
+  } finally {
+    await client.end();
+  }
+  await copySecrets(dataDir, join(draft, backupParts.secrets));
+}
+
+/** Those of a file store; most of them before `atEnd`, which is given what copies the newest. */
+async function copyObjects(
+  { objectStoreUrl }: Config,
+  target: string,
+  atEnd: (copyRest: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const url = new URL(objectStoreUrl);
+  if (url.protocol !== 'file:') return atEnd(async () => {});
+  const from = fileURLToPath(url);
+  const isLeftOut = (path: string) => path.endsWith('.tmp');
+  // File systems keep times to the second at worst.
+  const changedSinceMs = Date.now() - 2_000;
+  await copyTree(from, target, { isLeftOut });
+  await atEnd(() => copyTree(from, target, { isLeftOut, changedSinceMs }));
+}
+
+async function copySecrets(dataDir: string, target: string): Promise<void> {
+  await mkdir(target, { mode: 0o700 });
+  for (const name of secretFiles) {
+    await copyFile(join(dataDir, name), join(target, basename(name))).catch((error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') throw error; // named by the environment instead
+    });
+  }
+}

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdtemp, readdir, rename } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Config, type Environment, readConfig } from '../config.ts';
+import {
+  accountOfThisProcess,
+  codeOf,
+  copyTree,
+  openDataDir,
+  openHome,
+  syncFolder,
+} from '../postgres/index.ts';
+import { requireEmbedded } from './backup.command.ts';
+import { backupParts, readBackupFacts } from './backup-folder.ts';
+
+export interface RestoredBackup {
+  madeAt: string;
+  dataDir: string;
+  /** Whether the objects are those of the backup; false: those that were there, or of S3. */
+  objects: boolean;
+}
+
+/**
+ * `indelible restore-backup`: puts a backup of `indelible backup` into DATA_DIR, which must have no
+ * database. Secrets and objects that are there stay: they are newer, and only they can tell what
+ * was published after the backup. A cut-off run may be repeated. Throws an Error whose message is a
+ * sentence for the operator.
+ */
+export async function restoreBackup(env: Environment, folder: string): Promise<RestoredBackup> {
+  const config = readConfig(env);
+  requireEmbedded(config);
+  const backup = resolve(folder);
+  const { madeAt } = await readBackupFacts(backup);
+  const dataDir = openDataDir(config.dataDir);
+  const account = accountOfThisProcess();
+  const home = openHome(dataDir, account, () => {});
+  const data = join(home, 'data');
+  if (existsSync(data)) {
+    throw new Error(`${dataDir} has a database: stop the service and move ${data} away first`);
+  }
+  // The name of a first start that was cut off: the next start removes what is left of it.
+  const draft = join(await mkdtemp(join(home, 'initdb-')), 'data');
+  await copyTree(join(backup, backupParts.cluster), draft, { owner: account });
+  const objects = await restoreObjects(config, join(backup, backupParts.objects));
+  await restoreSecrets(join(backup, backupParts.secrets), dataDir);
+  await rename(draft, data);
+  syncFolder(home);
+  return { madeAt, dataDir, objects };
+}
+
+async function restoreObjects({ objectStoreUrl }: Config, from: string): Promise<boolean> {
+  const url = new URL(objectStoreUrl);
+  if (url.protocol !== 'file:' || !existsSync(from)) return false;
+  const folder = fileURLToPath(url);
+  const found = await readdir(folder).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    return [];
+  });
+  if (found.length > 0) return false;
+  await copyTree(from, folder);
+  return true;
+}
+
+/** Passwords belong to the cluster. Of any other secret the one that is there is newer. */
+async function restoreSecrets(from: string, dataDir: string): Promise<void> {
+  for (const name of await readdir(from)) {
+    const target = join(dataDir, name);
+    if (existsSync(target) && !name.endsWith('.password')) continue;
+    await copyFile(join(from, name), target);
+  }
+  syncFolder(dataDir);
+}
