@@ -6,7 +6,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 // halves what a start costs.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache', 'compiled');
 
-/** What needs another runtime, a packed client or server, or Prisma: `npm run test:compat`. */
+/** What needs another runtime or release, a packed client or server, or Prisma: `test:compat`. */
 const compat = ['{packages,examples,e2e}/**/*.compat.test.ts'];
 
 /** Processes and databases killed under load, and at every step: `npm run nemesis`. */

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Environment } from '../config.ts';
 import { platformKey } from './service.ts';
 
-const script = join(import.meta.dirname, 'service-process.ts');
+const ownScript = join(import.meta.dirname, 'service-process.ts');
 
 /** What the service said of its start. */
 interface Started {
@@ -61,8 +61,11 @@ export class RunningService {
   readonly #exited: Promise<unknown>;
   readonly #outcome: Promise<void>;
 
-  /** `env` is the whole environment, but for a free port and a quiet log. */
-  constructor(env: Environment) {
+  /**
+   * `env` is the whole environment, but for a free port and a quiet log; `script` is the
+   * `service-process.ts` of another release.
+   */
+  constructor(env: Environment, script = ownScript) {
     this.process = spawn(process.execPath, [script], {
       env: { PORT: '0', LOG_LEVEL: 'warn', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

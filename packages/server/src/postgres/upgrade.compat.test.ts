@@ -1,0 +1,142 @@
+import { execFile } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { migrateDatabase } from '../main.ts';
+import { databaseUrl } from '../testing/global-setup.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { RunningService } from '../testing/running-service.ts';
+import { eventOf, platformKey } from '../testing/service.ts';
+
+/* What docs/operations/upgrades.md says, with the code of a former commit. */
+
+const root = join(import.meta.dirname, '../../../..');
+const run = promisify(execFile);
+const git = async (...args: string[]) => (await run('git', args, { cwd: root })).stdout.trim();
+
+/** The code before the last two migrations, below the checkout, so that packages are found. */
+async function formerRelease(): Promise<string> {
+  const folder = 'packages/server/migrations';
+  const migrations = readdirSync(join(root, folder)).filter((name) => name.endsWith('.sql'));
+  const added = `${folder}/${migrations.sort().at(-2)}`;
+  const commit = await git('log', '--diff-filter=A', '-1', '--format=%H', '--', added);
+  expect(commit, `the history of ${added} is missing: fetch all of it`).not.toBe('');
+  const former = join(root, '.cache', `former-${process.pid}`);
+  onTestFinished(() => rmSync(former, { recursive: true, force: true }));
+  mkdirSync(join(former, 'node_modules/@indelible'), { recursive: true });
+  const archive = join(former, 'packages.tar');
+  await git('archive', '-o', archive, `${commit}^`, 'packages');
+  await run('tar', ['-xf', archive, '-C', former]);
+  for (const name of readdirSync(join(former, 'packages'))) {
+    symlinkSync(join(former, 'packages', name), join(former, 'node_modules/@indelible', name));
+  }
+  return join(former, 'packages');
+}
+
+async function emptyDatabase() {
+  const cluster = inject('postgres');
+  const name = `upgrade_${randomBytes(6).toString('hex')}`;
+  const admin = new pg.Client({ connectionString: cluster.ownerUrl });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${name}`);
+  const owner = new pg.Client({
+    connectionString: databaseUrl(cluster.ownerUrl, name),
+    options: '-c search_path=indelible',
+  });
+  await owner.connect();
+  onTestFinished(async () => {
+    await owner.end();
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await admin.end();
+  });
+  const DATABASE_URL = databaseUrl(cluster.servingUrl, name);
+  return { owner, env: { DATABASE_URL, DATABASE_OWNER_URL: databaseUrl(cluster.ownerUrl, name) } };
+}
+
+/** Records through each of the services in turn until it is stopped; every answer must be 201. */
+function load(tenantId: string) {
+  const services: RunningService[] = [];
+  const statuses = new Map<number, number>();
+  let isOver = false;
+  const worker = async () => {
+    for (let n = 0; !isOver; n++) {
+      const service = services[n % services.length];
+      if (service === undefined) throw new Error('no service runs');
+      const body = eventOf({ tenantId });
+      const { status } = await service.call({ method: 'POST', path: '/api/audit-logs', body });
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  };
+  const recorded = () => statuses.get(201) ?? 0;
+  return {
+    services,
+    start: () => Promise.all([worker(), worker()]),
+    /** Waits for so many events more. */
+    more: async (count: number) => {
+      const target = recorded() + count;
+      await expect.poll(recorded, { timeout: 60_000 }).toBeGreaterThanOrEqual(target);
+    },
+    end: () => {
+      isOver = true;
+    },
+    statuses,
+  };
+}
+
+test('a release from two schema versions ago records through an upgrade, beside the new release, and after a downgrade', async () => {
+  const [former, { owner, env: urls }] = [await formerRelease(), await emptyDatabase()];
+  const dataDir = mkdtempSync(join(tmpdir(), 'indelible-upgrade-'));
+  const env = { ...urls, DATA_DIR: dataDir, PLATFORM_API_KEY: platformKey };
+  await run(process.execPath, [join(former, 'cli/src/main.ts'), 'migrate'], { env, cwd: former });
+  const started: RunningService[] = [];
+  onTestFinished(async () => {
+    for (const service of started) await service.end('SIGKILL');
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  const start = async (script?: string) => {
+    const service = new RunningService(env, script);
+    started.push(service);
+    return service.started();
+  };
+  const formerScript = join(former, 'server/src/testing/service-process.ts');
+
+  const old = await start(formerScript);
+  const tenantId = randomUUID();
+  const body = { name: 'Acme', plan: 'Enterprise' };
+  const made = await old.call({ method: 'PUT', path: `/api/tenants/${tenantId}`, body });
+  expect(made.status).toBe(201);
+  const traffic = load(tenantId);
+  traffic.services.push(old);
+  const running = traffic.start();
+  await traffic.more(50);
+  expect((await migrateDatabase(env)).length).toBeGreaterThanOrEqual(2);
+  await traffic.more(50);
+  const current = await start();
+  traffic.services.push(current);
+  await traffic.more(50);
+  traffic.services.shift();
+  await traffic.more(10); // no call to the old one is under way any more
+  expect(await old.end('SIGTERM')).toBe(0);
+  await traffic.more(50);
+
+  const again = await start(formerScript);
+  traffic.services.push(again);
+  await traffic.more(50);
+  traffic.services.shift();
+  await traffic.more(10);
+  expect(await current.end('SIGTERM')).toBe(0);
+  await traffic.more(50);
+  traffic.end();
+  await running;
+  expect([...traffic.statuses.keys()]).toEqual([201]);
+  await expectLogIntact({ owner }, tenantId);
+  const { rows } = await owner.query(
+    `SELECT count(*)::int AS count FROM audit_events WHERE tenant_id = $1 AND recorded_by_kind = 'api_key'`,
+    [tenantId],
+  );
+  expect(rows).toEqual([{ count: traffic.statuses.get(201) }]);
+}, 180_000);
