@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Maker } from './access/principal.ts';
 import type { WriterTx } from './postgres/db.ts';
 
-/** Something the service did, or let somebody do, as it goes into the tenant's own log. */
+/** An event of the service itself, for the tenant's log. */
 export interface OwnEvent {
   actor: {
     id: string;
@@ -11,39 +11,39 @@ export interface OwnEvent {
     role: string;
     ip: string | null;
     userAgent: string | null;
-    /** Which key stands behind the session or key that acts; recorded with the states. */
+    /** The key that opened the session or made the acting key; recorded with the states. */
     mark?: { openedBy: Maker } | { keyMadeBy: Maker };
   };
   action: string;
   resource: { type: string; id: string; name: string | null };
   before?: JsonValue;
   after?: JsonValue;
-  /** Computed from the states when it is left out. */
+  /** Default: computed from the states. */
   diff?: Diff;
   reason?: string | null;
-  /** No operator's act until a producer has recorded: there is nothing yet that one could see. */
+  /** Not an operator's act before a producer has recorded: the operator cannot see any data yet. */
   setsUp?: true;
 }
 
-/** Who does something to a tenant, and the reason that an operator declares. */
+/** Who changes a tenant, and the operator's declared reason. */
 export interface Who {
   actor: OwnEvent['actor'];
   reason: string | null;
 }
 
-/** Where a request comes from; what a worker records comes from nowhere. */
+/** The origin of a request; a worker's records have none. */
 export type Whence = Pick<OwnEvent['actor'], 'ip' | 'userAgent' | 'mark'>;
 
-/** The service by itself, as the actor of an event. */
+/** The service as the actor of an event. */
 export const byItself: OwnEvent['actor'] = {
   ...{ id: nilUuid, email: null, role: 'system' },
   ...{ ip: null, userAgent: null },
 };
 
 /**
- * A log goes on under a new origin. Verifiers look for this record, and hold what it says of the
- * checkpoint against what they have seen. `notes` are the last checkpoints of the origins that the
- * log had, one each, oldest first: more than one where a reopening was itself undone by a restore.
+ * A log continues under a new origin. Verifiers search this record and compare its checkpoints with
+ * those that they know. `notes` are the last checkpoints of the log's former origins, oldest first:
+ * several if a restored backup undid a reopening.
  */
 export function reopenedEvent(
   tenantId: string,
@@ -66,8 +66,8 @@ export function reopenedEvent(
 }
 
 /**
- * Appends the event to the tenant's log inside the transaction of what it describes: both are
- * stored, or neither. The log must be open. Takes the lock of the log's head, so it comes last.
+ * Appends the event to the tenant's log in the transaction of the change: both are stored, or
+ * neither. The log must be open. Locks the log's head, so call it last.
  */
 export type RecordOwn = (tx: WriterTx, tenantId: string, event: OwnEvent) => Promise<void>;
 
@@ -77,7 +77,7 @@ export function actorOf(request: FastifyRequest): OwnEvent['actor'] {
   return { id, email, role, ...whenceOf(request) };
 }
 
-/** Where the caller is, without an address once they have hung up, and who vouches for them. */
+/** The caller's origin (no address after a disconnect), and the key of their session. */
 export function whenceOf(request: FastifyRequest): Whence {
   const { kind, maker } = request.principal;
   const ip: string | undefined = request.ip;

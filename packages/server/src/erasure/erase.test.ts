@@ -13,7 +13,7 @@ import {
   requester,
 } from '../testing/erasure-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { change, placeFor } from '../testing/retention-setup.ts';
+import { change, partitionFor } from '../testing/retention-setup.ts';
 import { eventOf, platformKey, type TestService, testService } from '../testing/service.ts';
 import { eraseAs } from './command.ts';
 
@@ -233,7 +233,7 @@ test('nobody is told that there is nothing to erase while retention holds events
   for (const target of targets) {
     await expect(eraseNow(service, target)).rejects.toThrow('retention is removing a partition');
   }
-  await placeFor(service, starter, service.clock.now);
+  await partitionFor(service, starter, service.clock.now);
   for (const target of targets) {
     expect((await eraseNow(service, target)).erasures).toMatchObject([{ events: 1 }]);
   }

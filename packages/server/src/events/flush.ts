@@ -17,7 +17,7 @@ import {
 import {
   type Database,
   record,
-  recordingPlaces,
+  recordingConnections,
   unavailability,
   type WriterTx,
 } from '../postgres/index.ts';
@@ -48,7 +48,7 @@ export interface FlushDeps {
  * flushes in these slots time out, the waiting events are refused too, and the slots are free for
  * others.
  */
-const placeWaitMsMax = 4_000;
+const slotWaitMsMax = 4_000;
 
 /**
  * Group commit without a timer: a flush starts as soon as one of two slots is free and takes the
@@ -119,7 +119,7 @@ export class Recorder {
   }
 
   #pump(): void {
-    const { flushes, waiters } = recordingPlaces;
+    const { flushes, waiters } = recordingConnections;
     while (this.#flushes < flushes) {
       const items = this.#queue.takeReady();
       if (items.length === 0) break;
@@ -129,7 +129,7 @@ export class Recorder {
         .finally(() => this.#pumpSoon());
     }
     // With more locked heads than waiting slots, the remaining events must not wait forever.
-    for (const item of this.#queue.takeOverdue(performance.now() - placeWaitMsMax)) {
+    for (const item of this.#queue.takeOverdue(performance.now() - slotWaitMsMax)) {
       item.settle(headIsLocked);
     }
     while (this.#waiters < waiters) {

@@ -13,6 +13,7 @@ export { recordOwnIn } from './own-events.store.ts';
 export { EventInput, FieldError, FullEvent, ListedEvent, RecordedEvent } from './schemas.ts';
 export { listBySequence } from './sequence-list.store.ts';
 export {
+  ensurePartition,
   erasedSegments,
   eventJson,
   getEvent,
@@ -20,7 +21,6 @@ export {
   insertEvents,
   makePartitions,
   openersOf,
-  placePartition,
   type StoredEvent,
   storedColumns,
   storedOpeners,

@@ -14,7 +14,7 @@ import type { OwnerSession, WriterTx } from '../postgres/index.ts';
 import type { Recorder } from './flush.ts';
 import { createPartitionKeeper, isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
-import { appendEvents, placePartition, readServiceId } from './store.ts';
+import { appendEvents, ensurePartition, readServiceId } from './store.ts';
 import { createUuidSource, type UuidSource } from './uuid-source.ts';
 
 export interface OwnEventDeps {
@@ -126,7 +126,7 @@ export async function recordOwnIn(
   const deps = await openOwnEvents(owner, catalogue, now);
   // Partitions are usually made ahead, so that none is made while a head is locked.
   const partitions = createPartitionKeeper(({ retentionClass, timeMs }) =>
-    placePartition(owner, retentionClass, timeMs),
+    ensurePartition(owner, retentionClass, timeMs),
   );
   return recordOwnWith({ ...deps, partitions });
 }

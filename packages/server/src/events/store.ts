@@ -160,7 +160,7 @@ export async function makePartitions(
 }
 
 /** Makes or attaches the partition of this time. */
-export async function placePartition(
+export async function ensurePartition(
   owner: Pick<WriterTx, 'query'>,
   retentionClass: number,
   timeMs: number,

@@ -3,10 +3,9 @@ export const outboundUrlMax = 2_048;
 const loopback = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * Whether the service may be told to call `text`: an absolute https URL (http
- * only on loopback, unless `anyHttp`) of printable ASCII, at most 2,048
- * characters, without a user name or password, which would be shown wherever
- * the URL is. Which addresses it may reach is judged when it connects.
+ * Whether a tenant may configure this URL: absolute https (http only on loopback, unless
+ * `anyHttp`), printable ASCII, at most 2,048 characters, without user name or password, because the
+ * URL is shown. Reachable addresses are checked at the connection.
  */
 export function isOutboundUrl(text: string, anyHttp = false): boolean {
   // The URL parser would silently drop tabs, line breaks and surrounding spaces.

@@ -5,21 +5,20 @@ import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from './outbound-address.ts';
 import { type Resolve, resolveByDns } from './outbound-names.ts';
 
-/** One call to an address that a tenant has chosen. */
+/** A call to an address that a tenant has chosen. */
 export interface OutboundCall {
   method: 'GET' | 'POST';
   url: string;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
-  /** Sent as it is; '' sends none. */
+  /** Sent unchanged; '' sends none. */
   body: string;
   signal?: AbortSignal;
 }
 
 /**
- * What came of it. `text` is the answer's first 64 KiB, `complete` whether that is all of it.
- * `reason` is a clause for people that names neither addresses nor secrets; `mayPass` whether
- * another attempt may help.
+ * The result. `text` is the answer's first 64 KiB; `complete` shows whether that is all. `reason`
+ * is a clause without addresses and secrets; `mayPass`: another attempt may help.
  */
 export type OutboundResult =
   | { kind: 'answered'; status: number; text: string; complete: boolean }
@@ -28,24 +27,23 @@ export type OutboundResult =
 export type Outbound = (call: OutboundCall) => Promise<OutboundResult>;
 
 export interface OutboundDeps {
-  /** Plain http, and addresses that are not public: for development. */
+  /** Allows plain http and private addresses: for development. */
   allowPrivate: boolean;
-  /** Every address of a name, in the order to try them. */
+  /** Every address of a name, in the order of attempts. */
   resolve?: Resolve;
-  /** For the whole call, from the look-up to the end of the answer. */
+  /** For the whole call, from look-up to end of the answer. */
   timeoutMs?: number;
 }
 
 const answerBytesMax = 64 * 1024;
 const keptBytesMax = 1024;
-// Receivers of a developer stand in the hosts file, or in the names that containers share.
+// Receivers in development are in the hosts file, or have names of a container network.
 const resolveBySystem: Resolve = (host) => systemLookup(host, { all: true });
 
 /**
- * Calls addresses that tenants choose: over https, public ones only. The
- * address is judged when it is connected to, so that a name cannot show one
- * address to us and another to the socket. Redirects are answers like any other
- * and never followed; proxy variables are not read; nothing is kept open.
+ * Calls addresses that tenants choose: only https and public addresses. The address is checked at
+ * the connection, so that a name cannot resolve differently for check and connection. Redirects are
+ * returned, never followed; proxy variables are not read; no connection is kept open.
  */
 export function createOutbound(deps: OutboundDeps): Outbound {
   const { timeoutMs = 10_000 } = deps;
@@ -64,7 +62,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
   };
 }
 
-/** Why this URL is not called whatever it resolves to, or null. */
+/** Why this URL is refused before resolving it, or null. */
 export function refusalOf(text: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(text)) return 'its URL cannot be read';
   const { protocol, hostname, username, password } = new URL(text);
@@ -72,7 +70,7 @@ export function refusalOf(text: string, allowPrivate: boolean): string | null {
   if (protocol !== 'https:' && !(allowPrivate && protocol === 'http:')) {
     return 'its URL does not begin with https';
   }
-  // The socket looks nothing up for a literal address. The URL parser has normalised its spelling.
+  // The socket does no look-up for a literal address. The URL parser has normalised its spelling.
   const host = hostname.replace(/^\[|\]$/g, '');
   return isIP(host) !== 0 && !allowPrivate && !isPublicAddress(host) ? notPublic : null;
 }
@@ -105,14 +103,14 @@ function send(
       ? https.request(url, { ...options, rejectUnauthorized: true })
       : http.request(url, options);
   request.on('response', resolve).on('error', reject);
-  // An answer that changes the protocol (101) ends a request with neither of them.
+  // An answer that changes the protocol (101) ends the request without `response` or `error`.
   request.on('close', () => reject(new Unanswered())).end(body);
   return promise;
 }
 
 const commonHeaders = { accept: 'application/json', 'user-agent': 'Indelible' };
 
-/** Hands the socket the very addresses that were judged. One that is not public spoils the name. */
+/** Gives the socket exactly the checked addresses. One that is not public refuses the name. */
 function judgedLookup({
   allowPrivate,
   resolve = namesOf(allowPrivate),
@@ -136,7 +134,7 @@ const namesOf = (allowPrivate: boolean) => (allowPrivate ? resolveBySystem : res
 async function readText(answer: IncomingMessage): Promise<{ text: string; complete: boolean }> {
   const parts: Buffer[] = [];
   let room = answerBytesMax;
-  // Leaving the loop destroys the answer: what comes after the limit is never read.
+  // Leaving the loop destroys the answer, so nothing after the limit is read.
   for await (const part of answer as AsyncIterable<Buffer>) {
     parts.push(part.subarray(0, room));
     room -= part.length;
@@ -166,18 +164,18 @@ function failureOf(error: unknown): OutboundResult {
     return { kind: 'failed', reason: error.message, mayPass: false };
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  // By code alone: messages name addresses and certificates of networks that tenants cannot see.
+  // By code only: messages contain addresses and certificates of internal networks.
   const reason = reasons[code] ?? `the connection failed (${code})`;
   return { kind: 'failed', reason, mayPass: true };
 }
 
 /**
- * What is kept of a text from outside: one line of at
- * most 1 KiB of UTF-8, without control characters.
+ * The stored part of an external text: one line of at most 1 KiB of UTF-8, without control
+ * characters.
  */
 export function keptText(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim();
   const bytes = Buffer.from(line).subarray(0, keptBytesMax);
-  // A character that the cut split in two is left out.
+  // Drops a character that was cut in two.
   return new TextDecoder().decode(bytes, { stream: true });
 }

@@ -1,8 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/**
- * What is signed: the id stays the same for every attempt, the body is JSON text, sent as it is.
- */
+/** A signed message: the id is the same at every attempt; the body is JSON text, sent unchanged. */
 export interface SignedMessage {
   id: string;
   body: string;
@@ -10,14 +8,14 @@ export interface SignedMessage {
 
 const prefix = 'whsec_';
 
-/** A secret as standardwebhooks.com writes them: `whsec_` and the base64 of 32 random bytes. */
+/** A secret of standardwebhooks.com: `whsec_` and 32 random bytes in base64. */
 export function newSecret(): string {
   return `${prefix}${randomBytes(32).toString('base64')}`;
 }
 
 /**
  * The headers of standardwebhooks.com (v1, HMAC-SHA256 of `id.timestamp.body`): the timestamp in
- * seconds, one signature for each secret, of which there are two while one is being replaced.
+ * seconds, one signature for each secret, two during a rotation.
  */
 export function signatureHeaders(
   { id, body }: SignedMessage,
@@ -37,7 +35,7 @@ export function signatureHeaders(
   };
 }
 
-/** A signed POST of JSON, as `outbound.ts` makes it. */
+/** A signed POST of JSON for `outbound.ts`. */
 export function signedPost(
   url: string,
   message: SignedMessage,

@@ -1,19 +1,19 @@
 /**
- * The time of an installation: PostgreSQL's, so that all processes agree on it, whatever the clocks
- * of their machines say. Receipt times, leases, retention and expiry go by it.
+ * The time of an installation: PostgreSQL's, so that all processes agree even if their clocks
+ * differ. Receipt times, leases, retention and expiry use it.
  */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** How far the clock of this machine is ahead of PostgreSQL's, in ms; negative: behind. */
+  /** How far this machine's clock is ahead of PostgreSQL's, in ms; negative: behind. */
   aheadMs(): number;
-  /** Sets the clock; `ask` is `databaseTime`. Before the first time this machine's clock counts. */
+  /** Sets the clock; `ask` is `databaseTime`. Before that, this machine's clock is used. */
   compare(ask: () => Promise<number>): Promise<void>;
 }
 
 /**
- * `machine` may be set back or ahead at any moment. `steady` counts milliseconds and never jumps:
- * between two comparisons it alone moves the time on.
+ * `machine` may jump at any time. `steady` counts milliseconds and never jumps: between two
+ * comparisons only it advances the time.
  */
 export function createClock(
   machine: () => number = Date.now,
@@ -27,8 +27,8 @@ export function createClock(
     async compare(ask) {
       const asked = steady();
       const time = await ask();
-      // PostgreSQL looked at its clock at some moment in between. A clock that agrees with that
-      // stays as it is: how long question and answer take must not move it to and fro.
+      // PostgreSQL read its clock between question and answer. A time within that interval stays
+      // unchanged, so that round trips do not move it back and forth.
       base = Math.min(Math.max(base, time - steady()), time - asked);
     },
   };

@@ -2,44 +2,41 @@ import pg from 'pg';
 import { createClock } from './clock.ts';
 
 /**
- * Pools of two roles: no connection that serves requests can change or delete an event.
- * The login itself needs no rights beyond membership in both roles.
+ * Pools of two roles: no connection that serves requests can change or delete an event. The login
+ * itself needs only membership in both roles.
  */
 export interface Database {
-  /** Where it is, with the password: a thread opens it once more. */
+  /** Its URL with password: the export thread opens it again. */
   readonly url: string;
   readonly reader: pg.Pool;
-  /** Credentials, and administration, which may have to wait for a lock. */
+  /** For credentials, and administration, which may wait for a lock. */
   readonly writer: pg.Pool;
-  /** The writer role once more, for recording alone: nobody who waits can take its connections. */
+  /** The writer role for recording only: no waiting request can take its connections. */
   readonly recorder: pg.Pool;
-  /**
-   * The writer role for jobs and deliveries: however many there are, callers find a connection.
-   */
+  /** The writer role for jobs and deliveries, so that they cannot take the callers' connections. */
   readonly background: pg.Pool;
-  /** The writer role for readiness and for cancelling statements: no load takes its connections. */
+  /** The writer role for readiness checks and cancelling statements, independent of load. */
   readonly operations: pg.Pool;
   close(): Promise<void>;
 }
 
-/** Connections that recording holds at the same moment, at most, by what they do. */
-export const recordingPlaces = { flushes: 2, waiters: 4, partitions: 1 } as const;
+/** The most connections that recording uses at once, by purpose. */
+export const recordingConnections = { flushes: 2, waiters: 4, partitions: 1 } as const;
 
 /**
- * A transaction in which row-level security shows one
- * tenant's rows only; the sole way to read events.
+ * A transaction in which row-level security shows one tenant's rows; the only way to read events.
  */
 export interface TenantTx {
   readonly tenantId: string;
   query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>>;
 }
 
-/** A transaction of the writer role: a flush, or an administrative change that records itself. */
+/** A transaction of the writer role: a flush, or an administrative change with its record. */
 export type WriterTx = pg.PoolClient;
 
 const oid = { int8: 20, json: 114, timestamptz: 1184 };
 
-/** JSON stays the text that was hashed; counts are safe integers; times are epoch milliseconds. */
+/** JSON stays the hashed text; counts are safe integers; times are epoch milliseconds. */
 const types: pg.CustomTypesConfig = {
   getTypeParser(id: number, format?: 'text' | 'binary') {
     if (id === oid.json) return (text: string) => text;
@@ -65,30 +62,30 @@ function openPool(
       'idle_in_transaction_session_timeout=15000',
       'lock_timeout=5000',
       'jit=off',
-      // 150 partitions cost ten times as much to plan as to read.
+      // With 150 partitions planning takes ten times as long as reading.
       'plan_cache_mode=force_generic_plan',
     ]),
     max: size,
     types,
-    // Queries that do not wait for each other's answer travel together: BEGIN with the first one.
+    // Independent queries are sent together: BEGIN with the first one.
     pipeline: true,
     connectionTimeoutMillis: 5_000,
-    // Later than the server's own limit: for a server that is stopped or cut off without a word.
+    // Later than the server's own limit: for a server that stopped or is unreachable.
     query_timeout: 12_000,
     keepAlive: true,
     onConnect: commitDurably,
     ...changes,
   });
   pool.on('error', onIdleError); // a lost idle connection is replaced on the next use
-  // One that is lost in use fails its query; without a listener it would end the process as well.
+  // A lost connection fails its query; without a listener it would also end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
 /**
- * A commit is on disk before it is answered, whatever the server, database, role or URL says: 201
- * means durable. remote_apply stays, which waits for more. Set in the session, so that a reload of
- * the server's configuration changes nothing.
+ * A commit is on disk before it is answered, whatever server, database, role or URL configure: 201
+ * means durable. remote_apply, which waits for more, stays. Set in the session, so that a
+ * configuration reload changes nothing.
  */
 async function commitDurably(client: pg.ClientBase): Promise<void> {
   await client.query(
@@ -98,8 +95,8 @@ async function commitDurably(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Settings go with the connection's first packet, so no connection is ever without its role. They
- * join the `options` of the URL itself: beside one there, `pg` would silently drop ours.
+ * Settings are in the connection's first packet, so no connection is ever without its role. They
+ * are merged into the URL's own `options`, because `pg` would drop ours otherwise.
  */
 function withSettings(url: string, settings: readonly string[]): string {
   const [base = '', query = ''] = url.split('?', 2);
@@ -115,11 +112,11 @@ export function openDatabase(
 ): Database {
   const { poolSize } = options;
   let isClosing = false;
-  // A connection that says goodbye when it was told to is not lost.
+  // A connection that ends on request is not lost.
   const onIdleError = (error: Error) => {
     if (!isClosing) options.onIdleError(error);
   };
-  const { flushes, waiters, partitions } = recordingPlaces;
+  const { flushes, waiters, partitions } = recordingConnections;
   const reader = openPool(url, 'indelible_reader', poolSize, onIdleError);
   const writer = openPool(url, 'indelible_writer', poolSize, onIdleError);
   const places = flushes + waiters + partitions;
@@ -151,8 +148,8 @@ export async function databaseTime(db: Pick<pg.ClientBase, 'query'>): Promise<nu
 }
 
 /**
- * Runs `work` in a read-only snapshot that sees this tenant alone. When `gone` aborts, its
- * statement is cancelled, and the call throws.
+ * Runs `work` in a read-only snapshot that sees only this tenant. If `gone` is aborted, its
+ * statement is cancelled and the call throws.
  */
 export async function readTenant<T>(
   db: Database,
@@ -175,12 +172,12 @@ export async function readTenant<T>(
   } finally {
     gone?.removeEventListener('abort', cancel);
     await cancelled;
-    // The order to cancel may arrive late, and must not meet the statement of the next caller.
+    // The cancellation may arrive late, and must not hit the next caller's statement.
     client.release(cancelled ? new Error('the caller has gone') : state.broken);
   }
 }
 
-/** As the login: it alone may cancel what its sessions run, whatever role they have taken. */
+/** As the login, which may cancel statements of its sessions in any role. */
 async function cancelStatement(db: Database, client: pg.PoolClient): Promise<void> {
   const { processID } = client as pg.PoolClient & { processID: number };
   await db.operations.query(
@@ -188,24 +185,24 @@ async function cancelStatement(db: Database, client: pg.PoolClient): Promise<voi
   );
 }
 
-// One round trip for both: the id is checked here because a simple query takes no parameters.
+// One round trip for both: the id is checked here, because a simple query takes no parameters.
 function beginTenant(tenantId: string): string {
   if (!/^[0-9a-f-]{36}$/.test(tenantId)) throw new Error('tenant id is not a UUID');
-  // One snapshot: a page takes several statements, and rows may change their class between two.
+  // One snapshot: a page takes several statements, and rows may change class between them.
   return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL app.tenant_id = '${tenantId}'`;
 }
 
-/** Runs `work` in a transaction of the writer role; any error rolls everything back. */
+/** Runs `work` in a transaction of the writer role; an error rolls it back. */
 export function write<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
   return transaction(db.writer, 'BEGIN', work);
 }
 
-/** The same on recording's own connections, of which `recordingPlaces` may be taken at once. */
+/** The same on recording's connections, at most `recordingConnections` at once. */
 export function record<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
   return transaction(db.recorder, 'BEGIN', work);
 }
 
-/** The same on connections that no load takes. */
+/** The same on connections that are independent of load. */
 export function writeForOperations<T>(
   db: Database,
   work: (tx: WriterTx) => Promise<T>,
@@ -218,20 +215,20 @@ export function writeInBackground<T>(db: Database, work: (tx: WriterTx) => Promi
   return transaction(db.background, 'BEGIN', work);
 }
 
-/** One connection of the owner's, for work of which some steps cannot stand in a transaction. */
+/** One connection of the owner, also for steps that cannot run in a transaction. */
 export interface OwnerSession {
-  /** A statement on its own. */
+  /** A statement outside a transaction. */
   query: pg.PoolClient['query'];
   transaction<T>(work: (tx: WriterTx) => Promise<T>): Promise<T>;
-  /** PostgreSQL's clock: one that is wrong on this machine must not remove an event too early. */
+  /** PostgreSQL's clock: a wrong clock of this machine must not remove an event too early. */
   now(): number;
 }
 
 const ownerStatementMs = 300_000;
 
 /**
- * Runs `work` on one connection of the owner's, whose locks and settings end with it: maintenance,
- * never the service. A statement may take minutes, the wait for a lock two seconds.
+ * Runs `work` on one connection of the owner, which releases its locks and settings at the end: for
+ * maintenance, never for serving. A statement may take minutes; a lock is awaited two seconds.
  */
 export async function withOwnerSession<T>(
   ownerUrl: string,
@@ -244,7 +241,7 @@ export async function withOwnerSession<T>(
     throw error;
   });
   try {
-    // A plan made for the values at hand leaves the other partitions alone.
+    // A plan for the given values skips the other partitions.
     await client.query(
       `SET statement_timeout = ${ownerStatementMs}; SET lock_timeout = 2000; SET plan_cache_mode = force_custom_plan`,
     );
@@ -256,8 +253,8 @@ export async function withOwnerSession<T>(
       transaction: (work) => transactionOn(client, 'BEGIN', work, {}),
     });
   } finally {
-    // Released at once: the server ends a session a moment after its connection, and the next
-    // command would find its lock taken. A connection that is lost has none to release.
+    // Released here, because the server ends a session after its connection: the next command would
+    // find the lock taken. A lost connection has none.
     await client.query('SELECT pg_advisory_unlock_all()').catch(() => {});
     client.release(true);
     await pool.end();
@@ -274,7 +271,7 @@ async function transaction<T>(
   return transactionOn(client, begin, work, state).finally(() => client.release(state.broken));
 }
 
-/** `state.broken` tells afterwards why the connection cannot be used any more, if so. */
+/** Afterwards `state.broken` tells why the connection is unusable, if so. */
 async function transactionOn<T>(
   client: pg.PoolClient,
   begin: string,
@@ -282,14 +279,14 @@ async function transactionOn<T>(
   state: { broken?: Error | undefined },
 ): Promise<T> {
   try {
-    // Not awaited yet: its answer comes with that of
-    // the first query. Nothing is believed before it.
+    // Not awaited yet: its answer comes with that of the first query, and is checked before the
+    // result is used.
     const begun = client.query(begin);
     begun.catch(() => {}); // told below, or by the queries behind it
     const result = await work(client);
     await begun;
     const { command } = await client.query('COMMIT');
-    // What failed unnoticed turns COMMIT into a rollback that reports no error.
+    // After an unnoticed error COMMIT becomes a rollback without an error.
     if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
     return result;
   } catch (error) {
@@ -298,11 +295,9 @@ async function transactionOn<T>(
   }
 }
 
-/**
- * Returns why the connection cannot be used any more, if so: the pool must not hand it out again.
- */
+/** Returns why the connection is unusable, if so: the pool must not reuse it. */
 async function rollBack(client: pg.PoolClient, cause: unknown): Promise<Error | undefined> {
-  // The server is still busy with what took too long, and would not hear the ROLLBACK either.
+  // The server is still busy with the slow statement and would not process the ROLLBACK.
   if (cause instanceof Error && cause.message === queryTimeout) return cause;
   return client.query('ROLLBACK').then(
     () => undefined,
@@ -330,29 +325,26 @@ const systemFaults = [
   ...['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED'],
 ];
 
-/** A standby, or a managed database whose disk is full: until it is promoted or enlarged. */
+/** A standby, or a managed database with a full disk: until it is promoted or enlarged. */
 const readOnly = '25006';
-/** What writes waits for the head of a log, and for hardly anything else. */
+/** Usually a write that waited for the head of a log. */
 const lockTimeout = '55P03';
-/** Also what was cancelled; whoever asked for that reads no answer. */
+/** Also a cancelled statement, whose caller has left. */
 const statementTimeout = '57014';
-// Serialization failures, deadlocks, and sessions that were ended for idling.
+// Serialization failures, deadlocks, and sessions ended for idling.
 const passingStates = ['40001', '40P01', '25P03', '25P04'];
 
-/**
- * Why a connection failed, in words for the operator: what system and server say names no secret.
- */
+/** Why a connection failed, for the operator; messages of system and server contain no secret. */
 export function connectionProblem(error: unknown): string {
-  // Without a message when every address of a name was tried: then each attempt has one.
+  // If every address of a name failed, only the single attempts have messages.
   const all = error instanceof AggregateError ? error.errors : [error];
   const texts = all.map((each: unknown) => (each instanceof Error ? each.message : String(each)));
   return texts.join('; ').replaceAll('\n', ' ');
 }
 
 /**
- * Why the database cannot do this now, in words for the caller, who may try again: the answer is
- * 503, not 500. Null for any other fault. Classes 08, 28, 53, 57 and 58 of SQLSTATE speak of the
- * server, not of the statement.
+ * Why the database cannot do this now, for the caller, who may retry: 503 instead of 500. Null for
+ * other errors. Classes 08, 28, 53, 57 and 58 of SQLSTATE concern the server, not the statement.
  */
 export function unavailability(error: unknown): string | null {
   if (!(error instanceof Error)) return null;

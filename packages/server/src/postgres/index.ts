@@ -6,7 +6,7 @@ export {
   openDatabase,
   readTenant,
   record,
-  recordingPlaces,
+  recordingConnections,
   type TenantTx,
   unavailability,
   type WriterTx,

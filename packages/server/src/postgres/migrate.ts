@@ -4,15 +4,14 @@ import { connectionProblem } from './db.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
 
-// Any fixed number: two migrators of one database take turns.
+// Any fixed number: only one migrator of a database works at a time.
 const migratorsLock = 7_204_118_552;
 
 /**
- * Brings roles and schema up to date, and is safe to run again, by several processes at once.
- * `ownerUrl` needs CREATEROLE (or the roles made beforehand) and CREATE on its database;
- * `servingUrl`'s login is made a member of the two serving roles. `afterwards` runs in a
- * transaction, once every migration is applied. Returns the migrations applied.
- * Throws an Error whose message says what failed and why, in words for the operator.
+ * Updates roles and schema; may run repeatedly, also by several processes at once. `ownerUrl` needs
+ * CREATEROLE (or existing roles) and CREATE on its database; `servingUrl`'s login becomes a member
+ * of the two serving roles. `afterwards` runs in a transaction after all migrations. Returns the
+ * applied migrations. Throws an Error for the operator: what failed, and why.
  */
 export async function migrate(
   ownerUrl: string,
@@ -58,10 +57,7 @@ async function requireVersion(client: pg.Client): Promise<void> {
     throw new Error(`PostgreSQL 15 or later is needed; this one is ${version}`);
 }
 
-/**
- * Roles can log in only in name: they get no password.
- * (Citus does not carry NOLOGIN to its workers.)
- */
+/** Roles have LOGIN but no password. (Citus does not copy NOLOGIN to its workers.) */
 async function makeRoles(client: pg.Client, servingLogin: string | undefined): Promise<void> {
   for (const role of ['indelible_owner', 'indelible_writer', 'indelible_reader']) {
     await client.query(`DO $$ BEGIN
@@ -78,9 +74,8 @@ async function makeRoles(client: pg.Client, servingLogin: string | undefined): P
   await client.query('CREATE SCHEMA IF NOT EXISTS indelible AUTHORIZATION indelible_owner');
 }
 
-// A login that was given its memberships beforehand needs no right to hand them out.
-// Roles belong to the whole cluster, so migrators of two of its databases can meet here:
-// the one that comes second sees the row of the first change under it, and may try again.
+// A login with existing memberships needs no right to grant them. Roles belong to the cluster, so
+// migrators of two databases can conflict: the second one sees a concurrent update and retries.
 async function grantMembership(client: pg.Client, role: string, login: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -95,9 +90,9 @@ async function grantMembership(client: pg.Client, role: string, login: string): 
   }
 }
 
-/** Whether the login may become the role already; a superuser may become any. */
+/** Whether the login can use the role already; a superuser can use any. */
 async function isMember(client: pg.Client, role: string, login: string): Promise<boolean> {
-  // Since PostgreSQL 16 who makes a role is a member that may hand it out, but not become it.
+  // Since PostgreSQL 16 the creator of a role may grant it, but is no full member.
   const { rows } = await client.query<{ member: boolean }>(
     `SELECT pg_has_role($1::name, $2::name, CASE
         WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER'
@@ -117,12 +112,12 @@ async function applyPending(client: pg.Client): Promise<string[]> {
   return pending;
 }
 
-/** Names of every migration this release knows, in order. */
+/** Names of all migrations of this release, in order. */
 async function migrationNames(): Promise<string[]> {
   return (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
 }
 
-/** Migrations this release knows and the database lacks; the serving login may ask. */
+/** Migrations of this release that the database lacks; the serving login may read this. */
 export async function pendingMigrations(database: Pick<pg.Pool, 'query'>): Promise<string[]> {
   const { rows } = await database.query<{ name: string }>('SELECT name FROM migrations');
   const done = new Set(rows.map((row) => row.name));

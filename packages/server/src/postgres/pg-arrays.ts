@@ -1,10 +1,10 @@
 import { uuidBytes } from '@indelible/protocol';
 
 /*
- * Arrays in PostgreSQL's binary format (array_send in src/backend/utils/adt/arrayfuncs.c):
- * i32 dimensions, i32 has-nulls, u32 element type, then per dimension i32 size, i32 lower bound,
- * then per element i32 length (-1 = null) and its bytes. `pg` sends a Buffer as binary, so a flush
- * of 500 events is a few buffers instead of 12,000 escaped and re-parsed texts.
+ * Arrays in PostgreSQL's binary format (array_send in src/backend/utils/adt/arrayfuncs.c): i32
+ * dimensions, i32 has-nulls, u32 element type, then per dimension i32 size, i32 lower bound, then
+ * per element i32 length (-1 = null) and its bytes. `pg` sends a Buffer as binary, so a flush of
+ * 500 events is a few buffers instead of 12,000 escaped texts.
  */
 
 const oids = {

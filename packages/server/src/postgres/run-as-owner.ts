@@ -4,13 +4,13 @@ import { runningServerUrl } from './embedded/running-server.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 
-/* What the commands that act as the owner begin with: retention, erasure, the archive. */
+/* Shared by commands that act as the owner: retention, erasure, archive. */
 
 /**
  * Runs `work` with the owner's URL: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a
- * service may be using and which is started when none does. Whatever it throws becomes one sentence
- * behind `failed`; a `refusal`, whose message is a sentence for the operator already, is passed on.
- * `alone`: throws when a service is using the embedded PostgreSQL.
+ * service may be using and which is started if needed. An error becomes one sentence after
+ * `failed`; a `refusal`, whose message is a sentence for the operator, is passed on. `alone`:
+ * throws if a service is using the embedded PostgreSQL.
  */
 export async function runAsOwner<T>(
   { databaseUrl, databaseOwnerUrl, dataDir }: Config,
@@ -34,7 +34,7 @@ export async function runAsOwner<T>(
   }
 }
 
-/** A session of the owner's on a database that this release knows; see `withOwnerSession`. */
+/** An owner's session on a database with this release's schema; see `withOwnerSession`. */
 export function withMigratedSession<T>(
   ownerUrl: string,
   work: (owner: OwnerSession) => Promise<T>,

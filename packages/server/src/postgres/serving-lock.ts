@@ -1,16 +1,16 @@
 import pg from 'pg';
 import { connectionProblem, type WriterTx } from './db.ts';
 
-// Any fixed number. Processes that serve hold it shared, `log reopen` alone.
+// Any fixed number. Serving processes hold it shared, `log reopen` exclusively.
 const servingLock = 7_204_118_553;
 
 const waitMs = 5_000;
 const retryMs = 1_000;
 
 /**
- * Keeps `log reopen` away for as long as this process serves: an advisory lock on a connection of
- * its own, taken again whenever that is lost. Resolves to what gives it back. Throws a sentence
- * while the logs are being reopened.
+ * Prevents `log reopen` while this process serves: an advisory lock on its own connection, taken
+ * again if that is lost. Resolves to the function that releases it. Throws a sentence while the
+ * logs are being reopened.
  */
 export async function holdServingLock(url: string): Promise<() => Promise<void>> {
   let client: pg.Client | null = await lock(url);
@@ -33,7 +33,7 @@ export async function holdServingLock(url: string): Promise<() => Promise<void>>
   return async () => {
     isReleased = true;
     clearTimeout(timer);
-    // Given back before the connection ends: the server ends a session a moment later.
+    // Released first: the server ends a session a moment after its connection.
     await client?.query('SELECT pg_advisory_unlock_all()').catch(() => {});
     await client?.end().catch(() => {});
   };
@@ -60,7 +60,7 @@ async function lock(url: string): Promise<pg.Client> {
   }
 }
 
-/** Keeps services from starting until the transaction ends. Throws a sentence while one serves. */
+/** Keeps services from starting until the transaction ends; throws while one serves. */
 export async function requireNoneServing(tx: WriterTx): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock($1)', [servingLock]).catch((cause: unknown) => {
     if (!isLockTimeout(cause)) throw cause;

@@ -7,8 +7,8 @@ type Visible = NonNullable<Awaited<ReturnType<typeof visibility>>>;
 const lookedAtMax = 20;
 
 /**
- * The state a resource was last recorded in by a producer, as canonical JSON text; null when it was
- * deleted then, undefined when its latest events do not say.
+ * The last state of a resource that a producer recorded, as canonical JSON text; null if its last
+ * event deleted it, undefined if its latest events contain no state.
  */
 export async function currentState(
   tx: TenantTx,
@@ -24,7 +24,7 @@ export async function currentState(
     include: { total: false, state: false },
   };
   const { rows } = await listEvents(tx, query, visible, null);
-  // What the service recorded itself (restores, above all) has states of its own kind.
+  // The service's own records (mainly of restores) have other states.
   const latest = rows.find(
     ({ hasState, recordedByKind }) => hasState && recordedByKind !== 'service',
   );

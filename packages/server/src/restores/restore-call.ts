@@ -1,11 +1,11 @@
 import { eventIdFromUuid, formatTimestamp, maskText, typeId } from '@indelible/protocol';
 import type { RestoreOutcome, RestoreRequest } from './store.ts';
 
-/* What a host product is sent, and what its answer means. */
+/* The call to a host product, and the meaning of its answer. */
 
 export const restoreIdPrefix = 'rst_';
 
-/** The parts of the event that go along; states are canonical JSON texts. */
+/** The parts of the event in the call; states are canonical JSON texts. */
 export interface RestoredEvent {
   before: string | null;
   after: string | null;
@@ -14,8 +14,8 @@ export interface RestoredEvent {
 }
 
 /**
- * The call's JSON text. The states are spliced in as the very texts that the log commits to.
- * `current` is the state the resource was last recorded in; undefined when the log does not say.
+ * The call's JSON text. States are inserted as the texts that the log commits to. `current` is the
+ * last recorded state; undefined if the log does not contain it.
  */
 export function restoreBody(
   request: RestoreRequest,
@@ -46,21 +46,21 @@ export function restoreBody(
 /** Why this state cannot be restored, or null. `state` is canonical JSON text. */
 export function whyNotRestorable(state: string | null): string | null {
   if (state === null) return 'the event has no such state';
-  // In canonical JSON no other text holds these quotes: within a string they would be escaped.
+  // In canonical JSON no other text contains these quotes: in a string they are escaped.
   if (state.includes(JSON.stringify(maskText))) {
     return 'the state contains masked values, which are not stored and cannot be restored';
   }
   return null;
 }
 
-/** What a call came to, as `outbound.ts` tells it. */
+/** The result of a call, from `outbound.ts`. */
 type CallResult =
   | { kind: 'answered'; status: number; text: string; complete: boolean }
   | { kind: 'failed'; reason: string; mayPass: boolean };
 
 /**
- * What a call's result means for the restore. `retry` is for what may pass by itself: the network,
- * 5xx and 429; its `reason` is that of the failure, should it have been the last attempt.
+ * The meaning of a call's result. `retry` is for temporary failures: network, 5xx and 429; its
+ * `reason` is used if it was the last attempt.
  */
 export function judge(result: CallResult): RestoreOutcome | { status: 'retry'; reason: string } {
   if (result.kind === 'failed') {
@@ -80,10 +80,7 @@ export function judge(result: CallResult): RestoreOutcome | { status: 'retry'; r
 const failed = (reason: string): RestoreOutcome => ({ status: 'failed', reason });
 const answered = (status: number) => `the host product answered ${status}`;
 
-/**
- * `{status: "applied"}` or `{status: "refused",
- * reason}`; other members are the host's own business.
- */
+/** `{status: "applied"}` or `{status: "refused", reason}`; ignores other members. */
 function outcomeIn(text: string): RestoreOutcome | null {
   const answer = parseObject(text);
   if (answer?.status === 'applied') return { status: 'applied', reason: null };

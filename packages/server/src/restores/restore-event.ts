@@ -4,9 +4,8 @@ import { restoreIdPrefix } from './restore-call.ts';
 import type { RestoreOutcome, RestoreRequest } from './store.ts';
 
 /**
- * What the tenant's log says of a restore: one event for the request
- * and one for its outcome, both of the resource concerned and in the
- * name of who asked. The states stay in the event that is restored.
+ * The log's records of a restore: one event for the request and one for its outcome, both of the
+ * resource, in the name of the requester. The states remain in the restored event.
  */
 export function restoreEvent(
   request: RestoreRequest,

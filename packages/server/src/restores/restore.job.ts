@@ -22,7 +22,7 @@ export interface RestoreJobDeps {
   outbound: Outbound;
   sealer: Sealer;
   recordOwn: RecordOwn;
-  /** Hears of a secret that cannot be opened. */
+  /** Called if a secret cannot be decrypted. */
   onError: (error: unknown) => void;
 }
 
@@ -36,10 +36,10 @@ const secretLost =
   'the restore URL and set it again';
 
 /**
- * Calls the host products. A restore is a row from its request to its outcome, and a job: what a
- * crash leaves behind is called again under the same id, and the host answers as it did. The first
- * outcome to be written stays, with its event, in one transaction. It is never given up without
- * one: an outcome that cannot be written is written later.
+ * Calls the host products. A restore is a row until its outcome, and a job: after a crash the call
+ * is repeated under the same id, and the host gives the same answer. The first stored outcome
+ * counts, in one transaction with its event. A restore never ends without an outcome: an outcome
+ * that cannot be stored is stored later.
  */
 export function handleRestores(deps: RestoreJobDeps): void {
   const attempt = (job: RunningJob<RestoreKey>) => attemptRestore(deps, job);
@@ -64,7 +64,7 @@ async function call(
   { tenantId, id, body }: PendingRestore,
   signal: AbortSignal,
 ): Promise<ReturnType<typeof judge>> {
-  // Asked at every attempt: an address that was taken back is not called any more.
+  // Read at every attempt: a removed address is not called any more.
   const address = await readTenant(deps.db, tenantId, restoreAddress);
   if (address === null)
     return { status: 'failed', reason: 'the tenant has no restore URL any more' };
@@ -75,7 +75,7 @@ async function call(
   return judge(await deps.outbound({ ...request, signal }));
 }
 
-/** Null when it cannot be opened, which no further attempt would change. */
+/** Null if it cannot be decrypted; further attempts would not help. */
 function openSecret(
   { sealer, onError }: RestoreJobDeps,
   tenantId: string,

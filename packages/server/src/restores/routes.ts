@@ -48,7 +48,7 @@ const config = { scope: 'restore:write' as const, schema: 'enforced' as const };
 const outcomeWaitMs = 2_000;
 const path = '/api/audit-logs/restores';
 
-/** `POST /api/audit-logs/{id}/restore`, and what became of it. */
+/** `POST /api/audit-logs/{id}/restore`, and the outcomes. */
 export function restoreRoutes(app: FastifyInstance, deps: RestoreDeps): void {
   app.post(
     '/api/audit-logs/:id/restore',
@@ -89,13 +89,11 @@ export function restoreRoutes(app: FastifyInstance, deps: RestoreDeps): void {
 
 interface Asked {
   request: RestoreRequest;
-  /** What the host product will be sent. */
+  /** The call to the host product. */
   body: string;
 }
 
-/**
- * Throws `not_found` for an event that is not to be seen, `conflict` for what cannot be restored.
- */
+/** Throws `not_found` for an invisible event, `conflict` for one that cannot be restored. */
 function prepare(request: FastifyRequest, deps: RestoreDeps, access: TenantAccess): Promise<Asked> {
   const { id } = request.params as { id: string };
   const { to: target } = request.body as { to: RestoreRequest['target'] };
@@ -150,7 +148,7 @@ async function insertAndRecord(
     return deps.recordOwn(tx, tenantId, event);
   }
   const pending = await pendingRestore(tx, request);
-  // It has come to its end between the two looks: then this one may begin.
+  // The other restore ended between the two reads, so this one may begin.
   if (pending === null) return insertAndRecord(tx, from, deps, { request, body });
   const id = typeId(restoreIdPrefix, pending);
   throw new AppError('conflict', `this restore is already pending: ${id}`, {
@@ -158,7 +156,7 @@ async function insertAndRecord(
   });
 }
 
-/** The outcome if it comes soon: most hosts answer at once, and then nobody has to ask again. */
+/** The outcome if it comes soon: most hosts answer at once, so callers need not poll. */
 async function outcomeSoon(deps: RestoreDeps, request: RestoreRequest): Promise<RestoreRow> {
   const enough = new AbortController();
   const { signal } = enough;

@@ -3,13 +3,13 @@ import type { TenantTx, WriterTx } from '../postgres/index.ts';
 export type RestoreTarget = 'before' | 'after';
 export type RestoreStatus = 'requested' | RestoreOutcome['status'];
 
-/** How a restore ended; `reason` is one line of at most 1 KiB, null when it was applied. */
+/** The outcome of a restore; `reason` is one line of at most 1 KiB, null if applied. */
 export interface RestoreOutcome {
   status: 'applied' | 'refused' | 'failed';
   reason: string | null;
 }
 
-/** What was asked for, by whom. */
+/** What was requested, and by whom. */
 export interface RestoreRequest {
   tenantId: string;
   id: string;
@@ -44,9 +44,7 @@ const requestColumns = `tenant_id AS "tenantId", id, event_id AS "eventUuid", re
   requested_by_role AS "requestedByRole", access_reason AS "accessReason"`;
 const rowColumns = `${requestColumns}, status, reason, finished_at AS "finishedAtMs"`;
 
-/**
- * Where the tenant wants restores sent, with the sealed secret that signs them; null for nowhere.
- */
+/** The tenant's restore URL with its encrypted secret; null if there is none. */
 export async function restoreAddress(
   tx: TenantTx,
 ): Promise<{ url: string; sealedSecret: Buffer } | null> {
@@ -59,7 +57,7 @@ export async function restoreAddress(
   return rows[0] ?? null;
 }
 
-/** False while another one of the same event to the same state is under way. */
+/** False while another one of the same event to the same state is in progress. */
 export async function insertRestore(
   tx: WriterTx,
   request: RestoreRequest,
@@ -81,7 +79,7 @@ export async function insertRestore(
   return rowCount === 1;
 }
 
-/** The one of the same event to the same state that is under way, or null. */
+/** The one of the same event and state that is in progress, or null. */
 export async function pendingRestore(
   tx: WriterTx,
   { tenantId, eventUuid, target }: RestoreRequest,
@@ -121,7 +119,7 @@ export async function listRestores(
   return rows;
 }
 
-/** The restore with the call it asks for; null once it has an outcome. */
+/** The restore with its call; null once it has an outcome. */
 export async function readPending(tx: TenantTx, id: string): Promise<PendingRestore | null> {
   const { rows } = await tx.query<PendingRestore>({
     name: 'read-pending-restore',
@@ -132,7 +130,7 @@ export async function readPending(tx: TenantTx, id: string): Promise<PendingRest
   return rows[0] ?? null;
 }
 
-/** Writes the outcome and forgets the states. False when it had one: the first outcome stays. */
+/** Stores the outcome and deletes the states. False if there was one: the first outcome counts. */
 export async function finishRestore(
   tx: WriterTx,
   { tenantId, id }: RestoreRequest,

@@ -13,9 +13,9 @@ import {
 export type { RetentionPlan, RetentionRun } from './retention.job.ts';
 
 /**
- * `indelible retention run`: one run of the job, see `runRetention`; null when another process is
- * at it. Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a service
- * may be using. Throws an Error whose message is one sentence for the operator.
+ * `indelible retention run`: one run of the job, see `runRetention`; null if another process runs
+ * it. Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a service may
+ * be using. Throws an Error with a sentence for the operator.
  */
 export function retentionRun(env: Environment): Promise<RetentionRun | null> {
   const config = readConfig(env);
@@ -44,7 +44,7 @@ export function runRetentionAs(
   });
 }
 
-/** A run of a service that knows the owner's login; null when another process is at it. */
+/** A run of a service with the owner's login; null if another process runs it. */
 export async function retainInBackground(
   ownerUrl: string,
   config: Pick<Config, 'catalogue'>,
@@ -57,7 +57,7 @@ export async function retainInBackground(
   return true;
 }
 
-/** Counts alone: the log of the service names no tenant. */
+/** Counts only: the service's log names no tenant. */
 function told({ moved, tenants, dropped, waiting }: RetentionRun) {
   const removed = tenants.reduce((sum, { count }) => sum + count, 0);
   return { moved, removed, dropped: dropped.length, waiting: waiting.length };

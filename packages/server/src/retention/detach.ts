@@ -13,18 +13,17 @@ const attemptsMax = 3;
 
 export interface DetachOptions {
   stopping?: AbortSignal | undefined;
-  /** How long to wait for readers of a partition, in ms; `readersMsUsually` without it. */
+  /** How long to wait for readers of a partition, in ms; default `readersMsUsually`. */
   readersMs?: number | undefined;
 }
 
-// Longer than a statement of the service may take, so that only others keep a partition.
+// Longer than any statement of the service, so that only other programs delay a detachment.
 const readersMsUsually = 12_000;
 const lookEveryMs = 20;
 
 /**
- * Detaches these partitions; returns those that are, and the names
- * of those that somebody still reads. Recording and other readers
- * go on meanwhile: only this session waits, lock_timeout at a time.
+ * Detaches these partitions; returns the detached ones, and the names of those that are still being
+ * read. Recording and other reads continue: only this session waits, lock_timeout at a time.
  */
 export async function detachAll(
   owner: OwnerSession,
@@ -33,11 +32,11 @@ export async function detachAll(
 ): Promise<{ detached: StoredPartition[]; waiting: string[] }> {
   const detached: StoredPartition[] = [];
   const waiting: string[] = [];
-  // PostgreSQL detaches one at a time: what was begun comes first, and while it waits no other may.
+  // PostgreSQL detaches one at a time: an unfinished detachment must be completed first.
   const begunFirst = [...partitions].sort((a, b) => rank[a.state] - rank[b.state]);
   for (const partition of begunFirst) {
     options.stopping?.throwIfAborted();
-    // One that was detached before and is read could not be given up: its removal is not recorded.
+    // A detached partition that is read cannot be discarded: its removal is not recorded.
     const isOut =
       partition.state === 'detached'
         ? (await eventReaders(owner, partition)).length === 0
@@ -56,8 +55,7 @@ async function detach(
   options: DetachOptions,
 ): Promise<boolean> {
   let state: PartitionState | undefined = partition.state;
-  // What is begun cannot be taken back, and hides for
-  // as long as it takes what may be owed again by then.
+  // A started detachment cannot be undone, and hides rows that a changed plan may show again.
   if (state === 'attached' && !(await isLeftAlone(owner, partition, options))) return false;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     try {
@@ -66,16 +64,14 @@ async function detach(
       return state !== undefined;
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      // It may have come half way: gone for new statements, while older ones still see it.
+      // It may be half done: hidden from new statements, visible to older ones.
       state = (await listPartitions(owner)).find(({ name }) => name === partition.name)?.state;
     }
   }
   return state === 'detached';
 }
 
-/**
- * Whether everybody who has the partition open now is done with it in time; others may come and go.
- */
+/** Whether all current readers of the partition end in time; later ones are irrelevant. */
 async function isLeftAlone(
   owner: OwnerSession,
   partition: StoredPartition,
@@ -91,15 +87,12 @@ async function isLeftAlone(
   return true;
 }
 
-/** Whether somebody else has what a statement wanted, and did not give it back in time. */
+/** Whether a statement timed out waiting for a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return hasCode(error, '55P03');
 }
 
-/**
- * The same, or a table that could not be dropped yet
- * still has the name that another one is to take.
- */
+/** The same, or a table that could not be dropped still has the name that another one needs. */
 export function isHeldBySomebody(error: unknown): boolean {
   return isLockTimeout(error) || hasCode(error, '42P07');
 }

@@ -3,10 +3,9 @@ import { isLockTimeout } from './detach.ts';
 import { listRetired, stepsOfDropping } from './partitions.store.ts';
 
 /**
- * Gives back the space of partitions whose removal is decided, also of those that an earlier run
- * was kept from. Nobody waits for it: the tables are nobody's any more. Index by index, because
- * freeing many gigabytes at once is what the disk would let others feel. What somebody still has
- * open (a backup) stays for the next time; its names are returned.
+ * Frees the space of removed partitions, also of earlier runs. No request waits for it. Index by
+ * index, because freeing many gigabytes at once slows the disk for others. Tables that are still
+ * open (a backup) stay for the next run; returns their names.
  */
 export async function discardRetired(
   owner: OwnerSession,

@@ -4,28 +4,28 @@ import type { Piece } from './rows.store.ts';
 import { isDue, type RetentionTerms, removalCutoff } from './schedule.ts';
 import { type Owner, readTerms, type TenantTerms, unsettledTenants } from './terms.store.ts';
 
-/** A partition that is old enough, and those to whom something in it is still owed. */
+/** An expired partition, and the tenants that must keep events in it. */
 export interface KeptPartition {
   partition: StoredPartition;
   tenantIds: string[];
 }
 
-/** What may be removed at a moment. */
+/** What may be removed now. */
 export interface Due {
-  /** Partitions in which nothing is owed to anybody. */
+  /** Partitions without an event to keep. */
   whole: StoredPartition[];
   kept: KeptPartition[];
-  /** Events to be removed one by one: of kept partitions, and of classes their tenant has left. */
+  /** Events to delete row by row: in kept partitions, and in former classes of their tenant. */
   pieces: Piece[];
 }
 
-/** Whether events from before `beforeMs` must be kept; those of a tenant nobody knows always. */
+/** Whether events before `beforeMs` must be kept; always for an unknown tenant. */
 export function isOwed(terms: RetentionTerms | undefined, beforeMs: number, atMs: number): boolean {
   const cutoffMs = terms ? removalCutoff(terms, atMs) : null;
   return cutoffMs === null || cutoffMs < beforeMs;
 }
 
-/** Looks through every partition old enough at `atMs`, and every class that tenants have left. */
+/** Checks every partition that is old enough at `atMs`, and every former class of tenants. */
 export async function findDue(owner: Owner, atMs: number): Promise<Due> {
   const due: Due = { whole: [], kept: [], pieces: [] };
   const pieces = new Map<string, Piece>();
@@ -35,7 +35,7 @@ export async function findDue(owner: Owner, atMs: number): Promise<Due> {
   };
   const plans = await readPlans(owner);
   for (const partition of await listPartitions(owner)) {
-    // What is no longer attached is settled either way, however old it is.
+    // A partition that is not attached must be settled in any case.
     if (partition.state === 'attached' && !isDue(partition, plans, atMs)) continue;
     const { owed, free } = await lookInto(owner, partition, atMs);
     if (owed.length === 0) {
@@ -57,7 +57,7 @@ async function lookInto(owner: Owner, partition: StoredPartition, atMs: number) 
   return { owed: tenantIds.filter(isKept), free: tenantIds.filter((id) => !isKept(id)) };
 }
 
-/** What a downgrade or a lifted hold has left behind, once the grace is over. */
+/** Events in a class left by a downgrade or lifted hold, after the grace. */
 async function leftPieces(owner: Owner, atMs: number): Promise<Piece[]> {
   const tenants = await unsettledTenants(owner);
   const terms: Map<string, TenantTerms> = await readTerms(

@@ -8,7 +8,7 @@ import {
   day,
   deps,
   listed,
-  placeFor,
+  partitionFor,
   recordAt,
   run,
   stored,
@@ -117,7 +117,7 @@ const many = 8_000;
 async function fill(tenant: Tenant): Promise<void> {
   const { now } = service.clock;
   const template = uuidFromEventId(await recordAt(service, tenant, now - 301 * day));
-  for (let n = 0; n <= 300; n += 20) await placeFor(service, tenant, now - n * day);
+  for (let n = 0; n <= 300; n += 20) await partitionFor(service, tenant, now - n * day);
   await service.owner.query(
     `INSERT INTO audit_events SELECT e.tenant_id, (substr(first_id_at(at)::text, 1, 14) || '7000-8000-' ||
          lpad(to_hex(n), 12, '0'))::uuid AS id, sequence, received_at, actor_id, resource_id, recorded_by_id,

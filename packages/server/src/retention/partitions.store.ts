@@ -2,12 +2,13 @@ import type { WriterTx } from '../postgres/index.ts';
 import { type Partition, partitionOf } from './schedule.ts';
 import type { Owner } from './terms.store.ts';
 
-/* Statements of the owner role on whole partitions. Names come from the catalogue and have one
-   form. */
+/*
+ * The owner role's statements on whole partitions. Names come from the catalogue and have one form.
+ */
 
 /**
- * How far the removal of a partition has come. `detach_pending`: its detachment was interrupted;
- * new statements no longer see it. `detached`: a table of its own, whose rows nobody sees.
+ * The state of a partition's removal. `detach_pending`: its detachment was interrupted; new
+ * statements do not see it. `detached`: a separate table with invisible rows.
  */
 export type PartitionState = 'attached' | 'detach_pending' | 'detached';
 
@@ -23,7 +24,7 @@ export async function makePartitionsAhead(
   await owner.query('SELECT make_partitions_ahead($1, $2)', [new Date(nowMs), days]);
 }
 
-/** Every partition there is, and what was one. */
+/** Every partition, and every former one. */
 export async function listPartitions(owner: Owner): Promise<StoredPartition[]> {
   const { rows } = await owner.query<{ name: string; state: PartitionState }>(
     `SELECT relname AS name, CASE WHEN inhrelid IS NULL THEN 'detached'
@@ -38,7 +39,7 @@ export async function listPartitions(owner: Owner): Promise<StoredPartition[]> {
   });
 }
 
-/** Whose events lie in it: one step in the primary key for each tenant. */
+/** The tenants with events in it: one step in the primary key for each. */
 export async function tenantsIn(owner: Owner, { name }: Partition): Promise<string[]> {
   const { rows } = await owner.query<{ id: string }>(
     `WITH RECURSIVE found AS (
@@ -51,7 +52,7 @@ export async function tenantsIn(owner: Owner, { name }: Partition): Promise<stri
   return rows.map(({ id }) => id);
 }
 
-/** How many events of each tenant lie in it. */
+/** Each tenant's number of events in it. */
 export async function countByTenant(
   owner: Owner,
   { name }: Partition,
@@ -63,9 +64,8 @@ export async function countByTenant(
 }
 
 /**
- * Transactions that have the partition open, or the table that it
- * is attached to: those a detachment waits for. From what everybody
- * may see: when they began is shown to their own login alone.
+ * Transactions that have the partition or its parent open: a detachment waits for them. Uses only
+ * columns visible to every login: only their own login sees when they began.
  */
 export async function eventReaders(
   owner: Owner,
@@ -83,22 +83,19 @@ export async function eventReaders(
 }
 
 /**
- * Takes the partition out of sight of new statements, then waits for those that can still see it.
- * When that takes longer than a lock may (55P03), it stays `detach_pending`. Not possible in a
- * transaction.
+ * Hides the partition from new statements, then waits for those that still see it. If that exceeds
+ * the lock timeout (55P03), it stays `detach_pending`. Cannot run in a transaction.
  */
 export async function detachPartition(owner: Owner, { name }: Partition): Promise<void> {
   await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
 }
 
-/** Completes a detachment that was interrupted. */
+/** Completes an interrupted detachment. */
 export async function finishDetachment(owner: Owner, { name }: Partition): Promise<void> {
   await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} FINALIZE`);
 }
 
-/**
- * Whether it is still detached, and stays so until the transaction ends: nobody attaches it now.
- */
+/** Whether it is detached, and cannot be attached until the transaction ends. */
 export async function holdDetached(tx: WriterTx, { name }: Partition): Promise<boolean> {
   await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.make_partition'))`);
   const { rows } = await tx.query<{ detached: boolean }>(
@@ -111,14 +108,14 @@ export async function holdDetached(tx: WriterTx, { name }: Partition): Promise<b
 const retiredPrefix = 'gone_';
 
 /**
- * Takes its name from a detached partition: from the commit on nothing in it can come back, whoever
- * records or changes a plan, and what is left to do is to give its space back. Takes a moment.
+ * Renames a detached partition: after the commit its rows cannot come back, whatever is recorded or
+ * changed; only its space remains to be freed. Takes a moment.
  */
 export async function retirePartition(tx: WriterTx, { name }: Partition): Promise<void> {
   await tx.query(`ALTER TABLE ${name} RENAME TO ${retiredPrefix}${name}`);
 }
 
-/** Tables that were partitions, and still take their space. */
+/** Former partitions that still take disk space. */
 export async function listRetired(owner: Owner): Promise<string[]> {
   const { rows } = await owner.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = 'indelible'::regnamespace
@@ -127,7 +124,7 @@ export async function listRetired(owner: Owner): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** What each step of dropping a table takes away: its indexes, then itself. */
+/** The steps of dropping a table: its indexes, then itself. */
 export async function stepsOfDropping(owner: Owner, table: string): Promise<string[]> {
   const { rows } = await owner.query<{ step: string }>(
     `SELECT CASE WHEN conname IS NULL THEN format('DROP INDEX %I', relname)

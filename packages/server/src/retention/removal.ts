@@ -1,5 +1,5 @@
 import { formatTimestamp } from '@indelible/protocol';
-import { placePartition } from '../events/index.ts';
+import { ensurePartition } from '../events/index.ts';
 import { lockHeads } from '../log/index.ts';
 import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
 import type { OwnerSession, WriterTx } from '../postgres/index.ts';
@@ -19,23 +19,23 @@ import { holdPlans, lockTerms, readTerms } from './terms.store.ts';
 export interface RemovalDeps {
   /** Records within a transaction of the session. */
   recordOwn: RecordOwn;
-  /** Rows that one transaction moves or removes; `batchRowsUsually` without it. */
+  /** Rows that one transaction moves or removes; default `batchRowsUsually`. */
   batchRows?: number;
   /** See `detachAll`. */
   readersMs?: number;
-  /** Aborted when the service ends: the run then stops at the next step. */
+  /** Aborted when the service stops: the run then ends after its current step. */
   stopping?: AbortSignal;
 }
 
-/** Half a second's work, in which a plan change may have to wait. */
+/** Half a second of work, for which a plan change may wait. */
 export const batchRowsUsually = 20_000;
 
-/** What was removed of one tenant's events, as its log has it. */
+/** The removal of one tenant's events, as its log records it. */
 export interface RemovedEvents {
   tenantId: string;
   plan: string;
   cutoffMs: number;
-  /** Size of the log when it was recorded; every event removed is below it. */
+  /** Size of the log at the record; every removed event is below it. */
   size: number;
   count: number;
 }
@@ -43,27 +43,27 @@ export interface RemovedEvents {
 export interface Removed {
   tenants: RemovedEvents[];
   dropped: string[];
-  /** Partitions, and tables given up, that somebody still reads: the next run goes on. */
+  /** Partitions and discarded tables that are still being read: the next run continues. */
   waiting: string[];
   kept: KeptPartition[];
 }
 
 /**
- * Removes what was owed to nobody at `atMs`. Order, and what a crash leaves behind at each step:
- *  1. due partitions are detached: then nothing can be added to them, and their events are counted;
- *     a crash leaves a table of its own, which the next run finds
- *  2. each tenant's removal is recorded in its log: a crash leads to a second record, which says no
- *     less
- *  3. each table is given up, which cannot be taken back: a crash leaves a table without a use
- *  4. those tables are dropped, and what lies in other partitions is deleted in batches
- * A plan or hold that changes before 3 is heard: a partition then comes back as it was.
+ * Removes the events that no tenant must keep at `atMs`. The order, and what a crash leaves at each
+ * step:
+ * 1. expired partitions are detached, so that no row can be added, and their events are counted; a
+ *   crash leaves a separate table, which the next run finds
+ * 2. each tenant's removal is recorded in its log; after a crash it is recorded again
+ * 3. each table is discarded, which is final; a crash leaves an unused table
+ * 4. these tables are dropped, and events in other partitions are deleted in batches
+ * A change of plan or hold before step 3 is effective: the partition is then attached again.
  */
 export async function removeExpired(
   owner: OwnerSession,
   deps: RemovalDeps,
   atMs: number,
 ): Promise<Removed> {
-  // First what an earlier run has left: it may have the name that one of these is to take.
+  // First the leftovers of an earlier run: they may have a name that is needed.
   await discardRetired(owner, deps.stopping);
   const due = await findDue(owner, atMs);
   const { detached, waiting } = await detachAll(owner, whollyOut(due), deps);
@@ -85,29 +85,29 @@ export async function removeExpired(
   return { tenants: [...recorded.values()], dropped, waiting, kept: due.kept };
 }
 
-/** One table that a backup has open must not keep the others from going. */
+/** A table that a backup has open must not delay the others. */
 function heldAsNull(error: unknown): null {
   if (isHeldBySomebody(error)) return null;
   throw error;
 }
 
-/** Also those that an earlier run has begun with, though something in them is owed by now. */
+/** Also partitions that an earlier run started, even if some events must be kept now. */
 function whollyOut({ whole, kept }: Due): StoredPartition[] {
   const begun = kept.map(({ partition }) => partition).filter(({ state }) => state !== 'attached');
   return [...begun, ...whole];
 }
 
-/** What a run is about to remove of one tenant's events. */
+/** The planned removal of one tenant's events. */
 export interface PlannedRemoval {
   tenantId: string;
-  /** Before this moment; after the last event that goes. */
+  /** Before this time; later than the last removed event. */
   cutoffMs: number;
-  /** In whole partitions; those of the pieces are counted when they are recorded. */
+  /** In whole partitions; single rows are counted when they are recorded. */
   count: number;
   pieces: Piece[];
 }
 
-/** By tenant; a partition counts only for those who have events in it. */
+/** By tenant; a partition counts only for tenants with events in it. */
 export async function planRemovals(
   owner: Pick<OwnerSession, 'query'>,
   partitions: readonly StoredPartition[],
@@ -151,7 +151,7 @@ async function recordRemoval(
   return removed;
 }
 
-/** Whether it is gone. A change of plan or hold waits until this is decided. */
+/** Whether it was discarded. A change of plan or hold waits for this decision. */
 function retireOrAttach(
   owner: OwnerSession,
   partition: StoredPartition,
@@ -168,7 +168,7 @@ function retireOrAttach(
       (id) => (recorded.get(id)?.cutoffMs ?? 0) >= toMs && !isOwed(terms.get(id), toMs, atMs),
     );
     if (isFree) await retirePartition(tx, partition);
-    else await placePartition(tx, retentionClass, fromMs);
+    else await ensurePartition(tx, retentionClass, fromMs);
     return isFree;
   });
 }
@@ -193,8 +193,8 @@ async function removePiece(
 }
 
 /**
- * The record of a removal. `after` is what `indelible verify` holds against entries without an
- * event: those below `size` whose time is before `cutoff` may be gone, and no others.
+ * The record of a removal. `indelible verify` compares `after` with entries without an event: only
+ * those below `size` with a time before `cutoff` may be missing.
  */
 export function removalEvent({ tenantId, plan, cutoffMs, size, count }: RemovedEvents): OwnEvent {
   const cutoff = formatTimestamp(cutoffMs);

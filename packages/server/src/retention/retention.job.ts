@@ -22,31 +22,30 @@ import {
 
 export interface RetentionDeps extends RemovalDeps {
   now: () => number;
-  /** How far ahead partitions are made; three months without it. */
+  /** How far ahead partitions are made; default three months. */
   daysAhead?: number;
   /**
-   * Pauses, in ms, before each further attempt at what
-   * somebody still reads; an hour of them without it.
+   * Pauses, in ms, between attempts at partitions that are being read; default: an hour of them.
    */
   retryMs?: readonly number[];
 }
 
 const daysAheadUsually = 92;
 
-// Until the service's next run begins. By cron there may be one a day, and a backup takes its time.
+// Until the next run begins. With cron there may be one a day, and a backup takes long.
 const retryMsUsually = [15_000, 30_000, 60_000, ...new Array<number>(29).fill(120_000)];
 
 export interface RetentionRun extends Removed {
-  /** The moment it went by; null while no earlier run has seen the clock. */
+  /** The time that it used; null while no earlier run has seen the clock. */
   believedMs: number | null;
   /** Events moved to the class of their tenant's plan. */
   moved: number;
 }
 
 /**
- * One run of the retention job: partitions ahead, tenants settled in one class, and what is owed to
- * nobody removed. What somebody still reads is tried again for as long as there are pauses.
- * Whatever ends it, the next run goes on from there. Null when another process is at it.
+ * One run of the retention job: makes partitions ahead, moves each tenant to one class, and removes
+ * expired events. Retries partitions that are being read, for as long as there are pauses. After an
+ * interruption the next run continues. Null if another process runs it.
  */
 export async function runRetention(
   owner: OwnerSession,
@@ -104,7 +103,7 @@ export interface RetentionPlan {
   kept: KeptPartition[];
 }
 
-/** Changes nothing, and may run beside a run. */
+/** Changes nothing; may run beside a run. */
 export async function planRetention(owner: OwnerSession, nowMs: number): Promise<RetentionPlan> {
   const { believedMs } = lookAtClock(await readSeenTime(owner), nowMs);
   const moving = await countUnsettled(owner, nowMs);

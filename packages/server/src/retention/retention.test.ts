@@ -1,6 +1,6 @@
 import { defaultCatalogue } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { placePartition } from '../events/store.ts';
+import { ensurePartition } from '../events/store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
@@ -9,8 +9,8 @@ import {
   day,
   hour,
   listed,
+  partitionFor,
   partitions,
-  placeFor,
   recordAt,
   records,
   run,
@@ -96,7 +96,7 @@ test('of several processes that need a partition at once, one makes it and the o
   await Promise.all(
     [1, 2, 3].map(() =>
       withOwnerSession(service.ownerUrl, async (owner) => {
-        for (const place of places) await placePartition(owner, 3, place);
+        for (const place of places) await ensurePartition(owner, 3, place);
       }),
     ),
   );
@@ -216,7 +216,7 @@ test('an upgrade back within the grace brings back what the downgrade hid', asyn
 test('while a hold stands nothing is hidden or removed; once lifted it is hidden, and goes after the grace', async () => {
   const tenant = await service.tenant('Starter');
   const { now } = service.clock;
-  await placeFor(service, tenant, now - 29 * day);
+  await partitionFor(service, tenant, now - 29 * day);
   const old = await recordAt(service, tenant, now - 29 * day);
   await change(service, tenant, { legalHold: true });
   const ancient = await recordAt(service, tenant, now - 5_000 * day);

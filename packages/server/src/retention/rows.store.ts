@@ -2,16 +2,16 @@ import { firstUuidAt } from '@indelible/protocol';
 import { textArray, type WriterTx } from '../postgres/index.ts';
 import type { Owner } from './terms.store.ts';
 
-/* Statements of the owner role on single tenants' events, a bounded number at a time. */
+/* Statements of the owner role on single tenants' events, a limited number at a time. */
 
-/** Events of a tenant in one class, from before a moment. */
+/** Events of a tenant in one class, before a given time. */
 export interface Piece {
   tenantId: string;
   retentionClass: number;
   beforeMs: number;
 }
 
-/** How many there are, without those in these partitions. */
+/** Their number, without those in these partitions. */
 export async function countPiece(
   owner: Owner,
   { tenantId, retentionClass, beforeMs }: Piece,
@@ -25,9 +25,7 @@ export async function countPiece(
   return rows[0]?.count ?? 0;
 }
 
-/**
- * Removes the oldest of them that the log had below `size`, at most so many rows; returns how many.
- */
+/** Deletes the oldest of them below the log's `size`, up to a number of rows; returns how many. */
 export async function removeBatch(
   tx: WriterTx,
   { tenantId, retentionClass, beforeMs }: Piece,
@@ -59,8 +57,8 @@ export async function oldestFrom(
 }
 
 /**
- * Moves the oldest of the tenant's events in `[from, to)`
- * to another class, at most so many rows; returns how many.
+ * Moves the oldest of the tenant's events in `[from, to)` to another class, up to a number of rows;
+ * returns how many.
  */
 export async function moveBatch(
   tx: WriterTx,
@@ -77,7 +75,7 @@ export async function moveBatch(
   return rowCount ?? 0;
 }
 
-/** How many events of the tenant the class has at or after `from`. */
+/** The number of the tenant's events in the class at or after `from`. */
 export async function countFrom(
   owner: Owner,
   tenantId: string,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { databaseBefore } from '../testing/old-database.ts';
-import { placeFor, recordAt } from '../testing/retention-setup.ts';
+import { partitionFor, recordAt } from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 
 let service: TestService;
@@ -37,7 +37,7 @@ test('no event has salts of another length than its segments need, in whatever p
   await service.call({ method: 'POST', url: '/api/audit-logs', key: states.key, body });
   await expectSaltsFixed(states.id);
   const held = await service.tenant('Enterprise');
-  await placeFor(service, held, Date.UTC(2023, 4, 5));
+  await partitionFor(service, held, Date.UTC(2023, 4, 5));
   await recordAt(service, held, Date.UTC(2023, 4, 5));
   await expectSaltsFixed(held.id);
 });

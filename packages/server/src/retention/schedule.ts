@@ -1,22 +1,17 @@
 import { heldClass, type Keeps, retentionCutoff } from '@indelible/protocol';
 import type { PartitionUnit, StoredPlan } from '../tenants/index.ts';
 
-/**
- * What decides how long a tenant's events are owed. Moments in ms since 1970.
- */
+/** What decides how long a tenant's events are kept. Times in ms since 1970. */
 export interface RetentionTerms {
   keeps: Keeps;
   legalHold: boolean;
-  /**
-   * Until when they are kept as under a plan the tenant has left, or (`keeps` null) under a hold
-   * that was lifted.
-   */
+  /** Until when events are kept as under a former plan, or (`keeps` null) under a lifted hold. */
   grace: readonly { keeps: Keeps | null; untilMs: number }[];
 }
 
 /**
- * The moment before which a tenant's events may be removed at `atMs`: what its plan hides, and
- * no plan it left within the grace would show. Null while everything is kept.
+ * The time before which a tenant's events may be removed at `atMs`: hidden by its plan, and by
+ * every plan within grace. Null while everything is kept.
  */
 export function removalCutoff(terms: RetentionTerms, atMs: number): number | null {
   const granted = terms.grace.filter(({ untilMs }) => atMs < untilMs).map(({ keeps }) => keeps);
@@ -25,7 +20,7 @@ export function removalCutoff(terms: RetentionTerms, atMs: number): number | nul
   return Math.min(...owed.map((keeps) => retentionCutoff(keeps, atMs)));
 }
 
-/** A table of the events of one class whose times lie in `[fromMs, toMs)`. */
+/** A table of the events of one class with times in `[fromMs, toMs)`. */
 export interface Partition {
   name: string;
   retentionClass: number;
@@ -33,7 +28,7 @@ export interface Partition {
   toMs: number;
 }
 
-/** The partition of this name, which make_partition gave it; null for any other table. */
+/** The partition with this name from make_partition; null for any other table. */
 export function partitionOf(name: string): Partition | null {
   const match = /^audit_events_(\d{1,5})_(\d{4})(\d{2})(\d{2})?$/.exec(name);
   if (!match) return null;
@@ -43,21 +38,21 @@ export function partitionOf(name: string): Partition | null {
   return { name, retentionClass: Number(match[1]), fromMs, toMs };
 }
 
-/** Where the partition ends in which this moment lies, in UTC. */
+/** The end of the partition of this time, in UTC. */
 export function endOfPartition(unit: PartitionUnit, timeMs: number): number {
   const date = new Date(timeMs);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
   return unit === 'day' ? Date.UTC(year, month, date.getUTCDate() + 1) : Date.UTC(year, month + 1);
 }
 
-/** What partitions of a class hold; those of legal holds hold months. */
+/** The unit of a class's partitions; months for legal holds. */
 export function unitOf(plans: readonly StoredPlan[], retentionClass: number): PartitionUnit {
   return plans.find((plan) => plan.class === retentionClass)?.unit ?? 'month';
 }
 
 /**
- * Whether a partition is old enough to be looked into at `atMs`: everything in it has expired under
- * the plan of its class. Held rows have no age; what a hold has left behind goes as soon as it may.
+ * Whether a partition is old enough to check at `atMs`: everything in it has expired under its
+ * class's plan. Held rows have no age; after a lifted hold they are removed as soon as allowed.
  */
 export function isDue(
   { retentionClass, toMs }: Partition,
@@ -69,7 +64,7 @@ export function isDue(
   return candidates.some(({ keeps }) => toMs <= retentionCutoff(keeps, atMs));
 }
 
-/** What the job knows of time: when it last looked at its clock, and which look it goes by. */
+/** The job's knowledge of time: when it last read its clock, and the time that it uses. */
 export interface SeenTime {
   seenMs: number;
   believedMs: number | null;
@@ -78,9 +73,9 @@ export interface SeenTime {
 const confirmHours = 20;
 
 /**
- * Which moment a run may go by whose clock says `nowMs`: the one an earlier run saw, most of a day
- * before. A clock that was ahead for some hours removes nothing: once it is back, what it had shown
- * lies in the future, and is forgotten. Costs at most two days.
+ * The time for a run whose clock says `nowMs`: the one that an earlier run saw, most of a day
+ * before. So a clock that is ahead for some hours removes nothing: after its correction, the time
+ * that it showed is in the future and ignored. Delays removals by at most two days.
  */
 export function lookAtClock({ seenMs, believedMs }: SeenTime, nowMs: number): SeenTime {
   if (nowMs < seenMs) {

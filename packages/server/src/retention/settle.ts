@@ -1,5 +1,5 @@
 import { firstUuidAt, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
-import { placePartition } from '../events/index.ts';
+import { ensurePartition } from '../events/index.ts';
 import type { OwnerSession } from '../postgres/index.ts';
 import { readPlans, type StoredPlan } from '../tenants/index.ts';
 import { isLockTimeout } from './detach.ts';
@@ -17,16 +17,15 @@ import {
 const anyUuid = firstUuidAt(0);
 
 export interface SettleDeps {
-  /** Rows that one transaction moves: half a second, in which a plan change may have to wait. */
+  /** Rows that one transaction moves: half a second, for which a plan change may wait. */
   batchRows: number;
   stopping?: AbortSignal | undefined;
 }
 
 /**
- * Moves the events of every tenant whose plan or hold has changed into the
- * class of its new events, batch by batch: each is in one class or the other,
- * so that no reader misses one or sees it twice. What the plan hides stays
- * where it is until it may be removed. Returns how many events were moved.
+ * Moves the events of every tenant with a changed plan or hold to its current class, batch by
+ * batch: each event is always in exactly one class, so no reader misses one or sees it twice.
+ * Hidden events stay until they may be removed. Returns how many were moved.
  */
 export async function settleTenants(
   owner: OwnerSession,
@@ -63,8 +62,7 @@ async function moveClass(
     }
     const move = { tenantId, retentionClass, from: oldest, to, target };
     const count = await owner.transaction(async (tx) => {
-      // The plan stays as it is while they move: nothing
-      // may be moved to a class the tenant has left.
+      // Locks the plan while they move: no event may be moved to a former class.
       await lockTerms(tx, tenantId);
       const [current] = await unsettledTenants(tx, tenantId);
       return current?.retentionClass === target ? moveBatch(tx, move, batchRows) : 0;
@@ -76,9 +74,9 @@ async function moveClass(
 }
 
 /**
- * Whether there is a partition for this moment now; not while somebody reads one that is on its way
- * out: an update would still put rows there, and nobody would see them. In no transaction with the
- * batch: recording makes partitions too, and must not wait for that.
+ * Whether a partition for this time exists now; not while one that is being detached is read,
+ * because an update would still put rows into it, which would be invisible. Not in the batch's
+ * transaction: recording makes partitions too, and must not wait for it.
  */
 async function openPartition(
   owner: Owner,
@@ -86,7 +84,7 @@ async function openPartition(
   timeMs: number,
 ): Promise<boolean> {
   try {
-    await placePartition(owner, retentionClass, timeMs);
+    await ensurePartition(owner, retentionClass, timeMs);
   } catch (error) {
     if (isLockTimeout(error)) return false;
     throw error;
@@ -100,7 +98,7 @@ async function openPartition(
   );
 }
 
-/** Older ones are hidden by the plan of the tenant's class; a hold hides nothing. */
+/** The plan hides older ones; a hold hides nothing. */
 function firstToMove(
   { retentionClass }: UnsettledTenant,
   plans: readonly StoredPlan[],
@@ -110,12 +108,10 @@ function firstToMove(
   return plan ? firstUuidAt(retentionCutoff(plan.keeps, nowMs)) : anyUuid;
 }
 
-/**
- * Forgets classes that no event of a tenant lies in any more: its lists then read one class alone.
- */
+/** Removes classes without events from a tenant's row, so that its lists read one class only. */
 export async function closeClasses(owner: OwnerSession): Promise<void> {
   const partitions = await listPartitions(owner);
-  // What is not attached may come back, with events of any tenant.
+  // Partitions that are not attached may come back, with events of any tenant.
   const unsure = new Set(
     partitions.filter(({ state }) => state !== 'attached').map((each) => each.retentionClass),
   );
@@ -138,7 +134,7 @@ async function withoutEvents(owner: Owner, tenantId: string, classes: readonly n
   return empty;
 }
 
-/** How many events wait to be moved. */
+/** How many events must still be moved. */
 export async function countUnsettled(owner: Owner, nowMs: number): Promise<number> {
   let count = 0;
   const plans = await readPlans(owner);

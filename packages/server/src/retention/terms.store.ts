@@ -5,7 +5,7 @@ import type { RetentionTerms, SeenTime } from './schedule.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-/** A connection of the owner's, within a transaction or without one. */
+/** A connection of the owner, inside or outside a transaction. */
 export type Owner = Pick<WriterTx, 'query'>;
 
 export interface TenantTerms extends RetentionTerms {
@@ -15,8 +15,8 @@ export interface TenantTerms extends RetentionTerms {
 }
 
 /**
- * What these tenants are owed, by tenant. Graces are read last: of a change that commits between
- * the two statements, the grace is seen and not yet the smaller plan.
+ * The terms of these tenants. Graces are read last: if a change commits between the two statements,
+ * the grace is seen, but not yet the smaller plan.
  */
 export async function readTerms(
   owner: Owner,
@@ -49,20 +49,20 @@ interface Length {
   years: number;
 }
 
-/** What the tenant is owed, until the transaction ends: its plan and hold stay as they are. */
+/** The tenant's terms, locked until the transaction ends. */
 export async function lockTerms(tx: WriterTx, tenantId: string): Promise<TenantTerms | null> {
   await tx.query('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
   return (await readTerms(tx, [tenantId])).get(tenantId) ?? null;
 }
 
-/** A tenant whose events lie in several classes. */
+/** A tenant with events in several classes. */
 export interface UnsettledTenant {
   tenantId: string;
   retentionClass: number;
   otherClasses: number[];
 }
 
-/** All of them, or this one if it is one. */
+/** All of them, or this one. */
 export async function unsettledTenants(
   owner: Owner,
   tenantId: string | null = null,
@@ -77,7 +77,7 @@ export async function unsettledTenants(
   return rows;
 }
 
-/** Forgets that events of the tenant may lie in these classes; waits for its log's head. */
+/** Removes these classes from the tenant's row; waits for its log's head. */
 export async function leaveClasses(
   tx: WriterTx,
   tenantId: string,
@@ -104,7 +104,7 @@ export async function releaseRetentionLock(owner: Owner): Promise<void> {
   await owner.query(`SELECT pg_advisory_unlock(hashtext('indelible.retention'))`);
 }
 
-/** Until the transaction ends nobody's plan or hold changes: open_log asks for the same lock. */
+/** Locks plans and holds until the transaction ends: open_log needs the same lock. */
 export async function holdPlans(tx: WriterTx): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.plans'))`);
 }

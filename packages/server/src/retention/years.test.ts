@@ -5,7 +5,7 @@ import {
   change,
   day,
   listed,
-  placeFor,
+  partitionFor,
   planCutoff,
   recordAt,
   run,
@@ -68,7 +68,7 @@ async function simulated(plan: Plan): Promise<Simulated> {
 async function record(of: Simulated, timeMs: number): Promise<void> {
   const state = current(of);
   if (!state.legalHold && timeMs < planCutoff(state.plan, service.clock.now)) return;
-  await placeFor(service, of.tenant, timeMs);
+  await partitionFor(service, of.tenant, timeMs);
   const id = await recordAt(service, of.tenant, timeMs);
   of.events.push({ id, timeMs, mayBeGone: false });
 }

@@ -1,16 +1,15 @@
 import { createHash, type Hash } from 'node:crypto';
 import { eventIdFromUuid } from '@indelible/protocol';
 
-/** How many events matched, and the SHA-256 of their ids. */
+/** The number of matches, and the SHA-256 of their ids. */
 export interface Answer {
   matched: number;
   digest: Uint8Array;
 }
 
 /**
- * Sums an answer up, match by match: SHA-256 over the events' ids
- * (`evt_audit_…`) in list order, newest first, joined by single line
- * feeds, none at the end. No match at all is the SHA-256 of nothing.
+ * Digests an answer: SHA-256 over the events' ids (`evt_audit_…`) in list order, newest first,
+ * joined by single line feeds, none at the end. Without a match: the SHA-256 of an empty text.
  */
 export class AnswerDigest {
   readonly #hash: Hash = createHash('sha256');
@@ -25,7 +24,7 @@ export class AnswerDigest {
     return this.#matched;
   }
 
-  /** May be called once. */
+  /** Call it once. */
   end(): Answer {
     return { matched: this.#matched, digest: this.#hash.digest() };
   }

@@ -16,14 +16,14 @@ export interface SearchDeps {
   recordAccess: RecordAccess;
   recordOwn: RecordOwn;
   publicUrl: () => string;
-  /** Publishes a checkpoint that covers everything recorded so far, or throws `unavailable`. */
+  /** Publishes a checkpoint of everything recorded so far, or throws `unavailable`. */
   publishCheckpoint: () => Promise<void>;
 }
 
 export const searchIdPrefix = 'srch_';
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** What is asked; `gone` aborts when the caller has gone. */
+/** The query; `gone` is aborted if the caller disconnects. */
 interface Asked {
   filter: EventFilter;
   note: string | null;
@@ -31,8 +31,8 @@ interface Asked {
 }
 
 /**
- * Asks and saves. The moment comes first, the checkpoint then: it covers whatever was recorded
- * before that moment, and the answer is given among what it covers.
+ * Runs and saves a search. The time is fixed before the checkpoint, which so covers everything
+ * recorded before that time; the answer is limited to what the checkpoint covers.
  */
 export async function saveSearch(
   deps: SearchDeps,
@@ -80,9 +80,7 @@ function requireRange(filter: FrozenFilter): FrozenFilter {
   });
 }
 
-/**
- * The checkpoint of the whole log as it is now; signs one when the log has grown since the last.
- */
+/** A checkpoint of the whole current log; signs one if the log has grown. */
 async function freshCheckpoint(deps: SearchDeps, tenantId: string): Promise<PublishedCheckpoint> {
   const read = () => readTenant(deps.db, tenantId, publishedCheckpoint);
   const before = await read();
@@ -93,7 +91,7 @@ async function freshCheckpoint(deps: SearchDeps, tenantId: string): Promise<Publ
   return checkpoint;
 }
 
-/** Without a fresh checkpoint the last one serves: what is kept must be readable at any time. */
+/** If no fresh checkpoint is possible, the last one is used: evidence must always be readable. */
 async function latestCheckpoint(deps: SearchDeps, tenantId: string) {
   return freshCheckpoint(deps, tenantId).catch(async (error: unknown) => {
     if (!(error instanceof AppError)) throw error;
@@ -101,21 +99,21 @@ async function latestCheckpoint(deps: SearchDeps, tenantId: string) {
   });
 }
 
-/** The answer of this moment, and how it compares with the saved one. */
+/** The current answer, compared with the saved one. */
 export interface AnswerNow {
   answer: Answer;
   checkpoint: PublishedCheckpoint | null;
   /** Whether the answer is the same. */
   agrees: boolean;
-  /** Whether it is among what the saved checkpoint covers. */
+  /** Whether it is the same for the events under the saved checkpoint. */
   earlierAgrees: boolean;
   /** Matches recorded after the saved checkpoint. */
   recordedSince: number;
-  /** Whether events of the range, matching or not, have left the plan since. */
+  /** Whether events of the range have expired since. */
   bodiesExpired: boolean;
 }
 
-/** Asks a saved search again, against a fresh checkpoint. */
+/** Runs a saved search again, against a fresh checkpoint. */
 export async function askAgain(
   deps: SearchDeps,
   tenantId: string,

@@ -1,11 +1,11 @@
 import { type EventFilter, storedFilter } from '@indelible/protocol';
 
-/** A filter whose range is absolute. */
+/** A filter with an absolute range. */
 export type FrozenFilter = EventFilter & { from: number; to: number };
 
 /**
- * The filter over what can be said today: nothing before the plan's first moment, nothing after
- * now. An open end becomes that moment. A range that is empty then has `from >= to`.
+ * The filter limited to what can be answered now: from the plan's first time to the present. Open
+ * ends become these times. An empty range has `from >= to`.
  */
 export function freeze(filter: EventFilter, retainedFromMs: number, nowMs: number): FrozenFilter {
   const from = Math.max(filter.from ?? retainedFromMs, retainedFromMs);

@@ -24,10 +24,7 @@ const config = { scope: 'events:read', schema: 'enforced' } as const;
 const searching = { ...config, reads: 'search' } as const;
 const path = '/api/audit-logs/searches';
 
-/**
- * Searches kept as evidence: what was asked, against
- * which checkpoint, what came out, what comes now.
- */
+/** Searches saved as evidence: query, checkpoint, answer, and the current answer. */
 export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
   app.post(path, { config: searching, schema: createSchema }, async (request, reply) => {
     const { filters, note = null } = request.body as { filters: unknown; note?: string | null };

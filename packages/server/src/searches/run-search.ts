@@ -11,25 +11,24 @@ const matchesPerPage = 10_000;
 export interface RunSearch {
   tenantId: string;
   filter: FrozenFilter;
-  /** The log's size in the checkpoint that the answer is given against. */
+  /** The log's size in the checkpoint of the answer. */
   size: number;
-  /** Of an earlier answer: what that one covered is summed up apart. */
+  /** Of an earlier answer, whose part is digested separately. */
   earlierSize: number;
-  /** More matches than these are refused. */
+  /** More matches are refused. */
   max: number;
-  /** Aborts when the caller has gone: nothing more is read then. */
+  /** Aborted if the caller disconnects: reading then stops. */
   gone?: AbortSignal | undefined;
-  /** Matches read at once; 10,000. */
+  /** Matches per page; default 10,000. */
   perPage?: number;
 }
 
 export type Visible = NonNullable<Awaited<ReturnType<typeof visibility>>>;
 
 /**
- * The answer among the first `size` entries of the log, and the one among the
- * first `earlierSize`. Page by page, each a snapshot of its own: memory stays
- * small, and no snapshot is held for long. The pages fit together because ids
- * and sequences never change. Throws `validation_failed` above `max`.
+ * The answer for the first `size` entries of the log, and for the first `earlierSize`. Each page
+ * has its own snapshot: memory stays small, and no snapshot is held for long. Pages fit together
+ * because ids and sequences never change. Throws `validation_failed` above `max`.
  */
 export async function runSearch(
   db: Database,

@@ -2,7 +2,7 @@ import type { EventFilter } from '@indelible/protocol';
 import { inClasses, matching, Params, prepared, type Visibility } from '../events/index.ts';
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
-/** A search as it was saved: the question, the checkpoint it was asked against, and the answer. */
+/** A saved search: query, checkpoint and answer. */
 export interface SavedSearch {
   id: string;
   /** JSON text of the filter, see `filterToJson`. */
@@ -17,7 +17,7 @@ export interface SavedSearch {
   checkpointNote: string;
   matched: number;
   digest: Uint8Array;
-  /** The oldest event in the range, whether it matched or not; null for an empty range. */
+  /** The oldest event in the range, matching or not; null for an empty range. */
   firstEventUuid: string | null;
 }
 
@@ -63,15 +63,15 @@ export async function listSearches(
   return rows;
 }
 
-/** A match, as far as the answer needs it. */
+/** The needed part of a match. */
 export interface Match {
   uuid: string;
   sequence: number;
 }
 
 /**
- * The next matches in list order, newest first, older than `before` (null: from the newest); only
- * those that a log of `size` entries holds. A branch a class, each in the order of its index.
+ * The next matches, newest first, before `before` (null: from the newest), in a log of `size`
+ * entries. One branch for each class, in the order of its index.
  */
 export async function nextMatches(
   tx: TenantTx,
@@ -94,7 +94,7 @@ export async function nextMatches(
   return rows;
 }
 
-/** The oldest event of this range that the plan shows, whatever it says; null for none. */
+/** The oldest event of this range that the plan shows, matching or not; null if there is none. */
 export async function firstEventIn(
   tx: TenantTx,
   { from, to }: { from: number; to: number },

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 
-/* What producers may send. Every event made here is valid and canonical (lower-case UUIDs, RFC 5952
- * addresses, no secrets), so that a read must give back exactly what was sent. */
-
-/**
- * Any Unicode text but U+0000 and lone surrogates: control characters, emoji, right-to-left marks.
+/*
+ * Events as producers may send them: valid and canonical (lower-case UUIDs, RFC 5952 addresses, no
+ * secrets), so that a read must return exactly what was sent.
  */
+
+/** Any Unicode text without U+0000 and lone surrogates: control characters, emoji, RTL marks. */
 export const textArbitrary = (maxLength: number): fc.Arbitrary<string> =>
   fc
     .oneof(
@@ -14,7 +14,7 @@ export const textArbitrary = (maxLength: number): fc.Arbitrary<string> =>
     )
     .map((text) => text.replaceAll('\0', ''));
 
-/** Texts that break out of somewhere: SQL, headers, HTML, JSON, arrays, spreadsheets, logs. */
+/** Texts with special meaning in SQL, headers, HTML, JSON, arrays, spreadsheets or logs. */
 export const hostileTexts: readonly string[] = [
   "'; DROP TABLE audit_events; --",
   `" OR 1=1 /* \\`,
@@ -61,7 +61,7 @@ const number = fc.oneof(
 );
 export const scalarArbitrary = fc.oneof(textArbitrary(40), number, fc.boolean(), fc.constant(null));
 
-// The closing `~` keeps random names from ending like a secret's, which would be masked.
+// The final `~` prevents random names that would be masked as secrets.
 const memberName = fc.oneof(
   { weight: 5, arbitrary: textArbitrary(12).map((name) => `${name.replaceAll('.', '')}~`) },
   {
@@ -110,7 +110,7 @@ export const eventArbitrary = fc.record({
   after: fc.option(stateArbitrary),
 });
 
-/** A valid event of which one member, at any depth, was replaced by any JSON value or removed. */
+/** A valid event in which one member, at any depth, was replaced or removed. */
 export const spoiltEventArbitrary = fc
   .tuple(
     eventArbitrary,

@@ -21,7 +21,7 @@ export function configOf(service: TestService, objectStoreUrl?: string): Config 
   return readConfig({ ...envOf(service), ...store });
 }
 
-/** Publishes what is recorded, and archives it as the service's own job does. */
+/** Publishes and archives what is recorded, as the service's own job does. */
 export async function archiveNow(
   service: TestService,
   changes: Partial<ArchiveDeps> = {},
@@ -35,7 +35,7 @@ export async function archiveNow(
   return outcomes;
 }
 
-/** The rows of a query, as any reader of the archive with DuckDB gets them. */
+/** The rows of a query, as DuckDB reads them from the archive. */
 export async function duckDb(sql: string): Promise<Record<string, unknown>[]> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
@@ -48,7 +48,7 @@ export async function duckDb(sql: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-/** The same, of one tenant's outcome. */
+/** The same, for one tenant. */
 export async function archiveOf(
   service: TestService,
   tenantId: string,

@@ -6,7 +6,7 @@ import type { TestService } from './service.ts';
 
 /**
  * Backups of a test service's database by PostgreSQL itself. Both calls end every connection to it,
- * `service.owner` too; those of services come back by themselves.
+ * including `service.owner`; services reconnect.
  */
 export class Backups {
   readonly #live: string;
@@ -18,7 +18,7 @@ export class Backups {
     this.#live = new URL(ownerUrl).pathname.slice(1);
   }
 
-  /** Copies the database as it is; returns the name of the copy. */
+  /** Copies the database; returns the name of the copy. */
   async take(): Promise<string> {
     const name = `${this.#live}_backup_${this.#made.length}`;
     await this.#copy(this.#live, name);
@@ -26,7 +26,7 @@ export class Backups {
     return name;
   }
 
-  /** Puts a copy in the place of the database, under the feet of whoever is connected. */
+  /** Replaces the database by a copy, while services are connected. */
   async restore(name: string): Promise<void> {
     const future = `${this.#live}_future_${this.#made.length}`;
     await this.#asAdmin(async (admin) => {
@@ -37,7 +37,7 @@ export class Backups {
     await this.#copy(name, this.#live);
   }
 
-  /** A client with the owner's rights on the database that is in place now. */
+  /** A client with the owner's rights on the current database. */
   owner(): Promise<pg.Client> {
     return this.#connect(this.#live);
   }
@@ -51,7 +51,7 @@ export class Backups {
     return client;
   }
 
-  /** Every log as the database holds it and as each copy of it does, what was lost included. */
+  /** Every log in the database and in each copy, including lost entries. */
   async histories(): Promise<History[]> {
     const found: History[] = [];
     for (const name of [this.#live, ...this.#made]) {

@@ -14,20 +14,18 @@ export const admin = (email: string | null = 'ana@example.com'): Person => {
   return { id: randomUUID(), email, role: 'admin' };
 };
 
-/**
- * A browser at the panel: it keeps the service's cookies and sends them, as the panel's page does.
- */
+/** A browser at the panel: stores the service's cookies and sends them. */
 export class Browser {
   readonly #app: App;
   readonly #cookies = new Map<string, string>();
-  /** The Set-Cookie headers it was sent, as they came. */
+  /** The received Set-Cookie headers. */
   readonly received: string[] = [];
 
   constructor(app: App) {
     this.#app = app;
   }
 
-  /** What it sends as the header Cookie. */
+  /** The header Cookie that it sends. */
   get cookie(): string {
     return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   }

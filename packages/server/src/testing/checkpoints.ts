@@ -5,7 +5,7 @@ import type { App } from '../app.ts';
 import { openNote, type SignedCheckpointText } from './open-note.ts';
 import { callOn } from './service.ts';
 
-/** The tenant's latest checkpoint as a service gives it, held against the keys it publishes. */
+/** The tenant's latest checkpoint, checked with the published keys. */
 export async function checkpointOf(
   app: App,
   key: string,
@@ -15,7 +15,7 @@ export async function checkpointOf(
   return { ...openNote(text, await vkeyOf(app, text)), note: text };
 }
 
-/** The vkey line of the key that a note says it is signed with, as the service publishes it. */
+/** The vkey line of the key in a note, as the service publishes it. */
 export async function vkeyOf(app: App, note: string): Promise<string> {
   const [origin = ''] = note.split('\n', 1);
   const keyId = Buffer.from(/ (\S+)\n$/.exec(note)?.[1] ?? '', 'base64').subarray(0, 4);
@@ -26,7 +26,7 @@ export async function vkeyOf(app: App, note: string): Promise<string> {
   return vkey ?? `none of ${vkeys.join()} signed this`;
 }
 
-/** What rounds have left in an object store on disk: number, and the notes in it. */
+/** The rounds in an object store on disk: number and notes. */
 export function publishedRounds(dataDir: string): { round: number; notes: string[] }[] {
   const folder = join(dataDir, 'objects/checkpoints');
   if (!existsSync(folder)) return [];

@@ -8,14 +8,11 @@ interface Operation {
 }
 
 const documents = new WeakMap<FastifyInstance, Map<string, Operation>>();
-// By schema and the components it refers to: two services may describe different catalogues.
+// By schema and its components: two services may have different catalogues.
 const validators = new Map<string, (body: unknown) => string>();
 const componentsTexts = new WeakMap<FastifyInstance, string>();
 
-/**
- * Holds an answer to the OpenAPI document the service itself serves: the status is one of the
- * operation's, the media type is named, and the body fits its schema.
- */
+/** Checks an answer against the service's OpenAPI document: status, media type and body. */
 export function expectAnswerAsDocumented(
   app: FastifyInstance,
   method: string,

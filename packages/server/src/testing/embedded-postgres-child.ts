@@ -1,7 +1,7 @@
 /**
- * A stand-in for the service in tests: starts the embedded PostgreSQL of the folder given as its
- * first argument (programs from the package folder given as its second) and reports on its
- * standard output, one JSON value a line. SIGTERM stops it.
+ * Stands for the service in tests: starts the embedded PostgreSQL of the folder in its first
+ * argument (programs from the package folder in its second) and reports one JSON value a line.
+ * SIGTERM stops it.
  */
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 

@@ -1,4 +1,4 @@
-/** Starts `embedded-postgres-child.ts` in processes of its own, and cleans up after them. */
+/** Starts `embedded-postgres-child.ts` as separate processes, and cleans up after them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, realpathSync } from 'node:fs';
@@ -21,14 +21,14 @@ export interface ServiceOptions {
   script?: string;
 }
 
-/** A child process that runs the embedded PostgreSQL, as far as it got. */
+/** A child process that runs the embedded PostgreSQL. */
 export class Service {
   readonly process: ChildProcess;
   readonly logged: string[] = [];
   ownerUrl = '';
   takenOver = false;
   startMs = 0;
-  /** The sentence of a start that failed. */
+  /** The error text of a failed start. */
   error: string | undefined;
   readonly #outcome: Promise<void>;
 
@@ -86,8 +86,8 @@ export function serverPid(dataDir: string): number | undefined {
 }
 
 /**
- * Ends a server by a signal and waits until it is gone. SIGQUIT ends it at once but lets it remove
- * its shared memory; after SIGKILL only the next start on the same folder does that.
+ * Ends a server by a signal and waits for its end. SIGQUIT ends it at once but removes its shared
+ * memory; after SIGKILL only the next start does.
  */
 export async function endServer(dataDir: string, signal: 'SIGKILL' | 'SIGQUIT'): Promise<void> {
   const pid = serverPid(dataDir);

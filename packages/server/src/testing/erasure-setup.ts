@@ -16,7 +16,7 @@ export const actorOf = (id: string, email: string | null, role = 'admin') => ({
   ...{ ip: '203.0.113.7', userAgent: 'Mozilla/5.0' },
 });
 
-/** Records events of these changes; returns them as they were answered. */
+/** Records events with these changes; returns the answers. */
 export async function recordEach(
   service: TestService,
   key: string,
@@ -44,14 +44,14 @@ export function eraseNow(
   return eraseAs(service.ownerUrl, configOf(service), target, requester, { now, ...changes });
 }
 
-/** What is known of a bundle, as if it had been made and found whole. */
+/** The facts of a bundle, as if it had been made and verified. */
 export const bundleOf = (logId: string, size: number, events: number) => ({
   origin: `localhost/l/${logId.replaceAll('-', '')}`,
   ...{ size, events },
   sha256: 'ab'.repeat(32),
 });
 
-/** As `indelible erase --tenant … --bundle … --yes`, when the bundle was found whole. */
+/** As `indelible erase --tenant … --bundle … --yes`, after the bundle was verified. */
 export function offboardNow(
   service: TestService,
   tenantId: string,

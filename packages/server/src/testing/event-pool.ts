@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import type { TestService } from './service.ts';
 
-/* A data set to ask questions about, and the slow and obvious way to answer them. */
+/* A data set for queries, and the slow and obvious way to answer them. */
 
 /** The columns that lists filter, sort and count by, as the owner sees them in the table. */
 export interface StoredFacts {
@@ -21,7 +21,7 @@ export interface StoredFacts {
   ip: string | null;
 }
 
-/** Facet parameters as they stand in a query: every value with its `!`, if any. */
+/** Facet parameters as in a query: every value, with its `!` if excluded. */
 export type Facets = Partial<
   Record<
     'user' | 'action' | 'resource' | 'resource_id' | 'cross_tenant' | 'category' | 'ip',
@@ -51,7 +51,7 @@ const actions = ['create', 'update', 'delete', 'access', 'login', 'send'];
 const addresses = ['203.0.113.7', '2001:db8::1', null];
 const resources = ['queue', 'ivr', 'did', 'recording', 'session'];
 
-/** Values to filter by: everything the pool holds, other spellings of it, and strangers. */
+/** Values to filter by: all in the pool, other spellings of them, and unknown ones. */
 export const poolValues = {
   user: [...people.flatMap(({ id, email }) => [id, email ?? 'nobody@example.com']), uuid(1, 99)],
   action: [...actions, 'unheard_of'],
@@ -62,9 +62,7 @@ export const poolValues = {
   ip: ['203.0.113.7', '2001:db8::1', '198.51.100.9'],
 } as const;
 
-/**
- * A small deterministic generator: the same pool at every run, so that a failure can be repeated.
- */
+/** A small deterministic generator: the same pool at every run, so that failures repeat. */
 function generator(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -97,7 +95,7 @@ export function poolEvents(count: number, nowMs: number, days: number, seed = 1)
   });
 }
 
-/** Records events in batches of 1,000; throws when any was not created. */
+/** Records events in batches of 1,000; throws if any was not created. */
 export async function recordAll(
   service: TestService,
   key: string,
@@ -128,7 +126,7 @@ export async function tenantWithPool(service: TestService, count: number) {
   return tenant;
 }
 
-/** Everything stored of a tenant, read without any of the code under test. */
+/** All stored events of a tenant, read without the code under test. */
 export async function storedFacts(service: TestService, tenantId: string): Promise<StoredFacts[]> {
   const { rows } = await service.owner.query<StoredFacts>(
     `SELECT id AS uuid, sequence::float8, retention_class AS "retentionClass", actor_id AS "actorId",
@@ -143,7 +141,7 @@ export async function storedFacts(service: TestService, tenantId: string): Promi
   }));
 }
 
-/** Those of the events that a question is about, in no order. */
+/** The events that match a query, unsorted. */
 export function naiveMatches(events: readonly StoredFacts[], question: Question): StoredFacts[] {
   const { from = 0, to = Number.POSITIVE_INFINITY, ...facets } = question;
   return events.filter(
@@ -186,7 +184,7 @@ export function naiveOrder(
   return [...events].sort((a, b) => (order === 'asc' ? compare(a, b) : compare(b, a)));
 }
 
-/** The question as a query string. */
+/** The query as a query string. */
 export function queryOf(question: Question, more: Record<string, string | number> = {}): string {
   const { from, to, ...facets } = question;
   const params = new URLSearchParams();

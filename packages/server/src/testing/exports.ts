@@ -1,7 +1,7 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import type { Answer, TestService } from './service.ts';
 
-/* What tests of exports have in common. */
+/* Shared by tests of exports. */
 
 export const exportsUrl = '/api/audit-logs/exports';
 
@@ -19,7 +19,7 @@ export interface ShownExport {
   notice: string | null;
 }
 
-/** Asks for an export as a job. */
+/** Requests an export as a job. */
 export async function askForJob(
   service: Pick<TestService, 'call'>,
   key: string,
@@ -36,7 +36,7 @@ export async function askForJob(
   return answer.body;
 }
 
-/** Asks again and again until the export is as wanted; throws when that takes too long. */
+/** Polls until the export has the wanted state; throws after a time limit. */
 export async function exportUntil(
   service: Pick<TestService, 'call'>,
   key: string,
@@ -71,14 +71,14 @@ export async function download(
   return service.call({ url: `${pathname}${search}`, key: null, headers });
 }
 
-/** Ends the pause before the next attempt of a job, which may be made its last one. */
+/** Ends the pause before a job's next attempt, which may be made its last. */
 export async function retryNow(
   { owner, app }: Pick<TestService, 'owner' | 'app'>,
   exportId: string,
   { isLast = false } = {},
 ): Promise<void> {
   const job = uuidFromTypeId('exp_', exportId);
-  // An attempt that has failed is written down a moment after the export says so.
+  // A failed attempt is stored a moment after the export shows it.
   for (;;) {
     const { rowCount } = await owner.query(
       `UPDATE jobs SET due_at = 'epoch' ${isLast ? ', attempts = 6' : ''}

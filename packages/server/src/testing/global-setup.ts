@@ -11,9 +11,7 @@ import { migrate } from '../postgres/migrate.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /**
-     * Superuser and serving login of the run's PostgreSQL, whose database `template` is migrated.
-     */
+    /** Superuser and serving login of the run's PostgreSQL, with a migrated database `template`. */
     postgres: { ownerUrl: string; servingUrl: string };
     /** See `madeDataDir`. */
     madeDataDir: string;
@@ -21,14 +19,13 @@ declare module 'vitest' {
 }
 
 /**
- * One folder for all files of the run, and one real PostgreSQL; each
- * test file clones its database from a migrated template. fsync is off
- * because no test pulls the plug; those that kill something start a
- * server of their own.
+ * One folder for all files of the run, and one real PostgreSQL; each test file clones its database
+ * from a migrated template. fsync is off because no test simulates a power failure; tests that kill
+ * a server start their own.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(memoryFolder() ?? tmpdir(), 'indelible-test-'));
-  // As root PostgreSQL runs under another account, which must be able to pass through.
+  // As root PostgreSQL runs under another account, which must be able to enter.
   await chmod(folder, 0o711);
   process.env.TMPDIR = folder;
   const settings = {
@@ -57,18 +54,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-/** With owner and mode of every file: PostgreSQL insists on its own account. */
+/** With owner and mode of every file, which PostgreSQL checks. */
 export async function copyFolder(from: string, to: string): Promise<void> {
   await promisify(execFile)('cp', ['-a', from, to]);
 }
 
-/** Room for what all workers keep at a time. */
+/** Room for the files of all workers at once. */
 const memoryBytesMin = 3 * 2 ** 30;
 
 /**
- * Where files are in memory, if the machine has room there and runs programs from it. A database is
- * over a thousand files: on a disk, making and dropping it takes over a second of processor time,
- * in memory a twentieth of that.
+ * A folder in memory, if there is room and programs can run there. A database has over a thousand
+ * files: on disk, making and dropping it takes over a second of processor time; in memory a
+ * twentieth.
  */
 function memoryFolder(): string | undefined {
   const folder = '/dev/shm';

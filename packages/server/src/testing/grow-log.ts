@@ -7,8 +7,8 @@ import type { TestService } from './service.ts';
 const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
 
 /**
- * Appends entries without events to a tenant's log until it has `size` of them: a large log in a
- * second. The entry at a sequence is the same in every log.
+ * Appends entries without events to a tenant's log up to `size`: a large log in a second. The entry
+ * at a sequence is the same in every log.
  */
 export async function growLog(
   { db }: Pick<TestService, 'db'>,

@@ -1,4 +1,4 @@
-/** A certificate for `host.example` that vouches for itself, and its key: for tests alone. */
+/** A self-signed certificate for `host.example`, and its key: for tests only. */
 export const hostCertificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBnjCCAUSgAwIBAgIUek5RVbHvMHq3xYp3ZpeKpFjzIKwwCgYIKoZIzj0EAwIw

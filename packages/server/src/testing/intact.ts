@@ -15,10 +15,7 @@ import { expect } from 'vitest';
 import { type History, leafHashOf } from './one-history.ts';
 import type { TestService } from './service.ts';
 
-/*
- * The tree is computed here once more, straight from
- * RFC 6962 section 2.1: the slow way, on purpose.
- */
+/* Computes the tree again, directly from RFC 6962 section 2.1, deliberately in the slow way. */
 
 const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
 const width = 256;
@@ -71,10 +68,9 @@ interface EventRow extends CommittedEvent {
 }
 
 /**
- * Holds everything stored of a tenant's log together: the head, the tail and
- * the tiles give exactly `size` entries, whose hashes are those of the tree,
- * and every entry commits to the event that lies at its position, as it lies
- * there. Reads with the owner's rights; for logs whose events are all kept.
+ * Checks everything stored of a tenant's log: head, tail and tiles give exactly `size` entries with
+ * the hashes of the tree, and every entry commits to the stored event at its sequence. Reads with
+ * the owner's rights; for logs without removed events.
  */
 export async function expectLogIntact(
   service: Pick<TestService, 'owner'>,
@@ -87,9 +83,8 @@ export async function expectLogIntact(
 }
 
 /**
- * The same for a log of which retention has removed events: what is
- * there is what was logged, and what is not there is covered by a
- * record in the log itself. Returns the sequences that have no event.
+ * The same for a log with removed events: the remaining ones are those that were logged, and a
+ * record in the log covers the missing ones. Returns the sequences without an event.
  */
 export async function expectRetainedIntact(
   service: Pick<TestService, 'owner'>,
@@ -119,7 +114,7 @@ function isCovered(at: number, entry: Buffer | undefined, events: readonly Event
   });
 }
 
-/** The part of `expectLogIntact` that needs no events: they may have left by retention. */
+/** The part of `expectLogIntact` that needs no events, because retention may remove them. */
 export async function expectTreeIntact(
   service: Pick<TestService, 'owner'>,
   tenantId: string,
@@ -129,7 +124,7 @@ export async function expectTreeIntact(
   });
 }
 
-/** Root of the tree over everything that is stored of a log, once that is found right. */
+/** Root of the tree over a log's stored entries, after checking them. */
 export async function rootStored(
   service: Pick<TestService, 'owner'>,
   tenantId: string,
@@ -142,7 +137,7 @@ export async function rootStored(
   return root;
 }
 
-/** The leaves of every log that a database holds, of tiles and tail as they are. */
+/** The leaves of every log in a database, from tiles and tail. */
 export async function storedHistories(owner: Owner): Promise<History[]> {
   const { rows } = await owner.query<{ entries: Buffer }>(
     `SELECT coalesce((SELECT string_agg(data, '' ORDER BY index) FROM log_tiles t
@@ -155,13 +150,13 @@ export async function storedHistories(owner: Owner): Promise<History[]> {
 
 type Owner = TestService['owner'];
 
-// A log may grow meanwhile: every read must see it at the same size.
+// A log may grow meanwhile: all reads must see one size.
 async function inSnapshot(owner: Owner, check: (owner: Owner) => Promise<void>): Promise<void> {
   await owner.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   await check(owner).finally(() => owner.query('COMMIT'));
 }
 
-/** The entries of the log in order, once the tree over them is found right. */
+/** The entries of the log in order, after checking the tree. */
 async function treeEntries(owner: Owner, tenantId: string, head: Head): Promise<Buffer[]> {
   const tiles = await readTiles(owner, tenantId);
   const entries = [
@@ -196,7 +191,7 @@ async function readTiles(owner: Owner, tenantId: string): Promise<Tile[]> {
   return rows;
 }
 
-/** What no complete tile holds yet, and nothing else. */
+/** The entries after the last complete tile, and no others. */
 async function readTail(owner: Owner, tenantId: string, size: number): Promise<Buffer[]> {
   const { rows } = await owner.query<{ sequence: number; entry: Buffer }>(
     'SELECT sequence::float8, entry FROM log_tail WHERE tenant_id = $1 ORDER BY sequence',
@@ -222,7 +217,7 @@ function entriesOf(data: Buffer): Buffer[] {
   );
 }
 
-/** Every complete tile of every level is there, no other, and each says what lies below it. */
+/** Every complete tile of every level exists, no other one, with the right content. */
 function expectTiles(tiles: readonly Tile[], leaves: readonly Buffer[]): void {
   let below = leaves;
   let found = 0;
@@ -308,7 +303,7 @@ function committedTo(event: EventRow, texts: readonly string[], segments: number
   return commitmentOfHashes(sha, hashes);
 }
 
-/** What is erased of an event is empty, and the log says so in a record that comes later. */
+/** Erased values are empty, and a later record in the log says so. */
 function expectErased(event: EventRow, events: readonly EventRow[]): void {
   for (const name of Object.keys(event.erased ?? {})) {
     const left = {

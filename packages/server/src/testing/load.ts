@@ -7,21 +7,21 @@ import { expectLogIntact } from './intact.ts';
 import type { HttpAnswer, RunningService } from './running-service.ts';
 import { eventOf } from './service.ts';
 
-/** One event as its producer knows it; `name` tells it apart even when no id was sent with it. */
+/** An event as its producer knows it; `name` identifies it even without a sent id. */
 export interface Sent {
   tenantId: string;
   name: string;
-  /** The id sent with it, or the one the answer gave. */
+  /** The sent id, or the one in the answer. */
   id: string | null;
-  /** Where it was acknowledged; null = never, so it may be stored or not. */
+  /** The acknowledged sequence; null: never acknowledged, so it may be stored or not. */
   sequence: number | null;
 }
 
-/** What producers remember of everything they sent, over all services and their deaths. */
+/** What producers know of everything that they sent, over all services and crashes. */
 export class Ledger {
   readonly sent: Sent[] = [];
   readonly #name = randomBytes(4).toString('hex');
-  /** Status of each answer; 0 = none came. */
+  /** Status of each answer; 0: none. */
   readonly statuses = new Map<number, number>();
   readonly problems: string[] = [];
   slowestMs = 0;
@@ -45,7 +45,7 @@ const bodyOf = ({ tenantId, name, id }: Sent) =>
     ...(id === null ? {} : { id }),
   });
 
-/** Sends one event, or several as a batch, and enters what is answered. */
+/** Sends one event, or several as a batch, and stores the answers. */
 export async function send(
   service: RunningService,
   ledger: Ledger,
@@ -79,12 +79,12 @@ function enter(ledger: Ledger, events: Sent[], { status, headers, body }: HttpAn
   }
 }
 
-/** Producers that post one after another until they are stopped or nobody answers any more. */
+/** Producers that post continuously until they are stopped or get no answer. */
 export class Load {
   #going = true;
   readonly #producers: Promise<void>[];
 
-  /** `producers` of them: each in turn sends an event with an id, one without, and a batch. */
+  /** Each producer alternates an event with an id, one without, and a batch. */
   constructor(service: RunningService, ledger: Ledger, tenantIds: string[], producers: number) {
     this.#producers = Array.from({ length: producers }, async (_, n) => {
       for (let turn = n; this.#going; turn++) {
@@ -93,7 +93,7 @@ export class Load {
         const events = Array.from({ length: count }, () => ledger.add(tenantId, turn % 2 === 0));
         const status = await send(service, ledger, events);
         if (status === 0) return;
-        // A producer's own back-off, in miniature: without it the refusals would be all that runs.
+        // A short back-off; otherwise refusals would dominate.
         if (status === 503) await delay(100);
       }
     });
@@ -105,7 +105,7 @@ export class Load {
   }
 }
 
-/** Sends everything again that has an id and was never acknowledged. */
+/** Sends everything with an id again that was never acknowledged. */
 export async function sendAgain(service: RunningService, ledger: Ledger): Promise<number[]> {
   const open = ledger.sent.filter(({ id, sequence }) => id !== null && sequence === null);
   return Promise.all(open.map((event) => send(service, ledger, [event])));

@@ -6,8 +6,8 @@ import type { Backups } from './backup.ts';
 import { findForks, type SeenCheckpoint } from './one-history.ts';
 
 /**
- * No origin has two checkpoints that contradict each other, in all rounds of these object stores on
- * disk. The entries they are held against are those of the database and of every copy of it.
+ * No origin has two contradicting checkpoints in the rounds of these object stores on disk. They
+ * are compared with the entries of the database and of every copy.
  */
 export async function expectNoFork(
   backups: Pick<Backups, 'histories'>,

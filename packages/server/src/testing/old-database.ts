@@ -5,18 +5,18 @@ import { inject } from 'vitest';
 import { migrate } from '../postgres/migrate.ts';
 import { databaseUrl } from './global-setup.ts';
 
-/** A database as an older release has left it. */
+/** A database of an older release. */
 export interface OldDatabase {
   /** Acts as the owner of the schema. */
   owner: pg.Client;
-  /** Brings it up to date; returns the migrations applied. */
+  /** Migrates it; returns the applied migrations. */
   migrate(): Promise<string[]>;
   close(): Promise<void>;
 }
 
 const folder = new URL('../../migrations/', import.meta.url);
 
-/** A new database with every migration whose name sorts before this one. */
+/** A new database with every migration before this one, by name. */
 export async function databaseBefore(migration: string): Promise<OldDatabase> {
   const { ownerUrl, servingUrl } = inject('postgres');
   const name = `old_${randomBytes(6).toString('hex')}`;

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 
 /*
- * Whether all checkpoints of each origin are of one history, computed straight from RFC 6962,
- * section 2.1, without any code of the service.
+ * Whether all checkpoints of each origin belong to one history, computed directly from RFC 6962,
+ * section 2.1, without code of the service.
  */
 
-/** A checkpoint as somebody could have seen it. */
+/** A checkpoint that a witness may have seen. */
 export interface SeenCheckpoint {
   origin: string;
   size: number;
   root: Uint8Array;
-  /** Where it was seen, for the sentence. */
+  /** Where it was seen, for the error text. */
   where: string;
 }
 
-/** The leaf hashes of a log as one database held them at one time, under whatever id. */
+/** The leaf hashes of a log in one database at one time, under any id. */
 export type History = readonly Buffer[];
 
 const sha = (...parts: Uint8Array[]): Buffer =>
@@ -23,7 +23,7 @@ const sha = (...parts: Uint8Array[]): Buffer =>
 export const leafHashOf = (entry: Uint8Array) => sha(Buffer.of(0), entry);
 const nodeHash = (left: Buffer, right: Buffer) => sha(Buffer.of(1), left, right);
 
-/** MTH of the first `size` leaves, for each of these sizes; a size beyond the leaves has none. */
+/** MTH of the first `size` leaves, for each of these sizes; none for a larger size. */
 export function prefixRoots(leaves: History, sizes: Iterable<number>) {
   const wanted = new Set(sizes);
   const roots = new Map<number, Buffer>();
@@ -46,10 +46,10 @@ const joined = (right: Buffer | null, { hash }: { hash: Buffer }) =>
   right === null ? hash : nodeHash(hash, right);
 
 /**
- * A sentence for each origin whose checkpoints contradict each other. Each witness saw some of
- * them, in this order. They agree if one history gives each of them as the root of its first
- * entries, and if no witness saw an origin shrink. An origin of which no history is given is a
- * finding too: nothing was compared.
+ * A sentence for each origin with contradicting checkpoints. Each witness saw some of them, in this
+ * order. They agree if one history has each of them as the root of its first entries, and no
+ * witness saw an origin shrink. An origin without a history is a finding too, because nothing was
+ * compared.
  */
 export function findForks(
   witnesses: readonly (readonly SeenCheckpoint[])[],

@@ -1,10 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { expect } from 'vitest';
 
-/*
- * Signed notes, checkpoints and vkey lines once more,
- * straight from the C2SP texts, with node:crypto.
- */
+/* Reads signed notes, checkpoints and vkey lines directly by the C2SP texts, with node:crypto. */
 
 export interface SignedCheckpointText {
   origin: string;
@@ -12,10 +9,7 @@ export interface SignedCheckpointText {
   root: Buffer;
 }
 
-/**
- * Takes a checkpoint apart; fails unless it is three
- * lines, signed once by the key of the vkey line.
- */
+/** Reads a checkpoint; fails unless it has three lines and one signature by the vkey line's key. */
 export function openNote(note: string, vkey: string): SignedCheckpointText {
   const parts = /^(.+)\n(\d+)\n(.{44})\n\n\u2014 (\S+) (\S+)\n$/.exec(note);
   expect(parts, `not a checkpoint: ${note}`).not.toBeNull();

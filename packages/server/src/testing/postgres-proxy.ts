@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * What happens to a connection at its COMMIT: it breaks before the server has seen it, or after it
- * was carried out; or it stays, and nothing comes back any more.
+ * What happens at a COMMIT: the connection breaks before the server sees it, or after it was
+ * executed; or it stays open without an answer.
  */
 export type CommitFault = 'commit lost' | 'answer lost' | 'silence';
 
 /**
- * Stands between a service and PostgreSQL on a Unix socket and passes everything on, until it is
- * told to spoil the next COMMIT. The protocol's messages are a letter and a length.
+ * A proxy between a service and PostgreSQL on a Unix socket; forwards everything until it is told
+ * to disturb the next COMMIT. A protocol message is a letter and a length.
  */
 export class PostgresProxy {
   readonly #server: Server;
@@ -23,14 +23,14 @@ export class PostgresProxy {
   #broken = 0;
   #isCut = false;
 
-  /** `url` names the server by its socket folder (`host`). */
+  /** `url` names the server's socket folder (`host`). */
   constructor(url: string) {
     this.#upstream = join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432');
     this.#folder = mkdtempSync(join(tmpdir(), `indelible-proxy-${randomBytes(2).toString('hex')}`));
     this.#server = createServer((client) => this.#serve(client));
   }
 
-  /** Listens and returns the URL that leads through it. */
+  /** Listens and returns the URL of the proxy. */
   async open(url: string): Promise<string> {
     const path = join(this.#folder, '.s.PGSQL.5432');
     await new Promise<void>((resolve) => this.#server.listen(path, resolve));
@@ -39,12 +39,12 @@ export class PostgresProxy {
     return through.href;
   }
 
-  /** The next COMMIT of any connection breaks it. */
+  /** The next COMMIT of any connection is disturbed. */
   breakNextCommit(fault: CommitFault): void {
     this.#fault = fault;
   }
 
-  /** Breaks every connection and lets no new one through until `mend`: the server is away. */
+  /** Breaks every connection and accepts none until `mend`: the server is unavailable. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.destroy();
@@ -84,7 +84,7 @@ export class PostgresProxy {
       });
     }
     let fault: CommitFault | undefined;
-    // The driver writes a simple query in one piece, so that it never lies in two chunks.
+    // The driver writes a simple query at once, so it is never split.
     client.on('data', (chunk) => {
       if (!fault && this.#fault && chunk.includes('Q\0\0\0\x0bCOMMIT\0')) {
         fault = this.#fault;

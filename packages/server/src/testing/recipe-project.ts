@@ -5,12 +5,10 @@ import { buildClient } from '../../../client/build.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 const recipes = join(root, 'docs/recipes');
-/**
- * Below the checkout, so that frameworks are found; the client in it is the one that users install.
- */
+/** Below the checkout, so that frameworks are found; it contains the installed client. */
 export const project = join(root, '.cache', `framework-recipes-${process.pid}`);
 
-/** Those whose code is TypeScript in named files. */
+/** Recipes with TypeScript in named files. */
 const compiledRecipes = [
   ...['express', 'fastify', 'hono', 'nestjs', 'nextjs'],
   ...['impersonation', 'testing', 'migrate-from-audit-table'],
@@ -30,7 +28,7 @@ export function blocksOf(recipe: string): Block[] {
 }
 
 /**
- * The files of a recipe: each block names its own in the first line; blocks of one file follow on.
+ * The files of a recipe: the first line of a block names its file; blocks of one file are joined.
  */
 function filesOf(recipe: string): Map<string, string> {
   const files = new Map<string, string>();
@@ -42,7 +40,7 @@ function filesOf(recipe: string): Map<string, string> {
   return files;
 }
 
-/** What a recipe leaves to its reader. */
+/** The modules that a reader must supply. */
 const ownModules = {
   'session.ts': `
     export interface User { id: string; email: string; role: string; tenantId: string }
@@ -70,7 +68,7 @@ const ownModules = {
   `,
 };
 
-// Next.js itself is not installed: its one function here, which tests give an answer to.
+// Next.js is not installed: a stand-in for its one function, which tests control.
 const nextFiles = {
   'node_modules/next/package.json':
     '{"name":"next","type":"module","exports":{"./headers":"./headers.js"}}',
@@ -82,8 +80,8 @@ const nextFiles = {
 export const compiled = (recipe: string, name: string) => join(project, 'out', recipe, name);
 
 /**
- * Writes the code of all recipes into a project that has installed the built packages, compiles it
- * as strictly as users may, and gives back what the compiler says: nothing, if all is well.
+ * Writes the code of all recipes into a project with the built packages, compiles it strictly, and
+ * returns the compiler's output: '' if there are no errors.
  */
 export function compileRecipes(): string {
   const installed = (name: string) => join(project, 'node_modules/@indelible', name);

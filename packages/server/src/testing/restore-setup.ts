@@ -61,7 +61,7 @@ export function restoreOf(service: TestService, key: string, id: string): Promis
   return service.call({ url: `/api/audit-logs/restores/${id}`, key });
 }
 
-/** Runs every further attempt of this service, moving the clock past each pause. */
+/** Runs all attempts of this service, moving the clock past each pause. */
 export async function exhaust(
   service: TestService,
   { jobs }: Pick<TestService['app'], 'jobs'> = service.app,
@@ -72,7 +72,7 @@ export async function exhaust(
   }
 }
 
-/** What the tenant's log says of restores, oldest first. */
+/** The log's records of restores, oldest first. */
 export async function restoresIn(service: TestService, { key }: { key: string }) {
   const query = `action=restore&resource_id=${ivr.id}&include=state&sort=sequence&limit=500`;
   const { body } = await service.call({ url: `/api/audit-logs?${query}`, key });

@@ -1,6 +1,6 @@
 import fastify, { type FastifyReply } from 'fastify';
 
-/** A call as the host took it, once its signature was found right. */
+/** A call that the host received, after its signature was verified. */
 export interface HostCall {
   /** The header `webhook-id`. */
   id: string;
@@ -10,9 +10,7 @@ export interface HostCall {
   applied: boolean;
 }
 
-/**
- * How a host answers: by its rules, or with this status, body and headers; or not until it is let.
- */
+/** A host's answer: by its rules, with this status, body and headers, or blocked until released. */
 export type HostAnswer =
   | { status: 'applied' }
   | { status: 'refused'; reason?: unknown }
@@ -21,9 +19,8 @@ export type HostAnswer =
   | { held: Promise<HostAnswer> };
 
 /**
- * A small host product: verifies what it is sent as standardwebhooks.com
- * says (written here once more, with WebCrypto), applies each restore
- * once, and answers from `answers`, the last one for ever.
+ * A small host product: verifies calls by standardwebhooks.com (implemented again, with WebCrypto),
+ * applies each restore once, and answers from `answers`, repeating the last one.
  */
 export async function restoringHost(now: () => number) {
   const host = fastify({ forceCloseConnections: true });
@@ -31,10 +28,10 @@ export async function restoringHost(now: () => number) {
     secret: '',
     url: '',
     calls: [] as HostCall[],
-    /** Requests that were not signed as they must be. */
+    /** Requests without a valid signature. */
     forged: 0,
     answers: [{ status: 'applied' }] as HostAnswer[],
-    /** What was applied, by restore id. */
+    /** Applied states, by restore id. */
     applied: new Map<string, unknown>(),
     /** Runs before each answer. */
     before: async () => {},
@@ -85,8 +82,8 @@ async function answer(
 }
 
 /**
- * Standard Webhooks: one of the space-separated
- * `v1,<base64>` fits, and the time is within 5 minutes.
+ * Standard Webhooks: one of the space-separated `v1,<base64>` matches, and the time is within 5
+ * minutes.
  */
 async function isSigned(
   headers: Record<string, unknown>,

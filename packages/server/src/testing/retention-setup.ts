@@ -17,7 +17,7 @@ import { eventOf, type TestService } from './service.ts';
 export const hour = 3_600_000;
 export const day = 24 * hour;
 
-/** The oldest moment that one of the default plans shows. */
+/** The oldest time that this default plan shows. */
 export function planCutoff(name: Plan, atMs: number): number {
   const plan = defaultPlans.named(name);
   if (plan === null) throw new Error(`no plan is called ${name}`);
@@ -31,7 +31,7 @@ export interface Tenant {
 
 let number = 0;
 
-/** A published event of that moment. */
+/** A published event at that time. */
 export function eventAt(timeMs: number) {
   number += 1;
   const random = Buffer.from(number.toString(16).padStart(16, '0'), 'hex');
@@ -39,7 +39,7 @@ export function eventAt(timeMs: number) {
   return { ...eventOf({ id, action: 'publish' }), id };
 }
 
-/** Records an event of that moment; returns its id. */
+/** Records an event at that time; returns its id. */
 export async function recordAt(
   service: TestService,
   { key }: Tenant,
@@ -52,10 +52,10 @@ export async function recordAt(
 }
 
 /**
- * Makes the partition such an event needs. Only for moments long after those that the database
- * server's own clock allows recording to make one for.
+ * Makes the partition of such an event. Only for times far from the present, for which recording
+ * does not make one.
  */
-export async function placeFor(service: TestService, { id }: Tenant, timeMs: number) {
+export async function partitionFor(service: TestService, { id }: Tenant, timeMs: number) {
   await service.owner.query('SET ROLE indelible_owner');
   const text = 'SELECT place_partition(retention_class, $2) FROM log_heads WHERE tenant_id = $1';
   await service.owner.query(text, [id, new Date(timeMs)]);
@@ -69,7 +69,7 @@ export async function change(service: TestService, { id }: Tenant, body: Record<
   expect(answer.status).toBe(200);
 }
 
-/** Most of a run's time goes into partitions that no test looks at. */
+/** Most of a run's time goes into partitions that no test needs. */
 const daysAhead = 3;
 
 /** One run by the service's clock. */
@@ -78,13 +78,13 @@ export function run({ ownerUrl, clock }: TestService, changes: Partial<Retention
   return runRetentionAs(ownerUrl, { catalogue: defaultCatalogue }, settings);
 }
 
-/** What a run needs on a session of the caller's own. */
+/** The dependencies of a run on the caller's session. */
 export async function deps({ clock }: TestService, owner: OwnerSession): Promise<RetentionDeps> {
   const now = () => clock.now;
   return { now, daysAhead, recordOwn: await recordOwnIn(owner, defaultCatalogue, now) };
 }
 
-/** Two runs, a day apart: the second one goes by the time of the first. */
+/** Two runs, a day apart: the second one uses the time of the first. */
 export async function runTwice(service: TestService) {
   await run(service);
   service.clock.now += day;
@@ -100,7 +100,7 @@ export async function listed(service: TestService, { key }: Tenant): Promise<str
   return body.data.map((event: { id: string }) => event.id);
 }
 
-/** Which of these events are stored, and in which class, whoever may see them. */
+/** Which of these events are stored, and in which class, even if hidden. */
 export async function stored(service: TestService, ids: readonly string[]) {
   const { rows } = await service.owner.query<{ id: string; class: number }>(
     'SELECT id, retention_class AS class FROM audit_events WHERE id = ANY ($1) ORDER BY id',
@@ -128,7 +128,7 @@ export async function detachedPartitions(service: TestService): Promise<string[]
   return rows.map(({ name }) => name);
 }
 
-/** What the tenant's log says about removals, oldest first. */
+/** The log's records of removals, oldest first. */
 export async function records(service: TestService, { id }: Tenant) {
   const { rows } = await service.owner.query<{
     sequence: number;
@@ -142,7 +142,7 @@ export async function records(service: TestService, { id }: Tenant) {
   return rows.map(({ sequence, after }) => ({ sequence, ...after }));
 }
 
-/** The classes of the tenant's log, and those that its events lie in. */
+/** The classes of the tenant's log, and of its stored events. */
 export async function classesOf(service: TestService, { id }: Tenant) {
   const { rows } = await service.owner.query<{
     current: number;

@@ -12,7 +12,7 @@ import { expectLogIntact } from './intact.ts';
 import { expectNoFork } from './no-fork.ts';
 import { eventOf, platformKey, serviceOn, testService } from './service.ts';
 
-/** A service whose database can be put back to a backup; it ends with the test that made it. */
+/** A service whose database can be restored from a backup; it ends with its test. */
 export async function rewindable() {
   const service = await testService();
   const backups = new Backups(service);
@@ -34,7 +34,7 @@ export async function rewindable() {
     const url = '/api/audit-logs/batch';
     expect((await call({ method: 'POST', url, key, body: { events } })).status).toBe(200);
   };
-  /** A further process of the installation; it has run no round yet. */
+  /** Another process of the installation, before its first round. */
   const process = async (more: Environment = {}): Promise<App> => {
     const further = await serviceOn(servingUrl, service.clock, more);
     onTestFinished(async () => {
@@ -53,13 +53,13 @@ export async function rewindable() {
     const owner = await backups.owner();
     return work({ owner }).finally(() => owner.end());
   };
-  /** Why recording is stopped; null when it is not. */
+  /** Why recording is stopped; null if it is not. */
   const halted = (): Promise<string | null> =>
     asOwner(async ({ owner }) => {
       const { rows } = await owner.query('SELECT halted FROM log_rounds');
       return rows[0].halted;
     });
-  /** The log is stored as it should be, and nothing that was published contradicts anything. */
+  /** The log is stored correctly, and nothing published contradicts it. */
   const intact = async (tenantId: string, ...stores: string[]) => {
     await asOwner((owning) => expectLogIntact(owning, tenantId));
     await expectNoFork(backups, store, ...stores);

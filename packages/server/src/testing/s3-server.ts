@@ -1,26 +1,25 @@
 import type { AddressInfo } from 'node:net';
 import { buildApp } from 'fauxqs';
 
-/** A request as the faults of a test see it: `PUT /bucket/key?query`. */
+/** A request as a test's faults see it: `PUT /bucket/key?query`. */
 type Fault = (request: string) => 'lost' | number | undefined;
 
 export interface S3Server {
-  /** For OBJECT_STORE_URL, with a bucket of its own each time. */
+  /** For OBJECT_STORE_URL, with a new bucket each time. */
   newUrl(): Promise<string>;
   /** Every request so far, as `PUT /bucket/key?query`. */
   requests: string[];
-  /** Refuses requests with a status, or does them and loses the answer; null ends it. */
+  /** Refuses requests with a status, or executes them and loses the answer; null ends it. */
   fault(fault: Fault | null): void;
   close(): Promise<void>;
 }
 
-/** Credentials reach the SDK as in production; the server takes any. */
+/** Credentials reach the SDK as in production; the server accepts any. */
 process.env.AWS_ACCESS_KEY_ID = 'test';
 process.env.AWS_SECRET_ACCESS_KEY = 'test';
 
 /**
- * A real S3 server on loopback. `conditional` false:
- * it ignores If-None-Match, as fauxqs by itself does.
+ * A real S3 server on loopback. `conditional` false: ignores If-None-Match, as plain fauxqs does.
  */
 export async function startS3Server({ conditional = true } = {}): Promise<S3Server> {
   const app = buildApp({ logger: false });
@@ -58,9 +57,9 @@ export async function startS3Server({ conditional = true } = {}): Promise<S3Serv
 }
 
 /**
- * fauxqs knows no conditional writing, which S3 has had since 2024: `If-None-Match: *` answers 412
- * when the key is taken. A key is taken here the moment the first request for it is let through, in
- * one synchronous step, so that of requests that race exactly one wins.
+ * fauxqs lacks conditional writes, which S3 has had since 2024: `If-None-Match: *` answers 412 for
+ * an existing key. A key is reserved when its first request is accepted, in one synchronous step,
+ * so that exactly one of concurrent requests wins.
  */
 function addConditionalPut(app: ReturnType<typeof buildApp>): void {
   const taken = new Set<string>();

@@ -1,7 +1,7 @@
 /**
- * The service as a process of its own, for tests that kill things: starts it from the environment
- * and says on standard output, in one JSON line, where it runs or why it does not. SIGTERM and
- * SIGINT, however often, stop it; logs go to standard error.
+ * The service as a separate process, for tests that kill it: starts it from the environment and
+ * reports on standard output, in one JSON line, its address or error. SIGTERM and SIGINT stop it;
+ * logs go to standard error.
  */
 import { startService } from '../main.ts';
 

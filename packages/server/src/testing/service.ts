@@ -20,7 +20,7 @@ export { actorWith, eventOf } from '../../../protocol/src/testing/take-context.t
 
 export const platformKey = 'idl_platform_a-key-that-only-tests-know-0123456789';
 
-/** A service on a database of its own, built as in production, spoken to without a socket. */
+/** A service with its own database, built as in production, called without a socket. */
 export interface TestService {
   app: App;
   db: Database;
@@ -28,15 +28,13 @@ export interface TestService {
   servingUrl: string;
   /** Holds signing key and object store. */
   dataDir: string;
-  /** The service's clock; move it to move time. */
+  /** The service's clock; tests move it. */
   clock: { now: number };
-  /**
-   * Sends a request as the platform key unless told otherwise; checks the answer against OpenAPI.
-   */
+  /** Sends a request; default credential: the platform key; checks the answer against OpenAPI. */
   call(options: CallOptions): Promise<Answer>;
   /** A new tenant of this plan with a key of all tenant scopes. */
   tenant(plan?: string): Promise<{ id: string; key: string }>;
-  /** A client with the owner's rights, for looking at and damaging what is stored. */
+  /** A client with the owner's rights, to read and damage stored data. */
   owner: pg.Client;
   close(): Promise<void>;
 }
@@ -48,7 +46,7 @@ export interface CallOptions {
   key?: string | null;
   headers?: Record<string, string | string[]>;
   body?: unknown;
-  /** Sent as it is, in place of `body`. */
+  /** Sent unchanged, instead of `body`. */
   raw?: string | Buffer;
 }
 
@@ -60,7 +58,7 @@ export interface Answer {
   body: any;
 }
 
-/** Makes a fresh database from the migrated template and a service on it. */
+/** Clones a database from the migrated template and builds a service on it. */
 export async function testService(env: Environment = {}, poolSize = 6): Promise<TestService> {
   const { ownerUrl, servingUrl } = provided('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -103,13 +101,13 @@ function storeItsPlans(ownerUrl: string, env: Environment): Promise<void> {
   return withOwnerSession(ownerUrl, (owner) => owner.transaction((tx) => storePlans(tx, plans)));
 }
 
-/** What seals cursors and secrets in tests. */
+/** Protects cursors and stored secrets in tests. */
 export const sessionSecret = 'a session secret for tests, at least 32 bytes';
 
-/** Services on one database share keys and objects, as processes of one installation do. */
+/** Services on one database share keys and objects, like processes of one installation. */
 const dataDirs = new Map<string, string>();
 
-/** A further service process, in effect, on the same database. */
+/** Another service on the same database, like a second process. */
 export async function serviceOn(
   servingUrl: string,
   clock: { now: number },
@@ -147,7 +145,7 @@ export async function serviceOn(
   return { app, db };
 }
 
-/** A clock that shows what the test says. */
+/** A clock that the test controls. */
 export const movedBy = (clock: { now: number }): Clock =>
   createClock(
     () => clock.now,
@@ -200,7 +198,7 @@ async function makeTenant(
 
 async function clone(ownerUrl: string, name: string): Promise<void> {
   await asOwner(ownerUrl, async (client) => {
-    // Two clones at once would each see the other's connection to the template.
+    // Concurrent clones would see each other's connection to the template.
     await client.query('SELECT pg_advisory_lock(1)');
     await client.query(`CREATE DATABASE ${name} TEMPLATE template STRATEGY file_copy`);
   });

@@ -10,7 +10,7 @@ export interface ReceivedMail {
   parsed: Email;
 }
 
-/** A real SMTP server on loopback that keeps what it is sent. */
+/** A real SMTP server on loopback that stores its messages. */
 export async function startSmtpServer(options: SMTPServerOptions = {}, at = 0) {
   const received: ReceivedMail[] = [];
   const server = new SMTPServer({
@@ -28,7 +28,7 @@ export async function startSmtpServer(options: SMTPServerOptions = {}, at = 0) {
       callback();
     },
   });
-  // Clients that go away in the middle are part of the tests.
+  // Some tests disconnect in the middle.
   server.on('error', () => {});
   const listening = server.listen(at, '127.0.0.1');
   await once(listening, 'listening');

@@ -5,9 +5,9 @@ import type { WriterTx } from '../postgres/db.ts';
 class Killed extends Error {}
 
 /**
- * Counts the steps of some work, its statements and its writes to the object store, and ends it
- * before one of them, as if the process were killed: no further step happens. To be killed before a
- * step leaves what it leaves to be killed after the step before.
+ * Counts the steps of some work (statements and writes to the object store) and stops it before one
+ * of them, as if the process were killed: no later step happens. Being killed before a step leaves
+ * the same as being killed after the previous one.
  */
 export class Steps {
   taken = 0;
@@ -53,8 +53,8 @@ function withMember<T extends object>(whole: T, member: keyof T, replacement: un
 }
 
 /**
- * Runs the work, killed at step 1, then at step 2, and so on, until it comes to its end. Returns
- * how many steps the last run took.
+ * Runs the work, killed at step 1, then at step 2, and so on, until it completes. Returns the
+ * number of steps of the last run.
  */
 export async function killedEverywhere(work: (steps: Steps) => Promise<unknown>): Promise<number> {
   for (let killAt = 1; ; killAt++) {

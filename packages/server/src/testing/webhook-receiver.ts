@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 
-/** A call as it arrived. */
+/** A received call. */
 export interface ReceivedCall {
   /** The header `webhook-id`, '' without one. */
   id: string;
@@ -15,7 +15,7 @@ export interface ReceivedCall {
   body: any;
 }
 
-/** How a receiver answers: this status and text; not at all; or not until it is let. */
+/** A receiver's answer: this status and text, none, or blocked until released. */
 export type ReceiverAnswer =
   | { code: number; text?: string; headers?: Record<string, string> }
   | { hangUp: true }
@@ -24,8 +24,8 @@ export type ReceiverAnswer =
 export type Receiver = Awaited<ReturnType<typeof webhookReceiver>>;
 
 /**
- * A real HTTP receiver on loopback that keeps what it
- * gets, and answers from `answers`, the last for ever.
+ * A real HTTP receiver on loopback that stores its calls and answers from `answers`, repeating the
+ * last one.
  */
 export async function webhookReceiver() {
   const state = {
@@ -34,7 +34,7 @@ export async function webhookReceiver() {
     answers: [{ code: 204 }] as ReceiverAnswer[],
     /** Runs before each answer. */
     before: async () => {},
-    /** The events of all messages that were taken, in the order they came. */
+    /** The events of all received messages, in order. */
     events: () => state.calls.flatMap(({ body }) => body?.data?.events ?? []),
     close: async () => {
       server.closeAllConnections();
@@ -76,8 +76,8 @@ async function answer(response: ServerResponse, given: ReceiverAnswer): Promise<
 }
 
 /**
- * Whether the call was signed with this secret, by the
- * library of Standard Webhooks; whatever its time.
+ * Whether the call has a valid signature by this secret, ignoring its time, by the library of
+ * Standard Webhooks.
  */
 export function signedBy(secret: string, { id, headers, raw }: ReceivedCall): boolean {
   const at = new Date(Number(headers['webhook-timestamp']) * 1_000);

@@ -13,7 +13,7 @@ export interface HookedTenant {
   receiver: Receiver;
 }
 
-/** A tenant with a receiver on loopback, and no webhook yet. */
+/** A tenant with a receiver on loopback, without a webhook. */
 export async function hookedTenant(service: TestService, plan = 'Pro'): Promise<HookedTenant> {
   const receiver = await webhookReceiver();
   const { id } = await service.tenant(plan);
@@ -28,7 +28,7 @@ export function webhookCalls(service: TestService, { key, receiver }: HookedTena
     service.call({ method, url: `${webhooksUrl}${path}`, key, ...(body ? { body } : {}) });
   return {
     post: (body: object): Promise<Answer> => call('POST', '', body),
-    /** A webhook to the receiver; `secret` is among what is returned. */
+    /** A webhook to the receiver; the result contains its `secret`. */
     async create(changes: object = {}) {
       const { status, body, text } = await call('POST', '', { url: receiver.url, ...changes });
       expect(status, text).toBe(201);
@@ -49,7 +49,7 @@ export function webhookCalls(service: TestService, { key, receiver }: HookedTena
       expect(answer.status, answer.text).toBe(201);
       return answer.body;
     },
-    /** Records so many events; returns their ids in the order of the log. */
+    /** Records this number of events; returns their ids in the order of the log. */
     async recordMany(count: number, changes: Record<string, unknown> = {}): Promise<string[]> {
       const events = Array.from({ length: count }, (_, at) =>
         eventOf({ ...changes, diff: { at: { from: null, to: at } } }),
@@ -59,7 +59,7 @@ export function webhookCalls(service: TestService, { key, receiver }: HookedTena
       expect(answer.status, answer.text).toBe(200);
       return answer.body.results.map(({ id }: { id: string }) => id);
     },
-    /** What the log says of webhooks by this action, oldest first. */
+    /** The log's records of webhooks with this action, oldest first. */
     async log(action: string) {
       const url = `/api/audit-logs?action=${action}&resource=webhook&sort=sequence&order=asc&limit=500`;
       const { body } = await service.call({ url, key });

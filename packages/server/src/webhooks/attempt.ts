@@ -22,8 +22,8 @@ const unreadable =
   'set both again';
 
 /**
- * One call to an endpoint. Never throws: what keeps the call from being made is the outcome of it,
- * so that an endpoint that cannot be called is paused in the end like one that does not answer.
+ * One call to an endpoint. Never throws: an error before the call is its outcome, so that an
+ * endpoint that cannot be called is paused in the end like one that does not answer.
  */
 export async function attemptCall(
   { now, outbound, sealer, onError }: AttemptDeps,
@@ -40,7 +40,7 @@ export async function attemptCall(
     const opened = openSecrets(sealer, endpoint, atMs);
     const result = await outbound({ ...makeCall(opened, atMs), signal });
     if (result.kind !== 'answered') return ended(judge(endpoint, result, isTest));
-    // Some receivers repeat the credential that they refuse, and answers are shown.
+    // Some receivers repeat a refused credential, and answers are shown.
     const text = withoutCredential(result.text, opened.credential);
     return ended(judge(endpoint, { ...result, text }, isTest));
   } catch (error) {

@@ -33,7 +33,7 @@ export interface ChangeDeps {
   sealer: Sealer;
   recordOwn: RecordOwn;
   newUuid: (timeMs: number) => string;
-  /** Plain http and addresses that are not public may be called. */
+  /** Whether plain http and private addresses may be called. */
   allowPrivate: boolean;
 }
 
@@ -43,8 +43,8 @@ const previousValidMs = 24 * 3_600_000;
 export const noWebhook = () => new AppError('not_found', 'there is no such webhook');
 
 /**
- * Makes a webhook that begins behind the record of its making. Throws `validation_failed`,
- * `not_found` for an unknown tenant and `conflict` when the tenant has 20 or has left.
+ * Creates a webhook that starts after the record of its creation. Throws `validation_failed`,
+ * `not_found` for an unknown tenant, and `conflict` if the tenant has 20 or is offboarded.
  */
 export async function createWebhook(
   { db, now, sealer, recordOwn, newUuid, allowPrivate }: ChangeDeps,
@@ -63,7 +63,7 @@ export async function createWebhook(
   };
   const webhook = await write(db, async (tx) => {
     if (!(await tenantExists(tx, tenantId))) throw new AppError('not_found', 'no such tenant');
-    // First, for its lock: two who make the twentieth come one after the other.
+    // First, for its lock: concurrent creations of the twentieth run one after the other.
     await recordOwn(tx, tenantId, changedEvent(who, null, made));
     if ((await countWebhooks(tx, tenantId)) >= webhooksMax) {
       throw new AppError('conflict', `a tenant has at most ${webhooksMax} webhooks`);
@@ -76,7 +76,7 @@ export async function createWebhook(
   return { webhook, secret };
 }
 
-/** Throws `not_found` and `validation_failed`. What changes nothing is not recorded. */
+/** Does not record a call that changes nothing. Throws `not_found` and `validation_failed`. */
 export function changeWebhook(
   { db, now, sealer, recordOwn, allowPrivate }: ChangeDeps,
   key: WebhookKey,
@@ -113,7 +113,7 @@ export function removeWebhook(
   });
 }
 
-/** Paused once is paused. Throws `not_found`. */
+/** No effect if it is paused already. Throws `not_found`. */
 export function pauseWebhook(
   { db, now, recordOwn }: ChangeDeps,
   key: WebhookKey,
@@ -129,7 +129,7 @@ export function pauseWebhook(
   });
 }
 
-/** Also what is about to be tried again is tried at once. Throws `not_found`. */
+/** Also starts a pending retry at once. Throws `not_found`. */
 export function resumeWebhook(
   { db, now, recordOwn }: ChangeDeps,
   key: WebhookKey,
@@ -145,7 +145,7 @@ export function resumeWebhook(
   });
 }
 
-/** Throws `not_found`, and `conflict` for a format that is not signed. */
+/** Throws `not_found`, and `conflict` for a format without signatures. */
 export function rotateSecret(
   { db, now, sealer, recordOwn }: ChangeDeps,
   key: WebhookKey,
@@ -170,7 +170,7 @@ export function rotateSecret(
   });
 }
 
-/** Back to this sequence, or to where the plan's events begin. Throws `not_found`. */
+/** Back to this sequence, or to the first event that the plan shows. Throws `not_found`. */
 export async function replayWebhook(
   { db, now, recordOwn }: ChangeDeps,
   key: WebhookKey,

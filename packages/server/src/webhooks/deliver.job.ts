@@ -16,25 +16,24 @@ import { type RecordDeps, recordAttempt, type Sent } from './record-attempt.ts';
 import type { MessageType, PendingMessage, WebhookRow } from './store.ts';
 
 export interface DeliverDeps extends AttemptDeps, RecordDeps {
-  /** Hears of each attempt. */
+  /** Called for each attempt. */
   attempted: (ok: boolean, seconds: number) => void;
   ended: Ended;
 }
 
 const webhooksAtOnce = 20;
-/** One tenant's slow receivers leave room for the others. */
+/** Slow receivers of one tenant leave room for others. */
 const perTenant = 4;
-/** Longer than reading, calling and recording take together at most. */
+/** Longer than reading, calling and recording together. */
 export const leaseMs = 30_000;
-/** How much of it may be gone before a call begins, which takes up to 10 s. */
+/** How much of it may have passed when a call begins, which takes up to 10 s. */
 const sendWithinMs = 10_000;
-/** Then the webhook that has waited longest comes first again. */
+/** After this time the webhook that has waited longest is next. */
 const timeSliceMs = 1_000;
 
 /**
- * Delivers to all webhooks: several at once, each by one process at a time, the one that has waited
- * longest first. Work is found in the logs themselves, so that nothing has to be queued and nothing
- * can be lost.
+ * Delivers to all webhooks: several at once, each by one process at a time, the longest waiting
+ * first. Work is found in the logs, so nothing needs a queue and nothing can be lost.
  */
 export function createWebhookWorker(deps: DeliverDeps): LeasedWorker<LeasedWebhook> {
   const { db, now, ended } = deps;
@@ -54,10 +53,9 @@ export function createWebhookWorker(deps: DeliverDeps): LeasedWorker<LeasedWebho
 }
 
 /**
- * Delivers what is due for one webhook, message by message, until there is nothing more, an attempt
- * fails, or the time slice is over. Throws what keeps it from going on; the webhook then rests
- * until its lease ends. A message is written down, sent, and recorded: a crash in between sends it
- * again under its id.
+ * Delivers the due messages of one webhook until there are none, an attempt fails, or the time
+ * slice is over. Throws errors that prevent it; the webhook then waits until its lease ends. A
+ * message is stored, sent, and recorded: after a crash in between it is sent again under its id.
  */
 async function deliverWhileLeased(
   deps: DeliverDeps,
@@ -74,7 +72,7 @@ async function deliverWhileLeased(
 
 type Content = Extract<Next, { kind: 'events' } | { kind: 'export' }>;
 
-/** False when there is nothing more to do for now. */
+/** False if there is nothing more to do now. */
 async function deliverNext(
   deps: DeliverDeps,
   leased: LeasedWebhook,
@@ -91,12 +89,12 @@ async function deliverNext(
   const message = messageOf(endpoint, next, newUuid(now()), now());
   const heldAt = performance.now();
   const isHeld = await holdMessage(db.background, leased, endpoint, message, now() + leaseMs);
-  // Changed since it was read, or too late to be sure that nobody else has taken over: look again.
+  // Changed since it was read, or another process may have taken over: read again.
   if (!isHeld || performance.now() - heldAt > sendWithinMs) return true;
   return send(deps, endpoint, message, next, stopping);
 }
 
-/** The endpoint and what follows for it; null when it is not this process's any more, or paused. */
+/** The endpoint and its next message; null if another process has it, or it is paused. */
 function readDue({ db, now }: DeliverDeps, leased: LeasedWebhook) {
   return readTenant(db, leased.tenantId, async (tx) => {
     const [endpoint, visible] = await Promise.all([getLeased(tx, leased), visibility(tx, now())]);
@@ -107,7 +105,7 @@ function readDue({ db, now }: DeliverDeps, leased: LeasedWebhook) {
   });
 }
 
-/** The message that was written down before, or a new one. */
+/** The message stored before, or a new one. */
 function messageOf(
   endpoint: WebhookRow,
   next: Content,
@@ -139,7 +137,7 @@ async function send(
     (opened, nowMs) => messageCall(endpoint, opened, { messageId, atMs, content }, nowMs),
     { isTest: false, signal: stopping },
   );
-  // What was cut off is no outcome.
+  // An interrupted call has no outcome.
   if (stopping.aborted) return false;
   deps.attempted(result.ok, result.durationMs / 1_000);
   const { status } = await recordAttempt(deps, sentOf(endpoint, message, content), result);

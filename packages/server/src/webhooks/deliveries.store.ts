@@ -1,8 +1,6 @@
 import { type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
 
-/**
- * One attempt, and what came of it. Sequences are those of the first and last event in the message.
- */
+/** One attempt and its outcome. Sequences are those of the first and last event in the message. */
 export interface DeliveryRow {
   tenantId: string;
   webhookId: string;
@@ -32,7 +30,7 @@ const columns = `tenant_id AS "tenantId", webhook_id AS "webhookId", id, message
 const keptRowsMax = 1_000;
 export const keptMs = 30 * 86_400_000;
 
-/** Of an endpoint that exists and is locked. What is beyond the newest 1,000 goes. */
+/** The endpoint must exist and be locked. Deletes all but the newest 1,000. */
 export async function insertDelivery(tx: WriterTx, d: DeliveryRow): Promise<void> {
   const inserted = tx.query({
     name: 'insert-delivery',
@@ -74,7 +72,7 @@ export async function listDeliveries(
   return rows;
 }
 
-/** The newest one of a message, not of a test; null for none. */
+/** The newest one of a message, not of a test; null if there is none. */
 export async function lastOfMessages(tx: TenantTx, webhookId: string): Promise<DeliveryRow | null> {
   const { rows } = await tx.query<DeliveryRow>({
     name: 'last-delivery-of-messages',
@@ -86,7 +84,7 @@ export async function lastOfMessages(tx: TenantTx, webhookId: string): Promise<D
   return rows[0] ?? null;
 }
 
-/** The newest one of each of these endpoints, by endpoint. */
+/** The newest one of each endpoint. */
 export async function lastDeliveries(
   tx: TenantTx,
   webhookIds: readonly string[],
@@ -102,7 +100,7 @@ export async function lastDeliveries(
   return new Map(rows.map((row) => [row.webhookId, row]));
 }
 
-/** Removes those that have expired, a bounded number at once. Spans tenants. */
+/** Deletes expired ones, a limited number at once. Spans tenants. */
 export async function forgetDeliveries(tx: WriterTx, beforeMs: number): Promise<void> {
   await tx.query({
     name: 'forget-deliveries',

@@ -11,17 +11,17 @@ import { eventsBody, exportBody, messageIdPrefix, testBody } from './message-bod
 import type { Next } from './next-message.ts';
 import type { WebhookRow } from './store.ts';
 
-/** What an endpoint's messages are signed and authorised with, opened. */
+/** The decrypted secrets and credential of an endpoint. */
 export interface Opened {
-  /** The one in use, and the one before it while that is still valid. */
+  /** The current one, and the previous one while it is valid. */
   secrets: readonly string[];
   credential: string | null;
 }
 
-/** What came of a call; `response` is one line of at most 1 KiB of the answer. */
+/** The result of a call; `response` is one line of at most 1 KiB of the answer. */
 export interface Outcome {
   ok: boolean;
-  /** The receiver wants nothing more, for good. */
+  /** The receiver wants no more messages, permanently. */
   isGone: boolean;
   responseStatus: number | null;
   response: string | null;
@@ -30,12 +30,11 @@ export interface Outcome {
 
 const webhookBytesMax = 4 * 2 ** 20;
 
-/** Bytes of event texts in one message. */
+/** The most bytes of event texts in one message. */
 export function messageBytesMax({ format }: Pick<WebhookRow, 'format'>): number {
   return format === 'webhook' ? webhookBytesMax : streamFormats[format].batchBytesMax;
 }
 
-/** Formats whose messages are signed. */
 export function isSigned({ format }: Pick<WebhookRow, 'format'>): boolean {
   return format === 'webhook' || format === 'generic';
 }
@@ -43,8 +42,8 @@ export function isSigned({ format }: Pick<WebhookRow, 'format'>): boolean {
 type Content = Extract<Next, { kind: 'events' } | { kind: 'export' }>;
 
 /**
- * The call that delivers a message, as its endpoint's
- * format has it. `atMs` is when it was made first.
+ * The call that delivers a message, in the format of its endpoint. `atMs` is when it was made
+ * first.
  */
 export function messageCall(
   endpoint: WebhookRow,
@@ -74,7 +73,7 @@ export function messageCall(
   );
 }
 
-/** A call that shows whether messages would arrive, without any event in it. */
+/** A call that tests the endpoint without an event. */
 export function testCall(
   endpoint: WebhookRow,
   opened: Opened,
@@ -107,7 +106,7 @@ function signedIfSo(
   return { ...call, headers: { ...call.headers, ...signature } };
 }
 
-/** What a result means to this format: of a message, or of a test. */
+/** The meaning of a result in this format: of a message, or of a test. */
 export function judge(
   { format }: Pick<WebhookRow, 'format'>,
   result: OutboundResult,
@@ -136,7 +135,7 @@ function verdictOf(format: WebhookRow['format'], status: number, text: string, i
   return isTest ? judgeHealth(status, text) : judgeMessage(status, text);
 }
 
-/** Standard Webhooks: any 2xx is a delivery, 410 the end of them. */
+/** Standard Webhooks: any 2xx is a delivery, 410 ends them. */
 function webhookVerdict(status: number): { ok: true } | { ok: false; reason: string } {
   if (status >= 200 && status < 300) return { ok: true };
   const answered = `the receiver answered ${status}`;

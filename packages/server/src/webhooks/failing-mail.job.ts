@@ -16,7 +16,7 @@ export interface FailingMailDeps {
   publicUrl: () => string;
 }
 
-/** Mail on paused webhooks. Jobs of their own: a mail server that is away stops no delivery. */
+/** Mail about paused webhooks, in separate jobs: an unavailable mail server stops no delivery. */
 export function handleFailingMail(deps: FailingMailDeps): void {
   deps.jobs.handle<WebhookKey>('webhook-mail', ({ id, data }) => mail(deps, id, data));
 }
@@ -32,7 +32,7 @@ async function mail(
     last: await lastOfMessages(tx, id),
     size: await logSize(tx),
   }));
-  // Somebody was quicker: resumed, removed, or there is nobody to be told.
+  // Meanwhile resumed, removed, or without recipients.
   if (webhook?.pausedBecause !== 'failing' || !tenant || tenant.notifyEmails.length === 0) return;
   const message = failingMail({
     ...{ locale: tenant.locale, timeZone: tenant.timeZone, tenantName: tenant.name },

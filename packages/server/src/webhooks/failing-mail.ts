@@ -1,13 +1,13 @@
 import { composeMail, type Locale, type Mail, mailTexts, mailTime } from '../outbound/index.ts';
 
-/** What the mail tells of a webhook that the service paused because deliveries failed. */
+/** The facts of a webhook that the service paused after failed deliveries. */
 export interface FailingMail {
   locale: Locale;
   timeZone: string;
   tenantName: string;
-  /** Null for one without a name. */
+  /** Null without a name. */
   name: string | null;
-  /** Without path and query: those may hold what only the receiver should know. */
+  /** Without path and query, which may contain secrets of the receiver. */
   host: string;
   /** The receiver answered 410. */
   isGone: boolean;
@@ -15,11 +15,11 @@ export interface FailingMail {
   attempts: number;
   pausedAtMs: number;
   behind: number;
-  /** Page of the webhooks in the panel, which asks for a sign-in. */
+  /** Page of the webhooks in the panel, which requires sign-in. */
   url: string;
 }
 
-/** Mail on a webhook that the service paused. */
+/** Mail about a webhook that the service paused. */
 export function failingMail(mail: FailingMail): Mail {
   const { locale, tenantName, url } = mail;
   const texts = mailTexts[locale].webhookPaused;

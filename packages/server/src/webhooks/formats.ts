@@ -6,7 +6,7 @@ import type { StreamFormat } from './format/stream-format.ts';
 
 export type StreamFormatName = 'splunk_hec' | 'datadog' | 'elastic' | 'generic';
 
-/** The languages a stream can speak; `webhook`, the service's own, is none of them. */
+/** The formats of streams; `webhook`, the service's own, is not one of them. */
 export const streamFormats: Record<StreamFormatName, StreamFormat> = {
   splunk_hec: splunkHec,
   datadog,

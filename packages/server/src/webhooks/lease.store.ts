@@ -2,21 +2,21 @@ import type { TenantTx, WriterTx } from '../postgres/index.ts';
 import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns } from './store.ts';
 
 /*
- * Who delivers to an endpoint. Statements of the job: they span tenants, and those that change
- * something are each a transaction of their own, in one round trip.
+ * Which process delivers to an endpoint. Statements of the job: they span tenants; each change is
+ * its own transaction, in one round trip.
  */
 
 type Alone = Pick<WriterTx, 'query'>;
 
-/** An endpoint that this process alone may deliver to, until the lease ends. */
+/** An endpoint that only this process may deliver to, until the lease ends. */
 export interface LeasedWebhook extends WebhookKey {
   lease: string;
 }
 
 /**
- * Takes the endpoint that has something due and has waited longest, of
- * any tenant but these. Nothing is due while recording is stopped,
- * because no attempt could be recorded, nor for a tenant that has left.
+ * Claims the endpoint with due messages that has waited longest, of any tenant except these.
+ * Nothing is due while recording is stopped, because no attempt could be recorded, nor for an
+ * offboarded tenant.
  */
 export async function claimWebhook(
   tx: Alone,
@@ -41,8 +41,8 @@ export async function claimWebhook(
 }
 
 /**
- * Writes the message down before it is sent, and keeps the endpoint until `untilMs`. False when the
- * lease is lost, or the endpoint is not as it was read: then nothing is to be sent.
+ * Stores the message before it is sent, and extends the lease until `untilMs`. False if the lease
+ * is lost, or the endpoint has changed: then nothing may be sent.
  */
 export async function holdMessage(
   tx: Alone,
@@ -66,7 +66,7 @@ export async function holdMessage(
   return rowCount === 1;
 }
 
-/** Passes over what is not for this endpoint. False as above. */
+/** Skips entries that are not for this endpoint. False as above. */
 export async function passOver(
   tx: Alone,
   { tenantId, id, lease }: LeasedWebhook,
@@ -87,7 +87,7 @@ export async function passOver(
   return rowCount === 1;
 }
 
-/** Lets others deliver at once. */
+/** Releases the endpoint at once. */
 export async function releaseWebhook(tx: Alone, leased: LeasedWebhook): Promise<void> {
   await tx.query({
     name: 'release-webhook',
@@ -97,7 +97,7 @@ export async function releaseWebhook(tx: Alone, leased: LeasedWebhook): Promise<
   });
 }
 
-/** The endpoint as it is now; null when the lease is lost, or it is paused. */
+/** The current endpoint; null if the lease is lost, or it is paused. */
 export async function getLeased(
   tx: TenantTx,
   { id, lease }: LeasedWebhook,
@@ -111,13 +111,13 @@ export async function getLeased(
   return rows[0] ?? null;
 }
 
-/** How endpoints are doing, all together. */
+/** The state of all endpoints together. */
 export interface WebhookCounts {
-  /** Nothing of it has failed since the last delivery. */
+  /** No failure since the last delivery. */
   active: number;
   failing: number;
   paused: number;
-  /** Entries of logs that active and failing endpoints have still to come to. */
+  /** Log entries that active and failing endpoints have not reached. */
   behind: number;
 }
 

@@ -1,13 +1,13 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
 import type { ExportRow } from '../exports/index.ts';
 
-/* What messages of the format `webhook` say. */
+/* The content of messages of the format `webhook`. */
 
 export const webhookIdPrefix = 'whk_';
 export const messageIdPrefix = 'msg_';
 export const deliveryIdPrefix = 'dlv_';
 
-/** `events` are JSON texts as the list shows them, oldest first; spliced in as they are. */
+/** `events` are JSON texts as in the list, oldest first, inserted unchanged. */
 export function eventsBody(tenantId: string, atMs: number, events: readonly string[]): string {
   return body('audit.events.recorded', atMs, tenantId, `"events":[${events.join(',')}]`);
 }
@@ -25,7 +25,7 @@ export function exportBody(atMs: number, row: ExportRow): string {
   return body('audit.export.ready', atMs, row.tenantId, `"export":${JSON.stringify(shown)}`);
 }
 
-/** Sent when somebody wants to know whether messages arrive. */
+/** The message of a test. */
 export function testBody(tenantId: string, webhookId: string, atMs: number): string {
   const shown = JSON.stringify(typeId(webhookIdPrefix, webhookId));
   return body('audit.webhook.test', atMs, tenantId, `"webhookId":${shown}`);

@@ -5,13 +5,13 @@ import { readEntries } from '../log/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import type { WebhookRow } from './store.ts';
 
-/** An event of a message: its JSON text is that of the list. */
+/** An event of a message, with its JSON text as in the list. */
 export interface MessageEvent {
   sequence: number;
   text: string;
 }
 
-/** What follows in the log for an endpoint; `end` is the sequence behind what was looked at. */
+/** The next part of the log for an endpoint; `end` is the sequence after it. */
 export type Next =
   | { kind: 'nothing' }
   | { kind: 'passed'; end: number }
@@ -20,20 +20,19 @@ export type Next =
 
 export const messageEventsMax = 100;
 
-// Mostly the next message's hundred and the record of
-// the last one; more at once where little matches.
+// Usually the next message's hundred events and the last record; more if few events match.
 const firstChunkEntries = 128;
 const chunkEntries = 512;
-// A rare filter must not read for ever: what was passed over is written down in between.
+// A filter with few matches must not read endlessly: the position is stored in between.
 const chunksMax = 20;
 
 type Endpoint = Pick<WebhookRow, 'types' | 'filters' | 'nextSequence' | 'announcedSequence'>;
 
 /**
- * What is due behind the endpoint's place, up to `until`: up to 100 events that
- * match, in the order of the log and of at most `bytesMax` bytes (one larger
- * event travels alone), as far as the plan still shows them. Deliveries are never
- * delivered. An export that became ready is a message of its own, in its place.
+ * What is due after the endpoint's position, up to `until`: up to 100 matching events, in the order
+ * of the log and of at most `bytesMax` bytes (a larger event is sent alone), as far as the plan
+ * shows them. Records of deliveries are never delivered. A ready export is a separate message, at
+ * its position.
  */
 export async function readNext(
   tx: TenantTx,
@@ -69,7 +68,7 @@ const asInLog: Omit<ListQuery, 'filter' | 'limit'> = {
   include: { total: false, state: false },
 };
 
-/** Events of a message in the making. */
+/** The events of a message so far. */
 class Batch {
   readonly #list: MessageEvent[] = [];
   readonly #bytesMax: number;
@@ -91,7 +90,7 @@ class Batch {
     return this.isEmpty ? { kind: 'passed', end } : { kind: 'events', end, events: this.#list };
   }
 
-  /** Returns where the message ends if it is full with these, else null. */
+  /** Returns the end of the message if it is full with these, else null. */
   add({ rows, more }: CutPage): number | null {
     for (const row of rows) {
       if (row.action === 'send' && row.resourceType === 'webhook') continue;
@@ -111,9 +110,7 @@ const exportEnded: EventFilter = {
   resource: { any: ['export'], none: [] },
 };
 
-/**
- * The first of these events that says that a file can be downloaded now, and was not told of yet.
- */
+/** The first of these events that reports a downloadable file not announced yet. */
 async function readyExport(
   tx: TenantTx,
   { types, announcedSequence }: Endpoint,
@@ -126,7 +123,7 @@ async function readyExport(
   for (const { sequence, recordedByKind, resourceId } of rows) {
     if (recordedByKind !== 'service' || sequence <= announcedSequence) continue;
     const found = await getExport(tx, resourceId);
-    // What was sent with an answer, failed or was cancelled is no file that anybody could fetch.
+    // Sent, failed and cancelled exports have no file to download.
     const isFile = found?.mode === 'job' && ['ready', 'expired'].includes(found.status);
     if (found && isFile) return { sequence, export: found };
   }

@@ -17,7 +17,7 @@ export interface RecordDeps {
   chance: () => number;
 }
 
-/** What was sent: a message that was due, or (`message` null) a test. */
+/** The sent message, or (`message` null) a test. */
 export interface Sent {
   endpoint: WebhookRow;
   message: PendingMessage | null;
@@ -29,10 +29,10 @@ export interface Sent {
 }
 
 /**
- * Writes what came of an attempt: the endpoint's place, the delivery and its record in the tenant's
- * log, or nothing of it. A message that is not due any more (replayed, or delivered by another
- * process that took this one for dead) moves nothing, and neither does the answer of an address
- * that was changed meanwhile; an endpoint that was removed keeps its record alone.
+ * Stores the result of an attempt: the endpoint's position, the delivery and its record in the
+ * tenant's log, or nothing. A message that is no longer due (replayed, or delivered by another
+ * process after a lost lease) moves nothing; nor does the answer of an address that was changed
+ * meanwhile. A removed endpoint gets only the record.
  */
 export async function recordAttempt(
   deps: RecordDeps,
@@ -48,7 +48,7 @@ export async function recordAttempt(
     const row = deliveryOf(deps, isDue ? current : sent.endpoint, after, sent, result, isDue);
     const wasPaused = isDue && after?.status === 'paused' && current.status === 'active';
     if (wasPaused) await sendMailJob(tx, jobs, sent.endpoint);
-    // They travel together and arrive in this order: the head of the log is locked last.
+    // Sent together and executed in this order: the log's head is locked last.
     await Promise.all([
       after && isDue && saveWebhook(tx, after),
       current && insertDelivery(tx, row),
@@ -60,7 +60,7 @@ export async function recordAttempt(
   return row;
 }
 
-/** Whether this is the message that is due, and went where it goes by now. */
+/** Whether this is the due message, and was sent to the current address. */
 function isStillDue(current: WebhookRow, { message, messageId, endpoint }: Sent): boolean {
   if (message === null || current.messageId !== messageId) return false;
   return current.revision === endpoint.revision;
@@ -115,9 +115,7 @@ async function recordInLog(
   await recordOwn(tx, endpoint.tenantId, event);
 }
 
-/**
- * Never in the receiver's words: they may quote an event, and what is erased of it would stay here.
- */
+/** Never in the receiver's words: they may quote an event, and could not be erased here. */
 function failureOf({ responseStatus: status, reason }: DeliveryRow): string | null {
   if (status === null) return reason;
   const refused = status >= 200 && status < 300 ? ', and did not take the message' : '';

@@ -3,13 +3,12 @@ import type { Visibility } from '../events/index.ts';
 import { readEntries } from '../log/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 
-/** An event may be dated so far ahead of its receipt, and not further. */
+/** How far an event's time may be ahead of its receipt. */
 const aheadMsMax = 5 * 60_000;
 
 /**
- * Where the part of the log begins in which there may be events that the plan still shows:
- * everything before was received so long ago that it is hidden by age. Found by halving, because
- * receipt times only grow along a log.
+ * The start of the log's part that may contain visible events: everything before was received so
+ * long ago that the plan hides it. Found by bisection, because receipt times only grow.
  */
 export async function firstShown(
   tx: TenantTx,

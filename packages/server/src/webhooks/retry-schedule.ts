@@ -2,19 +2,15 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/**
- * Pauses after the first, second, … failed attempt
- * of a message, as Standard Webhooks proposes them.
- */
+/** Pauses after the first, second, … failed attempt of a message, by Standard Webhooks. */
 export const retryPausesMs: readonly number[] = [
   ...[5 * second, 5 * minute, 30 * minute],
   ...[2 * hour, 5 * hour, 10 * hour, 10 * hour],
 ];
 
 /**
- * How long to wait after this failed attempt (from 1), or null when there
- * is none after it. `chance` is from 0 up to 1: a tenth more or less, so
- * that endpoints that failed together do not come back together.
+ * The pause after this failed attempt (from 1), or null after the last. `chance` from 0 up to 1
+ * varies it by a tenth, so that endpoints that failed together are not retried together.
  */
 export function pauseAfter(attempt: number, chance: number): number | null {
   const pause = retryPausesMs[attempt - 1];

@@ -27,14 +27,14 @@ import type { WebhookPatch } from './webhook-input.ts';
 
 export interface WebhookRouteDeps extends ChangeDeps, TestDeps {
   recordAccess: RecordAccess;
-  /** Something is due. */
+  /** Work is due. */
   wake: () => void;
 }
 
 const config = { scope: 'webhooks:write' as const, schema: 'enforced' as const };
 const path = '/api/webhooks';
 
-/** Webhooks: made, shown, changed, removed. */
+/** Webhooks: create, show, change, remove. */
 export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
   app.get(path, { config, schema: schemas.listSchema }, (request) => {
     const page = readPage(request, 'newest');
@@ -65,7 +65,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): voi
 
   app.patch(`${path}/:id`, { config, schema: schemas.changeSchema }, (request) => {
     const patch = request.body as WebhookPatch;
-    // Else whoever may not read could have the events sent to themselves.
+    // Otherwise a caller without the right to read could send the events to itself.
     if (Object.keys(patch).some((member) => member !== 'name')) requireReads(request);
     return onOne(request, deps, async (key, who) => {
       const changed = await changeWebhook(deps, key, patch, who);
@@ -82,7 +82,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): voi
   actionRoutes(app, deps);
 }
 
-/** What else can be done with a webhook. */
+/** Other actions on a webhook. */
 function actionRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
   const test = testerOf(deps);
   const alone = { config, preHandler: refuseMembers };
@@ -138,13 +138,13 @@ function actionRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
   });
 }
 
-/** Throws `forbidden` for who may not read what messages hold. */
+/** Throws `forbidden` unless the caller may read the events. */
 function requireReads({ principal }: FastifyRequest): void {
   if (principal.scopes.has('events:read')) return;
   throw new AppError('forbidden', 'this needs the scope events:read too');
 }
 
-/** For calls that say everything by their path. Throws `validation_failed`. */
+/** For calls without a body. Throws `validation_failed`. */
 async function refuseMembers({ body }: FastifyRequest): Promise<void> {
   const members = typeof body === 'object' && body !== null ? Object.keys(body) : [];
   if (members.length === 0) return;
@@ -155,7 +155,7 @@ async function refuseMembers({ body }: FastifyRequest): Promise<void> {
   throw new AppError('validation_failed', 'this call accepts no members', { errors });
 }
 
-/** Runs an operation on the webhook that the path names. */
+/** Runs an operation on the webhook in the path. */
 function onOne<T>(
   request: FastifyRequest,
   deps: WebhookRouteDeps,

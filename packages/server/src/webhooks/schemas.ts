@@ -17,7 +17,7 @@ import { messageTypes, webhookFormats } from './store.ts';
 
 const optionText = Type.String({ maxLength: 1_024 });
 
-/** What POST and PATCH take; values are checked further by `readSettings`. */
+/** The members of POST and PATCH; `readSettings` checks values further. */
 const given = {
   url: Type.String({
     maxLength: outboundUrlMax,

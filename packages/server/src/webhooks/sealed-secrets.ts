@@ -2,13 +2,13 @@ import type { Sealer } from '../crypto/index.ts';
 import type { Opened } from './delivery-call.ts';
 import type { WebhookRow } from './store.ts';
 
-/** Names the row that a sealed signing secret belongs to; the former one keeps its seal. */
+/** The context of an encrypted signing secret: its row; also of the former one. */
 export const secretContext = (id: string) => `webhook-secret:${id}`;
 export const credentialContext = (id: string) => `webhook-credential:${id}`;
 
 /**
- * The secrets that are valid now, newest first. Throws when secret or credential cannot be opened;
- * a former secret of which that is true is left out, because it may be why there is another one.
+ * The valid secrets, newest first. Throws if secret or credential cannot be decrypted; skips such a
+ * former secret, because it may be the reason for the rotation.
  */
 export function openSecrets(sealer: Sealer, row: WebhookRow, nowMs: number): Opened {
   const { id, secret, previousSecret, previousSecretUntilMs, credential } = row;

@@ -3,15 +3,15 @@ import type { TenantTx, WriterTx } from '../postgres/index.ts';
 export const webhookFormats = ['webhook', 'splunk_hec', 'datadog', 'elastic', 'generic'] as const;
 export type WebhookFormat = (typeof webhookFormats)[number];
 
-/** What an endpoint may subscribe to; a test call has a type of its own. */
+/** Types that an endpoint may subscribe to; a test has its own type. */
 export const messageTypes = ['audit.events.recorded', 'audit.export.ready'] as const;
 export type MessageType = (typeof messageTypes)[number];
 
-/** A message that is due: it begins at the endpoint's `nextSequence`. */
+/** A due message; it begins at the endpoint's `nextSequence`. */
 export interface PendingMessage {
   messageId: string;
   messageType: MessageType;
-  /** The sequence behind the last one it covers. */
+  /** The sequence after its last one. */
   messageEnd: number;
   messageAtMs: number;
 }
@@ -36,7 +36,7 @@ export interface WebhookSettings {
 
 export type WebhookKey = { tenantId: string; id: string };
 
-/** All of an endpoint but who delivers just now. */
+/** An endpoint without its lease. */
 export type WebhookRow = WebhookKey &
   WebhookSettings &
   (PendingMessage | NoMessage) & {
@@ -46,12 +46,12 @@ export type WebhookRow = WebhookKey &
     credential: Uint8Array | null;
     status: 'active' | 'paused';
     pausedBecause: 'requested' | 'failing' | null;
-    /** Goes up with every change of which messages there are, or of what is in them. */
+    /** Increases with every change of which messages exist, or of their content. */
     revision: number;
     nextSequence: number;
-    /** The last export that was told of in a message of its own; -1 for none. */
+    /** The last export announced in a separate message; -1 for none. */
     announcedSequence: number;
-    /** Failed attempts of the message that is due. */
+    /** Failed attempts of the due message. */
     attempt: number;
     dueAtMs: number;
     createdAtMs: number;
@@ -70,8 +70,8 @@ export type NewWebhook = WebhookKey &
   Pick<WebhookRow, 'secret' | 'credential' | 'createdAtMs'>;
 
 /**
- * Begins at the end that the log has within this transaction: behind the record of its making. Null
- * for a tenant that has left.
+ * Starts at the current end of the log: after the record of its creation. Null for an offboarded
+ * tenant.
  */
 export async function insertWebhook(tx: WriterTx, w: NewWebhook): Promise<WebhookRow | null> {
   const { rows } = await tx.query<WebhookRow>({
@@ -108,7 +108,7 @@ export async function lockWebhook(tx: WriterTx, key: WebhookKey): Promise<Webhoo
   return rows[0] ?? null;
 }
 
-/** Writes back everything of a locked endpoint that may change. */
+/** Stores everything of a locked endpoint that may change. */
 export async function saveWebhook(tx: WriterTx, w: WebhookRow): Promise<void> {
   await tx.query({
     name: 'save-webhook',
@@ -129,7 +129,7 @@ export async function saveWebhook(tx: WriterTx, w: WebhookRow): Promise<void> {
 
 const time = (ms: number | null) => (ms === null ? null : new Date(ms));
 
-/** With everything that is known of its deliveries. */
+/** Including its deliveries. */
 export async function deleteWebhook(tx: WriterTx, key: WebhookKey): Promise<void> {
   await tx.query({
     name: 'delete-webhook',

@@ -10,7 +10,7 @@ export interface TestDeps extends AttemptDeps, RecordDeps {}
 
 const haltAnswerMs = 10_000;
 
-/** What a test came to, for whoever asked. */
+/** The result of a test, for the caller. */
 export interface TestResult {
   ok: boolean;
   status: number | null;
@@ -20,9 +20,9 @@ export interface TestResult {
 }
 
 /**
- * Calls receivers without any event, whether the webhook is paused or not; recorded like a
- * delivery, in the name of who asked. One at a time a webhook in this process: throws `conflict`,
- * and `unavailable` while recording is stopped.
+ * Calls receivers without an event, even if the webhook is paused; recorded like a delivery, in the
+ * name of the caller. One at a time for each webhook in this process: throws `conflict`, and
+ * `unavailable` while recording is stopped.
  */
 export function testerOf(deps: TestDeps): (row: WebhookRow, who: Who) => Promise<TestResult> {
   const running = new Set<string>();
@@ -36,7 +36,7 @@ export function testerOf(deps: TestDeps): (row: WebhookRow, who: Who) => Promise
 }
 
 async function test(deps: TestDeps, endpoint: WebhookRow, who: Who): Promise<TestResult> {
-  // What could not be recorded is not sent.
+  // Nothing is sent that cannot be recorded.
   if ((await haltReason(deps.db, haltAnswerMs)) !== null) throw logIsHalted();
   const messageId = deps.newUuid(deps.now());
   const result = await attemptCall(

@@ -4,7 +4,6 @@ import type { DeliveryRow } from './deliveries.store.ts';
 import { messageIdPrefix } from './message-body.ts';
 import type { WebhookRow, WebhookSettings } from './store.ts';
 
-/** The service by itself. */
 export const byService: Who = {
   actor: byItself,
   reason: null,
@@ -12,7 +11,7 @@ export const byService: Who = {
 
 type Named = Pick<WebhookRow, 'id' | 'name'>;
 
-/** An attempt as the tenant's log tells of it: without the events, and never delivered itself. */
+/** The log's record of an attempt: without the events, and never delivered itself. */
 export function sentEvent(webhook: Named, delivery: DeliveryRow, { actor, reason }: Who): OwnEvent {
   const { type, events, firstSequence, lastSequence, attempt, status, responseStatus } = delivery;
   const messageId = typeId(messageIdPrefix, delivery.messageId);
@@ -29,7 +28,7 @@ export function sentEvent(webhook: Named, delivery: DeliveryRow, { actor, reason
   };
 }
 
-/** Made, changed or removed: what is configured, without secrets. */
+/** Created, changed or removed: the settings without secrets. */
 export function changedEvent(
   { actor, reason }: Who,
   before: WebhookState | null,
@@ -56,7 +55,7 @@ function stateOf({ name, url, format, types, filters, options, credential }: Web
   };
 }
 
-/** Paused, by somebody or because nothing gets through. */
+/** Paused, by a person or after failed deliveries. */
 export function pausedEvent(
   webhook: WebhookRow,
   { actor, reason }: Who,
@@ -73,7 +72,7 @@ export function resumedEvent(webhook: WebhookRow, { actor, reason }: Who): OwnEv
   return { actor, action: 'resume', resource: resource(webhook), diff, reason };
 }
 
-/** Another secret signs, and the one before it as well until the time that is told. */
+/** A new secret signs; the previous one also, until the given time. */
 export function rotatedEvent(webhook: Named, { actor, reason }: Who, untilMs: number): OwnEvent {
   const after = { previousValidUntil: formatTimestamp(untilMs) };
   return { actor, action: 'rotate', resource: resource(webhook), diff: {}, after, reason };

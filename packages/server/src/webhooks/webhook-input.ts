@@ -14,13 +14,13 @@ import type { WebhookSettings } from './store.ts';
 
 export type WebhookPatch = Static<typeof WebhookChange>;
 
-/** Settings, and what is to become of the credential: undefined = as it is. */
+/** Settings, and the credential's change: undefined: unchanged. */
 export interface ReadSettings {
   settings: WebhookSettings;
   credential: string | null | undefined;
 }
 
-/** What is there before: of a new webhook its defaults. */
+/** The former settings; for a new webhook its defaults. */
 export type Former = WebhookSettings & { hasCredential: boolean };
 
 export const newcomer: Former = {
@@ -34,9 +34,8 @@ export const newcomer: Former = {
 };
 
 /**
- * The settings after a change whose shape the schema has judged.
- * Throws `validation_failed` with every problem. `allowPrivate` as
- * for the calls: what would never be called is refused here already.
+ * The settings after a change whose shape the schema has checked. Throws `validation_failed` with
+ * every problem. `allowPrivate` as for calls: a URL that could never be called is refused here.
  */
 export function readSettings(
   former: Former,
@@ -123,7 +122,7 @@ function credentialProblems(
     if (!stream.needsCredential) return [];
     return [problem(path, `is required by the format ${format}`, 'required')];
   }
-  // Else whoever may change the address could have the credential sent to one of their own.
+  // Otherwise a caller who may change the address could have the credential sent to its own.
   if (format === former.format && sameOrigin(url, former.url)) return [];
   return [problem(path, 'must be sent again when the receiver or format changes', 'required')];
 }

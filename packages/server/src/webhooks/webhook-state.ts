@@ -1,12 +1,9 @@
 import { pauseAfter } from './retry-schedule.ts';
 import { noMessage, type PendingMessage, type WebhookRow, type WebhookSettings } from './store.ts';
 
-/* What an endpoint is after something happened to it. Pure: the caller holds its row locked. */
+/* The new state of an endpoint after an event. Pure: the caller has locked its row. */
 
-/**
- * The receiver took the message that was due. `sequence`
- * is that of an export that it told of, else null.
- */
+/** The receiver accepted the due message. `sequence` is that of an announced export, else null. */
 export function delivered(
   row: WebhookRow,
   message: PendingMessage,
@@ -17,14 +14,14 @@ export function delivered(
   if (sequence === null || !row.types.includes('audit.events.recorded')) {
     return { ...done, nextSequence: message.messageEnd };
   }
-  // The event that says so is still to come itself, among others.
+  // The event that reports it is still to be delivered.
   return { ...done, nextSequence: sequence, announcedSequence: sequence };
 }
 
 /**
- * An attempt has failed: the same message is due again after a pause,
- * or the endpoint is paused, when it was the last attempt or the
- * receiver is gone for good (`isGone`). `chance` is from 0 up to 1.
+ * An attempt has failed: the same message is due again after a pause, or the endpoint is paused
+ * after the last attempt, or if the receiver is gone permanently (`isGone`). `chance` is from 0 up
+ * to 1.
  */
 export function failedOnce(
   row: WebhookRow,
@@ -33,25 +30,25 @@ export function failedOnce(
   chance: number,
 ): WebhookRow {
   const attempt = row.attempt + 1;
-  // Paused by somebody while the call was under way.
+  // Paused by a person during the call.
   if (row.status === 'paused') return { ...row, attempt };
   const pause = isGone ? null : pauseAfter(attempt, chance);
   if (pause !== null) return { ...row, attempt, dueAtMs: nowMs + pause };
   return { ...row, attempt, status: 'paused', pausedBecause: 'failing', updatedAtMs: nowMs };
 }
 
-/** Keeps the message that is due: it goes on with this one. */
+/** Keeps the due message: delivery continues with it. */
 export function pausedNow(row: WebhookRow, nowMs: number): WebhookRow {
   return { ...row, status: 'paused', pausedBecause: 'requested', updatedAtMs: nowMs };
 }
 
-/** Due at once, with all attempts before it. */
+/** Due at once, with all attempts available. */
 export function resumedNow(row: WebhookRow, nowMs: number): WebhookRow {
   const active = { status: 'active', pausedBecause: null } as const;
   return { ...row, ...active, attempt: 0, dueAtMs: nowMs, updatedAtMs: nowMs };
 }
 
-/** Back to an earlier place; never forward. */
+/** Back to an earlier position; never forward. */
 export function replayedFrom(row: WebhookRow, sequence: number, nowMs: number): WebhookRow {
   if (sequence >= row.nextSequence) return row;
   const back = { nextSequence: sequence, announcedSequence: -1 };
@@ -59,9 +56,8 @@ export function replayedFrom(row: WebhookRow, sequence: number, nowMs: number): 
 }
 
 /**
- * With other settings. A message that would not be the same under them
- * begins anew, under another id; one that goes elsewhere keeps its id
- * and begins with its attempts. Another name changes nothing of either.
+ * With other settings. A message that would differ under them begins again, under a new id; one
+ * with a new address keeps its id and begins with all attempts. A new name affects neither.
  */
 export function changedTo(
   row: WebhookRow,
@@ -74,7 +70,7 @@ export function changedTo(
   if (!same || row.types.join() !== settings.types.join()) return startedAnew(changed, nowMs);
   const sameCall = row.url === settings.url && row.options === settings.options;
   if (sameCall && row.credential === credential) return changed;
-  // Whoever corrects an address does not want to wait for hours to see that it works.
+  // After a correction of the address, the effect should be visible at once.
   return { ...changed, revision: row.revision + 1, attempt: 0, dueAtMs: nowMs };
 }
 

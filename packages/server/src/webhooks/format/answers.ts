@@ -1,13 +1,13 @@
 import type { FormatVerdict } from './stream-format.ts';
 
-/** What the receiver said, as one short line; `''` when it said nothing readable. */
+/** The receiver's answer as one short line; `''` if it is unreadable. */
 export function said(text: unknown, max = 300): string {
   if (typeof text !== 'string') return '';
   const line = text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim();
   return line.length > max ? `${line.slice(0, max)}…` : line;
 }
 
-/** The text as a JSON object; an empty one when it is none. */
+/** The text as a JSON object; an empty one if it is not one. */
 export function jsonObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -23,8 +23,8 @@ export const failed = (reason: string, mayPass: boolean): FormatVerdict => {
 };
 
 /**
- * What a status that is no success means anywhere. Words of the receiver are left out where the
- * credential was refused: it may have repeated it.
+ * The meaning of an unsuccessful status for all receivers. Omits the receiver's words if it refused
+ * the credential, because it may repeat it.
  */
 export function statusVerdict(receiver: string, status: number, words = ''): FormatVerdict {
   if (status >= 300 && status < 400) {
@@ -41,7 +41,7 @@ const meanings: Record<number, readonly [meaning: string, mayPass: boolean]> = {
   400: ['cannot read the message (400)', false],
   401: ['does not accept the credential (401)', false],
   403: ['does not allow this with the credential given (403)', false],
-  // Load balancers answer 404 while what is behind them restarts.
+  // Load balancers answer 404 while their targets restart.
   404: ['has nothing at this address (404)', true],
   408: ['waited too long for the message (408)', true],
   410: ['says that this address no longer exists (410)', false],

@@ -7,12 +7,11 @@ import { credentialProblem, oneOf, plainText, soundCredential, urlCheck } from '
 /**
  * Datadog's logs intake: `POST /api/v2/logs`, one JSON array of logs. Reserved attributes
  * (`ddsource`, `ddtags`, `hostname`, `service`, `message`), standard ones (`usr.*`,
- * `network.client.ip`, `http.useragent`, `evt.name`) and the event itself under `indelible`.
- * Datadog knows no ids: what is sent twice is stored twice.
- *
+ * `network.client.ip`, `http.useragent`, `evt.name`) and the event under `indelible`. Datadog does
+ * not deduplicate: a log sent twice is stored twice.
  * From docs.datadoghq.com: "Send logs" (at most 5 MB and 1,000 logs a request, 1 MB a log,
- * timestamps up to 18 hours old, statuses), "Validate API key", "Log Date Remapper" (which
- * attributes are taken for the official time) and "Standard attributes".
+ * timestamps up to 18 hours old, statuses), "Validate API key", "Log Date Remapper" (attributes for
+ * the official time) and "Standard attributes".
  */
 export const datadog: StreamFormat = {
   options: {
@@ -23,8 +22,7 @@ export const datadog: StreamFormat = {
     diff: oneOf('object', 'text'),
   },
   needsCredential: true,
-  // Five megabytes, less what surrounds a hundred
-  // events; a difference as a text may be twice as long.
+  // Five megabytes, minus the overhead of a hundred events; a diff as text may be twice as long.
   batchBytesMax: 2_000_000,
   credentialProblem: keyProblem,
   urlProblem: urlCheck('dd-api-key', 'api_key'),
@@ -55,8 +53,8 @@ function logOf(parts: EventParts, target: StreamTarget, { nowMs }: StreamBatch):
   const { ddsource = 'indelible', ddtags, hostname, service = 'indelible', diff } = target.options;
   const { fields } = parts;
   const { actor, action, category, timestamp } = fields;
-  // A log that calls itself older than 18 hours is accepted and then dropped, so an older event is
-  // left to the time of its arrival. Its own time is in `indelible.timestamp` either way.
+  // Datadog accepts and then drops a log older than 18 hours, so an older event gets its time of
+  // arrival. `indelible.timestamp` has its own time in any case.
   const isRecent = nowMs - Date.parse(timestamp) < oldestMs;
   const head = JSON.stringify({
     ddsource,
@@ -74,14 +72,12 @@ function logOf(parts: EventParts, target: StreamTarget, { nowMs }: StreamBatch):
   return `${head.slice(0, -1)},"indelible":${whole}}`;
 }
 
-/**
- * Datadog's own hosts, as `datadoghq.eu`, `app.datadoghq.com`, `us3.datadoghq.com` or the intake's.
- */
+/** Hosts such as `datadoghq.eu`, `app.datadoghq.com`, `us3.datadoghq.com`, or the intake's. */
 const site =
   /^(?:http-intake\.logs\.|app\.|api\.|www\.)?((?:[a-z0-9-]+\.)?(?:datadoghq\.com|datadoghq\.eu|ddog-gov\.com))$/;
 const paths = /\/(api\/v2\/logs|api\/v1\/validate|v1\/input)$/;
 
-/** Intake and key check are different hosts at Datadog, one and the same behind a proxy. */
+/** Intake and key check are different hosts at Datadog, but one behind a proxy. */
 function urlOf(entered: string, host: string, path: string): string {
   const url = new URL(entered);
   const [, name] = site.exec(url.hostname) ?? [];

@@ -2,10 +2,10 @@ import { type Category, defaultCatalogue } from '@indelible/protocol';
 import { type EventFields, type EventParts, summary } from './event-parts.ts';
 
 /**
- * The document of an event: fields of the Elastic Common Schema 8 for what it has a name for
- * (elastic.co, "ECS field reference" and "ECS categorization fields"), and the whole event under
- * `indelible`. There the diff is one text unless asked otherwise: as an object each changed field
- * becomes a mapped field, whose first value decides its type for ever.
+ * The document of an event: fields of the Elastic Common Schema 8 where they exist (elastic.co,
+ * "ECS field reference" and "ECS categorization fields"), and the whole event under `indelible`.
+ * There the diff is one text by default: as an object, each changed field becomes a mapped field,
+ * whose first value decides its type permanently.
  */
 export function ecsDocument(parts: EventParts, flatDiff: boolean): string {
   const { fields } = parts;
@@ -35,7 +35,7 @@ export function ecsDocument(parts: EventParts, flatDiff: boolean): string {
   return `${head.slice(0, -1)},"indelible":${whole}}`;
 }
 
-// The schema allows its own words only. Ours are in `indelible.category`.
+// The schema allows only its own words. Ours are in `indelible.category`.
 const categories: Record<Exclude<Category, 'cross_tenant'>, readonly string[]> = {
   configuration: ['configuration'],
   data_access: ['database'],
@@ -49,7 +49,7 @@ const outcomes = new Map([
   ['login_failed', 'failure'],
 ]);
 
-/** `cross_tenant` says who acted; what was done is in the action. */
+/** `cross_tenant` names the actor's kind; the action decides the rest. */
 function actionCategory({ action, category }: EventFields): keyof typeof categories {
   const own = category === 'cross_tenant' ? defaultCatalogue.categoryOf(action, false) : category;
   return own in categories ? (own as keyof typeof categories) : 'configuration';

@@ -7,12 +7,11 @@ import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-che
 
 /**
  * Elasticsearch and OpenSearch: `POST _bulk` in NDJSON, each event a `create` under its own id,
- * into an index or a data stream. What is there already answers 409 for its item: nothing is stored
+ * into an index or a data stream. For an existing document the item answers 409: nothing is stored
  * twice (in a data stream, within one backing index).
- *
- * From elastic.co: "Bulk API" (body, items, the last line ends too),
- * "Data streams" (only `create`, a `@timestamp`), "Index names",
- * "Rejected requests" (429); docs.opensearch.org has the same calls.
+ * From elastic.co: "Bulk API" (body, items, the last line ends too), "Data streams" (only `create`,
+ * a `@timestamp`), "Index names", "Rejected requests" (429); docs.opensearch.org has the same
+ * calls.
  */
 export const elastic: StreamFormat = {
   options: { index: indexProblem, diff: oneOf('text', 'object') },
@@ -28,8 +27,7 @@ export const elastic: StreamFormat = {
       return `${action}\n${ecsDocument(parts, diff !== 'object')}\n`;
     });
     const url = new URL(callUrl(target.url, bulk, '/_bulk'));
-    // Of the answer only what `judge` reads: of a hundred
-    // refused events it would be too long to keep.
+    // Requests only what `judge` reads: a hundred refused events would exceed the limit.
     url.searchParams.set('filter_path', readOfAnswer);
     const headers = { ...authorization(target), 'content-type': 'application/x-ndjson' };
     return { method: 'POST', url: url.href, headers, body: lines.join('') };
@@ -52,9 +50,7 @@ function urlProblem(url: string): string | null {
   return 'has an index in front of _bulk: give the URL without both, and the index as an option';
 }
 
-/**
- * `ApiKey …`, `Basic …` and `Bearer …` as they are; `user:password` is Basic, all else an API key.
- */
+/** `ApiKey …`, `Basic …` and `Bearer …` unchanged; `user:password` is Basic, others an API key. */
 function authorization({ credential }: StreamTarget): Record<string, string> {
   if (credential === null) return {};
   const sound = soundCredential(credential, credentialProblem);
@@ -75,7 +71,7 @@ interface Item {
   error?: { type?: string; reason?: string };
 }
 
-/** The whole is fine when each item was created, or was there already. */
+/** Success if each item was created, or existed already. */
 function judge(status: number, text: string): FormatVerdict {
   const answer = jsonObject(text);
   if (status !== 200) return statusVerdict('Elasticsearch', status, errorOf(answer));
@@ -92,7 +88,7 @@ function judge(status: number, text: string): FormatVerdict {
   return failed(describe(final ?? first, refused.length), final === undefined);
 }
 
-/** The result of an item, under the name of its action; an empty one where there is none. */
+/** The result of an item, under the name of its action; empty if there is none. */
 function itemOf(item: unknown): Item {
   const [result] = Object.values({ ...(item as Record<string, Item>) });
   return { ...result };
@@ -113,9 +109,7 @@ function errorOf({ error }: Record<string, unknown>): string {
   return [said(type, 100), said(reason)].filter(Boolean).join(': ');
 }
 
-/**
- * `GET /` names the product and its version; a key made for writing alone may not even ask that.
- */
+/** `GET /` names product and version; a key that may only write may not read that. */
 function judgeHealth(status: number, text: string): FormatVerdict {
   const answer = jsonObject(text);
   if (status === 403 && errorOf(answer).includes('cluster:monitor/main')) return fine;

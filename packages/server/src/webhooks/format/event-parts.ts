@@ -1,10 +1,10 @@
-/** An event text taken apart as far as the formats need it. */
+/** An event text, split as far as the formats need it. */
 export interface EventParts {
-  /** The whole event as it came. */
+  /** The whole event, unchanged. */
   text: string;
-  /** The whole event, its diff as a JSON text inside a string: one field, whatever has changed. */
+  /** The whole event with its diff as JSON text in a string: one field for any change. */
   textWithFlatDiff: string;
-  /** Everything but the diff. */
+  /** Everything except the diff. */
   fields: EventFields;
 }
 
@@ -29,8 +29,8 @@ export interface EventFields {
 }
 
 /**
- * Takes an event text apart. The diff is cut out before anything is parsed: it may be large, its
- * member names are anybody's, and what is sent on must be the very text that was recorded.
+ * Splits an event text. The diff is cut out before parsing: it may be large, its member names are
+ * arbitrary, and the forwarded text must be the recorded one.
  */
 export function eventParts(text: string): EventParts {
   const [start, end] = diffSpan(text);
@@ -44,9 +44,9 @@ export function eventParts(text: string): EventParts {
   };
 }
 
-/** Where the value of the event's own member `diff` begins and ends. */
+/** The span of the event's own member `diff`. */
 function diffSpan(text: string): [start: number, end: number] {
-  // Strings are passed over whole, so that nothing inside them counts as structure.
+  // Skips whole strings, so that their content does not count as structure.
   const token = /"(?:[^"\\]+|\\.)*"|[{}[\]]/gs;
   let depth = 0;
   let start = -1;
@@ -63,7 +63,7 @@ function diffSpan(text: string): [start: number, end: number] {
   throw new RangeError('the event has no diff');
 }
 
-/** Who did what to what, in one line for people. */
+/** Actor, action and resource in one line. */
 export function summary({ actor, action, resource }: EventFields): string {
   return `${actor.email ?? actor.id} ${action} ${resource.type} ${resource.name ?? resource.id}`;
 }

@@ -3,10 +3,10 @@ import type { FormatRequest, StreamFormat, StreamTarget } from './stream-format.
 import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 
 /**
- * Events as they are, for collectors that take JSON over HTTP: one array, or one event a line
- * (NDJSON, ndjson.org), to the URL exactly as it was entered. The sender signs each message as
- * standardwebhooks.com says; a credential comes on top as the whole `Authorization`. Any 2xx means
- * that all events were taken. The health check is an empty message.
+ * Unchanged events for collectors of JSON over HTTP: one array, or one event a line (NDJSON,
+ * ndjson.org), to exactly the configured URL. The sender signs each message by
+ * standardwebhooks.com; a credential is sent as the complete `Authorization`. Any 2xx means that
+ * all events were accepted. The health check is an empty message.
  */
 export const generic: StreamFormat = {
   options: { body: oneOf('array', 'ndjson') },
@@ -33,8 +33,8 @@ function message({ url, credential, options }: StreamTarget, events: readonly st
 }
 
 /**
- * Readers of lines in several languages also break
- * at what JSON leaves unescaped of Unicode's breaks.
+ * Escapes Unicode line breaks that JSON allows, because line readers of some languages split at
+ * them.
  */
 function lineOf(event: string): string {
   return `${event.replace(/[\u0085\u2028\u2029]/g, escaped)}\n`;

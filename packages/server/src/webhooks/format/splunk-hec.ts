@@ -5,11 +5,10 @@ import { callUrl } from './target-url.ts';
 import { credentialProblem, plainText, soundCredential, urlCheck } from './value-checks.ts';
 
 /**
- * Splunk's HTTP Event Collector: `POST services/collector/event`, one envelope after the other in
- * one body, each with `time` in seconds since 1970 (milliseconds behind the point), `host`,
- * `source`, `sourcetype`, `index` and the event itself. HEC keeps no ids: what is sent twice is
- * stored twice, and `dedup id` finds it.
- *
+ * Splunk's HTTP Event Collector: `POST services/collector/event`, concatenated envelopes in one
+ * body, each with `time` in seconds since 1970 (with milliseconds), `host`, `source`, `sourcetype`,
+ * `index` and the event. HEC does not deduplicate: an event sent twice is stored twice, and `dedup
+ * id` finds it.
  * From help.splunk.com: "Format events for HTTP Event Collector" (envelope, authorization), "HTTP
  * Event Collector REST API endpoints" (`services/collector/health`) and "Troubleshoot HTTP Event
  * Collector" (the codes 0 to 27). Splunk Cloud recommends at most 1 MB a request.
@@ -19,7 +18,7 @@ export const splunkHec: StreamFormat = {
     host: plainText(255),
     source: plainText(255),
     sourcetype: plainText(255),
-    // Names of indexes: lower case, digits, underscores and hyphens, not beginning with either.
+    // Index names: lower case, digits, underscores and hyphens, beginning with a letter or digit.
     index: (value) =>
       /^[a-z0-9][a-z0-9_-]{0,79}$/.test(value)
         ? null
@@ -31,7 +30,7 @@ export const splunkHec: StreamFormat = {
   urlProblem: urlCheck('token'),
   deliver(target, { events }) {
     const { host, source = 'indelible', sourcetype = 'indelible:audit', index } = target.options;
-    // Members without a value are left out, so that the token's own settings hold.
+    // Members without a value are omitted, so that the token's own settings apply.
     const common = JSON.stringify({ host, source, sourcetype, index }).slice(1, -1);
     const body = events.map((text) => {
       const ms = Date.parse(eventParts(text).fields.timestamp);
@@ -60,7 +59,7 @@ function authorization({ credential }: StreamTarget): { authorization: string } 
   return { authorization: `Splunk ${soundCredential(credential, tokenProblem)}` };
 }
 
-/** Judged by the code where there is one: proxies and load balancers answer without. */
+/** By the code, if there is one: proxies and load balancers answer without. */
 function verdict(status: number, text: string, good: readonly number[]): FormatVerdict {
   const answer = jsonObject(text);
   const code = answer.code;

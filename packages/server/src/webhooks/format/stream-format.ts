@@ -1,6 +1,4 @@
-/**
- * One HTTP call, complete but for what the sender adds to each (length, user agent, signatures).
- */
+/** One HTTP call; the sender adds length, user agent and signatures. */
 export interface FormatRequest {
   method: 'GET' | 'POST';
   url: string;
@@ -8,51 +6,51 @@ export interface FormatRequest {
   body: string;
 }
 
-/** Where a stream goes, as the customer entered it. */
+/** A stream's receiver, as the customer entered it. */
 export interface StreamTarget {
-  /** A base URL or the full path of the call: `deliver` and `health` make of it what they need. */
+  /** A base URL or the full path of the call; `deliver` and `health` complete it. */
   url: string;
   credential: string | null;
-  /** Only names of the format's own `options`, each with a value that its check accepts. */
+  /** Only names in the format's `options`, with values that their checks accept. */
   options: Readonly<Record<string, string>>;
 }
 
-/** What goes into one message. */
+/** The content of one message. */
 export interface StreamBatch {
   messageId: string;
   tenantId: string;
-  /** JSON texts of events as the list shows them, oldest first. */
+  /** JSON texts of events as in the list, oldest first. */
   events: readonly string[];
-  /** The moment of this attempt, in milliseconds. */
+  /** The time of this attempt, in milliseconds. */
   nowMs: number;
 }
 
 /**
- * What an answer means. `reason` is a clause for the tenant's admins that holds no credential;
- * `mayPass` whether the same message may be taken later without anybody changing anything.
+ * The meaning of an answer. `reason` is a clause for the tenant's admins without credentials;
+ * `mayPass`: the same message may succeed later without a change.
  */
 export type FormatVerdict = { ok: true } | { ok: false; reason: string; mayPass: boolean };
 
-/** A sentence's end that says what is wrong with a value (`is larger than 32 KiB`), or null. */
+/** The end of a sentence with the value's problem (`is larger than 32 KiB`), or null. */
 export type ValueCheck = (value: string) => string | null;
 
 /**
- * The language of one product. Everything is pure; whoever calls sends the request under the rules
- * for outbound calls and hands back status and text of the answer.
+ * The format of one product. Pure: the caller sends the request by the rules for outbound calls and
+ * passes status and text of the answer.
  */
 export interface StreamFormat {
-  /** Names of options with a check each; others are refused. */
+  /** Option names with their checks; other options are refused. */
   options: Readonly<Record<string, ValueCheck>>;
   needsCredential: boolean;
-  /** UTF-8 bytes of event texts in one message; one larger event travels alone. */
+  /** UTF-8 bytes of event texts in one message; a larger event is sent alone. */
   batchBytesMax: number;
   credentialProblem: ValueCheck;
-  /** What makes a URL unfit beyond the rules for every outbound call. */
+  /** Problems of a URL beyond the rules of all outbound calls. */
   urlProblem: ValueCheck;
   /** Throws RangeError for a credential that `credentialProblem` refuses. */
   deliver(target: StreamTarget, batch: StreamBatch): FormatRequest;
   judge(status: number, text: string): FormatVerdict;
-  /** Throws as `deliver` does. */
+  /** Throws like `deliver`. */
   health(target: StreamTarget): FormatRequest;
   judgeHealth(status: number, text: string): FormatVerdict;
 }

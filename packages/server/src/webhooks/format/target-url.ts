@@ -1,6 +1,6 @@
 /**
- * The URL of a call at `path`, whether the customer entered a base URL or the path of a call: what
- * `known` matches at the end is replaced. A path in front of it (a proxy's) and the query stay.
+ * The URL of a call at `path`, from a base URL or the path of a call: replaces what `known` matches
+ * at the end. Keeps a path before it (a proxy's) and the query.
  */
 export function callUrl(entered: string, known: RegExp, path: string): string {
   const url = new URL(entered);

@@ -1,16 +1,10 @@
 import type { ValueCheck } from './stream-format.ts';
 
-/*
- * What customers may enter for a stream. Every check
- * answers with a clause, ready for a field error.
- */
+/* What customers may enter for a stream. Every check returns a clause for a field error. */
 
 const credentialMax = 4_096;
 
-/**
- * Whether a credential can stand in a header as it is. A line break would end the header and begin
- * another one of the customer's making.
- */
+/** Whether a credential is safe in a header: a line break would start another header. */
 export const credentialProblem: ValueCheck = (credential) => {
   if (credential === '') return 'is empty';
   if (credential.length > credentialMax) return 'is longer than 4,096 characters';
@@ -20,14 +14,14 @@ export const credentialProblem: ValueCheck = (credential) => {
   return credential.trim() === credential ? null : 'begins or ends with a space';
 };
 
-/** The credential, once more held against `check`: the last place before it becomes a header. */
+/** The credential, checked again by `check` directly before it becomes a header. */
 export function soundCredential(credential: string | null, check: ValueCheck): string {
   const problem = check(credential ?? '');
   if (problem !== null) throw new RangeError(`the credential ${problem}`);
   return credential ?? '';
 }
 
-/** URLs are shown and logged, so none of these parameters may carry a secret in them. */
+/** URLs are shown and logged, so none of these parameters may contain a secret. */
 export function urlCheck(...secretParameters: readonly string[]): ValueCheck {
   return (text) => {
     if (!URL.canParse(text)) return 'is no URL';

@@ -2,10 +2,9 @@ const schemes = /^(bearer|basic|apikey|token|splunk)$/i;
 const wordMin = 6;
 
 /**
- * The text of an answer without the credential that the call carried: some
- * receivers repeat what they refuse. Also without its parts (a token behind its
- * scheme, a password behind its user) and in the spellings that headers, URLs
- * and JSON give it. Parts of less than six characters would spoil any text.
+ * The text of an answer without the call's credential, which some receivers repeat. Also removes
+ * its parts (a token after its scheme, a password after its user) and their spellings in headers,
+ * URLs and JSON. Keeps parts of less than six characters, which could be any text.
  */
 export function withoutCredential(text: string, credential: string | null): string {
   if (credential === null) return text;
@@ -17,7 +16,7 @@ export function withoutCredential(text: string, credential: string | null): stri
     encodeURIComponent(secret),
     Buffer.from(secret).toString('base64').replace(/=+$/, ''),
   ]);
-  // The longest first, so that no rest of one is left behind by another.
+  // The longest first, so that no part of it remains.
   const ordered = [...new Set(spellings)].sort((one, other) => other.length - one.length);
   return ordered.reduce((rest, secret) => rest.replaceAll(secret, '[credential]'), text);
 }

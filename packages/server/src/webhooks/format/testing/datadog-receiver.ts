@@ -8,9 +8,8 @@ export interface DatadogLog {
 }
 
 /**
- * A small logs intake with its key check, from Datadog's documentation:
- * the limits of a request, the official time from the reserved
- * attributes, and what is older than 18 hours dropped without a word.
+ * A small logs intake with key check, by Datadog's documentation: request limits, the official time
+ * from reserved attributes, and silently dropped logs older than 18 hours.
  */
 export async function datadogReceiver(now: () => number) {
   const state = {

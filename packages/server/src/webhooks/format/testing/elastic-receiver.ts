@@ -9,17 +9,17 @@ interface Item {
 }
 
 /**
- * A small Elasticsearch, from its documentation: the bulk API with a result for each item, and
- * dynamic mapping: the first value of a field decides its type, dates are detected in texts unless
- * the name begins with `logs-`, whose built-in template switches that off.
+ * A small Elasticsearch, by its documentation: the bulk API with a result for each item, and
+ * dynamic mapping: the first value of a field decides its type; dates are detected in texts unless
+ * the index name begins with `logs-`, whose built-in template disables that.
  */
 export async function elasticReceiver() {
   const state = {
-    /** What may stand in `Authorization`. */
+    /** The accepted `Authorization`. */
     authorization: 'ApiKey aWQ6a2V5',
-    /** Statuses to answer for the items of the next messages, by id. */
+    /** Statuses for items of the next messages, by id. */
     trouble: new Map<string, number>(),
-    /** Whether the key may ask for more than writing. */
+    /** Whether the key may do more than write. */
     mayMonitor: true,
     documents: new Map<string, Record<string, unknown>>(),
   };
@@ -82,7 +82,7 @@ export async function elasticReceiver() {
 }
 
 function refused(_index: string, _id: string, status: number, type: string, reason: string): Item {
-  // As long as such an explanation may be: it quotes the value that did not fit.
+  // As long as a real explanation, which quotes the refused value.
   const caused_by = {
     type: 'illegal_argument_exception',
     reason: `For input: "${'x'.repeat(600)}"`,
@@ -94,9 +94,7 @@ function problem(status: number, type: string, reason: string): ReceiverAnswer {
   return { status, body: { error: { root_cause: [{ type, reason }], type, reason }, status } };
 }
 
-/**
- * Only what `filter_path` names: here of an item its id, status and error, or what the error is.
- */
+/** Only what `filter_path` names: of an item its id, status and error, or the error itself. */
 function filtered(
   answer: { took: number; errors: boolean; items: { create: Item }[] },
   path: string | null,
@@ -111,7 +109,7 @@ function filtered(
   return { errors: answer.errors, items };
 }
 
-/** The first field whose value does not fit the type that an earlier document gave it. */
+/** The first field whose value does not match the type from an earlier document. */
 function mappingConflict(
   types: Map<string, string>,
   index: string,
@@ -137,7 +135,7 @@ function typeOf(value: unknown, detectsDates: boolean): string {
   return isDate ? 'date' : 'text';
 }
 
-/** Every field with a value, by its dotted path; arrays count as their values, null as nothing. */
+/** Every field with a value, by its dotted path; arrays count as their values, null as none. */
 function leaves(value: unknown, path = ''): [field: string, value: unknown][] {
   if (value === null || value === undefined) return [];
   if (Array.isArray(value)) return value.flatMap((each) => leaves(each, path));

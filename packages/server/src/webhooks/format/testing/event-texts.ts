@@ -4,7 +4,7 @@ import { eventJson } from '../../../events/prepared-event.ts';
 import { eventArbitrary } from '../../../testing/arbitraries.ts';
 
 export const tenantId = '019a1c2e-0d3b-7f44-9a51-2b7c8d9e0f13';
-/** The moment of the first event. */
+/** The time of the first event. */
 export const startMs = Date.UTC(2025, 8, 11, 8, 30, 0, 7);
 
 interface Content {
@@ -36,7 +36,7 @@ const plain: Content = {
   reason: null,
 };
 
-/** The text of an event as the list shows it; `sequence` seconds after the start. */
+/** The text of an event as in the list; `sequence` seconds after the start. */
 export function eventText(sequence: number, changes: Partial<Content> = {}): string {
   const { actor, action, resource, diff, reason, category } = { ...plain, ...changes };
   const ms = startMs + sequence * 1_000;
@@ -70,12 +70,12 @@ export function eventText(sequence: number, changes: Partial<Content> = {}): str
   );
 }
 
-/** Up to five events with whatever producers may send, oldest first. */
+/** Up to five arbitrary events, oldest first. */
 export const eventTextsArbitrary = fc
   .array(eventArbitrary, { minLength: 1, maxLength: 5 })
   .map((events) => events.map((event, sequence) => eventText(sequence, event as Content)));
 
-/** A change of as many fields as an event may have, near its largest size. */
+/** A change of the maximum number of fields, near the largest event. */
 export const hugeDiff = Object.fromEntries(
   Array.from({ length: 500 }, (_, n) => [
     `field ${n} "}]`,

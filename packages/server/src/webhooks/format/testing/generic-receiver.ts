@@ -1,9 +1,9 @@
 import { listen } from './receiver.ts';
 
-/** A collector that takes JSON arrays and NDJSON, and tells a message by its content type. */
+/** A collector of JSON arrays and NDJSON, by content type. */
 export async function genericReceiver() {
   const state = {
-    /** What must stand in `Authorization`; null takes everybody. */
+    /** The required `Authorization`; null accepts all. */
     authorization: 'Bearer collector-token' as string | null,
     /** Answers everything with this status. */
     trouble: null as number | null,
@@ -22,5 +22,5 @@ export async function genericReceiver() {
   return Object.assign(state, receiver);
 }
 
-/** As a reader of lines sees them that breaks wherever Unicode says so. */
+/** Splits at every Unicode line break, like some line readers. */
 const linesOf = (body: string) => body.split(/\r\n|[\n\r\u0085\u2028\u2029]/).filter(Boolean);

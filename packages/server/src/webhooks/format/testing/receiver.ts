@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { FormatRequest } from '../stream-format.ts';
 
-/** A request as a receiver took it. */
+/** A received request. */
 export interface Received {
   method: string;
   /** Path without query. */
@@ -14,11 +14,11 @@ export interface Received {
 
 export interface ReceiverAnswer {
   status: number;
-  /** Sent as JSON, a string as it is. */
+  /** Sent as JSON, a string unchanged. */
   body?: unknown;
 }
 
-/** An HTTP server on loopback that answers as `take` says, and keeps what it was sent. */
+/** An HTTP server on loopback that answers by `take` and stores its requests. */
 export async function listen(take: (request: Received) => ReceiverAnswer) {
   const requests: Received[] = [];
   const server = createServer(async (request, response) => {

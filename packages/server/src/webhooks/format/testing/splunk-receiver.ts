@@ -11,8 +11,8 @@ export interface SplunkEvent {
 }
 
 /**
- * A small HTTP Event Collector, from Splunk's documentation: codes, envelopes one after the other,
- * all of a message or nothing.
+ * A small HTTP Event Collector, by Splunk's documentation: codes, concatenated envelopes, all of a
+ * message or nothing.
  */
 export async function splunkReceiver() {
   const state = {
@@ -83,7 +83,7 @@ function parsed(text: string): object | undefined {
   }
 }
 
-/** The JSON texts that stand one after the other, with or without space between them. */
+/** Concatenated JSON texts, with or without space between them. */
 function jsonTexts(body: string): string[] {
   const texts: string[] = [];
   let [depth, start, inString] = [0, 0, false];
