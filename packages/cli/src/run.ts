@@ -6,6 +6,7 @@ import { backupCommand } from './commands/backup.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { eraseCommand } from './commands/erase.ts';
 import { exportCommand } from './commands/export.ts';
+import { fsckCommand } from './commands/fsck.ts';
 import { importCommand } from './commands/import.ts';
 import { keyCommand } from './commands/key.ts';
 import { keygenCommand } from './commands/keygen.ts';
@@ -30,6 +31,7 @@ const commands = [
   archiveCommand,
   doctorCommand,
   backupCommand,
+  fsckCommand,
   tenantCommand,
   keyCommand,
   importCommand,

@@ -27,6 +27,7 @@ export {
   offboardTenant,
   type Requester,
 } from './erasure/command.ts';
+export type { LogToCheck } from './log/check-log.store.ts';
 export type { ReopenedLog } from './log/reopen.ts';
 export { migrateDatabase, type Role, type Service, startService } from './main.ts';
 export { backUp } from './operations/backup.command.ts';

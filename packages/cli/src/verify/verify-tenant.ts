@@ -23,7 +23,9 @@ export interface TenantOptions {
   plan: Plan | null;
   /** The service's plans; default: the default plans. */
   plans?: Plans | undefined;
-  seen: SeenCheckpoints;
+  seen: Pick<SeenCheckpoints, 'load' | 'add' | 'isOfService'>;
+  /** No newer checkpoint is signed for this: the log stays as it is. */
+  isPassive?: boolean;
   /** The log may have another origin than before, if it records that. */
   reopened: boolean;
   /** The service's answer if it cannot record; null if it can. */
@@ -66,12 +68,12 @@ export async function verifyTenant(
 /** The latest checkpoint, of everything recorded so far if the service can sign one. */
 async function checkpointToVerify(
   client: IndelibleClient,
-  { vkeys, seen, refusal = null }: TenantOptions,
+  { vkeys, seen, refusal = null, isPassive = false }: TenantOptions,
   findings: AllFindings,
 ): Promise<SignedCheckpoint | null> {
   try {
     const first = await latestCheckpoint(client, vkeys, findings);
-    if (first === null || refusal !== null) return first;
+    if (first === null || refusal !== null || isPassive) return first;
     await askForCheckpoint(client, first.checkpoint.size);
     return await latestCheckpoint(client, vkeys, findings);
   } catch (error) {

@@ -1,3 +1,5 @@
+export { type LogToCheck, logsToCheck, storedDamage } from './check-log.store.ts';
+export { type CheckedRounds, checkRounds } from './check-rounds.ts';
 export type { CheckpointObserver } from './checkpoint.job.ts';
 export {
   haltReason,

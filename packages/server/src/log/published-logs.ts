@@ -31,6 +31,8 @@ export interface PublishedLogs {
   isWhole: boolean;
   /** The newest round of the service's own; null when the store has none. */
   newest: PublishedRound | null;
+  /** Logs with a checkpoint that is smaller than an earlier one, or differs at the same size. */
+  forked: ReadonlySet<string>;
   /** The highest number that is taken, whoever took it; 0 when none is. */
   highest: number;
 }
@@ -65,7 +67,7 @@ export async function publishedLogs(
   const { sha, objects, publicKeys } = deps;
   const numbers = (await objects.list('checkpoints')).flatMap((name) => roundOf(name) ?? []);
   numbers.sort((a, b) => b - a);
-  const walk = new Walk(sha);
+  const walk = new RoundWalk(sha);
   for (let at = 0; at < numbers.length; at += roundsAtOnce) {
     const reading = numbers.slice(at, at + roundsAtOnce).map(async (number) => {
       const body = await objects.get(roundName(number));
@@ -107,7 +109,7 @@ interface FoundLog {
 }
 
 /** Gathers rounds, newest first. */
-class Walk {
+export class RoundWalk {
   readonly #sha: Sha256;
   readonly #logs = new Map<string, FoundLog>();
   readonly #named = new Map<string, Retirement>();
@@ -171,11 +173,17 @@ class Walk {
         retired.set(logId, { nextLogId: null, round: log.newest.round });
       }
     }
-    return { logs: byId(all.map(({ largest }) => largest)), retired, isWhole, newest, highest };
+    const logs = byId(all.map(({ largest }) => largest));
+    return { logs, retired, isWhole, newest, forked: this.#forked, highest };
+  }
+
+  /** Whether a reopening behind this round, of those gathered, does not go on with the log. */
+  isRetired(logId: string, round: number): boolean {
+    return this.#named.has(logId) || this.#isLeftOut({ logId, round });
   }
 
   /** Whether a later reopening does not go on with the log. */
-  #isLeftOut({ logId, round: published }: PublishedLog): boolean {
+  #isLeftOut({ logId, round: published }: Pick<PublishedLog, 'logId' | 'round'>): boolean {
     return this.#reopenings.some(({ round, logIds }) => round > published && !logIds.has(logId));
   }
 }

@@ -41,6 +41,8 @@ export interface LogRecord {
   /** The ids it goes by: that of its last checkpoint, then that of its head, if it has them. */
   logIds: string[];
   head: LogState | null;
+  /** The id in its last checkpoint, if one was released. */
+  released: string | null;
 }
 
 /** Of every tenant that there is, has a log or had a checkpoint released. */
@@ -61,6 +63,7 @@ export async function allLogs(tx: WriterTx): Promise<LogRecord[]> {
     tenantId,
     logIds: [released, logId].filter((id) => id !== null),
     head: size === null || frontier === null ? null : { size, frontier },
+    released,
   }));
 }
 

@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto';
+import { nilUuid } from '@indelible/protocol';
+import { SignJWT } from 'jose';
 import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
-import { type Config, type Environment, readConfig } from '../config.ts';
+import { type AuthConfig, type Config, type Environment, readConfig } from '../config.ts';
+import { sha } from '../crypto/index.ts';
+import {
+  type CheckedRounds,
+  checkRounds,
+  type LogToCheck,
+  logsToCheck,
+  storedDamage,
+} from '../log/index.ts';
 import { openConfiguredSigner } from '../main.ts';
 import { openObjectStore } from '../objects/index.ts';
 import { createClock, databaseTime, openDatabase, runAsOwner } from '../postgres/index.ts';
@@ -12,6 +22,16 @@ export interface OwnService {
   fetch: typeof globalThis.fetch;
   /** A platform key that this service alone takes. */
   key: string;
+  /** A credential of a tenant's own admin, for reads that leave no record in its log. */
+  keyOf(tenantId: string): Promise<string>;
+  /** What a reader of the logs does not see: how they are stored and published. */
+  logs: {
+    all(): Promise<LogToCheck[]>;
+    /** What is wrong with how a log is stored, or null. */
+    damageOf(tenantId: string): Promise<string | null>;
+    /** Holds all published rounds against the logs, newest first. */
+    rounds(): AsyncIterable<CheckedRounds>;
+  };
   /** Publishes checkpoints of what has been recorded, where that can be done from here. */
   publish(): Promise<void>;
 }
@@ -29,19 +49,26 @@ export async function withOwnService<T>(
   const outcome = await runAsOwner(config, 'the log cannot be read', async (ownerUrl) => {
     const db = openDatabase(ownerUrl, { poolSize: 4, onIdleError: () => {} });
     try {
-      const key = `idl_platform_${randomBytes(32).toString('base64url')}`;
+      const own = ownConfig(config);
+      const [key = ''] = own.platformApiKeys;
+      const objects = openObjectStore(config.objectStoreUrl);
+      const signer = openConfiguredSigner(config);
       const clock = createClock();
       await clock.compare(() => databaseTime(db.reader));
       const app = await buildApp({
-        ...{ config: ownConfig(config, key), db, clock },
+        ...{ config: own, db, clock, objects, signer },
         logger: pino({ level: 'silent' }),
         // Nothing that it seals outlives it.
         sessionSecret: randomBytes(32).toString('base64url'),
-        objects: openObjectStore(config.objectStoreUrl),
-        signer: openConfiguredSigner(config),
       });
       const service = {
         key,
+        keyOf: (tenantId: string) => adminToken(tenantId, own.auth),
+        logs: {
+          all: () => logsToCheck(db),
+          damageOf: (tenantId: string) => storedDamage(db, sha, tenantId),
+          rounds: () => checkRounds({ db, sha, objects, signer }),
+        },
         fetch: fetchOf(app),
         publish: async () => void (await app.checkpoints.tick()),
       };
@@ -55,8 +82,24 @@ export async function withOwnService<T>(
 }
 
 /** Nobody but this command asks, and it may ask as fast as it can. */
-function ownConfig(config: Config, key: string): Config {
-  return { ...config, platformApiKeys: [key], rateLimitPerMinute: 1_000_000_000 };
+function ownConfig(config: Config): Config {
+  const secret = () => randomBytes(32).toString('base64url');
+  const trusted = { jwksUrl: null, issuer: null, audience: null, operatorIssuer: null };
+  return {
+    ...config,
+    platformApiKeys: [`idl_platform_${secret()}`],
+    auth: { ...config.auth, ...trusted, jwtSecret: secret() },
+    rateLimitPerMinute: 1_000_000_000,
+  };
+}
+
+/** Good for as long as the longest check of a log may take. */
+function adminToken(tenantId: string, { claims, jwtSecret }: AuthConfig): Promise<string> {
+  const payload = { [claims.sub]: nilUuid, [claims.role]: 'admin', [claims.tenantId]: tenantId };
+  return new SignJWT(payload)
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('30d')
+    .sign(new TextEncoder().encode(jwtSecret ?? ''));
 }
 
 function settled<T>(work: Promise<T>): Promise<{ value: T } | { error: unknown }> {

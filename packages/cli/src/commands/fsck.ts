@@ -1,0 +1,45 @@
+import type { Command } from 'commander';
+import { plansOf } from '../connection.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { checkInstallation } from '../fsck/check-installation.ts';
+import { fsckText } from '../fsck/fsck-report.ts';
+import { RunFile } from '../fsck/run-file.ts';
+import { type Io, print } from '../io.ts';
+import { asFinding, loadServer } from '../server.ts';
+import { jsonLine } from '../text.ts';
+import { showProgress } from '../verify/progress.ts';
+
+const help = `
+Reads everything, and changes nothing: each log with its entries, tiles, tail, head and
+events, as "indelible verify" does, and every published round in the object store. Runs as
+the owner of the database: DATABASE_OWNER_URL, or the embedded PostgreSQL, also while a
+service is using it. Memory grows with the number of tenants, not with what they recorded.
+
+With --resume a run that was interrupted continues behind the last log that it had checked;
+the file is removed at the end.
+
+Exit status: 0 nothing is damaged, 1 something is, or it cannot be checked, 2 wrong usage.`;
+
+/** `indelible fsck`: whether everything that the installation stores agrees. */
+export function fsckCommand(program: Command, io: Io): void {
+  program
+    .command('fsck')
+    .description('check all logs against all published rounds, tiles, heads and events')
+    .option('--resume <file>', 'keep the progress in this file, and continue from it')
+    .option('--json', 'print JSON')
+    .addHelpText('after', help)
+    .action(async ({ resume, json = false }: { resume?: string; json?: boolean }) => {
+      const { withOwnService } = await loadServer(io.env);
+      const run = new RunFile(resume ?? null);
+      const plans = plansOf(io.env);
+      const progress = await showProgress(io.stderr);
+      const report = await withOwnService(io.env, (service) =>
+        checkInstallation(service, { run, plans, progress }),
+      )
+        .catch(asFinding)
+        .finally(() => progress.stop());
+      run.remove();
+      await print(io, json ? jsonLine(report) : fsckText(report));
+      io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
+    });
+}

@@ -1,0 +1,85 @@
+import { createClient } from '@indelible/client';
+import type { Plans } from '@indelible/protocol';
+import type { LogToCheck, OwnService } from '@indelible/server';
+import type { Progress } from '../verify/log-source.ts';
+import { noProgress } from '../verify/log-source.ts';
+import { verifyTenant } from '../verify/verify-tenant.ts';
+import { addFindings, type FsckFinding, type FsckReport } from './fsck-report.ts';
+import type { RunFile } from './run-file.ts';
+
+interface CheckOptions {
+  run: RunFile;
+  plans: Plans | undefined;
+  progress: Progress;
+}
+
+/**
+ * Checks every log as `indelible verify` does, then what no reader sees of how it is stored, then
+ * all published rounds against the logs. Nothing is recorded or signed for it.
+ */
+export async function checkInstallation(
+  service: OwnService,
+  { run, plans, progress }: CheckOptions,
+): Promise<FsckReport> {
+  const startedAt = performance.now();
+  const { report, after } = run;
+  const logs = (await service.logs.all()).filter(
+    ({ tenantId }) => after === null || tenantId > after,
+  );
+  progress.stage(
+    'entries',
+    logs.reduce((sum, { size }) => sum + size, 0),
+  );
+  for (const log of logs) {
+    await checkLog(service, log, report, plans);
+    progress.advance(log.size);
+    run.save(log.tenantId);
+  }
+  for await (const part of service.logs.rounds()) {
+    if (part.rounds === 0 && report.rounds.checked === 0) progress.stage('rounds', part.total);
+    report.rounds.checked += part.rounds;
+    report.rounds.checkpoints += part.checkpoints;
+    const found = part.findings.map((finding) => ({ tenantId: null, ...finding }));
+    addFindings(report, found, found.length);
+    progress.advance(part.rounds);
+  }
+  report.seconds += (performance.now() - startedAt) / 1_000;
+  return report;
+}
+
+async function checkLog(
+  service: OwnService,
+  { tenantId, size, isPublished, problem }: LogToCheck,
+  report: FsckReport,
+  plans: Plans | undefined,
+): Promise<void> {
+  const { logs } = report;
+  const found: FsckFinding[] = [];
+  const stored = problem ?? (await service.logs.damageOf(tenantId));
+  if (stored !== null) found.push({ tenantId, code: 'wrongly_stored', message: stored });
+  let count = found.length;
+  // A log without one of its own would have one signed for the reader.
+  if (isPublished && problem === null) {
+    const read = await verified(service, tenantId, plans);
+    count += read.findings.count;
+    const kept = read.findings.kept.map(({ code, message }) => ({ tenantId, code, message }));
+    found.push(...kept.slice(0, 3));
+    if (read.result === 'unproven') logs.unproven += 1;
+  } else if (!isPublished) logs.unpublished += 1;
+  logs.checked += 1;
+  logs.entries += size;
+  if (count > 0) logs.damaged += 1;
+  addFindings(report, found, count);
+}
+
+async function verified(service: OwnService, tenantId: string, plans: Plans | undefined) {
+  const key = await service.keyOf(tenantId);
+  const { fetch } = service;
+  const client = createClient({ url: 'http://localhost', key, tenantId, fetch, attempts: 1 });
+  return verifyTenant(client, {
+    ...{ tenantId, plans, vkeys: [], plan: null, reopened: false, isPassive: true },
+    // What was published before is held against the log with the rounds.
+    seen: { load: () => [], add: () => {}, isOfService: () => true },
+    progress: noProgress,
+  });
+}
