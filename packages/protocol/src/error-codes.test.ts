@@ -41,8 +41,9 @@ test('the answer to a page too deep names the cursor', () => {
   expect(errorCodes.page_too_deep.help).toContain('cursor');
 });
 
-test('the warnings are the six of the event rules, each explained in a sentence', () => {
+test('the warnings are the seven of the event rules, each explained in a sentence', () => {
   expect(Object.keys(warningCodes).sort()).toEqual([
+    'backdated',
     'diff_truncated',
     'operator_email_missing',
     'reason_missing',

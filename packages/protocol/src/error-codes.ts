@@ -183,6 +183,8 @@ export const warningCodes = {
   state_missing:
     'A change of a sensitive resource came without the complete states before and after ' + 'it.',
   diff_truncated: 'The computed diff had more than 500 fields; the first 500 were kept.',
+  backdated:
+    'The event happened long before the service took it: 24 hours, unless BACKDATED_HOURS says otherwise.',
   secret_masked: 'Values under key names that hold secrets were replaced before storing.',
 } as const;
 

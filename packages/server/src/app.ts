@@ -147,7 +147,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     outbound: openOutbound(deps),
   };
   operationsRoutes(http, { db, registry: metrics.registry, metricsToken: config.metricsToken });
-  recordRoutes(http, { ...recording, masker: createMasker(config.maskedKeys) });
+  recordRoutes(http, recording);
   // Before the single read: of two paths that fit, the first one says which methods there are.
   searchRoutes(http, parts);
   restoreRoutes(http, parts);
@@ -332,7 +332,10 @@ async function wireRecording(
   metrics.watchQueue(() => recorder.depth());
   const own = await openOwnEvents(db.writer, config.catalogue, now);
   const recordAccess = recordOwnQueued(own, recorder);
-  return { ...own, recorder, recordAccess, recordOwn: recordOwnWith({ ...own, partitions }) };
+  const recordOwn = recordOwnWith({ ...own, partitions });
+  const masker = createMasker(config.maskedKeys);
+  const { backdatedMs } = config;
+  return { ...own, db, backdatedMs, masker, recorder, recordAccess, recordOwn };
 }
 
 /** Signing: the origin's host is set once, the key in use is known to the logs. */

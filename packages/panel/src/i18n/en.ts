@@ -30,6 +30,7 @@ export const en = {
     send: 'Send',
     // Recorded by the service itself:
     erase: 'Erase',
+    backdate: 'Backdate',
     reopen: 'Reopen',
     pause: 'Pause',
     resume: 'Resume',
@@ -160,6 +161,7 @@ export const en = {
   filters: {
     label: 'Filters',
     time: 'Time range',
+    received: 'Received',
     user: 'User',
     action: 'Action',
     resource: 'Resource',

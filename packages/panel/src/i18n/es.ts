@@ -29,6 +29,7 @@ export const es: Texts = {
     push: 'Sincronización',
     send: 'Envío',
     erase: 'Borrado',
+    backdate: 'Antedatar',
     reopen: 'Reapertura',
     pause: 'Pausa',
     resume: 'Reanudación',
@@ -160,6 +161,7 @@ export const es: Texts = {
   filters: {
     label: 'Filtros',
     time: 'Periodo',
+    received: 'Recibido',
     user: 'Usuario',
     action: 'Acción',
     resource: 'Recurso',

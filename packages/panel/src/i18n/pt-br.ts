@@ -29,6 +29,7 @@ export const ptBR: Texts = {
     push: 'Sincronização',
     send: 'Envio',
     erase: 'Apagamento',
+    backdate: 'Antedatar',
     reopen: 'Reabertura',
     pause: 'Pausa',
     resume: 'Retomada',
@@ -159,6 +160,7 @@ export const ptBR: Texts = {
   filters: {
     label: 'Filtros',
     time: 'Período',
+    received: 'Recebido',
     user: 'Usuário',
     action: 'Ação',
     resource: 'Recurso',

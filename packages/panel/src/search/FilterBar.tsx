@@ -35,6 +35,7 @@ export function FilterBar(props: FilterBarProps) {
   return (
     <fieldset aria-label={t.filters.label} className="no-print flex min-w-0 flex-wrap gap-1.5">
       {withRange && <RangeChip search={search} change={change} />}
+      <ReceivedChip search={search} change={change} />
       {facets.map((facet) => (
         <FacetChip key={facet} facet={facet} search={search} nowMs={nowMs} change={change} />
       ))}
@@ -69,6 +70,24 @@ function RangeChip({ search, change }: Pick<FilterBarProps, 'search' | 'change'>
         <RangePicker anchor={anchor} search={search} change={change} close={close} />
       )}
     />
+  );
+}
+
+/** Set by the address alone, and always shown: a filter that nobody sees would hide events. */
+function ReceivedChip({ search, change }: Pick<FilterBarProps, 'search' | 'change'>) {
+  const t = useTexts();
+  const { receivedText } = useCriteriaTexts();
+  const text = receivedText(search.facets);
+  if (text === null) return null;
+  const { receivedFrom: _from, receivedTo: _to, ...facets } = search.facets;
+  return (
+    <Button
+      Icon={X}
+      aria-label={`${t.filters.remove(t.filters.received)}: ${text}`}
+      onClick={() => change(changed(search, { facets }))}
+    >
+      {t.filters.received} {text}
+    </Button>
   );
 }
 

@@ -17,7 +17,7 @@ export const zoneChoices = ['tenant', 'local', 'utc'] as const;
 export type ZoneChoice = (typeof zoneChoices)[number];
 
 /** A filter without its range. */
-export type Facets = Pick<EventFilter, FacetName>;
+export type Facets = Omit<EventFilter, 'from' | 'to'>;
 
 export interface EventSearch {
   facets: Facets;

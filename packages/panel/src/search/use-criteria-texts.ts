@@ -12,6 +12,8 @@ export interface CriteriaTexts {
   rangeText(range: TimeRange): string;
   /** Null for an empty facet. */
   facetText(facets: Facets, facet: FacetName): string | null;
+  /** When the service took the events; null for any time. */
+  receivedText(facets: Facets): string | null;
   /** Each criterion as name and text, the range first. */
   all(facets: Facets, range: TimeRange): { name: string; text: string; facet?: FacetName }[];
 }
@@ -22,14 +24,20 @@ export function useCriteriaTexts(): CriteriaTexts {
   return useMemo(() => {
     const rangeText = (range: TimeRange) => rangeTextOf(range, t, formats);
     const facetText = (facets: Facets, facet: FacetName) => facetTextOf(facets, facet, t);
+    const receivedText = ({ receivedFrom: from, receivedTo: to }: Facets) => {
+      if (from === undefined && to === undefined) return null;
+      const ends = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+      return rangeText({ kind: 'between', ...ends });
+    };
     const all = (facets: Facets, range: TimeRange) => [
       { name: t.filters.time, text: rangeText(range) },
+      ...[receivedText(facets) ?? []].flat().map((text) => ({ name: t.filters.received, text })),
       ...facetNames.flatMap((facet) => {
         const text = facetText(facets, facet);
         return text === null ? [] : [{ name: t.filters[facet], text, facet }];
       }),
     ];
-    return { rangeText, facetText, all };
+    return { rangeText, facetText, receivedText, all };
   }, [t, formats]);
 }
 

@@ -26,6 +26,8 @@ export interface TakeContext {
    * event may name any tenant or none.
    */
   boundTenantId: string | null | undefined;
+  /** How long before `nowMs` an event may have happened without a warning; absent: any time. */
+  backdatedMs?: number;
   /** Whether a role is not `superadmin` and reads like it; absent: nobody judges that here. */
   looksLikeOperator?: (role: string) => boolean;
 }
@@ -74,9 +76,13 @@ export function takeEvent(raw: unknown, context: TakeContext): TakenEvent {
     return { refusal: { code: 'forbidden', detail: 'this credential is bound to another tenant' } };
   }
   warnings.push(...operatorWarnings(event), ...stateWarnings(event, context.catalogue));
+  const uuid = uuidOf(event, context);
+  if (context.nowMs - uuidTimeMs(uuid) > (context.backdatedMs ?? Infinity)) {
+    warnings.push('backdated');
+  }
   const crossTenant = event.actor.role === 'superadmin';
   const taken: CommittedEvent = {
-    uuid: uuidOf(event, context),
+    uuid,
     tenantId,
     ...copiedColumns(event, warnings),
     ...changes,

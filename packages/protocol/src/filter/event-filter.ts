@@ -81,6 +81,9 @@ export function eventMatches(event: ShownEvent, filter: EventFilter): boolean {
   const timeMs = uuidTimeMs(event.uuid);
   if (filter.from !== undefined && timeMs < filter.from) return false;
   if (filter.to !== undefined && timeMs >= filter.to) return false;
+  const receivedMs = Date.parse(event.receivedAt);
+  if (filter.receivedFrom !== undefined && receivedMs < filter.receivedFrom) return false;
+  if (filter.receivedTo !== undefined && receivedMs >= filter.receivedTo) return false;
   return facetNames.every((facet) => {
     const { any, none } = filter[facet] ?? { any: [], none: [] };
     const values = facetOf(facet).of(event);

@@ -106,10 +106,12 @@ export const facets = {
   },
 } as const satisfies Record<string, Facet>;
 
-/** The limits of an event's time. */
+/** The limits of an event's time, and of the time at which the service took it. */
 export const bounds = {
   from: { about: 'first moment that is in, ISO 8601; a date alone is its midnight UTC' },
-  to: { about: 'first moment that is out again' },
+  to: { about: 'first moment that is out again', after: 'from' },
+  receivedFrom: { about: 'only what the service has taken since, whenever it happened' },
+  receivedTo: { about: 'only what the service had taken before', after: 'receivedFrom' },
 } as const;
 
 type Facets = typeof facets;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { facetNames } from './facets.ts';
-import { isRange, parseFilterBody, readFacet } from './read-filter.ts';
+import { parseFilterBody, readFacet } from './read-filter.ts';
 
 const uuid = '6DA45AC7-5db6-56fb-8c55-847471cb240c';
 
@@ -136,11 +136,21 @@ test('too many texts are one refusal without an index', () => {
 });
 
 test('a range needs its beginning before its end; half a range is one', () => {
-  expect([{}, { from: 5 }, { to: 5 }, { from: 5, to: 6 }].every(isRange)).toBe(true);
-  expect(
-    [
-      { from: 5, to: 5 },
-      { from: 6, to: 5 },
-    ].some(isRange),
-  ).toBe(false);
+  const [early, late] = ['2025-01-01T00:00:00.000Z', '2025-01-02T00:00:00.000Z'];
+  const problems = (json: object) => {
+    const parsed = parseFilterBody(json);
+    return 'problems' in parsed
+      ? parsed.problems.map(({ path, message }) => `${path} ${message}`)
+      : [];
+  };
+  for (const [from, to] of [
+    ['from', 'to'],
+    ['receivedFrom', 'receivedTo'],
+  ] as const) {
+    expect(problems({ [from]: early, [to]: late })).toEqual([]);
+    expect(problems({ [from]: late })).toEqual([]);
+    const empty = [`/${to} must be later than ${from}`];
+    expect(problems({ [from]: late, [to]: early })).toEqual(empty);
+    expect(problems({ [from]: early, [to]: early })).toEqual(empty);
+  }
 });

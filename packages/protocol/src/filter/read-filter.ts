@@ -6,6 +6,7 @@ import { canonicalValues, type EventFilter, type ValueFilter } from './event-fil
 import {
   type BoundName,
   boundNames,
+  bounds,
   type FacetName,
   type FilterName,
   facetNames,
@@ -19,7 +20,6 @@ import type { ParamReader } from './query-params.ts';
 
 const timestampExpected =
   'an ISO 8601 time of the years 1970 to 9999, such as 2025-09-03T10:00:00.000Z';
-const emptyRange = 'must be later than from';
 
 /** Reads the filter's parameters; problems go to the reader. */
 export function readFilterParams(reader: ParamReader): EventFilter {
@@ -30,7 +30,9 @@ export function readFilterParams(reader: ParamReader): EventFilter {
     const moment = reader.one(paramOf(bound), expected, parseTimestamp);
     if (moment !== undefined) filter[bound] = moment;
   }
-  if (!isRange(filter)) reader.refuse('to', emptyRange);
+  for (const { end, start } of emptyRanges(filter)) {
+    reader.refuse(paramOf(end), `must be later than ${paramOf(start)}`);
+  }
   for (const facet of facetNames) {
     const name = paramOf(facet);
     const texts = reader.all(name);
@@ -98,7 +100,7 @@ function readMembers(json: unknown, known: readonly FilterName[], refuse: Refuse
     if (isBound(name)) readTime(filter, name, value, refuse);
     else readValues(filter, name, value, refuse);
   }
-  if (!isRange(filter)) refuse(['to'], emptyRange);
+  for (const { end, start } of emptyRanges(filter)) refuse([end], `must be later than ${start}`);
   return filter;
 }
 
@@ -157,9 +159,16 @@ export function readFacet(
   return canonicalValues({ any, none });
 }
 
-/** Whether `from` is before `to`, if both are given. */
-export function isRange({ from, to }: EventFilter): boolean {
-  return from === undefined || to === undefined || from < to;
+/** The ranges that hold nothing, because they end where they start or before. */
+function emptyRanges(filter: EventFilter): { start: BoundName; end: BoundName }[] {
+  return boundNames.flatMap((end) => {
+    const bound: { about: string; after?: BoundName } = bounds[end];
+    if (bound.after === undefined) return [];
+    const [from, to] = [filter[bound.after], filter[end]];
+    return from !== undefined && to !== undefined && to <= from
+      ? [{ start: bound.after, end }]
+      : [];
+  });
 }
 
 function isBound(name: FilterName): name is BoundName {

@@ -31,7 +31,10 @@ export function filterConditions(
   params: Params,
   except?: FacetName,
 ): string[] {
-  const conditions: string[] = [];
+  const { receivedFrom, receivedTo } = filter;
+  const received = (sign: string, ms: number | undefined) =>
+    ms === undefined ? [] : [`received_at ${sign} ${params.add(new Date(ms))}`];
+  const conditions = [...received('>=', receivedFrom), ...received('<', receivedTo)];
   for (const [facet, values] of Object.entries(filter) as [FacetName, ValueFilter | number][]) {
     if (typeof values === 'number' || facet === except) continue;
     if (values.any.length > 0) conditions.push(anyOf(facet, values.any, params));

@@ -20,6 +20,7 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { AppError, unavailable } from '../http/index.ts';
+import { type BackdatedDeps, tellBackdated } from './backdated.ts';
 import type { Recorder } from './flush.ts';
 import { looksLikeOperator } from './operator-lookalike.ts';
 import {
@@ -35,14 +36,15 @@ import type { Outcome } from './record-queue.ts';
 import { BatchInput, BatchResults } from './schemas.ts';
 import type { UuidSource } from './uuid-source.ts';
 
-export interface RecordDeps {
+export interface RecordDeps extends BackdatedDeps {
   recorder: Recorder;
   catalogue: Catalogue;
   masker: Masker;
   sha: Sha256;
   random: Random;
   newUuid: UuidSource;
-  now: () => number;
+  /** Events that happened longer ago are warned of. */
+  backdatedMs: number;
 }
 
 const description =
@@ -99,7 +101,7 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
 }
 
 function take(raw: unknown, request: FastifyRequest, deps: RecordDeps) {
-  const { catalogue, masker, newUuid, now } = deps;
+  const { catalogue, masker, newUuid, now, backdatedMs } = deps;
   const { id, tenantId } = request.principal;
   const taken = takeEvent(raw, {
     nowMs: now(),
@@ -109,6 +111,7 @@ function take(raw: unknown, request: FastifyRequest, deps: RecordDeps) {
     recordedBy: { kind: 'api_key', id },
     boundTenantId: tenantId,
     looksLikeOperator,
+    backdatedMs,
   });
   if (taken.refusal) return taken;
   return { ...taken, event: prepare(taken.event, deps.sha, deps.random) };
@@ -121,6 +124,7 @@ async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: Rec
   if (taken.refusal) throw errorOf(taken.refusal);
   const { event, warnings } = taken;
   const [outcome] = await deps.recorder.record([event], request.principal.recheckKeyId);
+  if (outcome?.status === 'created') await tellBackdated(deps, taken);
   if (!outcome) throw new Error('an event without an outcome');
   if (outcome.status === 'conflict') throw new AppError('id_conflict');
   if (outcome.status === 'rejected') throw rejected(outcome);
@@ -233,10 +237,10 @@ function takeFromBatch(
 async function recordPart(
   part: readonly Accepted[],
   request: FastifyRequest,
-  { recorder }: RecordDeps,
+  deps: RecordDeps,
   results: BatchResult[],
 ): Promise<void> {
-  const outcomes = await recorder
+  const outcomes = await deps.recorder
     .record(
       part.map(({ event }) => event),
       request.principal.recheckKeyId,
@@ -246,10 +250,14 @@ async function recordPart(
       // An earlier part may be stored, so a full queue refuses only these events.
       return part.map(() => ({ status: 'rejected', code: error.code, detail: error.message }));
     });
-  for (const [place, { index, event, warnings }] of part.entries()) {
+  const told = part.map(async (accepted, place) => {
     const outcome = outcomes[place];
-    if (outcome) results[index] = resultOf(index, event, warnings, outcome);
-  }
+    if (!outcome) return;
+    const { index, event, warnings } = accepted;
+    if (outcome.status === 'created') await tellBackdated(deps, accepted);
+    results[index] = resultOf(index, event, warnings, outcome);
+  });
+  await Promise.all(told);
 }
 
 /** If the reason is not in the events, the whole call is refused and may be retried. */
