@@ -1,4 +1,4 @@
-import { createClient } from '@indelible/client';
+import { createClient, IndelibleError } from '@indelible/client';
 import type { Plans } from '@indelible/protocol';
 import type { LogToCheck, OwnService } from '@indelible/server';
 import type { Progress } from '../verify/log-source.ts';
@@ -6,6 +6,8 @@ import { noProgress } from '../verify/log-source.ts';
 import { verifyTenant } from '../verify/verify-tenant.ts';
 import { addFindings, type FsckFinding, type FsckReport } from './fsck-report.ts';
 import type { RunFile } from './run-file.ts';
+
+const keptOfLog = 3;
 
 interface CheckOptions {
   run: RunFile;
@@ -60,16 +62,23 @@ async function checkLog(
   let count = found.length;
   // A log without one of its own would have one signed for the reader.
   if (isPublished && problem === null) {
-    const read = await verified(service, tenantId, plans);
-    count += read.findings.count;
-    const kept = read.findings.kept.map(({ code, message }) => ({ tenantId, code, message }));
-    found.push(...kept.slice(0, 3));
-    if (read.result === 'unproven') logs.unproven += 1;
+    const { findings, result } = await verified(service, tenantId, plans).catch(unreadable);
+    count += findings.count;
+    const kept = findings.kept.map(({ code, message }) => ({ tenantId, code, message }));
+    found.push(...kept.slice(0, keptOfLog));
+    if (result === 'unproven') logs.unproven += 1;
   } else if (!isPublished) logs.unpublished += 1;
   logs.checked += 1;
   logs.entries += size;
   if (count > 0) logs.damaged += 1;
   addFindings(report, found, count);
+}
+
+/** One log that cannot be read must not keep the others from being checked. */
+function unreadable(error: unknown) {
+  if (!(error instanceof IndelibleError)) throw error;
+  const { code, message } = error;
+  return { result: 'damaged', findings: { count: 1, kept: [{ code, message }] } };
 }
 
 async function verified(service: OwnService, tenantId: string, plans: Plans | undefined) {

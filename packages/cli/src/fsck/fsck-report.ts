@@ -22,7 +22,7 @@ export interface FsckReport {
     damaged: number;
   };
   rounds: { checked: number; checkpoints: number };
-  /** `kept` has the first of each log, and 100 at most. */
+  /** `kept` has a few of each log, and 100 at most. */
   findings: { count: number; kept: FsckFinding[] };
   seconds: number;
 }

@@ -83,6 +83,9 @@ test(
     const again = await leave(id, '--json', ...by);
     expect(JSON.parse(again.stdout)).toMatchObject({ done: true, bundle: certificate.bundle });
     expect(existsSync(`${folder}-certificate.json`)).toBe(true);
+    // What is gone on record is no damage.
+    const checked = await runCli(['fsck'], { env });
+    expect([checked.status, checked.stdout]).toEqual([0, expect.stringContaining('INTACT')]);
   },
 );
 

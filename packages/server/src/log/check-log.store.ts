@@ -34,9 +34,7 @@ export async function logsToCheck(db: Database): Promise<LogToCheck[]> {
  * tiles above the entries as they are kept. Null when nothing is.
  */
 export function storedDamage(db: Database, sha: Sha256, tenantId: string): Promise<string | null> {
-  return write(db, async (tx) => {
-    // The log may grow meanwhile: every statement must see it at one size.
-    await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  return inSnapshot(db, async (tx) => {
     const damage = await damageOf(tx, sha, [tenantId]);
     const [head] = await headsOf(tx, [tenantId]);
     if (damage !== null || !head) return damage;
@@ -46,6 +44,26 @@ export function storedDamage(db: Database, sha: Sha256, tenantId: string): Promi
     const isWrong = await hasWrongTile(tx, tenantId, head.size);
     return isWrong ? `a tile of the log ${head.logId} does not match the tiles below it` : null;
   });
+}
+
+/** Rounds and logs may grow meanwhile: every statement of `work` sees them as they are now. */
+export function inSnapshot<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
+  return write(db, async (tx) => {
+    await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    return work(tx);
+  });
+}
+
+/** The last round that the database knows, why recording is stopped, and the installation key. */
+export async function roundsNow(
+  tx: WriterTx,
+): Promise<{ round: number; halted: string | null; seed: Buffer }> {
+  const { rows } = await tx.query<{ round: number; halted: string | null; seed: Buffer }>(
+    'SELECT round, halted, seed FROM log_rounds, installation_key',
+  );
+  const [row] = rows;
+  if (!row) throw new Error('log_rounds or installation_key has lost its row');
+  return row;
 }
 
 /** Whether a tile above the entries is not made of those below it, or covers none. */

@@ -2,7 +2,8 @@ import type { GetNode, Sha256 } from '@indelible/protocol';
 import { type Signer, seedSigner } from '../crypto/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import { type Database, type WriterTx, write } from '../postgres/index.ts';
-import { releasedState, signingKeys, takeRound } from './checkpoint.store.ts';
+import { inSnapshot, roundsNow } from './check-log.store.ts';
+import { releasedState, signingKeys } from './checkpoint.store.ts';
 import { hasRoot } from './guard.store.ts';
 import { newerKey } from './guard.ts';
 import { RoundWalk } from './published-logs.ts';
@@ -71,8 +72,10 @@ const checkpointsAtOnce = 10;
  * for others to check.
  */
 export async function* checkRounds(deps: RoundCheckDeps): AsyncGenerator<CheckedRounds> {
+  // Before the logs are looked at: a round that comes later may name a log that is new.
+  const { round } = await write(deps.db, roundsNow);
+  const behind = await deps.objects.list('checkpoints', roundName(round));
   const start = await startOf(deps);
-  const behind = await deps.objects.list('checkpoints', roundName(start.last));
   const total = Math.max(start.last, ...behind.map((name) => roundOf(name) ?? 0));
   yield { total, rounds: 0, checkpoints: 0, findings: start.findings };
   const check = new RoundCheck(deps, start);
@@ -99,25 +102,23 @@ interface Start {
   findings: RoundFinding[];
 }
 
-/** In one transaction that holds the rounds, so that none is published meanwhile. */
 async function startOf({ db, sha, objects, signer }: RoundCheckDeps): Promise<Start> {
   const inStore = await readIdentity(objects);
-  return write(db, async (tx) => {
-    const taken = await takeRound(tx, true);
-    if (taken === null) throw new Error('log_rounds has lost its row');
+  return inSnapshot(db, async (tx) => {
+    const { round, halted, seed } = await roundsNow(tx);
     const keys = (await signingKeys(tx)).map(({ publicKey }) => publicKey);
     const refusal = await refusalOf(tx, { sha, objects, publicKeys: [] }, inStore);
     const findings: RoundFinding[] = [];
-    if (taken.halted !== null) findings.push({ code: 'halted', message: taken.halted });
+    if (halted !== null) findings.push({ code: 'halted', message: halted });
     if (refusal !== null) findings.push({ code: 'foreign_store', message: refusal });
     const tenants = new Map<string, { tenantId: string; isCurrent: boolean }>();
     for (const { tenantId, logIds } of await allLogs(tx)) {
       for (const logId of logIds) tenants.set(logId, { tenantId, isCurrent: true });
     }
     return {
-      ...{ last: taken.round, state: await releasedState(tx), tenants, findings },
+      ...{ last: round, state: await releasedState(tx), tenants, findings },
       known: [await signer.publicKey(), ...keys],
-      own: [await seedSigner(taken.seed).publicKey()],
+      own: [await seedSigner(seed).publicKey()],
     };
   });
 }
