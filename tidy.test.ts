@@ -163,7 +163,7 @@ test('no file imports itself by way of others, not even its types', () => {
 });
 
 test('SQL stands in stores, migrations and the few files that run the database', () => {
-  const allowed = /(^|[./])store\.ts$|\/server\/src\/postgres\/|^bench\//;
+  const allowed = /(^|[./])store\.ts$|\/server\/src\/postgres\/|^(bench|nemesis)\//;
   const sql = /['"`]\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\s/;
   expect(
     code.filter((file) => !isTest(file) && !allowed.test(file) && sql.test(text(file))),

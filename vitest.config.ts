@@ -10,7 +10,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache', 'compiled
 const compat = ['{packages,examples,e2e}/**/*.compat.test.ts'];
 
 /** Processes and databases killed under load, and at every step: `npm run nemesis`. */
-const nemesis = ['packages/**/*.nemesis.test.ts'];
+const nemesis = ['{packages,nemesis}/**/*.nemesis.test.ts'];
 
 /** Browsers, processes of their own, and histories of many thousand events: not in `test:fast`. */
 const slow = [

@@ -1,8 +1,11 @@
 import pg from 'pg';
+import { codeOf } from '../postgres/embedded/error-code.ts';
 import { databaseUrl } from './global-setup.ts';
 import { storedHistories } from './intact.ts';
 import type { History } from './one-history.ts';
 import type { TestService } from './service.ts';
+
+const objectInUse = '55006';
 
 /**
  * Backups of a test service's database by PostgreSQL itself. Both calls end every connection to it,
@@ -29,9 +32,9 @@ export class Backups {
   /** Replaces the database by a copy, while services are connected. */
   async restore(name: string): Promise<void> {
     const future = `${this.#live}_future_${this.#made.length}`;
-    await this.#asAdmin(async (admin) => {
-      await this.#end(admin, this.#live);
+    await this.#alone(this.#live, async (admin) => {
       await admin.query(`ALTER DATABASE ${this.#live} RENAME TO ${future}`);
+      return future;
     });
     this.#made.push(future);
     await this.#copy(name, this.#live);
@@ -68,15 +71,35 @@ export class Backups {
   }
 
   async #copy(from: string, to: string): Promise<void> {
-    await this.#asAdmin(async (admin) => {
-      await this.#end(admin, from);
+    await this.#alone(from, async (admin) => {
       await admin.query(`CREATE DATABASE ${to} TEMPLATE ${from} STRATEGY file_copy`);
+      return from;
     });
   }
 
-  async #end(admin: pg.Client, database: string): Promise<void> {
+  /** Nobody can be connected meanwhile; `work` returns the name that the database has then. */
+  async #alone(database: string, work: (admin: pg.Client) => Promise<string>): Promise<void> {
+    await this.#asAdmin(async (admin) => {
+      await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);
+      const name = await this.#ended(admin, database, work);
+      await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    });
+  }
+
+  async #ended(
+    admin: pg.Client,
+    database: string,
+    work: (admin: pg.Client) => Promise<string>,
+  ): Promise<string> {
     const all = 'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1';
     await admin.query(all, [database]);
+    try {
+      return await work(admin);
+    } catch (error) {
+      // A connection that was being made is not listed yet.
+      if (codeOf(error) === objectInUse) return this.#ended(admin, database, work);
+      throw error;
+    }
   }
 
   async #asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void> {

@@ -21,7 +21,8 @@ export interface Sent {
 export class Ledger {
   readonly sent: Sent[] = [];
   readonly #name = randomBytes(4).toString('hex');
-  /** Status of each answer; 0: none. */
+  #count = 0;
+  /** Status of each answer; 0 = none came. */
   readonly statuses = new Map<number, number>();
   readonly problems: string[] = [];
   slowestMs = 0;
@@ -30,9 +31,15 @@ export class Ledger {
     return this.sent.filter(({ sequence }) => sequence !== null);
   }
 
+  /** Leaves out what is acknowledged by now, but for these. */
+  forget(kept: ReadonlySet<Sent>): void {
+    const stays = this.sent.filter((event) => event.sequence === null || kept.has(event));
+    this.sent.splice(0, this.sent.length, ...stays);
+  }
+
   add(tenantId: string, withId: boolean): Sent {
     const id = withId ? eventIdFromUuid(eventUuid(Date.now(), randomBytes(10))) : null;
-    const event = { tenantId, name: `${this.#name} ${this.sent.length}`, id, sequence: null };
+    const event = { tenantId, name: `${this.#name} ${this.#count++}`, id, sequence: null };
     this.sent.push(event);
     return event;
   }
@@ -65,9 +72,13 @@ export async function send(
   return status;
 }
 
-function enter(ledger: Ledger, events: Sent[], { status, headers, body }: HttpAnswer): void {
+function enter(ledger: Ledger, events: Sent[], { status, headers, text, body }: HttpAnswer): void {
   if (status === 503) {
     if (!headers.get('retry-after')) ledger.problems.push('503 without Retry-After');
+    return;
+  }
+  if (status >= 300) {
+    ledger.problems.push(text);
     return;
   }
   const results = status === 200 && 'results' in body ? body.results : [body];

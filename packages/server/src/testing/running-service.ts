@@ -30,13 +30,14 @@ export interface HttpCall {
   /** Bearer credential; null sends none. */
   key?: string | null;
   body?: unknown;
+  headers?: Record<string, string>;
   signal?: AbortSignal;
 }
 
 /** Sends a request to the service at this address; with the platform key unless told otherwise. */
 export async function callService(url: string, call: HttpCall): Promise<HttpAnswer> {
   const { method = 'GET', path, key = platformKey, body, signal } = call;
-  const headers = new Headers();
+  const headers = new Headers(call.headers);
   if (key !== null) headers.set('authorization', `Bearer ${key}`);
   if (body !== undefined) headers.set('content-type', 'application/json');
   const answer = await fetch(`${url}${path}`, {

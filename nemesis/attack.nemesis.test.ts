@@ -1,0 +1,84 @@
+import { performance } from 'node:perf_hooks';
+import { expect, test } from 'vitest';
+import { expectNothingLost, Ledger, sendAgain } from '../packages/server/src/testing/load.ts';
+import { expectNoFork } from '../packages/server/src/testing/no-fork.ts';
+import { type Attack, faults, patiently, Random } from './faults.ts';
+import { type Installation, startInstallation } from './installation.ts';
+
+/*
+ * Faults of every kind, one after another, against three processes under load. Afterwards a checker
+ * that shares no code with the service holds what is stored against what producers were told.
+ */
+
+const minutes = Number(process.env.NEMESIS_MINUTES ?? 0);
+const firstSeed = Number(process.env.NEMESIS_SEED ?? Date.now() % 2 ** 31);
+const wanted = process.env.NEMESIS_FAULTS?.split(',') ?? Object.keys(faults);
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+test(
+  'whatever fails, nothing acknowledged is lost, nothing is stored twice, no fork is signed',
+  async () => {
+    const end = performance.now() + minutes * 60_000;
+    let seed = firstSeed;
+    do {
+      say(`seed ${seed}`);
+      const installation = await startInstallation(3, 4);
+      try {
+        await attack({ installation, random: new Random(seed) });
+      } finally {
+        await installation.close();
+      }
+      seed += 1;
+    } while (performance.now() < end);
+  },
+  Number.POSITIVE_INFINITY,
+);
+
+/** Every fault once, in an order that the seed decides, then the check. */
+async function attack(given: Attack): Promise<void> {
+  const { installation, random } = given;
+  for (const member of installation.members) member.attack(installation.tenantIds);
+  for (const name of shuffled(wanted, random)) {
+    const fault = faults[name];
+    if (fault === undefined) throw new Error(`no fault is called ${name}`);
+    const started = performance.now();
+    await fault(given);
+    await expectProgress(installation);
+    say(`  ${name}: recording again after ${Math.round(performance.now() - started)} ms`);
+  }
+  await check(installation);
+}
+
+function shuffled(names: readonly string[], random: Random): string[] {
+  return names
+    .map((name) => ({ name, at: random.next() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ name }) => name);
+}
+
+/** Each process acknowledges events again, by itself. */
+async function expectProgress({ members }: Installation): Promise<void> {
+  for (const { ledger } of members) {
+    const before = ledger.acknowledged.length;
+    const count = () => ledger.acknowledged.length - before;
+    await expect.poll(count, patiently).toBeGreaterThan(20);
+  }
+}
+
+async function check(installation: Installation): Promise<void> {
+  const { members, backups, store } = installation;
+  await Promise.all(members.map((member) => member.calm()));
+  const all = new Ledger();
+  for (const { service, ledger, log } of members) {
+    const statuses = await sendAgain(service, ledger);
+    expect(statuses.filter((status) => status !== 200 && status !== 201)).toEqual([]);
+    expect(ledger.problems).toEqual([]);
+    expect(log).not.toContain('unexpected error');
+    all.sent.push(...ledger.sent);
+  }
+  const owner = await installation.owner();
+  await expectNothingLost(owner, all).finally(() => owner.end());
+  await expectNoFork(backups, store);
+  say(`  ${all.acknowledged.length} events acknowledged: all stored, once; no fork`);
+}

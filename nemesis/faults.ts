@@ -1,0 +1,203 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { reopenLog } from '../packages/server/src/operations/reopen.command.ts';
+import { endServer, serverPid } from '../packages/server/src/testing/embedded-postgres-service.ts';
+import type { CommitFault } from '../packages/server/src/testing/postgres-proxy.ts';
+import type { Installation, Member } from './installation.ts';
+
+/** An installation that is being recorded in, and what decides what happens to it. */
+export interface Attack {
+  installation: Installation;
+  random: Random;
+}
+
+/** Numbers that a seed decides, so that an attack can be repeated. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** From 0 to 1, without 1 (mulberry32). */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A whole number, both ends included. */
+  between(low: number, high: number): number {
+    return low + Math.floor(this.next() * (high - low + 1));
+  }
+
+  of<T>(list: readonly T[]): T {
+    const chosen = list[this.between(0, list.length - 1)];
+    if (chosen === undefined) throw new RangeError('nothing to choose from');
+    return chosen;
+  }
+}
+
+export type Fault = (attack: Attack) => Promise<void>;
+
+/** Each leaves the installation running, whatever it did to it. */
+export const faults: Readonly<Record<string, Fault>> = {
+  'kill a process': async (attack) => {
+    await restarted(attack, someMember(attack), 'SIGKILL');
+  },
+  'stop a process': async (attack) => {
+    const code = await restarted(attack, someMember(attack), 'SIGTERM');
+    if (code !== 0) throw new Error(`a process that was told to stop ended with ${code}`);
+  },
+  'freeze a process': async (attack) => {
+    const { pid } = someMember(attack);
+    process.kill(pid, 'SIGSTOP');
+    await delay(attack.random.between(200, 3_000));
+    process.kill(pid, 'SIGCONT');
+  },
+  'kill PostgreSQL': async ({ installation }) => {
+    await endServer(installation.dataDir, 'SIGKILL');
+  },
+  'cut a process off': async (attack) => {
+    const { proxy } = someMember(attack);
+    proxy.cut();
+    await delay(attack.random.between(100, 2_000));
+    proxy.mend();
+  },
+  'lose a COMMIT or its answer': async (attack) => {
+    const lost: CommitFault[] = ['commit lost', 'answer lost'];
+    for (const { proxy } of attack.installation.members) {
+      proxy.breakNextCommit(attack.random.of(lost));
+    }
+    await delay(200);
+  },
+  'lock a log': async ({ installation, random }) => {
+    const owner = await installation.owner();
+    try {
+      await owner.query('BEGIN');
+      await owner.query('SELECT FROM log_heads WHERE tenant_id = $1 FOR UPDATE', [
+        random.of(installation.tenantIds),
+      ]);
+      await delay(random.between(200, 3_000));
+      await owner.query('ROLLBACK');
+    } finally {
+      await owner.end();
+    }
+  },
+  'set a clock wrong': async (attack) => {
+    const member = someMember(attack);
+    const minutes = attack.random.between(-120, 120);
+    await restarted(attack, member, 'SIGTERM', { NODE_OPTIONS: wrongClock(minutes * 60_000) });
+    await delay(2_000);
+    await restarted(attack, member, 'SIGTERM');
+  },
+  'fill the disk of the object store': async ({ installation, random }) => {
+    await withFullDisk(
+      installation.members.map(({ pid }) => pid),
+      random.between(500, 3_000),
+    );
+  },
+  'fill the disk of PostgreSQL': async ({ installation, random }) => {
+    const pid = serverPid(installation.dataDir);
+    if (pid === undefined) throw new Error('PostgreSQL is not running');
+    await withFullDisk([pid, ...childrenOf(pid)], random.between(500, 3_000));
+  },
+  'restore a backup': restoreBackup,
+};
+
+function someMember({ installation, random }: Attack): Member {
+  return random.of(installation.members);
+}
+
+async function restarted(
+  { installation }: Attack,
+  member: Member,
+  signal: NodeJS.Signals,
+  env: Record<string, string> = {},
+): Promise<number | null> {
+  const code = await member.end(signal);
+  await member.start(env);
+  member.attack(installation.tenantIds);
+  return code;
+}
+
+/** Node's options for a process whose clock is wrong by so much. */
+function wrongClock(ms: number): string {
+  const script = `const { now } = Date;
+    globalThis.Date = class extends Date {
+      constructor(...given) { given.length === 0 ? super(now() + ${ms}) : super(...given); }
+      static now() { return now() + ${ms}; }
+    };`;
+  return `--import=data:text/javascript,${encodeURIComponent(script)}`;
+}
+
+/** Every write to a file fails, as on a full disk, in these processes and what they start. */
+async function withFullDisk(pids: readonly number[], ms: number): Promise<void> {
+  for (const pid of pids) fileSizeLimit(pid, '0');
+  await delay(ms);
+  for (const pid of pids) fileSizeLimit(pid, 'unlimited');
+}
+
+function fileSizeLimit(pid: number, bytes: string): void {
+  // PostgreSQL ends processes that cannot write: of those that are gone nothing is left to limit.
+  spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
+}
+
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return children.split(' ').filter(Boolean).map(Number);
+}
+
+/**
+ * The database goes back to a copy while all processes record. Recording must stop everywhere; once
+ * the logs are reopened, it goes on. What was acknowledged in between is lost with the backup, and
+ * the producers forget it.
+ */
+async function restoreBackup({ installation, random }: Attack): Promise<void> {
+  const { backups, members, env, tenantIds } = installation;
+  const before = new Set(members.flatMap(({ ledger }) => ledger.acknowledged));
+  const copy = await backups.take();
+  await delay(random.between(1_000, 5_000));
+  await expectCheckpoint(installation);
+  await backups.restore(copy);
+  for (const { ledger } of members) ledger.forget(before);
+  await expectStopped(installation);
+  for (const member of members) await member.end('SIGTERM');
+  await reopenLog(env);
+  for (const member of members) {
+    await member.start();
+    member.attack(tenantIds);
+  }
+}
+
+/** Without a checkpoint behind the backup nobody could tell that the database went back. */
+async function expectCheckpoint({ members, store }: Installation): Promise<void> {
+  const folder = join(store, 'checkpoints');
+  const rounds = () => (existsSync(folder) ? readdirSync(folder).length : 0);
+  const before = rounds();
+  const latest = () => members[0]?.ledger.acknowledged.at(-1);
+  await expect.poll(latest, patiently).toBeDefined();
+  const path = `/api/audit-logs/${latest()?.id}/proof`;
+  const headers = { 'x-tenant-id': latest()?.tenantId ?? '', 'x-access-reason': 'nemesis' };
+  await expect
+    .poll(async () => {
+      await members[0]?.service.call({ path, headers }).catch(() => null);
+      return rounds();
+    }, patiently)
+    .toBeGreaterThan(before);
+}
+
+/** Every process says that recording is stopped. */
+async function expectStopped({ members }: Installation): Promise<void> {
+  for (const { service } of members) {
+    const said = () => service.call({ path: '/readyz' }).then(({ text }) => text, String);
+    await expect.poll(said, patiently).toContain('recording is stopped');
+  }
+}
+
+/** What comes back does so within seconds; two busy cores take longer. */
+export const patiently = { timeout: 60_000, interval: 200 };
