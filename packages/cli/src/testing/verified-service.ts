@@ -5,6 +5,7 @@ import { createClient, type IndelibleClient } from '@indelible/client';
 import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
 import {
   eventOf,
+  type KeptService,
   platformKey,
   type TestService,
   testService,
@@ -39,15 +40,25 @@ export interface VerifiedService {
   close(): Promise<void>;
 }
 
-export async function verifiedService(): Promise<VerifiedService> {
+/** Made once in each worker; recording it all takes far longer than a copy. */
+let recorded: Promise<{ tenant: Tenant; kept: KeptService }> | undefined;
+
+async function recordOnce(): Promise<{ tenant: Tenant; kept: KeptService }> {
   const service = await testService();
-  const url = await service.app.http.listen({ port: 0 });
   const tenant = await service.tenant();
+  await recordVariety(service, tenant);
+  await service.app.checkpoints.tick();
+  return { tenant, kept: await service.keep() };
+}
+
+export async function verifiedService(): Promise<VerifiedService> {
+  recorded ??= recordOnce();
+  const { tenant, kept } = await recorded;
+  const service = await testService({}, 6, kept);
+  const url = await service.app.http.listen({ port: 0 });
   const folder = mkdtempSync(join(tmpdir(), 'indelible-verified-'));
   const clientOf = ({ id, key }: Tenant, fetch = globalThis.fetch) =>
     createClient({ url, key, tenantId: id, attempts: 1, fetch });
-  await recordVariety(service, tenant);
-  await service.app.checkpoints.tick();
   return {
     service,
     url,

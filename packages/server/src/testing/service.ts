@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
@@ -36,6 +36,8 @@ export interface TestService {
   tenant(plan?: string): Promise<{ id: string; key: string }>;
   /** A client with the owner's rights, to read and damage stored data. */
   owner: pg.Client;
+  /** Closes it, but leaves database and folder until the end of the run. */
+  keep(): Promise<KeptService>;
   close(): Promise<void>;
 }
 
@@ -58,11 +60,24 @@ export interface Answer {
   body: any;
 }
 
-/** Clones a database from the migrated template and builds a service on it. */
-export async function testService(env: Environment = {}, poolSize = 6): Promise<TestService> {
+/** A service that is closed, and from which others begin. */
+export interface KeptService {
+  database: string;
+  /** None holds nothing yet. */
+  dataDir: string | null;
+}
+
+const migrated: KeptService = { database: 'template', dataDir: null };
+
+/** Clones a database, the migrated template or that of a kept service, and builds a service on it. */
+export async function testService(
+  env: Environment = {},
+  poolSize = 6,
+  from = migrated,
+): Promise<TestService> {
   const { ownerUrl, servingUrl } = provided('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await clone(ownerUrl, name);
+  await clone(ownerUrl, from.database, name);
   const urls = { ownerUrl: databaseUrl(ownerUrl, name), servingUrl: databaseUrl(servingUrl, name) };
   const owner = new pg.Client({
     connectionString: urls.ownerUrl,
@@ -72,10 +87,17 @@ export async function testService(env: Environment = {}, poolSize = 6): Promise<
   await owner.connect();
   const clock = { now: Date.now() };
   const dataDir = await mkdtemp(join(tmpdir(), 'indelible-service-'));
+  if (from.dataDir !== null) await cp(from.dataDir, dataDir, { recursive: true });
   dataDirs.set(urls.servingUrl, dataDir);
   if (env.CATALOGUE_FILE) await storeItsPlans(urls.ownerUrl, env);
   const { app, db } = await serviceOn(urls.servingUrl, clock, env, poolSize);
   const call = (options: CallOptions) => callOn(app, options);
+  const keep = async () => {
+    await app.http.close();
+    await db.close();
+    await owner.end();
+    return { database: name, dataDir };
+  };
   return {
     app,
     db,
@@ -85,10 +107,9 @@ export async function testService(env: Environment = {}, poolSize = 6): Promise<
     owner,
     call,
     tenant: (plan = 'Enterprise') => makeTenant(call, plan),
+    keep,
     close: async () => {
-      await app.http.close();
-      await db.close();
-      await owner.end();
+      await keep();
       await drop(ownerUrl, name);
       await rm(dataDir, { recursive: true, force: true });
     },
@@ -196,11 +217,11 @@ async function makeTenant(
   return { id, key: body.key };
 }
 
-async function clone(ownerUrl: string, name: string): Promise<void> {
+async function clone(ownerUrl: string, from: string, name: string): Promise<void> {
   await asOwner(ownerUrl, async (client) => {
     // Concurrent clones would see each other's connection to the template.
     await client.query('SELECT pg_advisory_lock(1)');
-    await client.query(`CREATE DATABASE ${name} TEMPLATE template STRATEGY file_copy`);
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY file_copy`);
   });
 }
 
