@@ -92,6 +92,8 @@ export interface AppDeps {
   panelFolder?: string;
   /** How names of receivers are looked up; the system's way unless told otherwise. */
   resolve?: Resolve;
+  /** How often a request may have the logs signed; see `CheckpointDeps`. */
+  demandEveryMs?: number;
 }
 
 export interface App {
@@ -377,5 +379,6 @@ async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordAccess: Re
     originHost,
     announceKey,
     observer,
+    demandEveryMs: deps.demandEveryMs,
   });
 }

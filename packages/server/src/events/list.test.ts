@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Facets,
   naiveMatches,
@@ -295,38 +295,43 @@ test('states come only on request, and only of one resource', async () => {
   await expectLogIntact(service, own.id);
 });
 
-test.each(['timestamp', 'user', 'sequence'])(
-  'by %s a page of large states ends at 8 MiB and the cursor leads to every event',
-  async (sort) => {
-    const own = await service.tenant();
-    const id = '30000000-0000-4000-8000-000000000002';
+describe('a page of large states ends at 8 MiB and the cursor leads to every event', () => {
+  const id = '30000000-0000-4000-8000-000000000002';
+  let key: string;
+  beforeAll(async () => {
+    ({ key } = await service.tenant());
     const large = { text: 'x'.repeat(250_000) };
-    const events = Array.from({ length: 45 }, () =>
+    const events = Array.from({ length: 33 }, () =>
       eventOf({ resource: { type: 'ivr', id }, diff: {}, before: large, after: large }),
     );
     for (let at = 0; at < events.length; at += 15) {
-      await recordAll(service, own.key, events.slice(at, at + 15));
+      await recordAll(service, key, events.slice(at, at + 15));
     }
-    for (const order of ['asc', 'desc']) {
-      const seen: string[] = [];
-      const sizes: number[] = [];
-      let cursor = '';
-      do {
-        const query = `resource_id=${id}&include=state&limit=500&sort=${sort}&order=${order}${cursor}`;
-        const answer = await list(query, own.key);
-        expect(Buffer.byteLength(answer.text)).toBeLessThanOrEqual(8 * 2 ** 20);
-        sizes.push(answer.body.data.length);
-        seen.push(...idsOf(answer));
-        const { nextCursor, hasMore } = answer.body.pagination;
-        expect(hasMore).toBe(nextCursor !== null);
-        cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
-      } while (cursor !== '');
-      expect(sizes).toEqual([16, 16, 13]);
-      expect(new Set(seen).size).toBe(45);
-      expect(seen).toHaveLength(45);
-    }
-  },
-);
+  });
+
+  test.each(
+    ['timestamp', 'user', 'sequence'].flatMap((sort) => [
+      [sort, 'asc'],
+      [sort, 'desc'],
+    ]),
+  )('by %s, %s', async (sort, order) => {
+    const seen: string[] = [];
+    const sizes: number[] = [];
+    let cursor = '';
+    do {
+      const query = `resource_id=${id}&include=state&limit=500&sort=${sort}&order=${order}${cursor}`;
+      const answer = await list(query, key);
+      expect(Buffer.byteLength(answer.text)).toBeLessThanOrEqual(8 * 2 ** 20);
+      sizes.push(answer.body.data.length);
+      seen.push(...idsOf(answer));
+      const { nextCursor, hasMore } = answer.body.pagination;
+      expect(hasMore).toBe(nextCursor !== null);
+      cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
+    } while (cursor !== '');
+    expect(sizes).toEqual([16, 16, 1]);
+    expect(new Set(seen).size).toBe(33);
+  });
+});
 
 test('an empty log lists nothing: only its own beginning', async () => {
   const own = await service.tenant();

@@ -1,9 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
-import { appendLogs, lockHeads, openLog, planAppend } from '../log/store.ts';
-import { write } from '../postgres/db.ts';
-import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
+import { expectLogIntact } from '../testing/intact.ts';
 import { actorWith, eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService();
@@ -11,7 +9,6 @@ afterAll(() => service.close());
 
 const { clock } = service;
 clock.now = Date.UTC(2026, 5, 15, 10, 30);
-const sha = (data: Uint8Array) => new Uint8Array(createHash('sha256').update(data).digest());
 const newId = (timeMs = clock.now) =>
   eventIdFromUuid(eventUuid(timeMs, crypto.getRandomValues(new Uint8Array(10))));
 
@@ -305,29 +302,6 @@ test('a thousand bad events with a hundred problems each do not become a huge an
   for (const { error } of body.results) expect(error.errors.length).toBeGreaterThan(0);
   expect(text.length).toBeLessThan(16 * 2 ** 20);
   await expectLogIntact(service, tenantId);
-});
-
-test('a log that grows past 65,536 entries has a second level of tiles', async () => {
-  const tenantId = randomUUID();
-  await write(service.db, (tx) => openLog(tx, tenantId, 2));
-  const commitment = new Uint8Array(32).fill(7);
-  for (let grown = 0; grown < 66_000; grown += 5_500) {
-    await write(service.db, async (tx) => {
-      const [head] = await lockHeads(tx, [tenantId], true);
-      if (!head) throw new Error('the log was not opened');
-      const events = Array.from({ length: 5_500 }, () => ({ uuid: randomUUID(), commitment }));
-      await appendLogs(tx, [planAppend(sha, head, events, clock.now)]);
-    });
-  }
-  const { rows } = await service.owner.query(
-    'SELECT level, count(*)::int FROM log_tiles WHERE tenant_id = $1 GROUP BY level ORDER BY level',
-    [tenantId],
-  );
-  expect(rows).toEqual([
-    { level: 0, count: 257 },
-    { level: 1, count: 1 },
-  ]);
-  await expectTreeIntact(service, tenantId);
 });
 
 test('of many repeated members none is overlooked: no event with one is ever recorded', async () => {

@@ -42,6 +42,8 @@ export interface CheckpointDeps {
    */
   announceKey: () => Promise<void>;
   observer: CheckpointObserver;
+  /** Least time between the beginnings of rounds on demand; a second unless given. */
+  demandEveryMs?: number | undefined;
   /** Waits so many milliseconds, or until it is told to stop; node's timer unless given. */
   pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
@@ -65,7 +67,6 @@ interface RoundResult {
 
 const logsPerRound = 20_000;
 const signaturesAtOnce = 25;
-const demandEveryMs = 1_000;
 const demandWaitMsMax = 8_000;
 
 /**
@@ -155,6 +156,7 @@ export class CheckpointJob {
   }
 
   async #runDemanded(): Promise<void> {
+    const { demandEveryMs = 1_000 } = this.#deps;
     await this.#pause(Math.max(0, this.#startedMs + demandEveryMs - performance.now()));
     // A round that runs already may have looked before what the caller recorded.
     while (this.#running) await this.#running.catch(() => {});

@@ -69,7 +69,7 @@ export interface KeptService {
 
 const migrated: KeptService = { database: 'template', dataDir: null };
 
-/** Clones a database, the migrated template or that of a kept service, and builds a service on it. */
+/** Clones the migrated template, or a kept service, and builds a service on that. */
 export async function testService(
   env: Environment = {},
   poolSize = 6,
@@ -160,6 +160,8 @@ export async function serviceOn(
     sessionSecret,
     objects,
     signer,
+    // Most proofs that tests ask for would else be waited for a second.
+    demandEveryMs: 0,
     ...more,
   };
   const app = await buildApp(deps);
