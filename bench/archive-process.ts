@@ -5,7 +5,7 @@ import { archiveLog } from '../packages/server/src/archive/command.ts';
 
 // Started by bench/archive.ts, a process a figure: what it does, then how long it took and what it
 // took of memory, as one line of JSON.
-const [what = '', tenantId = '', place = ''] = process.argv.slice(2);
+const [what = '', tenantId = '', location = ''] = process.argv.slice(2);
 const started = performance.now();
 const facts = what === 'run' ? await run() : await verify();
 const seconds = (performance.now() - started) / 1_000;
@@ -24,7 +24,7 @@ async function run() {
 }
 
 async function verify() {
-  const report = await verifyArchive(place, { tenantId, vkeys: [], progress: noProgress });
+  const report = await verifyArchive(location, { tenantId, vkeys: [], progress: noProgress });
   if (report.result !== 'intact') throw new Error(report.summary);
   return { events: report.checked.bodies?.intact ?? 0, bytes: 0 };
 }

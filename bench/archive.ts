@@ -83,16 +83,20 @@ async function measure(
   what: 'run' | 'verify',
   tenantId: string,
 ): Promise<Measured> {
-  const place = join(dataDir, 'objects', 'archive');
+  const location = join(dataDir, 'objects', 'archive');
   const program = join(import.meta.dirname, 'archive-process.ts');
-  const { stdout } = await promisify(execFile)(process.execPath, [program, what, tenantId, place], {
-    env: {
-      ...process.env,
-      DATA_DIR: dataDir,
-      DATABASE_URL: servingUrl,
-      DATABASE_OWNER_URL: ownerUrl,
-      PLATFORM_API_KEY: key,
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [program, what, tenantId, location],
+    {
+      env: {
+        ...process.env,
+        DATA_DIR: dataDir,
+        DATABASE_URL: servingUrl,
+        DATABASE_OWNER_URL: ownerUrl,
+        PLATFORM_API_KEY: key,
+      },
     },
-  });
+  );
   return JSON.parse(stdout);
 }

@@ -42,7 +42,7 @@ afterEach(async () => {
   expect(panel.troubles()).toEqual([]);
 });
 
-/** Records an event; returns its id and its place in the log. */
+/** Records an event; returns its id and its sequence. */
 async function record(): Promise<{ id: string; sequence: number }> {
   const [result] = await panel.client.recordBatch([{ tenantId, ...eventOf() } as EventInput]);
   return { id: result?.id ?? '', sequence: result?.sequence ?? -1 };

@@ -251,10 +251,16 @@ test('a state is put back only over a resource of its type, whole, of our own re
 });
 
 test('connected anew, from another address or after a start that was cut off, there is one webhook and it works', async () => {
-  const place = { url: example.serviceUrl, platformKey: example.platformKey };
+  const auditService = { url: example.serviceUrl, platformKey: example.platformKey };
   const reason = 'A test of the example';
-  const client = createClient({ url: place.url, key: place.platformKey, tenantId: harbor, reason });
-  const connect = async (ownUrl: string) => (await connectAudit(pool, { ...place, ownUrl })).stop();
+  const client = createClient({
+    url: auditService.url,
+    key: auditService.platformKey,
+    tenantId: harbor,
+    reason,
+  });
+  const connect = async (ownUrl: string) =>
+    (await connectAudit(pool, { ...auditService, ownUrl })).stop();
   await connect(`${example.url}/elsewhere`);
   // As if the start had ended before it kept what it was given.
   await pool.query('DELETE FROM audit_connections');

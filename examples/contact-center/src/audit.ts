@@ -41,7 +41,7 @@ export interface AuditConnection {
   stop(): Promise<void>;
 }
 
-export interface AuditPlace {
+export interface AuditService {
   url: string;
   /** All scopes: used when the product is set up, never while it serves. */
   platformKey: string;
@@ -50,10 +50,13 @@ export interface AuditPlace {
 }
 
 /** Connects the product; what the first start set up at the service is found again later. */
-export async function connectAudit(pool: pg.Pool, place: AuditPlace): Promise<AuditConnection> {
-  const { url, platformKey } = place;
+export async function connectAudit(
+  pool: pg.Pool,
+  auditService: AuditService,
+): Promise<AuditConnection> {
+  const { url, platformKey } = auditService;
   const { keyId, key } = await recordingKey(pool, createClient({ url, key: platformKey }));
-  for (const { id, name } of tenants) await connectTenant(pool, place, id, name);
+  for (const { id, name } of tenants) await connectTenant(pool, auditService, id, name);
   const client = createClient({ url, key });
   const relay = outbox.relay({ pool, client });
   relay.start();
@@ -85,7 +88,7 @@ async function recordingKey(pool: pg.Pool, setup: IndelibleClient): Promise<Reco
  */
 async function connectTenant(
   pool: pg.Pool,
-  { url, platformKey, ownUrl }: AuditPlace,
+  { url, platformKey, ownUrl }: AuditService,
   tenantId: string,
   name: string,
 ): Promise<void> {

@@ -17,7 +17,7 @@ const queries = new QueryClient({
 });
 const router = createPanelRouter();
 const root = document.getElementById('panel');
-if (root === null) throw new Error('the page has no place for the panel');
+if (root === null) throw new Error('the page has no element for the panel');
 
 createRoot(root).render(
   <StrictMode>

@@ -20,8 +20,8 @@ import { eventOf } from './testing/service.ts';
  * ones before left. Signals are a matter of the command `serve`.
  */
 
-const place = openFolder('main-test');
-const dataDir = join(place, 'data');
+const scratch = openFolder('main-test');
+const dataDir = join(scratch, 'data');
 const keyFile = join(dataDir, 'platform-api-key');
 const started: Service[] = [];
 const tenantId = randomUUID();
@@ -97,7 +97,7 @@ afterEach(async () => {
   // A test that failed must not take the folder away from the next one.
   await Promise.all(started.splice(0).map((service) => service.stop()));
 });
-afterAll(() => rmSync(place, { recursive: true, maxRetries: 10 }));
+afterAll(() => rmSync(scratch, { recursive: true, maxRetries: 10 }));
 
 test('the first start on an empty folder makes a platform key that only its owner can read', () => {
   expect(statSync(keyFile).mode & 0o777).toBe(0o600);
@@ -188,7 +188,7 @@ test('a platform key that others can read is refused, and not repaired', async (
 });
 
 test('a wrong variable is refused by a sentence that names it, before anything is made', async () => {
-  const elsewhere = join(place, 'never-made');
+  const elsewhere = join(scratch, 'never-made');
   expect(await refusal({ DATA_DIR: elsewhere, PORT: 'http' })).toBe(
     'PORT must be a whole number from 0 to 65535',
   );

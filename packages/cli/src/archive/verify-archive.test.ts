@@ -141,8 +141,8 @@ test('an event that is left out, though its entry is kept, is missing', async ()
   const own = await service.tenant();
   await recordAll(service, own.key, [eventOf(), eventOf()]);
   await archiveOf(service, own.id);
-  const place = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
-  const name = readdirSync(place, { recursive: true, encoding: 'utf8' }).find((each) =>
+  const root = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
+  const name = readdirSync(root, { recursive: true, encoding: 'utf8' }).find((each) =>
     each.endsWith('000000000003.parquet'),
   );
   const { rows } = await service.owner.query<{ entry: Buffer }>(
@@ -151,11 +151,11 @@ test('an event that is left out, though its entry is kept, is missing', async ()
   );
   const commitment = rows[0]?.entry.subarray(28).toString('hex') ?? '';
   await rewrite(
-    join(place, name ?? ''),
+    join(root, name ?? ''),
     `* REPLACE (CASE WHEN sequence = 2 THEN NULL ELSE action END AS action,
        CASE WHEN sequence = 2 THEN unhex('${commitment}') ELSE commitment END AS commitment)`,
   );
-  const report = await verifyArchive(place, {
+  const report = await verifyArchive(root, {
     ...{ tenantId: null, vkeys: [], progress: noProgress },
   });
   expectDamage(report, ['file_mismatch', 'missing_body'], 2);
@@ -201,9 +201,9 @@ async function archivedPerson() {
   const own = await service.tenant();
   await recordAll(service, own.key, [eventOf({ before: { a: 1 }, after: { a: 2 }, diff: {} })]);
   await archiveOf(service, own.id);
-  const place = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
-  const verifyOwn = () => verifyArchive(place, { tenantId: null, vkeys: [], progress: noProgress });
-  return { ...own, place, verifyOwn };
+  const root = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
+  const verifyOwn = () => verifyArchive(root, { tenantId: null, vkeys: [], progress: noProgress });
+  return { ...own, root, verifyOwn };
 }
 
 test('an erased segment that a record of the log covers is no damage, and the record is named', async () => {
@@ -225,11 +225,11 @@ test('what was erased before it is archived is covered by its record, or by what
   await recordAll(service, own.key, [eventOf()]);
   await service.app.checkpoints.tick();
   await eraseNow(service, { tenantId: own.id, actor: ana });
-  const place = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
+  const root = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
   // Up to the last checkpoint, which does not reach the record.
   const now = () => service.clock.now;
   await runArchive(configOf(service), service.ownerUrl, own.id, { now });
-  const verifyOwn = () => verifyArchive(place, { tenantId: null, vkeys: [], progress: noProgress });
+  const verifyOwn = () => verifyArchive(root, { tenantId: null, vkeys: [], progress: noProgress });
   expect(await verifyOwn()).toMatchObject({ result: 'unproven', findings: { count: 0 } });
   await archiveOf(service, own.id);
   expect(await verifyOwn()).toMatchObject({ result: 'intact', findings: { count: 0 } });
@@ -247,12 +247,12 @@ const columnsOf = {
 test.each(['identity', 'change', 'state'] as const)(
   'an erasure of %s that no record of the log covers is damage, whatever the checksums say',
   async (segment) => {
-    const { id, verifyOwn, place } = await archivedPerson();
+    const { id, verifyOwn, root } = await archivedPerson();
     expect(await verifyOwn()).toMatchObject({ result: 'intact' });
     const hash = await hashOf(id, segment);
     const copied = {
-      root: place,
-      names: readdirSync(place, { recursive: true, encoding: 'utf8' }),
+      root,
+      names: readdirSync(root, { recursive: true, encoding: 'utf8' }),
     };
     const kind = segment === 'identity' ? 'identity' : 'events';
     const path = pathOf(copied, segment === 'identity' ? '-identity.parquet' : '02.parquet');

@@ -224,9 +224,9 @@ async function checkFiles(
   const { events, identity } = manifest.files;
   for (const file of [events, identity]) {
     const state = await archive.check(part, file);
-    const place = { sequence: part.first };
+    const position = { sequence: part.first };
     if (state === 'missing') {
-      addDamage(findings, 'missing_file', `The file ${file.name} is missing.`, place);
+      addDamage(findings, 'missing_file', `The file ${file.name} is missing.`, position);
     } else if (state === 'other') {
       // The entries may show which of its rows it is.
       addDamage(findings, 'file_mismatch', `The file ${file.name} differs from its manifest.`);

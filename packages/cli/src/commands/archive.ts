@@ -94,9 +94,9 @@ async function verify(
   where: string | undefined,
   { tenant = null, vkey = [], json = false }: RunOptions & { vkey?: string[] },
 ): Promise<void> {
-  const place = where ?? (await ownArchive(io));
+  const location = where ?? (await ownArchive(io));
   const progress = await showProgress(io.stderr);
-  const report = await verifyArchive(place, {
+  const report = await verifyArchive(location, {
     ...{ tenantId: tenant, vkeys: vkey, plans: plansOf(io.env), progress },
   }).finally(() => progress.stop());
   await print(io, json ? jsonLine(report) : reportText(report));
@@ -115,9 +115,9 @@ async function restore(
     );
   }
   const { restoreArchive } = await loadServer(io.env);
-  const place = where ?? (await ownArchive(io));
+  const location = where ?? (await ownArchive(io));
   const options = { tenantId: tenant ?? null, vkeys: vkey };
-  const restored = await restoreArchive(io.env, place, options).catch(asFinding);
+  const restored = await restoreArchive(io.env, location, options).catch(asFinding);
   await print(io, json ? jsonLine(restored) : restoredText(restored));
 }
 

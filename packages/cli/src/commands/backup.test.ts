@@ -12,10 +12,10 @@ import { runCli } from '../testing/run-cli.ts';
 
 /* The drill of docs/operations/backups.md; each test goes on from the one before. */
 
-const place = mkdtempSync(join(tmpdir(), 'indelible-backup-'));
+const scratch = mkdtempSync(join(tmpdir(), 'indelible-backup-'));
 // Root's PostgreSQL runs under another account, which has to pass through.
-chmodSync(place, 0o711);
-const folders = { live: join(place, 'live'), backup: join(place, 'backup') };
+chmodSync(scratch, 0o711);
+const folders = { live: join(scratch, 'live'), backup: join(scratch, 'backup') };
 const tenantId = randomUUID();
 const services: RunningService[] = [];
 
@@ -28,7 +28,7 @@ async function serve(dataDir: string): Promise<RunningService> {
 afterEach(async () => {
   for (const service of services.splice(0)) await service.end('SIGTERM');
 });
-afterAll(() => rmSync(place, { recursive: true, maxRetries: 10 }));
+afterAll(() => rmSync(scratch, { recursive: true, maxRetries: 10 }));
 
 const inFolder = (dataDir: string, ...args: string[]) =>
   runCli(args, { env: { DATA_DIR: dataDir } });
@@ -91,7 +91,7 @@ test('a backup that is made under load restores on another machine, and the guar
   await publish(service, await record(service));
   expect(await service.end('SIGTERM')).toBe(0);
 
-  const elsewhere = join(place, 'elsewhere');
+  const elsewhere = join(scratch, 'elsewhere');
   const restored = await inFolder(elsewhere, 'restore-backup', folders.backup, '--json');
   expect(JSON.parse(restored.stdout)).toMatchObject({ dataDir: elsewhere, objects: true });
   const other = await serve(elsewhere);
@@ -120,15 +120,15 @@ test('a database that is older than its objects is stopped by the guard, until t
 }, 120_000);
 
 test('a backup of a service that is stopped is the same, and nothing is ever overwritten', async () => {
-  const second = join(place, 'second');
+  const second = join(scratch, 'second');
   expect((await inFolder(folders.live, 'backup', second)).status).toBe(0);
   const again = await inFolder(folders.live, 'backup', second);
   expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('exists')]);
   const onto = await inFolder(folders.live, 'restore-backup', second);
   expect([onto.status, onto.stderr]).toEqual([1, expect.stringContaining('move ')]);
-  const none = await inFolder(join(place, 'new'), 'restore-backup', folders.live);
+  const none = await inFolder(join(scratch, 'new'), 'restore-backup', folders.live);
   expect([none.status, none.stderr]).toEqual([1, expect.stringContaining('is no backup')]);
   const env = { DATABASE_URL: 'postgres://app@127.0.0.1/a', PLATFORM_API_KEY: platformKey };
-  const own = await runCli(['backup', join(place, 'third')], { env });
+  const own = await runCli(['backup', join(scratch, 'third')], { env });
   expect([own.status, own.stderr]).toEqual([1, expect.stringContaining('its own tools')]);
 }, 60_000);

@@ -118,7 +118,7 @@ function planText(plan: ErasurePlan): string {
   if (events.length > 0)
     lines.push(`${segment} of ${grouped(events.length)} event(s) by themselves`);
   for (const [what, count] of Object.entries(elsewhere ?? {})) {
-    if (count > 0) lines.push(`${placeNames[what] ?? what}: ${grouped(count)}`);
+    if (count > 0) lines.push(`${tableNames[what] ?? what}: ${grouped(count)}`);
   }
   if (files > 0) lines.push(`files of exports that expire at once: ${grouped(files)}`);
   if (plan.unfinished > 0) lines.push(`interrupted erasures that continue: ${plan.unfinished}`);
@@ -132,7 +132,7 @@ function planText(plan: ErasurePlan): string {
   );
 }
 
-const placeNames: Record<string, string> = {
+const tableNames: Record<string, string> = {
   searches: 'saved searches that name the person',
   restores: 'restores that name the person',
   exports: 'exports that name the person',

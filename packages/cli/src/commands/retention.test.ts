@@ -75,9 +75,9 @@ test('a wrong environment is wrong usage, and a database that is away a finding'
 });
 
 test('the embedded database is maintained beside the service that uses it, and without one', async () => {
-  const place = openFolder('retention');
+  const scratch = openFolder('retention');
   const embedded = {
-    DATA_DIR: join(place, 'data'),
+    DATA_DIR: join(scratch, 'data'),
     PLATFORM_API_KEY: platformKey,
     LOG_LEVEL: 'fatal',
     PORT: '0',
@@ -94,5 +94,5 @@ test('the embedded database is maintained beside the service that uses it, and w
   }
   const alone = await runCli(['retention', 'plan', '--json'], { env: embedded });
   expect([alone.status, JSON.parse(alone.stdout).tenants]).toEqual([0, []]);
-  rmSync(place, { recursive: true, maxRetries: 10 });
+  rmSync(scratch, { recursive: true, maxRetries: 10 });
 }, 60_000);

@@ -232,8 +232,8 @@ class Comparison {
   #add(
     code: DamageCode,
     message: string,
-    place: { sequence?: number; eventId?: string } = {},
+    position: { sequence?: number; eventId?: string } = {},
   ): void {
-    addDamage(this.#bundle.findings, code, message, place);
+    addDamage(this.#bundle.findings, code, message, position);
   }
 }

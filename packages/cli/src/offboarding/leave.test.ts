@@ -16,13 +16,13 @@ import { runCli } from '../testing/run-cli.ts';
 import { makeBundle } from './leaving-bundle.ts';
 
 const service = await testService();
-const place = mkdtempSync(join(tmpdir(), 'indelible-leaving-'));
+const scratch = mkdtempSync(join(tmpdir(), 'indelible-leaving-'));
 // The bundle is made in the folder where the command runs.
 const before = process.cwd();
-process.chdir(place);
+process.chdir(scratch);
 afterAll(async () => {
   process.chdir(before);
-  rmSync(place, { recursive: true });
+  rmSync(scratch, { recursive: true });
   await service.close();
 });
 const env = envOf(service);
@@ -52,9 +52,9 @@ test(
   async () => {
     const { id } = await leavingTenant();
     const shown = await leave(id);
-    expect([shown.status, existsSync(join(place, `indelible-${id}`))]).toEqual([0, false]);
+    expect([shown.status, existsSync(join(scratch, `indelible-${id}`))]).toEqual([0, false]);
     expect(shown.stdout).toContain(`made first, in indelible-${id}, and verified`);
-    const folder = join(place, `indelible-${id}`);
+    const folder = join(scratch, `indelible-${id}`);
     // Cut off in the middle of the bundle.
     const cutOff = withOwnService(env, (own) => {
       const fetch: typeof globalThis.fetch = (input, init) =>
@@ -102,7 +102,7 @@ test('what has begun to go goes on without the bundle', patient, async () => {
   };
   await expect(offboardNow(service, id, bundle, { betweenBatches })).rejects.toThrow(cut);
   expect(await eventsOf(id)).toContain('update queue');
-  const elsewhere = join(place, 'elsewhere');
+  const elsewhere = join(scratch, 'elsewhere');
   const done = await leave(id, '--bundle', elsewhere, ...by);
   expect(done.status).toBe(0);
   expect(await eventsOf(id)).toEqual(['delete tenant']);
@@ -117,7 +117,7 @@ test('under legal hold not even a bundle is made, and nothing goes', patient, as
   const refused = await leave(id, '--bundle', 'held', ...by);
   expect(refused.status).toBe(1);
   expect(refused.stderr).toContain('under legal hold');
-  expect(existsSync(join(place, 'held'))).toBe(false);
+  expect(existsSync(join(scratch, 'held'))).toBe(false);
   expect(await eventsOf(id)).toContain('update queue');
 });
 

@@ -13,5 +13,5 @@ export async function recordOwn(
 ): Promise<void> {
   const own = await openOwnEvents(db.writer, defaultCatalogue, () => clock.now);
   const actor = { id: nobody, email: null, role: 'system', ip: null, userAgent: null };
-  await recordOwnQueued(own, app.recorder)(tenantId, { actor, ...event });
+  await recordOwnQueued(own, app.groupCommit)(tenantId, { actor, ...event });
 }

@@ -53,23 +53,23 @@ export interface ReportFinding extends Omit<Finding, 'code'> {
 /** All findings, and the position of the first damage. */
 export interface AllFindings extends Findings {
   /** The smallest sequence of all findings, and the event named for it. */
-  place(): { sequence: number; eventId: string | null } | null;
+  position(): { sequence: number; eventId: string | null } | null;
 }
 
 export function createAllFindings(): AllFindings {
   const findings = createFindings();
-  let place: { sequence: number; eventId: string | null } | null = null;
+  let position: { sequence: number; eventId: string | null } | null = null;
   return {
     ...findings,
     add(finding) {
       findings.add(finding);
       const { sequence, eventId } = finding;
       if (sequence === null) return;
-      if (place === null || sequence < place.sequence) place = { sequence, eventId };
+      if (position === null || sequence < position.sequence) position = { sequence, eventId };
       // Of several findings for one sequence, any may name the event.
-      else if (sequence === place.sequence) place.eventId ??= eventId;
+      else if (sequence === position.sequence) position.eventId ??= eventId;
     },
-    place: () => place,
+    position: () => position,
   };
 }
 
@@ -78,9 +78,9 @@ export function addDamage(
   findings: Findings,
   code: DamageCode,
   message: string,
-  place: { sequence?: number | null; eventId?: string | null } = {},
+  position: { sequence?: number | null; eventId?: string | null } = {},
 ): void {
-  const { sequence = null, eventId = null } = place;
+  const { sequence = null, eventId = null } = position;
   // Findings accept any code; only their type is limited to the codes of the passes.
   findings.add({ code: code as FindingCode, sequence, eventId, message });
 }

@@ -58,9 +58,9 @@ test('twenty findings are shown, and how many more there are', () => {
   expect(text).toContain('and 1,214 more');
 });
 
-test('of a damage whose place is not known, as much is said as is known', () => {
-  const place = { sequence: 256, lastSequence: 511, eventId: null, timestamp: null };
-  const between = { ...place, loggedEventId: null };
+test('of a damage whose position is not known, as much is said as is known', () => {
+  const position = { sequence: 256, lastSequence: 511, eventId: null, timestamp: null };
+  const between = { ...position, loggedEventId: null };
   expect(reportText(reportWith({ firstDamage: between }))).toContain(
     'The first damage: an entry from sequence 256 to 511; which one is unknown\n',
   );

@@ -95,7 +95,7 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
 
 function findingsText({ checkpoint, firstDamage, findings }: Report): string {
   const first =
-    firstDamage === null ? 'The first damaged entry is unknown.' : placeText(firstDamage);
+    firstDamage === null ? 'The first damaged entry is unknown.' : positionText(firstDamage);
   const shown = findings.kept.slice(0, shownMax);
   // The checkpoint was named at the top.
   const named = checkpoint && sizedCheckpoint({ ...checkpoint, root: new Uint8Array() });
@@ -106,8 +106,8 @@ function findingsText({ checkpoint, firstDamage, findings }: Report): string {
   return `${first}\n\n${section('Found', lines)}`;
 }
 
-function placeText(place: FirstDamage): string {
-  const { sequence, lastSequence, eventId, timestamp, loggedEventId } = place;
+function positionText(position: FirstDamage): string {
+  const { sequence, lastSequence, eventId, timestamp, loggedEventId } = position;
   if (lastSequence > sequence) {
     return (
       `The first damage: an entry from sequence ${sequence} to ${lastSequence}; which one ` +

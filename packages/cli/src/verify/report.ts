@@ -157,16 +157,20 @@ function checkpointOf({ checkpoint, signedBy, keys, note }: SignedCheckpoint) {
 }
 
 function firstDamageOf({ findings, differs, eventIdAt = () => null }: Outcome): FirstDamage | null {
-  const place = findings.place();
+  const position = findings.position();
   // A range that ends before the first exact sequence contains earlier damage.
-  if (differs && (place === null || place.sequence > differs.to)) {
-    return placeOf(differs, null, eventIdAt);
+  if (differs && (position === null || position.sequence > differs.to)) {
+    return positionOf(differs, null, eventIdAt);
   }
-  if (place === null) return null;
-  return placeOf({ from: place.sequence, to: place.sequence }, place.eventId, eventIdAt);
+  if (position === null) return null;
+  return positionOf(
+    { from: position.sequence, to: position.sequence },
+    position.eventId,
+    eventIdAt,
+  );
 }
 
-function placeOf(
+function positionOf(
   { from, to }: Span,
   shown: string | null,
   eventIdAt: (sequence: number) => string | null,

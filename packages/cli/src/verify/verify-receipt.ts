@@ -76,13 +76,18 @@ interface Run {
 
 async function judgeByProof(run: Run, proof: Uint8Array): Promise<Judged> {
   const { client, receipt, findings } = run;
-  const place = { sequence: receipt.sequence, eventId: receipt.id };
+  const position = { sequence: receipt.sequence, eventId: receipt.id };
   let parsed: ReturnType<typeof parseEventProof>;
   try {
     parsed = parseEventProof(proof);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    addDamage(findings, 'receipt_unproven', `The proof cannot be read: ${error.message}.`, place);
+    addDamage(
+      findings,
+      'receipt_unproven',
+      `The proof cannot be read: ${error.message}.`,
+      position,
+    );
     return { signed: null, follows: [] };
   }
   const note = new TextEncoder().encode(parsed.checkpoint);
@@ -90,7 +95,7 @@ async function judgeByProof(run: Run, proof: Uint8Array): Promise<Judged> {
   const signed = await trustedCheckpoint(note, keys, findings);
   if (signed === null) return { signed, follows: [] };
   const verdict = await verifyEventProof(sha, proof, keys.vkeys);
-  if (verdict.code !== 'valid') addDamage(findings, 'receipt_unproven', verdict.message, place);
+  if (verdict.code !== 'valid') addDamage(findings, 'receipt_unproven', verdict.message, position);
   compare(findings, receipt, parsed.sequence, formatHex(parsed.leafHash));
   return { signed, follows: [kept(receipt), verdict.message] };
 }
@@ -113,10 +118,10 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
   if (signed === null) return { signed, follows: [] };
   const { size, root } = signed.checkpoint;
   const { sequence, id: eventId } = receipt;
-  const place = { sequence, eventId };
+  const position = { sequence, eventId };
   if (sequence >= size) {
     const message = `The service has no event ${eventId}, and its log ends at ${size} entries.`;
-    addDamage(findings, 'receipt_unproven', message, place);
+    addDamage(findings, 'receipt_unproven', message, position);
     return { signed, follows: [] };
   }
   const source = serviceTiles(client, signed);
@@ -124,14 +129,14 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
   const path = await pathOf(source, sequence, size);
   if (!path || !verifyInclusion(sha, { leafHash: leaf, index: sequence, size, path, root })) {
     const message = `The log does not lead from the promised leaf ${receipt.leafHash} at sequence ${sequence} to its root.`;
-    addDamage(findings, 'receipt_unproven', message, place);
+    addDamage(findings, 'receipt_unproven', message, position);
     return { signed, follows: [] };
   }
   const cutoffMs = await cutoffOf(client, logIdOf(signed.checkpoint), eventId);
   const timeMs = uuidTimeMs(uuidFromEventId(eventId) ?? '');
   if (cutoffMs === null || timeMs >= cutoffMs) {
     const message = `The log holds entry ${sequence}, but the service shows no event ${eventId} that can be proven.`;
-    findings.add({ code: 'missing_body', message, ...place });
+    findings.add({ code: 'missing_body', message, ...position });
     return { signed, follows: [] };
   }
   const hidden =

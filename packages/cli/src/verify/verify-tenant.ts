@@ -157,7 +157,7 @@ function rolledBackSpan({ isRolledBack, earlier }: SeenComparison, size: number)
 /** As precise as proofs of the events can show, if nothing else was exact. */
 async function exactly(run: Run, span: Span | null): Promise<Span | null> {
   const { client, findings, file, signed, options } = run;
-  const isKnown = span === null || span.from === span.to || findings.place() !== null;
+  const isKnown = span === null || span.from === span.to || findings.position() !== null;
   // Avoids a record in the log for each proof.
   const isDone = isKnown || file.size < signed.checkpoint.size || options.isRecorded;
   return isDone ? span : narrowed(client, span, file, signed.checkpoint);

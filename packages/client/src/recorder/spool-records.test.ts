@@ -37,11 +37,11 @@ test('a byte that changed costs the record that it is in, or the two that it joi
   fc.assert(
     fc.property(texts, fc.nat(), fc.integer({ min: 1, max: 255 }), (all, at, change) => {
       const lines = encodeRecords(all);
-      const place = at % lines.length;
-      lines[place] = (lines[place] ?? 0) ^ change;
+      const offset = at % lines.length;
+      lines[offset] = (lines[offset] ?? 0) ^ change;
       const { texts: left, damagedBytes } = decodeRecords(lines);
-      const hit = all.findIndex((_, i) => encodeRecords(all.slice(0, i + 1)).length > place);
-      const isEnd = encodeRecords(all.slice(0, hit + 1)).length === place + 1;
+      const hit = all.findIndex((_, i) => encodeRecords(all.slice(0, i + 1)).length > offset);
+      const isEnd = encodeRecords(all.slice(0, hit + 1)).length === offset + 1;
       const expected = all.filter((_, index) => index !== hit && !(isEnd && index === hit + 1));
       expect(left).toEqual(expected);
       expect(damagedBytes).toBeGreaterThan(0);

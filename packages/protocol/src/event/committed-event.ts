@@ -57,7 +57,7 @@ const readers: Record<EventField['kind'], Reader> = {
   eventId: textOf,
   uuid: lowerUuidOf,
   ...{ word: textOf, role: textOf, email: textOf, ip: textOf, text: textOf, time: textOf },
-  ...{ category: textOf, recorder: textOf },
+  ...{ category: textOf, recordedBy: textOf },
   boolean: (value, where) => (typeof value === 'boolean' ? value : refuse(where)),
   sequence: (value, where) => (isSequence(value) ? value : refuse(where)),
   diff: canonicalObject,

@@ -48,7 +48,7 @@ export interface CommittedEvent {
 
 /** The kind of a field decides its validation, storage, packing and documentation. */
 export type FieldKind =
-  | ('eventId' | 'uuid' | 'word' | 'role' | 'email' | 'ip' | 'text' | 'category' | 'recorder')
+  | ('eventId' | 'uuid' | 'word' | 'role' | 'email' | 'ip' | 'text' | 'category' | 'recordedBy')
   | ('time' | 'boolean' | 'sequence' | 'diff' | 'state');
 
 interface FieldRule {
@@ -173,7 +173,7 @@ const fieldRules = {
     about: 'When the service took it.',
   },
   'recordedBy.kind': {
-    ...{ kind: 'recorder', key: 'recordedByKind', column: 'recorded_by_kind', segment: 'event' },
+    ...{ kind: 'recordedBy', key: 'recordedByKind', column: 'recorded_by_kind', segment: 'event' },
   },
   'recordedBy.id': {
     ...{ kind: 'uuid', key: 'recordedById', column: 'recorded_by_id', segment: 'event' },

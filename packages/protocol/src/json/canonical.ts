@@ -108,7 +108,7 @@ function checkElements(elements: unknown[], depth: number, problems: FieldProble
     const known = problems.length;
     if (known >= fieldProblemsMax) return;
     checkValue(elements[index], depth + 1, problems);
-    if (problems.length > known) placeBelow(index, problems, known);
+    if (problems.length > known) prefixPaths(index, problems, known);
   }
 }
 
@@ -118,11 +118,11 @@ function checkMembers(object: object, depth: number, problems: FieldProblem[]): 
     if (known >= fieldProblemsMax) return;
     checkText(key, problems);
     checkValue((object as Record<string, unknown>)[key], depth + 1, problems);
-    if (problems.length > known) placeBelow(key, problems, known);
+    if (problems.length > known) prefixPaths(key, problems, known);
   }
 }
 
-function placeBelow(token: string | number, problems: FieldProblem[], from: number): void {
+function prefixPaths(token: string | number, problems: FieldProblem[], from: number): void {
   const parent = pointerOf(token);
   for (const problem of problems.slice(from)) problem.path = parent + problem.path;
 }

@@ -18,8 +18,8 @@ export function* withOneByteChanged(bytes: Uint8Array): Generator<Uint8Array> {
 
 /** `bytes` with pieces cut out, doubled, overwritten or put in. */
 export function tamperedWith(bytes: Uint8Array): fc.Arbitrary<Uint8Array> {
-  const place = fc.nat(bytes.length);
-  const change = fc.tuple(place, fc.nat(40), fc.uint8Array({ maxLength: 12 }), fc.boolean());
+  const offset = fc.nat(bytes.length);
+  const change = fc.tuple(offset, fc.nat(40), fc.uint8Array({ maxLength: 12 }), fc.boolean());
   return fc.array(change, { minLength: 1, maxLength: 3 }).map((changes) => {
     let list = [...bytes];
     for (const [start, count, inserted, keeps] of changes) {

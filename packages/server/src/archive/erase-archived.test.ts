@@ -78,8 +78,8 @@ const operatorEmail = '7f9c@example.com';
 async function expectRestorable(id: string, events: number): Promise<void> {
   const fresh = await testService();
   try {
-    const place = join(service.dataDir, 'objects/archive');
-    await restoreArchive(envOf(fresh), place, { tenantId: id });
+    const root = join(service.dataDir, 'objects/archive');
+    await restoreArchive(envOf(fresh), root, { tenantId: id });
     const told = await fresh.owner.query(
       `SELECT "after"->>'size' AS size FROM audit_events WHERE action = 'erase' AND recorded_by_kind = 'service'`,
     );

@@ -59,11 +59,13 @@ const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
 export async function openArchive(where: string): Promise<Archive> {
   const source = /^s3:/.test(where) ? await s3Source(where) : await folderSource(pathOf(where));
   const folder = await mkdtemp(join(tmpdir(), 'indelible-archive-'));
-  const place = ({ stem }: FoundPart, name: string) =>
+  const partPath = ({ stem }: FoundPart, name: string) =>
     `${stem.slice(0, stem.lastIndexOf('/'))}/${name}`;
   const paths = { events: join(folder, 'events'), identity: join(folder, 'identity') };
   const fetched = async (part: FoundPart, file: ArchivedFile, path: string) => {
-    const found = await source.open(place(part, file.name), bytesMax.parquet).catch(otherIfUnfit);
+    const found = await source
+      .open(partPath(part, file.name), bytesMax.parquet)
+      .catch(otherIfUnfit);
     await rm(path, { force: true }); // else the one of the part before would be read
     if (found === null) return 'missing';
     if (found === 'other') return 'other';

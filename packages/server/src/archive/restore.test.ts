@@ -111,9 +111,9 @@ test('with the object store of before, the record is the last checkpoint that wa
   const published = await checkpointOf(own.app, tenant.key);
   cpSync(join(own.dataDir, 'objects'), join(fresh.dataDir, 'objects'), { recursive: true });
   await fresh.app.checkpoints.tick(); // meets its own future, and stops
-  const place = join(fresh.dataDir, 'objects/archive');
+  const root = join(fresh.dataDir, 'objects/archive');
   const vkeys = [await vkeyOf(own.app, published.note)];
-  const { tenants, missing } = await restoreArchive(envOf(fresh), place, { vkeys });
+  const { tenants, missing } = await restoreArchive(envOf(fresh), root, { vkeys });
   expect(tenants.map(({ size }) => size)).toEqual([4]);
   expect(missing.map(({ publishedSize }) => publishedSize)).toEqual([2]);
   expect(starter.id).not.toBe(tenant.id);

@@ -7,9 +7,9 @@ const context = 'tenant-restore-secret:1';
 
 test('whatever is sealed can be opened again, and does not show', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', minLength: 4 }), fc.string(), (secret, place) => {
-      const sealed = sealer.seal(place, secret);
-      expect(sealer.open(place, sealed)).toBe(secret);
+    fc.property(fc.string({ unit: 'binary', minLength: 4 }), fc.string(), (secret, context) => {
+      const sealed = sealer.seal(context, secret);
+      expect(sealer.open(context, sealed)).toBe(secret);
       expect(sealed.includes(secret)).toBe(false);
     }),
   );

@@ -13,11 +13,11 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { newSigningKey, openSigner } from './signer.ts';
 
-const place = mkdtempSync(join(tmpdir(), 'indelible-signer-'));
-afterAll(() => rmSync(place, { recursive: true }));
+const scratch = mkdtempSync(join(tmpdir(), 'indelible-signer-'));
+afterAll(() => rmSync(scratch, { recursive: true }));
 
 function keyFile(name: string, text: string, mode = 0o600): string {
-  const path = join(place, name);
+  const path = join(scratch, name);
   writeFileSync(path, text);
   chmodSync(path, mode);
   return path;
@@ -37,7 +37,7 @@ test('what it signs is verified by its public key alone', async () => {
 });
 
 test('a key is made once, for its owner alone, and found again', async () => {
-  const path = join(place, 'made.pem');
+  const path = join(scratch, 'made.pem');
   const first = await openSigner(path, true).publicKey();
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(await openSigner(path, true).publicKey()).toEqual(first);
@@ -45,7 +45,7 @@ test('a key is made once, for its owner alone, and found again', async () => {
 });
 
 test('a key that is missing is asked for, never made in silence', () => {
-  const path = join(place, 'missing.pem');
+  const path = join(scratch, 'missing.pem');
   expect(() => openSigner(path, false)).toThrow(
     /no signing key in .*missing\.pem.*indelible keygen/,
   );

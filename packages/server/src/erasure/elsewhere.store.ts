@@ -12,7 +12,7 @@ export interface Person {
 }
 
 /** Numbers of rows by kind. */
-export type Elsewhere = Record<keyof typeof places, number>;
+export type Elsewhere = Record<keyof typeof personalTables, number>;
 
 // Every statement gets the same three parameters, and must use all of them.
 const inTenant = 'tenant_id = $1 AND $2::uuid[] IS NOT NULL AND $3::text[] IS NOT NULL';
@@ -25,7 +25,7 @@ const containsAddress = (column: string) => String.raw`EXISTS (
     || regexp_replace(a.address, '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]]|[.-][[:alnum:]])'))`;
 
 /** Tables, their affected rows, and the change: emptied columns, or (null) deletion. */
-const places = {
+const personalTables = {
   searches: {
     table: 'searches',
     rows: `${byId('created_by_id')} AND created_by_email IS NOT NULL OR ${containsAddress('note')}`,
@@ -66,11 +66,11 @@ const places = {
   formerEmails: { table: 'former_emails', rows: isAddress('email'), change: null },
 } as const;
 
-const names = Object.keys(places) as (keyof typeof places)[];
+const names = Object.keys(personalTables) as (keyof typeof personalTables)[];
 
 /** How many rows of each kind name the person. */
 export async function findElsewhere(owner: Owner, person: Person): Promise<Elsewhere> {
-  return eachPlace(async ({ table, rows }) => {
+  return forEachTable(async ({ table, rows }) => {
     const found = await owner.query<{ count: number }>(
       `SELECT count(*) AS count FROM ${table} WHERE ${inTenant} AND (${rows})`,
       values(person),
@@ -86,7 +86,7 @@ export async function eraseElsewhere(
   ids: readonly string[],
 ): Promise<Elsewhere> {
   for (const table of ['searches', 'exports']) await replaceInFilters(tx, table, person, ids);
-  return eachPlace(async ({ table, rows, change }) => {
+  return forEachTable(async ({ table, rows, change }) => {
     const where = `${inTenant} AND (${rows})`;
     const { rowCount } = await tx.query(
       change === null
@@ -98,11 +98,11 @@ export async function eraseElsewhere(
   });
 }
 
-async function eachPlace(
-  count: (place: (typeof places)[keyof typeof places]) => Promise<number>,
+async function forEachTable(
+  count: (table: (typeof personalTables)[keyof typeof personalTables]) => Promise<number>,
 ): Promise<Elsewhere> {
   const counts: [string, number][] = [];
-  for (const name of names) counts.push([name, await count(places[name])]);
+  for (const name of names) counts.push([name, await count(personalTables[name])]);
   return Object.fromEntries(counts) as Elsewhere;
 }
 

@@ -137,7 +137,7 @@ test('heads that are never released cost their own events 503 after the lock tim
   const free = await service.tenant();
   const release = await holdHeads(...held.map(({ id }) => id));
   const transactions = { all: 0, free: 0 };
-  db.recorder.on('acquire', () => transactions.all++);
+  db.recording.on('acquire', () => transactions.all++);
   const ids = held.map(() => idAt(service.clock.now));
   let done = false;
   const began = performance.now();
@@ -183,10 +183,10 @@ test('a full queue answers 503, loses nothing it took, and takes events again on
       return answer;
     }),
   );
-  await expect.poll(() => app.recorder.depth().events + settled.length).toBe(60);
+  await expect.poll(() => app.groupCommit.depth().events + settled.length).toBe(60);
   expect(settled.length).toBeGreaterThan(0);
-  expect(app.recorder.depth().events).toBeGreaterThan(10);
-  expect(app.recorder.depth().bytes).toBeLessThanOrEqual(64 * 1_024);
+  expect(app.groupCommit.depth().events).toBeGreaterThan(10);
+  expect(app.groupCommit.depth().bytes).toBeLessThanOrEqual(64 * 1_024);
   for (const { status, retryAfter, body } of settled) {
     expect([status, retryAfter, body.code]).toEqual([503, '1', 'unavailable']);
   }
@@ -198,7 +198,7 @@ test('a full queue answers 503, loses nothing it took, and takes events again on
   const taken = [...statuses.keys()].filter((n) => statuses[n] === 201);
   expect(taken.length).toBe(60 - refused);
   expect(await storedNames(held.id)).toEqual(taken.map((n) => `event ${n}`));
-  expect(app.recorder.depth()).toEqual({ events: 0, bytes: 0 });
+  expect(app.groupCommit.depth()).toEqual({ events: 0, bytes: 0 });
   expect((await post(eventOf(), free.key, app)).status).toBe(201);
   await expectLogIntact(service, held.id);
 });
@@ -356,15 +356,15 @@ function prepared(tenantId: string, timeMs: number): PreparedEvent {
 
 test('one tenant with 20,000 queued events does not starve a single event of another', async () => {
   const [busy, quiet] = [await service.tenant(), await service.tenant()];
-  const { recorder } = service.app;
+  const { groupCommit } = service.app;
   const thousands = Array.from({ length: 20 }, () =>
     Array.from({ length: 1_000 }, () => prepared(busy.id, service.clock.now)),
   );
   let finished = 0;
   const recorded = thousands.map((events) =>
-    recorder.record(events, null).finally(() => finished++),
+    groupCommit.record(events, null).finally(() => finished++),
   );
-  expect(recorder.depth().events).toBe(20_000);
+  expect(groupCommit.depth().events).toBe(20_000);
   expect((await post(eventOf({ tenantId: quiet.id }))).status).toBe(201);
   expect(finished).toBeLessThan(10);
   for (const outcomes of await Promise.all(recorded)) {

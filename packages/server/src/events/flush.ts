@@ -56,7 +56,7 @@ const slotWaitMsMax = 4_000;
  * head that another process has locked is skipped, then waited for in a separate slot, so that it
  * delays no other tenant.
  */
-export class Recorder {
+export class GroupCommit {
   readonly #deps: FlushDeps;
   readonly #queue = new RecordQueue();
   readonly #idle: (() => void)[] = [];

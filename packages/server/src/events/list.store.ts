@@ -179,10 +179,10 @@ async function cutPage(
   const { rows } = await tx.query<ListedRow & { found: number; bytes: number }>(
     prepared(
       `SELECT ${storedColumns}, ${listColumns(include.state)}, found, bytes
-       FROM (SELECT *, count(*) OVER () AS found, row_number() OVER (ORDER BY ${order}) AS place,
+       FROM (SELECT *, count(*) OVER () AS found, row_number() OVER (ORDER BY ${order}) AS nth,
            sum(1024 + ${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes
          FROM (${page}) p) w
-       WHERE bytes <= ${params.add(bytesMax)} OR place = 1
+       WHERE bytes <= ${params.add(bytesMax)} OR nth = 1
        ORDER BY ${order} LIMIT ${params.add(limit)}`,
       params,
     ),

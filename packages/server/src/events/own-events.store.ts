@@ -11,7 +11,7 @@ import { AppError, unavailable } from '../http/index.ts';
 import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/index.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import type { OwnerSession, WriterTx } from '../postgres/index.ts';
-import type { Recorder } from './flush.ts';
+import type { GroupCommit } from './flush.ts';
 import { createPartitionKeeper, isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
 import { appendEvents, ensurePartition, readServiceId } from './store.ts';
@@ -136,9 +136,9 @@ export async function recordOwnIn(
  * Resolves after the commit; the same `uuid` again has no effect. Throws `not_found` for an unknown
  * tenant, `unavailable` if it could not be recorded.
  */
-export function recordOwnQueued(deps: OwnEventDeps, recorder: Recorder) {
+export function recordOwnQueued(deps: OwnEventDeps, groupCommit: GroupCommit) {
   return async (tenantId: string, event: OwnEvent, uuid?: string): Promise<void> => {
-    const [outcome] = await recorder.record([prepareOwn(deps, tenantId, event, uuid)], null);
+    const [outcome] = await groupCommit.record([prepareOwn(deps, tenantId, event, uuid)], null);
     if (outcome?.status === 'created' || outcome?.status === 'duplicate') return;
     if (outcome?.status === 'rejected' && outcome.code === 'unknown_tenant') {
       throw new AppError('not_found', 'there is no such tenant');

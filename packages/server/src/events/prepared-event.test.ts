@@ -88,7 +88,7 @@ test('a difference in any other column is other content', () => {
   }
 });
 
-const place = { sequence: 7, receivedAtMs: Date.UTC(2025, 8, 3, 10), salts: new Uint8Array(48) };
+const logged = { sequence: 7, receivedAtMs: Date.UTC(2025, 8, 3, 10), salts: new Uint8Array(48) };
 
 test('the JSON of an event parses to its fields, whatever its texts hold', () => {
   const text = textArbitrary(60);
@@ -99,7 +99,7 @@ test('the JSON of an event parses to its fields, whatever its texts hold', () =>
         ...{ actorEmail: email, actorRole: role, actorUserAgent: agent },
         ...{ resourceName: name, reason },
       };
-      const shown = JSON.parse(eventJson({ ...event, ...place }, false, false));
+      const shown = JSON.parse(eventJson({ ...event, ...logged }, false, false));
       expect(shown.actor).toEqual({
         ...{ id: columns.actorId, email, role },
         ...{ ip: columns.actorIp, userAgent: agent },
@@ -113,13 +113,13 @@ test('the JSON of an event parses to its fields, whatever its texts hold', () =>
 test('diff and states are shown as the very texts that were hashed', () => {
   const diff = '{"a":{"from":1e-7,"to":"\u2028"}}';
   const [before, after] = ['{"z":1,"__proto__":2}', '{"n":0.1}'];
-  const json = eventJson({ ...columns, diff, before, after, ...place }, true, true);
+  const json = eventJson({ ...columns, diff, before, after, ...logged }, true, true);
   expect(json).toContain(`"diff":${diff},`);
   expect(json).toContain(`"before":${before},"after":${after},`);
 });
 
 test('states are shown only when asked for, but always announced', () => {
-  const event = { ...columns, after: '{"a":1}', ...place };
+  const event = { ...columns, after: '{"a":1}', ...logged };
   const listed = JSON.parse(eventJson(event, false, true));
   expect(listed).not.toHaveProperty('before');
   expect(listed).not.toHaveProperty('after');

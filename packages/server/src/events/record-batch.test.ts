@@ -213,9 +213,9 @@ test('a batch may be sent again: nothing is added, and the answers name the same
   const first = await batch(key, events);
   const again = await batch(key, events);
   expect(statusesOf(again.body.results)).toEqual(Array(300).fill('duplicate'));
-  const places = (results: Record<string, unknown>[]) =>
-    results.map(({ status: _, ...place }) => place);
-  expect(places(again.body.results)).toEqual(places(first.body.results));
+  const factsOf = (results: Record<string, unknown>[]) =>
+    results.map(({ status: _, ...facts }) => facts);
+  expect(factsOf(again.body.results)).toEqual(factsOf(first.body.results));
   const mixed = await batch(key, [...events.slice(0, 5), eventOf({ id: newId() })]);
   expect(statusesOf(mixed.body.results)).toEqual([...Array(5).fill('duplicate'), 'created']);
   await expectLogIntact(service, tenantId);

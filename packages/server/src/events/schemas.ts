@@ -35,7 +35,7 @@ const kinds: Record<EventField['kind'], Schema> = {
   text: { type: 'string', maxLength: eventBytesMax },
   time: { type: 'string', format: 'date-time' },
   category: { type: 'string', enum: [...categories] },
-  recorder: { type: 'string', enum: ['api_key', 'service'] },
+  recordedBy: { type: 'string', enum: ['api_key', 'service'] },
   boolean: { type: 'boolean' },
   sequence: { type: 'integer', minimum: 0 },
   // Not a pattern of names: it would not match a name with a line break.

@@ -68,12 +68,12 @@ const keyOf = (e: { tenantId: string; uuid: string }) => `${e.tenantId}/${e.uuid
 
 /** The primary key has the class: after a plan change, looks rows of other classes up. */
 async function storedElsewhere(tx: WriterTx, batches: readonly TenantBatch[]) {
-  const places = batches.flatMap(({ head, events }) =>
+  const keys = batches.flatMap(({ head, events }) =>
     head.otherClasses.flatMap((retentionClass) =>
       events.map((event) => ({ event, retentionClass })),
     ),
   );
-  return places.length === 0 ? new Map<string, StoredEvent>() : findStored(tx, places);
+  return keys.length === 0 ? new Map<string, StoredEvent>() : findStored(tx, keys);
 }
 
 /** The first event of each id that is not stored yet; drops repeats in the same batch. */
@@ -131,16 +131,16 @@ function outcomes(
  */
 async function findStored(
   tx: WriterTx,
-  places: readonly { event: CommittedEvent; retentionClass: number }[],
+  keys: readonly { event: CommittedEvent; retentionClass: number }[],
 ): Promise<Map<string, StoredEvent>> {
   const { rows } = await tx.query<StoredEvent>({
     name: 'find-stored',
     text: `SELECT ${storedColumns}, before, after FROM unnest($1::uuid[], $2::uuid[], $3::int2[]) AS wanted (t, i, c)
       JOIN audit_events ON tenant_id = t AND retention_class = c AND id = i`,
     values: [
-      uuidArray(places.map(({ event }) => event.tenantId)),
-      uuidArray(places.map(({ event }) => event.uuid)),
-      int2Array(places.map(({ retentionClass }) => retentionClass)),
+      uuidArray(keys.map(({ event }) => event.tenantId)),
+      uuidArray(keys.map(({ event }) => event.uuid)),
+      int2Array(keys.map(({ retentionClass }) => retentionClass)),
     ],
   });
   return new Map(rows.map((row) => [keyOf(row), row]));

@@ -97,8 +97,8 @@ const values: ((bytes: number) => string)[] = [
   ),
 ];
 
-/** The places of a body where such a value may stand, each as the JSON before and behind it. */
-function places(given: Schema, before = '', behind = ''): [string, string][] {
+/** The positions of a body where such a value may stand, each as the JSON before and behind it. */
+function positions(given: Schema, before = '', behind = ''): [string, string][] {
   const members = Object.entries(resolved(given).properties ?? {});
   const kinds = Map.groupBy(members, ([, schema]) =>
     JSON.stringify({ ...schema, description: '' }),
@@ -107,7 +107,7 @@ function places(given: Schema, before = '', behind = ''): [string, string][] {
     [before, behind],
     // One member of a kind, such as a filter, stands for all.
     ...[...kinds.values()].flatMap(([member]) =>
-      member ? places(member[1], `${before}{"${member[0]}":`, `}${behind}`) : [],
+      member ? positions(member[1], `${before}{"${member[0]}":`, `}${behind}`) : [],
     ),
   ];
 }
@@ -152,7 +152,7 @@ test.each(bodies)('$verb $path refuses any body of the largest size within 50 ms
     return msSince(begun);
   };
   const costly = values.map((value) => value(bytes));
-  for (const [before, behind] of places(each.schema)) {
+  for (const [before, behind] of positions(each.schema)) {
     for (const value of costly) {
       const body = before + value + behind;
       const isQuick = async () => {

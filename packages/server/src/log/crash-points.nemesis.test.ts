@@ -74,8 +74,8 @@ test('a reopening that is killed at any of its steps is done again, and forks no
 async function sign(service: Installation, steps: Steps, SIGNING_KEY_FILE = service.keyFile) {
   const { servingUrl, dataDir, objects, clock } = service;
   const real = openDatabase(servingUrl, { poolSize: 2, onIdleError: () => {} });
-  const { writer, recorder } = real;
-  const db = { ...real, writer: steps.pool(writer), recorder: steps.pool(recorder) };
+  const { writer, recording } = real;
+  const db = { ...real, writer: steps.pool(writer), recording: steps.pool(recording) };
   const config = readConfig({
     DATABASE_URL: servingUrl,
     PLATFORM_API_KEY: platformKey,

@@ -195,7 +195,7 @@ test('a start that was cut off while it told the logs is finished by the next on
   // Two logs are told, then the process is gone.
   const record = recordOwnQueued(
     await openOwnEvents(db.writer, defaultCatalogue, () => clock.now),
-    app.recorder,
+    app.groupCommit,
   );
   let told = 0;
   const cutOff = keyAnnouncer({

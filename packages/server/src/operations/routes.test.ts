@@ -10,17 +10,17 @@ import { eventOf, platformKey, serviceOn, testService } from '../testing/service
 import { describeError } from './logger.ts';
 
 const service = await testService();
-const place = openFolder('operations-test');
+const scratch = openFolder('operations-test');
 const cleanup: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const undo of cleanup.reverse()) await undo();
   await service.close();
-  rmSync(place, { recursive: true, maxRetries: 10 });
+  rmSync(scratch, { recursive: true, maxRetries: 10 });
 });
 
 /** A further service process, in effect, with a folder of its own. */
 async function further(servingUrl = service.servingUrl, env: Record<string, string> = {}) {
-  const dataDir = mkdtempSync(join(place, 'data-'));
+  const dataDir = mkdtempSync(join(scratch, 'data-'));
   const all = { DATA_DIR: dataDir, ...env };
   const { app, db } = await serviceOn(servingUrl, service.clock, all);
   cleanup.push(async () => {
@@ -248,7 +248,7 @@ test('no log line holds personal data, credentials, ids or event contents, whate
   const child = new RunningService({
     DATABASE_URL: service.servingUrl,
     PLATFORM_API_KEY: platformKey,
-    DATA_DIR: mkdtempSync(join(place, 'logs-')),
+    DATA_DIR: mkdtempSync(join(scratch, 'logs-')),
     LOG_LEVEL: 'debug',
   });
   cleanup.push(() => child.end('SIGKILL'));

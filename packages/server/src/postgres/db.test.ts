@@ -57,7 +57,7 @@ test('whatever settings the URL carries, no connection is ever without its role'
     name: 'ours',
   });
   expect(await settings(db.writer)).toMatchObject({ role: 'indelible_writer' });
-  expect(await settings(db.recorder)).toMatchObject({ role: 'indelible_writer' });
+  expect(await settings(db.recording)).toMatchObject({ role: 'indelible_writer' });
   await db.close();
 });
 
@@ -70,7 +70,7 @@ test.each([
   const url = new URL(service.servingUrl);
   url.searchParams.set('options', `-c synchronous_commit=${given}`);
   const db = openDatabase(url.href, { poolSize: 2, onIdleError: () => {} });
-  for (const pool of [db.reader, db.writer, db.recorder, db.background]) {
+  for (const pool of [db.reader, db.writer, db.recording, db.background]) {
     const { rows } = await pool.query('SHOW synchronous_commit');
     expect(rows).toEqual([{ synchronous_commit: expected }]);
   }

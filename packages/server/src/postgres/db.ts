@@ -12,7 +12,7 @@ export interface Database {
   /** For credentials, and administration, which may wait for a lock. */
   readonly writer: pg.Pool;
   /** The writer role for recording only: no waiting request can take its connections. */
-  readonly recorder: pg.Pool;
+  readonly recording: pg.Pool;
   /** The writer role for jobs and deliveries, so that they cannot take the callers' connections. */
   readonly background: pg.Pool;
   /** The writer role for readiness checks and cancelling statements, independent of load. */
@@ -119,20 +119,20 @@ export function openDatabase(
   const { flushes, waiters, partitions } = recordingConnections;
   const reader = openPool(url, 'indelible_reader', poolSize, onIdleError);
   const writer = openPool(url, 'indelible_writer', poolSize, onIdleError);
-  const places = flushes + waiters + partitions;
-  const recorder = openPool(url, 'indelible_writer', places, onIdleError);
+  const connections = flushes + waiters + partitions;
+  const recording = openPool(url, 'indelible_writer', connections, onIdleError);
   const background = openPool(url, 'indelible_writer', 5, onIdleError);
   const operations = openPool(url, 'indelible_writer', 2, onIdleError);
   return {
     url,
     reader,
     writer,
-    recorder,
+    recording,
     background,
     operations,
     close: async () => {
       isClosing = true;
-      const pools = [reader, writer, recorder, background, operations];
+      const pools = [reader, writer, recording, background, operations];
       await Promise.all(pools.map((pool) => pool.end()));
     },
   };
@@ -199,7 +199,7 @@ export function write<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Prom
 
 /** The same on recording's connections, at most `recordingConnections` at once. */
 export function record<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
-  return transaction(db.recorder, 'BEGIN', work);
+  return transaction(db.recording, 'BEGIN', work);
 }
 
 /** The same on connections that are independent of load. */

@@ -17,14 +17,14 @@ import { startEmbeddedPostgres } from './embedded-postgres.ts';
  * fsync on: the run's shared one must not be killed.
  */
 
-const place = openFolder('durability');
-const dataDir = join(place, 'embedded');
+const scratch = openFolder('durability');
+const dataDir = join(scratch, 'embedded');
 await makeDataDir(dataDir);
 const cleanup: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const undo of cleanup.reverse()) await undo();
   await endServer(dataDir, 'SIGQUIT');
-  rmSync(place, { recursive: true, maxRetries: 10 });
+  rmSync(scratch, { recursive: true, maxRetries: 10 });
 });
 
 async function serve(env: Record<string, string>): Promise<RunningService> {

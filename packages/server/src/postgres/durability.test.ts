@@ -109,11 +109,11 @@ test('an event whose producer hung up before the answer is stored once, whatever
     body: JSON.stringify(eventOf({ tenantId, id: ids[0] })),
     signal: hangUp.signal,
   });
-  await expect.poll(() => app.recorder.depth().events).toBe(1);
+  await expect.poll(() => app.groupCommit.depth().events).toBe(1);
   hangUp.abort();
   await expect(sent).rejects.toThrow();
   await service.owner.query('COMMIT');
-  await expect.poll(() => app.recorder.depth().events).toBe(0);
+  await expect.poll(() => app.groupCommit.depth().events).toBe(0);
   const stored = await sequencesOf(service.owner, tenantId, ids);
   expect(await post(app, tenantId, ids)).toMatchObject({ status: 200, sequences: stored });
   await expectLogIntact(service, tenantId);

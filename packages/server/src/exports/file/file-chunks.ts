@@ -79,9 +79,9 @@ async function* pages(
 ): AsyncGenerator<string[], void, undefined> {
   const wanted = rowsOf(row);
   const walk = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted));
-  const read = (place: Place) =>
-    readPage(place, (range) =>
-      readVisible(db, row, (tx, visible) => nextRows(tx, wanted, visible, range, place.size)),
+  const read = (start: Start) =>
+    readPage(start, (range) =>
+      readVisible(db, row, (tx, visible) => nextRows(tx, wanted, visible, range, start.size)),
     );
   for await (const { rows } of readAhead({ walk, size: firstSize }, read, ahead)) {
     await between();
@@ -99,7 +99,7 @@ function oldestOf({ filter, oldestId }: FileRows): string {
 }
 
 /** Start and size limit of a page. */
-interface Place {
+interface Start {
   walk: TimeWalk;
   size: PageSize;
 }
@@ -108,9 +108,9 @@ interface Place {
  * The next page, and the position after it. If a statement takes too long, reads shorter ranges.
  */
 async function readPage(
-  { walk, size }: Place,
+  { walk, size }: Start,
   read: (range: IdRange) => Promise<PackedPage>,
-): Promise<{ rows: string[]; next: Place | null }> {
+): Promise<{ rows: string[]; next: Start | null }> {
   const began = performance.now();
   try {
     const { rows, alone } = await read(nextRange(walk));

@@ -4,11 +4,11 @@ import { readAhead } from './read-ahead.ts';
 /** Numbered pages to 5; says when each one begins to be read. */
 function source(failsAt = Number.POSITIVE_INFINITY) {
   const begun: number[] = [];
-  const read = async (place: number) => {
-    begun.push(place);
+  const read = async (start: number) => {
+    begun.push(start);
     await new Promise((resolve) => setImmediate(resolve));
-    if (place === failsAt) throw new Error(`page ${place}`);
-    return { place, next: place === 5 ? null : place + 1 };
+    if (start === failsAt) throw new Error(`page ${start}`);
+    return { start, next: start === 5 ? null : start + 1 };
   };
   return { begun, read };
 }
@@ -19,9 +19,9 @@ const turns = async (count: number) => {
 
 test('every page comes once, in order, to the last one', async () => {
   for (const ahead of [1, 2, 10]) {
-    const places: number[] = [];
-    for await (const { place } of readAhead(1, source().read, ahead)) places.push(place);
-    expect(places).toEqual([1, 2, 3, 4, 5]);
+    const starts: number[] = [];
+    for await (const { start } of readAhead(1, source().read, ahead)) starts.push(start);
+    expect(starts).toEqual([1, 2, 3, 4, 5]);
   }
 });
 
@@ -39,15 +39,15 @@ test('the next two are read while a page is worked on, and no more', async () =>
 
 test('a page that cannot be read is met when it is its turn, and nothing is read behind it', async () => {
   const { begun, read } = source(3);
-  const places: number[] = [];
+  const starts: number[] = [];
   const all = async () => {
-    for await (const { place } of readAhead(1, read, 2)) {
-      places.push(place);
+    for await (const { start } of readAhead(1, read, 2)) {
+      starts.push(start);
       await turns(5);
     }
   };
   await expect(all()).rejects.toThrow('page 3');
-  expect([places, begun]).toEqual([
+  expect([starts, begun]).toEqual([
     [1, 2],
     [1, 2, 3],
   ]);

@@ -2,9 +2,9 @@
  * Pages, each with the start of the next one, read in order and up to `ahead` in advance, so that
  * reading continues while the consumer works.
  */
-export async function* readAhead<Place, Page extends { next: Place | null }>(
-  first: NoInfer<Place>,
-  read: (place: Place) => Promise<Page>,
+export async function* readAhead<Start, Page extends { next: Start | null }>(
+  first: NoInfer<Start>,
+  read: (start: Start) => Promise<Page>,
   ahead: number,
 ): AsyncGenerator<Page, void, undefined> {
   let last: Promise<Page | null> = heard(read(first));

@@ -42,9 +42,9 @@ export async function openBinaries(
 ): Promise<Binaries> {
   const version = readVersion(packageRoot);
   const native = join(packageRoot, 'native');
-  const place = { bin: join(native, 'bin'), major: version.split('.', 1)[0] ?? '' };
-  const complaint = complaintOf(place.bin, account);
-  if (complaint === undefined) return place;
+  const installed = { bin: join(native, 'bin'), major: version.split('.', 1)[0] ?? '' };
+  const complaint = complaintOf(installed.bin, account);
+  if (complaint === undefined) return installed;
   if (account === undefined) throw cannotRun(complaint);
   const copy = join(systemFolder, `postgresql-${version}`);
   if (!existsSync(copy)) {
@@ -53,7 +53,7 @@ export async function openBinaries(
   }
   const complaintOfCopy = complaintOf(join(copy, 'bin'), account);
   if (complaintOfCopy !== undefined) throw cannotRun(complaintOfCopy);
-  return { ...place, bin: join(copy, 'bin') };
+  return { ...installed, bin: join(copy, 'bin') };
 }
 
 /** Why `account` cannot run the server there, found out by running it; `undefined` if it can. */
