@@ -15,7 +15,7 @@ import type { Config } from './config.ts';
 import { createSealer, type Sealer } from './crypto/sealed.ts';
 import { sha } from './crypto/sha256.ts';
 import type { Signer } from './crypto/signer.ts';
-import { Recorder } from './events/flush.ts';
+import { GroupCommit } from './events/flush.ts';
 import { CursorSeal } from './events/list-cursor.ts';
 import { openOwnEvents, recordOwnQueued, recordOwnWith } from './events/own-events.store.ts';
 import { createPartitionKeeper, type PartitionWanted } from './events/partitions.ts';
@@ -98,7 +98,7 @@ export interface AppDeps {
 
 export interface App {
   http: FastifyInstance;
-  recorder: Recorder;
+  groupCommit: GroupCommit;
   checkpoints: CheckpointJob;
   jobs: Jobs;
   webhooks: LeasedWorker<LeasedWebhook>;
@@ -117,7 +117,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     if (err instanceof LogDamaged) checkpoints.suspect(err.tenantIds);
   });
   const recording = await wireRecording(deps, metrics, () => webhooks.wake());
-  const { recorder, recordOwn, recordAccess } = recording;
+  const { groupCommit, recordOwn, recordAccess } = recording;
   const checkpoints = await wireCheckpoints(deps, metrics, recordAccess);
   const findKey = findApiKey(db.writer);
   const { auth, platformApiKeys } = config;
@@ -177,8 +177,8 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     ...{ config, logger, ended, checkpoints, presence, jobs, webhooks, expireExports },
     forgetDeliveries: () => write(db, (tx) => forgetDeliveries(tx, now() - keptMs)),
   });
-  closeInOrder(http, background, recorder, closeFiles);
-  return { http, recorder, checkpoints, jobs, webhooks, background };
+  closeInOrder(http, background, groupCommit, closeFiles);
+  return { http, groupCommit, checkpoints, jobs, webhooks, background };
 }
 
 /** What several features are given. */
@@ -201,12 +201,12 @@ interface Parts {
 function closeInOrder(
   http: FastifyInstance,
   background: Background,
-  recorder: Recorder,
+  groupCommit: GroupCommit,
   closeFiles: () => Promise<void>,
 ): void {
   http.addHook('preClose', async () => background.pause());
   http.addHook('onClose', async () => {
-    await recorder.drained();
+    await groupCommit.drained();
     await background.stop();
     await closeFiles();
   });
@@ -322,7 +322,7 @@ async function wireRecording(
     onFlush();
   };
   const observer = { ...metrics.flush, flushed };
-  const recorder = new Recorder({
+  const groupCommit = new GroupCommit({
     db,
     sha,
     now,
@@ -331,13 +331,13 @@ async function wireRecording(
     observer,
     queueBytesMax,
   });
-  metrics.watchQueue(() => recorder.depth());
+  metrics.watchQueue(() => groupCommit.depth());
   const own = await openOwnEvents(db.writer, config.catalogue, now);
-  const recordAccess = recordOwnQueued(own, recorder);
+  const recordAccess = recordOwnQueued(own, groupCommit);
   const recordOwn = recordOwnWith({ ...own, partitions });
   const masker = createMasker(config.maskedKeys);
   const { backdatedMs } = config;
-  return { ...own, db, backdatedMs, masker, recorder, recordAccess, recordOwn };
+  return { ...own, db, backdatedMs, masker, groupCommit, recordAccess, recordOwn };
 }
 
 /** Signing: the origin's host is set once, the key in use is known to the logs. */

@@ -21,7 +21,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { AppError, unavailable } from '../http/index.ts';
 import { type BackdatedDeps, tellBackdated } from './backdated.ts';
-import type { Recorder } from './flush.ts';
+import type { GroupCommit } from './flush.ts';
 import { looksLikeOperator } from './operator-lookalike.ts';
 import {
   eventJson,
@@ -37,7 +37,7 @@ import { BatchInput, BatchResults } from './schemas.ts';
 import type { UuidSource } from './uuid-source.ts';
 
 export interface RecordDeps extends BackdatedDeps {
-  recorder: Recorder;
+  groupCommit: GroupCommit;
   catalogue: Catalogue;
   masker: Masker;
   sha: Sha256;
@@ -123,7 +123,7 @@ async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: Rec
   const taken = take(request.body, request, deps);
   if (taken.refusal) throw errorOf(taken.refusal);
   const { event, warnings } = taken;
-  const [outcome] = await deps.recorder.record([event], request.principal.recheckKeyId);
+  const [outcome] = await deps.groupCommit.record([event], request.principal.recheckKeyId);
   if (outcome?.status === 'created') await tellBackdated(deps, taken);
   if (!outcome) throw new Error('an event without an outcome');
   if (outcome.status === 'conflict') throw new AppError('id_conflict');
@@ -240,7 +240,7 @@ async function recordPart(
   deps: RecordDeps,
   results: BatchResult[],
 ): Promise<void> {
-  const outcomes = await deps.recorder
+  const outcomes = await deps.groupCommit
     .record(
       part.map(({ event }) => event),
       request.principal.recheckKeyId,
@@ -250,8 +250,8 @@ async function recordPart(
       // An earlier part may be stored, so a full queue refuses only these events.
       return part.map(() => ({ status: 'rejected', code: error.code, detail: error.message }));
     });
-  const told = part.map(async (accepted, place) => {
-    const outcome = outcomes[place];
+  const told = part.map(async (accepted, position) => {
+    const outcome = outcomes[position];
     if (!outcome) return;
     const { index, event, warnings } = accepted;
     if (outcome.status === 'created') await tellBackdated(deps, accepted);
