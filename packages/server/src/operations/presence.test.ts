@@ -86,13 +86,22 @@ test('a process that died is forgotten', async () => {
 
 const hourMs = 3_600_000;
 
+async function jobs(): Promise<string[]> {
+  const { rows } = await owner.query<{ queue: string }>('SELECT queue FROM jobs');
+  return rows.map(({ queue }) => queue);
+}
+
 test.each([
   ['ahead', hourMs],
   ['behind', -hourMs],
 ])(
-  'a process whose clock is an hour %s takes events and states when it took them',
+  'a process whose clock is an hour %s takes events, states when it took them, and takes over no work',
   async (_, aheadMs) => {
     const tenant = await service.tenant();
+    await owner.query(`INSERT INTO jobs (tenant_id, queue, id, data, due_at, lease)
+      SELECT id, queue, id, json_build_object('tenantId', id), now() + due, lease
+      FROM (VALUES ('export', interval '20 minutes', gen_random_uuid()), ('tenant-mail', '0', null))
+        AS work (queue, due, lease), gen_random_uuid() AS id`);
     const realMs = Date.now();
     vi.useFakeTimers({ toFake: ['Date'], now: realMs + aheadMs });
     const process = await startService({
@@ -109,6 +118,8 @@ test.each([
       expect(answer.status).toBe(201);
       const { receivedAt } = (await answer.json()) as { receivedAt: string };
       expect(Math.abs(Date.parse(receivedAt) - realMs)).toBeLessThan(60_000);
+      // It has done the job that is due, and left alone the one that another process works on.
+      await expect.poll(() => jobs(), { timeout: 20_000 }).toEqual(['export']);
       expect(await diagnosed()).toEqual(['warn clock']);
       const metrics = await (await fetch(`${process.url}/metrics`)).text();
       const [, seconds] = /^indelible_clock_ahead_seconds (\S+)$/m.exec(metrics) ?? [];
@@ -116,6 +127,7 @@ test.each([
     } finally {
       vi.useRealTimers();
       await process.stop();
+      await owner.query('DELETE FROM jobs');
     }
   },
 );

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { openFolder } from '../testing/data-dir.ts';
 import { PostgresProxy } from '../testing/postgres-proxy.ts';
 import { RunningService } from '../testing/running-service.ts';
@@ -106,7 +107,12 @@ test('while the database is read-only, reads go on, writes answer 503, and the s
   const write = (url: string, body: unknown, method: 'POST' | 'PUT' = 'POST') =>
     service.call({ method, url, body });
   const event = eventOf({ tenantId: tenant.id });
+  const visitor = new Browser(service.app);
+  const token = await viewerToken(service.app, { tenantId: tenant.id, actor: admin() });
+  expect((await visitor.signIn({ token })).status).toBe(200);
   await readOnly(true);
+  service.clock.now += 60_000; // a read would prolong the session now
+  expect((await visitor.call({ url: '/api/audit-logs' })).status).toBe(200);
   const answers = [
     await write('/api/audit-logs', event),
     await write('/api/audit-logs/batch', { events: [event, event] }),

@@ -7,7 +7,7 @@ import {
 } from '../access/index.ts';
 import { hashSecretToken } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
-import type { Database } from '../postgres/index.ts';
+import { type Database, unavailability } from '../postgres/index.ts';
 import { readCookie, type SessionCookie } from './cookie.ts';
 import { isForeignRequest } from './origin.ts';
 import { prolongedTo } from './session-times.ts';
@@ -40,9 +40,20 @@ export function sessionGate(deps: GateDeps): AuthenticateSession {
     const session = await findSession(deps.db.writer, tokenHash, nowMs);
     if (session === null) throw unauthenticated();
     const until = prolongedTo(nowMs, session);
-    if (until !== null) await prolongSession(deps.db.writer, tokenHash, until);
-    return principalOf({ ...session, idleExpiresAtMs: until ?? session.idleExpiresAtMs });
+    const isProlonged = until !== null && (await prolong(deps, tokenHash, until));
+    return principalOf(isProlonged ? { ...session, idleExpiresAtMs: until } : session);
   };
+}
+
+/** False while the database takes no writes: then a read is answered all the same. */
+async function prolong({ db }: GateDeps, tokenHash: Uint8Array, untilMs: number): Promise<boolean> {
+  return prolongSession(db.writer, tokenHash, untilMs).then(
+    () => true,
+    (error: unknown) => {
+      if (unavailability(error) === null) throw error;
+      return false;
+    },
+  );
 }
 
 /** Throws `forbidden` unless a page of the service itself sent the request. */
