@@ -2,12 +2,30 @@ import { createClient, IndelibleError } from '@indelible/client';
 import type { Plans } from '@indelible/protocol';
 import type { LogToCheck, OwnService } from '@indelible/server';
 import type { Progress } from '../verify/log-source.ts';
-import { noProgress } from '../verify/log-source.ts';
 import { verifyTenant } from '../verify/verify-tenant.ts';
 import { addFindings, type FsckFinding, type FsckReport } from './fsck-report.ts';
 import type { RunFile } from './run-file.ts';
 
 const keptOfLog = 3;
+
+/** Shows the entries of a log as they are read, and as read once the log is done. */
+function entriesOf({ size }: LogToCheck, { advance, note }: Progress) {
+  let [isEntries, left] = [false, size];
+  const go = (count: number) => {
+    left -= count;
+    advance(count);
+  };
+  return {
+    note,
+    stage: (name: string) => {
+      isEntries = name === 'entries';
+    },
+    advance: (count: number) => {
+      if (isEntries) go(Math.min(count, left));
+    },
+    finish: () => go(left),
+  };
+}
 
 interface CheckOptions {
   run: RunFile;
@@ -33,8 +51,9 @@ export async function checkInstallation(
     logs.reduce((sum, { size }) => sum + size, 0),
   );
   for (const log of logs) {
-    await checkLog(service, log, report, plans);
-    progress.advance(log.size);
+    const shown = entriesOf(log, progress);
+    await checkLog(service, log, report, { plans, progress: shown });
+    shown.finish();
     run.save(log.tenantId);
   }
   for await (const part of service.logs.rounds()) {
@@ -53,7 +72,7 @@ async function checkLog(
   service: OwnService,
   { tenantId, size, isPublished, problem }: LogToCheck,
   report: FsckReport,
-  plans: Plans | undefined,
+  options: ReadOptions,
 ): Promise<void> {
   const { logs } = report;
   const found: FsckFinding[] = [];
@@ -62,7 +81,7 @@ async function checkLog(
   let count = found.length;
   // A log without one of its own would have one signed for the reader.
   if (isPublished && problem === null) {
-    const { findings, result } = await verified(service, tenantId, plans).catch(unreadable);
+    const { findings, result } = await verified(service, tenantId, options).catch(unreadable);
     count += findings.count;
     const kept = findings.kept.map(({ code, message }) => ({ tenantId, code, message }));
     found.push(...kept.slice(0, keptOfLog));
@@ -81,14 +100,16 @@ function unreadable(error: unknown) {
   return { result: 'damaged', findings: { count: 1, kept: [{ code, message }] } };
 }
 
-async function verified(service: OwnService, tenantId: string, plans: Plans | undefined) {
+type ReadOptions = Pick<CheckOptions, 'plans' | 'progress'>;
+
+async function verified(service: OwnService, tenantId: string, options: ReadOptions) {
   const key = await service.keyOf(tenantId);
   const { fetch } = service;
   const client = createClient({ url: 'http://localhost', key, tenantId, fetch, attempts: 1 });
   return verifyTenant(client, {
-    ...{ tenantId, plans, vkeys: [], plan: null, reopened: false, isPassive: true },
+    ...options,
+    ...{ tenantId, vkeys: [], plan: null, reopened: false, isPassive: true },
     // What was published before is held against the log with the rounds.
     seen: { load: () => [], add: () => {}, isOfService: () => true },
-    progress: noProgress,
   });
 }

@@ -175,9 +175,11 @@ test('genuine checkpoints that are put together anew are no round', async () => 
   const [first, second] = [1, 2].map((n) => JSON.parse(readFileSync(path(n), 'utf8')));
   writeFileSync(path(3), JSON.stringify({ ...first, round: 3 }));
   writeFileSync(path(4), JSON.stringify({ ...second, round: 4, notes: first.notes }));
+  const signed = second.signed.replace('\n2\n', '\n5\n');
+  writeFileSync(path(5), JSON.stringify({ ...second, round: 5, signed }));
   expect(await record(key)).toBe(201);
   await tick();
-  expect(await metric('indelible_foreign_objects_total')).toBe(2);
+  expect(await metric('indelible_foreign_objects_total')).toBe(3);
   expect(await metric('indelible_log_halted')).toBe(0);
   expect((await checkpointOf(app, key)).size).toBe(4);
 });

@@ -119,11 +119,15 @@ test('in a new store after the loss of the former one every log begins anew', as
   })();
   await service.tick();
   const { origin, size } = await checkpointOf(service.app, key);
+  const installationKey = async () =>
+    (await owner.query<{ seed: Buffer }>('SELECT seed FROM installation_key')).rows[0]?.seed;
+  const former = await installationKey();
   const empty = withStore('new');
   writeFileSync(join(service.store('new'), 'readme'), 'not an object of the service');
   expect(await reopenLog(empty, { newStore: true })).toMatchObject([{ tenantId: id, size }]);
   await expect(reopenLog(empty, { newStore: true })).rejects.toThrow(/empty object store/);
   expect(await reopenLog(empty)).toEqual([]);
+  expect(await installationKey(), 'a copy signs with a key of its own').not.toEqual(former);
   const { rows } = await owner.query('SELECT log_id::text FROM log_heads');
   expect(origin.endsWith(rows[0].log_id.replaceAll('-', ''))).toBe(false);
   await starts(empty);
