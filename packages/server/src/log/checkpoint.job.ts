@@ -37,29 +37,25 @@ export interface CheckpointDeps {
   signer: Signer;
   /** Host part of every origin. */
   originHost: string;
-  /**
-   * Makes the signer's key the one in use and tells the logs; may be called again when it threw.
-   */
+  /** Activates the signer's key and records it in the logs; may be called again after an error. */
   announceKey: () => Promise<void>;
   observer: CheckpointObserver;
   /** Least time between the beginnings of rounds on demand; a second unless given. */
   demandEveryMs?: number | undefined;
-  /** Waits so many milliseconds, or until it is told to stop; node's timer unless given. */
+  /** Waits this many milliseconds, or until `signal`; default: node's timer. */
   pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/**
- * Hears of rounds, and why the logs stand still, whoever found it (null: they do not, any more).
- */
+/** Gets rounds, and why the logs are stopped (null: they are not, any more). */
 export interface CheckpointObserver {
   published(checkpoints: number): void;
   roundFailed(error: unknown): void;
-  /** Somebody else's object stands where a round belongs; the sentence says which. */
+  /** A foreign object has the name of a round; the sentence names it. */
   foreignObject(sentence: string): void;
   halted(reason: string | null): void;
 }
 
-/** What came of a round: the number of checkpoints released, or why the logs stand still. */
+/** The result of a round: the number of released checkpoints, or why the logs are stopped. */
 interface RoundResult {
   published: number;
   halted: string | null;
@@ -70,12 +66,12 @@ const signaturesAtOnce = 25;
 const demandWaitMsMax = 8_000;
 
 /**
- * Signs what the logs have come to, and guards against a rewound database. The order of a round
- * makes the guard: (1) take the round's number and compare the database with the last round, (2)
- * sign, (3) write `checkpoints/<round>` to the object store unless it exists, (4) release. A crash
- * between 3 and 4 leaves an object that agrees with the logs: the next round goes past it. A
- * database restored from an older backup counts its rounds from the past, meets an object that
- * promises more than its logs hold, and recording stops.
+ * Signs the logs, and guards against a rewound database by the order of a round: (1) take the
+ * round's number and compare the database with the last round, (2) sign, (3) write
+ * `checkpoints/<round>` to the object store unless it exists, (4) release. A crash between 3 and 4
+ * leaves an object that matches the logs: the next round releases it. A database restored from an
+ * older backup repeats old round numbers, finds an object with more than its logs contain, and
+ * recording stops.
  */
 export class CheckpointJob {
   readonly #deps: CheckpointDeps;
@@ -85,12 +81,12 @@ export class CheckpointJob {
   #demanded: Promise<void> | null = null;
   #startedMs = Number.NEGATIVE_INFINITY;
   #halted: string | null = null;
-  /** Whether this process has compared the database with what was published. */
+  /** Whether this process has compared the database with the published rounds. */
   #guarded = false;
   #keyAnnounced = false;
   #isOwnStore = false;
   readonly #suspects = new Set<string>();
-  /** The last round that this process has released, or has found released at its interval. */
+  /** The last round that this process has released, or seen released at its interval. */
   #countedRound = 0;
 
   constructor(deps: CheckpointDeps) {
@@ -103,7 +99,7 @@ export class CheckpointJob {
     return this.#deps.originHost;
   }
 
-  /** Throws StoreRefused for an object store that is not this installation's own. */
+  /** Throws StoreRefused for the object store of another installation. */
   async requireOwnStore(): Promise<void> {
     if (this.#isOwnStore) return;
     const { db, sha, objects, signer } = this.#deps;
@@ -112,14 +108,14 @@ export class CheckpointJob {
     this.#isOwnStore = true;
   }
 
-  /** Has the next round look at these logs whole, whether they have grown or not. */
+  /** The next round checks these logs completely, even if they have not grown. */
   suspect(tenantIds: readonly string[]): void {
     for (const tenantId of tenantIds) this.#suspects.add(tenantId);
   }
 
-  /** A round that only reports its failure: then signing waits, and recording goes on. */
+  /** A round whose failure is only reported: signing waits, recording continues. */
   async tick(): Promise<boolean> {
-    // Another process that has the round guards as well as we do, but not before our first answer.
+    // Another process in a round guards the logs too, but this process must compare once itself.
     return this.#start(!this.#guarded).then(
       () => true,
       (error) => {
@@ -130,11 +126,11 @@ export class CheckpointJob {
   }
 
   /**
-   * The round of an interval; null when another process has released one since the last interval.
-   * Without that, each process would sign all logs at its own time, every ten seconds.
+   * The round of an interval; null if another process released one in this interval. Otherwise each
+   * process would sign all logs every ten seconds.
    */
   async tickUnlessSigned(): Promise<boolean | null> {
-    // A database that is away is told by the round that fails.
+    // If the database is unavailable, the failing round reports it.
     const round = await releasedRound(this.#deps.db).catch(() => this.#countedRound);
     const isSigned = round > this.#countedRound;
     this.#countedRound = round;
@@ -143,9 +139,9 @@ export class CheckpointJob {
   }
 
   /**
-   * Resolves when a round has begun and ended after this call, so that it covers everything
-   * recorded before. At most one a second: who comes meanwhile waits for it with the others, about
-   * a second. Throws `unavailable` when nothing can be published, or not within 8 s.
+   * Resolves after a round that began after this call, so that it covers everything recorded
+   * before. At most one a second: later callers share the next one. Throws `unavailable` if nothing
+   * can be published, or not within 8 s.
    */
   async onDemand(): Promise<void> {
     this.#demanded ??= this.#runDemanded();
@@ -158,7 +154,7 @@ export class CheckpointJob {
   async #runDemanded(): Promise<void> {
     const { demandEveryMs = 1_000 } = this.#deps;
     await this.#pause(Math.max(0, this.#startedMs + demandEveryMs - performance.now()));
-    // A round that runs already may have looked before what the caller recorded.
+    // A running round may have read the logs before the caller recorded.
     while (this.#running) await this.#running.catch(() => {});
     this.#demanded = null;
     await this.#start(true).catch((error) => {
@@ -168,7 +164,7 @@ export class CheckpointJob {
     if (this.#halted !== null) throw logIsHalted();
   }
 
-  /** Rounds of one process never overlap. Throws when the object store or the database is away. */
+  /** Rounds of one process never overlap. Throws if object store or database is unavailable. */
   #start(wait: boolean): Promise<void> {
     if (this.#running) return this.#running;
     this.#startedMs = performance.now();
@@ -179,8 +175,7 @@ export class CheckpointJob {
   }
 
   async #round(wait: boolean): Promise<void> {
-    // A key is put to use, and that recorded in the
-    // logs, only once they are known not to be rewound.
+    // A key is activated and recorded only after the logs are known not to be rewound.
     if (!this.#keyAnnounced) {
       const guarded = await this.#inRound(wait, async () => 0);
       if (guarded === null || guarded.halted !== null) return;
@@ -195,8 +190,7 @@ export class CheckpointJob {
     }
   }
 
-  // The logs may be told later: a log whose head is
-  // locked must not keep all others from being signed.
+  // Logs may get the record later: a log with a locked head must not prevent signing the others.
   async #announceKey(): Promise<boolean> {
     const { announceKey, observer } = this.#deps;
     return announceKey().then(
@@ -209,7 +203,7 @@ export class CheckpointJob {
     );
   }
 
-  /** Runs `work` with the first free round; null when another process has the rounds. */
+  /** Runs `work` with the first free round; null if another process is in a round. */
   async #inRound(
     wait: boolean,
     work: (tx: WriterTx, round: number, taken: TakenRound) => Promise<number | string>,
@@ -229,7 +223,7 @@ export class CheckpointJob {
     return result;
   }
 
-  /** In a transaction of its own: a round that fails takes back everything else. */
+  /** In its own transaction: a failing round rolls back everything else. */
   async #tellAlarms(): Promise<void> {
     const { db, observer } = this.#deps;
     for (const { sentence, isForeign } of this.#guard.takeAlarms()) {
@@ -244,7 +238,7 @@ export class CheckpointJob {
     this.#halted = halted;
   }
 
-  /** Returns how many checkpoints it released, or what they would contradict. */
+  /** Returns the number of released checkpoints, or what they would contradict. */
   async #publish(
     tx: WriterTx,
     round: number,
@@ -267,8 +261,8 @@ export class CheckpointJob {
     const signed = await this.#signAll(logs);
     const at = new Date(now()).toISOString();
     const notes = signed.map(({ note }) => note);
-    // Within this transaction, so that the object names
-    // what it leads to; seen by nobody before COMMIT.
+    // In this transaction, so that the object contains the resulting state; invisible before
+    // COMMIT.
     await publishRound(tx, round, signed, now());
     const state = await releasedState(tx);
     const signers = [signer, seedSigner(seed)];

@@ -21,26 +21,26 @@ export interface SignedCheckpoint {
 }
 
 /**
- * A log that is not where its last checkpoint left it; `signed…` is that one, of the same log id.
+ * A log whose state differs from its last checkpoint; `signed…` is that one, of the same log id.
  */
 export interface DirtyLog {
   tenantId: string;
   logId: string;
-  /** 0 when the log's head is gone. */
+  /** 0 if the log's head is missing. */
   size: number;
   frontier: Buffer;
   signedSize: number | null;
   signedRoot: Buffer | null;
-  /** False when the newest entry is not stored. */
+  /** False if the newest entry is not stored. */
   isStored: boolean;
-  /** Whether entries are stored behind its end, where the next ones belong. */
+  /** Whether entries are stored after its end. */
   hasSurplus: boolean;
 }
 
 export interface TakenRound {
   /** The last round whose checkpoints are released. */
   round: number;
-  /** Why recording and signing stand still, or null. */
+  /** Why recording and signing are stopped, or null. */
   halted: string | null;
   /** The public key that may sign; null before the first. */
   keyInUse: Buffer | null;
@@ -49,8 +49,8 @@ export interface TakenRound {
 }
 
 /**
- * Takes the rounds for this transaction; null when another process has them. With `wait` it waits
- * for that one, as long as lock_timeout lets it.
+ * Takes the rounds for this transaction; null if another process has them. With `wait` it waits for
+ * that process, up to lock_timeout.
  */
 export async function takeRound(tx: WriterTx, wait: boolean): Promise<TakenRound | null> {
   const { rows } = await tx.query<TakenRound>({
@@ -75,7 +75,7 @@ export async function releasedRound(db: Database): Promise<number> {
   return rows[0]?.round ?? 0;
 }
 
-/** Why recording and signing stand still, or null. */
+/** Why recording and signing are stopped, or null. */
 export async function haltReason(db: Database, timeoutMs: number): Promise<string | null> {
   const text = 'SELECT halted FROM log_rounds';
   const question = { text, query_timeout: timeoutMs };
@@ -84,8 +84,8 @@ export async function haltReason(db: Database, timeoutMs: number): Promise<strin
 }
 
 /**
- * Logs whose head is not the one last published, or which are not stored exactly up to their end.
- * What is shorter than was published, or gone, is among them: that is damage.
+ * Logs whose head differs from the last published one, or that are not stored exactly up to their
+ * end. Includes damage: logs that are missing, or shorter than published.
  */
 export async function dirtyLogs(tx: WriterTx, limit: number): Promise<DirtyLog[]> {
   const { rows } = await tx.query<DirtyLog>({
@@ -111,7 +111,7 @@ export async function dirtyLogs(tx: WriterTx, limit: number): Promise<DirtyLog[]
   return rows;
 }
 
-/** The heads of these logs, by log id; an unknown id is missing. */
+/** The heads of these logs, by log id; absent for unknown ids. */
 export async function headsByLogId(tx: WriterTx, logIds: readonly string[]) {
   const { rows } = await tx.query<{ logId: string; tenantId: string; size: number }>({
     text: 'SELECT log_id AS "logId", tenant_id AS "tenantId", size FROM log_heads WHERE log_id = ANY ($1)',
@@ -120,7 +120,7 @@ export async function headsByLogId(tx: WriterTx, logIds: readonly string[]) {
   return new Map(rows.map((row) => [row.logId, row]));
 }
 
-/** The heads of these tenants' logs, as far as they have one. */
+/** The existing heads of these tenants' logs. */
 export async function headsOf(tx: WriterTx, tenantIds: readonly string[]) {
   interface Row {
     tenantId: string;
@@ -136,7 +136,7 @@ export async function headsOf(tx: WriterTx, tenantIds: readonly string[]) {
   return rows;
 }
 
-/** Makes a round's checkpoints the released ones. Only after they are in the object store. */
+/** Releases a round's checkpoints. Only after they are in the object store. */
 export async function publishRound(
   tx: WriterTx,
   round: number,
@@ -157,7 +157,7 @@ export async function publishRound(
   });
 }
 
-/** One hash for the released checkpoints of all logs: `stateOf` them, see round.ts. */
+/** One hash over the released checkpoints of all logs: `stateOf`, see round.ts. */
 export async function releasedState(tx: WriterTx): Promise<Uint8Array> {
   const { rows } = await tx.query<{ state: Buffer }>({
     name: 'released-state',
@@ -168,32 +168,29 @@ export async function releasedState(tx: WriterTx): Promise<Uint8Array> {
   return rows[0]?.state ?? new Uint8Array();
 }
 
-/**
- * Keeps what is wrong with the object store for
- * `indelible doctor`, unless something is known already.
- */
+/** Stores a problem of the object store for `indelible doctor`, unless there is one already. */
 export async function noteAlarm(tx: WriterTx, sentence: string): Promise<void> {
   await tx.query('SELECT note_alarm($1)', [sentence]);
 }
 
-/** What is known to be wrong with the object store, or null. */
+/** The known problem of the object store, or null. */
 export async function storeAlarm(db: Database): Promise<string | null> {
   const { rows } = await db.writer.query<{ alarm: string | null }>('SELECT alarm FROM log_rounds');
   return rows[0]?.alarm ?? null;
 }
 
-/** Stops recording and signing in every process, until the log is reopened. */
+/** Stops recording and signing in every process until the log is reopened. */
 export async function haltLog(tx: WriterTx, reason: string): Promise<void> {
   await tx.query('SELECT halt_log($1)', [reason]);
 }
 
-/** The host part of every origin: the one given, unless one was set before. */
+/** The host part of every origin: the stored one, or else the given one, which is stored. */
 export async function openOrigin(tx: WriterTx, host: string): Promise<string> {
   const { rows } = await tx.query<{ host: string }>('SELECT open_origin($1) AS host', [host]);
   return rows[0]?.host ?? host;
 }
 
-/** The identity that database and object store share, null before the first; and the last round. */
+/** The shared identity of database and object store, null before the first; and the last round. */
 export async function storeLink(
   tx: Pick<WriterTx, 'query'>,
 ): Promise<{ storeId: string | null; round: number }> {
@@ -203,13 +200,13 @@ export async function storeLink(
   return rows[0] ?? { storeId: null, round: 0 };
 }
 
-/** Names the identity, unless the database has one; returns the one it has now. */
+/** Stores the identity unless there is one; returns the stored one. */
 export async function openStoreId(tx: Pick<WriterTx, 'query'>, id: string): Promise<string> {
   const { rows } = await tx.query<{ id: string }>('SELECT open_store_id($1) AS id', [id]);
   return rows[0]?.id ?? id;
 }
 
-/** Makes this key the one in use: since when, and whether the logs have yet to be told. */
+/** Activates this key; returns since when, and whether logs still need its record. */
 export async function useSigningKey(
   tx: WriterTx,
   publicKey: Uint8Array,
@@ -222,7 +219,7 @@ export async function useSigningKey(
   return rows[0] ?? { beganMs: nowMs, unannounced: false };
 }
 
-/** Notes that every log holds the record of this key. */
+/** Stores that every log has the record of this key. */
 export async function signingKeyAnnounced(tx: WriterTx, publicKey: Uint8Array): Promise<void> {
   await tx.query('SELECT signing_key_announced($1)', [Buffer.from(publicKey)]);
 }
@@ -233,7 +230,7 @@ export interface SigningKeyRow {
   notAfterMs: number | null;
 }
 
-/** Every key that ever signed, newest first. */
+/** All signing keys, newest first. */
 export async function signingKeys(tx: Pick<WriterTx, 'query'>): Promise<SigningKeyRow[]> {
   const { rows } = await tx.query<SigningKeyRow>(
     `SELECT public_key AS "publicKey", not_before AS "notBeforeMs", not_after AS "notAfterMs"
@@ -251,9 +248,8 @@ export interface PublishedCheckpoint {
 }
 
 /**
- * The tenant's log id, and its last released checkpoint if there is
- * one. Throws LogDamaged when that is not what it was when it was
- * released, as far as it says so itself; a round looks at the rest.
+ * The tenant's log id, and its last released checkpoint, if any. Throws LogDamaged if that one is
+ * inconsistent with itself; a round checks the rest.
  */
 export async function publishedCheckpoint(
   tx: TenantTx,
@@ -280,7 +276,7 @@ export async function publishedCheckpoint(
   return { logId, size: headSize, checkpoint };
 }
 
-/** Whether the note is one, and of this log, size and root. */
+/** Whether the note is valid and of this log, size and root. */
 function saysItself({ logId, size, root, note }: PublishedCheckpoint): boolean {
   try {
     const read = readNote(note);

@@ -11,18 +11,14 @@ import { type DirtyLog, headsByLogId, headsOf } from './checkpoint.store.ts';
 import type { RoundCheckpoint } from './round.ts';
 import { treeReader } from './tree.store.ts';
 
-/*
- * What is stored of the logs, held against what was
- * published of them. Findings are for the operator.
- */
+/* Compares the stored logs with the published rounds. Findings are for the operator. */
 
-// Whatever is read for one part is read at once, and hashed without a pause: about 5 ms of either.
+// Each group is read at once and hashed without a pause: about 5 ms each.
 const logsAtOnce = 10;
 
 /**
- * What signing these logs would contradict: a log must never sign anything
- * but a continuation of what it signed before (C2SP tlog-checkpoint), nor
- * what it does not hold. Null when nothing would be.
+ * What signing these logs would contradict, or null: a log must only sign a continuation of what it
+ * signed before (C2SP tlog-checkpoint), and only entries that it has.
  */
 export function contradiction(
   tx: WriterTx,
@@ -54,7 +50,7 @@ async function contradictionOf(log: DirtyLog, nodes: GetNode, sha: Sha256): Prom
   return `the log ${logId} does not continue the ${signedSize} entries that were published of it`;
 }
 
-/** Whether the logs of these tenants hold every entry that they count; null when they do. */
+/** The damage of these tenants' logs; null if they have every entry that they count. */
 export async function damageOf(
   tx: WriterTx,
   sha: Sha256,
@@ -75,7 +71,7 @@ export async function damageOf(
   });
 }
 
-/** What these published checkpoints promise and the logs do not hold; null when they hold all. */
+/** What these published checkpoints contain and the logs lack; null if nothing. */
 export async function disagreement(
   tx: WriterTx,
   sha: Sha256,
@@ -102,7 +98,7 @@ export async function disagreement(
   });
 }
 
-/** Whether the entries stored of a log give this root at this size. */
+/** Whether the stored entries of a log give this root at this size. */
 export async function hasRoot(
   nodes: GetNode,
   sha: Sha256,
@@ -125,7 +121,7 @@ async function firstFinding<T>(
   return null;
 }
 
-// What is not there cannot agree with what was published.
+// Missing entries cannot match what was published.
 async function nullIfNotStored<T>(reading: Promise<T>): Promise<T | null> {
   return reading.catch((error) => {
     if (error instanceof RangeError) return null;

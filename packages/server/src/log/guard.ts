@@ -19,37 +19,36 @@ export interface RoundGuardDeps {
   signer: Signer;
 }
 
-/** Ed25519 keys: of the signing keys those that are known here, and the installation key. */
+/** Ed25519 keys: the known signing keys, and the installation key. */
 interface Keys {
   known: readonly Uint8Array[];
   own: readonly Uint8Array[];
 }
 
-/** What is wrong with a round of this installation that is signed by no signing key known here. */
+/** The problem of a round of this installation that no known signing key has signed. */
 export const newerKey =
   'signed with a newer key than this process has: set SIGNING_KEY_FILE to the newest key';
 
-/** Something is wrong with the object store; a foreign object stands where a round belongs. */
+/** A problem of the object store; for example a foreign object with the name of a round. */
 export interface StoreAlarm {
   sentence: string;
   isForeign: boolean;
 }
 
 /**
- * Holds the database against the rounds in the object store. Each round's object
- * says, under the service's signature, what all logs had come to with it
- * (`stateOf`). So one comparison with the last round covers every log, however long
- * it has been quiet, and its cost does not grow with the rounds. What no key of the
- * service has signed is believed in nothing: it neither stops recording nor counts.
+ * Compares the database with the rounds in the object store. Each round's object contains, signed
+ * by the service, the state of all logs (`stateOf`). So one comparison with the last round covers
+ * every log, also those unchanged for long, at a cost that does not grow with the rounds. Objects
+ * without a signature of the service are ignored: they neither stop recording nor count.
  */
 export class RoundGuard {
   readonly #deps: RoundGuardDeps;
   /**
-   * The last round this process has seen itself: objects never change, so it need not look again.
+   * The last round that this process has seen: objects never change, so it need not read it again.
    */
   #seen: { round: number; state: Uint8Array } | null = null;
   readonly #foreign = new Set<number>();
-  /** Behind this number no round of the service's own stood when this process last looked. */
+  /** After this number the service had no round when this process last looked. */
   #end = Number.POSITIVE_INFINITY;
   #alarms: StoreAlarm[] = [];
 
@@ -57,22 +56,22 @@ export class RoundGuard {
     this.#deps = deps;
   }
 
-  /** What was found wrong with the object store since the last call. */
+  /** New problems of the object store since the last call. */
   takeAlarms(): StoreAlarm[] {
     return this.#alarms.splice(0);
   }
 
-  /** Notes the state that a round of this process has just written. */
+  /** Stores the state of a round that this process has just written. */
   wrote(round: number, state: Uint8Array): void {
     this.#seen = { round, state };
     this.#end = round + 1;
   }
 
   /**
-   * The first free number behind the database's `last` round, or what shows that the database was
-   * rewound or changed. Rounds that are in the store but not in the database are released on the
-   * way, if they are the service's own and the logs hold what they promise. Throws when the last
-   * round is not in the store: then nothing can be compared, and nothing must be signed.
+   * The first free number after the database's `last` round, or what shows that the database was
+   * rewound or changed. Releases rounds that are in the store but not in the database, if the
+   * service signed them and the logs match. Throws if the last round is not in the store: then
+   * nothing can be compared, and nothing must be signed.
    */
   async firstFree(
     tx: WriterTx,
@@ -92,7 +91,7 @@ export class RoundGuard {
     }
   }
 
-  /** What shows that the round contradicts the database, if it is the service's own. */
+  /** What shows that the round contradicts the database, if the service signed it. */
   async #take(tx: WriterTx, round: number, body: Uint8Array, keys: Keys): Promise<string | null> {
     const { sha } = this.#deps;
     const published = await readRound(sha, round, body, keys.known);
@@ -103,9 +102,9 @@ export class RoundGuard {
   }
 
   /**
-   * Rounds have no gaps, so one behind the free number shows that an object was lost, and that the
-   * database was restored to before it. Looks only at the start and where the database has gone
-   * back: a list of many rounds takes long.
+   * Rounds have no gaps: one after the free number shows that an object was lost, and that the
+   * database was restored to an earlier state. Checks only at the start and when the database has
+   * gone back, because listing many rounds takes long.
    */
   async #publishedBehind(free: number, { known, own }: Keys): Promise<string | null> {
     const { sha, objects } = this.#deps;
@@ -123,7 +122,7 @@ export class RoundGuard {
     return null;
   }
 
-  // Its own key first: whoever changes the database can take keys out of it, but not this one.
+  // Its own key first: an attacker can remove keys from the database, but not this one.
   async #keys(tx: WriterTx): Promise<Uint8Array[]> {
     const known = await signingKeys(tx);
     return [await this.#deps.signer.publicKey(), ...known.map(({ publicKey }) => publicKey)];

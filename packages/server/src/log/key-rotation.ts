@@ -12,22 +12,21 @@ export interface KeyRotationDeps {
   now: () => number;
   record: RecordAccess;
   signer: Signer;
-  /** Whether the operator has named the key: one that was made by default replaces no other. */
+  /** Whether the operator has named the key: a default key replaces no other. */
   isNamed: boolean;
 }
 
-/** The key of this process must not sign; says what the operator has to do. */
+/** This process must not sign with its key; the message tells the operator what to do. */
 export class SigningKeyRefused extends Error {}
 
 const tenantsAtOnce = 200;
 
 /**
- * Returns what makes the signer's key the one in use and, when it replaced another,
- * records that in every tenant's log. It throws when it could not tell all of them, and
- * may then be called again: the event's id follows from key and tenant, so that neither
- * a repetition nor a start that was cut off tells a log twice. Throws SigningKeyRefused
- * for a key that was made by default where another one is in use: processes that each
- * made a key of their own would replace each other's with every start.
+ * Returns the function that activates the signer's key and, if it replaced another, records that in
+ * every tenant's log. It throws if some logs could not get the record, and may be called again: the
+ * event's id depends on key and tenant, so no log gets it twice. Throws SigningKeyRefused for a
+ * default key while another one is in use: processes that each generated a key would replace each
+ * other's at every start.
  */
 export function keyAnnouncer(deps: KeyRotationDeps): () => Promise<void> {
   const { db, record, signer } = deps;
@@ -35,7 +34,7 @@ export function keyAnnouncer(deps: KeyRotationDeps): () => Promise<void> {
   let use: Awaited<ReturnType<typeof useSigningKey>> | undefined;
   return async () => {
     const publicKey = await signer.publicKey();
-    // Once only: a process that is behind must not take the key back from one that has a newer.
+    // Only once: an older process must not take the key back from one with a newer key.
     use ??= await write(db, (tx) => useKey(tx, publicKey, deps));
     const { beganMs, unannounced } = use;
     if (!unannounced) return;
@@ -44,7 +43,7 @@ export function keyAnnouncer(deps: KeyRotationDeps): () => Promise<void> {
       await record(id, rotation(publicKey, beganMs), rotationId(publicKey, id, beganMs));
       told.add(id);
     };
-    // One log that cannot be told just now keeps no other from being told.
+    // A log that cannot be written now does not prevent the record in others.
     const failures: unknown[] = [];
     for (let from: string | undefined = nilUuid; from !== undefined; ) {
       const first: string = from;
@@ -62,7 +61,7 @@ export function keyAnnouncer(deps: KeyRotationDeps): () => Promise<void> {
 }
 
 async function useKey(tx: WriterTx, publicKey: Uint8Array, { now, isNamed }: KeyRotationDeps) {
-  // Until the transaction ends no other process can bring a key of its own.
+  // Until the transaction ends no other process can activate a key.
   const keyInUse = (await takeRound(tx, true))?.keyInUse ?? null;
   if (!isNamed && keyInUse !== null && Buffer.compare(keyInUse, publicKey) !== 0) {
     throw new SigningKeyRefused(

@@ -10,54 +10,54 @@ import {
   stateOf,
 } from './round.ts';
 
-/** A log's checkpoint, the round it came with and when. */
+/** A log's checkpoint, with its round and time. */
 export interface PublishedLog extends ReleasedCheckpoint {
   round: number;
   atMs: number;
 }
 
 export interface PublishedLogs {
-  /** The largest checkpoint that was ever published of each log, by log id; retired ones too. */
+  /** The largest checkpoint ever published of each log, by log id, also of retired ones. */
   logs: Map<string, PublishedLog>;
   /**
-   * Logs that must never be signed again. A log of which an earlier release signed two futures is
-   * among them.
+   * Logs that must never be signed again, including logs of which an earlier release signed two
+   * histories.
    */
   retired: Map<string, Retirement>;
   /**
-   * False when checkpoints were published that nothing here knows, because objects are missing:
-   * then no log can be known to hold all that was published of it.
+   * False if objects are missing: then checkpoints were published that are unknown here, and no log
+   * can be known to be complete.
    */
   isWhole: boolean;
-  /** The newest round of the service's own; null when the store has none. */
+  /** The newest round of this service; null if there is none. */
   newest: PublishedRound | null;
   /** Logs with a checkpoint that is smaller than an earlier one, or differs at the same size. */
   forked: ReadonlySet<string>;
-  /** The highest number that is taken, whoever took it; 0 when none is. */
+  /** The highest used number, by any writer; 0 if none. */
   highest: number;
 }
 
 export interface Retirement {
-  /** The log that went on with the entries, as far as it is known. */
+  /** The log that continued with the entries, if known. */
   nextLogId: string | null;
-  /** The round of the reopening; of a log with two futures, that of the later one. */
+  /** The round of the reopening; for a log with two histories, that of the later one. */
   round: number;
 }
 
 export interface PublishedLogsDeps {
   sha: Sha256;
   objects: ObjectStore;
-  /** Ed25519 keys of which one must have signed what is believed. */
+  /** Trusted Ed25519 keys. */
   publicKeys: readonly Uint8Array[];
 }
 
 const roundsAtOnce = 32;
 
 /**
- * Everything that was published since the database's `last` round, from the newest round back. The
- * walk ends at the `last` round if that one signed exactly what the database knows (`known`): what
- * came before is in there. Otherwise the database was changed, or objects are missing, and every
- * round there is gets read. A reopening ends no walk: a log that it retired is found behind it.
+ * Everything published since the database's `last` round, from the newest round back. Ends at the
+ * `last` round if that one signed exactly what the database knows (`known`), which then covers
+ * earlier rounds. Otherwise the database was changed, or objects are missing, and all rounds are
+ * read. A reopening does not end the walk: the logs that it retired are in earlier rounds.
  */
 export async function publishedLogs(
   deps: PublishedLogsDeps,
@@ -88,7 +88,7 @@ export async function publishedLogs(
   return walk.found(numbers[0] ?? 0);
 }
 
-/** What the database says was published, if its note says the same under a key of the service. */
+/** The checkpoint in the database, if its note says the same under a key of the service. */
 async function signedLog(
   { sha, publicKeys }: PublishedLogsDeps,
   log: PublishedLog,
@@ -108,7 +108,7 @@ interface FoundLog {
   largest: PublishedLog;
 }
 
-/** Gathers rounds, newest first. */
+/** Collects rounds, newest first. */
 export class RoundWalk {
   readonly #sha: Sha256;
   readonly #logs = new Map<string, FoundLog>();
@@ -140,7 +140,7 @@ export class RoundWalk {
     }
   }
 
-  /** The round that the database knows last, and everything before it. */
+  /** The last round that the database knows, and everything before it. */
   end(round: PublishedRound, known: ReadonlyMap<string, PublishedLog>): void {
     this.#newest ??= round;
     for (const log of known.values()) this.add(log);
@@ -182,13 +182,13 @@ export class RoundWalk {
     return this.#named.has(logId) || this.#isLeftOut({ logId, round });
   }
 
-  /** Whether a later reopening does not go on with the log. */
+  /** Whether a later reopening does not continue the log. */
   #isLeftOut({ logId, round: published }: Pick<PublishedLog, 'logId' | 'round'>): boolean {
     return this.#reopenings.some(({ round, logIds }) => round > published && !logIds.has(logId));
   }
 }
 
-/** Whether a log had more, or something else, in an earlier round than in a later one. */
+/** Whether an earlier round has more of a log, or other entries, than a later one. */
 function contradicts(earlier: PublishedLog, later: PublishedLog): boolean {
   if (earlier.size !== later.size) return earlier.size > later.size;
   return Buffer.compare(earlier.root, later.root) !== 0;

@@ -6,23 +6,23 @@ import { type LogHead, lockHeads } from './store.ts';
 /* Statements of the owner role: no serving role may run them. */
 
 /**
- * Keeps every process from signing and recording until the transaction ends; returns the last round
- * and the seed of the installation key.
+ * Prevents signing and recording in every process until the transaction ends; returns the last
+ * round and the seed of the installation key.
  */
 export async function stopLogs(tx: WriterTx): Promise<{ round: number; seed: Buffer }> {
-  // The rounds in the object store may take minutes to read.
+  // Reading the rounds of the object store may take minutes.
   await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
   const { rows } = await tx.query<{ round: number; seed: Buffer }>(
     'SELECT round, seed FROM log_rounds, installation_key FOR UPDATE OF log_rounds',
   );
-  // Where nobody has found the contradiction yet, recording goes on while a log is made anew.
+  // If the contradiction was not found yet, recording is still possible without this lock.
   await tx.query('LOCK TABLE log_heads IN EXCLUSIVE MODE');
   const [row] = rows;
   if (!row) throw new Error('log_rounds or installation_key has lost its row');
   return row;
 }
 
-/** Makes another installation key: what a copy of a database signs is its own. */
+/** Replaces the installation key, so that a copy of the database signs with another one. */
 export async function renewInstallationKey(tx: WriterTx): Promise<Buffer> {
   const { rows } = await tx.query<{ seed: Buffer }>(
     'UPDATE installation_key SET seed = DEFAULT RETURNING seed',
@@ -30,22 +30,22 @@ export async function renewInstallationKey(tx: WriterTx): Promise<Buffer> {
   return rows[0]?.seed ?? Buffer.alloc(0);
 }
 
-/** Lets recording and signing continue with the round after this one; alarms are settled. */
+/** Recording and signing continue with the round after this one; clears alarms. */
 export async function resumeAfter(tx: WriterTx, round: number): Promise<void> {
   await tx.query('UPDATE log_rounds SET round = $1, halted = NULL, alarm = NULL', [round]);
 }
 
-/** A tenant's log as far as anything is left of it. */
+/** What remains of a tenant's log. */
 export interface LogRecord {
   tenantId: string;
-  /** The ids it goes by: that of its last checkpoint, then that of its head, if it has them. */
+  /** Its ids: of its last checkpoint, then of its head, if they exist. */
   logIds: string[];
   head: LogState | null;
   /** The id in its last checkpoint, if one was released. */
   released: string | null;
 }
 
-/** Of every tenant that there is, has a log or had a checkpoint released. */
+/** For every tenant that exists, has a log or had a released checkpoint. */
 export async function allLogs(tx: WriterTx): Promise<LogRecord[]> {
   interface Row {
     tenantId: string;
@@ -67,7 +67,7 @@ export async function allLogs(tx: WriterTx): Promise<LogRecord[]> {
   }));
 }
 
-/** The released checkpoints that the database has, by log id. */
+/** The released checkpoints in the database, by log id. */
 export async function releasedNotes(tx: WriterTx): Promise<Map<string, PublishedLog>> {
   const { rows } = await tx.query<PublishedLog>(
     `SELECT log_id AS "logId", size, root, note, round, signed_at AS "atMs"
@@ -76,7 +76,7 @@ export async function releasedNotes(tx: WriterTx): Promise<Map<string, Published
   return new Map(rows.map((row) => [row.logId, row]));
 }
 
-/** Makes this the log's released checkpoint, as it was published; null: none was. */
+/** Sets the log's released checkpoint to the published one; null: none was published. */
 export async function keepCheckpoint(
   tx: WriterTx,
   tenantId: string,
@@ -95,18 +95,16 @@ export async function keepCheckpoint(
   );
 }
 
-/**
- * Gives a log the id back that it was published under: only somebody at the tables can change it.
- */
+/** Restores the published id of a log, which only direct access to the tables can change. */
 export async function keepLogId(tx: WriterTx, tenantId: string, logId: string): Promise<void> {
   const text = 'UPDATE log_heads SET log_id = $2 WHERE tenant_id = $1 AND log_id <> $2';
   await tx.query(text, [tenantId, logId]);
 }
 
 /**
- * Gives a tenant whose log lost its head another one, under a new id, which counts no entries yet.
- * Returns null when the tenant is gone as well. Its events may be of any retention class, received
- * until now (whole milliseconds, as all are).
+ * Gives a tenant whose log lost its head a new empty one, with a new id. Null if the tenant is gone
+ * as well. Its events may be of any retention class, and were received until now (in whole
+ * milliseconds).
  */
 export async function openHead(tx: WriterTx, tenantId: string): Promise<LogState | null> {
   const { rows } = await tx.query<LogState>(
@@ -132,18 +130,17 @@ export async function beginAnew(tx: WriterTx, tenantId: string): Promise<string>
   return row.logId;
 }
 
-/** What was released stays in the object store; the database no longer answers for it. */
+/** Removes the released checkpoint from the database; it stays in the object store. */
 export async function forgetCheckpoint(tx: WriterTx, tenantId: string): Promise<void> {
   await tx.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [tenantId]);
 }
 
 /**
- * Removes what somebody put behind the end of a log: entries from `size`
- * on of which there is no event, and tiles in the place of entries that
- * the tail still holds. What was really recorded there stays.
+ * Removes foreign rows after the end of a log: entries from `size` on without an event, and tiles
+ * over entries that are still in the tail. Really recorded entries stay.
  */
 export async function dropForeign(tx: WriterTx, tenantId: string, size: number): Promise<void> {
-  // An entry has the id of its event behind twelve bytes.
+  // An entry contains its event's id after twelve bytes.
   const hasEvent = (entry: string) =>
     `EXISTS (SELECT FROM audit_events e WHERE e.tenant_id = $1 AND e.retention_class = ANY (ARRAY(SELECT class FROM plans))
        AND e.id = encode(substring(${entry} FROM 13 FOR 16), 'hex')::uuid)`;
@@ -160,7 +157,7 @@ export async function dropForeign(tx: WriterTx, tenantId: string, size: number):
   );
 }
 
-/** Whether entries are stored behind the end of the log, where the next ones belong. */
+/** Whether entries are stored after the end of the log. */
 export async function hasSurplus(tx: WriterTx, tenantId: string, size: number): Promise<boolean> {
   const { rows } = await tx.query<{ surplus: boolean }>(
     `SELECT EXISTS (SELECT FROM log_tail WHERE tenant_id = $1 AND sequence >= $2)
@@ -171,7 +168,7 @@ export async function hasSurplus(tx: WriterTx, tenantId: string, size: number): 
   return rows[0]?.surplus === true;
 }
 
-/** Empties the log to be filled again; returns its locked head. */
+/** Empties the log to refill it; returns its locked head. */
 export async function emptyLog(tx: WriterTx, tenantId: string): Promise<LogHead> {
   await tx.query('DELETE FROM log_tail WHERE tenant_id = $1', [tenantId]);
   await tx.query('DELETE FROM log_tiles WHERE tenant_id = $1', [tenantId]);

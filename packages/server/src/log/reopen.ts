@@ -36,14 +36,14 @@ import {
 } from './store-identity.ts';
 import { storedEntries, treeReader } from './tree.store.ts';
 
-/** What became of a log that did not hold what was published of it. */
+/** The result for a log that lacked published entries. */
 export interface ReopenedLog {
-  /** Null when nothing of the log is left: its tenant came after the backup. */
+  /** Null if nothing of the log remains: its tenant is newer than the backup. */
   tenantId: string | null;
   previousLogId: string;
-  /** The new id; null when nothing is left. */
+  /** The new id; null if nothing remains. */
   logId: string | null;
-  /** Entries the log goes on with, and entries that were published. */
+  /** Entries that remain, and entries that were published. */
   size: number;
   publishedSize: number;
 }
@@ -54,17 +54,13 @@ export interface ReopenDeps {
   objects: ObjectStore;
   recordOwn: RecordOwn;
   openSigner: OpenSigner;
-  /**
-   * What else is to be changed of the logs before that is signed; hears which of them begin anew.
-   */
+  /** Changes to the logs before signing; gets the logs that begin anew. */
   beforeSigning?: (reopened: readonly ReopenedLog[]) => Promise<void>;
-  /**
-   * Further keys that are trusted to have signed rounds, beside that one and those of the database.
-   */
+  /** Additional trusted keys of rounds, besides that one and those of the database. */
   publicKeys?: readonly Uint8Array[];
   /**
-   * Begins every log anew in an empty object store: the former one is lost, and with it the
-   * knowledge of what was published.
+   * Begins every log anew in an empty object store: with the former store, the knowledge of
+   * published checkpoints is lost.
    */
   newStore?: boolean;
 }
@@ -100,7 +96,7 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   if (newest === null && highest > 0) throw new Error(unknownRounds);
   await requireNewestKey({ ...deps, publicKeys }, newest, signer, keys);
   const inStore = await requireStore(tx, deps, published);
-  // First, because nothing can be recorded before; it holds only if everything below succeeds.
+  // First, because nothing can be recorded before; rolled back if a later step fails.
   await resumeAfter(tx, last);
   const isWhole = published.isWhole && !deps.newStore;
   const { reopened, lineages, gone } = await reopenEach(tx, deps, { ...published, isWhole }, last);
@@ -114,12 +110,12 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const signers = signer && [signer, seedSigner(installation)];
   const round = isSigned ? (newest?.round ?? 0) : await publishReopening(tx, deps, signers, next);
   await resumeAfter(tx, round);
-  // Behind the round: a store that has only an identity would pass for one that lost its rounds.
+  // After the round: a store with only an identity would look like one that lost its rounds.
   if (round > 0) await keepStoreIdentity(tx, deps, inStore);
   return reopened;
 }
 
-/** The identity in the store, null without one. Throws StoreRefused for a store of another's. */
+/** The identity in the store, null without one. Throws StoreRefused for another installation's. */
 async function requireStore(
   tx: WriterTx,
   { objects, newStore = false }: ReopenDeps,
@@ -153,7 +149,7 @@ const unknownRounds =
   'SIGNING_KEY_FILE to the key that signed them, or set OBJECT_STORE_URL to another ' +
   'store';
 
-/** By tenant: the id that the database has for a log, and those that went on from it, in order. */
+/** By tenant: the log's id in the database, and the ids that continued it, in order. */
 type Lineages = Map<string, string[]>;
 
 async function reopenEach(
@@ -165,7 +161,7 @@ async function reopenEach(
   const logs = await allLogs(tx);
   const left = new Map(published.logs);
   const lineages: Lineages = new Map();
-  // Whoever names a published log is that one; the rest may be found by what they hold.
+  // A log with a published id is that log; others may be found by their entries.
   for (const { tenantId, logIds } of logs) {
     const isKnown = (logId: string) => left.has(logId) || published.retired.has(logId);
     const lineage = lineageFrom(logIds.find(isKnown) ?? logIds.at(-1), published);
@@ -181,13 +177,13 @@ async function reopenEach(
   for (const { logId, size } of left.values()) {
     const retirement = published.retired.get(logId);
     if (!retirement) gone.push({ logId, nextLogId: null });
-    // What a reopening retired that this database knows was told then.
+    // Retirements that this database knows were recorded then.
     if (!retirement || retirement.round > last) reopened.push(lost(logId, size));
   }
   return { reopened, lineages, gone };
 }
 
-/** This log and those that went on from it, one after the other. */
+/** This log and those that continued it, in order. */
 function lineageFrom(first: string | undefined, { retired }: PublishedLogs): string[] {
   const logIds: string[] = [];
   for (let next = first ?? null; next !== null && !logIds.includes(next); ) {
@@ -197,7 +193,7 @@ function lineageFrom(first: string | undefined, { retired }: PublishedLogs): str
   return logIds;
 }
 
-/** The logs that go on under another id now than any they had before. */
+/** The logs that continue under a new id. */
 async function retiredOf(tx: WriterTx, lineages: Lineages): Promise<RetiredLog[]> {
   return (await allLogs(tx)).flatMap(({ tenantId, logIds }) => {
     const before = lineages.get(tenantId) ?? [];
@@ -223,7 +219,7 @@ const why =
 interface Reopening {
   published: PublishedLogs;
   lineages: Lineages;
-  /** Published logs that no tenant's is known to be. */
+  /** Published logs without a known tenant. */
   left: Map<string, PublishedLog>;
 }
 
@@ -237,7 +233,7 @@ async function reopenIfNeeded(
   let lineage = lineages.get(tenantId) ?? [];
   const [ownId = ''] = lineage;
   const named = logs.get(ownId) ?? null;
-  // A head that was deleted in place takes no entry with it.
+  // A deleted head takes no entries with it.
   const head = log.head ?? (await openHead(tx, tenantId));
   if (head === null) {
     await forgetCheckpoint(tx, tenantId);
@@ -282,7 +278,7 @@ async function holds(
   return stored >= size && hasRoot(nodes, sha, size, root);
 }
 
-/** The published log that these entries are, though nothing in the database says so any more. */
+/** The published log with these entries, although the database no longer names it. */
 async function foundByRoot(
   sha: Sha256,
   nodes: GetNode,
@@ -298,8 +294,8 @@ async function foundByRoot(
 }
 
 /**
- * Signs what the logs have come to now, behind every number that is taken: the next round begins
- * there, and a database that was rewound to before this meets it. Returns its number.
+ * Signs the current logs under the number after every used one: the next round follows it, and a
+ * database rewound to an earlier state finds it. Returns its number.
  */
 async function publishReopening(
   tx: WriterTx,
@@ -318,9 +314,8 @@ async function publishReopening(
 }
 
 /**
- * The log as its entries make it. Where somebody changed the database
- * in place, head and tiles are made anew from the entries that are
- * there, up to the first gap: else the log could never grow again.
+ * The log according to its entries. If the database was changed in place, head and tiles are
+ * rebuilt from the entries up to the first gap; otherwise the log could never grow again.
  */
 async function made(
   tx: WriterTx,

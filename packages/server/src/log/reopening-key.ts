@@ -7,14 +7,14 @@ import type { PublishedLogsDeps } from './published-logs.ts';
 import { type PublishedRound, readRound, roundName } from './round.ts';
 
 /**
- * Opens the key of this installation, given the one in use, if any; null when there is none yet.
- * Throws a sentence for one that must not sign.
+ * Opens this installation's key, given the one in use, if any; null if there is none yet. Throws a
+ * sentence for a key that must not sign.
  */
 export type OpenSigner = (keyInUse: Uint8Array | null) => Promise<Signer | null>;
 
 /**
- * What is reopened is signed by the key that signs here. As everywhere, one that was made by
- * default does not replace another; and none is made where the logs are signed already.
+ * A reopening is signed with the key of this installation. As everywhere, a default key does not
+ * replace another one; and no key is generated if the logs are signed already.
  */
 export function reopeningSigner({ signingKeyFile, dataDir }: Config): OpenSigner {
   return async (keyInUse) => {
@@ -32,8 +32,8 @@ export function reopeningSigner({ signingKeyFile, dataDir }: Config): OpenSigner
 }
 
 /**
- * A backup from before a key rotation lists the old key as the one in use, and that may have been
- * stolen since. A key that the database never had is let through: the newest one may be lost.
+ * A backup from before a key rotation lists the old key as current, which may have been stolen
+ * since. A key that the database never had is accepted, because the newest one may be lost.
  */
 export async function requireNewestKey(
   { sha, objects, publicKeys }: PublishedLogsDeps,

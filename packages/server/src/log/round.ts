@@ -13,38 +13,38 @@ import {
 } from '@indelible/protocol';
 
 /**
- * What a round puts into the object store: every checkpoint it is about to release, and a note that
- * the service's key has signed over all of it. Without that note anybody's file would be a round.
+ * The object of a round: every checkpoint to be released, and a note over all of it, signed by the
+ * service. Without that note any file could be a round.
  */
 interface RoundObject {
   round: number;
   /** When it was signed, ISO 8601. */
   at: string;
   notes: string[];
-  /** Only of a reopening: ids of logs in hex as in origins, and what each goes on as. */
+  /** Only of a reopening: ids of logs in hex as in origins, and the log that continues each. */
   retired?: [log: string, next: string | null][];
   signed: string;
 }
 
-/** A log whose origin is never signed again, and the log that goes on with its entries, if any. */
+/** A log whose origin is never signed again, and the log that continues its entries, if any. */
 export interface RetiredLog {
   logId: string;
   nextLogId: string | null;
 }
 
-/** A round to be signed. */
+/** A round to sign. */
 export interface Round {
   round: number;
   at: string;
   notes: readonly string[];
-  /** `stateOf` all logs, once this round is released. */
+  /** `stateOf` all logs after this round is released. */
   state: Uint8Array;
   /**
-   * Of `log reopen`: `notes` are the checkpoints of all logs. A log that was published before and
-   * is not among them is retired.
+   * Of `log reopen`: `notes` has the checkpoints of all logs. A published log that is not among
+   * them is retired.
    */
   isReopening: boolean;
-  /** What a reopening retires. Rounds of earlier releases do not name it. */
+  /** The logs that a reopening retires. Rounds of earlier releases do not name them. */
   retired?: readonly RetiredLog[];
 }
 
@@ -55,7 +55,7 @@ export interface RoundCheckpoint {
   logId: string;
 }
 
-/** A round that one of the keys given has signed. */
+/** A round with a valid signature of a given key. */
 export interface PublishedRound extends Pick<Round, 'round' | 'at' | 'state' | 'isReopening'> {
   checkpoints: RoundCheckpoint[];
   retired: RetiredLog[];
@@ -66,7 +66,7 @@ export function roundName(round: number): string {
   return `checkpoints/${String(round).padStart(12, '0')}.json`;
 }
 
-/** The number in the name of an object; null when it is that of no round. */
+/** The number in an object's name; null if it is not a round. */
 export function roundOf(name: string): number | null {
   const digits = /^checkpoints\/(\d{12})\.json$/.exec(name)?.[1];
   return digits === undefined ? null : Number(digits);
@@ -106,8 +106,8 @@ const inHex = ({ logId, nextLogId }: RetiredLog): [string, string | null] => [
 const signedText = new RegExp(`^${keyName}\\n(\\d+)( reopened)?\\n(.{44})\\n(.{44})\\n$`);
 
 /**
- * Reads the object of this round. Null when none of these Ed25519 keys has signed it for this
- * number: nothing follows from such an object, neither that it may be gone past nor what it holds.
+ * Reads the object of this round. Null if none of these Ed25519 keys has signed it for this number:
+ * such an object proves nothing.
  */
 export async function readRound(
   sha: Sha256,
@@ -170,7 +170,7 @@ export function readNote(note: string): RoundCheckpoint {
   return { note, checkpoint, logId };
 }
 
-/** What stands in the database for a log's newest checkpoint. */
+/** A log's newest checkpoint in the database. */
 export interface ReleasedCheckpoint {
   logId: string;
   size: number;
@@ -179,9 +179,8 @@ export interface ReleasedCheckpoint {
 }
 
 /**
- * One hash for the newest checkpoints of all logs: SHA-256 of `log
- * id (16 bytes) ‖ u64 size ‖ root ‖ SHA-256(note)` of each, in order
- * of log id. `releasedState` is the same of the database's table.
+ * One hash over the newest checkpoints of all logs: SHA-256 of `log id (16 bytes) ‖ u64 size ‖ root
+ * ‖ SHA-256(note)` of each, by log id. `releasedState` computes the same from the database.
  */
 export function stateOf(sha: Sha256, checkpoints: Iterable<ReleasedCheckpoint>): Uint8Array {
   const rows = [...checkpoints].sort((a, b) => (a.logId < b.logId ? -1 : 1));
@@ -194,12 +193,12 @@ export function stateOf(sha: Sha256, checkpoints: Iterable<ReleasedCheckpoint>):
   return sha(Buffer.concat(parts));
 }
 
-/** `<host>/l/<32 hex>`: names no tenant. */
+/** `<host>/l/<32 hex>`: does not identify a tenant. */
 export function originOf(host: string, logId: string): string {
   return `${host}/l/${logId.replaceAll('-', '')}`;
 }
 
-/** The log id in an origin, as a UUID; null when there is none. */
+/** The log id in an origin, as a UUID; null if there is none. */
 export function logIdOf(origin: string): string | null {
   const hex = /\/l\/([0-9a-f]{32})$/.exec(origin)?.[1];
   return hex === undefined ? null : hexToLogId(hex);

@@ -29,7 +29,7 @@ const tags = ['Verification'];
 const config = { scope: 'events:read' as const, schema: 'enforced' as const };
 const noteText = 'text/plain; charset=utf-8';
 
-/** A tenant's log under its own origin, as C2SP tlog-tiles; checkpoints and consistency proofs. */
+/** A tenant's log by its origin, as C2SP tlog-tiles; checkpoints and consistency proofs. */
 export function logRoutes(app: FastifyInstance, deps: LogRouteDeps): void {
   keyRoute(app, deps);
   checkpointRoute(app, deps, '/l/:logId/checkpoint', { params: LogParams });
@@ -101,7 +101,7 @@ function readOrigin(request: FastifyRequest, originHost: string): string {
 
 type Log = NonNullable<Awaited<ReturnType<typeof publishedCheckpoint>>>;
 
-/** Reads of the caller's tenant's log, or of the one in the path if it is that one; else 404. */
+/** Reads the caller's log; the origin in a path must be of that log, else 404. */
 function logReader(request: FastifyRequest, { db }: LogRouteDeps, tenantId: string) {
   const { logId } = request.params as { logId?: string };
   return <T>(read: (tx: TenantTx, log: Log) => Promise<T>): Promise<T> =>
@@ -181,7 +181,7 @@ function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
         if (found === null) throw new AppError('not_found', 'the log has no such tile');
         return found;
       });
-      // A tile of this width never changes: the log is only ever appended to.
+      // A tile of this width never changes, because the log only grows.
       reply.header('cache-control', 'private, max-age=31536000, immutable');
       return reply.type('application/octet-stream').send(bytes);
     },

@@ -1,6 +1,6 @@
 import { createFrontier, encodeEntry, leafHash, type Sha256 } from '@indelible/protocol';
 
-/** A locked log head: the size of the tree, its compact range, and the last receive time. */
+/** A locked log head: size of the tree, compact range, last receipt time. */
 export interface LogHead {
   tenantId: string;
   size: number;
@@ -8,11 +8,11 @@ export interface LogHead {
   lastReceivedUs: number;
   retentionClass: number;
   otherClasses: number[];
-  /** Whether its tenant has left: then it takes only what the service records itself. */
+  /** Whether its tenant is offboarded: then it accepts only the service's own records. */
   isClosed?: boolean;
 }
 
-/** A complete tile; `rest` is what the entries kept in the tail do not hold yet (level 0 only). */
+/** A complete tile; `rest` is the part that is not in the tail yet (level 0 only). */
 export interface CompletedTile {
   level: number;
   index: number;
@@ -20,7 +20,7 @@ export interface CompletedTile {
   rest: Uint8Array;
 }
 
-/** What one flush adds to one log. `leaves[i]` belongs to the i-th event given. */
+/** What one flush adds to one log. `leaves[i]` belongs to the i-th event. */
 export interface LogAppend {
   head: LogHead;
   newSize: number;
@@ -32,8 +32,8 @@ export interface LogAppend {
 }
 
 /**
- * Numbers events behind a locked head and computes everything the append writes. Receive times
- * never decrease within a log, even when the clock does. Pure: the same input gives the same bytes.
+ * Numbers events after a locked head and computes everything that the append writes. Receipt times
+ * never decrease within a log, even if the clock does. Pure: equal input gives equal bytes.
  */
 export function planAppend(
   sha: Sha256,
@@ -48,7 +48,7 @@ export function planAppend(
   return planEntries(sha, head, entries, receivedUs);
 }
 
-/** The same of entries that are made already; `receivedUs` is that of the last one. */
+/** The same for existing entries; `receivedUs` is that of the last one. */
 export function planEntries(
   sha: Sha256,
   head: LogHead,

@@ -6,31 +6,31 @@ import { openStoreId, signingKeys, storeLink } from './checkpoint.store.ts';
 import { readRound, roundName } from './round.ts';
 
 /*
- * Database and object store carry one identity: `installation.json` in the store, a column in the
- * database. Without it a process that is given a wrong or an empty store would publish there, and
- * the guard would compare the database with nothing.
+ * Database and object store share one identity: `installation.json` in the store, a column in the
+ * database. Otherwise a process with a wrong or empty store would publish there, and the guard
+ * would compare the database with nothing.
  */
 
 const identityName = 'installation.json';
 
-/** The object store must not be used; the message is a sentence for the operator. */
+/** The object store must not be used; the message is for the operator. */
 export class StoreRefused extends Error {}
 
 export interface StoreIdentityDeps {
   sha: Sha256;
   objects: ObjectStore;
-  /** Ed25519 keys that are trusted beside those that the database lists. */
+  /** Ed25519 keys trusted besides those in the database. */
   publicKeys: readonly Uint8Array[];
 }
 
 type Query = Pick<WriterTx, 'query'>;
 
 /**
- * Makes sure that the store is the installation's own, or becomes it: a first start names an empty
- * one, and a store of an earlier release, which has no identity, is known by the last round.
- * Throws StoreRefused for any other. The database is told first and on its own: of two processes
- * that start together both then write the same object, and a crash in between is made good by the
- * next start.
+ * Checks that the store belongs to the installation, or claims it: a first start claims an empty
+ * store; a store of an earlier release, without identity, is recognised by the last round. Throws
+ * StoreRefused for any other. The database gets the identity first, in its own transaction: two
+ * processes that start together then write the same object, and the next start repairs a crash in
+ * between.
  */
 export async function openOwnStore(
   deps: StoreIdentityDeps,
@@ -59,7 +59,7 @@ export async function readIdentity(objects: ObjectStore): Promise<string | null>
     const id = (read as { installation?: unknown } | null)?.installation;
     if (typeof id === 'string' && isUuid(id)) return id;
   } catch {
-    // Said below: what it holds instead does not matter.
+    // Reported below; its content does not matter.
   }
   throw new StoreRefused(
     `${identityName} in the object store does not name an installation: the store was moved, so name ` +

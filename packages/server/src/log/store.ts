@@ -12,20 +12,18 @@ import type { LogAppend, LogHead } from './sequencer.ts';
 
 export { type LogAppend, type LogHead, planAppend, planEntries } from './sequencer.ts';
 
-/**
- * What callers hear while the logs stand still: which log, and why, only the operator's log says.
- */
+/** The callers' text while the logs are stopped: only the operator's log names log and reason. */
 export const haltedSentence =
   'recording is stopped, because the log contradicts its published checkpoints: tell ' +
   'the operator of the service';
 
 export const logIsHalted = (): AppError => unavailable(haltedSentence);
 
-/** What callers hear of one log that is damaged, until the next round stops all of them. */
+/** The callers' text for one damaged log, until the next round stops all. */
 export const damagedSentence =
   'recording in this log is stopped, because the log is damaged: tell the operator of the service';
 
-/** The same of a log that cannot be read. */
+/** The same for a log that cannot be read. */
 export const unreadable = (finding: string, tenantId: string) =>
   new LogDamaged(
     finding,
@@ -35,12 +33,11 @@ export const unreadable = (finding: string, tenantId: string) =>
   );
 
 /**
- * A log is not stored as the service left it. Who records hears
- * `unavailable`: the event is not at fault, and must not be dropped for
- * it. Who reads hears `log_damaged`. `finding` is for the operator.
+ * The stored log was changed. Recording fails with `unavailable`: the event is valid, and must not
+ * be dropped. Reading fails with `log_damaged`. `finding` is for the operator.
  */
 export class LogDamaged extends AppError {
-  /** Whose logs are concerned, or may be. */
+  /** The tenants of the damaged logs, as far as known. */
   readonly tenantIds: readonly string[];
 
   constructor(
@@ -55,9 +52,9 @@ export class LogDamaged extends AppError {
 }
 
 /**
- * Locks the heads of these tenants until the transaction ends. Without
- * `wait`, heads that another flush holds are left out of the answer, as are
- * tenants without a log. Throws `unavailable` while recording is stopped.
+ * Locks the heads of these tenants until the transaction ends. Without `wait`, skips heads that
+ * another flush has locked; tenants without a log are absent too. Throws `unavailable` while
+ * recording is stopped.
  */
 export async function lockHeads(
   tx: WriterTx,
@@ -79,8 +76,8 @@ export async function lockHeads(
 }
 
 /**
- * Which of these tenants exist, and whether they have a log: tells a skipped head from an unknown
- * tenant, and both from a log that has lost its head.
+ * Which of these tenants exist, and whether they have a log: distinguishes a skipped head, an
+ * unknown tenant, and a log that lost its head.
  */
 export async function tenantsWithLog(
   tx: WriterTx,
@@ -97,8 +94,8 @@ export async function tenantsWithLog(
 }
 
 /**
- * Begins a tenant's log, or moves its new events to another retention class. Throws LogDamaged for
- * one that has lost its head: beside its own entries none is begun.
+ * Creates a tenant's log, or moves its new events to another retention class. Throws LogDamaged if
+ * it has entries but no head.
  */
 export async function openLog(
   tx: WriterTx,
@@ -114,9 +111,9 @@ export async function openLog(
 }
 
 /**
- * Writes tail, tiles and heads in one round trip; fails as a whole when any head has moved. Throws
- * LogDamaged when one of the logs has no place for its next entries: those are made here, so a
- * value or key that is refused (SQLSTATE 22, 23) is never the event's fault.
+ * Writes tail, tiles and heads in one round trip; fails completely if any head has changed. Throws
+ * LogDamaged if the next entries of a log already exist: they are computed here, so a refused value
+ * or key (SQLSTATE 22, 23) is never the event's fault.
  */
 export async function appendLogs(tx: WriterTx, appends: readonly LogAppend[]): Promise<void> {
   const of = <T>(pick: (append: LogAppend) => T) => appends.map(pick);
@@ -151,12 +148,12 @@ export async function appendLogs(tx: WriterTx, appends: readonly LogAppend[]): P
   });
 }
 
-/** The SQLSTATE of an error of the database, '' for any other. */
+/** The SQLSTATE of a database error, '' for others. */
 function stateOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** Size of the tenant's log: the sequence the next event will get. */
+/** Size of the tenant's log: the next event's sequence. */
 export async function logSize(tx: TenantTx): Promise<number> {
   const { rows } = await tx.query<{ size: number }>({
     name: 'log-size',
@@ -166,9 +163,7 @@ export async function logSize(tx: TenantTx): Promise<number> {
   return rows[0]?.size ?? 0;
 }
 
-/**
- * Entries `[start, end)` of the log in order, from tiles and tail; at most a few tiles at a time.
- */
+/** Entries `[start, end)` in order, from tiles and tail; at most a few tiles at a time. */
 export async function readEntries(tx: TenantTx, start: number, end: number): Promise<Uint8Array[]> {
   const { rows } = await tx.query<{ first: number; data: Buffer }>({
     name: 'read-entries',

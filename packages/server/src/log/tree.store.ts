@@ -10,7 +10,7 @@ import {
 import { int2Array, int8Array, type TenantTx, uuidArray } from '../postgres/index.ts';
 import { unreadable } from './store.ts';
 
-/** Levels of the tree that one tile spans. */
+/** Levels of the tree in one tile. */
 const tileHeight = 8;
 
 type Query = Pick<TenantTx, 'query'>;
@@ -22,9 +22,8 @@ interface TilePlace {
 }
 
 /**
- * What is stored of these tiles, in the order given: entries of 60
- * bytes at level 0, hashes above. A tile of which a part is missing in
- * between counts as empty: nothing may be mistaken for its neighbour.
+ * The stored data of these tiles, in the given order: entries of 60 bytes at level 0, hashes above.
+ * A tile with a gap counts as empty, so that no entry is taken for its neighbour.
  */
 async function readTiles(tx: Query, tiles: readonly TilePlace[]): Promise<Buffer[]> {
   const { rows } = await tx.query<{ data: Buffer | null }>({
@@ -58,16 +57,16 @@ function parts(data: Buffer, size: number): Buffer[] {
   );
 }
 
-/** The hashes of a tile as far as they exist: leaf hashes at level 0, roots of full tiles above. */
+/** The existing hashes of a tile: leaf hashes at level 0, roots of full tiles above. */
 function tileHashes(sha: Sha256, level: number, data: Buffer): Uint8Array[] {
   if (level > 0) return parts(data, hashBytes);
   return parts(data, entryBytes).map((entry) => leafHash(sha, entry));
 }
 
 /**
- * Nodes of the trees of any logs, for proofs. Whatever is asked for in one turn is read by one
- * statement, and each tile once: a proof takes one round trip, and so do those of many logs. Throws
- * RangeError for a subtree that is not complete.
+ * Nodes of any logs, for proofs. Everything requested in one iteration of the event loop is read by
+ * one statement, and each tile once: one or many proofs take one round trip. Throws RangeError for
+ * an incomplete subtree.
  */
 export function treeReader(tx: Query, sha: Sha256): (tenantId: string) => GetNode {
   const tiles = new Map<string, Promise<Uint8Array[]>>();
@@ -104,9 +103,7 @@ export function treeReader(tx: Query, sha: Sha256): (tenantId: string) => GetNod
   };
 }
 
-/**
- * Nodes of the tenant's tree, of which the log says it has them. Throws LogDamaged when it has not.
- */
+/** Nodes of the tenant's tree that its log must have. Throws LogDamaged if it does not. */
 export function treeNodes(tx: TenantTx, sha: Sha256): GetNode {
   const nodes = treeReader(tx, sha)(tx.tenantId);
   return (level, index) =>
@@ -116,7 +113,7 @@ export function treeNodes(tx: TenantTx, sha: Sha256): GetNode {
     });
 }
 
-/** Every entry that is stored, from the first to the first gap, in parts of 64 tiles at most. */
+/** Every stored entry up to the first gap, in parts of at most 64 tiles. */
 export async function* storedEntries(tx: Query, tenantId: string): AsyncGenerator<Buffer[]> {
   for (let first = 0; ; first += 64) {
     const places = Array.from({ length: 64 }, (_, n) => ({ tenantId, level: 0, index: first + n }));
@@ -130,7 +127,7 @@ export async function* storedEntries(tx: Query, tenantId: string): AsyncGenerato
   }
 }
 
-/** Entries of the tail from this sequence on, up to the first that is missing. */
+/** Entries of the tail from this sequence up to the first gap. */
 async function readTail(tx: Query, tenantId: string, first: number): Promise<Buffer[]> {
   const { rows } = await tx.query<{ sequence: number; entry: Buffer }>({
     text: 'SELECT sequence, entry FROM log_tail WHERE tenant_id = $1 AND sequence >= $2 ORDER BY sequence',
@@ -141,8 +138,8 @@ async function readTail(tx: Query, tenantId: string, first: number): Promise<Buf
 }
 
 /**
- * The bytes of a tile as C2SP tlog-tiles serves them, or null when the log of `size` entries is not
- * that long. Throws LogDamaged for one that it should have.
+ * The bytes of a tile as C2SP tlog-tiles serves them; null if the log of `size` entries is shorter.
+ * Throws LogDamaged for a missing tile.
  */
 export async function tileBytes(
   { tenantId, query }: TenantTx,
@@ -160,6 +157,6 @@ export async function tileBytes(
   return Buffer.concat(level === 'entries' ? wanted.flatMap(withLength) : wanted);
 }
 
-// Entry bundles put a big-endian u16 length before each entry.
+// Entry bundles have a big-endian u16 length before each entry.
 const entryLength = Buffer.from([0, entryBytes]);
 const withLength = (entry: Uint8Array) => [entryLength, entry];
