@@ -4,9 +4,8 @@ interface Range {
 }
 
 /**
- * Which of these media types an `Accept` header asks for (RFC 9110 section 12.5.1): the one of
- * highest weight, of equal ones the one that is named more precisely, then the first given. The
- * first one too when the header is missing or accepts none of them.
+ * The media type that an `Accept` header prefers (RFC 9110 section 12.5.1): highest weight, then
+ * most specific, then first in `types`. The first one if the header is missing or accepts none.
  */
 export function acceptedType(header: string | undefined, types: readonly string[]): string {
   const ranges = (header ?? '*/*').split(',').map(readRange);
@@ -27,7 +26,7 @@ function readRange(text: string): Range {
   return { type: type.trim(), q: Number(q.find((value) => value !== undefined) ?? 1) };
 }
 
-/** Of the ranges that a type is in, the most precise one counts. */
+/** The most specific matching range decides. */
 function weightOf(type: string, ranges: readonly Range[]): { q: number; precision: number } {
   const names = ['*/*', `${type.split('/', 1)[0]}/*`, type];
   for (let precision = names.length - 1; precision >= 0; precision--) {

@@ -4,21 +4,20 @@ export interface SlotLimits {
   /** Of all tenants together. */
   slotsMax: number;
   slotsPerTenant: number;
-  /** Of one tenant, for a slot. */
+  /** Waiting calls of one tenant. */
   waitingPerTenant: number;
   waitMs: number;
 }
 
 interface Line {
   taken: number;
-  /** Each is called when it gets a slot. */
+  /** Called when it gets a slot. */
   waiting: Set<() => void>;
 }
 
 /**
- * How many calls of a kind are under way at the same time, of all tenants and of each. A slot that
- * becomes free goes to the tenants in turn, so that a tenant with a thousand calls delays another's
- * by one call.
+ * Limits the concurrent calls of one kind, over all tenants and for each. A free slot goes to
+ * tenants in rotation, so that a tenant with a thousand calls delays another by one call.
  */
 export class FairSlots {
   readonly #limits: SlotLimits;
@@ -33,8 +32,8 @@ export class FairSlots {
   }
 
   /**
-   * Takes a slot; the function that is returned gives it back, once. Throws the refusal when too
-   * many of the tenant wait, when none becomes free in time, and when the caller has `gone`.
+   * Takes a slot; the returned function releases it, once. Throws the refusal if too many of the
+   * tenant's calls wait, if none becomes free in time, or if the caller has `gone`.
    */
   async take(tenantId: string, gone: AbortSignal): Promise<() => void> {
     const line = this.#lines.get(tenantId) ?? { taken: 0, waiting: new Set() };
@@ -56,7 +55,7 @@ export class FairSlots {
   #grant(tenantId: string, line: Line): void {
     line.taken += 1;
     this.#taken += 1;
-    // Behind all others: a tenant's next call comes after theirs.
+    // Moves the tenant behind all others.
     this.#lines.delete(tenantId);
     this.#lines.set(tenantId, line);
   }

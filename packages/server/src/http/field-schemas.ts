@@ -1,7 +1,7 @@
 import { paramLengthMax } from '@indelible/protocol';
 import { Type } from 'typebox';
 
-/* Parts of request and answer schemas that several features share. */
+/* Schema parts that several features share. */
 
 export const strict = { additionalProperties: false };
 
@@ -17,15 +17,14 @@ export const nullable = (options: Record<string, unknown>) =>
 export const queryText = (description: string) =>
   Type.String({ maxLength: paramLengthMax, description });
 
-/** A part of a path. */
 export const pathPartLengthMax = 200;
 export const pathPart = (description: string) =>
   Type.String({ maxLength: pathPartLengthMax, description });
 
-/** The path of a call that concerns one thing. */
+/** The path of a call with one id. */
 export const idParams = (description: string) => Type.Object({ id: pathPart(description) });
 
-/** The path of a call to one log under its own origin. */
+/** The path of a call to one log by its origin. */
 export const LogParams = Type.Object({
   logId: Type.String({
     pattern: '^[0-9a-f]{32}$',
@@ -33,7 +32,7 @@ export const LogParams = Type.Object({
   }),
 });
 
-/** What people call something. The look-ahead, not a second loop, keeps matching linear. */
+/** A display name. The look-ahead, instead of a second loop, keeps matching linear. */
 export const label = (description: string) =>
   Type.String({
     minLength: 1,

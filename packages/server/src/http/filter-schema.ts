@@ -11,8 +11,8 @@ import { type TSchema, Type } from 'typebox';
 import { queryText } from './field-schemas.ts';
 
 /*
- * Filters in the OpenAPI document. `readFilterParams` and `parseFilterBody`, which panel and
- * command line share, judge them and name every problem themselves.
+ * Filters in the OpenAPI document. `readFilterParams` and `parseFilterBody`, shared with panel and
+ * command line, check them and report all problems.
  */
 
 const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
@@ -32,7 +32,7 @@ function paramSchema(name: FilterName): TSchema {
   });
 }
 
-/** Filters in the body of a call; `more` is said of them in the OpenAPI document. */
+/** Filters in a body; `more` is added to their description. */
 export const filterSchema = (more = '', names: readonly FilterName[] = filterNames) =>
   Type.Unsafe<object>({
     type: 'object',
@@ -47,7 +47,7 @@ export const filterSchema = (more = '', names: readonly FilterName[] = filterNam
 const one = { type: ['string', 'boolean'], maxLength: paramLengthMax };
 const value = { ...one, type: [...one.type, 'array'], maxItems: facetValuesMax, items: one };
 
-/** Filters in an answer, as they are stored. */
+/** Filters in an answer, as stored. */
 export const storedFilters = (options: { description?: string } = {}) =>
   Type.Record(
     Type.String(),

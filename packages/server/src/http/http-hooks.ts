@@ -4,21 +4,17 @@ import { AppError } from './problem.ts';
 import { readQuery } from './query.ts';
 import { endWhenStalled } from './stalled-reader.ts';
 
-/**
- * Every answer names its request; every request is
- * counted and logged by its route, not its address.
- */
+/** Every answer has a request id; every request is counted and logged by route, not by address. */
 export function answerWithId(
   http: FastifyInstance,
   answered: (method: string, route: string, status: number, seconds: number) => void,
   stalledMs: number,
 ): void {
-  // Hooks that wait for nothing say so: each promise would cost every request a turn.
+  // Synchronous hooks call `done`: a promise would delay every request.
   http.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
-    // No page of others shows what the service answers,
-    // nor loads it; the panel's own pages say more.
+    // Other sites can neither show nor load answers; the panel's pages have their own policy.
     reply.header('x-frame-options', 'DENY');
     reply.header('cross-origin-resource-policy', 'same-origin');
     endWhenStalled(reply.raw, stalledMs);
@@ -41,9 +37,8 @@ export function answerWithId(
 }
 
 /**
- * Closing waits for every request that was taken, and for nothing
- * else: a connection that is kept alive, or on which nothing was asked
- * yet, would hold the server open for as long as its client likes.
+ * Closing waits for every accepted request and nothing else: an idle keep-alive connection would
+ * otherwise keep the server open as long as its client likes.
  */
 export function closeAfterLastAnswer(http: FastifyInstance): void {
   let closing = false;
@@ -53,7 +48,7 @@ export function closeAfterLastAnswer(http: FastifyInstance): void {
   };
   http.addHook('onRequest', (_request, reply, done) => {
     open++;
-    // Unlike `finish` also heard when the client has gone away.
+    // Unlike `finish`, also emitted if the client has left.
     reply.raw.once('close', () => {
       open--;
       if (closing) setImmediate(endConnections);
@@ -72,9 +67,7 @@ export function closeAfterLastAnswer(http: FastifyInstance): void {
 
 const operations = ['/healthz', '/readyz', '/metrics'];
 
-/**
- * For a process that only works in the background: whoever runs it is answered, and nobody else.
- */
+/** For a process with only the worker role: answers only health and metrics. */
 export function answerOperationsOnly(http: FastifyInstance): void {
   http.addHook('onRequest', async ({ routeOptions }) => {
     if (operations.includes(routeOptions.url ?? '')) return;
@@ -86,8 +79,8 @@ export function answerOperationsOnly(http: FastifyInstance): void {
 }
 
 /**
- * A call that documents no parameters takes none: one that is misspelt, or meant for another call,
- * must not be left out silently. Health checks and pages, which are public, are let be.
+ * A call without documented parameters refuses any: a misspelt one, or one of another call, must
+ * not be ignored silently. Health checks and pages, which are public, accept any.
  */
 export function refuseUndocumentedParameters(http: FastifyInstance): void {
   http.addHook('preValidation', (request, _reply, done) => {
@@ -100,14 +93,14 @@ export function refuseUndocumentedParameters(http: FastifyInstance): void {
   });
 }
 
-/** Reads are limited per credential; writes have the queue's back-pressure instead. */
+/** Reads are limited per credential; for writes, a full queue answers 503. */
 export async function limitReads(http: FastifyInstance, maxPerMinute: number): Promise<void> {
   await http.register(rateLimit, {
     max: maxPerMinute,
     timeWindow: 60_000,
     hook: 'preHandler',
     keyGenerator: ({ principal }) => principal?.session?.id ?? principal?.id ?? 'public',
-    // HEAD reads as GET does, only without showing it.
+    // HEAD counts like GET.
     allowList: ({ method, principal }) => (method !== 'GET' && method !== 'HEAD') || !principal,
     errorResponseBuilder: () =>
       new AppError('rate_limited', 'too many reads with this credential; wait as Retry-After says'),

@@ -22,26 +22,24 @@ import { AppError, problemOf, unavailable } from './problem.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** JSON Pointers of members that the body names twice. */
+    /** JSON Pointers of repeated members of the body. */
     duplicateKeys: string[];
   }
   interface FastifyContextConfig {
-    /** `enforced`: on path and body, before the handler; `documents`: the handler judges them. */
+    /** `enforced`: path and body are checked before the handler; `documents`: by the handler. */
     schema?: 'enforced' | 'documents';
-    /** The handler answers repeated members itself, event by event. */
+    /** The handler reports repeated members itself, for each event. */
     judgesDuplicateKeys?: boolean;
   }
 }
 
-/** An inbound id is kept only in a form that cannot forge a log line. */
+/** An inbound id is used only if its form cannot forge a log line. */
 export function requestId(headers: Record<string, unknown>): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w-]{8,64}$/.test(given) ? given : randomUUID();
 }
 
-/**
- * Bodies are strict JSON in UTF-8, uncompressed; anything else is refused before it is looked at.
- */
+/** Bodies are strict JSON in UTF-8, uncompressed; others are refused unread. */
 export function acceptJsonOnly(app: FastifyInstance): void {
   app.server.removeAllListeners('clientError').on('clientError', answerBrokenRequest);
   app.decorateRequest('duplicateKeys');
@@ -92,12 +90,12 @@ function readJson(contentType: string, body: Buffer) {
 }
 
 /**
- * Compiles the schemas of paths and bodies: every problem at once, nothing coerced or removed.
- * Those of queries and headers are documentation: `readQuery` and `readAsTenant` judge these.
+ * Compiles the schemas of paths and bodies: all problems at once, no coercion, no removal. Schemas
+ * of queries and headers are documentation: `readQuery` and `readAsTenant` check those.
  */
 function schemaCompiler(): FastifySchemaCompiler<unknown> {
   const ajv = new Ajv2020({ allErrors: true, strict: false, formats });
-  // Ajv's own compares each item with each other one, also when there are more than `maxItems`.
+  // Ajv's own keyword compares all pairs, even beyond `maxItems`.
   ajv.removeKeyword('uniqueItems').addKeyword({
     ...{ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean' },
     validate: (_: boolean, items: unknown[]) => new Set(items).size === items.length,
@@ -107,7 +105,7 @@ function schemaCompiler(): FastifySchemaCompiler<unknown> {
     httpPart === 'params' || httpPart === 'body' ? ajv.compile(schema as object) : () => true;
 }
 
-/** Every route says whether its schema is enforced, or the service does not start. */
+/** Every route states whether its schema is enforced, or the service does not start. */
 export function enforceSchemas(app: FastifyInstance): void {
   app.setValidatorCompiler(schemaCompiler());
   app.addHook('onRoute', (route) => {
@@ -138,7 +136,7 @@ const fastifyCodes: Record<
   FST_ERR_MAX_PARAM_LENGTH: ['invalid_parameter', 'the path is too long'],
 };
 
-/** Turns anything thrown into the AppError the caller may see; null = an unexpected fault. */
+/** The AppError that the caller may see; null for an unexpected error. */
 export function asAppError(error: unknown): AppError | null {
   if (error instanceof AppError) return error;
   if (!(error instanceof Error)) return null;
@@ -147,7 +145,7 @@ export function asAppError(error: unknown): AppError | null {
     return invalid(validation as Parameters<typeof fieldProblem>[0][], validationContext);
   const known = code === undefined ? undefined : fastifyCodes[code];
   if (known) return new AppError(known[0], known[1]);
-  // Before the database is suspected: a caller who hangs up is an ECONNRESET too.
+  // Checked before database errors: a caller that closes the connection also gives ECONNRESET.
   if (statusCode === 400) return new AppError('malformed_json', 'the body could not be read');
   const reason = unavailability(error);
   return reason === null ? null : unavailable(`${reason}; try again`);
@@ -162,9 +160,7 @@ function invalid(
   return new AppError(code, `the request has ${errors.length} problem(s); see errors`, { errors });
 }
 
-/**
- * Every error leaves as a problem document; an unexpected one is logged and says nothing of itself.
- */
+/** Every error becomes a problem document; an unexpected one is logged and shows no details. */
 export function sendProblem(
   error: unknown,
   request: FastifyRequest,
@@ -189,9 +185,7 @@ const brokenRequests: Record<string, [code: ErrorCode, detail: string]> = {
   HPE_HEADER_OVERFLOW: ['payload_too_large', 'the headers are larger than this service takes'],
 };
 
-/**
- * What never becomes a request meets no hook: its problem document is written to the socket itself.
- */
+/** A malformed request reaches no hook: its problem document is written to the socket. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   const known = brokenRequests[error.code ?? ''];
@@ -211,10 +205,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   socket.destroy(error);
 }
 
-/**
- * A path that exists with other methods answers 405
- * and names them; any other 404. The body is not read.
- */
+/** A path with other methods answers 405 and lists them; any other 404. The body is not read. */
 export function refuseUnknownCalls(app: FastifyInstance): void {
   const known: { pattern: RegExp; methods: Set<string> }[] = [];
   app.addHook('onRoute', ({ url, method }) => {

@@ -11,12 +11,12 @@ import type { ErrorObject } from 'ajv/dist/2020.js';
 import { isOutboundUrl } from '../outbound/index.ts';
 import { isPanelPath } from './panel-path.ts';
 
-/** The formats of our schemas, as the service reads them. */
+/** The formats of our schemas. */
 export const formats: Record<string, (text: string) => boolean> = {
   uuid: isUuid,
   'date-time': (text) => parseTimestamp(text) !== null,
-  // Its length is `maxLength`'s to judge: one fault is named once. A leading `!` only keeps it from
-  // being filtered by: whoever tries to sign in under such a name must still be recorded.
+  // `maxLength` checks the length, so that one fault is reported once. A leading `!` is allowed: it
+  // only prevents filtering, and a sign-in attempt under such a name must be recorded.
   email: (text: string) => text.length > 320 || isEmail(text.replace(/^!+/, '')),
   'time-zone': isTimeZone,
   'outbound-url': isOutboundUrl,
@@ -45,7 +45,7 @@ export function fieldProblem(error: ErrorObject): FieldProblem {
   const member = params.missingProperty ?? params.additionalProperty;
   const tokens = instancePath.split('/').slice(1).map(unescapeToken);
   if (member !== undefined) tokens.push(String(member));
-  // Written anew, because Ajv repeats a name in full however long, and half surrogate pairs too.
+  // Rewritten, because Ajv repeats long names and lone surrogates.
   const path = pointerOf(...tokens);
   return { path, code: codes[keyword] ?? 'invalid_format', message: messageOf(error) };
 }

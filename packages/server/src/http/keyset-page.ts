@@ -12,8 +12,8 @@ import { AppError } from './problem.ts';
 import { readQuery, searchParams } from './query.ts';
 
 /*
- * Pages of short administrative lists, in the order of their ids. The list of events has cursors of
- * its own (list-cursor.ts): they lead both ways, and are bound to a tenant, a filter and an order.
+ * Pages of short administrative lists, by id. The list of events has its own cursors
+ * (list-cursor.ts), in both directions and bound to tenant, filter and order.
  */
 
 const limitDefault = 50;
@@ -40,16 +40,16 @@ export const Pagination = Type.Object(
   strict,
 );
 
-/** Which rows to read: the first `limit` ones from the id `from` on, upwards or downwards. */
+/** The first `limit` rows from the id `from`, ascending or descending. */
 export interface PageRequest {
   limit: number;
   from: string;
 }
 
 /**
- * The page that a call asks for; without a cursor the list begins at its first id (`oldest`) or at
- * its last one (`newest`). `readMore` reads the call's own parameters, `more`. Throws
- * `unknown_parameter`, `invalid_parameter` with every problem, or `invalid_cursor`.
+ * The requested page; without a cursor the list begins at its first id (`oldest`) or its last one
+ * (`newest`). `readMore` reads the call's own parameters, `more`. Throws `unknown_parameter`,
+ * `invalid_parameter` with every problem, or `invalid_cursor`.
  */
 export function readPage<More extends object = object>(
   request: Pick<FastifyRequest, 'url'>,
@@ -79,8 +79,8 @@ function invalidCursor(): AppError {
 }
 
 /**
- * The answer of a list: `read` is asked for one row more than the page holds, which tells whether
- * there is more, and is where the next page begins.
+ * The answer of a list. `read` is asked for one row more than the page holds: it shows whether
+ * there is more, and is the start of the next page.
  */
 export async function answerPage<Row extends { id: string }, Shown>(
   { limit, from }: PageRequest,

@@ -10,25 +10,25 @@ import { strict } from './field-schemas.ts';
 import { panelHome, panelRoot } from './panel-path.ts';
 import { AppError } from './problem.ts';
 
-/** Where `npm run build` puts the panel. */
+/** The output folder of `npm run build`. */
 export const builtPanel = fileURLToPath(new URL('../../../panel/dist', import.meta.url));
 
 export interface PanelDeps {
-  /** The folder that holds `index.html` and `assets`; it may be missing, and appear later. */
+  /** The folder with `index.html` and `assets`; may be missing at first. */
   folder: string;
-  /** Sources of CSP's `frame-ancestors`; none: nobody may embed the panel. */
+  /** Sources of CSP's `frame-ancestors`; none: no site may embed the panel. */
   frameAncestors: readonly string[];
   publicUrl: () => string;
 }
 
 /**
- * The panel's page and its files. The page is the same for everybody and holds no data: what it
- * shows it asks for, with the session's cookie.
+ * The panel's page and files. The page is the same for every reader and contains no data; it
+ * requests data with the session's cookie.
  */
 export async function panelRoutes(app: FastifyInstance, deps: PanelDeps): Promise<void> {
   const assets = join(deps.folder, 'assets');
   const year = { maxAge: '365d', immutable: true } as const;
-  // The build compresses each file once, better than there is time for in an answer.
+  // The build compresses each file once, better than is possible during an answer.
   const files = { serve: false, preCompressed: true, suppressWarning: true } as const;
   await app.register(serveFiles, { root: assets, ...files, ...year });
 
@@ -38,7 +38,7 @@ export async function panelRoutes(app: FastifyInstance, deps: PanelDeps): Promis
   app.get('/', page, (_, reply) => reply.redirect(panelHome));
   app.get('/assets/:file', page, (request, reply) => {
     const { file } = request.params as { file: string };
-    // The build names files plainly; anything else leads to none, and is not looked for.
+    // Assets have plain names; other names are refused without a look at the disk.
     if (!/^\w[\w.-]*$/.test(file)) throw new AppError('not_found');
     return reply.sendFile(file);
   });
@@ -75,9 +75,9 @@ function messageOrigins({ frameAncestors, publicUrl }: PanelDeps): string[] {
 
 async function sendPage(reply: FastifyReply, { folder, frameAncestors }: PanelDeps) {
   reply.headers(pageHeaders(frameAncestors));
-  // The policy names who may embed the page, which this older header cannot.
+  // The policy lists the embedding sites, which this older header cannot.
   if (frameAncestors.length > 0) reply.removeHeader('x-frame-options');
-  // Read each time: it is small, and a build replaces it under a running service.
+  // Read each time: it is small, and a build replaces it while the service runs.
   const html = await readFile(join(folder, 'index.html')).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return null;
     throw error;
@@ -87,7 +87,7 @@ async function sendPage(reply: FastifyReply, { folder, frameAncestors }: PanelDe
   return reply.code(503).type('text/plain; charset=utf-8').send(sentence);
 }
 
-/** Nothing but the service's own files runs, and nothing is sent anywhere else. */
+/** Only the service's own files run, and data is sent nowhere else. */
 function pageHeaders(frameAncestors: readonly string[]): Record<string, string> {
   const policy = [
     "default-src 'none'",

@@ -1,14 +1,12 @@
 import { type ErrorCode, errorCodes, type FieldProblem } from '@indelible/protocol';
 
-/**
- * An error with a stable code of `errorCodes`; everything else that is thrown is a 500 or a 503.
- */
+/** An error with a code of `errorCodes`; every other error becomes a 500 or 503. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly errors: FieldProblem[] | undefined;
   /** Response headers, such as `Retry-After` in seconds. */
   readonly headers: Record<string, string>;
-  /** What the operator's log says beside the answer, when somebody must act. */
+  /** The operator's log line, if the operator must act. */
   readonly finding: string | undefined;
 
   constructor(
@@ -24,14 +22,14 @@ export class AppError extends Error {
   }
 }
 
-/** The answer for a service that cannot take or show anything just now; the caller may retry. */
+/** The answer of a service that cannot work at the moment; the caller may retry. */
 export function unavailable(detail: string, retryAfterSeconds = 1): AppError {
   return new AppError('unavailable', detail, {
     headers: { 'retry-after': String(retryAfterSeconds) },
   });
 }
 
-/** RFC 9457 problem document. `type` is the anchor of the code in docs/errors.md, as a URN. */
+/** RFC 9457 problem document. `type` is the code's anchor in docs/errors.md, as a URN. */
 export interface Problem {
   type: string;
   title: string;

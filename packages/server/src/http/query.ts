@@ -2,16 +2,14 @@ import { type ParamReader, problemText, type QueryRefusal, readParams } from '@i
 import type { FastifyRequest } from 'fastify';
 import { AppError } from './problem.ts';
 
-/* The one way to read a query: every parameter is known and right, or the call is refused. */
+/* The only reader of queries: every parameter is known and valid, or the call is refused. */
 
-/**
- * Everything behind the first `?`: to a URL parser a filter behind a stray `#` would not be there.
- */
+/** Everything after the first `?`: a URL parser would drop a filter after an unescaped `#`. */
 export function searchParams({ url }: Pick<FastifyRequest, 'url'>): URLSearchParams {
   return new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
 }
 
-/** What a parser made of a query. Throws the code of its refusal, with every problem. */
+/** The result of a parser. Throws its refusal, with every problem. */
 export function accepted<Q>(result: { query: Q } | QueryRefusal): Q {
   if ('query' in result) return result.query;
   const { code, problems } = result;
@@ -24,7 +22,7 @@ export function accepted<Q>(result: { query: Q } | QueryRefusal): Q {
 }
 
 /**
- * What `read` makes of the parameters of a call, of which only `names` may be given. Throws
+ * The result of `read` for the call's parameters, which may only be `names`. Throws
  * `unknown_parameter` or `invalid_parameter`.
  */
 export function readQuery<Q>(
