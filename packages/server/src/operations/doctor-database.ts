@@ -16,8 +16,8 @@ const aheadDays = 28;
 const migrate = 'run `indelible migrate`';
 
 /**
- * What the serving login sees of its database: version, roles, rights, migrations, partitions.
- * Later checks are left out when earlier ones make them pointless. Never throws for what it finds.
+ * Checks the database as the serving login sees it: version, roles, rights, migrations, partitions.
+ * Skips checks that depend on failed ones. Findings are returned, not thrown.
  */
 export async function diagnoseDatabase(servingUrl: string, nowMs: number): Promise<Finding[]> {
   return withClient(servingUrl, 'database', async (client) => {
@@ -141,7 +141,7 @@ async function migrationsFinding(servingUrl: string): Promise<Finding> {
   }
 }
 
-// Recording makes what is missing, but then whoever records waits for it.
+// Recording makes missing partitions, but then callers wait for it.
 async function partitionsFinding(client: pg.Client, nowMs: number): Promise<Finding> {
   const names = await readPartitionNames(client);
   const check = 'partitions';
@@ -155,7 +155,7 @@ async function partitionsFinding(client: pg.Client, nowMs: number): Promise<Find
   return { check, level: 'warn', detail };
 }
 
-/** The partitions of now and of the time ahead. */
+/** The partitions of the present and near future. */
 function expectedPartitions(plans: readonly StoredPlan[], nowMs: number): string[] {
   const dates = Array.from({ length: aheadDays + 1 }, (_, day) =>
     new Date(nowMs + day * dayMs).toISOString().replaceAll('-', ''),

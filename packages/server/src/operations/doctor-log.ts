@@ -5,16 +5,16 @@ import type { ObjectStore } from '../objects/index.ts';
 import { type Database, openDatabase } from '../postgres/index.ts';
 import type { Finding } from './finding.ts';
 
-/** The file of the key that signs here; one that nobody named is made by the first start. */
+/** The signing key's file; a default one is generated at the first start. */
 export interface SigningKeyFile {
   path: string;
   isNamed: boolean;
 }
 
 /**
- * What the serving login sees of the verifiable logs: whether they stand still, what was wrong with
- * the object store, and whether this process may sign them. The schema must be up to date. Never
- * throws for what it finds.
+ * Checks the logs as the serving login sees them: whether they are stopped, problems of the object
+ * store, and whether this process may sign. The schema must be up to date. Findings are returned,
+ * not thrown.
  */
 export async function diagnoseLog(
   servingUrl: string,

@@ -4,8 +4,8 @@ import { processFindings } from './process-findings.ts';
 import { jobsWaitSeconds, servingProcesses } from './processes.store.ts';
 
 /**
- * Whether the processes that serve from this database fit together, and this machine's clock. The
- * schema must be up to date. Never throws for what it finds.
+ * Checks whether the processes on this database are consistent, and this machine's clock. The
+ * schema must be up to date. Findings are returned, not thrown.
  */
 export async function diagnoseProcesses(servingUrl: string): Promise<Finding[]> {
   const db = openDatabase(servingUrl, { poolSize: 1, onIdleError: () => {} });

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/* What a login can find out about its database and itself, from the catalogue alone. */
+/* What a login can read about its database and itself in the catalogue. */
 
 const serviceRoles = ['indelible_owner', 'indelible_writer', 'indelible_reader'];
 
@@ -9,7 +9,7 @@ export interface LoginFacts {
   versionNumber: number;
   login: string;
   superuser: boolean;
-  /** On a standby, or where an administrator or a full disk has set it. */
+  /** On a standby, or if an administrator or a full disk has set it. */
   readOnly: boolean;
 }
 
@@ -24,7 +24,7 @@ export async function readLogin(client: pg.Client): Promise<LoginFacts> {
   return facts;
 }
 
-/** The roles of the service that exist, and whether the login is a member of each. */
+/** The existing roles of the service, and whether the login is a member of each. */
 export async function readMemberships(client: pg.Client): Promise<Map<string, boolean>> {
   const { rows } = await client.query<{ role: string; member: boolean }>(
     `SELECT rolname AS role, pg_has_role(session_user, oid, 'MEMBER') AS member
@@ -41,8 +41,7 @@ export interface TooMuch {
 }
 
 /**
- * What serving roles could do to recorded events or
- * to the log, partitions included; should be none.
+ * What serving roles could do to recorded events or the log, partitions included; must be empty.
  */
 export async function findDangerousPrivileges(client: pg.Client): Promise<TooMuch[]> {
   const { rows } = await client.query<TooMuch>(
@@ -58,7 +57,7 @@ export async function findDangerousPrivileges(client: pg.Client): Promise<TooMuc
   return rows;
 }
 
-/** Names of the partitions of the events, attached ones only. */
+/** Names of the attached partitions of events. */
 export async function readPartitionNames(client: pg.Client): Promise<Set<string>> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT child.relname AS name
@@ -71,12 +70,12 @@ export async function readPartitionNames(client: pg.Client): Promise<Set<string>
   return new Set(rows.map(({ name }) => name));
 }
 
-/** What the server does so that a commit that was answered survives. */
+/** Settings that make an acknowledged commit survive. */
 export interface DurabilityFacts {
   fsync: string;
   fullPageWrites: string;
   synchronousStandbys: string;
-  /** Replicas that stream at this moment. */
+  /** Replicas that are streaming now. */
   replicas: number;
 }
 

@@ -18,8 +18,8 @@ import type { Finding } from './finding.ts';
 const nodeMajorMin = 24;
 
 /**
- * Looks at everything an installation stands on. Changes nothing; an embedded database that is not
- * running is started for the time of looking. Never throws for what it finds.
+ * Checks everything that an installation depends on. Changes nothing; starts an embedded database
+ * for the check if it is not running. Findings are returned, not thrown.
  */
 export async function diagnose(env: Environment): Promise<Finding[]> {
   const node = diagnoseNode(process.versions.node);
@@ -46,7 +46,7 @@ function describe({ host, port, databaseUrl }: Config): string {
   return `to serve at ${host}:${port} from ${database}`;
 }
 
-/** Whether the data folder can be used, and nobody else can read what must stay secret. */
+/** Whether the data folder is usable, and its secrets are readable by its owner only. */
 export function diagnoseFolder(dataDir: string): Finding[] {
   const check = 'data folder';
   if (!existsSync(dataDir)) {
@@ -90,7 +90,7 @@ async function diagnoseServing(
   { signingKeyFile, dataDir, objectStoreUrl }: Config,
 ): Promise<Finding[]> {
   const findings = await diagnoseDatabase(servingUrl, Date.now());
-  // Without all tables and roles the logs cannot be looked at.
+  // Without all tables and roles the logs cannot be checked.
   const isUsable = findings.some(({ check, level }) => check === 'migrations' && level === 'ok');
   if (!isUsable) return findings;
   const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
@@ -121,7 +121,7 @@ async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
   }
 }
 
-/** The serving login of a server that runs already, under a service or left behind by one. */
+/** The serving login of a server that is already running, with a service or after its crash. */
 function runningServer(dataDir: string, data: string): string | null {
   const claim = readPostmasterPid(data);
   if (claim === undefined || !isPostmaster(claim.pid, data)) return null;

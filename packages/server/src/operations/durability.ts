@@ -2,10 +2,9 @@ import type { DurabilityFacts } from './doctor.store.ts';
 import type { Finding } from './finding.ts';
 
 /**
- * Whether an event that was answered with 201 survives a power failure and a failover. The service
- * sets synchronous_commit itself; these settings are the server's alone. None of them stops a
- * start: only the operator knows the storage below, and a service that does not start records
- * nothing.
+ * Whether an event answered with 201 survives a power failure and a failover. The service sets
+ * synchronous_commit itself; these settings are the server's. None stops a start: only the operator
+ * knows the storage, and a service that does not start records nothing.
  */
 export function durabilityFinding(facts: DurabilityFacts): Finding {
   const check = 'durability';

@@ -1,6 +1,4 @@
-/**
- * One thing that was looked at; `detail` says what was found and, unless it is fine, what to do.
- */
+/** One check; `detail` says what was found and, unless it is fine, what to do. */
 export interface Finding {
   check: string;
   level: 'ok' | 'warn' | 'fail';

@@ -1,20 +1,20 @@
 import pino, { type Logger } from 'pino';
 
 /**
- * The service's log: JSON lines on standard error. Of an error only what it says and where: those
- * of `pg` carry the client, its connection and the row that was refused.
+ * The service's log: JSON lines on standard error. Errors are reduced to message and location:
+ * those of `pg` contain the client, its connection and the refused row.
  */
 export function openLogger(level: string, fd = 2): Logger {
   const options = { level, base: null, serializers: { err: describeError } };
   const destination = pino.destination({ fd, sync: true });
-  // A terminal that is closed, or a full disk, must not end the service in the middle of its work.
+  // A closed terminal or a full disk must not end the service.
   destination.on('error', () => {});
   return pino(options, destination);
 }
 
 /**
- * Name, SQLSTATE or system code, message and stack of an error; no other property of it. Libraries
- * and threads also throw objects that only look like errors.
+ * Name, SQLSTATE or system code, message and stack of an error; no other property. Libraries and
+ * threads also throw objects that only look like errors.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!isErrorLike(error)) return { message: `something that is no error: ${typeof error}` };
@@ -37,7 +37,7 @@ function isErrorLike(error: unknown): error is ErrorLike {
   return typeof (error as ErrorLike | null)?.message === 'string';
 }
 
-// When every address of a name was tried, each attempt has a message, and the whole has none.
+// If every address of a name failed, only the single attempts have messages.
 function messageOf({ message, errors = [] }: ErrorLike): string {
   return [message, ...errors.filter(isErrorLike).map(messageOf)].filter(Boolean).join('; ');
 }

@@ -4,23 +4,23 @@ import type { CheckpointObserver } from '../log/index.ts';
 import type { WebhookCounts } from '../webhooks/index.ts';
 import type { PresenceObserver } from './presence.ts';
 
-/** The Prometheus registry of one service. Labels never hold tenants, people or ids. */
+/** The Prometheus registry of one service. Labels never contain tenants, people or ids. */
 export interface Metrics {
   registry: Registry;
   flush: FlushObserver;
   checkpoints: CheckpointObserver;
   request(method: string, route: string, status: number, seconds: number): void;
   watchQueue(depth: () => { events: number; bytes: number }): void;
-  /** Background work has ended, well or not: a queue's name, `retention` or `archive`. */
+  /** Background work has ended, successfully or not: a queue's name, `retention` or `archive`. */
   ran(work: string, ok: boolean): void;
   webhooks: WebhookMetrics;
   presence: PresenceObserver;
 }
 
-/** Deliveries of this process, and how the endpoints of all tenants are doing. */
+/** Deliveries of this process, and the state of all tenants' endpoints. */
 export interface WebhookMetrics {
   attempted(ok: boolean, seconds: number): void;
-  /** `read` is asked whenever somebody looks. */
+  /** `read` is called at each scrape. */
   watch(read: () => Promise<WebhookCounts>): void;
 }
 
@@ -166,7 +166,7 @@ function webhookMetrics(registers: Registry[]): WebhookMetrics {
   return {
     attempted: (ok, took) => seconds.observe({ outcome: ok ? 'delivered' : 'failed' }, took),
     watch(read) {
-      // With the database away the figures stay what they were: the other metrics matter more then.
+      // If the database is unavailable the gauges keep their values; other metrics are served.
       const counted = sharedWhileRunning(() => read().catch(() => null));
       new Gauge({
         name: 'indelible_webhooks',
@@ -193,9 +193,7 @@ function webhookMetrics(registers: Registry[]): WebhookMetrics {
   };
 }
 
-/**
- * Who asks while an answer is on its way gets that one: both gauges of a scrape cost one statement.
- */
+/** Concurrent callers share one result: both gauges of a scrape cost one statement. */
 function sharedWhileRunning<T>(ask: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null;
   return () => {

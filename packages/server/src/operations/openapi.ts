@@ -19,7 +19,7 @@ const ProblemSchema = Type.Object(
   { additionalProperties: false, $id: 'Problem', title: 'Problem' },
 );
 
-/** The groups of calls, in the order in which a newcomer meets them. */
+/** The groups of calls, in the order for a newcomer. */
 const tags = [
   { name: 'Events', description: 'Recording, listing, reading and counting audit events.' },
   { name: 'Searches', description: 'Searches kept as evidence.' },
@@ -34,8 +34,8 @@ const tags = [
 ];
 
 /**
- * OpenAPI 3.1 at `/openapi.json`, made of the very schemas that validate; rendered at `/docs`. Also
- * the schema of a CATALOGUE_FILE.
+ * OpenAPI 3.1 at `/openapi.json`, from the schemas that validate; rendered at `/docs`. Also the
+ * schema of a CATALOGUE_FILE.
  */
 export async function documentApi(app: FastifyInstance): Promise<void> {
   for (const schema of [EventInput, FullEvent, ListedEvent, RecordedEvent, ProblemSchema])
@@ -76,7 +76,7 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
       buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`),
     },
   });
-  // Its files have plain names; what no file system takes (NUL, 5,000 letters) would end as a 500.
+  // Assets have plain names; one that no file system accepts (NUL, 5,000 letters) would be a 500.
   app.addHook('onRequest', async ({ routeOptions, params }) => {
     if (routeOptions.url !== '/docs/static/*') return;
     if (!/^[\w.-]{0,100}$/.test((params as { '*': string })['*'])) throw new AppError('not_found');
@@ -89,8 +89,7 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
 }
 
 /**
- * `GET /api/audit-logs/:id/proof` → `getAuditLogsByIdProof`:
- * the name generated clients give the call.
+ * `GET /api/audit-logs/:id/proof` → `getAuditLogsByIdProof`: the call's name in generated clients.
  */
 export function operationIdOf(method: string, url: string): string {
   const parts = url.replace(/^\/api\//, '/').split(/[/.:*-]+/);

@@ -16,11 +16,11 @@ import { openConfiguredSigner } from '../main.ts';
 import { openObjectStore } from '../objects/index.ts';
 import { createClock, databaseTime, openDatabase, runAsOwner } from '../postgres/index.ts';
 
-/** A service of this process alone: nothing listens, and nobody else can reach it. */
+/** A service inside this process: it does not listen. */
 export interface OwnService {
-  /** As the global one, whatever host an address names. */
+  /** Like the global one, for any host in the address. */
   fetch: typeof globalThis.fetch;
-  /** A platform key that this service alone takes. */
+  /** A platform key that only this service accepts. */
   key: string;
   /** A credential of a tenant's own admin, for reads that leave no record in its log. */
   keyOf(tenantId: string): Promise<string>;
@@ -32,14 +32,14 @@ export interface OwnService {
     /** Holds all published rounds against the logs, newest first. */
     rounds(): AsyncIterable<CheckedRounds>;
   };
-  /** Publishes checkpoints of what has been recorded, where that can be done from here. */
+  /** Publishes checkpoints of everything recorded, if that is possible here. */
   publish(): Promise<void>;
 }
 
 /**
- * For commands that read what users read, also when no service runs, or beside one that does: runs
- * `work` with a service on the owner's database. What `work` throws is passed on; that the service
- * cannot be had is an Error whose message is one sentence for the operator.
+ * For commands that read like users, with or without a running service: runs `work` with a service
+ * on the owner's database. Errors of `work` are passed on; if the service cannot start, throws an
+ * Error with a sentence for the operator.
  */
 export async function withOwnService<T>(
   env: Environment,
@@ -58,7 +58,7 @@ export async function withOwnService<T>(
       const app = await buildApp({
         ...{ config: own, db, clock, objects, signer },
         logger: pino({ level: 'silent' }),
-        // Nothing that it seals outlives it.
+        // What it protects is not needed after this process.
         sessionSecret: randomBytes(32).toString('base64url'),
       });
       const service = {
@@ -81,7 +81,7 @@ export async function withOwnService<T>(
   return outcome.value;
 }
 
-/** Nobody but this command asks, and it may ask as fast as it can. */
+/** Only this command calls it, without rate limit. */
 function ownConfig(config: Config): Config {
   const secret = () => randomBytes(32).toString('base64url');
   const trusted = { jwksUrl: null, issuer: null, audience: null, operatorIssuer: null };

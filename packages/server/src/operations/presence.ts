@@ -24,16 +24,16 @@ export interface PresenceObserver {
 }
 
 export interface Seen {
-  /** How long the job that has been due longest has waited. */
+  /** How long the job that is most overdue has waited. */
   waitSeconds: number;
-  /** How many things are wrong with all processes taken together. */
+  /** The number of problems of all processes together. */
   failures: number;
   clockAheadMs: number;
 }
 
-/** This process among those that serve from the same database. */
+/** This process among those on the same database. */
 export interface Presence {
-  /** Sets the clock, renews this process's row, and logs each problem once. */
+  /** Compares the clock, renews this process's row, and logs each problem once. */
   renew(isWorker: boolean): Promise<void>;
   end(): Promise<void>;
 }

@@ -4,16 +4,16 @@ import type { ServingProcess } from './processes.store.ts';
 const waitSecondsMax = 60;
 const clockAheadMsMax = 1_000;
 
-/** What is known of an installation that runs. */
+/** The state of a running installation. */
 export interface Running {
   processes: readonly ServingProcess[];
-  /** How long the job that has been due longest has waited. */
+  /** How long the job that is most overdue has waited. */
   waitSeconds: number;
-  /** Of this machine, which need not be one that serves. */
+  /** Of this machine, which may not be a serving one. */
   clockAheadMs: number;
 }
 
-/** What the processes on one database must have in common, and what one of them must do. */
+/** Settings that all processes on one database must share, and roles that one of them must have. */
 export function processFindings({ processes, waitSeconds, clockAheadMs }: Running): Finding[] {
   const problems = [
     ...secretFinding(processes),

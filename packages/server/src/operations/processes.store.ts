@@ -1,6 +1,6 @@
 import type { WriterTx } from '../postgres/index.ts';
 
-/** What a process that serves says of itself; secrets as values from which nothing leads back. */
+/** A serving process's description of itself; secrets only as one-way values. */
 export interface ServingProcess {
   isWorker: boolean;
   sessionSecret: Buffer;
@@ -10,7 +10,7 @@ export interface ServingProcess {
 
 type Query = Pick<WriterTx, 'query'>;
 
-/** Says that this process serves. Drops those that have said nothing for a minute. */
+/** Stores that this process is serving. Deletes rows not renewed for a minute. */
 export async function keepProcess(tx: Query, id: string, process: ServingProcess): Promise<void> {
   const { isWorker, sessionSecret, signingKey, clockAheadMs } = process;
   await tx.query(`DELETE FROM processes WHERE seen_at < now() - interval '1 minute'`);
@@ -27,7 +27,7 @@ export async function removeProcess(tx: Query, id: string): Promise<void> {
   await tx.query('DELETE FROM processes WHERE id = $1', [id]);
 }
 
-/** Those that serve now. */
+/** The processes that are serving now. */
 export async function servingProcesses(tx: Query): Promise<ServingProcess[]> {
   const { rows } = await tx.query<ServingProcess>(
     `SELECT is_worker AS "isWorker", session_secret AS "sessionSecret", signing_key AS "signingKey",
@@ -37,7 +37,7 @@ export async function servingProcesses(tx: Query): Promise<ServingProcess[]> {
   return rows;
 }
 
-/** For how many seconds the job that has been due longest has waited; 0 when none is due. */
+/** How many seconds the most overdue job has waited; 0 if none is due. */
 export async function jobsWaitSeconds(tx: Query, nowMs: number): Promise<number> {
   const { rows } = await tx.query<{ seconds: number }>(
     `SELECT coalesce(extract(epoch FROM $1 - min(due_at)), 0)::float8 AS seconds

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, writeForOperations } from '../postgres/index.ts';
 
-/** Throws what keeps the service from writing; no other session sees the row that it tries. */
+/** Throws the error that prevents writing; the test row is invisible to other sessions. */
 export async function probeWrite(db: Database, timeoutMs: number): Promise<void> {
   const undone = new Error('the row of a probe is taken back');
   await writeForOperations(db, async (tx) => {

@@ -6,10 +6,9 @@ import { openObjectStore } from '../objects/index.ts';
 import { requireNoneServing, runAsOwner, withMigratedSession } from '../postgres/index.ts';
 
 /**
- * `indelible log reopen`: lets recording go on after the database was rewound, see `reopenLogs`.
+ * `indelible log reopen`: recording continues after the database was rewound, see `reopenLogs`.
  * Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which no service may be
- * using. All of it happens or nothing does. Throws an Error whose message is one sentence for the
- * operator.
+ * using. Atomic. Throws an Error with a sentence for the operator.
  */
 export function reopenLog(
   env: Environment,

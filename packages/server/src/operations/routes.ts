@@ -9,7 +9,7 @@ import { probeWrite } from './ready.store.ts';
 
 const Healthy = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
 
-/** Liveness, readiness and metrics, for whoever runs the service. */
+/** Liveness, readiness and metrics, for the operator. */
 export function operationsRoutes(
   app: FastifyInstance,
   deps: { db: Database; registry: Registry; metricsToken: string | null },
@@ -34,7 +34,7 @@ export function operationsRoutes(
       },
     },
     async () => {
-      // A load balancer does not wait as long as a caller with work to be done.
+      // A load balancer has a shorter timeout than other callers.
       const { db } = deps;
       const asked = [haltReason(db, 2_000), probeWrite(db, 2_000)] as const;
       const [halted] = await Promise.all(asked).catch((error: unknown) => {
@@ -71,7 +71,7 @@ export function operationsRoutes(
   );
 }
 
-// Hashed first, so that the time taken tells nothing, not even the length.
+// Hashed first, so that the duration shows nothing, not even the length.
 function sameText(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));
