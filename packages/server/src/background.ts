@@ -46,14 +46,14 @@ export interface BackgroundDeps {
   forgetDeliveries: () => Promise<void>;
 }
 
-/** Of every process; one of them signs. Lock: the row of `log_rounds`. A crash: see there. */
+/** In every process; one of them signs. Lock: the row of `log_rounds`, which describes crashes. */
 const checkpoints = ({ checkpoints }: BackgroundDeps): Recurring => ({
   work: 'checkpoints',
   everyMs: 10 * second,
   run: () => checkpoints.tickUnlessSigned(),
 });
 
-/** Of every process. Without a lock: each has a row of its own. */
+/** In every process, without a lock: each has its own row. */
 const presence = ({ presence }: BackgroundDeps, isWorker: boolean): Recurring => ({
   work: 'presence',
   firstMs: 0,
@@ -61,11 +61,11 @@ const presence = ({ presence }: BackgroundDeps, isWorker: boolean): Recurring =>
   run: () => presence.renew(isWorker).then(() => true),
 });
 
-/** Of processes that know the owner's login. Locks: advisory, `indelible.retention`, `.archive`. */
+/** In processes with the owner's login. Advisory locks: `indelible.retention`, `.archive`. */
 const asOwner = ({ config, logger }: BackgroundDeps, ownerUrl: string): Recurring[] => [
   {
     work: 'retention',
-    // Not with the start: the last run, or the migration, has made the partitions it needs.
+    // Not at the start: the last run, or the migration, has made the needed partitions.
     firstMs: 30 * second,
     everyMs: hour,
     run: (stopping) => retainInBackground(ownerUrl, config, logger, stopping),
@@ -77,7 +77,7 @@ const asOwner = ({ config, logger }: BackgroundDeps, ownerUrl: string): Recurrin
   },
 ];
 
-/** Of workers. Without a lock: any number of processes may do so at once, row by row. */
+/** In workers, without a lock: several processes may run it at once, row by row. */
 const ofWorkers = ({ expireExports, forgetDeliveries }: BackgroundDeps): Recurring[] => [
   { work: 'export-expiry', everyMs: minute, run: expireExports },
   {
@@ -90,18 +90,17 @@ const ofWorkers = ({ expireExports, forgetDeliveries }: BackgroundDeps): Recurri
 
 export interface StartOptions {
   isWorker: boolean;
-  /** Null where the owner's login is not known: retention and archive are run elsewhere. */
+  /** Null without the owner's login: another process runs retention and archive. */
   ownerUrl: string | null;
 }
 
 export interface Background {
-  /** Begins to work. */
   start(options: StartOptions): void;
-  /** One run of recurring work of workers, now. */
+  /** Runs recurring work of workers once, now. */
   run(work: 'export-expiry' | 'delivery-expiry'): Promise<void>;
-  /** Takes up nothing more; what is under way goes on. */
+  /** Takes no new work; running work continues. */
   pause(): void;
-  /** Cuts off what is under way, and waits until it has ended. */
+  /** Aborts running work and waits for its end. */
   stop(): Promise<void>;
 }
 
@@ -122,7 +121,7 @@ export function createBackground(deps: BackgroundDeps): Background {
     },
     async stop() {
       await Promise.all([jobs, webhooks, workers, others].map((each) => each?.stop()));
-      // Left behind, it would count for half a minute more.
+      // Otherwise its row would count for half a minute more.
       if (others !== null) await deps.presence.end().catch(() => {});
     },
   };

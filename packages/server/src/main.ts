@@ -25,26 +25,24 @@ import { migrate, pendingMigrations } from './postgres/migrate.ts';
 import { holdServingLock } from './postgres/serving-lock.ts';
 import { requirePlans, storePlans } from './tenants/index.ts';
 
-/** A running service. `stop` drains what was accepted, then closes the database it opened. */
+/** A running service. `stop` finishes accepted requests, then closes the database it opened. */
 export interface Service {
   url: string;
   dataDir: string;
-  /** Where the platform key is kept, when the service made it itself. */
+  /** The file of the platform key, if the service generated it. */
   platformKeyFile: string | null;
   takenOver: boolean;
-  /** Further calls wait for the first. */
+  /** Later calls wait for the first. */
   stop(): Promise<void>;
 }
 
-/**
- * What a process does: answer requests, work in the background, or both. All answer who runs them.
- */
+/** The work of a process: requests, background work, or both. All answer health and metrics. */
 export type Role = 'api' | 'worker';
 
 /**
  * Starts the service from its environment: the embedded PostgreSQL unless DATABASE_URL names
- * another, migrations for the embedded one, then HTTP. Throws an Error whose message is one
- * sentence for the operator; nothing is left running then.
+ * another, migrations for the embedded one, then HTTP. Throws an Error with a sentence for the
+ * operator; then nothing is left running.
  */
 export async function startService(
   env: Environment,
@@ -56,7 +54,7 @@ export async function startService(
   try {
     return await start(config, roles, logger, cleanup);
   } catch (error) {
-    // What cannot be undone either must not hide why the start failed.
+    // An error during clean-up must not hide why the start failed.
     for (const undo of cleanup.reverse()) await undo().catch(() => {});
     throw error;
   }
@@ -85,7 +83,7 @@ async function start(
   await clock.compare(() => databaseTime(db.reader));
   const app = await buildApp({ config, db, clock, logger, sessionSecret, objects, signer });
   cleanup.push(() => app.http.close());
-  // A store that is away is another matter: rounds wait for it, and recording goes on.
+  // An unavailable store does not stop the start: rounds wait for it, recording continues.
   await app.checkpoints.requireOwnStore().catch((error: unknown) => {
     if (error instanceof StoreRefused) throw error;
   });
@@ -101,8 +99,8 @@ async function start(
     platformKeyFile,
     takenOver: embedded?.takenOver ?? false,
     stop: once(async () => {
-      // The order matters: no new requests or background work, then what was accepted, then a last
-      // checkpoint over it, then its database.
+      // In this order: no new requests or background work, then accepted work, then a last
+      // checkpoint over it, then the database.
       await app.http.close();
       await app.checkpoints.tick();
       await endServing();
@@ -120,7 +118,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** The key that signs here; made in DATA_DIR unless the configuration names another. */
+/** The signing key; generated in DATA_DIR unless the configuration names another. */
 export function openConfiguredSigner({ signingKeyFile, dataDir }: Config): Signer {
   if (signingKeyFile !== null) return openSigner(signingKeyFile, false);
   return openSigner(join(dataDir, 'signing-key.pem'), true);
@@ -134,7 +132,7 @@ async function makeDataDir(dataDir: string): Promise<void> {
 
 function startEmbedded(config: Config, logger: Logger): Promise<EmbeddedPostgres> {
   const { dataDir, databasePoolSize } = config;
-  // Both pools, and what records, migrates, administers and looks besides.
+  // Both pools, plus recording, migration, administration and diagnosis.
   const settings = { max_connections: String(Math.max(50, 2 * databasePoolSize + 30)) };
   return startEmbeddedPostgres({ dataDir, settings, log: (message) => logger.info(message) });
 }
@@ -165,7 +163,7 @@ function migrateWith(plans: Plans, ownerUrl: string, servingUrl: string): Promis
   return migrate(ownerUrl, servingUrl, (client) => storePlans(client, plans));
 }
 
-/** The database itself, once it is known to have these plans. */
+/** The database, after a check that it has these plans. */
 async function withPlans(db: Database, plans: Plans): Promise<Database> {
   try {
     await requirePlans(db.writer, plans);
@@ -192,7 +190,7 @@ function withPlatformKey(config: Config): { config: Config; platformKeyFile: str
   };
 }
 
-/** A secret made on the first start and kept, mode 0600. */
+/** A secret generated at the first start and stored with mode 0600. */
 function onceSecret(dataDir: string, name: string, prefix: string): string {
   return readOrCreateSecretFile(
     join(dataDir, name),

@@ -1,27 +1,27 @@
-/** Something this process does every so often. Runs of it never overlap. */
+/** Recurring work of this process. Its runs never overlap. */
 export interface Recurring {
   /** Its name in metrics and log lines. */
   work: string;
   everyMs: number;
-  /** Before the first run; `everyMs` unless given. */
+  /** Before the first run; default: `everyMs`. */
   firstMs?: number;
   /**
-   * One run. True or false: it ended well, or not; null: another process is at it, or it is not
-   * due. Ends with the step it is at when `stopping` is aborted.
+   * One run. True or false: success or failure; null: another process runs it, or it is not due.
+   * After `stopping` is aborted, ends with its current step.
    */
   run: (stopping: AbortSignal) => Promise<boolean | null>;
 }
 
-/** Hears of a run or an attempt: how it ended, and what it threw. */
+/** Called after each run or attempt, with its outcome and error. */
 export type Ended = (work: string, ok: boolean, error?: unknown) => void;
 
 export interface Timers {
-  /** One run now, as a timer would begin it. Never rejects. */
+  /** One run now, as by the timer. Never rejects. */
   run(work: string): Promise<void>;
   start(): void;
-  /** Begins no further run. */
+  /** Starts no further run. */
   pause(): void;
-  /** Waits for the runs that are under way. */
+  /** Waits for running work. */
   stop(): Promise<void>;
 }
 

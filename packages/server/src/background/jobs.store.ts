@@ -1,7 +1,7 @@
 import type { WriterTx } from '../postgres/index.ts';
 import type { Leased } from './leased-worker.ts';
 
-/* Statements of the queue: they span tenants, and each but the claim is a transaction by itself. */
+/* Statements of the queue: they span tenants; each except the claim is its own transaction. */
 
 type Alone = Pick<WriterTx, 'query'>;
 
@@ -19,12 +19,12 @@ export interface ClaimedJob extends JobKey, Leased {
   attempts: number;
 }
 
-/** A queue of which one more job may be taken. */
+/** A queue that can take another job. */
 export interface OpenQueue {
   name: string;
-  /** How many jobs of one tenant run at the same time, over all processes. */
+  /** The most running jobs of one tenant, over all processes. */
   perTenant: number;
-  /** Whether its jobs write into the log, so that they wait while recording is stopped. */
+  /** Whether its jobs record events, so that they wait while recording is stopped. */
   records: boolean;
 }
 
@@ -43,7 +43,7 @@ export async function insertJob(
   });
 }
 
-/** Takes back a job that has not ended; its process hears of it by `renewLease`. */
+/** Deletes an unfinished job; its process notices at `renewLease`. */
 export async function deleteJob(tx: Alone, { tenantId, queue, id }: JobKey): Promise<void> {
   await tx.query({
     name: 'delete-job',
@@ -53,8 +53,8 @@ export async function deleteJob(tx: Alone, { tenantId, queue, id }: JobKey): Pro
 }
 
 /**
- * Takes the due job of highest priority, then the one that has been due longest. A lease that ended
- * is due again: its process has died, or was cut off.
+ * Takes the due job of highest priority, then the one that has been due longest. A job with an
+ * expired lease is due: its process has crashed, or was stopped.
  */
 export async function claimJob(
   tx: WriterTx,
@@ -63,8 +63,8 @@ export async function claimJob(
   nowMs: number,
   untilMs: number,
 ): Promise<ClaimedJob | null> {
-  // One claim after the other, over all processes: two that look at the same moment would each
-  // count without the other, and take more of one tenant than `perTenant`.
+  // All processes claim one after the other: two concurrent claims would not count each other, and
+  // exceed `perTenant`.
   const locked = tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.jobs'))`);
   const claimed = tx.query<ClaimedJob>({
     name: 'claim-job',
@@ -93,7 +93,7 @@ export async function claimJob(
 const ofLease = 'WHERE tenant_id = $1 AND queue = $2 AND id = $3 AND lease = $4';
 const leaseOf = ({ tenantId, queue, id, lease }: ClaimedJob) => [tenantId, queue, id, lease];
 
-/** False when the lease is lost: the job was taken back, or another process has taken it over. */
+/** False if the lease is lost: the job was deleted, or another process has it. */
 export async function renewLease(tx: Alone, job: ClaimedJob, untilMs: number): Promise<boolean> {
   const { rowCount } = await tx.query({
     name: 'renew-lease',
@@ -103,7 +103,7 @@ export async function renewLease(tx: Alone, job: ClaimedJob, untilMs: number): P
   return rowCount === 1;
 }
 
-/** Ends the lease; the job is due at `dueAtMs`, with so many attempts behind it. */
+/** Ends the lease; the job is due at `dueAtMs`, with this number of attempts. */
 export async function releaseJob(
   tx: Alone,
   job: ClaimedJob,

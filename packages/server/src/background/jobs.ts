@@ -15,17 +15,17 @@ import { LeasedWorker } from './leased-worker.ts';
 const hour = 3_600_000;
 
 interface Queue {
-  /** How many of its jobs run in one process at the same time. */
+  /** The most running jobs of this queue in one process. */
   atOnce: number;
-  /** How many of one tenant, over all processes. */
+  /** The most running jobs of one tenant, over all processes. */
   perTenant: number;
-  /** Pauses before the second and each further attempt; behind the last one a job is given up. */
+  /** Pauses before the second and later attempts; after the last one the job has failed. */
   pausesMs: readonly number[];
-  /** Whether its jobs write into the log, so that they wait while recording is stopped. */
+  /** Whether its jobs record events, so that they wait while recording is stopped. */
   records: boolean;
 }
 
-/** So many pauses, each twice the one before, up to a longest one. */
+/** Pauses that double up to a longest one. */
 function doubling(firstMs: number, longestMs: number, count: number): number[] {
   return Array.from({ length: count }, (_, n) => Math.min(firstMs * 2 ** n, longestMs));
 }
@@ -37,7 +37,7 @@ const mail: Queue = {
 
 const queues = {
   export: { atOnce: 3, perTenant: 2, pausesMs: doubling(5_000, 300_000, 6), records: true },
-  // One call a tenant: a host product that does not answer holds up no other.
+  // One call for each tenant: a silent host product does not delay others.
   restore: { atOnce: 20, perTenant: 1, pausesMs: [1_000, 4_000, 15_000], records: true },
   'export-mail': mail,
   'webhook-mail': mail,
@@ -47,20 +47,20 @@ const queues = {
 export type QueueName = keyof typeof queues;
 const queueNames = Object.keys(queues) as QueueName[];
 
-/** A process that does not renew a lease for this long has lost the job to another one. */
+/** After this time without a renewal, another process may take the job. */
 const leaseMs = 30_000;
 const renewEveryMs = 10_000;
-/** An attempt that takes longer hangs: it is aborted, and its lease ends. */
+/** A longer attempt hangs: it is aborted, and its lease ends. */
 const attemptMsMax = 23 * hour;
-/** Between attempts to record that a job was given up. */
+/** Between attempts to record a final failure. */
 const giveUpEveryMs = 60_000;
 
 export interface NewJob {
-  /** UUID, for jobs that may be taken back. */
+  /** UUID, for jobs that can be cancelled. */
   id?: string;
   data: object;
   tenantId: string;
-  /** Higher goes first; 0 unless given. */
+  /** Higher runs first; default 0. */
   priority?: number;
 }
 
@@ -68,41 +68,41 @@ export interface RunningJob<Data> {
   /** UUID, the same in every attempt. */
   id: string;
   data: Data;
-  /** Whether this is the last attempt, or one behind it. */
+  /** Whether this is the last attempt, or a later one. */
   isLast: boolean;
-  /** Aborted when the job is taken back or taken over, or the service stops. */
+  /** Aborted if the job is cancelled or taken over, or the service stops. */
   signal: AbortSignal;
 }
 
 /**
- * One attempt. What it throws is reported, and the job attempted again after a pause. Must survive
- * being repeated from any step, in two processes at once.
+ * One attempt. Its error is reported, and the job retried after a pause. Must be repeatable from
+ * any step, also in two processes at once.
  */
 type Attempt<Data> = (job: RunningJob<Data>) => Promise<void>;
 
-/** Thrown by an attempt that ended as it may: another one follows, and nothing is reported. */
+/** Thrown to get another attempt without an error report. */
 export class TryAgain extends Error {}
 
-/** Background work on PostgreSQL: what is sent in a transaction is done if that one commits. */
+/** Background work in PostgreSQL: a job sent in a transaction runs if that commits. */
 export interface Jobs {
   send(tx: WriterTx, queue: QueueName, job: NewJob): Promise<void>;
-  /** Takes back a job that has not ended; its signal is aborted within seconds. */
+  /** Cancels an unfinished job; its signal is aborted within seconds. */
   cancel(tx: WriterTx, queue: QueueName, tenantId: string, id: string): Promise<void>;
-  /** Looks for jobs at once: for after a commit. Otherwise they are found within a second. */
+  /** Looks for jobs at once: call it after a commit. Otherwise they are found within a second. */
   wake(): void;
   /**
-   * What `start` begins with. `giveUp` runs when the attempts are used up, also by processes that
-   * died, and again until it succeeds; without it the job is dropped.
+   * Registers a handler before `start`. `giveUp` runs when the attempts are used up, also by
+   * crashed processes, and is repeated until it succeeds; without it the job is dropped.
    */
   handle<Data>(queue: QueueName, attempt: Attempt<Data>, giveUp?: Attempt<Data>): void;
-  /** Runs what is due of this queue until nothing is left, also in a process that is no worker. */
+  /** Runs the due jobs of this queue until none is left, also in a process without worker role. */
   tick(queue: QueueName): Promise<void>;
-  /** Takes up what is due of this queue, and waits for this job's attempt if it was among it. */
+  /** Starts the due jobs of this queue, and waits for this job if it is among them. */
   tickFor(queue: QueueName, id: string): Promise<void>;
   start(): void;
-  /** Takes up nothing more. */
+  /** Takes no new jobs. */
   pause(): void;
-  /** Gives back what is running, to be done again, and waits until its handlers have ended. */
+  /** Releases running jobs, to be repeated, and waits for their handlers. */
   stop(): Promise<void>;
 }
 
@@ -111,7 +111,7 @@ interface Handler {
   giveUp: Attempt<unknown> | undefined;
 }
 
-/** `ended` hears of each attempt and what it threw, unless it was called off. */
+/** `ended` gets each attempt and its error, unless the service stopped it. */
 export function createJobs(db: Database, now: () => number, ended: Ended): Jobs {
   const handlers = new Map<QueueName, Handler>();
   const worker = new LeasedWorker<ClaimedJob>({
@@ -159,7 +159,7 @@ interface RunDeps {
   ended: Ended;
 }
 
-/** One attempt and its end; throws only when that end could not be written. */
+/** One attempt and its end; throws only if the end could not be stored. */
 async function runJob(
   { db, now, ended }: RunDeps,
   pausesMs: readonly number[],
@@ -168,7 +168,7 @@ async function runJob(
   stopping: AbortSignal,
 ): Promise<void> {
   const { attempts, queue } = job;
-  // Claimed while the service was told to stop, perhaps right after it was given back.
+  // Claimed while the service was stopping, perhaps right after its release.
   if (stopping.aborted) return releaseJob(db.background, job, attempts - 1, now());
   const pauseMs = pausesMs[attempts - 1];
   const isUsedUp = attempts > pausesMs.length + 1;
@@ -187,7 +187,7 @@ async function runJob(
     ended(queue, true);
     return endJob(db.background, job);
   }
-  // An attempt that was cut off does not count: the next process begins with the same number.
+  // A stopped attempt does not count: the next process gets the same number.
   if (stopping.aborted) return releaseJob(db.background, job, attempts - 1, now());
   const { error } = thrown;
   if (!(error instanceof TryAgain || lost.signal.aborted)) ended(queue, false, error);
@@ -196,12 +196,12 @@ async function runJob(
   return releaseJob(db.background, job, attempts, dueAtMs);
 }
 
-/** Of a job whose process died in every attempt, so that the last one did not drop it. */
+/** A job whose process crashed in every attempt, so that the last one did not drop it. */
 async function drop(): Promise<never> {
   throw new Error('a job was dropped: the process ended in each of its attempts');
 }
 
-/** Renews the lease until the function returned is called; aborts `lost` when that fails. */
+/** Renews the lease until the returned function is called; aborts `lost` if it is lost. */
 function keepLease(
   { db, now }: Pick<RunDeps, 'db' | 'now'>,
   job: ClaimedJob,
@@ -215,7 +215,7 @@ function keepLease(
     lost.abort(new Error('the job was taken back, or another process has taken it over'));
   };
   const timer = setInterval(() => {
-    // A renewal that fails is tried again; the lease ends only after three of them.
+    // Retried; the lease survives two failed renewals.
     renewing = renewing.then(renew).catch(() => {});
   }, renewEveryMs);
   return () => {

@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto';
 
-/** What this process alone works on until the lease ends. A process that dies lets it end. */
+/** Work that only this process does until the lease ends. A crash lets the lease end. */
 export interface Leased {
   lease: string;
   tenantId: string;
 }
 
-/** Work of one kind: what is due stands in a table, and a process takes it by a lease. */
+/** One kind of leased work: due rows of a table. */
 export interface LeasedWork<Claimed extends Leased> {
-  /** How much of it runs in this process at the same time. */
+  /** The most running in this process at once. */
   atOnce: number;
   /**
-   * Takes what has been due longest, under this lease; null when nothing is due. `running` is what
-   * this process works on already. `only` is what `tick` was given.
+   * Claims the work that has been due longest, with this lease; null if none is due. `running` is
+   * this process's work. `only` is the argument of `tick`.
    */
   claim(
     lease: string,
     running: readonly Claimed[],
     only: string | undefined,
   ): Promise<Claimed | null>;
-  /** One attempt, with its outcome and the end of the lease; `stopping`: the service stops. */
+  /** One attempt, which also stores its outcome and ends the lease; `stopping`: at shutdown. */
   run(claimed: Claimed, stopping: AbortSignal): Promise<void>;
   /** Hears of what kept a claim or an attempt from ending; the lease ends by itself then. */
   onError(error: unknown): void;
@@ -40,7 +40,7 @@ const stopMsMax = 10_000;
 export class LeasedWorker<Claimed extends Leased> {
   readonly #work: LeasedWork<Claimed>;
   readonly #running = new Map<Claimed, Promise<void>>();
-  /** Those of `#running`, and those that have ended and still look for more. */
+  /** Running attempts, and finished ones that still look for more work. */
   readonly #attempts = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   #claims: Promise<void> = Promise.resolve();
@@ -52,12 +52,12 @@ export class LeasedWorker<Claimed extends Leased> {
     this.#work = work;
   }
 
-  /** Begins to look for work. */
+  /** Starts to look for work. */
   start(): void {
     this.#poll ??= setInterval(() => void this.#look(), pollMs);
   }
 
-  /** Looks for nothing more; what runs goes on. */
+  /** Looks for no more work; running work continues. */
   pause(): void {
     clearInterval(this.#poll);
     clearTimeout(this.#woken);
@@ -65,7 +65,7 @@ export class LeasedWorker<Claimed extends Leased> {
     this.#woken = undefined;
   }
 
-  /** Something may have become due. Does nothing in a process that has not started to work. */
+  /** Work may have become due. No effect before `start`. */
   wake(): void {
     if (this.#poll === undefined || this.#woken !== undefined) return;
     this.#woken = setTimeout(() => {
@@ -74,19 +74,19 @@ export class LeasedWorker<Claimed extends Leased> {
     }, this.#wakeMs);
   }
 
-  /** Runs what is due, or `only` a part of it, until nothing is left. Never rejects. */
+  /** Runs the due work, or `only` a part of it, until none is left. Never rejects. */
   async tick(only?: string): Promise<void> {
     await this.#look(only);
     while (this.#attempts.size > 0) await Promise.all(this.#attempts);
   }
 
-  /** Takes up what is due, and waits for the attempt that `isWanted` names. Never rejects. */
+  /** Starts the due work, and waits for the attempt that `isWanted` selects. Never rejects. */
   async tickFor(only: string, isWanted: (claimed: Claimed) => boolean): Promise<void> {
     await this.#look(only);
     for (const [claimed, ended] of this.#running) if (isWanted(claimed)) await ended;
   }
 
-  /** Aborts what runs and waits until it has ended, ten seconds at most. */
+  /** Aborts running work and waits for its end, ten seconds at most. */
   async stop(): Promise<void> {
     this.pause();
     this.#stopping.abort(new Error('the service is stopping'));
@@ -96,7 +96,7 @@ export class LeasedWorker<Claimed extends Leased> {
     await Promise.race([this.tick(), isLate]).finally(() => clearTimeout(timer));
   }
 
-  /** One claim after the other: each must know what the one before it has taken. */
+  /** One claim at a time: each must know the previous ones. */
   #look(only?: string): Promise<void> {
     this.#claims = this.#claims.then(() => this.#takeUp(only)).catch(this.#work.onError);
     return this.#claims;
