@@ -36,11 +36,11 @@ export interface ApiKeyRouteDeps {
   db: Database;
   now: () => number;
   recordOwn: RecordOwn;
-  /** Drops a revoked key from this process's cache; others' flushes refuse it all the same. */
+  /** Drops a revoked key from this process's cache; flushes of other processes refuse it anyway. */
   forgetKey: (id: string) => void;
 }
 
-/** Makes, lists and revokes API keys, of a tenant and of the platform. */
+/** Creates, lists and revokes API keys, of a tenant and of the platform. */
 export function apiKeyRoutes(app: FastifyInstance, deps: ApiKeyRouteDeps): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
 
@@ -111,7 +111,7 @@ const revokeOptions = <P extends TSchema>(params: P) => ({
   },
 });
 
-/** `owner` is the tenant's id, or null for a key that is bound to the platform. */
+/** `owner` is the tenant's id, or null for a platform-bound key. */
 async function makeKey(
   deps: ApiKeyRouteDeps,
   request: FastifyRequest,

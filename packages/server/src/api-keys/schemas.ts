@@ -7,7 +7,7 @@ export const apiKeyIdPrefix = 'key_';
 const tenantParam = { id: uuid('The tenant.') };
 const keyParam = { keyId: pathPart("The key's id, `key_...`.") };
 
-/** Where a tenant's keys are, and where the platform's are. */
+/** Paths of a tenant's keys, and of the platform's. */
 export const tenantKeys = {
   url: '/api/tenants/:id/api-keys',
   params: Type.Object(tenantParam, strict),

@@ -2,10 +2,10 @@ import type pg from 'pg';
 import type { Maker, Scope, StoredApiKey } from '../access/index.ts';
 import { uuidArray, type WriterTx } from '../postgres/index.ts';
 
-/** A key as it may be shown; its hash never leaves the database this way. */
+/** A key as shown, without its hash. */
 export interface ApiKeyRow {
   id: string;
-  /** Null: bound to the platform. */
+  /** Null: platform-bound. */
   tenantId: string | null;
   name: string;
   scopes: Scope[];
@@ -18,7 +18,7 @@ export interface ApiKeyRow {
 const columns = `id, tenant_id AS "tenantId", name, scopes, created_at AS "createdAtMs",
   expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy"`;
 
-/** Looks a key up by its id, for authentication: before any tenant is known. */
+/** Finds a key by id, for authentication: the tenant is not known yet. */
 export function findApiKey(pool: pg.Pool): (id: string) => Promise<StoredApiKey | null> {
   return async (id) => {
     const { rows } = await pool.query<StoredApiKey>({
@@ -32,7 +32,7 @@ export function findApiKey(pool: pg.Pool): (id: string) => Promise<StoredApiKey 
   };
 }
 
-/** Which of these keys are unknown, revoked, or expired at `nowMs`: asked by every flush. */
+/** Which of these keys are unknown, revoked, or expired at `nowMs`; every flush asks. */
 export async function invalidKeyIds(
   tx: WriterTx,
   ids: readonly string[],
@@ -61,7 +61,7 @@ export async function insertApiKey(tx: WriterTx, key: ApiKeyRow, keyHash: Uint8A
   });
 }
 
-/** The owner's keys by id, which is by age, from this one on; revoked and expired ones too. */
+/** The owner's keys by id (by age), from this one on, also revoked and expired ones. */
 export async function listApiKeys(
   tx: WriterTx,
   owner: string | null,
@@ -79,7 +79,7 @@ export async function listApiKeys(
   return rows;
 }
 
-/** Revokes a key of this owner and returns it; null when there is none that still works. */
+/** Revokes a key of this owner and returns it; null if no such key is valid. */
 export async function revokeApiKey(
   tx: WriterTx,
   id: string,
@@ -95,7 +95,7 @@ export async function revokeApiKey(
   return rows[0] ?? null;
 }
 
-/** Whether this owner has, or had, such a key. */
+/** Whether this owner has, or had, this key. */
 export async function apiKeyExists(
   tx: WriterTx,
   id: string,

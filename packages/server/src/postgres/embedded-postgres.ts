@@ -8,25 +8,25 @@ import { InstanceLock, takeLock } from './embedded/instance-lock.ts';
 import { type Cluster, connectionUrl, connectToServer, stopServer } from './embedded/postmaster.ts';
 import { randomPassword, readOrCreateSecretFile, readSecretFile } from './embedded/secret-file.ts';
 
-/** The PostgreSQL that belongs to a data folder, running and held by this process. */
+/** The PostgreSQL of a data folder, running and owned by this process. */
 export interface EmbeddedPostgres {
   /** Superuser login of database `indelible`, a connection string for `pg` and libpq. */
   ownerUrl: string;
-  /** Login role `indelible_app` of the same database: no privileges but those migrations grant. */
+  /** Login role `indelible_app` of the same database: only the privileges that migrations grant. */
   servingUrl: string;
-  /** Whether the server ran already, left behind by a service that was killed. */
+  /** Whether the server was already running, left by a killed service. */
   takenOver: boolean;
-  /** Shuts PostgreSQL down and waits until it is gone. Further calls wait for the first. */
+  /** Shuts PostgreSQL down and waits for its end. Later calls wait for the first. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
   dataDir: string;
-  /** Receives single lines for the operator. */
+  /** Gets single lines for the operator. */
   log: (message: string) => void;
-  /** PostgreSQL settings beside or instead of ours. */
+  /** PostgreSQL settings in addition to, or instead of, ours. */
   settings?: Record<string, string>;
-  /** Folder of the package with PostgreSQL's programs, if not the installed one. */
+  /** Folder of the package with PostgreSQL's programs; default: the installed one. */
   binariesRoot?: string;
 }
 
@@ -34,10 +34,10 @@ const database = 'indelible';
 const servingLogin = 'indelible_app';
 
 /**
- * Starts the PostgreSQL of `dataDir`, making folder, cluster and logins on the first start.
- * Only one process at a time holds a data folder; a server whose service was killed is adopted.
- * Every failure is an Error of one sentence for the operator: folder in use or not writable,
- * platform without binaries, cluster of another major version, initdb or server failure.
+ * Starts the PostgreSQL of `dataDir`; the first start makes folder, cluster and logins. Only one
+ * process at a time owns a data folder; a server of a killed service is adopted. Every failure is
+ * an Error with a sentence for the operator: folder in use or not writable, platform without
+ * binaries, cluster of another major version, failure of initdb or server.
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -69,7 +69,7 @@ export async function startEmbeddedPostgres(
   };
 }
 
-/** Everything up to a cluster on disk. Safe for two processes at the same moment. */
+/** Everything up to a cluster on disk. Safe for two processes at once. */
 async function prepare(options: EmbeddedPostgresOptions): Promise<Cluster> {
   const { log, settings = {}, binariesRoot = locatePackage() } = options;
   const dataDir = openDataDir(options.dataDir);
@@ -95,7 +95,7 @@ async function prepare(options: EmbeddedPostgresOptions): Promise<Cluster> {
   };
 }
 
-/** New passwords are only for a new cluster: an existing one would not know them. */
+/** New passwords only for a new cluster: an existing one would not know them. */
 function openPasswords(dataDir: string, clusterExists: boolean): [string, string] {
   const open = (name: string) => {
     const path = join(dataDir, name);
@@ -104,13 +104,13 @@ function openPasswords(dataDir: string, clusterExists: boolean): [string, string
   return [open('postgresql-admin.password'), open('postgresql-app.password')];
 }
 
-/** Makes database and serving login where a first start was cut off before or while making them. */
+/** Makes database and serving login, also after an interrupted first start. */
 async function makeDatabase(client: pg.Client, appPassword: string): Promise<void> {
   const databases = await client.query('SELECT FROM pg_database WHERE datname = $1', [database]);
   if (databases.rowCount === 0) await client.query(`CREATE DATABASE ${database}`);
   const roles = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [servingLogin]);
   if (roles.rowCount !== 0) return;
-  // The instance lock lives in the maintenance database: no place for the serving login.
+  // The maintenance database has the instance lock: the serving login must not connect to it.
   await client.query('REVOKE CONNECT ON DATABASE postgres FROM PUBLIC');
   const password = client.escapeLiteral(appPassword);
   await client.query(`CREATE ROLE ${servingLogin} LOGIN PASSWORD ${password}`);

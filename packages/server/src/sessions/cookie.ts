@@ -1,25 +1,24 @@
 import type { Config } from '../config.ts';
 
-/** How the session's cookie is called and set; decided once, from the configuration. */
+/** Name and attributes of the session's cookie, by the configuration. */
 export interface SessionCookie {
   name: string;
-  /** What stands behind `name=value` in Set-Cookie. */
+  /** The part after `name=value` in Set-Cookie. */
   attributes: string;
 }
 
 const loopback = ['127.0.0.1', '[::1]', 'localhost'];
 
 /**
- * Off loopback the cookie is `Secure` and has the prefix `__Host-`: no other host, and
- * no page without TLS, can set or replace it. It is `SameSite=Strict`, which is enough
- * for a panel of its own, because the page itself needs no cookie and everything it
- * asks for is asked by itself. In a frame of another site no such cookie is sent, so
- * with FRAME_ANCESTORS it is `SameSite=None` and `Partitioned`: the browser keeps one
- * for each embedding site, and a foreign page is never sent with it.
+ * Off loopback the cookie is `Secure` with the prefix `__Host-`: no other host, and no page without
+ * TLS, can set it. It is `SameSite=Strict`, which suffices for a panel outside frames, because the
+ * page itself needs no cookie and sends all requests itself. In a frame of another site such a
+ * cookie is not sent. So with FRAME_ANCESTORS it is `SameSite=None` and `Partitioned`: the browser
+ * keeps one for each embedding site and sends it to no other.
  */
 export function sessionCookie(config: Pick<Config, 'publicUrl' | 'frameAncestors'>): SessionCookie {
   const url = config.publicUrl === null ? null : new URL(config.publicUrl);
-  // Without PUBLIC_URL nobody but this machine can reach the service.
+  // Without PUBLIC_URL only this machine can reach the service.
   const secure = url !== null && (url.protocol === 'https:' || !loopback.includes(url.hostname));
   const embedded = secure && config.frameAncestors.some((source) => source !== "'self'");
   const attributes = [
@@ -32,21 +31,19 @@ export function sessionCookie(config: Pick<Config, 'publicUrl' | 'frameAncestors
   return { name, attributes: attributes.join('; ') };
 }
 
-/**
- * The Set-Cookie header that hands a session to the browser; it goes when the browser is closed.
- */
+/** The Set-Cookie header of a new session; the browser deletes it when it closes. */
 export function setCookie({ name, attributes }: SessionCookie, token: string): string {
   return `${name}=${token}; ${attributes}`;
 }
 
-/** The Set-Cookie header that takes it away. */
+/** The Set-Cookie header that deletes it. */
 export function clearCookie({ name, attributes }: SessionCookie): string {
   return `${name}=; ${attributes}; Max-Age=0`;
 }
 
 /**
- * The session's token in a Cookie header (RFC 6265 section 4.2.1). Null without one, and null when
- * there are two: one of them was planted, and nobody can tell which.
+ * The session's token in a Cookie header (RFC 6265 section 4.2.1). Null without one, and null if
+ * there are two: one of them was planted.
  */
 export function readCookie({ name }: SessionCookie, header: string | undefined): string | null {
   const values = (header ?? '').split(';').flatMap((pair) => {

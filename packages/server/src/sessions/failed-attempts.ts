@@ -3,14 +3,14 @@ const windowMs = 60_000;
 const addressesMax = 10_000;
 
 /**
- * Counts failed sign-ins by address. The count makes the answer to further failures a 429; it never
- * keeps out a sign-in that is right: behind one address there may be a whole tenant, or, at a proxy
- * that nobody named, all of them. Guessing needs no limit: a token has 256 random bits.
+ * Counts failed sign-ins by address. Above the limit further failures answer 429. A valid sign-in
+ * always works: behind one address there may be a whole tenant, or, behind an unconfigured proxy,
+ * all of them. Guessing needs no limit: a token has 256 random bits.
  */
 export class FailedAttempts {
   readonly #windows = new Map<string, { endsMs: number; count: number }>();
 
-  /** Notes a failure; the seconds to wait when there were too many within a minute, else null. */
+  /** Counts a failure; returns the seconds to wait after too many in a minute, else null. */
   add(address: string, nowMs: number): number | null {
     const known = this.#windows.get(address);
     const open = known && known.endsMs > nowMs ? known : { endsMs: nowMs + windowMs, count: 0 };

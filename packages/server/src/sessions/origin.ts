@@ -1,9 +1,8 @@
 const loopback = ['127.0.0.1', '[::1]', 'localhost'];
 
 /**
- * Whether an Origin header (RFC 6454 section 7) names the service
- * itself. A service without PUBLIC_URL listens on loopback, which
- * has three names; a page of any of them at its port is its own.
+ * Whether an Origin header (RFC 6454 section 7) names the service itself. A service without
+ * PUBLIC_URL listens on loopback, which has three names; all of them at its port are its own.
  */
 export function isOwnOrigin(
   origin: string | undefined,
@@ -17,8 +16,8 @@ export function isOwnOrigin(
 }
 
 /**
- * Whether a page of somebody else made the browser ask (Fetch Metadata, `Sec-Fetch-Site`). Browsers
- * that do not say are judged by the cookie's SameSite and the Origin header alone.
+ * Whether a foreign page caused the request (Fetch Metadata, `Sec-Fetch-Site`). For browsers
+ * without that header only the cookie's SameSite and the Origin header count.
  */
 export function isForeignRequest(site: string | string[] | undefined): boolean {
   return site !== undefined && site !== 'same-origin' && site !== 'none';

@@ -15,13 +15,13 @@ import { type SignInDeps, signIn } from './sign-in.ts';
 import { deleteSession } from './store.ts';
 
 export interface SessionRouteDeps extends GateDeps, SignInDeps {
-  /** What the panel's page of that name counts. */
+  /** The scope of the panel's page with that name. */
   sensitiveAccess: Catalogue['sensitiveAccess'];
 }
 
 const tags = ['Panel'];
 
-/** `/api/session`: the panel's way in and out, and who is there. */
+/** `/api/session`: sign-in, sign-out, and the current session. */
 export function sessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
   const failures = new FailedAttempts();
@@ -103,9 +103,7 @@ function isUnauthenticated(error: unknown): boolean {
   return error instanceof AppError && error.code === 'unauthenticated';
 }
 
-/**
- * What a failed sign-in is answered; after too many from one address it asks for patience instead.
- */
+/** The answer to a failed sign-in; 429 after too many from one address. */
 function failed(failures: FailedAttempts, address: string, nowMs: number): AppError {
   const waitSeconds = failures.add(address, nowMs);
   if (waitSeconds === null) {

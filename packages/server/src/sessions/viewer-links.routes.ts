@@ -41,7 +41,7 @@ const options = {
   },
 } as const;
 
-/** `POST /api/viewer-links`: opens the panel for a person whom the host product vouches for. */
+/** `POST /api/viewer-links`: a link to the panel for a person signed in to the host product. */
 export function viewerLinkRoutes(app: FastifyInstance, deps: ViewerLinkDeps): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
   typed.post('/api/viewer-links', options, async (request, reply) => {
@@ -52,7 +52,7 @@ export function viewerLinkRoutes(app: FastifyInstance, deps: ViewerLinkDeps): vo
     const token = newSecretToken();
     await storeLink(deps, declared, token, actorOf(request));
     reply.code(201);
-    // Behind the `#`, so that no server, log or preview on the way ever sees it.
+    // After the `#`, so that no server, log or preview sees it.
     const url = `${deps.publicUrl()}/enter#${token}`;
     return { url, expiresAt: formatTimestamp(link.expiresAtMs) };
   });
@@ -60,7 +60,7 @@ export function viewerLinkRoutes(app: FastifyInstance, deps: ViewerLinkDeps): vo
 
 type Input = Static<typeof ViewerLinkInput>;
 
-/** Only the platform vouches for operators: a tenant must not be able to make up their visits. */
+/** Only the platform may make links for operators: a tenant must not fake their visits. */
 function requireMayOpen(principal: Principal, { tenantId, actor }: Input): void {
   if (principal.tenantId !== null && principal.tenantId !== tenantId.toLowerCase()) {
     throw new AppError('forbidden', 'this credential is bound to another tenant');
@@ -85,7 +85,7 @@ function linkOf(maker: Principal, input: Input, nowMs: number): Link {
     actorRole: actor.role,
     reason: null,
     openedBy: makerOf(maker),
-    // Else a key could open for itself what it may not do.
+    // Otherwise a key could give itself more rights.
     scopes: [...personScopes].filter((scope) => maker.scopes.has(scope)),
     path: path ?? null,
     expiresAtMs: nowMs + (ttlSeconds ?? ttlSecondsDefault) * 1_000,
@@ -99,10 +99,7 @@ async function requireTenant(db: Database, id: string): Promise<void> {
   });
 }
 
-/**
- * An operator's link with its reason; throws
- * `reason_required` once the log says that it was refused.
- */
+/** An operator's link with its reason; throws `reason_required` after recording the refusal. */
 async function withReason(
   { recordAccess }: ViewerLinkDeps,
   link: Link,

@@ -1,6 +1,6 @@
 import { textArray, type WriterTx } from '../postgres/index.ts';
 
-/** Notes these addresses as taken away: they are told of further changes until then. */
+/** Stores removed addresses, which still get notices until then. */
 export async function keepFormerEmails(
   tx: WriterTx,
   tenantId: string,
@@ -15,7 +15,7 @@ export async function keepFormerEmails(
   });
 }
 
-/** The addresses that were taken away and are still told; forgets those whose time is over. */
+/** The removed addresses that still get notices; deletes those whose time is over. */
 export async function formerEmails(
   tx: WriterTx,
   tenantId: string,

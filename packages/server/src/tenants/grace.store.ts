@@ -2,19 +2,19 @@ import { heldClass, type Plans } from '@indelible/protocol';
 import type { WriterTx } from '../postgres/index.ts';
 import { hasShorterPlan, type TenantSettings } from './tenant-settings.ts';
 
-/** How long what a smaller plan, or the end of a hold, has hidden is still kept. */
+/** How long events are kept that a smaller plan or a lifted hold has hidden. */
 const graceDays = 30;
 
 const dayMs = 86_400_000;
 
-/** Until when what a change at this moment hides is kept. */
+/** The end of the grace for a change now. */
 export function graceEnd(nowMs: number): number {
   return nowMs + graceDays * dayMs;
 }
 
 /**
- * Writes down until when the events are kept that this change hides at once. A second change adds
- * its own grace, and none ends earlier than it was granted.
+ * Stores how long the events are kept that this change hides. A second change adds its own grace;
+ * none is shortened.
  */
 export async function grantGrace(
   tx: WriterTx,

@@ -6,26 +6,26 @@ import {
   type Plans,
 } from '@indelible/protocol';
 
-/** What one partition of a class holds, for good: ranges of one class must not overlap. */
+/** The unit of a class's partitions. Permanent, because ranges of one class must not overlap. */
 export type PartitionUnit = 'day' | 'month';
 
 export interface StoredPlan extends PlanDefinition {
   archive: boolean;
   unit: PartitionUnit;
-  /** The CATALOGUE_FILE no longer names it; its class stays taken. */
+  /** The CATALOGUE_FILE no longer contains it; its class stays reserved. */
   retired: boolean;
 }
 
 export interface PlanInUse extends StoredPlan {
   tenants: number;
-  /** Whether events of a tenant may lie in its class. */
+  /** Whether its class may contain events of a tenant. */
   holdsEvents: boolean;
 }
 
 const dailyDaysMax = 92;
 const dailyPartitionsMax = 366;
 
-/** Daily partitions go soon after their events; for years there would be too many. */
+/** Daily partitions are dropped soon after their events; years would need too many. */
 export function unitFor(keeps: Keeps): PartitionUnit {
   return lengthDays(keeps) <= dailyDaysMax ? 'day' : 'month';
 }
@@ -40,9 +40,9 @@ export function sameTerms(stored: StoredPlan, given: PlanDefinition): boolean {
 }
 
 /**
- * Why a database with the stored plans cannot take the given ones, for the operator; null if it
- * can. Nothing here takes a tenant's events away: keeping less takes another plan, and a change of
- * the tenant's plan, which its log records and which has its grace.
+ * Why the stored plans cannot be replaced by the given ones, for the operator; null if they can. A
+ * plan's retention cannot be shortened here: that needs another plan and a change of the tenant,
+ * which its log records and which has a grace.
  */
 export function planProblem(stored: readonly PlanInUse[], given: Plans): string | null {
   for (const former of stored) {

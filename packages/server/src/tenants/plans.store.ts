@@ -10,12 +10,12 @@ import {
 
 type Queries = Pick<WriterTx, 'query'>;
 
-/** How long a row of `plans` keeps events. */
+/** The retention of a row of `plans`. */
 export function keepsOf({ days, years }: { days: number; years: number }): Keeps {
   return days > 0 ? { days } : { years };
 }
 
-/** Every plan there ever was. */
+/** Every plan, also retired ones. */
 export async function readPlans(queries: Queries): Promise<StoredPlan[]> {
   const { rows } = await queries.query<StoredPlan & { days: number; years: number }>(
     `SELECT name, class, days, years, archive, unit, retired FROM indelible.plans
@@ -24,7 +24,7 @@ export async function readPlans(queries: Queries): Promise<StoredPlan[]> {
   return rows.map(({ days, years, ...plan }) => ({ ...plan, keeps: keepsOf({ days, years }) }));
 }
 
-/** Plans, with how many tenants have each, and whether any tenant's events may lie in its class. */
+/** Plans with their numbers of tenants, and whether their class may contain events. */
 async function readPlansInUse(queries: Queries): Promise<PlanInUse[]> {
   const { rows } = await queries.query<{ class: number; tenants: number; holdsEvents: boolean }>(
     `SELECT class, (SELECT count(*) FROM tenants WHERE plan = plans.name) AS tenants,
@@ -41,13 +41,13 @@ async function readPlansInUse(queries: Queries): Promise<PlanInUse[]> {
   }));
 }
 
-/** Throws an Error whose message says how the plans contradict those of the database. */
+/** Throws an Error that explains how the plans contradict those of the database. */
 function requirePossible(stored: readonly PlanInUse[], given: Plans): void {
   const problem = planProblem(stored, given);
   if (problem !== null) throw new Error(`the plans do not fit this database: ${problem}`);
 }
 
-/** Throws the same; and when the database has not been told of these plans yet. */
+/** Throws the same, and if the database does not have these plans yet. */
 export async function requirePlans(queries: Queries, given: Plans): Promise<void> {
   const stored = await readPlansInUse(queries);
   requirePossible(stored, given);
@@ -59,8 +59,8 @@ export async function requirePlans(queries: Queries, given: Plans): Promise<void
 }
 
 /**
- * Writes these plans down, as the owner, within a transaction. No tenant's plan changes meanwhile:
- * `open_log` asks for the same lock. What a plan that keeps more now is owed is shown again.
+ * Stores these plans, as the owner, in a transaction. No tenant's plan changes meanwhile:
+ * `open_log` needs the same lock. Events that a longer plan shows again become visible.
  */
 export async function storePlans(tx: Queries, given: Plans): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.plans'))`);
@@ -78,7 +78,7 @@ export async function storePlans(tx: Queries, given: Plans): Promise<void> {
   await tx.query('SELECT place_partition(class, first) FROM detached_partitions()');
 }
 
-/** The first moment that a tenant's plan shows at `nowMs`; null under a hold: it hides nothing. */
+/** The first time that a tenant's plan shows at `nowMs`; null under a hold. */
 export function shownFrom(
   { legalHold, ...row }: { days: number; years: number; legalHold: boolean },
   nowMs: number,

@@ -101,7 +101,7 @@ function requirePlatform(principal: Principal): void {
   throw new AppError('forbidden', 'this needs a credential that is bound to the platform');
 }
 
-/** Another tenant's id gets the answer of one that does not exist. */
+/** Another tenant's id is answered like an unknown one. */
 function requireMaySee({ role, scopes, tenantId }: Principal, id: string): void {
   if (role !== 'admin' && !scopes.has('tenants:write')) {
     throw new AppError('forbidden', 'this needs the scope tenants:write');

@@ -1,12 +1,12 @@
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
 import type { TenantSettings } from './tenant-settings.ts';
 
-/** A tenant as it is stored, without its restore secret. */
+/** A stored tenant, without its restore secret. */
 export interface TenantRow extends TenantSettings {
   id: string;
   createdAtMs: number;
   updatedAtMs: number;
-  /** Since when its log takes no more events: the tenant has left. */
+  /** When its log was closed by offboarding. */
   closedAtMs?: number | null;
 }
 
@@ -35,7 +35,7 @@ export async function listTenants(tx: WriterTx, from: string, count: number): Pr
   return rows;
 }
 
-/** Whether there is such a tenant; tenants are never removed. */
+/** Whether the tenant exists; tenants are never deleted. */
 export async function tenantExists(tx: WriterTx, id: string): Promise<boolean> {
   const { rowCount } = await tx.query({
     name: 'tenant-exists',
@@ -49,14 +49,14 @@ export async function tenantExists(tx: WriterTx, id: string): Promise<boolean> {
 export async function lockTenant(tx: WriterTx, id: string): Promise<TenantRow | null> {
   const { rows } = await tx.query<TenantRow>({
     name: 'lock-tenant',
-    // Not FOR UPDATE: new API keys that refer to the row need not wait.
+    // Not FOR UPDATE: new API keys that reference the row need not wait.
     text: `SELECT ${columns} FROM tenants WHERE id = $1 FOR NO KEY UPDATE`,
     values: [id],
   });
   return rows[0] ?? null;
 }
 
-/** False when another transaction made it first; that one has committed by then. */
+/** False if another transaction created it first, which has committed by then. */
 export async function insertTenant(tx: WriterTx, tenant: TenantRow): Promise<boolean> {
   const { rowCount } = await tx.query({
     name: 'insert-tenant',
@@ -83,7 +83,7 @@ function settingValues(tenant: TenantRow): unknown[] {
   return [id, name, plan, locale, timeZone, notifyEmails, restoreUrl, legalHold];
 }
 
-/** Keeps the sealed secret that restore calls are signed with, or (null) forgets it. */
+/** Stores the encrypted secret of restore calls, or (null) deletes it. */
 export async function setRestoreSecret(
   tx: WriterTx,
   id: string,

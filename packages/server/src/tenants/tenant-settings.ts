@@ -10,7 +10,7 @@ import {
 import { AppError } from '../http/index.ts';
 import type { Locale } from '../outbound/index.ts';
 
-/** What can be decided about a tenant; the public fields that its log shows before and after. */
+/** The settings of a tenant; its log shows them before and after a change. */
 export type TenantSettings = {
   name: string;
   plan: Plan;
@@ -30,8 +30,8 @@ const defaults = {
 } as const satisfies Partial<TenantSettings>;
 
 /**
- * The settings after a change in which omitted fields keep their value, or for a new tenant
- * (`before` null) take the default. Throws `validation_failed` when a new one lacks name or plan.
+ * The settings after a change; omitted fields keep their value, or for a new tenant (`before` null)
+ * get the default. Throws `validation_failed` if a new one lacks name or plan.
  */
 export function changedSettings(
   before: TenantSettings | null,
@@ -49,7 +49,7 @@ export function changedSettings(
   throw new AppError('validation_failed', 'a new tenant needs a name and a plan', { errors });
 }
 
-/** The settings alone, of anything that has them. */
+/** Only the settings. */
 export function settingsOf(from: TenantSettings): TenantSettings {
   const { name, plan, locale, timeZone, notifyEmails, restoreUrl, legalHold } = from;
   return { name, plan, locale, timeZone, notifyEmails, restoreUrl, legalHold };
@@ -59,7 +59,7 @@ export function sameSettings(one: TenantSettings, other: TenantSettings): boolea
   return isDeepStrictEqual(settingsOf(one), settingsOf(other));
 }
 
-/** Whether a change takes protection from what is recorded: it needs a declared reason. */
+/** Whether a change reduces the protection of events: it needs a declared reason. */
 export function weakensRetention(
   plans: Plans,
   before: TenantSettings,
@@ -68,7 +68,7 @@ export function weakensRetention(
   return (before.legalHold && !after.legalHold) || hasShorterPlan(plans, before, after);
 }
 
-/** Whether others than before are told. Where nobody was, nobody has lost anything. */
+/** Whether the notified addresses differ. False if there were none before. */
 export function hasOtherEmails(
   before: Pick<TenantSettings, 'notifyEmails'>,
   after: Pick<TenantSettings, 'notifyEmails'>,
@@ -77,7 +77,7 @@ export function hasOtherEmails(
   return !isSame && before.notifyEmails.length > 0;
 }
 
-/** Whether the plan after keeps less than the one before. */
+/** Whether the new plan keeps less than the former one. */
 export function hasShorterPlan(
   plans: Plans,
   before: Pick<TenantSettings, 'plan'>,
@@ -86,7 +86,7 @@ export function hasShorterPlan(
   return isShorter(planOf(plans, after).keeps, planOf(plans, before).keeps);
 }
 
-/** The class that new events take: their plan's, or that of legal holds. */
+/** The class of new events: the plan's, or that of legal holds. */
 export function retentionClassOf(plans: Plans, tenant: TenantSettings): number {
   return tenant.legalHold ? heldClass : planOf(plans, tenant).class;
 }

@@ -6,13 +6,13 @@ import { type Database, readTenant, type WriterTx } from '../postgres/index.ts';
 import { getTenant } from './store.ts';
 import { termsMail, type WeakerTerms } from './terms-mail.ts';
 
-/** A change as it was made, and who is told: the addresses before it as well as those after it. */
+/** A change and its recipients: the addresses before and after it. */
 export interface TermsNotice extends WeakerTerms {
   tenantId: string;
   to: string[];
 }
 
-/** Has the notice mailed once `tx` has committed; nobody to be told is no notice. */
+/** Queues the notice, to be sent after `tx` has committed; no notice without recipients. */
 export async function sendTermsNotice(
   jobs: Pick<Jobs, 'send'>,
   tx: WriterTx,
@@ -31,8 +31,8 @@ export interface TermsMailDeps {
 }
 
 /**
- * Mail on smaller plans and lifted holds. Jobs: a mail
- * server that is away keeps no change from being made.
+ * Mail about smaller plans and lifted holds, in jobs: an unavailable mail server does not block the
+ * change.
  */
 export function handleTermsMail({ db, plans, jobs, mailer, publicUrl }: TermsMailDeps): void {
   jobs.handle<TermsNotice>('tenant-mail', async ({ id, data }) => {

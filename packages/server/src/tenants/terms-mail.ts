@@ -15,17 +15,14 @@ interface Terms {
   notifyEmails: string[];
 }
 
-/**
- * A change that takes protection from what is recorded: a smaller
- * plan, a hold that is lifted, other addresses that are told of it.
- */
+/** A change that reduces protection: a smaller plan, a lifted hold, other notified addresses. */
 export interface WeakerTerms {
   before: Terms;
   after: Terms;
   atMs: number;
-  /** Until when what is hidden now is still kept. */
+  /** Until when events that are hidden now are kept. */
   keptUntilMs: number;
-  /** E-mail of whoever changed it; null for a program. */
+  /** E-mail of the person who made the change; null for a program. */
   by: string | null;
   reason: string | null;
 }
@@ -34,16 +31,16 @@ export interface TermsMail extends WeakerTerms {
   locale: Locale;
   timeZone: string;
   tenantName: string;
-  /** Page of the panel, which asks for a sign-in. */
+  /** Page of the panel, which requires sign-in. */
   url: string;
 }
 
-/** Mail on weaker terms. */
+/** Mail about reduced protection. */
 export function termsMail(plans: Plans, mail: TermsMail): Mail {
   const { locale, tenantName, url } = mail;
   const texts = mailTexts[locale].terms;
   const isLifted = mail.before.legalHold && !mail.after.legalHold;
-  // A hold may be lifted together with a greater plan, which takes nothing away.
+  // A hold may be lifted together with a larger plan, which reduces nothing.
   const isSmaller = hasShorterPlan(plans, mail.before, mail.after);
   const isWeaker = isLifted || isSmaller;
   const hasOthers = hasOtherEmails(mail.before, mail.after);
@@ -63,7 +60,7 @@ export function termsMail(plans: Plans, mail: TermsMail): Mail {
   });
 }
 
-/** What the change does to the events. */
+/** The effect of the change on the events. */
 function effectOf(plans: Plans, { locale, timeZone, after, keptUntilMs }: TermsMail): string {
   const texts = mailTexts[locale].terms;
   if (after.legalHold) return texts.held;

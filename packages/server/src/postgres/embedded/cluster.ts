@@ -21,9 +21,9 @@ import { failureIn } from './server-log.ts';
 export const administrator = 'indelible_admin';
 
 /**
- * Makes sure that `<home>/data` holds a database cluster that these binaries can run.
- * initdb works in a folder beside it that is renamed when complete, so a cut-off first start
- * leaves no half-made cluster. Two processes may do this at once: the first rename counts.
+ * Makes sure that `<home>/data` has a cluster for these binaries. initdb works in a separate folder
+ * that is renamed when complete, so an interrupted first start leaves no partial cluster. Two
+ * processes may do this at once: the first rename wins.
  */
 export async function openCluster(
   home: string,
@@ -43,8 +43,8 @@ export async function openCluster(
 }
 
 /**
- * Removes what cut-off first starts have left. Only for the holder of the instance lock: another
- * process that is still inside initdb then fails, finds the cluster made and is refused properly.
+ * Removes leftovers of interrupted first starts. Only for the owner of the instance lock: another
+ * process inside initdb then fails, finds the cluster and is refused properly.
  */
 export async function removeUnfinished(home: string): Promise<void> {
   const drafts = readdirSync(home).filter((name) => name.startsWith('initdb-'));
@@ -61,7 +61,7 @@ async function makeCluster(
 ): Promise<void> {
   const draft = mkdtempSync(join(home, 'initdb-'));
   try {
-    // Written before the folder changes hands: root writes nothing where others could plant links.
+    // Written before the folder changes owner: root must not write where others could plant links.
     const passwordFile = join(draft, 'password');
     writeFileSync(passwordFile, password, { mode: 0o600, flag: 'wx' });
     if (account !== undefined) {
@@ -82,8 +82,10 @@ function isMade(data: string): boolean {
   return existsSync(join(data, 'PG_VERSION'));
 }
 
-/** Sorting by code point from PostgreSQL itself: no upgrade of the system's C library can change
- * it under an index, and a system without that locale will do. */
+/**
+ * PostgreSQL's own sorting by code point: no upgrade of the C library can change it under an index,
+ * and the system needs no locale.
+ */
 const locale = [
   '--encoding=UTF8',
   '--locale-provider=builtin',

@@ -20,15 +20,15 @@ import { type Account, runAs } from './account.ts';
 import { codeOf, reasonOf } from './error-code.ts';
 import { port } from './settings.ts';
 
-/** Where a root service puts what PostgreSQL's account could not reach elsewhere. */
+/** The folder of a root service for files that PostgreSQL's account could not reach elsewhere. */
 export const systemFolder = '/var/lib/indelible';
 
-/** Longest path of a Unix socket: `sun_path` without its final NUL. */
+/** The longest path of a Unix socket: `sun_path` without its final NUL. */
 const socketPathBytesMax = process.platform === 'darwin' ? 103 : 107;
 
 /**
- * Makes `dataDir` if need be (not listable by others) and returns its real path.
- * Throws a sentence when it cannot be written.
+ * Makes `dataDir` if needed (not listable by others) and returns its real path. Throws a sentence
+ * if it is not writable.
  */
 export function openDataDir(dataDir: string): string {
   try {
@@ -41,17 +41,17 @@ export function openDataDir(dataDir: string): string {
   }
 }
 
-/** Owner of the cluster that belongs to `dataDir`, `undefined` before the first start. */
+/** Owner of the cluster of `dataDir`, `undefined` before the first start. */
 export function clusterOwner(dataDir: string): { uid: number; gid: number } | undefined {
   return statSync(join(dataDir, 'postgresql', 'data', 'PG_VERSION'), { throwIfNoEntry: false });
 }
 
 /**
- * The folder that holds everything of PostgreSQL's for `dataDir`: `<dataDir>/postgresql`, or one
- * in the system folder if `account` cannot reach that; `<dataDir>/postgresql` is then a link, so
- * a data folder that is moved keeps its database, and one that was removed begins afresh.
- * It belongs to this process, not to `account`: what root opens, renames and removes in it cannot
- * be a link planted by that account, which owns only the folders inside.
+ * The folder of all PostgreSQL files for `dataDir`: `<dataDir>/postgresql`, or one in the system
+ * folder if `account` cannot reach that; then `<dataDir>/postgresql` is a link, so that a moved
+ * data folder keeps its database, and a removed one begins again. It belongs to this process, not
+ * to `account`: what root opens, renames and removes in it cannot be a planted link. The account
+ * owns only the folders inside.
  */
 export function openHome(
   dataDir: string,
@@ -77,7 +77,7 @@ export function openHome(
   return realpathSync(home);
 }
 
-/** Of two processes that start at the same moment, the link of the faster one counts. */
+/** Of two concurrent starts, the link of the faster one counts. */
 function linkUnlessLinked(target: string, path: string): void {
   try {
     symlinkSync(target, path);
@@ -86,15 +86,15 @@ function linkUnlessLinked(target: string, path: string): void {
   }
 }
 
-/** Makes a folder that others can pass through, as far as root needs that, but not list. */
+/** Makes a folder that others can enter, if root needs that, but not list. */
 export function makePassable(path: string): void {
   mkdirSync(path, { recursive: true });
   chmodSync(path, passableMode());
 }
 
 /**
- * Where the server's socket goes: inside `home`, or in a short folder for temporary files when
- * that path would be too long for the kernel. The folder is private to PostgreSQL's account.
+ * The folder of the server's socket: in `home`, or a short temporary folder if that path is too
+ * long for the kernel. Private to PostgreSQL's account.
  */
 export function openSocketFolder(home: string, account: Account | undefined): string {
   for (const parent of [home, tmpdir(), '/tmp']) {
@@ -109,9 +109,9 @@ export function openSocketFolder(home: string, account: Account | undefined): st
 }
 
 /**
- * Throws unless `folder` is a real folder of `account` (or of this process) that nobody else may
- * enter. In a shared folder for temporary files anybody can plant a link or a server of his own
- * under our name and ask for the password.
+ * Throws unless `folder` is a real folder of `account` (or of this process) that no other account
+ * may enter. In a shared temporary folder another account could plant a link, or its own server
+ * under our name, to get the password.
  */
 export function requirePrivate(folder: string, account: Account | undefined): void {
   const found = lstatSync(folder);
@@ -128,7 +128,7 @@ function makePrivate(folder: string, account: Account | undefined): void {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
   }
-  // Still ours when just made, or when an earlier start was cut off here. A link is not followed.
+  // Still ours if it was just made, or after an interrupted start. Links are not followed.
   if (account !== undefined && lstatSync(folder).uid === process.getuid?.()) {
     lchownSync(folder, account.uid, account.gid);
   }
@@ -136,8 +136,8 @@ function makePrivate(folder: string, account: Account | undefined): void {
 }
 
 /**
- * Whether `account` can make files below `folder`, found out by doing so: mode bits alone say
- * little where access lists, mount options and network file systems have their own opinion.
+ * Whether `account` can make files below `folder`, tested by doing so: mode bits do not show access
+ * lists, mount options and network file systems.
  */
 function canWork(account: Account, folder: string): boolean {
   const probe = mkdtempSync(join(folder, '.probe-'));
@@ -152,7 +152,7 @@ function canWork(account: Account, folder: string): boolean {
   }
 }
 
-/** For a new database. One left by a data folder that is gone is neither reused nor lost. */
+/** For a new database. The folder of a deleted data folder is neither reused nor removed. */
 function unusedSystemFolder(dataDir: string): string {
   makePassable(systemFolder);
   const folder = join(systemFolder, hashOf(dataDir));

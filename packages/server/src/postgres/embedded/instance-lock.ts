@@ -3,17 +3,17 @@ import type pg from 'pg';
 import { reasonOf } from './error-code.ts';
 import { type Cluster, connectToServer } from './postmaster.ts';
 
-/** Advisory locks count per database, and nothing else takes any in the maintenance database. */
+/** Advisory locks are per database; nothing else uses any in the maintenance database. */
 const lockKey = 1;
 
-/** A killed holder's connection is closed by the kernel; the server notices a moment later. */
+/** The kernel closes a killed owner's connection; the server notices a moment later. */
 const graceMs = 1_000;
 const retryMs = 500;
 
 /**
- * Makes this process the one that serves the data folder, for as long as `client` lives.
- * Throws a sentence naming folder and process when another one does. It then only disconnects:
- * the server is the holder's, whoever started it.
+ * Makes this process the owner of the data folder, for as long as `client` lives. If another
+ * process is, throws a sentence with folder and process, and only disconnects: the server belongs
+ * to the owner.
  */
 export async function takeLock(client: pg.Client, dataDir: string): Promise<void> {
   const deadline = performance.now() + graceMs;
@@ -33,7 +33,7 @@ export async function takeLock(client: pg.Client, dataDir: string): Promise<void
   }
 }
 
-/** The instance lock of a serving process, kept through restarts of PostgreSQL. */
+/** The instance lock of a serving process, kept across restarts of PostgreSQL. */
 export class InstanceLock {
   readonly #cluster: Cluster;
   readonly #log: (message: string) => void;
@@ -49,8 +49,8 @@ export class InstanceLock {
   }
 
   /**
-   * Ends the keeping and tells whether the lock is still held: then, and only then, may the caller
-   * stop the server. The connection stays open, so nobody else can take the server over meanwhile.
+   * Ends the keeping and returns whether the lock is still held: only then may the caller stop the
+   * server. The connection stays open, so that no other process can take the server over.
    */
   async close(): Promise<boolean> {
     this.#closing = true;
@@ -66,10 +66,10 @@ export class InstanceLock {
     });
   }
 
-  /** Restarts PostgreSQL if it is down: nobody else would, and the service depends on it. */
+  /** Restarts PostgreSQL if it is down: the service depends on it. */
   async #retake(): Promise<void> {
     this.#log('the connection to PostgreSQL that holds the data folder broke: connecting again');
-    // At least once even when closing, or a server that is just recovering would be left behind.
+    // At least once even when closing; otherwise a recovering server would keep running.
     do {
       try {
         const { client } = await connectToServer(this.#cluster);
@@ -93,7 +93,7 @@ async function tryLock(client: pg.Client): Promise<boolean> {
   return rows[0]?.taken === true;
 }
 
-/** Number of the process that holds the lock, from the name of its connection. */
+/** Number of the process that holds the lock, from its connection's name. */
 async function holderOf(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT application_name AS name

@@ -2,27 +2,27 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-/** What a running server says about itself in `postmaster.pid` of its data folder. */
+/** A running server's description of itself in `postmaster.pid`. */
 export interface PostmasterPid {
   pid: number;
   socketFolder: string;
-  /** `starting`, `stopping`, `ready`, `standby`, or empty while the file is still being written. */
+  /** `starting`, `stopping`, `ready`, `standby`; empty while the file is being written. */
   status: string;
 }
 
 /**
- * Reads the text of `postmaster.pid`; the lines are those of PostgreSQL's
- * `src/include/utils/pidfile.h`. Returns `undefined` for a file that names no process.
+ * Reads `postmaster.pid`, whose lines are defined in PostgreSQL's `src/include/utils/pidfile.h`.
+ * `undefined` if it names no process.
  */
 export function parsePostmasterPid(text: string): PostmasterPid | undefined {
   const lines = text.split('\n').map((line) => line.trim());
-  // A standalone backend writes its pid negated; it is no server.
+  // A standalone backend writes its pid negated; it is not a server.
   const pid = Number(lines[0]);
   if (!Number.isSafeInteger(pid) || pid <= 1) return undefined;
   return { pid, socketFolder: lines[4] ?? '', status: lines[7] ?? '' };
 }
 
-/** The claim in the data folder's `postmaster.pid`, which may be stale; `undefined` without one. */
+/** The claim in `postmaster.pid`, which may be stale; `undefined` without one. */
 export function readPostmasterPid(data: string): PostmasterPid | undefined {
   try {
     return parsePostmasterPid(readFileSync(join(data, 'postmaster.pid'), 'utf8'));
@@ -32,18 +32,17 @@ export function readPostmasterPid(data: string): PostmasterPid | undefined {
 }
 
 /**
- * Whether process `pid` is the PostgreSQL server of folder `data` and not a stranger that got the
- * same number later. False for a zombie.
+ * Whether process `pid` is the PostgreSQL server of folder `data`, not another process that got the
+ * same number. False for a zombie.
  */
 export function isPostmaster(pid: number, data: string): boolean {
   if (process.platform !== 'linux') return commandOf(pid).includes(`postgres -D ${data}`);
   const [program = '', , folder] = argumentsOf(pid);
-  // Arguments are readable by all. The working folder also recognises a server whose data folder
-  // was moved, but a container's root without CAP_SYS_PTRACE cannot look at it.
+  // Arguments are readable by all. The working folder also identifies a server whose data folder
+  // was moved, but a container's root without CAP_SYS_PTRACE cannot read it.
   return basename(program) === 'postgres' && (folder === data || worksIn(pid, data));
 }
 
-/** Whether any process has this number. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);

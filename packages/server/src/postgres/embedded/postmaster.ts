@@ -23,7 +23,7 @@ import {
 } from './server-log.ts';
 import { port, serverArguments } from './settings.ts';
 
-/** A cluster that is ready to be run, and everything needed to run it. */
+/** A cluster, and everything needed to run it. */
 export interface Cluster {
   dataDir: string;
   home: string;
@@ -36,10 +36,10 @@ export interface Cluster {
   appPassword: string;
 }
 
-/** A connection of the administrator to the maintenance database of a running server. */
+/** An administrator's connection to the maintenance database of a running server. */
 export interface Connected {
   client: pg.Client;
-  /** Whether this call started the server it is connected to. */
+  /** Whether this call started the server. */
   spawned: boolean;
 }
 
@@ -49,11 +49,11 @@ const pollMs = 20;
 const respawnMs = 250;
 
 /**
- * Connects to the cluster's server; starts it if none runs. Adopts whatever server runs on the
- * data folder, waits for one that is starting, recovering or stopping, and survives two processes
- * doing this at once: PostgreSQL itself lets one server live and both connect to that.
- * Throws a sentence when the server exits (with its reason) or is not ready within 60 s; a server
- * that is still recovering then goes on, and the next start finds it further along.
+ * Connects to the cluster's server and starts it if needed. Adopts a running server of the data
+ * folder, and waits for one that is starting, recovering or stopping. Two processes may do this at
+ * once: PostgreSQL lets one server live, and both connect to it. Throws a sentence if the server
+ * exits (with its reason) or is not ready within 60 s; a recovering server then continues for the
+ * next start.
  */
 export async function connectToServer(cluster: Cluster): Promise<Connected> {
   const deadline = performance.now() + startSecondsMax * 1000;
@@ -62,7 +62,7 @@ export async function connectToServer(cluster: Cluster): Promise<Connected> {
   for (;;) {
     const claim = readPostmasterPid(cluster.data);
     const running = claim !== undefined && isPostmaster(claim.pid, cluster.data);
-    // A claim that is no process of ours may be of another process namespace: ask its socket.
+    // A claim without a process of ours may belong to another process namespace: try its socket.
     if (claim !== undefined && (running ? claim.status === 'ready' : started === undefined)) {
       const attempt = await tryConnect(cluster, claim.socketFolder);
       if (attempt instanceof pg.Client) {
@@ -95,8 +95,8 @@ function notReady(cluster: Cluster, problem: string): Error {
 }
 
 /**
- * Shuts the cluster's server down (fast: open transactions are rolled back) and waits until its
- * process is gone. Returns at once when none runs.
+ * Shuts the cluster's server down (fast: open transactions are rolled back) and waits for its
+ * process. Returns at once if none runs.
  */
 export async function stopServer(cluster: Cluster): Promise<void> {
   const claim = readPostmasterPid(cluster.data);
@@ -113,7 +113,7 @@ export async function stopServer(cluster: Cluster): Promise<void> {
   if (cluster.socketFolder !== join(cluster.home, 'socket')) removeIfEmpty(cluster.socketFolder);
 }
 
-/** Connection string for `pg` and libpq alike; the host in front of the path is not used. */
+/** Connection string for `pg` and libpq; the host before the path is not used. */
 export function connectionUrl(
   socketFolder: string,
   user: string,
@@ -121,12 +121,12 @@ export function connectionUrl(
   database: string,
 ): string {
   const login = `${user}:${encodeURIComponent(password)}`;
-  // sslmode, or PGSSLMODE of the environment would ask the socket for TLS.
+  // With sslmode, because PGSSLMODE of the environment would require TLS on the socket.
   const query = `host=${encodeURIComponent(socketFolder)}&sslmode=disable`;
   return `postgresql://${login}@localhost:${port}/${database}?${query}`;
 }
 
-/** A server this process has started, which may have ended since. */
+/** A server started by this process; it may have ended. */
 interface Started {
   process: ChildProcess;
   log: ServerLog;
@@ -137,8 +137,8 @@ function startServer(cluster: Cluster): Started {
   const { binaries, data, socketFolder, settings, account } = cluster;
   const log = openServerLog(cluster.home);
   try {
-    // Detached, so in a session of its own: a terminal's Ctrl-C must reach the service first,
-    // which stops the server after the last request.
+    // Detached, in its own session: Ctrl-C of a terminal must reach only the service, which stops
+    // the server after the last request.
     const child = spawn(
       join(binaries.bin, 'postgres'),
       serverArguments(data, socketFolder, settings),
@@ -160,8 +160,8 @@ function hasExited(child: ChildProcess): boolean {
 }
 
 /**
- * Throws the reason why a server ended. Not when it gave way to another one on the same folder, or
- * when the last processes of a killed server were still leaving: both pass.
+ * Throws the reason why a server ended, unless it gave way to another one on the same folder, or
+ * processes of a killed server were still ending: both are temporary.
  */
 function requireRetryable(started: Started, cluster: Cluster): void {
   const output = textSince(started.log);
@@ -171,10 +171,10 @@ function requireRetryable(started: Started, cluster: Cluster): void {
 }
 
 /**
- * PostgreSQL takes any living process of its own account under a recorded number for a running
- * server, and after a power failure numbers are soon used again. Only called when the recorded
- * server is gone. Should another process start one this very moment, the server's shared memory
- * block, found by the identity of the data folder, still keeps a second one out.
+ * PostgreSQL takes any living process of its account with the recorded number for a running server,
+ * and after a power failure numbers are soon reused. Only called when the recorded server is gone.
+ * If another process starts a server at this moment, its shared memory block, identified by the
+ * data folder, prevents a second one.
  */
 function removeMisleadingLocks(claim: PostmasterPid | undefined, cluster: Cluster): void {
   if (claim === undefined || !processExists(claim.pid)) return;
@@ -182,14 +182,14 @@ function removeMisleadingLocks(claim: PostmasterPid | undefined, cluster: Cluste
   removeIfThere(join(cluster.socketFolder, `.s.PGSQL.${port}.lock`));
 }
 
-/** Connects, or returns why that is not possible now. */
+/** Connects, or returns why that is impossible now. */
 async function tryConnect(cluster: Cluster, socketFolder: string): Promise<pg.Client | Error> {
   const client = new pg.Client({
     connectionString: connectionUrl(socketFolder, administrator, cluster.adminPassword, 'postgres'),
     application_name: `indelible, process ${process.pid}`,
     connectionTimeoutMillis: 5_000,
   });
-  // A break at any time shows as `end`; without a listener the error event would end the process.
+  // A lost connection emits `end`; an unhandled error event would end the process.
   client.on('error', () => {});
   try {
     requirePrivate(socketFolder, cluster.account);

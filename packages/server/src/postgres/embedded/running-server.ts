@@ -10,8 +10,8 @@ export const embeddedFolder = (dataDir: string): string =>
   realpathSync(join(dataDir, 'postgresql'));
 
 /**
- * The owner's URL of the embedded PostgreSQL that a service on this data folder is running, for
- * maintenance beside it; null when none runs. Starts nothing, and holds nothing.
+ * The owner's URL of the embedded PostgreSQL that a service on this data folder runs, for
+ * maintenance; null if none runs. Starts and locks nothing.
  */
 export function runningServerUrl(dataDir: string): string | null {
   if (!existsSync(join(dataDir, 'postgresql'))) return null;

@@ -13,12 +13,12 @@ import { dirname } from 'node:path';
 import { codeOf } from './error-code.ts';
 
 /**
- * Reads a secret of this process: the file's text without surrounding white space.
- * Throws a sentence when it belongs to somebody else, when group or others have any access
- * (a secret others could read is no secret, so it is refused rather than repaired), or is empty.
+ * Reads a secret of this process, without surrounding white space. Throws a sentence if it is
+ * empty, belongs to another account, or group or others have any access (it is refused instead of
+ * repaired, because it may be known already).
  */
 export function readSecretFile(path: string): string {
-  // Opened once: what is checked is what is read, even if the name is pointed elsewhere meanwhile.
+  // Opened once, so that the checked file is the one that is read.
   const fd = openSync(path, 'r');
   try {
     const { mode, uid } = fstatSync(fd);
@@ -40,9 +40,9 @@ export function readSecretFile(path: string): string {
 }
 
 /**
- * Reads the secret in `path`, made by `make` (one line of text) if the file does not exist yet.
- * Made once and whole: of two processes at the same moment one wins and both read its secret,
- * and a crash leaves either no file or the complete one. Throws as `readSecretFile`.
+ * Reads the secret in `path`; `make` creates it (one line of text) if the file does not exist.
+ * Atomic: of two concurrent processes one wins and both read its secret; a crash leaves no file or
+ * the complete one. Throws like `readSecretFile`.
  */
 export function readOrCreateSecretFile(path: string, make: () => string): string {
   try {
@@ -53,7 +53,7 @@ export function readOrCreateSecretFile(path: string, make: () => string): string
   const draft = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     writeDurably(draft, `${make()}\n`);
-    // A hard link, unlike a rename, never replaces the file of a process that was faster.
+    // A hard link, unlike a rename, never replaces the file of a faster process.
     linkSync(draft, path);
     syncFolder(dirname(path));
   } catch (error) {
@@ -79,7 +79,7 @@ function writeDurably(path: string, text: string): void {
   }
 }
 
-/** Makes names created or renamed in a folder survive a power failure. */
+/** Makes new and renamed names in a folder survive a power failure. */
 export function syncFolder(path: string): void {
   const fd = openSync(path, 'r');
   try {

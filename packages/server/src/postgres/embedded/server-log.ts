@@ -11,7 +11,7 @@ import { join } from 'node:path';
 
 const logBytesMax = 8 * 2 ** 20;
 
-/** An open `postgres.log`; what was there before this opening ends at `start` (bytes). */
+/** An open `postgres.log`; earlier content ends at `start` (bytes). */
 export interface ServerLog {
   fd: number;
   path: string;
@@ -19,8 +19,8 @@ export interface ServerLog {
 }
 
 /**
- * Opens the server's log for a new run. Past 8 MiB the old one becomes `postgres.log.1`, so that
- * the reason of the last crash survives and the two files stay bounded over restarts.
+ * Opens the server's log for a new run. Above 8 MiB the old one becomes `postgres.log.1`: the
+ * reason of the last crash survives, and the size is limited.
  */
 export function openServerLog(home: string): ServerLog {
   const path = join(home, 'postgres.log');
@@ -36,12 +36,12 @@ export function textSince(log: ServerLog): string {
   return readFileSync(log.path).subarray(log.start).toString();
 }
 
-/** Gives up our end; a server keeps writing to its own. */
+/** Closes our end; a server keeps writing to its own. */
 export function closeServerLog(log: ServerLog): void {
   closeSync(log.fd);
 }
 
-/** Why a program of PostgreSQL's failed: its first error, as others follow; else its last line. */
+/** Why a program of PostgreSQL failed: its first error, else its last line. */
 export function failureIn(output: string): string {
   const [, error] = /(?:FATAL|PANIC|ERROR|error):\s+(.*)/.exec(output) ?? [];
   return error ?? output.trim().split('\n').at(-1) ?? '';

@@ -1,9 +1,9 @@
-/** The port in the socket's file name; nothing listens on the network. */
+/** The port in the socket's file name; it does not listen on the network. */
 export const port = 5432;
 
 /**
- * For a machine of two cores that also runs the service. What is not named keeps PostgreSQL's
- * default, above all fsync, full_page_writes, synchronous_commit and autovacuum, which are on.
+ * For a machine with two cores that also runs the service. Other settings have PostgreSQL's
+ * defaults; fsync, full_page_writes, synchronous_commit and autovacuum are on.
  */
 const defaults: Record<string, string> = {
   listen_addresses: '',
@@ -14,7 +14,7 @@ const defaults: Record<string, string> = {
   effective_cache_size: '1GB',
   maintenance_work_mem: '128MB',
   random_page_cost: '1.1',
-  // Steady ingest: few checkpoints, each spread over minutes.
+  // Steady inserts: few checkpoints, each spread over minutes.
   max_wal_size: '4GB',
   min_wal_size: '256MB',
   checkpoint_timeout: '15min',
@@ -32,8 +32,8 @@ const defaults: Record<string, string> = {
 };
 
 /**
- * Command line of `postgres`. Settings go there rather than into postgresql.conf, so that a new
- * release's settings also reach a cluster made by an old one; `extra` wins over the defaults.
+ * Command line of `postgres`. Settings are here instead of in postgresql.conf, so that a new
+ * release's settings also apply to an old cluster; `extra` overrides the defaults.
  */
 export function serverArguments(
   data: string,
@@ -43,7 +43,7 @@ export function serverArguments(
   const settings: Record<string, string> = {
     ...defaults,
     port: String(port),
-    // A list of folders: quoted, or a comma or blank in the path would end it.
+    // A list of folders: quoted, because a comma or blank in the path would end it.
     unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`,
     ...extra,
   };
