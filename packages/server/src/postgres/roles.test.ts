@@ -472,6 +472,14 @@ test('make_partition leaves what exists alone, and takes no text for a name', as
   await expectLogIntact(service, tenant.id);
 });
 
+test('a writer makes no partition for what no plan keeps', async () => {
+  const sql = 'SELECT make_partition($1::smallint, $2)';
+  for (const [retentionClass, years] of Object.entries([1, 2, 8])) {
+    const moment = new Date(Date.now() - years * 366 * 86_400_000);
+    expect(await attempt('indelible_writer', sql, [retentionClass, moment])).toBe('22023');
+  }
+});
+
 test('append_log takes exactly what the log grows by: no hole, no tile before its time, nothing of another log', async () => {
   const moved = '55000';
   const { size } = await head();

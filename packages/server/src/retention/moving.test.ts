@@ -9,6 +9,7 @@ import {
   deps,
   listed,
   partitionFor,
+  partitions,
   recordAt,
   run,
   stored,
@@ -183,3 +184,23 @@ test('lists are whole, in order and as fast as before while thousands of events 
   expect(await classesOf(service, tenant)).toEqual({ current: 1, others: [], lying: [1] });
   expect((await walk(tenant, 'desc')).ids).toEqual(before.ids);
 }, 60_000);
+
+test('what lies long ago under a legal hold shares a partition a year, and goes when the hold does', async () => {
+  const tenant = await service.tenant('Starter');
+  await change(service, tenant, { legalHold: true });
+  const ids: string[] = [];
+  for (let month = 0; month < 12; month++) {
+    ids.push(await recordAt(service, tenant, Date.UTC(1999, month, 2)));
+  }
+  const wide = async () => (await partitions(service)).filter((name) => name.includes('_1999'));
+  expect(await wide()).toEqual(['audit_events_3_1999']);
+  await run(service);
+  expect(await listed(service, tenant)).toEqual(expect.arrayContaining(ids));
+  await change(service, tenant, { legalHold: false });
+  for (let days = 0; days < 40; days += 10) {
+    service.clock.now += 10 * day;
+    await run(service);
+  }
+  expect(await stored(service, ids)).toEqual([]);
+  expect(await wide()).toEqual([]);
+});

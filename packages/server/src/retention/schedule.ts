@@ -30,22 +30,24 @@ export interface Partition {
 
 /** The partition with this name from make_partition; null for any other table. */
 export function partitionOf(name: string): Partition | null {
-  const match = /^audit_events_(\d{1,5})_(\d{4})(\d{2})(\d{2})?$/.exec(name);
+  const match = /^audit_events_(\d{1,5})_(\d{4})(\d{2})?(\d{2})?$/.exec(name);
   if (!match) return null;
-  const [year, month, day] = [Number(match[2]), Number(match[3]) - 1, Number(match[4] ?? 1)];
+  const [year, month, day] = [Number(match[2]), Number(match[3] ?? 1) - 1, Number(match[4] ?? 1)];
   const fromMs = Date.UTC(year, month, day);
-  const toMs = endOfPartition(match[4] === undefined ? 'month' : 'day', fromMs);
+  const unit = match[4] !== undefined ? 'day' : match[3] !== undefined ? 'month' : 'year';
+  const toMs = endOfPartition(unit, fromMs);
   return { name, retentionClass: Number(match[1]), fromMs, toMs };
 }
 
 /** The end of the partition of this time, in UTC. */
-export function endOfPartition(unit: PartitionUnit, timeMs: number): number {
+export function endOfPartition(unit: PartitionUnit | 'year', timeMs: number): number {
   const date = new Date(timeMs);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  if (unit === 'year') return Date.UTC(year + 1, 0);
   return unit === 'day' ? Date.UTC(year, month, date.getUTCDate() + 1) : Date.UTC(year, month + 1);
 }
 
-/** The unit of a class's partitions; months for legal holds. */
+/** The unit of a class's partitions; months for legal holds, whose oldest ones hold years. */
 export function unitOf(plans: readonly StoredPlan[], retentionClass: number): PartitionUnit {
   return plans.find((plan) => plan.class === retentionClass)?.unit ?? 'month';
 }
