@@ -4,6 +4,7 @@ import { benchArchive } from './archive.ts';
 import { startBenchService } from './bench-service.ts';
 import { benchExport } from './export.ts';
 import { benchList } from './list.ts';
+import { benchNeighbours } from './neighbours.ts';
 import { benchOutbox } from './outbox.ts';
 import { benchPanel } from './panel.ts';
 import { benchProof } from './proof.ts';
@@ -26,6 +27,7 @@ import { benchWebhooks } from './webhooks.ts';
  *   npm run bench -- --only archive --archived 100000
  *   npm run bench -- --only retention --expired 5000000
  *   npm run bench -- --only verify --verified 200000
+ *   npm run bench -- --only neighbours --asked 1000000
  *   npm run bench -- --only webhooks --delivered 50000
  */
 const { values } = parseArgs({
@@ -39,6 +41,7 @@ const { values } = parseArgs({
     expired: { type: 'string', default: '5000000' },
     archived: { type: 'string', default: '100000' },
     verified: { type: 'string', default: '200000' },
+    asked: { type: 'string', default: '1000000' },
     delivered: { type: 'string', default: '50000' },
   },
 });
@@ -67,6 +70,7 @@ async function benchService(): Promise<void> {
     if (wants('export')) await benchExport(service, report, Number(values.rows));
     if (wants('panel')) await benchPanel(service, report, Number(values.shown));
     if (wants('proof')) await benchProof(service, report, Number(values.proven));
+    if (wants('neighbours')) await benchNeighbours(service, report, Number(values.asked));
     if (wants('webhooks')) await benchWebhooks(service, report, Number(values.delivered));
   } finally {
     await service.stop();

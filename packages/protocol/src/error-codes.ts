@@ -78,7 +78,7 @@ export const errorCodes = {
   request_timeout: {
     status: 408,
     title: 'The request took too long to arrive',
-    help: 'Send the request again: all of it must arrive within 50 seconds.',
+    help: 'Send the request again: all of it must arrive within 45 seconds.',
   },
   id_conflict: {
     status: 409,

@@ -126,7 +126,7 @@ export function readConfig(env: Environment): Config {
     queueBytesMax: 64 * 2 ** 20,
     bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
     connectionsMax: read.integer('CONNECTIONS_MAX', 4_000, 10, 100_000),
-    requestMs: 50_000,
+    requestMs: 45_000,
     stalledMs: 180_000,
   };
   requireConsistent(config);

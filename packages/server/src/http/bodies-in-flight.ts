@@ -25,8 +25,11 @@ export function limitBodies(http: FastifyInstance, bytesMax: number): void {
     if (bytes === 0) return done(null, payload);
     const { caller, part } = shareOf(request);
     const own = loads.get(caller) ?? { bytes: 0, bodies: 0 };
-    if (!fits(own, bytes, part)) throw tooMany();
-    if (!fits(all, bytes, 1)) throw unavailable('too many bodies arrive at the moment');
+    const refusal = !fits(own, bytes, part) ? tooMany() : !fits(all, bytes, 1) ? crowded() : null;
+    if (refusal) {
+      reply.header('connection', 'close'); // the rest of the body is not read
+      throw refusal;
+    }
     loads.set(caller, own);
     add(own, all, bytes, 1);
     reply.raw.once('close', () => {
@@ -56,6 +59,8 @@ function shareOf({ principal }: FastifyRequest): { caller: string; part: number 
   const { tenantId } = principal;
   return tenantId === null ? { caller: 'platform', part: 1 } : { caller: tenantId, part: 1 / 4 };
 }
+
+const crowded = () => unavailable('too many bodies arrive at the moment');
 
 function tooMany(): AppError {
   const detail = 'too many bodies arrive with this credential; send fewer at the same time';

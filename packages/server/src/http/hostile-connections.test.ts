@@ -31,6 +31,9 @@ async function dial(port: number): Promise<Socket> {
   return socket;
 }
 
+/** Also after an error, such as a reset. */
+const closed = (socket: Socket) => new Promise((done) => socket.once('close', done));
+
 const head = (path: string, key: string, bytes: number) =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
   `content-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`;
@@ -39,7 +42,7 @@ const head = (path: string, key: string, bytes: number) =>
 function answerOn(socket: Socket): Promise<string> {
   return Promise.race([
     once(socket, 'data').then(([text]) => String(text)),
-    once(socket, 'close').then(() => ''),
+    closed(socket).then(() => ''),
   ]);
 }
 
@@ -53,17 +56,17 @@ async function record(port: number, key: string): Promise<string> {
 test('a request whose head or body does not arrive in time is answered 408, and closed', async () => {
   const { port } = await listening({ requestMs: 300 });
   const halves = ['', 'GET / HT', head('/api/audit-logs', one.key, 1_000), 'GET / HTTP/1.1\r\nho'];
-  const closed = halves.map(async (half) => {
+  const answers = halves.map(async (half) => {
     const socket = await dial(port);
     let answer = '';
     socket.on('data', (text) => {
       answer += text;
     });
     socket.write(half);
-    await once(socket, 'close');
+    await closed(socket);
     return answer.slice(9, 12);
   });
-  expect(await Promise.all(closed)).toEqual(['408', '408', '408', '408']);
+  expect(await Promise.all(answers)).toEqual(['408', '408', '408', '408']);
 });
 
 test('unfinished bodies of a tenant take its share alone, and give it back when they end', async () => {
@@ -100,7 +103,7 @@ test('connections beyond the limit are closed, those that are open are served', 
   const first = await dial(port);
   await dial(port);
   const third = await dial(port);
-  await once(third, 'close');
+  await closed(third);
   const answer = answerOn(first);
   first.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
   expect(await answer).toMatch(/^HTTP\/1.1 200/);

@@ -42,7 +42,7 @@ test("a crowd of one tenant's questions leaves connections to others, and to rea
   let crowds: Promise<number>[] = [];
   let others: Promise<number>[] = [];
   await whileLocked(async () => {
-    const crowdOf = (url: string) => Array.from({ length: 30 }, () => statusOf(url, crowd.key));
+    const crowdOf = (url: string) => Array.from({ length: 55 }, () => statusOf(url, crowd.key));
     crowds = [...crowdOf(statistics), ...crowdOf(list)];
     await expect.poll(running, soon).toBe(4); // one of two for statistics, three of four for lists
     others = [statusOf(statistics, other.key), statusOf(list, other.key)];
@@ -53,7 +53,7 @@ test("a crowd of one tenant's questions leaves connections to others, and to rea
   expect(await Promise.all(others)).toEqual([200, 200]);
   const counts = Object.groupBy(await Promise.all(crowds), String);
   expect(Object.keys(counts)).toEqual(['200', '429']);
-  expect(counts['200']).toHaveLength(1 + 20 + 3 + 20);
+  expect(counts['200']).toHaveLength(1 + 50 + 3 + 50);
 });
 
 test('the statement of a caller who hangs up is cancelled, and its slot is free', async () => {

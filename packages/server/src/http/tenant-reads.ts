@@ -22,7 +22,7 @@ const parts: Record<KindOfRead, number> = { page: 0.4, statistics: 0.2, search: 
 
 /**
  * Lets reads of events at the database in fair order: each kind has connections of its own, and of
- * those a tenant may take all but one. Further ones wait, 20 of a tenant, for ten seconds.
+ * those a tenant may take all but one. Further ones wait, 50 of a tenant, for ten seconds.
  */
 export function queueReads(http: FastifyInstance, connections: number): void {
   const slotsOf = (kind: KindOfRead) => {
@@ -55,7 +55,7 @@ export function queueReads(http: FastifyInstance, connections: number): void {
   });
 }
 
-const waitingMax = 20;
+const waitingMax = 50;
 
 function whenGone(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();

@@ -62,6 +62,8 @@ function openPool(
       'idle_in_transaction_session_timeout=15000',
       'lock_timeout=5000',
       'jit=off',
+      // A question takes one processor, however many are idle: other callers ask too.
+      'max_parallel_workers_per_gather=0',
       // With 150 partitions planning takes ten times as long as reading.
       'plan_cache_mode=force_generic_plan',
     ]),

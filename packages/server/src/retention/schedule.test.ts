@@ -147,11 +147,15 @@ test('a partition is known by its name, and no other table is one', () => {
     fromMs: Date.UTC(2026, 11, 1),
     toMs: Date.UTC(2027, 0, 1),
   });
+  expect(partitionOf('audit_events_3_1999')).toMatchObject({
+    fromMs: Date.UTC(1999, 0, 1),
+    toMs: Date.UTC(2000, 0, 1),
+  });
   expect(partitionOf('audit_events_17_20261201')).toMatchObject({ retentionClass: 17 });
   for (const name of [
     'audit_events',
     'audit_events_pro_202612',
-    'audit_events_1_2026',
+    'audit_events_1_20261',
     'audit_events_1_2026121',
     'audit_events_1_202612; drop table tenants',
     'x_audit_events_1_202612',

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import type { BenchService } from './bench-service.ts';
+import { type LoadResult, load, percentile } from './load.ts';
+import type { Report } from './report.ts';
+import { seedEvents } from './seed.ts';
+
+/*
+ * What a tenant notices of another one that asks as much as it can; what half-sent requests take.
+ */
+
+const questions = 40;
+const seconds = 20;
+
+export async function benchNeighbours(
+  service: BenchService,
+  report: Report,
+  events: number,
+): Promise<void> {
+  const [crowd, quiet] = [await newTenant(service), await newTenant(service)];
+  await seedEvents(service, crowd.id, events);
+  await seedEvents(service, quiet.id, 20_000);
+  await listWhileAsked(service, report, crowd.key, quiet.key);
+  await holdConnections(service, report, crowd.key);
+  await listInPartitions(service, report, quiet.key);
+}
+
+async function newTenant({ url, key }: BenchService): Promise<{ id: string; key: string }> {
+  const call = async (method: string, path: string, body: object) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as { key: string };
+  };
+  const id = randomUUID();
+  await call('PUT', `/api/tenants/${id}`, { name: 'Bench', plan: 'Enterprise' });
+  const scopes = ['events:read', 'events:write'];
+  const made = await call('POST', `/api/tenants/${id}/api-keys`, { name: 'bench', scopes });
+  return { id, key: made.key };
+}
+
+function listAs({ url }: BenchService, key: string): Promise<LoadResult> {
+  const headers = `authorization: Bearer ${key}\r\n`;
+  const request = { method: 'GET', path: '/api/audit-logs?limit=50', headers, body: null };
+  return load({ url, connections: 1, seconds, next: () => request });
+}
+
+/** The list of one tenant, alone and while another asks for statistics over seven years. */
+async function listWhileAsked(
+  service: BenchService,
+  report: Report,
+  crowd: string,
+  quiet: string,
+): Promise<void> {
+  const list = () => listAs(service, quiet);
+  await list();
+  const alone = await list();
+  const end = performance.now() + seconds * 1_000;
+  const asked = new Map<number, number>();
+  const ask = async (n: number) => {
+    const range = `from=2019-01-0${1 + (n % 9)}`;
+    const path = `/api/audit-logs/stats?group_by=user,action&${range}`;
+    while (performance.now() < end) {
+      const headers = { authorization: `Bearer ${crowd}` };
+      const { status } = await fetch(service.url + path, { headers });
+      asked.set(status, (asked.get(status) ?? 0) + 1);
+    }
+  };
+  const ready = async () => {
+    let notReady = 0;
+    for (; performance.now() < end; await new Promise((done) => setTimeout(done, 200))) {
+      if ((await fetch(`${service.url}/readyz`)).status !== 200) notReady += 1;
+    }
+    return notReady;
+  };
+  const asking = Array.from({ length: questions }, (_, n) => ask(n));
+  const [beside, notReady] = await Promise.all([list(), ready()]);
+  await Promise.all(asking);
+  const [p99, p99Beside] = [percentile(alone.latencies, 0.99), percentile(beside.latencies, 0.99)];
+  const statuses = [...asked].sort().map(([status, count]) => `${count} × ${status}`);
+  report.add(
+    `list of a tenant while another asks ${questions} statistics over 7 years at the same time`,
+    `p99 ${p99Beside.toFixed(1)} ms, alone ${p99.toFixed(1)} ms; ${beside.failures} of ` +
+      `${beside.requests} refused; the other: ${statuses.join(', ')}; not ready ${notReady} ×`,
+    'p99 ≤ 3 × alone, none refused',
+    p99Beside <= 3 * p99 && beside.failures === 0 && notReady === 0 ? 'yes' : 'no',
+  );
+}
+
+/** A list with the partitions of seven years, and with those of a thousand days besides. */
+async function listInPartitions(service: BenchService, report: Report, key: string): Promise<void> {
+  const p99 = async () => percentile((await listAs(service, key)).latencies, 0.99);
+  const count = async () => {
+    const text = `SELECT count(*)::int AS n FROM pg_inherits WHERE inhparent = 'audit_events'::regclass`;
+    return (await service.owner.query<{ n: number }>(text)).rows[0]?.n;
+  };
+  const [few, fewP99] = [await count(), await p99()];
+  for (let days = 1; days < 1_000; days += 100) {
+    await service.owner.query(
+      `SELECT place_partition(0::smallint, now() - make_interval(days => d))
+       FROM generate_series($1::int, $1 + 99) d`,
+      [days],
+    );
+  }
+  await listAs(service, key); // plans are made anew
+  const manyP99 = await p99();
+  report.add(
+    `list in ${await count()} partitions`,
+    `p99 ${manyP99.toFixed(1)} ms; in ${few}: ${fewP99.toFixed(1)} ms`,
+    'p99 ≤ 3 × as much',
+    manyP99 <= 3 * fewP99 ? 'yes' : 'no',
+  );
+}
+
+const batchBytes = 8 * 2 ** 20;
+
+/** 2,000 requests without an end, and 100 batches that stop before theirs. */
+async function holdConnections(service: BenchService, report: Report, key: string): Promise<void> {
+  const before = service.memory().now;
+  const started = performance.now();
+  const half = 'GET /api/audit-logs HTTP/1.1\r\nhost: bench\r\nauthorization: Bea';
+  const batch =
+    `POST /api/audit-logs/batch HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${key}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${batchBytes}\r\n\r\n{"events":["`;
+  const part = Buffer.alloc(batchBytes - 1_000, 'x');
+  const closed: Promise<unknown>[] = [];
+  const hold = async (head: string, body?: Buffer) => {
+    const socket = await dial(service.url);
+    closed.push(new Promise((done) => socket.once('close', done)));
+    socket.write(head);
+    if (body) socket.write(body);
+  };
+  for (let n = 0; n < 2_000; n++) await hold(half);
+  for (let n = 0; n < 100; n++) await hold(batch, part);
+  let most = 0;
+  const look = setInterval(() => {
+    most = Math.max(most, service.memory().now);
+  }, 100);
+  await Promise.all(closed);
+  clearInterval(look);
+  const took = (performance.now() - started) / 1_000;
+  const mib = (most - before) / 2 ** 20;
+  report.add(
+    '2,000 half-sent requests and 100 unfinished batches of 8 MiB',
+    `closed after ${took.toFixed(0)} s, ${mib.toFixed(0)} MiB more memory`,
+    '≤ 60 s, ≤ 100 MiB',
+    took <= 60 && mib <= 100 ? 'yes' : 'no',
+  );
+}
+
+async function dial(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on('error', () => {}); // the service closes it while we send
+  socket.resume();
+  await once(socket, 'connect');
+  return socket;
+}
