@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { runningServerUrl } from '../../../server/src/postgres/embedded/running-server.ts';
+import { makeDataDir, openFolder } from '../../../server/src/testing/data-dir.ts';
 import { expectLogIntact } from '../../../server/src/testing/intact.ts';
 import { RunningService } from '../../../server/src/testing/running-service.ts';
 import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
@@ -12,9 +12,7 @@ import { runCli } from '../testing/run-cli.ts';
 
 /* The drill of docs/operations/backups.md; each test goes on from the one before. */
 
-const scratch = mkdtempSync(join(tmpdir(), 'indelible-backup-'));
-// Root's PostgreSQL runs under another account, which has to pass through.
-chmodSync(scratch, 0o711);
+const scratch = openFolder('backup');
 const folders = { live: join(scratch, 'live'), backup: join(scratch, 'backup') };
 const tenantId = randomUUID();
 const services: RunningService[] = [];
@@ -71,6 +69,7 @@ async function publish(service: RunningService, id: string): Promise<void> {
 }
 
 test('a backup that is made under load restores on another machine, and the guard accepts it', async () => {
+  await makeDataDir(folders.live);
   const service = await serve(folders.live);
   const body = { name: 'Acme', plan: 'Enterprise' };
   await service.call({ method: 'PUT', path: `/api/tenants/${tenantId}`, body });
@@ -105,18 +104,13 @@ test('a backup that is made under load restores on another machine, and the guar
   expect(other.log).toBe('');
 }, 120_000);
 
-test('a database that is older than its objects is stopped by the guard, until the logs are reopened', async () => {
+test('a database that is older than its objects is stopped by the guard', async () => {
   rmSync(join(folders.live, 'postgresql'), { recursive: true });
   const { stdout } = await inFolder(folders.live, 'restore-backup', folders.backup, '--json');
   expect(JSON.parse(stdout)).toMatchObject({ objects: false });
   const stopped = await serve(folders.live);
   expect(await readiness(stopped)).toBe(503);
   expect(stopped.log).toContain('restored from an older backup');
-  await stopped.end('SIGTERM');
-  expect((await inFolder(folders.live, 'log', 'reopen', '--yes')).status).toBe(0);
-  const service = await serve(folders.live);
-  expect(await readiness(service)).toBe(200);
-  await record(service);
 }, 120_000);
 
 test('a backup of a service that is stopped is the same, and nothing is ever overwritten', async () => {

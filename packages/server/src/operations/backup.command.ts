@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { holdRounds } from '../log/index.ts';
 import {
-  codeOf,
   copyRunningCluster,
   copyTree,
   embeddedFolder,
@@ -92,7 +91,10 @@ async function copyAll(config: Config, ownerUrl: string, draft: string): Promise
   } finally {
     await client.end();
   }
-  await copySecrets(dataDir, join(draft, backupParts.secrets));
+  // Those that the environment names instead are not there.
+  await copyTree(dataDir, join(draft, backupParts.secrets), {
+    isLeftOut: (path) => !secretFiles.includes(path),
+  });
 }
 
 /** Those of a file store; most of them before `atEnd`, which is given what copies the newest. */
@@ -109,13 +111,4 @@ async function copyObjects(
   const changedSinceMs = Date.now() - 2_000;
   await copyTree(from, target, { isLeftOut });
   await atEnd(() => copyTree(from, target, { isLeftOut, changedSinceMs }));
-}
-
-async function copySecrets(dataDir: string, target: string): Promise<void> {
-  await mkdir(target, { mode: 0o700 });
-  for (const name of secretFiles) {
-    await copyFile(join(dataDir, name), join(target, basename(name))).catch((error: unknown) => {
-      if (codeOf(error) !== 'ENOENT') throw error; // named by the environment instead
-    });
-  }
 }

@@ -23,10 +23,11 @@ export function processFindings({ processes, waitSeconds, clockAheadMs }: Runnin
   ];
   if (problems.length > 0) return problems;
   const workers = processes.filter(({ isWorker }) => isWorker).length;
+  const wait = `the oldest job has waited for ${Math.round(waitSeconds)} s`;
   const detail =
     processes.length === 0
       ? 'none serves now'
-      : `${processes.length} serve with the same secrets, ${workers} of them as workers`;
+      : `${processes.length} serve with the same secrets, ${workers} of them as workers; ${wait}`;
   return [{ check: 'processes', level: 'ok', detail }];
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdtemp, readdir, rename } from 'node:fs/promises';
+import { mkdtemp, readdir, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Config, type Environment, readConfig } from '../config.ts';
@@ -43,7 +43,10 @@ export async function restoreBackup(env: Environment, folder: string): Promise<R
   const draft = join(await mkdtemp(join(home, 'initdb-')), 'data');
   await copyTree(join(backup, backupParts.cluster), draft, { owner: account });
   const objects = await restoreObjects(config, join(backup, backupParts.objects));
-  await restoreSecrets(join(backup, backupParts.secrets), dataDir);
+  // Passwords belong to the cluster. Of any other secret the one that is there is newer.
+  await copyTree(join(backup, backupParts.secrets), dataDir, {
+    isLeftOut: (name) => existsSync(join(dataDir, name)) && !name.endsWith('.password'),
+  });
   await rename(draft, data);
   syncFolder(home);
   return { madeAt, dataDir, objects };
@@ -60,14 +63,4 @@ async function restoreObjects({ objectStoreUrl }: Config, from: string): Promise
   if (found.length > 0) return false;
   await copyTree(from, folder);
   return true;
-}
-
-/** Passwords belong to the cluster. Of any other secret the one that is there is newer. */
-async function restoreSecrets(from: string, dataDir: string): Promise<void> {
-  for (const name of await readdir(from)) {
-    const target = join(dataDir, name);
-    if (existsSync(target) && !name.endsWith('.password')) continue;
-    await copyFile(join(from, name), target);
-  }
-  syncFolder(dataDir);
 }
