@@ -160,7 +160,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   proofRoutes(http, { ...parts, sha });
   logRoutes(http, { db, sha, recordAccess, checkpoints, originHost: checkpoints.originHost });
   tenantRoutes(http, {
-    ...{ ...parts, openLog },
+    ...{ ...parts, openLog, allowPrivate: config.webhookAllowPrivate },
     tellTerms: (tx, notice) => sendTermsNotice(jobs, tx, notice),
   });
   apiKeyRoutes(http, { db, now, recordOwn, forgetKey: authenticator.forget });

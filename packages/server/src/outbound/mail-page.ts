@@ -24,13 +24,13 @@ export interface MailContent {
   url: string;
 }
 
-/** Names and values cannot start lines or contain markup; the subject has only fixed words. */
+/** Names and values cannot start lines or contain markup or links; the subject has only fixed words. */
 export function composeMail(content: MailContent): Mail {
   const { locale, subject, leads, next, open, url } = content;
   const { footer } = mailTexts[locale];
-  const tenant = oneLine(content.tenantName);
+  const tenant = withoutLinks(content.tenantName);
   const facts = content.facts.flatMap(([label, value]): [string, string][] =>
-    value === null ? [] : [[label, oneLine(value)]],
+    value === null ? [] : [[label, withoutLinks(value)]],
   );
   const text = [
     leads(tenant).join('\n'),
@@ -59,6 +59,11 @@ export function mailTime(ms: number, locale: Locale, timeZone: string): string {
 /** A name must neither start a line nor change the text direction. */
 export function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
+}
+
+/** One line in which mail programs find no address: the link of a mail is always our own. */
+function withoutLinks(text: string): string {
+  return oneLine(text).replace(/[a-z][a-z0-9+.-]*:\/\/\S*|\bwww\.\S*/gi, '[…]');
 }
 
 /** For any position in the page, also attributes. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Plans } from '@indelible/protocol';
 import type { Sealer } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
+import { refusalOf } from '../outbound/index.ts';
 import type { OwnEvent, RecordOwn, Who } from '../own-event.ts';
 import type { WriterTx } from '../postgres/index.ts';
 import { formerEmails, keepFormerEmails } from './former-emails.store.ts';
@@ -28,6 +29,8 @@ export interface PutTenantDeps {
   plans: Plans;
   now: () => number;
   sealer: Sealer;
+  /** Plain http and addresses that are not public may be called. */
+  allowPrivate: boolean;
   recordOwn: RecordOwn;
   /** Begins the tenant's log, or moves its new events to another retention class. */
   openLog: (tx: WriterTx, tenantId: string, retentionClass: number) => Promise<void>;
@@ -63,6 +66,7 @@ export async function putTenant(
   deps: PutTenantDeps,
   put: PutTenant,
 ): Promise<WrittenTenant> {
+  requireCallable(deps, put.change.restoreUrl ?? null);
   const existing = await lockTenant(tx, put.id);
   if (existing !== null) return changeTenant(tx, deps, put, existing);
   const nowMs = deps.now();
@@ -74,6 +78,16 @@ export async function putTenant(
   await deps.openLog(tx, tenant.id, retentionClassOf(deps.plans, tenant));
   await deps.recordOwn(tx, tenant.id, tenantEvent('create', put, null, tenant));
   return { created: true, tenant, restoreSecret };
+}
+
+/** Throws `validation_failed` for an address that no restore could ever call. */
+function requireCallable({ allowPrivate }: PutTenantDeps, restoreUrl: string | null): void {
+  const refusal = restoreUrl && refusalOf(restoreUrl, allowPrivate);
+  if (!refusal) return;
+  const message = `cannot be called: ${refusal}`;
+  throw new AppError('validation_failed', `restoreUrl ${message}`, {
+    errors: [{ path: '/restoreUrl', code: 'invalid_value', message }],
+  });
 }
 
 async function changeTenant(

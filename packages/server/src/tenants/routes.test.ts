@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSealer } from '../crypto/sealed.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { callOn, serviceOn, type TestService, testService } from '../testing/service.ts';
 import { restoreSecretContext } from './put-tenant.store.ts';
 
 const jwtSecret = 'a shared secret of at least thirty-two bytes';
@@ -159,11 +159,32 @@ test('every wrong field is named at once', async () => {
   expect(new Set(paths)).toEqual(new Set(['/name', '/plan', '/timeZone', '/restoreUrl']));
 });
 
-test('loopback may be called over http', async () => {
+test.each([
+  'http://127.0.0.1:4000/r',
+  'http://localhost:1/',
+  'https://10.0.0.7/',
+  'https://[fd00::1]/',
+  'https://169.254.169.254/latest',
+])('a restore URL that could never be called is refused when it is set: %s', async (restoreUrl) => {
+  const { status, body } = await put(randomUUID(), { name: 'Acme', plan: 'Pro', restoreUrl });
+  expect([status, body.code, body.errors[0].path]).toEqual([
+    422,
+    'validation_failed',
+    '/restoreUrl',
+  ]);
+});
+
+test('with WEBHOOK_ALLOW_PRIVATE loopback may be called over http', async () => {
+  const { app, db } = await serviceOn(service.servingUrl, service.clock, {
+    WEBHOOK_ALLOW_PRIVATE: 'true',
+  });
   for (const restoreUrl of ['http://127.0.0.1:4000/r', 'http://[::1]/r', 'http://localhost:1/']) {
-    const id = await newTenant({ restoreUrl });
-    expect((await get(id)).body.restoreUrl).toBe(restoreUrl);
+    const call = { method: 'PUT', url: `/api/tenants/${randomUUID()}` } as const;
+    const answer = await callOn(app, { ...call, body: { name: 'A', plan: 'Pro', restoreUrl } });
+    expect([answer.status, answer.body.restoreUrl]).toEqual([201, restoreUrl]);
   }
+  await app.http.close();
+  await db.close();
 });
 
 test('a restore secret is shown once, kept sealed, new only for another URL, never in the log', async () => {

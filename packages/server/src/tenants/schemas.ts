@@ -24,7 +24,7 @@ const settings = {
     format: 'outbound-url',
     maxLength: outboundUrlMax,
     description:
-      'Called to restore a former state: https, or http on loopback; `null` removes it. Setting another ' +
+      'Called to restore a former state: https to a public address; `null` removes it. Setting another ' +
       'URL makes a new `restoreSecret`.',
   }),
   legalHold: Type.Boolean({ description: 'While true, nothing is hidden or removed by age.' }),

@@ -172,3 +172,13 @@ test.each(['<img src=x onerror=alert(1)>', 'Acme\r\nBcc: eve@example.net', 'A\u2
     expect(text.split('\n')).toHaveLength(plain.text.split('\n').length);
   },
 );
+
+test('no address that a caller wrote is in a mail: the only link is our own', () => {
+  const hostile = 'Log in at https://evil.example/login or WWW.evil.example or ftp://evil.example';
+  const { text, html } = termsMail(defaultPlans, { ...mail, tenantName: hostile, reason: hostile });
+  for (const part of [text, html]) {
+    expect(part).not.toContain('evil.example');
+    expect(part).toContain('Log in at […] or […] or […]');
+    expect(part.match(/https?:\/\/[^\s"<]+/g)).toEqual([mail.url]);
+  }
+});
