@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { AuthConfig } from '../config.ts';
 import { apiKeyUuid, hashApiKey } from './api-key-text.ts';
 import { bearerToken, unauthenticated } from './bearer.ts';
-import { createJwtVerifier } from './jwt.ts';
+import { createJwtVerifier, type JwtPrincipal } from './jwt.ts';
 import { type Maker, type Principal, type Scope, scopes } from './principal.ts';
 
 /**
@@ -54,7 +54,7 @@ export interface Authenticator {
     options?: { cached: boolean },
   ): Promise<Principal>;
   /** The person of a JWT; throws as above, also if no JWTs are accepted. */
-  authenticateJwt(token: string): Promise<Principal>;
+  authenticateJwt(token: string): Promise<JwtPrincipal>;
   /** Drops a key from the cache after its revocation. */
   forget(keyId: string): void;
 }
@@ -88,7 +88,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return key.principal;
   }
 
-  async function authenticateJwt(token: string): Promise<Principal> {
+  async function authenticateJwt(token: string): Promise<JwtPrincipal> {
     if (verifyJwt === null) throw unauthenticated();
     return verifyJwt(token);
   }

@@ -1,7 +1,7 @@
 export { hashApiKey, newApiKeyText } from './api-key-text.ts';
 export type { AuthenticateSession, StoredApiKey } from './auth.ts';
 export { unauthenticated } from './bearer.ts';
-export { personScopes } from './jwt.ts';
+export { type JwtPrincipal, personScopes } from './jwt.ts';
 export { makerSchema } from './maker-schema.ts';
 export { parseReasonField } from './operator-access.ts';
 export { administratorHeaders, operatorHeaders } from './operator-headers.ts';

@@ -80,6 +80,7 @@ describe('with a shared secret', () => {
       recheckKeyId: null,
       maker: null,
       session: null,
+      expiresAtMs: expect.any(Number),
     });
   });
 

@@ -27,6 +27,9 @@ export const personScopes: ReadonlySet<Scope> = new Set<Scope>([
   'webhooks:write',
 ]);
 
+/** The person of a token, and its end: no session that it opens lasts longer. */
+export type JwtPrincipal = Principal & { expiresAtMs: number };
+
 /**
  * Verifies JWTs by key set or shared secret, as configured; null if neither is. Throws
  * `unauthenticated` for a wrong, unsigned, expired or foreign token or a missing claim, `forbidden`
@@ -36,7 +39,7 @@ export const personScopes: ReadonlySet<Scope> = new Set<Scope>([
 export function createJwtVerifier(
   auth: AuthConfig,
   now: () => number,
-): ((token: string) => Promise<Principal>) | null {
+): ((token: string) => Promise<JwtPrincipal>) | null {
   const getKey = keySource(auth);
   if (getKey === null) return null;
   const options = verifyOptions(auth);
@@ -100,7 +103,7 @@ async function verify(token: string, getKey: JWTVerifyGetKey, options: JWTVerify
   }
 }
 
-function principalOf(payload: JWTPayload, auth: AuthConfig): Principal {
+function principalOf(payload: JWTPayload, auth: AuthConfig): JwtPrincipal {
   const role = roleOf(payload, auth);
   const email = payload[auth.claims.email];
   return {
@@ -113,6 +116,7 @@ function principalOf(payload: JWTPayload, auth: AuthConfig): Principal {
     recheckKeyId: null,
     maker: null,
     session: null,
+    expiresAtMs: (payload.exp ?? 0) * 1_000,
   };
 }
 

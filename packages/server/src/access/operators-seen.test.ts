@@ -36,10 +36,11 @@ async function makeKey(url: string, scopes: string[], key: string, headers = {})
 async function logged(filter: string) {
   const url = `/api/audit-logs?${filter}&sort=sequence&limit=500`;
   const { body } = await service.call({ url, key: tenant.key });
-  const whole = body.data.map(async ({ id }: { id: string }) => {
-    return (await service.call({ url: `/api/audit-logs/${id}`, key: tenant.key })).body;
-  });
-  return Promise.all(whole);
+  const whole = [];
+  for (const { id } of body.data) {
+    whole.push((await service.call({ url: `/api/audit-logs/${id}`, key: tenant.key })).body);
+  }
+  return whole;
 }
 
 const declared = {

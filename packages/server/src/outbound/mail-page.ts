@@ -24,7 +24,7 @@ export interface MailContent {
   url: string;
 }
 
-/** Names and values cannot start lines or contain markup or links; the subject has only fixed words. */
+/** Names and values cannot start lines or contain markup or links; the subject is fixed. */
 export function composeMail(content: MailContent): Mail {
   const { locale, subject, leads, next, open, url } = content;
   const { footer } = mailTexts[locale];

@@ -10,6 +10,7 @@ import { getTenant, type TenantRow } from '../tenants/index.ts';
 import { clearCookie, readCookie, type SessionCookie, setCookie } from './cookie.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import { type GateDeps, principalOf, requireOwnOrigin } from './gate.ts';
+import { openSessionRoutes } from './open-sessions.routes.ts';
 import { Session, SignIn } from './schemas.ts';
 import { type SignInDeps, signIn } from './sign-in.ts';
 import { deleteSession } from './store.ts';
@@ -25,6 +26,7 @@ const tags = ['Panel'];
 export function sessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
   const failures = new FailedAttempts();
+  openSessionRoutes(app, deps);
 
   typed.post('/api/session', signInOptions, async (request, reply) => {
     requireOwnOrigin(request, deps);

@@ -1,7 +1,7 @@
 import { emailLengthMax, reasonLengthMax } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { makerSchema, scopes } from '../access/index.ts';
-import { nullable, panelPathMax, strict, time, uuid } from '../http/index.ts';
+import { nullable, Pagination, panelPathMax, strict, time, uuid } from '../http/index.ts';
 
 const role = Type.Enum(['admin', 'superadmin'], {
   description: '`admin`: of this tenant. `superadmin`: an operator, who needs a reason.',
@@ -105,4 +105,25 @@ export const Session = Type.Object(
     path: nullable({ description: 'Where the viewer link leads; in the answer to signing in.' }),
   },
   { ...strict, title: 'Session', description: 'Who is signed in, and to which tenant.' },
+);
+
+const OpenSession = Type.Object(
+  {
+    id: Type.String({ pattern: '^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$' }),
+    actor: Type.Object({ id: uuid('Who is signed in.'), email, role }, strict),
+    crossTenant: Type.Boolean({ description: 'Whether it is an operator.' }),
+    reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),
+    signedInBy: Type.Enum(['viewer_link', 'jwt']),
+    openedBy: makerSchema('Which key made the link; `null` for a token.'),
+    isOwn: Type.Boolean({ description: 'Whether it is the session that asks.' }),
+    createdAt: time('When it began.'),
+    idleExpiresAt: time('When it ends without use.'),
+    expiresAt: time('When it ends at the latest.'),
+  },
+  { ...strict, title: 'OpenSession' },
+);
+
+export const OpenSessionPage = Type.Object(
+  { data: Type.Array(OpenSession), pagination: Pagination },
+  { ...strict, description: 'One page of sessions, newest first.' },
 );

@@ -6,9 +6,10 @@ export const longestMs = 8 * 3_600_000;
 /** A session in use is prolonged at most this often: not every read shall be a write too. */
 const prolongEveryMs = 10_000;
 
-/** The ends of a session that begins now: unused, and at the latest. */
-export function endsOf(nowMs: number): { idleExpiresAtMs: number; expiresAtMs: number } {
-  return { idleExpiresAtMs: nowMs + idleMs, expiresAtMs: nowMs + longestMs };
+/** The ends of a session that begins now: unused, and at the latest. No later than its token's. */
+export function endsOf(nowMs: number, tokenEndsMs: number | null) {
+  const expiresAtMs = Math.min(nowMs + longestMs, tokenEndsMs ?? Infinity);
+  return { idleExpiresAtMs: Math.min(nowMs + idleMs, expiresAtMs), expiresAtMs };
 }
 
 /**

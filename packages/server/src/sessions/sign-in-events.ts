@@ -1,5 +1,5 @@
 import { formatTimestamp } from '@indelible/protocol';
-import type { OwnEvent, Whence } from '../own-event.ts';
+import type { OwnEvent, Whence, Who } from '../own-event.ts';
 import type { StoredSession, ViewerLink, Visitor } from './store.ts';
 
 /*
@@ -17,6 +17,18 @@ export function loginEvent(session: StoredSession, whence: Whence): OwnEvent {
     diff: {},
     after: { signedInBy, openedBy, expiresAt: formatTimestamp(expiresAtMs) },
     reason,
+  };
+}
+
+/** An admin, or who administers the tenant, ended somebody's session. */
+export function endedSessionEvent(ended: StoredSession, who: Who): OwnEvent {
+  const { id, actorId, actorRole, openedBy } = ended;
+  return {
+    ...who,
+    action: 'session_forced',
+    resource: { type: 'session', id, name: null },
+    diff: {},
+    after: { outcome: 'ended', of: { id: actorId, role: actorRole }, openedBy },
   };
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { eventUuid } from '@indelible/protocol';
 import type { Static } from 'typebox';
 import {
-  type Principal,
+  type JwtPrincipal,
   parseReasonField,
   type RecordAccess,
   unauthenticated,
@@ -27,7 +27,7 @@ import {
 export interface SignInDeps {
   db: Database;
   now: () => number;
-  authenticateJwt: (token: string) => Promise<Principal>;
+  authenticateJwt: (token: string) => Promise<JwtPrincipal>;
   recordOwn: RecordOwn;
   recordAccess: RecordAccess;
 }
@@ -46,7 +46,11 @@ export interface OpenedSession {
   path: string | null;
 }
 
-type Entry = Visitor & { signedInBy: 'viewer_link' | 'jwt'; path: string | null };
+type Entry = Visitor & {
+  signedInBy: 'viewer_link' | 'jwt';
+  path: string | null;
+  tokenEndsMs: number | null;
+};
 
 /**
  * Opens a session for whoever holds a viewer link or a token of the host product. Spending the
@@ -71,8 +75,8 @@ export async function signIn(deps: SignInDeps, attempt: SignInAttempt): Promise<
   });
 }
 
-function newSession({ path: _, ...entry }: Entry, nowMs: number): StoredSession {
-  return { id: eventUuid(nowMs, randomBytes(10)), ...entry, ...endsOf(nowMs) };
+function newSession({ path: _, tokenEndsMs, ...entry }: Entry, nowMs: number): StoredSession {
+  return { id: eventUuid(nowMs, randomBytes(10)), ...entry, ...endsOf(nowMs, tokenEndsMs) };
 }
 
 /** How the credential lets in, within the transaction; a token is judged before that begins. */
@@ -101,14 +105,14 @@ async function byLink(tx: WriterTx, token: string, nowMs: number): Promise<Entry
   const link = await spendViewerLink(tx, hashSecretToken(token), nowMs);
   if (link === null) throw unauthenticated();
   const { id: _, expiresAtMs: __, ...entry } = link;
-  return { ...entry, signedInBy: 'viewer_link' };
+  return { ...entry, signedInBy: 'viewer_link', tokenEndsMs: null };
 }
 
 async function byJwt(deps: SignInDeps, attempt: SignInAttempt, jwt: string): Promise<Entry> {
-  const { id, email, role, tenantId } = await deps.authenticateJwt(jwt);
+  const { id, email, role, tenantId, expiresAtMs } = await deps.authenticateJwt(jwt);
   const named = attempt.credential.tenantId?.toLowerCase() ?? null;
   const way = { signedInBy: 'jwt', path: null, openedBy: null, scopes: null } as const;
-  const person = { actorId: id, actorEmail: email, ...way };
+  const person = { actorId: id, actorEmail: email, tokenEndsMs: expiresAtMs, ...way };
   if (role !== 'superadmin' && tenantId !== null) {
     if (named !== null && named !== tenantId) {
       throw new AppError('forbidden', 'this token is bound to another tenant');

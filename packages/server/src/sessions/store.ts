@@ -31,6 +31,9 @@ export interface StoredSession extends Visitor {
 const visitor = `tenant_id AS "tenantId", actor_id AS "actorId", actor_email AS "actorEmail",
   actor_role AS "actorRole", reason, opened_by AS "openedBy", scopes`;
 
+const session = `id, ${visitor}, signed_in_by AS "signedInBy",
+  idle_expires_at AS "idleExpiresAtMs", expires_at AS "expiresAtMs"`;
+
 function visitorValues(visitor: Visitor): unknown[] {
   const { tenantId, actorId, actorEmail, actorRole, reason, openedBy, scopes } = visitor;
   return [tenantId, actorId, actorEmail, actorRole, reason, openedBy, scopes];
@@ -89,10 +92,41 @@ export async function findSession(
 ): Promise<StoredSession | null> {
   const { rows } = await pool.query<StoredSession>({
     name: 'find-session',
-    text: `SELECT id, ${visitor}, signed_in_by AS "signedInBy",
-        idle_expires_at AS "idleExpiresAtMs", expires_at AS "expiresAtMs"
-      FROM sessions WHERE token_hash = $1 AND idle_expires_at > $2`,
+    text: `SELECT ${session} FROM sessions WHERE token_hash = $1 AND idle_expires_at > $2`,
     values: [tokenHash, new Date(nowMs)],
+  });
+  return rows[0] ?? null;
+}
+
+/** The tenant's sessions that work at `nowMs`, newest first, from this id on. */
+export async function listSessions(
+  tx: WriterTx,
+  tenantId: string,
+  nowMs: number,
+  from: string,
+  count: number,
+): Promise<StoredSession[]> {
+  const { rows } = await tx.query<StoredSession>({
+    name: 'list-sessions',
+    text: `SELECT ${session} FROM sessions WHERE tenant_id = $1 AND idle_expires_at > $2 AND id <= $3
+      ORDER BY id DESC LIMIT $4`,
+    values: [tenantId, new Date(nowMs), from, count],
+  });
+  return rows;
+}
+
+/** Ends a session of this tenant and returns it; null when there is none that works. */
+export async function endSession(
+  tx: WriterTx,
+  tenantId: string,
+  id: string,
+  nowMs: number,
+): Promise<StoredSession | null> {
+  const { rows } = await tx.query<StoredSession>({
+    name: 'end-session',
+    text: `DELETE FROM sessions WHERE tenant_id = $1 AND id = $2 AND idle_expires_at > $3
+      RETURNING ${session}`,
+    values: [tenantId, id, new Date(nowMs)],
   });
   return rows[0] ?? null;
 }

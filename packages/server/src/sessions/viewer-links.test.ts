@@ -36,10 +36,11 @@ const codeOf = ({ status, body }: Answer) => [status, body.code];
 async function linkEvents() {
   const url = '/api/audit-logs?resource=viewer_link&sort=sequence&limit=500';
   const { body } = await service.call({ url, key: tenant.key });
-  const states = body.data.map(async ({ id }: { id: string }) => {
-    return (await service.call({ url: `/api/audit-logs/${id}`, key: tenant.key })).body;
-  });
-  return Promise.all(states);
+  const states = [];
+  for (const { id } of body.data) {
+    states.push((await service.call({ url: `/api/audit-logs/${id}`, key: tenant.key })).body);
+  }
+  return states;
 }
 
 test('a link is the panel with a token behind the #, and says when it ends', async () => {

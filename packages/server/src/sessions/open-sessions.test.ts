@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { admin, Browser, viewerToken } from '../testing/browser.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { platformKey, type TestService, testService } from '../testing/service.ts';
+
+const jwtSecret = 'a shared secret of at least thirty-two bytes';
+const minute = 60_000;
+
+let service: TestService;
+let tenant: { id: string; key: string };
+let other: { id: string; key: string };
+
+beforeAll(async () => {
+  service = await testService({ AUTH_JWT_SECRET: jwtSecret });
+});
+beforeEach(async () => {
+  [tenant, other] = [await service.tenant(), await service.tenant()];
+});
+afterAll(async () => {
+  await expectLogIntact(service, tenant.id);
+  await service.close();
+});
+
+async function byLink(actor = admin(), of = tenant) {
+  const visitor = new Browser(service.app);
+  const input = { tenantId: of.id, actor, reason: 'Ticket 4711' };
+  await visitor.signIn({ token: await viewerToken(service.app, input) });
+  return visitor;
+}
+
+async function byToken(livesMs: number) {
+  const exp = Math.floor((service.clock.now + livesMs) / 1_000);
+  const claims = { sub: randomUUID(), role: 'admin', tenantId: tenant.id, exp };
+  const secret = new TextEncoder().encode(jwtSecret);
+  const jwt = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret);
+  const visitor = new Browser(service.app);
+  return { visitor, jwt, exp, session: (await visitor.signIn({ jwt })).body };
+}
+
+const url = '/api/sessions';
+const list = async (visitor: Browser) => (await visitor.call({ url })).body.data;
+const end = (visitor: Browser, id: string) =>
+  visitor.call({ method: 'DELETE', url: `${url}/${id}` });
+const isIn = async (visitor: Browser) =>
+  (await visitor.call({ url: '/api/session' })).status === 200;
+
+test('a session ends when the token ends that opened it', async () => {
+  const { visitor, session, exp } = await byToken(2 * minute);
+  const ends = new Date(exp * 1_000).toISOString();
+  expect([session.idleExpiresAt, session.expiresAt]).toEqual([ends, ends]);
+  service.clock.now += minute;
+  expect(await isIn(visitor)).toBe(true);
+  service.clock.now += minute;
+  expect(await isIn(visitor)).toBe(false);
+});
+
+test('an admin sees who is signed in, how and by whose link, and ends a session at once', async () => {
+  const ana = await byLink();
+  const olga = { id: randomUUID(), email: 'olga@operator.example', role: 'superadmin' };
+  const operator = await byLink(olga);
+  await byLink(admin(), other);
+  const [visit, own, ...more] = await list(ana);
+  const openedBy = { kind: 'platform', id: expect.any(String) };
+  const shown = { actor: olga, crossTenant: true, reason: 'Ticket 4711', openedBy, isOwn: false };
+  expect(visit).toMatchObject(shown);
+  expect(own).toMatchObject({ crossTenant: false, reason: null, openedBy, isOwn: true });
+  expect(more).toEqual([]);
+
+  expect((await end(ana, visit.id)).status).toBe(204);
+  expect([await isIn(operator), await isIn(ana)]).toEqual([false, true]);
+  expect((await end(ana, visit.id)).status).toBe(404);
+  const events = `/api/audit-logs?action=session_forced`;
+  const { body } = await service.call({ url: events, key: tenant.key });
+  const event = await service.call({ url: `/api/audit-logs/${body.data[0].id}`, key: tenant.key });
+  expect(event.body).toMatchObject({
+    ...{ actor: { id: own.actor.id }, category: 'security', resource: { type: 'session' } },
+    after: { of: { id: olga.id, role: 'superadmin' }, openedBy },
+  });
+});
+
+test('nobody sees or ends a session of another tenant; operators and readers manage none', async () => {
+  const ana = await byLink();
+  const bo = await byLink(admin(), other);
+  const [theirs] = await list(bo);
+  expect((await end(ana, theirs.id)).status).toBe(404);
+  expect(await isIn(bo)).toBe(true);
+  const operator = await byLink({
+    id: randomUUID(),
+    email: 'o@operator.example',
+    role: 'superadmin',
+  });
+  for (const visitor of [operator]) {
+    expect((await visitor.call({ url })).status).toBe(403);
+    expect((await end(visitor, theirs.id)).status).toBe(403);
+  }
+  expect((await service.call({ url, key: tenant.key })).status).toBe(403);
+  expect((await service.call({ url, key: null })).status).toBe(401);
+  expect((await end(ana, 'nonsense')).status).toBe(404);
+});
+
+test('the platform lists sessions as an operator: with a reason, in the log of the tenant', async () => {
+  await byLink();
+  const headers = { 'x-tenant-id': tenant.id };
+  expect((await service.call({ url, key: platformKey, headers })).status).toBe(403);
+  const declared = { ...headers, 'x-access-reason': 'Ticket' };
+  const { body } = await service.call({ url, key: platformKey, headers: declared });
+  expect(body.data).toHaveLength(1);
+  const events = '/api/audit-logs?cross_tenant=true&action=access';
+  const answer = await service.call({ url: events, key: tenant.key });
+  expect(answer.body.data[0]).toMatchObject({ reason: 'Ticket' });
+});
