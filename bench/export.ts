@@ -15,7 +15,7 @@ const yearMs = 365 * 86_400_000;
 const loadSeconds = 8;
 
 /**
- * How often each is measured, in turn with what it is
+ * How often each is measured, alternating with what it is
  * held against: the machine is not always the same.
  */
 const rounds = 3;
@@ -208,7 +208,7 @@ function postLoad(service: BenchService, tenantId: string) {
   const bodies = Array.from({ length: 500 }, () =>
     Buffer.from(JSON.stringify(benchEvent(tenantId))),
   );
-  let turn = 0;
+  let index = 0;
   return load({
     url: service.url,
     connections: 16,
@@ -217,7 +217,7 @@ function postLoad(service: BenchService, tenantId: string) {
       method: 'POST',
       path: '/api/audit-logs',
       headers: `authorization: Bearer ${service.key}\r\ncontent-type: application/json\r\n`,
-      body: bodies[turn++ % bodies.length] ?? null,
+      body: bodies[index++ % bodies.length] ?? null,
     }),
   });
 }

@@ -77,7 +77,7 @@ async function measure(
   } else report.latency(what, p50, p99, 25, p50Max);
 }
 
-/** How long somebody waits for the first checkpoint of a log while so many others have grown. */
+/** How long a caller waits for the first checkpoint of a log while so many others have grown. */
 async function benchRounds(service: BenchService, db: Database, report: Report): Promise<void> {
   const ids = Array.from({ length: dirtyTenants }, () => randomUUID());
   await service.owner.query(
@@ -87,7 +87,7 @@ async function benchRounds(service: BenchService, db: Database, report: Report):
   await growAll(db, ids, 290); // more than a tile: as logs are that have been there for a while
   for (const dirty of [0, dirtyTenants]) {
     const times: number[] = [];
-    for (let turn = 0; turn < 5; turn++) {
+    for (let attempt = 0; attempt < 5; attempt++) {
       const { get } = await newTenant(service);
       await get('/api/audit-logs/checkpoint'); // signs whatever has grown so far
       const other = await newTenant(service);

@@ -70,7 +70,7 @@ function batchLoad(service: BenchService, seconds: number): Promise<LoadResult> 
       JSON.stringify({ events: Array.from({ length: batchSize }, () => benchEvent(tenantId)) }),
     ),
   );
-  let turn = 0;
+  let index = 0;
   return load({
     url: service.url,
     connections: 4,
@@ -79,7 +79,7 @@ function batchLoad(service: BenchService, seconds: number): Promise<LoadResult> 
       method: 'POST',
       path: '/api/audit-logs/batch',
       headers: headersOf(service),
-      body: bodies[turn++ % bodies.length] ?? null,
+      body: bodies[index++ % bodies.length] ?? null,
     }),
   });
 }
@@ -88,7 +88,7 @@ function singleLoad(service: BenchService, seconds: number): Promise<LoadResult>
   const bodies = Array.from({ length: 2_000 }, (_, i) =>
     Buffer.from(JSON.stringify(benchEvent(tenants[i % tenants.length] ?? ''))),
   );
-  let turn = 0;
+  let index = 0;
   return load({
     url: service.url,
     connections: 64,
@@ -97,7 +97,7 @@ function singleLoad(service: BenchService, seconds: number): Promise<LoadResult>
       method: 'POST',
       path: '/api/audit-logs',
       headers: headersOf(service),
-      body: bodies[turn++ % bodies.length] ?? null,
+      body: bodies[index++ % bodies.length] ?? null,
     }),
   });
 }

@@ -12,11 +12,11 @@ import { percentile } from './load.ts';
 import type { Report } from './report.ts';
 
 const events = 100_000;
-const eventsPerTurn = 20;
+const eventsPerYield = 20;
 const tenants = Array.from({ length: 20 }, () => randomUUID());
 
 /**
- * What a call of `record` costs whoever makes it, while batches travel from the same thread: the
+ * What a call of `record` costs the caller, while the same thread sends batches: the
  * event loop is given up after every few calls, as it is between a host's requests.
  */
 export async function benchRecorder(service: BenchService, report: Report): Promise<void> {
@@ -42,7 +42,7 @@ async function measure(what: string, options: RecorderOptions, report: Report): 
     const before = performance.now();
     recorder.record(event);
     costs[n] = performance.now() - before;
-    if (n % eventsPerTurn === 0) await setImmediate();
+    if (n % eventsPerYield === 0) await setImmediate();
   }
   const rate = events / ((performance.now() - started) / 1_000);
   const { lost } = await recorder.flush();

@@ -152,9 +152,9 @@ async function recording({ url, key }: BenchService, tenantId: string, seconds: 
     Buffer.from(JSON.stringify(benchEvent(tenantId))),
   );
   const headers = `authorization: Bearer ${key}\r\ncontent-type: application/json\r\n`;
-  let turn = 0;
+  let index = 0;
   const next = () => {
-    const body = bodies[turn++ % bodies.length] ?? null;
+    const body = bodies[index++ % bodies.length] ?? null;
     return { method: 'POST', path: '/api/audit-logs', headers, body };
   };
   const { latencies, failures } = await load({ url, connections: 8, seconds, next });

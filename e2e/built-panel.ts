@@ -26,7 +26,7 @@ export async function builtPanel(): Promise<void> {
   if (await isFresh()) return;
   await takeLock();
   try {
-    // Whoever held the lock may have done it.
+    // The former holder of the lock may have built it.
     if (!(await isFresh())) await promisify(execFile)('npm', ['run', 'build'], { cwd: root });
   } finally {
     await rmdir(lock);

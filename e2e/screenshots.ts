@@ -54,7 +54,7 @@ try {
   }
   const [first] = visits;
   const [menu] = menus;
-  if (!first || !menu) throw new Error('nobody is signed in');
+  if (!first || !menu) throw new Error('no user is signed in');
   const made = await prepare(first.page, { good: good.url, bad: bad.url });
   await takeAll(visits, pathsOf({ ...menu, ...made }));
   console.log(`${(await readdir(folder)).length} pictures in ${folder}`);
@@ -68,7 +68,7 @@ try {
 type Look = keyof typeof looks;
 type Visit = { look: Look; page: Page };
 
-/** Somebody signed in who sees the panel in this way. */
+/** A signed-in user with this view of the panel. */
 async function visit(look: Look): Promise<Visit> {
   const context = await browser.newContext({
     ...looks[look],

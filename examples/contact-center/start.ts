@@ -26,7 +26,7 @@ export interface Example {
 /**
  * Everything on one machine: a PostgreSQL for the product, the product,
  * and the audit log service with a PostgreSQL of its own. In production
- * these are three places; nothing here knows that they are not.
+ * these are three machines; nothing here depends on their being one.
  */
 export async function startExample(options: ExampleOptions): Promise<Example> {
   const { dataDir, hostPort, servicePort } = options;

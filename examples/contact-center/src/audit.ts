@@ -94,7 +94,7 @@ async function connectTenant(
 ): Promise<void> {
   const known = await findSecrets(pool, tenantId);
   if (known?.ownUrl === ownUrl) return;
-  // Whoever reads or changes a tenant from outside says why; the tenant sees it.
+  // An operator declares why they read or change a tenant; the tenant sees it.
   const reason = 'The contact centre connects itself';
   const setup = createClient({ url, key: platformKey, tenantId, reason });
   const restoreUrl = `${ownUrl}/hooks/restore/${tenantId}`;

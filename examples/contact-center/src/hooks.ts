@@ -57,7 +57,7 @@ export function hookRoutes(app: FastifyInstance, deps: HostDeps): void {
   });
 }
 
-/** Whoever has no good signature is nobody; the rest is as the framework has it. */
+/** 401 without a valid signature; other errors keep the status of the framework. */
 function statusOf(error: unknown): number {
   if (error instanceof WebhookVerificationError) return 401;
   return (error as { statusCode?: number }).statusCode ?? 500;
@@ -100,7 +100,7 @@ async function restore(
   const { tenantId } = request.params;
   const person = findPerson(call.requestedBy.id);
   if (!person || !mayConfigure(person, tenantId)) return refused('You may not change this here.');
-  // A state is as trustworthy as whoever recorded it.
+  // Any key that may record can send a false state.
   if (call.recordedBy.id !== audit().keyId) return refused('This state was not recorded by us.');
   const type = findType(call.resource.type);
   const wanted = call[call.to];
@@ -117,7 +117,7 @@ async function restore(
     const { email, role } = call.requestedBy;
     await inTransaction(tx, {
       ...event,
-      // Nobody of ours is signed in here, and the address is the service's.
+      // No user is signed in here, and the address is that of the service.
       actor: { id: person.id, email, role, ip: null, userAgent: null },
     });
     return { status: 'applied' };

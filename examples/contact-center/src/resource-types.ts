@@ -63,7 +63,7 @@ export function findType(name: string | undefined): ResourceType | null {
   return resourceTypes.find((type) => type.name === name) ?? null;
 }
 
-/** Input that cannot be used; the message is for whoever typed it. */
+/** Input that cannot be used; the message is for the person who typed it. */
 export class InputError extends Error {}
 
 /** The state that a submitted form stands for. Throws InputError. */

@@ -13,7 +13,7 @@ export interface Visit {
 
 const cookie = 'session';
 
-/** Read from the signed cookie; null for nobody. */
+/** Read from the signed cookie; null without a user. */
 export function visitOf(request: FastifyRequest): Visit | null {
   const { valid, value } = request.unsignCookie(request.cookies[cookie] ?? '');
   if (!valid || value === null) return null;

@@ -56,7 +56,7 @@ const refusal: JsonSchema = {
     resourceTypes: words('Resource types that are refused.', 1),
     why: {
       type: 'string',
-      description: 'A sentence for whoever tried to record it.',
+      description: 'A sentence for the caller who tried to record it.',
       pattern: '\\S',
       maxLength: 500,
     },

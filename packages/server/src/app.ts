@@ -257,7 +257,7 @@ function wireGate(http: FastifyInstance, { config, db, clock: { now } }: AppDeps
   return { db, now, cookie, isOwnOrigin: (origin) => isOwnOrigin(origin, own()) };
 }
 
-// Only for a service that nobody but this machine can reach; any other has PUBLIC_URL.
+// Only for a service that only this machine can reach; others have PUBLIC_URL.
 function localUrl(http: FastifyInstance, { host, port }: Config): string {
   return http.server.listening ? http.listeningOrigin : `http://${host}:${port}`;
 }

@@ -22,7 +22,7 @@ export function accountScreens(app: FastifyInstance, deps: HostDeps): void {
     const visit: Visit = { person, sessionId: randomUUID(), tenant, reason: null };
     request.visit = visit;
     const resource = { type: 'session', id: visit.sessionId, name: person.email };
-    // An operator is in nobody's account yet, so there is no log it would belong to.
+    // An operator has not chosen an account yet, so no log can record this.
     if (tenant) await request.audit.login(person, { resource });
     keepVisit(reply, visit);
     return reply.redirect(tenant ? '/' : '/operator', 303);
@@ -59,7 +59,7 @@ function operatorScreens(app: FastifyInstance, { pool }: HostDeps): void {
     if (!tenant) throw new InputError('Choose an account.');
     const reason = judgedReason(body.reason);
     request.visit = { ...visit, tenant, reason };
-    // Before the door opens: an operator nobody could see does not get in.
+    // Before access is granted: an operator must be visible in the log.
     const entered = request.audit.event({
       action: 'access',
       resource: { type: 'tenant', id: tenant.id, name: tenant.name },
@@ -73,7 +73,7 @@ function operatorScreens(app: FastifyInstance, { pool }: HostDeps): void {
 /** A reason that people can read, and that the audit log takes. Throws InputError. */
 function judgedReason(text = ''): string {
   const reason = text.trim();
-  // Spaces that nobody sees are no reason either.
+  // Invisible characters are not a reason either.
   if (!/[\p{L}\p{N}]/u.test(reason)) throw new InputError('Say why: the account sees the reason.');
   if (reason.length <= 1_000 && !/\p{Cc}/u.test(reason)) return reason;
   throw new InputError('Say why in one line of at most 1,000 characters.');

@@ -12,7 +12,7 @@ export function auditScreen(app: FastifyInstance, { audit }: HostDeps): void {
   app.get('/audit', async ({ visit }, reply) => {
     requireAdministrator(visit);
     if (!visit?.tenant) throw new InputError('Choose an account first.');
-    // Whoever looks just after a change shall see it.
+    // A reader must see a change that was just made.
     await audit().delivered();
     const { id, email, role } = visit.person;
     const link = audit().client.viewerLinks.create({

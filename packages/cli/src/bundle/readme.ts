@@ -80,7 +80,7 @@ or moved between the moment it was logged and the moment the checkpoint was sign
 
 It does not prove that what was logged is true, nor that everything that happened was logged.
 It does not prove that others are shown the same log: compare the checkpoint (its size and root
-hash) with that of somebody else who holds one.
+hash) with the one that another reader has.
 It says nothing of events recorded after the checkpoint, and of expired events only that
 they were there.
 `;

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { tenantIdArgument } from '../connection.ts';
 import { UsageError } from '../exit-codes.ts';
 import { type Io, print } from '../io.ts';
-import { leave, showLeaving } from '../offboarding/leave.ts';
+import { offboardWithBundle, showOffboarding } from '../offboarding/offboard.ts';
 import { asFinding, loadServer } from '../server.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 
@@ -63,10 +63,10 @@ export function eraseCommand(program: Command, io: Io): void {
 
 async function offboard(options: Options, io: Io): Promise<void> {
   const { tenant: tenantId, bundle = `indelible-${tenantId}`, yes = false, json = false } = options;
-  const leaving = { tenantId, folder: bundle.replace(/(?<=.)\/+$/, ''), json };
+  const offboarding = { tenantId, folder: bundle.replace(/(?<=.)\/+$/, ''), json };
   await loadServer(io.env);
-  if (yes) await leave(leaving, requesterOf(options), io);
-  else await showLeaving(leaving, io);
+  if (yes) await offboardWithBundle(offboarding, requesterOf(options), io);
+  else await showOffboarding(offboarding, io);
 }
 
 /** Null for offboarding. */

@@ -3,7 +3,7 @@ import { openOwnEvents, recordOwnQueued } from '../../../server/src/events/own-e
 import type { OwnEvent } from '../../../server/src/own-event.ts';
 import type { TestService } from '../../../server/src/testing/service.ts';
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+const nilId = '00000000-0000-0000-0000-000000000000';
 
 /** Records an event as the service itself, as its jobs do. */
 export async function recordOwn(
@@ -12,6 +12,6 @@ export async function recordOwn(
   event: Omit<OwnEvent, 'actor'>,
 ): Promise<void> {
   const own = await openOwnEvents(db.writer, defaultCatalogue, () => clock.now);
-  const actor = { id: nobody, email: null, role: 'system', ip: null, userAgent: null };
+  const actor = { id: nilId, email: null, role: 'system', ip: null, userAgent: null };
   await recordOwnQueued(own, app.groupCommit)(tenantId, { actor, ...event });
 }

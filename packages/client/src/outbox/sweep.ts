@@ -31,7 +31,7 @@ import {
  * The order is that of cause and effect: an event whose transaction was committed before another
  * event was inserted has the lower id, and is visible to every snapshot that shows the other. All
  * ids of a sweep come from one statement, that is from one snapshot, so it is sent first. (Waiting
- * for `pg_snapshot_xmin` instead would order by when transactions began to write, which turns such
+ * for `pg_snapshot_xmin` instead would order by when transactions began to write, which reverses such
  * pairs round, and one long transaction anywhere in the cluster would hold up every event.)
  */
 

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { eventBytesMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
@@ -162,7 +162,7 @@ class BufferedRecorder implements Recorder {
     if (this.#immediate !== null) clearImmediate(this.#immediate);
     this.#pending.putBack(this.#flights.disown());
     this.#spill(Number.POSITIVE_INFINITY);
-    const left = this.#pending.take(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, nobody);
+    const left = this.#pending.take(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, noTenants);
     for (const { text } of left) this.#reports.lost(text, 'closed');
     this.#spool?.close();
     this.#waiters.releaseAll();
@@ -308,7 +308,7 @@ class BufferedRecorder implements Recorder {
     this.#pending.putBack(this.#flights.disown());
     let bytes = 0;
     while (this.#pending.count > 0 && bytes < bytesMax) {
-      const events = this.#pending.take(this.#settings.batchMax, spillBytes, nobody);
+      const events = this.#pending.take(this.#settings.batchMax, spillBytes, noTenants);
       try {
         this.#spool.append(events.map(({ text }) => text));
       } catch (error) {
@@ -344,7 +344,7 @@ class BufferedRecorder implements Recorder {
       const texts = spool.peek(batchMax, batchBytesMax, this.#hold.tenants);
       if (texts === null) break;
       // Yields to the host while skipping a long spool of waiting tenants.
-      if (texts.length === 0) await nextTurn();
+      if (texts.length === 0) await yieldToOthers();
       if (texts.length === 0) continue;
       const { outcomes, trouble } = await deliverBatch(client, texts);
       if (this.#isEnded) return;
@@ -395,4 +395,4 @@ class BufferedRecorder implements Recorder {
   }
 }
 
-const nobody: ReadonlySet<string> = new Set();
+const noTenants: ReadonlySet<string> = new Set();

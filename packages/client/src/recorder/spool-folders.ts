@@ -10,7 +10,7 @@ import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.t
  *   <world>.<process number>.<its start>.<tag>     owned
  *   free.<tag>                                     left behind by a recorder that was closed
  *
- * A folder keeps its tag whoever owns it. Tags begin with the time at
+ * A folder keeps its tag when its owner changes. Tags begin with the time at
  * which the folder was made, so that they sort by age: file systems tell
  * times to a few milliseconds only, and change them on every removal.
  *
@@ -67,7 +67,7 @@ export class SpoolFolders {
       try {
         utimesSync(folder, now, now);
       } catch {
-        this.#owned.delete(folder); // it was taken over: whoever did delivers what is in it
+        this.#owned.delete(folder); // taken over: its new owner delivers its events
       }
     }
   }

@@ -179,7 +179,7 @@ export class Spool {
       this.#active?.file.closeSync();
       if (this.#active?.spoolFile.size === 0) rmSync(this.#active.spoolFile.path, { force: true });
     } catch (error) {
-      this.#warn(error); // the folders are still left to whoever comes next
+      this.#warn(error); // the folders stay for the next recorder
     }
     const held = [
       ...this.#sealed,
@@ -290,7 +290,7 @@ export class Spool {
     try {
       rmSync(spoolFile.path, { force: true });
     } catch (error) {
-      this.#warn(error); // whoever finds it sends it again, which records nothing twice
+      this.#warn(error); // sent again later, which records nothing twice
     }
     const folder = dirname(spoolFile.path);
     const isUsed =

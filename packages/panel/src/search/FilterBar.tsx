@@ -73,7 +73,7 @@ function RangeChip({ search, change }: Pick<FilterBarProps, 'search' | 'change'>
   );
 }
 
-/** Set by the address alone, and always shown: a filter that nobody sees would hide events. */
+/** Set by the address alone, and always shown: an invisible filter would hide events. */
 function ReceivedChip({ search, change }: Pick<FilterBarProps, 'search' | 'change'>) {
   const t = useTexts();
   const { receivedText } = useCriteriaTexts();

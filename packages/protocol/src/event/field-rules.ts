@@ -48,12 +48,12 @@ export function isPrintable(text: string): boolean {
   return !unprintable.test(text);
 }
 
-/** Whether `text` contains characters that nobody sees, and so may read like another text. */
+/** Whether `text` contains invisible characters, so that it may look like another text. */
 export function hidesCharacters(text: string): boolean {
   return unseen.test(text);
 }
 
-/** `text` with every character that nobody sees written as its code point, `⟨U+200B⟩`. */
+/** `text` with every invisible character written as its code point, `⟨U+200B⟩`. */
 export function revealed(text: string): string {
   return text.replace(new RegExp(unseen, 'gu'), (character) => {
     const point = character.codePointAt(0) ?? 0;

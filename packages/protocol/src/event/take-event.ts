@@ -28,7 +28,7 @@ export interface TakeContext {
   boundTenantId: string | null | undefined;
   /** How long before `nowMs` an event may have happened without a warning; absent: any time. */
   backdatedMs?: number;
-  /** Whether a role is not `superadmin` and reads like it; absent: nobody judges that here. */
+  /** Whether a role is not `superadmin` and reads like it; absent: not checked. */
   looksLikeOperator?: (role: string) => boolean;
 }
 

@@ -114,7 +114,7 @@ test('a recorded removal explains what it covers, if its plan allowed it', () =>
     timeMs: nowMs - day,
     cutoffMs: nowMs - 35 * day,
     size: 60,
-    isLeaving: false,
+    isOffboarding: false,
   };
   const enterprise = [terms(80, 'Enterprise')];
   const starter = { removals: [{ ...removal, plan: 'Starter' as const }], terms: enterprise };
@@ -128,7 +128,7 @@ test('a recorded removal explains what it covers, if its plan allowed it', () =>
 test('of a tenant that has left everything may be gone', () => {
   const leaving = { sequence: 70, timeMs: nowMs - day, cutoffMs: nowMs, size: 60, plan: null };
   const terms80 = [terms(80, 'Enterprise')];
-  const gone = { removals: [{ ...leaving, isLeaving: true }], terms: terms80 };
+  const gone = { removals: [{ ...leaving, isOffboarding: true }], terms: terms80 };
   expect(judged({}, gone)).toMatchObject({ recent: 'expired', codes: {} });
 });
 
@@ -138,7 +138,7 @@ test('removals go on telling the plan when the records of the tenant have expire
     timeMs: nowMs - day,
     cutoffMs: nowMs - 45 * day,
     size: 60,
-    isLeaving: false,
+    isOffboarding: false,
   };
   const records = { removals: [{ ...removal, plan: 'Starter' as const }] };
   const stated = { statedCutoffMs: starterMs - clockSlackMs, lastAbsentOwn: 60 };

@@ -119,8 +119,8 @@ function compareCutoff(statedMs: number | null, owedMs: number, plan: Plan, add:
 
 /** Removals that the plan of their time allowed; a larger one explains nothing. */
 function removalsOf({ removals }: ServiceRecords, plans: Plans, add: Add): RetentionRecord[] {
-  return removals.filter(({ sequence, timeMs, cutoffMs, plan, isLeaving }) => {
-    if (isLeaving) return true;
+  return removals.filter(({ sequence, timeMs, cutoffMs, plan, isOffboarding }) => {
+    if (isOffboarding) return true;
     const owedMs = retentionCutoff((plans.named(plan ?? '') ?? plans.shortest).keeps, timeMs);
     if (cutoffMs <= owedMs + clockSlackMs) return true;
     const message =

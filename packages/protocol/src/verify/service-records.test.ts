@@ -57,7 +57,7 @@ test('a removal speaks of entries before its own, and a reopening of what was pu
       cutoffMs: Date.parse(cutoff),
       size: 0,
       plan: 'Starter',
-      isLeaving: false,
+      isOffboarding: false,
     },
   ]);
   const reopening = { action: 'reopen', resourceType: 'audit_log' };

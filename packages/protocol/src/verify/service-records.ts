@@ -29,7 +29,7 @@ export interface RemovalRecord {
   /** The plan in force; null if the record names none. */
   plan: Plan | null;
   /** The tenant is offboarded: everything is removed, under any plan. */
-  isLeaving: boolean;
+  isOffboarding: boolean;
 }
 
 /**
@@ -89,9 +89,9 @@ export class ServiceRecords {
     const plan = typeof policy === 'string' ? policy : null;
     // A record can only describe entries before its own.
     const covered = Math.min(size, sequence);
-    const isLeaving = resourceType === 'tenant';
+    const isOffboarding = resourceType === 'tenant';
     const timeMs = uuidTimeMs(uuid);
-    this.removals.push({ sequence, timeMs, cutoffMs, size: covered, plan, isLeaving });
+    this.removals.push({ sequence, timeMs, cutoffMs, size: covered, plan, isOffboarding });
   }
 
   #takeErasure({ after, sequence }: ShownEvent): void {

@@ -1,4 +1,4 @@
-import { setTimeout as nextTurn } from 'node:timers/promises';
+import { setTimeout as yieldToOthers } from 'node:timers/promises';
 import type { Sha256 } from '@indelible/protocol';
 import {
   hasRoot,
@@ -71,7 +71,7 @@ async function archiveTenant(
     if (part === null) return;
     outcome.parts.push(part);
     outcome.size = part.last + 1;
-    await nextTurn(0); // whoever records in this process goes first
+    await yieldToOthers(0); // lets recording in this process go first
   }
 }
 

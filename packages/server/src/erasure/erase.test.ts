@@ -7,7 +7,7 @@ import {
   ana,
   ben,
   eraseNow,
-  nobody,
+  nilId,
   readEvent,
   recordEach,
   requester,
@@ -123,7 +123,7 @@ test('the log says who erased what and why, and does not repeat whom', async () 
 });
 
 test('failed sign-ins under an address are erased one by one, those of others stay', async () => {
-  const failed = (email: string) => ({ actor: actorOf(nobody, email), action: 'login_failed' });
+  const failed = (email: string) => ({ actor: actorOf(nilId, email), action: 'login_failed' });
   const [own, other] = await recordEach(service, tenant.key, [
     failed('ana@example.com'),
     failed('ben@example.com'),

@@ -106,7 +106,7 @@ export async function erase(
   plan: ErasurePlan,
   requester: Requester,
 ): Promise<Erased> {
-  await takeErasureTurn(owner);
+  await takeErasureLock(owner);
   await owner.transaction((tx) => beginErasure(tx, deps, plan, requester));
   return finishErasures(owner, deps, plan.tenantId);
 }
@@ -117,12 +117,12 @@ export async function resumeErasures(
   deps: ErasureDeps,
   tenantId: string,
 ): Promise<Erased> {
-  await takeErasureTurn(owner);
+  await takeErasureLock(owner);
   return finishErasures(owner, deps, tenantId);
 }
 
 /** Takes retention's lock: an erasure cannot reach partitions that retention detaches. */
-export async function takeErasureTurn(owner: OwnerSession): Promise<void> {
+export async function takeErasureLock(owner: OwnerSession): Promise<void> {
   if (!(await takeRetentionLock(owner))) {
     throw new ErasureRefused('retention or another erasure is running: retry when it has finished');
   }

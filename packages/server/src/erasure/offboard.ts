@@ -6,7 +6,7 @@ import {
   ErasureRefused,
   removeFiles,
   requireNoHold,
-  takeErasureTurn,
+  takeErasureLock,
 } from './erase.ts';
 import { type BundleFacts, offboardingEvent, type Requester } from './erasure-event.ts';
 import {
@@ -43,7 +43,7 @@ export async function offboard(
   deps: OffboardDeps,
   { tenantId, bundle, ...requester }: { tenantId: string; bundle: BundleFacts } & Requester,
 ): Promise<Offboarding> {
-  await takeErasureTurn(owner);
+  await takeErasureLock(owner);
   const begun = await readOffboarding(owner, tenantId);
   if (begun === null) {
     await owner.transaction((tx) => leave(tx, deps, { tenantId, bundle, requester }));

@@ -195,7 +195,7 @@ async function recordBatch(request: FastifyRequest, deps: RecordDeps): Promise<B
   const repeated = Map.groupBy(request.duplicateKeys, (path) => Number(path.split('/')[2]));
   for (const [index, raw] of events.entries()) {
     // A large batch takes seconds of processor time: yields to other requests.
-    if (index % eventsPerTurn === eventsPerTurn - 1) await setImmediate();
+    if (index % eventsPerYield === eventsPerYield - 1) await setImmediate();
     const taken = takeFromBatch(raw, index, repeated.get(index) ?? [], request, deps);
     if (taken.refusal) {
       const error = shortened(taken.refusal, Math.max(1, problemsLeft));
@@ -220,7 +220,7 @@ function shortened(refusal: EventRefusal, problemsMax: number): EventRefusal {
   return errors ? { ...refusal, errors: errors.slice(0, problemsMax) } : refusal;
 }
 
-const eventsPerTurn = 32;
+const eventsPerYield = 32;
 
 function takeFromBatch(
   raw: unknown,

@@ -15,7 +15,7 @@ export interface ExportMailDeps {
   publicUrl: () => string;
 }
 
-const nobody =
+const noRecipients =
   'no e-mail was sent: the requester has no address, and the tenant has no notifyEmails';
 const notDelivered = 'the e-mail could not be sent: the mail server refused it or did not answer';
 
@@ -42,7 +42,7 @@ async function mailOutcome(deps: ExportMailDeps, { id, data }: RunningJob<Export
   const told = (to: readonly string[], notice: string | null) =>
     write(db, (tx) => setNotified(tx, data, to, notice));
   const to = row.mailTo === null ? tenant.notifyEmails : [row.mailTo];
-  if (to.length === 0) return told([], nobody);
+  if (to.length === 0) return told([], noRecipients);
   await mailer.send({ id, to, ...mailOf(row, tenant, deps.publicUrl()) });
   // A crash before this sends it again, with the same Message-ID.
   await told(to, null);

@@ -59,7 +59,7 @@ const ExportJob = Type.Object(
       description: 'Why the last attempt failed, until the next one begins.',
     }),
     notified: Type.Array(Type.String(), { description: 'Who was told by e-mail.' }),
-    notice: nullable({ description: 'Why nobody was told, if so.' }),
+    notice: nullable({ description: 'Why no mail was sent, if so.' }),
   },
   { ...strict, title: 'ExportJob' },
 );

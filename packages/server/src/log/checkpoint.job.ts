@@ -301,7 +301,7 @@ export class CheckpointJob {
 }
 
 async function timer(ms: number, signal?: AbortSignal): Promise<void> {
-  await delay(ms, undefined, signal && { signal }).catch(() => {}); // nobody waits any more
+  await delay(ms, undefined, signal && { signal }).catch(() => {}); // the caller has stopped waiting
 }
 
 function haltSentence(finding: string): string {

@@ -73,7 +73,7 @@ export function treeReader(tx: Query, sha: Sha256): (tenantId: string) => GetNod
   let asked: TilePlace[] = [];
   let reading: Promise<Buffer[]> | undefined;
   const readAll = async () => {
-    await Promise.resolve(); // whoever asks in this turn is heard before the statement is sent
+    await Promise.resolve(); // collects the requests of this iteration of the event loop
     const places = asked;
     asked = [];
     reading = undefined;

@@ -30,7 +30,7 @@ const tags = [
   { name: 'Tenants', description: 'The customers of the host product, with plan and legal hold.' },
   { name: 'API keys', description: 'Credentials of programs.' },
   { name: 'Panel', description: 'Signing in to the panel.' },
-  { name: 'Operations', description: 'Health and metrics, for whoever runs the service.' },
+  { name: 'Operations', description: 'Health and metrics, for the operator.' },
 ];
 
 /**

@@ -334,7 +334,7 @@ const lockTimeout = '55P03';
 /** Also a cancelled statement, whose caller has left. */
 const statementTimeout = '57014';
 // Serialization failures, deadlocks, sessions that were ended for idling; and a database that a
-// backup is being restored to, which lets nobody in or is not there for a moment.
+// backup is being restored to, which refuses connections or is briefly absent.
 const passingStates = ['40001', '40P01', '25P03', '25P04', '55000', '3D000'];
 
 /** Why a connection failed, for the operator; messages of system and server contain no secret. */

@@ -8,7 +8,7 @@ export const requester = { operatorEmail: 'olga@operators.example', reason: 'tic
 
 export const ana = '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a';
 export const ben = '11111111-2222-4333-8444-555555555555';
-export const nobody = '00000000-0000-0000-0000-000000000000';
+export const nilId = '00000000-0000-0000-0000-000000000000';
 
 /** An actor as a host product sends one. */
 export const actorOf = (id: string, email: string | null, role = 'admin') => ({
@@ -59,8 +59,8 @@ export function offboardNow(
   changes: Parameters<typeof offboardAs>[3] = {},
 ) {
   const now = () => service.clock.now;
-  const leaving = { tenantId, bundle, ...requester };
-  return offboardAs(service.ownerUrl, configOf(service), leaving, {
+  const offboarding = { tenantId, bundle, ...requester };
+  return offboardAs(service.ownerUrl, configOf(service), offboarding, {
     ...{ now, checkpointWaitMs: 0 },
     ...changes,
   });

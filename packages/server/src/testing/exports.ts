@@ -43,7 +43,7 @@ export async function exportUntil(
   id: string,
   wanted: (job: ShownExport) => boolean,
 ): Promise<ShownExport> {
-  for (const end = Date.now() + 30_000; ; await turn()) {
+  for (const end = Date.now() + 30_000; ; await pause()) {
     const { body } = await service.call({ url: `${exportsUrl}/${id}`, key });
     if (wanted(body)) return body;
     if (Date.now() > end)
@@ -51,7 +51,7 @@ export async function exportUntil(
   }
 }
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
+const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 export const hasEnded = ({ status }: ShownExport) => !['queued', 'running'].includes(status);
 

@@ -98,10 +98,10 @@ export class Load {
   /** Each producer alternates an event with an id, one without, and a batch. */
   constructor(service: RunningService, ledger: Ledger, tenantIds: string[], producers: number) {
     this.#producers = Array.from({ length: producers }, async (_, n) => {
-      for (let turn = n; this.#going; turn++) {
-        const tenantId = tenantIds[turn % tenantIds.length] ?? '';
-        const count = turn % 5 === 4 ? 10 : 1;
-        const events = Array.from({ length: count }, () => ledger.add(tenantId, turn % 2 === 0));
+      for (let round = n; this.#going; round++) {
+        const tenantId = tenantIds[round % tenantIds.length] ?? '';
+        const count = round % 5 === 4 ? 10 : 1;
+        const events = Array.from({ length: count }, () => ledger.add(tenantId, round % 2 === 0));
         const status = await send(service, ledger, events);
         if (status === 0) return;
         // A short back-off; otherwise refusals would dominate.

@@ -13,10 +13,10 @@ import {
 import { testService } from '../../../server/src/testing/service.ts';
 import { verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
-import { makeBundle } from './leaving-bundle.ts';
+import { makeBundle } from './tenant-bundle.ts';
 
 const service = await testService();
-const scratch = mkdtempSync(join(tmpdir(), 'indelible-leaving-'));
+const scratch = mkdtempSync(join(tmpdir(), 'indelible-offboarding-'));
 // The bundle is made in the folder where the command runs.
 const before = process.cwd();
 process.chdir(scratch);
@@ -29,7 +29,7 @@ const env = envOf(service);
 const by = ['--reason', requester.reason, '--operator-email', requester.operatorEmail, '--yes'];
 const patient = { timeout: 120_000 };
 
-const leave = (tenantId: string, ...args: string[]) =>
+const offboard = (tenantId: string, ...args: string[]) =>
   runCli(['erase', '--tenant', tenantId, ...args], { env });
 
 async function leavingTenant() {
@@ -51,7 +51,7 @@ test(
   patient,
   async () => {
     const { id } = await leavingTenant();
-    const shown = await leave(id);
+    const shown = await offboard(id);
     expect([shown.status, existsSync(join(scratch, `indelible-${id}`))]).toEqual([0, false]);
     expect(shown.stdout).toContain(`made first, in indelible-${id}, and verified`);
     const folder = join(scratch, `indelible-${id}`);
@@ -68,7 +68,7 @@ test(
     const checkpoint = readFileSync(join(`${folder}.part`, 'checkpoint'), 'utf8');
     expect(await eventsOf(id)).toContain('update queue');
 
-    const done = await leave(id, ...by);
+    const done = await offboard(id, ...by);
     expect([done.status, done.stderr.includes('indelible:')]).toEqual([0, false]);
     expect(done.stdout).toContain('Certificate of offboarding');
     expect(readFileSync(join(folder, 'checkpoint'), 'utf8'), 'continued').toBe(checkpoint);
@@ -80,7 +80,7 @@ test(
     expect([certificate.bundle.events, events]).toEqual([events, expect.any(Number)]);
     // Once more, as after a certificate that was not written: the same one.
     rmSync(`${folder}-certificate.json`);
-    const again = await leave(id, '--json', ...by);
+    const again = await offboard(id, '--json', ...by);
     expect(JSON.parse(again.stdout)).toMatchObject({ done: true, bundle: certificate.bundle });
     expect(existsSync(`${folder}-certificate.json`)).toBe(true);
     // What is gone on record is no damage.
@@ -103,7 +103,7 @@ test('what has begun to go goes on without the bundle', patient, async () => {
   await expect(offboardNow(service, id, bundle, { betweenBatches })).rejects.toThrow(cut);
   expect(await eventsOf(id)).toContain('update queue');
   const elsewhere = join(scratch, 'elsewhere');
-  const done = await leave(id, '--bundle', elsewhere, ...by);
+  const done = await offboard(id, '--bundle', elsewhere, ...by);
   expect(done.status).toBe(0);
   expect(await eventsOf(id)).toEqual(['delete tenant']);
   const certificate = JSON.parse(readFileSync(`${elsewhere}-certificate.json`, 'utf8'));
@@ -114,7 +114,7 @@ test('what has begun to go goes on without the bundle', patient, async () => {
 test('under legal hold not even a bundle is made, and nothing goes', patient, async () => {
   const { id } = await leavingTenant();
   await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body: { legalHold: true } });
-  const refused = await leave(id, '--bundle', 'held', ...by);
+  const refused = await offboard(id, '--bundle', 'held', ...by);
   expect(refused.status).toBe(1);
   expect(refused.stderr).toContain('under legal hold');
   expect(existsSync(join(scratch, 'held'))).toBe(false);
@@ -127,7 +127,7 @@ test('a log that is damaged is not erased: its bundle would not be whole', patie
     `UPDATE audit_events SET reason = 'forged' WHERE tenant_id = $1 AND reason = 'two'`,
     [id],
   );
-  const refused = await leave(id, '--bundle', 'damaged', ...by);
+  const refused = await offboard(id, '--bundle', 'damaged', ...by);
   expect(refused.status).toBe(1);
   expect(refused.stderr).toContain('the bundle is not complete');
   expect(await eventsOf(id)).toContain('update queue');

@@ -4,23 +4,26 @@ import { FindingError } from '../exit-codes.ts';
 import { type Io, print } from '../io.ts';
 import { asFinding } from '../server.ts';
 import { aligned, grouped, jsonLine, visible } from '../text.ts';
-import { makeBundle, verifiedBundle } from './leaving-bundle.ts';
+import { makeBundle, verifiedBundle } from './tenant-bundle.ts';
 
-export interface Leaving {
+export interface Offboarding {
   tenantId: string;
   /** The folder of the tenant's bundle. */
   folder: string;
   json: boolean;
 }
 
-/** A dry run: shows what `offboard` would do, and with which bundle. */
-export async function showLeaving({ tenantId, folder, json }: Leaving, io: Io) {
+/** A dry run: shows what `offboardWithBundle` would do, and with which bundle. */
+export async function showOffboarding({ tenantId, folder, json }: Offboarding, io: Io) {
   const { offboardingOf } = await import('@indelible/server');
   const begun = await offboardingOf(io.env, tenantId).catch(asFinding);
   const there = existsSync(folder) ? await verifiedBundle(folder, tenantId, io) : null;
   const bundle = begun?.bundle ?? there;
   const shown = { done: false, tenantId, begun: begun !== null, bundle };
-  await print(io, json ? jsonLine(shown) : leavingText(tenantId, folder, bundle, begun !== null));
+  await print(
+    io,
+    json ? jsonLine(shown) : offboardingText(tenantId, folder, bundle, begun !== null),
+  );
 }
 
 /**
@@ -28,8 +31,8 @@ export async function showLeaving({ tenantId, folder, json }: Leaving, io: Io) {
  * certificate beside the bundle. After an interruption the same call continues: with an existing
  * bundle, or with a partial one; if erasing has begun, only with the same bundle.
  */
-export async function leave(
-  { tenantId, folder, json }: Leaving,
+export async function offboardWithBundle(
+  { tenantId, folder, json }: Offboarding,
   requester: Requester,
   io: Io,
 ): Promise<void> {
@@ -42,8 +45,8 @@ export async function leave(
       await makeBundle(service, { tenantId, folder, ...requester }, io.stderr);
     }
     const bundle = begun?.bundle ?? (await verifiedBundle(folder, tenantId, io));
-    const leaving = { tenantId, bundle, ...requester };
-    return offboardTenant(io.env, leaving, service.publish).catch(asFinding);
+    const offboarding = { tenantId, bundle, ...requester };
+    return offboardTenant(io.env, offboarding, service.publish).catch(asFinding);
   });
   const { certificate } = requireCertificate(left);
   const text = certificateText(certificate);
@@ -62,7 +65,7 @@ function requireCertificate({ certificate, ...left }: Offboarded) {
 
 const visibleLines = (text: string) => text.split('\n').map(visible).join('\n');
 
-function leavingText(
+function offboardingText(
   tenantId: string,
   folder: string,
   bundle: { size: number; events: number } | null,
