@@ -97,7 +97,7 @@ export async function isEmpty(pool: pg.Pool): Promise<boolean> {
   return rowCount === 0;
 }
 
-/** How a restore was answered, or null; concurrent calls for the same restore wait for each other. */
+/** The answer to a restore, or null; concurrent calls for one restore wait for each other. */
 export async function lockRestoreAnswer(tx: Tx, restoreId: string): Promise<unknown> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtext($1))', [restoreId]);
   const { rows } = await tx.query<{ answer: unknown }>(

@@ -1,7 +1,7 @@
-/** Text from events on a terminal: shown, never obeyed. */
+/** Text from events, made safe for a terminal. */
 
-// Control characters, line and paragraph separators, marks that change the direction of the text that
-// follows, invisible characters, and lone surrogates.
+// Control characters, line and paragraph separators, marks that change text direction, invisible
+// characters, and lone surrogates.
 const hidden = /[\p{Cc}\p{Cs}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu;
 
 /**

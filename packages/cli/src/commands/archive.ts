@@ -11,10 +11,10 @@ import { reportText } from '../verify/report-text.ts';
 import { vkeyArgument } from './verify.ts';
 
 const help = `
-The logs of tenants whose plan has an archive go to the object store as Parquet, month by month of receipt:
-the service does it every ARCHIVE_INTERVAL where it may act as the owner
-(DATABASE_OWNER_URL, or its embedded PostgreSQL); elsewhere cron runs "archive run".
-docs/archive.md says how DuckDB, Athena and ClickHouse read it.`;
+The archive holds the logs of tenants whose plan has one, as Parquet in the object store, by month of
+receipt. A service with the owner's login (DATABASE_OWNER_URL, or its embedded PostgreSQL) archives
+every ARCHIVE_INTERVAL; otherwise run "indelible archive run" by cron. docs/archive.md shows how
+DuckDB, Athena and ClickHouse read it.`;
 
 interface ArchiveOptions {
   tenant?: string;

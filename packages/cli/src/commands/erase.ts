@@ -9,20 +9,20 @@ import { asFinding, loadServer } from '../server.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 
 const help = `
-Three things can be erased, and none of them can be undone:
-  --actor <uuid|e-mail>   who a person was: e-mail, address, user agent and the name of what they
-                          acted on, in every event they acted in
+An erasure is permanent. It removes one of these:
+  --actor <uuid|e-mail>   the identity of a person: e-mail, address, user agent and resource name, in
+                          every event with this actor
   --event <id> --segment change|state
-                          a secret that got into one event: diff and reason, or both states
-  --tenant <id> alone     everything of a tenant that leaves. It is given its log first: a bundle, made in
-                          indelible-<id> or --bundle <folder>, or the one that is there already
+                          a secret in one event: diff and reason, or both states
+  --tenant <id> alone     all data of an offboarded tenant. First makes the bundle of its log, in
+                          indelible-<id> or --bundle <folder>, unless it exists
 
-The log still verifies: of what is erased the hash stays, and the log itself records who erased
-what, and why. Nothing is erased under legal hold, and never who an operator was. Without --yes
-the command only shows what it would do.
+The log still verifies: the hashes remain, and the log records who erased what, and why. Events
+under legal hold and identities of operators cannot be erased. Without --yes the command only
+shows what it would do.
 
 Runs as the owner of the database: DATABASE_OWNER_URL, or the embedded PostgreSQL, also while a
-service is using it. A run that was cut off goes on when the command is repeated.`;
+service is using it. Repeat the command to continue an interrupted run.`;
 
 interface Options {
   tenant: string;

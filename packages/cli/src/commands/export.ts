@@ -34,18 +34,18 @@ type ExportCommandOptions = ConnectionOptions &
   };
 
 const help = `
-A table (--output) holds the events that match, newest first, as the service has them when the
-export is recorded: CSV by the standard columns, or NDJSON with whole events and their states,
-which "indelible import" takes back. The service makes the file; then it is downloaded and its
-SHA-256 compared. A download that was cut off is continued by the same command.
+A table (--output) contains the matching events that were recorded before the export, newest
+first: CSV with the standard columns, or NDJSON with complete events and states, which
+"indelible import" reads. The service makes the file; the command downloads it and compares its
+SHA-256. Repeat the command to continue an interrupted download.
 
 A bundle (--bundle) is a folder that an auditor verifies without the service: entries, hashes,
-the signed checkpoint and its keys, events with their salts, and a README. It holds what the
-latest checkpoint covers and the plan still shows. It is made as <folder>.part; an export that
-was cut off is continued by the same command.
+the signed checkpoint and its keys, events with their salts, and a README. It contains the events
+that the latest checkpoint covers and the plan shows. It is written as <folder>.part; repeat the
+command to continue an interrupted export.
 
---withhold keeps parts of every event of a bundle back: identity (e-mail, address, user agent,
-resource name), change (diff and reason), state (before and after). The rest verifies.`;
+--withhold leaves segments out of every event of a bundle: identity (e-mail, address, user
+agent, resource name), change (diff and reason), state (before and after). The rest verifies.`;
 
 export function exportCommand(program: Command, io: Io): void {
   const command = program

@@ -25,13 +25,13 @@ interface ImportOptions extends ConnectionOptions {
 }
 
 const help = `
-A line is an audit event as POST /api/audit-logs takes it, and may carry a sourceId:
-the event's id in the system it comes from. Files may be gzip-compressed.
+Each line is an audit event as for POST /api/audit-logs, optionally with a sourceId:
+the event's id in its source system. Files may be gzip-compressed.
 
-Importing again adds nothing, because every event has the same id at every run: the
-line's own id; else one made from its timestamp and sourceId; else one made from its
-timestamp and whole content, so that two equal lines without sourceId are one event.
-Events of one tenant are recorded in the order of their lines.
+A repeated import adds nothing, because every event has the same id at every run: the
+id in the line; else an id from timestamp and sourceId; else an id from timestamp and
+content, so that two equal lines without sourceId are one event. Events of one tenant
+are recorded in the order of their lines.
 
 Rejected lines go to <file>.rejected.ndjson with line number and reason. The same
 sourceId with different content is reported too (all in <file>.conflicts.ndjson); where

@@ -6,15 +6,15 @@ import { asFinding, loadServer } from '../server.ts';
 import { grouped, jsonLine } from '../text.ts';
 
 const help = `
-When a database was restored from an older backup, the service meets checkpoints that
-promise more than its logs hold, and stops recording. If the newer database is lost for
-good, this is the way on: each log that does not hold what was published of it begins
-under a new name (origin) with the entries it has, and its first new record is the last
-checkpoint that was published, so that its tenant sees what was lost. Stop every process
-of the service first. This cannot be undone.
+After a database was restored from an older backup, published checkpoints cover more
+entries than its logs contain, and the service stops recording. If the newer database is
+lost, run this command: each log that lacks published entries continues with its
+remaining entries under a new name (origin). Its first new record is the last published
+checkpoint, so that its tenant sees what was lost. Stop every process of the service
+first. This cannot be undone.
 
-With --new-store every log begins anew, because nothing is left that knows what was
-published of it.`;
+With --new-store every log gets a new origin, because the published checkpoints are
+lost.`;
 
 /** `indelible log reopen`: recording continues after a rewound database. */
 export function logCommand(program: Command, io: Io): void {

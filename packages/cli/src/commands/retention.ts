@@ -6,12 +6,12 @@ import { grouped, jsonLine, visible } from '../text.ts';
 
 const help = `
 Runs as the owner of the database: DATABASE_OWNER_URL, or the embedded PostgreSQL, also while
-a service is using it. A service that may act as the owner runs this every hour by itself; for
-any other one a daily "indelible retention run" belongs into cron.
+a service is using it. A service with the owner's login runs it every hour; otherwise run
+"indelible retention run" daily by cron.
 A partition that is being read, for example by a backup, is retried every two minutes for an hour.
 
-A run goes by the time that a run of the day before has seen, so that a clock that is wrong
-for some hours removes nothing: what has just expired goes one or two days later.`;
+A run uses the time that a run of the previous day has seen, so that a clock that is wrong for
+some hours removes nothing: events are removed one or two days after they have expired.`;
 
 type Options = { json?: boolean; dryRun?: boolean };
 

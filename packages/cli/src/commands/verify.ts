@@ -48,24 +48,24 @@ What is verified:
   indelible verify --receipt <file.json>        a saved answer of a recording call, against a
                                                 proof of the service, or with --bundle
 
-Every entry is recomputed from its event, every hash from the entries, and the root is
-compared with the signed checkpoint. The signature is worth as much as the key: --vkey
-takes one that you had from elsewhere, else it is the one that service or bundle state.
+The command recomputes every entry from its event and every hash from the entries, and
+compares the root with the signed checkpoint. The signature depends on the key: pass one
+from another source with --vkey; otherwise the key that service or bundle state is used.
 
-A tenant's log must continue the checkpoint this machine verified before; it is kept in
-~/.local/state/indelible/checkpoints (XDG_STATE_HOME, --state), by tenant.
+A tenant's log must continue the checkpoint that this machine verified before. Checkpoints
+are stored in ~/.local/state/indelible/checkpoints (XDG_STATE_HOME, --state), by tenant.
 
-A table must hold what the list shows under the same --from, --to, --user, --action,
+A table must contain the events of the list with the same --from, --to, --user, --action,
 --resource, --resource-id, --cross-tenant and --category (a leading ! excludes), newest
-first. --recorded-before takes the sequence of the export's own event, where the bundle
-is newer than the table.
+first. If the bundle is newer than the table, pass the sequence of the export's own event
+as --recorded-before.
 
-Events that the plan no longer shows are absent. That is in order as far as the log's own
-records tell which plan is in force; where they do not, it is unproven until you name the
---plan you know. CATALOGUE_FILE names the plans of a service that has its own.
+Expired events are absent. That is fine if the log's own records show the plan in force;
+otherwise it is unproven until you name the --plan. Set CATALOGUE_FILE if the service has
+plans of its own.
 
-Exit status: 0 everything is as it was logged, 1 something is not, or is not proven, 2 wrong
-usage, 3 the service cannot be reached.`;
+Exit status: 0 everything matches the log, 1 damaged or not proven, 2 wrong usage,
+3 the service cannot be reached.`;
 
 export function verifyCommand(program: Command, io: Io): void {
   const command = program

@@ -28,11 +28,11 @@ import {
  * A relay that remembered "sent up to 6" would never see 5. This one remembers nothing between
  * sweeps: what is in the table is unsent, so no row can be skipped.
  *
- * The order is that of cause and effect: an event whose transaction was committed before another
- * event was inserted has the lower id, and is visible to every snapshot that shows the other. All
- * ids of a sweep come from one statement, that is from one snapshot, so it is sent first. (Waiting
- * for `pg_snapshot_xmin` instead would order by when transactions began to write, which reverses such
- * pairs round, and one long transaction anywhere in the cluster would hold up every event.)
+ * Events are sent in causal order: an event whose transaction was committed before another event
+ * was inserted has the lower id, and every snapshot that shows the other one shows it too. All ids
+ * of a sweep come from one statement, so from one snapshot, and it is sent first. (Waiting for
+ * `pg_snapshot_xmin` would order by when transactions began to write, which reverses such pairs,
+ * and one long transaction anywhere in the cluster would delay every event.)
  */
 
 export interface SweepOptions {

@@ -19,8 +19,8 @@ interface BodyJson {
 
 /**
  * A body line without these segments: their values are emptied and their salts replaced by hashes.
- * The rest still verifies, and the values cannot be guessed from the line. Segments that are already
- * withheld stay so. Throws FormatError if the text is not a body line.
+ * The rest still verifies, and the values cannot be guessed. Segments that are already withheld
+ * stay so. Throws FormatError if the text is not a body line.
  */
 export function withholdSegments(
   sha: Sha256,
