@@ -3,6 +3,7 @@ import type { FlushObserver } from '../events/index.ts';
 import type { CheckpointObserver } from '../log/index.ts';
 import type { WebhookCounts } from '../webhooks/index.ts';
 import type { PresenceObserver } from './presence.ts';
+import { sharedWhileRunning } from './shared-while-running.ts';
 
 /** The Prometheus registry of one service. Labels never contain tenants, people or ids. */
 export interface Metrics {
@@ -190,16 +191,5 @@ function webhookMetrics(registers: Registry[]): WebhookMetrics {
         },
       });
     },
-  };
-}
-
-/** Concurrent callers share one result: both gauges of a scrape cost one statement. */
-function sharedWhileRunning<T>(ask: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | null = null;
-  return () => {
-    running ??= ask().finally(() => {
-      running = null;
-    });
-    return running;
   };
 }

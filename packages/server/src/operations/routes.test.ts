@@ -72,6 +72,16 @@ test('liveness, readiness and metrics need no credential', async () => {
   expect((await service.call({ url: '/healthz', key: null })).body).toEqual({ status: 'ok' });
 });
 
+test('a hundred questions for readiness at once are not a hundred writes', async () => {
+  let asked = 0;
+  const count = () => void asked++;
+  service.db.operations.on('acquire', count);
+  const answers = Array.from({ length: 100 }, () => service.call({ url: '/readyz', key: null }));
+  for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
+  service.db.operations.off('acquire', count);
+  expect(asked).toBeLessThan(10);
+});
+
 test('the service is alive but not ready while the database is away, and ready again by itself', async () => {
   const proxy = new PostgresProxy(service.servingUrl);
   const { app } = await further(await proxy.open(service.servingUrl));

@@ -6,6 +6,7 @@ import { AppError, unavailable } from '../http/index.ts';
 import { haltReason } from '../log/index.ts';
 import { type Database, unavailability } from '../postgres/index.ts';
 import { probeWrite } from './ready.store.ts';
+import { sharedWhileRunning } from './shared-while-running.ts';
 
 const Healthy = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
 
@@ -14,6 +15,11 @@ export function operationsRoutes(
   app: FastifyInstance,
   deps: { db: Database; registry: Registry; metricsToken: string | null },
 ): void {
+  const { db } = deps;
+  // Open to everybody: a flood of calls must not become a flood of writes.
+  const look = sharedWhileRunning(() =>
+    Promise.all([haltReason(db, 2_000), probeWrite(db, 2_000)]),
+  );
   const common = { config: { scope: 'public' as const, schema: 'enforced' as const } };
   app.get(
     '/healthz',
@@ -35,9 +41,7 @@ export function operationsRoutes(
     },
     async () => {
       // A load balancer has a shorter timeout than other callers.
-      const { db } = deps;
-      const asked = [haltReason(db, 2_000), probeWrite(db, 2_000)] as const;
-      const [halted] = await Promise.all(asked).catch((error: unknown) => {
+      const [halted] = await look().catch((error: unknown) => {
         throw unavailable(unavailability(error) ?? 'the database is not available');
       });
       if (halted !== null)
