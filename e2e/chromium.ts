@@ -42,6 +42,19 @@ export async function openChromium(): Promise<Browser> {
   });
 }
 
+let shared: Promise<Browser> | undefined;
+
+/** One browser for all files of a worker; it ends with the worker. */
+export function sharedChromium(): Promise<Browser> {
+  shared ??= openChromium();
+  return shared;
+}
+
+/** Closes every profile, so that the next file finds the browser as it was started. */
+export async function leaveChromium(browser: Browser): Promise<void> {
+  await Promise.all(browser.contexts().map((context) => context.close()));
+}
+
 function unpacked(): string {
   const entry = createRequire(import.meta.url).resolve('@sparticuz/chromium');
   const root = entry.slice(

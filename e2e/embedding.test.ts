@@ -10,7 +10,7 @@ import type { Browser, Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hostCertificate } from '../packages/server/src/testing/host-certificate.ts';
 import { serviceOn, testService } from '../packages/server/src/testing/service.ts';
-import { openChromium } from './chromium.ts';
+import { leaveChromium, sharedChromium } from './chromium.ts';
 
 /*
  * What a real browser makes of cookie, Origin and policies. The service is behind TLS, as off
@@ -70,11 +70,11 @@ beforeAll(async () => {
       response.setHeader('content-type', 'text/html').end(around),
     );
   }
-  browser = await openChromium();
+  browser = await sharedChromium();
 }, 120_000);
 
 afterAll(async () => {
-  await browser?.close();
+  if (browser) await leaveChromium(browser);
   for (const server of [tls, host, stranger]) server.close().closeAllConnections();
   await behind.app.http.close();
   await behind.db.close();

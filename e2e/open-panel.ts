@@ -7,7 +7,7 @@ import {
   testService,
 } from '../packages/server/src/testing/service.ts';
 import { builtPanel } from './built-panel.ts';
-import { openChromium } from './chromium.ts';
+import { leaveChromium, sharedChromium } from './chromium.ts';
 
 export interface Person {
   id: string;
@@ -61,7 +61,7 @@ export interface OpenPanel {
 /** `env` as in production; the panel is built first if it has to be. */
 export async function openPanel(env: Record<string, string> = {}): Promise<OpenPanel> {
   await builtPanel();
-  const [service, browser] = await Promise.all([testService(env), openChromium()]);
+  const [service, browser] = await Promise.all([testService(env), sharedChromium()]);
   let aheadMs = 0;
   Object.defineProperty(service.clock, 'now', { get: () => Date.now() + aheadMs });
   const { http } = service.app;
@@ -98,7 +98,7 @@ export async function openPanel(env: Record<string, string> = {}): Promise<OpenP
     allow: watch.allow,
     troubles: watch.troubles,
     close: async () => {
-      await browser.close();
+      await leaveChromium(browser);
       await service.close();
     },
   };

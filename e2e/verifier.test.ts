@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventOf, testService } from '../packages/server/src/testing/service.ts';
-import { openChromium } from './chromium.ts';
+import { leaveChromium, sharedChromium } from './chromium.ts';
 
 /*
  * The verifier of the command line, in a browser: the same source, bundled, with no Node in sight.
@@ -24,14 +24,14 @@ beforeAll(async () => {
     response.end(isScript ? script : '<!doctype html><title>Verifier</title>');
   });
   await new Promise<void>((listening) => site.listen(0, '127.0.0.1', listening));
-  browser = await openChromium();
+  browser = await sharedChromium();
   page = await browser.newPage();
   // A loopback page is a secure context: WebCrypto, and so Ed25519, is there.
   await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
 }, 120_000);
 
 afterAll(async () => {
-  await browser?.close();
+  if (browser) await leaveChromium(browser);
   site.close();
   await service.close();
 });

@@ -8,7 +8,7 @@ import pg from 'pg';
 import type { Browser, FrameLocator, Page } from 'playwright-core';
 import { afterAll, beforeAll, test, vi, expect as want } from 'vitest';
 import { builtPanel } from '../../e2e/built-panel.ts';
-import { openChromium } from '../../e2e/chromium.ts';
+import { leaveChromium, sharedChromium } from '../../e2e/chromium.ts';
 import { runCli } from '../../packages/cli/src/testing/run-cli.ts';
 import { signatureHeaders } from '../../packages/server/src/outbound/standard-webhooks.ts';
 import { connectAudit } from './src/audit.ts';
@@ -32,11 +32,11 @@ beforeAll(async () => {
   chmodSync(dataDir, 0o711); // as root PostgreSQL runs under another account
   await builtPanel();
   const started = startExample({ dataDir, hostPort: 0, servicePort: 0 });
-  [example, browser] = await Promise.all([started, openChromium()]);
+  [example, browser] = await Promise.all([started, sharedChromium()]);
   pool = new pg.Pool({ connectionString: example.databaseUrl });
 });
 afterAll(async () => {
-  await browser?.close();
+  if (browser) await leaveChromium(browser);
   await pool?.end();
   await example?.stop();
   rmSync(dataDir, { recursive: true, force: true });
