@@ -155,6 +155,14 @@ test('every link within the documentation leads somewhere', () => {
   expect(broken.map(({ file, target }) => `${file}: ${target}`)).toEqual([]);
 });
 
+test('the documentation names the actor, not whoever, nobody or somebody', () => {
+  // The security page quotes titles of tests; CONTRIBUTING names these words to forbid them.
+  const own = documents.filter((file) => !/^(docs\/security|CONTRIBUTING)\.md$/.test(file));
+  const vague = /\b(whoever|nobody|somebody|anybody)\b/i;
+  const withoutCode = (file: string) => prose(file).replace(/`[^`]*`/g, '');
+  expect(own.filter((file) => vague.test(withoutCode(file)))).toEqual([]);
+});
+
 test('every document can be reached from the README', () => {
   const reached = new Set(['README.md']);
   for (const file of reached) {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, unavailable } from './problem.ts';
 
-/** Bodies that arrive or are worked on at the same time. */
+/** The most bodies being received or processed at once. */
 const bodiesMax = 2_000;
 
 interface Load {
@@ -10,10 +10,10 @@ interface Load {
 }
 
 /**
- * Bounds the memory of bodies. A body counts with its announced size from its first byte until its
- * answer has ended, so that bodies that never come to an end cost a caller its own share alone: a
- * tenant has a quarter, all callers without a credential together a sixteenth. Refuses with
- * `rate_limited`, or with `unavailable` when other callers have taken the rest.
+ * Limits the memory of bodies. A body counts with its announced size from its first byte until its
+ * answer has ended, so that unfinished bodies use up only their caller's share: a tenant has a
+ * quarter, all callers without a credential together a sixteenth. Refuses with `rate_limited`, or
+ * with `unavailable` if other callers use the rest.
  */
 export function limitBodies(http: FastifyInstance, bytesMax: number): void {
   const all: Load = { bytes: 0, bodies: 0 };
@@ -47,7 +47,7 @@ function add(own: Load, all: Load, bytes: number, bodies: number): void {
   }
 }
 
-/** A body of unknown size counts as the largest that its call takes. */
+/** A body of unknown size counts as the largest that its call accepts. */
 function announcedBytes({ headers, routeOptions }: FastifyRequest): number {
   const { bodyLimit = 0 } = routeOptions;
   if (headers['transfer-encoding'] !== undefined) return bodyLimit;

@@ -24,9 +24,9 @@ export interface GateDeps {
 const safeMethods = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * Lets in who carries the panel's cookie. Browsers attach it on their own, so what a foreign page
- * makes them send must not count: no request that the browser says comes from elsewhere, and no
- * unsafe one without an Origin header of the service's own.
+ * Accepts the panel's cookie. Browsers send it automatically, so requests that a foreign page
+ * causes are refused: those that the browser marks as cross-site, and unsafe ones without the
+ * service's Origin header.
  */
 export function sessionGate(deps: GateDeps): AuthenticateSession {
   return async (request) => {
@@ -68,7 +68,7 @@ export function requireOwnOrigin(
   );
 }
 
-/** Who a session acts as. An operator's is bound to its tenant, like an admin's. */
+/** The principal of a session. An operator's is bound to its tenant, like an admin's. */
 export function principalOf(session: StoredSession): Principal {
   const { id, reason, signedInBy, idleExpiresAtMs, expiresAtMs } = session;
   return {

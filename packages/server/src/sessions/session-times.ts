@@ -1,9 +1,9 @@
-/* How long somebody stays signed in, in milliseconds. */
+/* The duration of a session, in milliseconds. */
 
 export const idleMs = 30 * 60_000;
 export const longestMs = 8 * 3_600_000;
 
-/** A session in use is prolonged at most this often: not every read shall be a write too. */
+/** The least time between extensions of a session: not every read should be a write. */
 const prolongEveryMs = 10_000;
 
 /** The ends of a session that begins now: unused, and at the latest. No later than its token's. */
@@ -12,9 +12,7 @@ export function endsOf(nowMs: number, tokenEndsMs: number | null) {
   return { idleExpiresAtMs: Math.min(nowMs + idleMs, expiresAtMs), expiresAtMs };
 }
 
-/**
- * When an unused session ends now that it was used, or null while that need not be written down.
- */
+/** The new end of an unused session after a use; null if it need not be stored. */
 export function prolongedTo(
   nowMs: number,
   session: { idleExpiresAtMs: number; expiresAtMs: number },

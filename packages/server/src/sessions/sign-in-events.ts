@@ -2,12 +2,9 @@ import { formatTimestamp } from '@indelible/protocol';
 import type { OwnEvent, Whence, Who } from '../own-event.ts';
 import type { StoredSession, ViewerLink, Visitor } from './store.ts';
 
-/*
- * What the tenant's log says of signing in to the
- * panel. No token, and no hash of one, is part of it.
- */
+/* The log's records of signing in to the panel. They contain neither tokens nor their hashes. */
 
-/** Somebody opened the panel. */
+/** A sign-in to the panel. */
 export function loginEvent(session: StoredSession, whence: Whence): OwnEvent {
   const { id, signedInBy, openedBy, expiresAtMs, reason } = session;
   return {
@@ -32,7 +29,7 @@ export function endedSessionEvent(ended: StoredSession, who: Who): OwnEvent {
   };
 }
 
-/** An operator was turned away; `id` is the session that was not made. */
+/** A refused operator; `id` is that of the session that was not made. */
 export function refusedLoginEvent(visitor: Visitor, id: string, whence: Whence): OwnEvent {
   return {
     actor: actorOf(visitor, whence),
@@ -45,8 +42,8 @@ export function refusedLoginEvent(visitor: Visitor, id: string, whence: Whence):
 }
 
 /**
- * A link was made that opens the panel, or one for an operator was refused for want of a reason.
- * For an operator it is an operator's act; for the tenant's own people their product vouches.
+ * A link that opens the panel was made, or an operator's was refused without a reason. An
+ * operator's link is an operator's act; for other people the host product is responsible.
  */
 export function linkEvent(
   maker: OwnEvent['actor'],
@@ -54,7 +51,7 @@ export function linkEvent(
   outcome: 'made' | 'refused',
 ): OwnEvent {
   const { actorId: id, actorEmail: email, actorRole: role } = link;
-  // A tenant's own person has the address in the sign-in alone, where an erasure empties it.
+  // A tenant's own person has the address only in the sign-in, where erasure empties it.
   const openedFor = role === 'superadmin' ? { id, email, role } : { id, role };
   const { path, reason, openedBy } = link;
   return {

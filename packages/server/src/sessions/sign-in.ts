@@ -34,7 +34,7 @@ export interface SignInDeps {
 
 export interface SignInAttempt {
   credential: Static<typeof SignIn>;
-  /** Hash of the browser's present cookie, whose session ends. */
+  /** Hash of the browser's current cookie, whose session ends. */
   former: Uint8Array | null;
   whence: Whence;
 }
@@ -53,10 +53,9 @@ type Entry = Visitor & {
 };
 
 /**
- * Opens a session for whoever holds a viewer link or a token of the host product. Spending the
- * link, ending the former session, the new one and its record in the tenant's log are one
- * transaction. Throws `unauthenticated`, `forbidden`, `reason_required`, `not_found` for a tenant
- * that is none, and `validation_failed`.
+ * Opens a session for a viewer link or a token of the host product. One transaction uses up the
+ * link, ends the former session, and stores the new one and its record. Throws `unauthenticated`,
+ * `forbidden`, `reason_required`, `not_found` for an unknown tenant, and `validation_failed`.
  */
 export async function signIn(deps: SignInDeps, attempt: SignInAttempt): Promise<OpenedSession> {
   const enter = await entrance(deps, attempt);
@@ -66,7 +65,7 @@ export async function signIn(deps: SignInDeps, attempt: SignInAttempt): Promise<
     if (tenant === null) throw new AppError('not_found', 'there is no such tenant');
     if (attempt.former !== null) await deleteSession(tx, attempt.former);
     await forgetExpired(tx, deps.now());
-    // Always a new token: one that somebody planted in the browser never becomes a session.
+    // Always a new token: a token planted in the browser never becomes a session.
     const token = newSecretToken();
     const session = newSession(entry, deps.now());
     await insertSession(tx, hashSecretToken(token), session);
@@ -79,7 +78,7 @@ function newSession({ path: _, tokenEndsMs, ...entry }: Entry, nowMs: number): S
   return { id: eventUuid(nowMs, randomBytes(10)), ...entry, ...endsOf(nowMs, tokenEndsMs) };
 }
 
-/** How the credential lets in, within the transaction; a token is judged before that begins. */
+/** Checks the credential within the transaction; a JWT was verified before. */
 async function entrance(
   deps: SignInDeps,
   attempt: SignInAttempt,
@@ -130,7 +129,7 @@ function tenantMissing(): AppError {
   });
 }
 
-/** Throws `reason_required`, once the tenant's log says that the operator was turned away. */
+/** Throws `reason_required` after the refusal is recorded in the tenant's log. */
 async function declaredReason(
   { recordAccess, now }: SignInDeps,
   { credential, whence }: SignInAttempt,

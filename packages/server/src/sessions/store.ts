@@ -2,16 +2,16 @@ import type pg from 'pg';
 import type { Maker, Scope } from '../access/index.ts';
 import type { WriterTx } from '../postgres/index.ts';
 
-/** For whom the panel is opened, and where. A superadmin has a reason, an admin none. */
+/** The person and place for a session. A superadmin has a reason, an admin none. */
 export interface Visitor {
   tenantId: string;
   actorId: string;
   actorEmail: string | null;
   actorRole: 'admin' | 'superadmin';
   reason: string | null;
-  /** The key that made the link; null for a token, and for links from before this was kept. */
+  /** The key that made the link; null for a token, and for old links. */
   openedBy: Maker | null;
-  /** What the session may do; null: all that a person may. */
+  /** The session's scopes; null: all scopes of a person. */
   scopes: Scope[] | null;
 }
 
@@ -54,8 +54,8 @@ export async function insertViewerLink(tx: WriterTx, tokenHash: Uint8Array, link
 }
 
 /**
- * Takes a link that still works out of the table, or returns null. Of several at once the first has
- * the row; the others wait for its transaction, and find nothing unless that one fails.
+ * Deletes a valid link and returns it, or null. Of concurrent calls the first gets the row; the
+ * others wait for its transaction, and find nothing unless it fails.
  */
 export async function spendViewerLink(
   tx: WriterTx,
@@ -84,7 +84,7 @@ export async function insertSession(tx: WriterTx, tokenHash: Uint8Array, session
   });
 }
 
-/** The session behind a cookie that works at `nowMs`, or null. Asked before any tenant is known. */
+/** The valid session of a cookie at `nowMs`, or null. The tenant is not known yet. */
 export async function findSession(
   pool: pg.Pool,
   tokenHash: Uint8Array,
@@ -131,7 +131,7 @@ export async function endSession(
   return rows[0] ?? null;
 }
 
-/** Moves the moment at which an unused session ends; never backwards, never beyond its own end. */
+/** Extends an unused session; never backwards, never beyond its latest end. */
 export async function prolongSession(pool: pg.Pool, tokenHash: Uint8Array, untilMs: number) {
   await pool.query({
     name: 'prolong-session',
@@ -141,7 +141,7 @@ export async function prolongSession(pool: pg.Pool, tokenHash: Uint8Array, until
   });
 }
 
-/** Ends a session, if there is one. */
+/** Ends a session, if it exists. */
 export async function deleteSession(on: pg.Pool | WriterTx, tokenHash: Uint8Array): Promise<void> {
   await on.query({
     name: 'delete-session',
@@ -150,7 +150,7 @@ export async function deleteSession(on: pg.Pool | WriterTx, tokenHash: Uint8Arra
   });
 }
 
-/** Removes some of the links and sessions that have expired. */
+/** Deletes some expired links and sessions. */
 export async function forgetExpired(tx: WriterTx, nowMs: number): Promise<void> {
   await tx.query({
     name: 'forget-expired-sign-ins',

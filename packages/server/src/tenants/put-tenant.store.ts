@@ -32,9 +32,9 @@ export interface PutTenantDeps {
   /** Plain http and addresses that are not public may be called. */
   allowPrivate: boolean;
   recordOwn: RecordOwn;
-  /** Begins the tenant's log, or moves its new events to another retention class. */
+  /** Creates the tenant's log, or moves its new events to another retention class. */
   openLog: (tx: WriterTx, tenantId: string, retentionClass: number) => Promise<void>;
-  /** Tells the tenant, once `tx` has committed, that its events are kept for less time. */
+  /** Notifies the tenant, after `tx` has committed, that its events are kept for less time. */
   tellTerms: (tx: WriterTx, notice: TermsNotice) => Promise<void>;
 }
 
@@ -42,24 +42,24 @@ export interface PutTenant {
   /** Lower-case UUID. */
   id: string;
   change: Partial<TenantSettings>;
-  /** The reason is needed to lift a hold and to downgrade, and recorded whenever it is given. */
+  /** The reason is required to lift a hold and to downgrade, and recorded whenever it is given. */
   who: Who;
 }
 
 export interface WrittenTenant {
   created: boolean;
   tenant: TenantRow;
-  /** Only when the restore URL was set or changed; never readable again. */
+  /** Only if the restore URL was set or changed; never readable again. */
   restoreSecret: string | null;
 }
 
-/** Names the row that a sealed restore secret belongs to. */
+/** The context of an encrypted restore secret: its row. */
 export const restoreSecretContext = (tenantId: string) => `tenant-restore-secret:${tenantId}`;
 
 /**
- * Creates or changes a tenant, and records it in the tenant's own log, all in `tx`: the tenant's
- * row is locked before the head of its log, as everywhere. A change that changes nothing is not
- * recorded. Throws `validation_failed` (a new tenant without name or plan) and `reason_required`.
+ * Creates or changes a tenant and records it in the tenant's log, in `tx`: locks the tenant's row
+ * before its log's head, as everywhere. Does not record a call that changes nothing. Throws
+ * `validation_failed` (a new tenant without name or plan) and `reason_required`.
  */
 export async function putTenant(
   tx: WriterTx,
@@ -72,7 +72,7 @@ export async function putTenant(
   const nowMs = deps.now();
   const settings = changedSettings(null, put.change);
   const tenant = { id: put.id, ...settings, createdAtMs: nowMs, updatedAtMs: nowMs };
-  // Somebody else created it after the look: then this is a change like any other.
+  // Another transaction created it meanwhile: this is now a change.
   if (!(await insertTenant(tx, tenant))) return putTenant(tx, deps, put);
   const restoreSecret = await renewRestoreSecret(tx, deps.sealer, null, tenant);
   await deps.openLog(tx, tenant.id, retentionClassOf(deps.plans, tenant));
@@ -115,7 +115,7 @@ async function changeTenant(
   return { created: false, tenant, restoreSecret };
 }
 
-/** Whoever takes the addresses away, at once or before, does not keep them from being told. */
+/** Removing an address, now or earlier, does not prevent its notice. */
 async function tell(
   tx: WriterTx,
   deps: PutTenantDeps,
@@ -148,7 +148,7 @@ function noticeOf(
   };
 }
 
-/** Another URL gets another secret: who knew the old one cannot sign for the new one. */
+/** A new URL gets a new secret, so that the old receiver's secret is not valid for it. */
 async function renewRestoreSecret(
   tx: WriterTx,
   sealer: Sealer,
@@ -169,7 +169,7 @@ function tenantEvent(
   after: TenantRow,
 ): OwnEvent {
   const resource = { type: 'tenant', id: after.id, name: after.name };
-  // Nothing of a new tenant's could be looked at or weakened: making it is no operator's access.
+  // A new tenant has no data to read or weaken: its creation is not an operator's access.
   const actor = before === null ? { ...who.actor, role: 'api_key' } : who.actor;
   const states = { ...(before && { before: settingsOf(before) }), after: settingsOf(after) };
   return { actor, action, resource, ...states, reason: who.reason };

@@ -32,7 +32,7 @@ const settings = {
 
 export const TenantParams = Type.Object({ id: uuid('The tenant.') }, strict);
 
-/** What PUT takes: omitted fields keep their value; a new tenant needs name and plan. */
+/** The body of PUT: omitted fields keep their value; a new tenant needs name and plan. */
 export const tenantChange = ({ names }: Plans) =>
   Type.Partial(Type.Object({ ...settings, plan: Type.Enum(names, plan) }), {
     ...strict,
