@@ -153,6 +153,9 @@ test('damage to the published rounds is found', async () => {
   expect((await fsck(service)).codes).toEqual(['foreign_round', 'incomplete']);
   cpSync(`${path(2)}.kept`, path(2));
   rmSync(`${path(2)}.kept`);
+  writeFileSync(path(999_999_999_999), 'as far behind as there are numbers');
+  expect((await fsck(service)).codes).toEqual(['foreign_round']);
+  rmSync(path(999_999_999_999));
   expect((await fsck(service)).codes).toEqual([]);
 });
 

@@ -114,12 +114,14 @@ test('a forged round hides no genuine one behind it, and no reopening believes i
   await tick();
   expect(await metric('indelible_log_halted')).toBe(1);
   writeFileSync(path(4), forged(4, origin, 2_000_000));
+  writeFileSync(path(999_999_999_999), 'the last number that has twelve digits');
   expect(await reopenLog(env)).toMatchObject([{ tenantId: id, size: 2, publishedSize: 3 }]);
   const reopening = await service.call({
     url: `/api/audit-logs?action=reopen&resource_id=${id}&include=state`,
     key,
   });
   expect(reopening.body.data[0].after.lastPublishedCheckpoint).toBe(note);
+  expect(JSON.parse(readFileSync(path(5), 'utf8')).round).toBe(5);
   expect(await record(key)).toBe(201);
   await tick();
   expect((await checkpointOf(app, key)).size).toBe(4);

@@ -33,8 +33,10 @@ export interface PublishedLogs {
   newest: PublishedRound | null;
   /** Logs with a checkpoint that is smaller than an earlier one, or differs at the same size. */
   forked: ReadonlySet<string>;
-  /** The highest used number, by any writer; 0 if none. */
-  highest: number;
+  /** Whether no object stands where rounds do, of any writer. */
+  isEmpty: boolean;
+  /** The first free number behind the newest round. Objects of others far behind move it not. */
+  free: number;
 }
 
 export interface Retirement {
@@ -76,7 +78,7 @@ export async function publishedLogs(
     for (const round of await Promise.all(reading)) {
       if (round?.round === last && walk.isState(round, known)) {
         walk.end(round, known);
-        return walk.found(numbers[0] ?? 0);
+        return walk.found(numbers);
       }
       if (round) walk.take(round);
     }
@@ -85,7 +87,7 @@ export async function publishedLogs(
     const signed = await signedLog(deps, log);
     if (signed) walk.add(signed);
   }
-  return walk.found(numbers[0] ?? 0);
+  return walk.found(numbers);
 }
 
 /** The checkpoint in the database, if its note says the same under a key of the service. */
@@ -159,7 +161,8 @@ export class RoundWalk {
     if (log.size > found.largest.size) found.largest = log;
   }
 
-  found(highest: number): PublishedLogs {
+  /** `numbers`: those that are taken, by any writer. */
+  found(numbers: readonly number[]): PublishedLogs {
     const all = [...this.#logs.values()];
     const newest = this.#newest;
     const current = all.flatMap(({ newest: log }) =>
@@ -174,7 +177,11 @@ export class RoundWalk {
       }
     }
     const logs = byId(all.map(({ largest }) => largest));
-    return { logs, retired, isWhole, newest, forked: this.#forked, highest };
+    const taken = new Set(numbers);
+    let free = (newest?.round ?? 0) + 1;
+    while (taken.has(free)) free += 1;
+    const isEmpty = numbers.length === 0;
+    return { logs, retired, isWhole, newest, forked: this.#forked, isEmpty, free };
   }
 
   /** Whether a reopening behind this round, of those gathered, does not go on with the log. */

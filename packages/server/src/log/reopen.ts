@@ -92,8 +92,8 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const own = await seedSigner(seed).publicKey();
   const every = { ...deps, publicKeys: [...publicKeys, own] };
   const published = await publishedLogs(every, known, last);
-  const { newest, highest } = published;
-  if (newest === null && highest > 0) throw new Error(unknownRounds);
+  const { newest, isEmpty, free } = published;
+  if (newest === null && !isEmpty) throw new Error(unknownRounds);
   await requireNewestKey({ ...deps, publicKeys }, newest, signer, keys);
   const inStore = await requireStore(tx, deps, published);
   // First, because nothing can be recorded before; rolled back if a later step fails.
@@ -105,7 +105,7 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const state = await releasedState(tx);
   const signed = newest?.state ?? stateOf(deps.sha, []);
   const isSigned = retired.length === 0 && Buffer.compare(signed, state) === 0;
-  const next = { round: highest + 1, state, retired };
+  const next = { round: free, state, retired };
   const installation = deps.newStore ? await renewInstallationKey(tx) : seed;
   const signers = signer && [signer, seedSigner(installation)];
   const round = isSigned ? (newest?.round ?? 0) : await publishReopening(tx, deps, signers, next);
@@ -119,11 +119,11 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
 async function requireStore(
   tx: WriterTx,
   { objects, newStore = false }: ReopenDeps,
-  { newest, highest }: PublishedLogs,
+  { newest, isEmpty }: PublishedLogs,
 ): Promise<string | null> {
   const inStore = await readIdentity(objects);
   const { storeId, round } = await storeLink(tx);
-  if (newStore && (inStore !== null || highest > 0)) throw new StoreRefused(notEmpty);
+  if (newStore && (inStore !== null || !isEmpty)) throw new StoreRefused(notEmpty);
   if (inStore !== null && storeId !== null && inStore !== storeId) {
     throw new StoreRefused(foreignStore(storeId, inStore));
   }
