@@ -17,9 +17,9 @@ import type { Report } from './report.ts';
 const readerSeconds = 3;
 
 /**
- * Retention: a partition of so many rows is removed while events are recorded; then one more, while
- * somebody has it open. Removed is what nobody sees any more and nothing brings back; giving its
- * space back comes after that, step by step, and is measured by itself.
+ * Retention: removes a partition with this number of rows while events are recorded; then another
+ * one while a transaction has it open. Removal is final and hides the rows; freeing the disk space
+ * follows in steps, and is measured separately.
  */
 export async function benchRetention(
   service: BenchService,
@@ -135,7 +135,7 @@ async function discard(owner: OwnerSession): Promise<number[]> {
   return times;
 }
 
-/** Somebody in the middle of reading; the function returned ends that. */
+/** An open transaction that reads the partition; the returned function ends it. */
 async function openReader(service: BenchService, name: string): Promise<() => Promise<void>> {
   const client = await service.connect();
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');

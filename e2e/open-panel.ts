@@ -49,7 +49,7 @@ export interface OpenPanel {
   enter(visit: Visit): Promise<Page>;
   /** From here on the service's clock is ahead by so much more. */
   later(ms: number): void;
-  /** Nobody listens any more, and connections are cut; the function returned listens again. */
+  /** Stops listening and cuts connections; the returned function listens again. */
   goAway(): Promise<() => Promise<void>>;
   /** Until the end of the test these answers and console messages are right. */
   allow(expected: RegExp): void;

@@ -13,7 +13,7 @@ export async function transaction<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>
     tx.release();
     return result;
   } catch (error) {
-    // A connection that cannot roll back is not given to anybody else.
+    // A connection that cannot roll back is not reused.
     await tx.query('ROLLBACK').then(
       () => tx.release(),
       (broken: Error) => tx.release(broken),

@@ -95,7 +95,7 @@ test('a web page in place of the service is an unexpected answer', async () => {
   await expect(client.ready()).rejects.toMatchObject({ code: 'unexpected_answer' });
 });
 
-test('a redirect is not followed, so that neither key nor events go to somebody else', async () => {
+test('a redirect is not followed, so that key and events go to no other host', async () => {
   const elsewhere = await answering([{ body: {} }]);
   const { client } = await answering([{ status: 307, headers: { location: elsewhere.url } }]);
   await expect(client.record(event)).rejects.toMatchObject({ status: 307 });

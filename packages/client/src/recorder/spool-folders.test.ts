@@ -27,7 +27,7 @@ const { world, pid, startedAt } = ownIdentity();
 const tag = '0123456789abcdef0123456789';
 const elsewhere = `ffffffffffff.1.77.${tag}`;
 
-test('a folder belongs to its process as long as that runs, and to nobody once it is released', () => {
+test('a folder belongs to its process while that runs, and has no owner once it is released', () => {
   const root = newRoot();
   const [mine, other] = [new SpoolFolders(root), new SpoolFolders(root)];
   const folder = mine.make();

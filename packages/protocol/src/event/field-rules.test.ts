@@ -89,7 +89,7 @@ test('a text is visible when anything of it can be seen', () => {
   }
 });
 
-test('an address with a character that nobody sees is none, for searching and for recording', () => {
+test('an address with an invisible character is refused, for searching and for recording', () => {
   const unseen = [
     '\u200b',
     '\u200d',

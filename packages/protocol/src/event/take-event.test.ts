@@ -330,7 +330,7 @@ test('crossTenant is true exactly for a superadmin, whatever was sent with one',
   expect(taken().event.crossTenant).toBe(false);
 });
 
-test('crossTenant true with another role is a mismatch: nobody is declared an operator by accident', () => {
+test('crossTenant true with another role is a mismatch: no actor becomes an operator by accident', () => {
   for (const role of ['admin', 'Superadmin', 'superadmin2', 'operator']) {
     expect(refused({ crossTenant: true, actor: actorWith({ role }) })).toMatchObject({
       code: 'cross_tenant_mismatch',

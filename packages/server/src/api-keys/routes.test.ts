@@ -110,7 +110,7 @@ test('a revoked key is refused at once, for reading and for recording', async ()
   expect(body.data).toContainEqual(expect.objectContaining({ id, revokedAt }));
 });
 
-test('a key that was revoked behind the back of this process records nothing more', async () => {
+test('a key that another process revoked records nothing more', async () => {
   const tenant = await service.tenant();
   const { key } = await make(keysOf(tenant.id), ['events:write']);
   expect(await canRecord(key)).toBe(201);
@@ -175,7 +175,7 @@ test('a tenant-bound credential manages the keys of its own tenant only', async 
   expect(await canRead(theirs.key)).toBe(200);
 });
 
-test('nobody grants a scope that their own credential does not hold', async () => {
+test('a caller cannot grant a scope that its own credential does not hold', async () => {
   const tenant = await service.tenant();
   const tenantAdmin = await make(keysOf(tenant.id), ['tenants:write', 'events:read']);
   const platformAdmin = await make(platform, ['tenants:write']);

@@ -35,7 +35,7 @@ test('a sealed secret that was cut short is refused', () => {
   }
 });
 
-test('a sealed secret moved to another place is refused', () => {
+test('a sealed secret moved to another row is refused', () => {
   const sealed = sealer.seal(context, 'whsec_secret');
   expect(() => sealer.open('tenant-restore-secret:2', sealed)).toThrow('cannot be decrypted');
 });

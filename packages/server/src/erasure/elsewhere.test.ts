@@ -44,7 +44,7 @@ test('a saved search no longer names the person, and still finds what it found',
   expect(JSON.stringify(body)).not.toMatch(/ana@example/i);
 });
 
-test('a saved search about somebody else stays as it is', async () => {
+test('a saved search about another person stays as it is', async () => {
   const saved = await search({ user: ['ben@example.com'] }, 'what did Ben do?');
   await erase();
   const { body } = await service.call({ url: `${searchesUrl}/${saved.id}`, key: tenant.key });

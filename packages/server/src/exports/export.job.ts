@@ -50,7 +50,7 @@ async function runExport(deps: ExportJobDeps, job: RunningJob<ExportKey>): Promi
   const endProgress = watchProgress(deps, row, file, unwanted);
   const made = await file.outcome;
   await endProgress();
-  if (unwanted.signal.aborted) return; // nobody waits for it any more
+  if (unwanted.signal.aborted) return; // the caller has stopped waiting
   if (typeof made !== 'string') return finish(deps, row, made);
   if (job.signal.aborted) throw new Error('the attempt was interrupted');
   await write(deps.db, (tx) => requeueExport(tx, row, made));

@@ -52,7 +52,7 @@ const configOptions = {
   config: { scope: 'public', schema: 'enforced' },
   schema: {
     tags: ['Panel'],
-    summary: 'What the panel must know before anybody is signed in',
+    summary: 'What the panel must know before a sign-in',
     response: {
       200: Type.Object(
         {

@@ -76,7 +76,7 @@ test('a name that stands for one without addresses has none, and may have some a
   });
 });
 
-test('names that nobody answers for hold up no other look-up, and end', async () => {
+test('names without an answer delay no other look-up, and end', async () => {
   let asked = 0;
   const silent = await nameServer(() => {
     asked += 1;

@@ -191,7 +191,7 @@ describe('a running server', () => {
     rmSync(dirname(home), { recursive: true });
   });
 
-  test('trusts nobody without the password, and does not listen on the network', async () => {
+  test('requires the password, and does not listen on the network', async () => {
     const wrong = server.ownerUrl.replace(/:[^:@]+@/, ':wrong@');
     await expect(ask(wrong, 'SELECT 1')).rejects.toThrow('password authentication failed');
     await expect(ask(wrong.replace('_admin', '_app'), 'SELECT 1')).rejects.toThrow('password');
@@ -388,7 +388,7 @@ if (isRoot) {
       expect(lstatSync(join(dataDir, 'postgresql')).isDirectory()).toBe(true);
     });
 
-    test('is not led by a folder that somebody else has put where the socket goes', async () => {
+    test('refuses a folder that another account planted for the socket', async () => {
       const folder = join(scratch, 'long'.repeat(30));
       await startedBefore(folder);
       const server = await start(folder);

@@ -161,7 +161,7 @@ function retireOrAttach(
   const { retentionClass, fromMs, toMs } = partition;
   return owner.transaction(async (tx) => {
     await holdPlans(tx);
-    if (!(await holdDetached(tx, partition))) return false; // somebody needs it again
+    if (!(await holdDetached(tx, partition))) return false; // its events must be kept again
     const tenantIds = await tenantsIn(tx, partition);
     const terms = await readTerms(tx, tenantIds);
     const isFree = tenantIds.every(

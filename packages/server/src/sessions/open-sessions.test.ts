@@ -80,7 +80,7 @@ test('an admin sees who is signed in, how and by whose link, and ends a session 
   });
 });
 
-test('nobody sees or ends a session of another tenant; operators and readers manage none', async () => {
+test('no caller sees or ends a session of another tenant; operators and readers manage none', async () => {
   const ana = await byLink();
   const bo = await byLink(admin(), other);
   const [theirs] = await list(bo);

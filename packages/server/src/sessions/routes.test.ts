@@ -138,7 +138,7 @@ test('a link is spent by its first use, and ends with its time', async () => {
   expect(codeOf(await browser().signIn({ token: late }))).toEqual([401, 'unauthenticated']);
 });
 
-test('a token that somebody planted in the browser never becomes a session', async () => {
+test('a token planted in the browser never becomes a session', async () => {
   const visitor = browser();
   const planted = 'p'.repeat(43);
   visitor.plant('indelible_session', planted);
@@ -166,7 +166,7 @@ test("signing in again ends the browser's former session, and no other one", asy
   expect(await statusOf(visitor)).toBe(200);
 });
 
-test('who signs out is out, also for whoever kept the cookie', async () => {
+test('a session that was signed out is over, also for a copy of its cookie', async () => {
   const visitor = await signedIn();
   const kept = visitor.cookie;
   expect((await visitor.signOut()).status).toBe(204);
@@ -257,7 +257,7 @@ test('a foreign page can neither sign in, sign out nor write with the cookie; be
   expect((await browser().signIn({ token }, { origin: ownOrigin })).status).toBe(200);
 });
 
-test('what another site makes the browser ask for is asked by nobody', async () => {
+test('a request that another site causes has no session', async () => {
   const visitor = await signedIn();
   for (const site of ['cross-site', 'same-site']) {
     const headers = { 'sec-fetch-site': site };
@@ -351,7 +351,7 @@ test('a sign-in names one credential, in full, and nothing else', async () => {
   expect((await browser().signIn({ token })).status).toBe(200);
 });
 
-test('too many failures from an address are told to wait; whoever has a right link still comes in', async () => {
+test('too many failures from an address are told to wait; a valid link still works', async () => {
   service.clock.now += 60_000;
   const guess = () => browser().signIn({ token: 'g'.repeat(43) });
   for (let n = 0; n < 30; n++) expect(codeOf(await guess())).toEqual([401, 'unauthenticated']);
@@ -380,7 +380,7 @@ test('a sign-in that cannot be recorded does not happen, and the link still work
   expect((await visitor.signIn({ token })).status).toBe(200);
 });
 
-test('no role but the writer sees sessions, and nobody turns one into another', async () => {
+test('only the writer sees sessions, and it cannot turn one into another', async () => {
   const attempt = async (pool: 'reader' | 'writer', sql: string) =>
     service.db[pool].query(sql).then(
       () => 'done',

@@ -17,7 +17,7 @@ export function loginEvent(session: StoredSession, whence: Whence): OwnEvent {
   };
 }
 
-/** An admin, or who administers the tenant, ended somebody's session. */
+/** An admin, or who administers the tenant, ended another person's session. */
 export function endedSessionEvent(ended: StoredSession, who: Who): OwnEvent {
   const { id, actorId, actorRole, openedBy } = ended;
   return {

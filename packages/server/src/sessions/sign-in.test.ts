@@ -187,7 +187,7 @@ test("an operator's session stays with its tenant and its reason, whatever heade
   expect(await visits(other)).toEqual([]);
 });
 
-test('an operator without a tenant or without a reason is turned away; the tenant sees the latter', async () => {
+test('an operator without a tenant or a reason is refused; the tenant sees a missing reason', async () => {
   const jwt = await tokenOf(operator);
   const nowhere = await signIn({ jwt, reason });
   expect(codeOf(nowhere.answer)).toEqual([422, 'validation_failed']);

@@ -77,7 +77,7 @@ export class Backups {
     });
   }
 
-  /** Nobody can be connected meanwhile; `work` returns the name that the database has then. */
+  /** No client may be connected meanwhile; `work` returns the name that the database has then. */
   async #alone(database: string, work: (admin: pg.Client) => Promise<string>): Promise<void> {
     await this.#asAdmin(async (admin) => {
       await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);

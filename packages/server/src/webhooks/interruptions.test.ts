@@ -277,7 +277,7 @@ test('a log that goes on shorter after a reopening is delivered from its new end
   expect(tenant.receiver.calls.at(-1)?.body.data.events[0].id).toBe(event.id);
 });
 
-test('a receiver that does not answer takes its tenant four places at most, and no other tenant any', async () => {
+test('a receiver that does not answer takes at most four slots, all of its own tenant', async () => {
   const held = holdAnswers();
   tenant.receiver.answers = [{ held: held.promise }];
   for (let at = 0; at < 6; at++) await hooks.create();

@@ -3,7 +3,7 @@ import { diffPreview, scalarText } from './diff-preview.ts';
 
 const change = (from: number, to: number) => ({ from, to });
 
-test('what nobody sees in a value is written out', () => {
+test('invisible characters of a value are written out', () => {
   expect(scalarText('a\u200bb')).toBe('a⟨U+200B⟩b');
 });
 
