@@ -53,6 +53,7 @@ import { keyAnnouncer } from './log/key-rotation.ts';
 import { logRoutes } from './log/routes.ts';
 import { LogDamaged, openLog } from './log/store.ts';
 import type { ObjectStore } from './objects/object-store.ts';
+import { freeBytes } from './operations/disk-space.ts';
 import { createMetrics, type Metrics } from './operations/metrics.ts';
 import { documentApi } from './operations/openapi.ts';
 import { createPresence } from './operations/presence.ts';
@@ -278,7 +279,12 @@ function wireExports(
   const { objectStoreUrl } = config;
   const files = new FileThread({ databaseUrl: parts.db.url, objectStoreUrl }, onError);
   const links = createDownloadLinks(sessionSecret);
-  const deps = { ...parts, objects, files, links, onError };
+  const quota = {
+    unfinishedMax: config.exportsUnfinishedMax,
+    keptBytesMax: config.exportBytesMax,
+    hasDisk: async () => (await freeBytes(config)) >= config.diskBytesMin,
+  };
+  const deps = { ...parts, objects, files, links, onError, quota };
   handleExports(deps);
   handleExportMail(deps);
   exportRoutes(http, deps);
@@ -332,6 +338,7 @@ async function wireRecording(
     queueBytesMax,
   });
   metrics.watchQueue(() => groupCommit.depth());
+  metrics.watchDisk(() => freeBytes(config));
   const own = await openOwnEvents(db.writer, config.catalogue, now);
   const recordAccess = recordOwnQueued(own, groupCommit);
   const recordOwn = recordOwnWith({ ...own, partitions });

@@ -35,6 +35,9 @@ test('nothing needs to be set: the service is for this machine alone, on its own
     queueBytesMax: 64 * 2 ** 20,
     bodyBytesMax: 64 * 2 ** 20,
     connectionsMax: 4_000,
+    exportsUnfinishedMax: 20,
+    exportBytesMax: 20 * 2 ** 30,
+    diskBytesMin: 2 ** 30,
   });
   expect(readConfig({}).auth.claims).toEqual({
     sub: 'sub',

@@ -53,6 +53,11 @@ export interface Config {
   /** Of all bodies that arrive or are worked on, as announced. */
   readonly bodyBytesMax: number;
   readonly connectionsMax: number;
+  /** Of one tenant's exports: waiting or being made, and bytes of the files kept. */
+  readonly exportsUnfinishedMax: number;
+  readonly exportBytesMax: number;
+  /** With less free disk no export is made. */
+  readonly diskBytesMin: number;
   /** In which a request, head and body, must have arrived. */
   readonly requestMs: number;
   /**
@@ -126,6 +131,9 @@ export function readConfig(env: Environment): Config {
     queueBytesMax: 64 * 2 ** 20,
     bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
     connectionsMax: read.integer('CONNECTIONS_MAX', 4_000, 10, 100_000),
+    exportsUnfinishedMax: read.integer('EXPORTS_UNFINISHED_MAX', 20, 1, 10_000),
+    exportBytesMax: read.integer('EXPORTS_KEPT_GIB_MAX', 20, 1, 100_000) * 2 ** 30,
+    diskBytesMin: read.integer('DISK_FREE_MIB_MIN', 1_024, 0, 1_000_000) * 2 ** 20,
     requestMs: 45_000,
     stalledMs: 180_000,
   };

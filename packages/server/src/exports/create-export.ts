@@ -17,7 +17,8 @@ import {
 import { requestedEvent } from './export-event.ts';
 import type { ExportInput } from './export-input.ts';
 import { tookTooLong } from './file/time-walk.ts';
-import { countUnfinished, type ExportRequest, type ExportRow, insertExport } from './store.ts';
+import { type ExportQuota, requireRoom } from './quota.ts';
+import { type ExportRequest, type ExportRow, exportUsage, insertExport } from './store.ts';
 import type { StreamDeps } from './stream-export.ts';
 
 /** Up to this many rows are sent with the answer; more become a job. */
@@ -26,7 +27,7 @@ export const streamedRowsMax = 10_000;
 /** Begins an export: counts up to the limit, then one transaction with record, row and job. */
 export async function createExport(
   request: FastifyRequest,
-  { db, now, recordOwn, jobs }: StreamDeps & { jobs: Jobs },
+  { db, now, recordOwn, jobs, quota }: StreamDeps & { jobs: Jobs; quota: ExportQuota },
   access: TenantAccess,
   input: ExportInput,
   wantsJob: boolean,
@@ -34,7 +35,7 @@ export async function createExport(
   const { tenantId } = access;
   const nowMs = now();
   const { filter, format, columns } = input;
-  const { visible, count } = await countRows(db, tenantId, filter, nowMs);
+  const { visible, count } = await countRows(db, tenantId, filter, nowMs, request.gone);
   const counted = count === null ? null : { visible, count };
   const basis = {
     ...requester(request, access),
@@ -45,14 +46,21 @@ export async function createExport(
     const rowsTotal = counted && (await countToEnd(db, tx, tenantId, filter, counted));
     const mode = wantsJob || rowsTotal === null ? 'job' : 'stream';
     const wanted: ExportRequest = { ...basis, mode, rowsTotal };
-    const ahead = wanted.mode === 'job' ? await countUnfinished(tx, tenantId) : 0;
     await recordOwn(tx, tenantId, requestedEvent(wanted, whenceOf(request)));
+    // The record has locked the log's head: of two exports at once the second counts the first.
+    const usage = await exportUsage(tx, tenantId);
+    if (mode === 'job') await requireRoom(usage, quota);
     const row = await insertExport(tx, wanted);
     if (row.mode === 'stream') return row;
     // The first export of every tenant comes before the second of any: a tenant with many exports
     // waits behind tenants with one.
     const { id } = row;
-    await jobs.send(tx, 'export', { id, data: { tenantId, id }, tenantId, priority: -ahead });
+    await jobs.send(tx, 'export', {
+      id,
+      data: { tenantId, id },
+      tenantId,
+      priority: -usage.unfinished,
+    });
     return row;
   });
 }
@@ -69,6 +77,7 @@ async function countRows(
   tenantId: string,
   filter: EventFilter,
   nowMs: number,
+  gone: AbortSignal | undefined,
 ): Promise<Counted> {
   const look = async (tx: TenantTx) => {
     const visible = await visibility(tx, nowMs);
@@ -76,13 +85,14 @@ async function countRows(
     return visible;
   };
   try {
-    return await readTenant(db, tenantId, async (tx) => {
+    const counting = async (tx: TenantTx) => {
       const visible = await look(tx);
       const count = await countEvents(tx, filter, visible, streamedRowsMax);
       return { visible, count: count > streamedRowsMax ? null : count };
-    });
+    };
+    return await readTenant(db, tenantId, counting, gone);
   } catch (error) {
-    if (!tookTooLong(error)) throw error;
+    if (gone?.aborted || !tookTooLong(error)) throw error;
     return { visible: await readTenant(db, tenantId, look), count: null };
   }
 }

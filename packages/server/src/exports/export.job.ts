@@ -4,11 +4,13 @@ import { type Database, type WriterTx, write } from '../postgres/index.ts';
 import { outcomeEvent } from './export-event.ts';
 import { countFileRows } from './file/file-chunks.ts';
 import type { FileInMaking, FileThread } from './file/file-thread.ts';
+import type { ExportQuota } from './quota.ts';
 import {
   beginExport,
   type ExportKey,
   type ExportRow,
   endExport,
+  type Failure,
   type FinishedFile,
   finishExport,
   progressExport,
@@ -22,6 +24,7 @@ export interface ExportJobDeps {
   jobs: Jobs;
   recordOwn: RecordOwn;
   onError: (error: unknown) => void;
+  quota: Pick<ExportQuota, 'hasDisk'>;
 }
 
 /** How long a file is kept. */
@@ -45,6 +48,7 @@ export function handleExports(deps: ExportJobDeps): void {
 async function runExport(deps: ExportJobDeps, job: RunningJob<ExportKey>): Promise<void> {
   const row = await write(deps.db, (tx) => beginExport(tx, job.data));
   if (!row) return;
+  if (!(await deps.quota.hasDisk())) return again(deps, row, 'storage');
   const unwanted = new AbortController();
   const file = deps.files.make(row, AbortSignal.any([job.signal, unwanted.signal]));
   const endProgress = watchProgress(deps, row, file, unwanted);
@@ -53,8 +57,12 @@ async function runExport(deps: ExportJobDeps, job: RunningJob<ExportKey>): Promi
   if (unwanted.signal.aborted) return; // the caller has stopped waiting
   if (typeof made !== 'string') return finish(deps, row, made);
   if (job.signal.aborted) throw new Error('the attempt was interrupted');
-  await write(deps.db, (tx) => requeueExport(tx, row, made));
-  throw new Error(`the attempt failed: ${made}`);
+  await again(deps, row, made);
+}
+
+async function again({ db }: ExportJobDeps, row: ExportRow, failure: Failure): Promise<void> {
+  await write(db, (tx) => requeueExport(tx, row, failure));
+  throw new Error(`the attempt failed: ${failure}`);
 }
 
 /** Stores the progress every second, and learns whether to continue. */

@@ -1,9 +1,9 @@
-import { Readable } from 'node:stream';
+import { finished, Readable } from 'node:stream';
 import { storedFilter, typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
-import { AppError, answerPage, readPage } from '../http/index.ts';
+import { AppError, answerPage, FairSlots, readPage, whenGone } from '../http/index.ts';
 import { whenceOf } from '../own-event.ts';
 import { readTenant, write } from '../postgres/index.ts';
 import { getTenant } from '../tenants/index.ts';
@@ -11,15 +11,16 @@ import { createExport } from './create-export.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
 import { readExportInput } from './export-input.ts';
 import { fileName, mediaTypes } from './file/export-file.ts';
+import type { ExportQuota } from './quota.ts';
 import { cancelSchema, createSchema, getSchema, listSchema } from './schemas.ts';
 import { shownExport } from './shown-export.ts';
 import { type ExportRow, endExport, getExport, listExports } from './store.ts';
 import { type StreamDeps, streamExport, withFirst } from './stream-export.ts';
-import { StreamSlots } from './stream-slots.ts';
 
 export interface ExportDeps extends StreamDeps {
   jobs: Jobs;
   recordAccess: RecordAccess;
+  quota: ExportQuota;
 }
 
 const config = { scope: 'exports:write' as const, schema: 'enforced' as const };
@@ -28,16 +29,37 @@ const bodyConfig = { ...config, schema: 'documents' as const };
 export const exportsPath = '/api/audit-logs/exports';
 const chunkBytes = 256 * 1024;
 
+/**
+ * Each streamed file holds a page in memory for as long as its reader likes, and a tenant may have
+ * any number of readers. Small files end within moments, so a further request waits. Jobs need no
+ * slot.
+ */
+const streamLimits = {
+  ...{ slotsMax: Number.POSITIVE_INFINITY, slotsPerTenant: 8 },
+  ...{ waitingPerTenant: 50, waitMs: 5_000 },
+};
+
+function noSlot(): AppError {
+  const detail =
+    `${streamLimits.slotsPerTenant} exports of this tenant are being sent; wait until one ends, or ` +
+    'send Prefer: respond-async';
+  return new AppError('rate_limited', detail, { headers: { 'retry-after': '5' } });
+}
+
 /** Exports: create (with the answer or by workers), show, cancel. */
 export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   const { now } = deps;
-  const slots = new StreamSlots();
+  const slots = new FairSlots(streamLimits, noSlot);
 
   app.post(exportsPath, { config: bodyConfig, schema: createSchema }, async (request, reply) => {
     const input = readExportInput(request.body);
     const wantsJob = prefersAsync(request.headers.prefer);
     const row = await readAsTenant(request, deps.recordAccess, async (access) => {
-      if (!wantsJob) await slots.take(access.tenantId, reply.raw);
+      request.gone = whenGone(reply);
+      if (!wantsJob) {
+        const release = await slots.take(access.tenantId, request.gone);
+        finished(reply.raw, release);
+      }
       return createExport(request, deps, access, input, wantsJob);
     });
     if (row.mode === 'stream') return sendFile(request, reply, deps, row);

@@ -1,4 +1,5 @@
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
+import type { ExportUsage } from './quota.ts';
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
 
@@ -82,15 +83,20 @@ export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<Expo
   return row;
 }
 
-/** The tenant's unfinished jobs: the next one waits behind as many jobs of others. */
-export async function countUnfinished(tx: WriterTx, tenantId: string): Promise<number> {
-  const { rows } = await tx.query<{ count: number }>({
-    name: 'count-unfinished-exports',
-    text: `SELECT count(*) AS count FROM exports
-      WHERE tenant_id = $1 AND status IN ('queued', 'running') AND mode = 'job'`,
+/**
+ * The tenant's unfinished jobs (the next one waits behind as many jobs of others), and what its
+ * files take.
+ */
+export async function exportUsage(tx: WriterTx, tenantId: string): Promise<ExportUsage> {
+  const { rows } = await tx.query<ExportUsage>({
+    name: 'export-usage',
+    text: `SELECT count(*) FILTER (WHERE status <> 'ready') AS unfinished,
+        coalesce(sum(bytes) FILTER (WHERE status = 'ready'), 0)::bigint AS "keptBytes"
+      FROM exports
+      WHERE tenant_id = $1 AND status IN ('queued', 'running', 'ready') AND mode = 'job'`,
     values: [tenantId],
   });
-  return rows[0]?.count ?? 0;
+  return rows[0] ?? { unfinished: 0, keptBytes: 0 };
 }
 
 export async function getExport(tx: TenantTx, id: string): Promise<ExportRow | null> {

@@ -1,4 +1,5 @@
 export { acceptedType } from './accepted-type.ts';
+export { FairSlots } from './fair-slots.ts';
 export {
   idParams,
   LogParams,
@@ -15,3 +16,4 @@ export { answerPage, PageQuery, Pagination, readPage } from './keyset-page.ts';
 export { panelHome, panelPathMax } from './panel-path.ts';
 export { AppError, unavailable } from './problem.ts';
 export { accepted, readQuery, searchParams } from './query.ts';
+export { whenGone } from './tenant-reads.ts';

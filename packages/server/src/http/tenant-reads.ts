@@ -57,7 +57,8 @@ export function queueReads(http: FastifyInstance, connections: number): void {
 
 const waitingMax = 50;
 
-function whenGone(reply: FastifyReply): AbortSignal {
+/** Aborts when the caller hangs up before the answer was sent. */
+export function whenGone(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort();

@@ -10,6 +10,7 @@ import {
   startEmbeddedPostgres,
 } from '../postgres/index.ts';
 import { secretFiles } from './backup-folder.ts';
+import { freeBytes } from './disk-space.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
 import { diagnoseLog } from './doctor-log.ts';
 import { diagnoseProcesses } from './doctor-processes.ts';
@@ -30,7 +31,7 @@ export async function diagnose(env: Environment): Promise<Finding[]> {
     return [node, { check: 'environment', level: 'fail', detail: reasonOf(error) }];
   }
   const environment: Finding = { check: 'environment', level: 'ok', detail: describe(config) };
-  const folder = diagnoseFolder(config.dataDir);
+  const folder = [...diagnoseFolder(config.dataDir), await diagnoseDisk(config)];
   return [node, environment, ...folder, ...(await diagnoseDatabases(config))];
 }
 
@@ -54,6 +55,18 @@ export function diagnoseFolder(dataDir: string): Finding[] {
   }
   const found = secretFiles.map((name) => join(dataDir, name)).filter((path) => existsSync(path));
   return [folderFinding(check, dataDir), ...found.map(secretFinding)];
+}
+
+/** Whether there is room for exports, and in the end for recording. */
+export async function diagnoseDisk(
+  config: Pick<Config, 'dataDir' | 'objectStoreUrl' | 'diskBytesMin'>,
+): Promise<Finding> {
+  const free = await freeBytes(config);
+  const isLow = free < config.diskBytesMin;
+  const detail = Number.isFinite(free)
+    ? `${Math.round(free / 2 ** 20)} MiB are free; exports need DISK_FREE_MIB_MIN of them`
+    : 'DATA_DIR does not exist yet';
+  return { check: 'disk', level: isLow ? 'warn' : 'ok', detail };
 }
 
 function folderFinding(check: string, dataDir: string): Finding {

@@ -11,6 +11,7 @@ export interface Metrics {
   flush: FlushObserver;
   checkpoints: CheckpointObserver;
   request(method: string, route: string, status: number, seconds: number): void;
+  watchDisk(freeBytes: () => Promise<number>): void;
   watchQueue(depth: () => { events: number; bytes: number }): void;
   /** Background work has ended, successfully or not: a queue's name, `retention` or `archive`. */
   ran(work: string, ok: boolean): void;
@@ -78,20 +79,31 @@ export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
     checkpoints: checkpointMetrics(registers),
     webhooks: webhookMetrics(registers),
     presence: presenceMetrics(registers),
+    watchDisk(freeBytes) {
+      const help = 'Free bytes where the service keeps its files';
+      watch(registers, 'indelible_disk_free_bytes', help, freeBytes);
+    },
     watchQueue(depth) {
-      const gauge = (name: string, help: string, read: () => number) =>
-        new Gauge({
-          name,
-          help,
-          registers,
-          collect() {
-            this.set(read());
-          },
-        });
-      gauge('indelible_queue_events', 'Events waiting or being written', () => depth().events);
-      gauge('indelible_queue_bytes', 'Memory they take', () => depth().bytes);
+      const help = 'Events waiting or being written';
+      watch(registers, 'indelible_queue_events', help, () => depth().events);
+      watch(registers, 'indelible_queue_bytes', 'Memory they take', () => depth().bytes);
     },
   };
+}
+
+/** A gauge that is read with each scrape. */
+function watch(
+  registers: Registry[],
+  name: string,
+  help: string,
+  read: () => number | Promise<number>,
+): void {
+  new Gauge({
+    ...{ name, help, registers },
+    async collect() {
+      this.set(await read());
+    },
+  });
 }
 
 function backgroundMetrics(registers: Registry[]): Metrics['ran'] {

@@ -1,0 +1,75 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import { diagnoseDisk } from '../operations/doctor.ts';
+import { askForJob, exportsUrl } from '../testing/exports.ts';
+import { type CallOptions, callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
+
+const service = await testService({ EXPORTS_UNFINISHED_MAX: '2', EXPORTS_KEPT_GIB_MAX: '1' });
+afterAll(() => service.close());
+
+const request: CallOptions = {
+  method: 'POST',
+  url: exportsUrl,
+  headers: { prefer: 'respond-async' },
+  body: { filters: {}, format: 'csv' },
+};
+
+test('a tenant with as many unfinished exports as it may have gets 429, until one ends', async () => {
+  const [{ key }, other] = await Promise.all([service.tenant(), service.tenant()]);
+  const first = await askForJob(service, key);
+  await askForJob(service, key);
+  const refused = await service.call({ ...request, key });
+  expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '60' } });
+  expect(refused.body).toMatchObject({ code: 'rate_limited', detail: /2 exports .* not ready/ });
+  await askForJob(service, other.key);
+  await service.call({ method: 'DELETE', url: `${exportsUrl}/${first.id}`, key });
+  await askForJob(service, key);
+  const { body } = await service.call({ url: exportsUrl, key });
+  expect(body.data).toHaveLength(3);
+});
+
+test('of exports that are asked for at the same moment no more are taken than there may be', async () => {
+  const { key } = await service.tenant();
+  const answers = await Promise.all([1, 2, 3, 4].map(() => service.call({ ...request, key })));
+  expect(answers.map(({ status }) => status).sort()).toEqual([202, 202, 429, 429]);
+});
+
+test('a tenant whose files take what they may gets 429, which says how much it has', async () => {
+  const { id, key } = await service.tenant();
+  await askForJob(service, key);
+  await service.owner.query(
+    `UPDATE exports SET status = 'ready', bytes = 2 ^ 30, sha256 = sha256(''), finished_at = now(),
+       expires_at = now() + interval '7 days' WHERE tenant_id = $1`,
+    [id],
+  );
+  const { status, body } = await service.call({ ...request, key });
+  expect([status, body.detail]).toEqual([429, expect.stringContaining('1024 of 1024 MiB')]);
+});
+
+test('while the disk is low exports wait or are refused, and recording goes on', async () => {
+  const { key } = await service.tenant();
+  const env = { DISK_FREE_MIB_MIN: '1000000' };
+  const { app, db } = await serviceOn(service.servingUrl, service.clock, env);
+  try {
+    const refused = await callOn(app, { ...request, key });
+    expect([refused.status, refused.body.code]).toEqual([503, 'unavailable']);
+    const event = { method: 'POST', url: '/api/audit-logs', key, body: eventOf() } as const;
+    expect((await callOn(app, event)).status).toBe(201);
+    const metrics = await callOn(app, { url: '/metrics', key: null });
+    expect(metrics.text).toMatch(/^indelible_disk_free_bytes \d+/m);
+  } finally {
+    await app.http.close();
+    await db.close();
+  }
+});
+
+test('doctor warns of a low disk', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'indelible-disk-'));
+  const objectStoreUrl = pathToFileURL(join(dataDir, 'objects')).href;
+  const look = (diskBytesMin: number) => diagnoseDisk({ dataDir, objectStoreUrl, diskBytesMin });
+  expect(await look(0)).toMatchObject({ check: 'disk', level: 'ok' });
+  expect(await look(2 ** 60)).toMatchObject({ level: 'warn', detail: /\d MiB are free/ });
+});
