@@ -30,7 +30,7 @@ import { handleExports } from './exports/export.job.ts';
 import { handleExportMail } from './exports/export-mail.job.ts';
 import { FileThread } from './exports/file/file-thread.ts';
 import { exportRoutes } from './exports/routes.ts';
-import { limitBodies } from './http/bodies-in-flight.ts';
+import { limitBytesInFlight } from './http/bytes-in-flight.ts';
 import { pathPartLengthMax } from './http/field-schemas.ts';
 import {
   acceptJsonOnly,
@@ -131,7 +131,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const gate = wireGate(http, deps);
   authenticateRoutes(http, authenticator, sessionGate(gate));
   queueReads(http, config.databasePoolSize);
-  limitBodies(http, config.bodyBytesMax);
+  limitBytesInFlight(http, config.bodyBytesMax);
   await limitReads(http, config.rateLimitPerMinute);
   refuseUndocumentedParameters(http);
   await documentApi(http);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { batchBytesMax } from '@indelible/protocol';
@@ -119,4 +120,29 @@ test('a reader that stops reading is closed, on every route', async () => {
   socket.write('GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(60));
   await expect.poll(connections, soon).toBe(1);
   await expect.poll(connections, soon).toBe(0);
+});
+
+test('answers that are not read take a share of their tenant, and give it back', async () => {
+  const { port } = await listening({ bodyBytesMax: 4 * batchBytesMax });
+  const resource = { type: 'queue', id: randomUUID() };
+  const before = { text: 'x'.repeat(250_000) };
+  const events = Array.from({ length: 15 }, () => eventOf({ resource, before, after: before }));
+  const recorded = await service.call({
+    ...{ method: 'POST', url: '/api/audit-logs/batch', key: one.key },
+    body: { events },
+  });
+  expect(recorded.status).toBe(200);
+  const path = `/api/audit-logs?include=state&resource_id=${resource.id}`;
+  const ask = `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${one.key}\r\n\r\n`;
+  const reader = (await dial(port)).pause();
+  reader.write(ask);
+  const status = async () => {
+    const socket = await dial(port);
+    const answer = answerOn(socket);
+    socket.write(ask);
+    return (await answer).slice(9, 12);
+  };
+  await expect.poll(status, soon).toBe('429');
+  reader.destroy();
+  await expect.poll(status, soon).toBe('200');
 });

@@ -241,6 +241,7 @@ test('requests, flushes, events and the queue show in the metrics as they happen
     'indelible_checkpoint_failures_total',
     'indelible_checkpoints_total',
     'indelible_clock_ahead_seconds',
+    'indelible_disk_free_bytes',
     'indelible_events_total',
     'indelible_flush_events',
     'indelible_flush_failures_total',
