@@ -223,8 +223,11 @@ test('a list of more exports than a page holds goes on to the very first one', a
   const headers = { 'x-tenant-id': id, 'x-access-reason': 'fifty%20exports' };
   const body = { filters: {}, format: 'csv' };
   const call = { method: 'POST', url: '/api/audit-logs/exports', headers, body } as const;
-  const made = await Promise.all(Array.from({ length: 51 }, () => panel.service.call(call)));
-  expect(made.filter(({ status }) => status === 200)).toHaveLength(51);
+  // No more at a time than are sent at once: those that wait too long would become jobs.
+  for (let made = 0; made < 51; made += 3) {
+    const answers = await Promise.all([1, 2, 3].map(() => panel.service.call(call)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  }
   const page = await panel.enter({ tenantId: id, path: '/settings/audit/exports' });
   const listed = page.getByRole('main').getByRole('listitem');
   await see(listed).toHaveCount(50);

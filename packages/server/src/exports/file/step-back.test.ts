@@ -26,5 +26,5 @@ test('requests that came during a page are waited for once', async () => {
   const waited = performance.now() - began;
   expect(waited).toBeGreaterThan(175);
   await stepBack();
-  expect(performance.now() - began - waited).toBeLessThan(20);
+  expect(performance.now() - began - waited).toBeLessThan(100); // it would be 160 ms
 });
