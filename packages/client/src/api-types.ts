@@ -137,6 +137,8 @@ export interface ApiKeyInput {
   name: string;
   scopes: string[];
   expiresAt?: string | null;
+  /** Addresses and networks that the key may be used from; all unless given. */
+  allowedIps?: string[] | null;
 }
 
 export interface ApiKey {
@@ -150,6 +152,9 @@ export interface ApiKey {
   revokedAt: string | null;
   /** Which key made it; null for one made before that was kept. */
   madeBy: Maker | null;
+  allowedIps: string[] | null;
+  /** Within ten minutes; null: never. */
+  lastUsedAt: string | null;
 }
 
 /** A key behind another key or a session: the platform's, which operators hold, or the tenant's. */

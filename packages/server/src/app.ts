@@ -6,7 +6,7 @@ import { createAuthenticator } from './access/auth.ts';
 import { authenticateRoutes } from './access/authenticate-routes.ts';
 import type { RecordAccess } from './access/tenant-access.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
-import { findApiKey } from './api-keys/store.ts';
+import { findApiKey, noteApiKeyUse } from './api-keys/store.ts';
 import type { Ended } from './background/every.ts';
 import { createJobs, type Jobs } from './background/jobs.ts';
 import type { LeasedWorker } from './background/leased-worker.ts';
@@ -120,9 +120,9 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const recording = await wireRecording(deps, metrics, () => webhooks.wake());
   const { groupCommit, recordOwn, recordAccess } = recording;
   const checkpoints = await wireCheckpoints(deps, metrics, recordAccess);
-  const findKey = findApiKey(db.writer);
   const { auth, platformApiKeys } = config;
-  const authenticator = createAuthenticator({ auth, platformApiKeys, findApiKey: findKey, now });
+  const keys = { findApiKey: findApiKey(db.writer), noteUse: noteApiKeyUse(db.writer) };
+  const authenticator = createAuthenticator({ auth, platformApiKeys, ...keys, now });
 
   const http = openHttp(config, logger);
   closeAfterLastAnswer(http);

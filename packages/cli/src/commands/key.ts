@@ -20,6 +20,7 @@ interface CreateOptions extends OwnerOptions {
   name: string;
   scope: string[];
   expires?: string;
+  allowedIp?: string[];
 }
 
 export function keyCommand(program: Command, io: Io): void {
@@ -29,7 +30,8 @@ export function keyCommand(program: Command, io: Io): void {
     .description('make an API key; it is shown only once')
     .requiredOption('--name <name>', 'what the key is for')
     .requiredOption('--scope <scopes...>', 'such as events:write events:read')
-    .option('--expires <time>', 'when it expires (ISO 8601)', timeArgument);
+    .option('--expires <time>', 'when it expires (ISO 8601)', timeArgument)
+    .option('--allowed-ip <networks...>', 'where it may be used from, such as 192.0.2.0/24');
   withOperator(withOwner(create)).action((options: CreateOptions) => createKey(options, io));
   const list = key.command('list').description('keys, oldest first, revoked ones too');
   withOwner(list).action((options: OwnerOptions) => listKeys(options, io));
@@ -64,8 +66,12 @@ function ownerOf({ tenant, platform = false }: OwnerOptions): string | null {
 
 async function createKey(options: CreateOptions, io: Io) {
   const owner = ownerOf(options);
-  const { name, scope: scopes, expires } = options;
-  const input = { name, scopes, ...(expires === undefined ? {} : { expiresAt: expires }) };
+  const { name, scope: scopes, expires, allowedIp: allowedIps } = options;
+  const input = {
+    ...{ name, scopes },
+    ...(expires === undefined ? {} : { expiresAt: expires }),
+    ...(allowedIps === undefined ? {} : { allowedIps }),
+  };
   const made = await connect(options, io).apiKeys.create(owner, input);
   io.stdout.write(options.json ? jsonLine(made) : newKeyText(made));
 }
@@ -86,10 +92,13 @@ async function listKeys(options: OwnerOptions, io: Io) {
   }
 }
 
-function keyLine({ id, name, scopes, createdAt, expiresAt, revokedAt, madeBy }: ApiKey): string {
+function keyLine({ id, name, scopes, createdAt, expiresAt, revokedAt, madeBy, ...key }: ApiKey) {
   const expiry = expiresAt === null ? '' : `, expires ${expiresAt}`;
   const maker = madeBy === null ? '' : ` by the ${madeBy.kind}`;
-  const state = revokedAt === null ? `made ${createdAt}${maker}${expiry}` : `revoked ${revokedAt}`;
+  const state =
+    revokedAt === null
+      ? `made ${createdAt}${maker}, used ${key.lastUsedAt ?? 'never'}${expiry}`
+      : `revoked ${revokedAt}`;
   return `${id}  ${visible(name)}  ${scopes.join(',')}  ${state}\n`;
 }
 

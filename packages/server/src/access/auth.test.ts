@@ -23,7 +23,7 @@ const otherPlatformKey = 'the-one-it-is-being-rotated-out-for';
 function makeKey(more: Partial<StoredApiKey> = {}) {
   const id = '0190f3a1-7b2c-7def-8123-456789abcdef';
   const text = newApiKeyText(id);
-  const fixed = { id, tenantId, scopes: ['events:write'] as const, madeBy: null };
+  const fixed = { id, tenantId, scopes: ['events:write'] as const, madeBy: null, allowedIps: null };
   const times = { expiresAtMs: null, revokedAtMs: null };
   const stored: StoredApiKey = { ...fixed, ...times, keyHash: hashApiKey(text), ...more };
   return { text, stored, header: `Bearer ${text}` };
@@ -31,7 +31,8 @@ function makeKey(more: Partial<StoredApiKey> = {}) {
 
 /** An authenticator over these stored keys, which a test may change, with a clock and a count. */
 function authenticatorOf(...keys: StoredApiKey[]) {
-  const state = { now, lookups: 0, keys };
+  const uses: [string, number][] = [];
+  const state = { now, lookups: 0, keys, uses };
   const { authenticate, forget } = createAuthenticator({
     auth: noJwts,
     platformApiKeys: [platformKey, otherPlatformKey],
@@ -39,6 +40,7 @@ function authenticatorOf(...keys: StoredApiKey[]) {
       state.lookups += 1;
       return state.keys.find((key) => key.id === id) ?? null;
     },
+    noteUse: async (id, nowMs) => void state.uses.push([id, nowMs]),
     now: () => state.now,
   });
   return { authenticate, forget, state };
@@ -182,6 +184,7 @@ test('memory is bounded: the keys used last stay in it, others are looked up aga
   const { authenticate } = createAuthenticator({
     auth: noJwts,
     platformApiKeys: [],
+    noteUse: async () => {},
     findApiKey: async (id) => {
       lookups += 1;
       return byId.get(id) ?? null;
@@ -210,6 +213,7 @@ test('a database that is away is not mistaken for a wrong key', async () => {
     auth: noJwts,
     platformApiKeys: [],
     findApiKey: () => Promise.reject(new Error('Connection terminated')),
+    noteUse: async () => {},
     now: () => now,
   });
   await expect(authenticate(makeKey().header)).rejects.toThrow('Connection terminated');

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { uuidFromBytes } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { AuthConfig } from '../config.ts';
+import { AppError, isAllowedFrom } from '../http/index.ts';
 import { apiKeyUuid, hashApiKey } from './api-key-text.ts';
 import { bearerToken, unauthenticated } from './bearer.ts';
 import { createJwtVerifier, type JwtPrincipal } from './jwt.ts';
@@ -22,6 +23,8 @@ export interface StoredApiKey {
   expiresAtMs: number | null;
   revokedAtMs: number | null;
   madeBy: Maker | null;
+  /** Addresses and networks that it may be used from; null: all. */
+  allowedIps: readonly string[] | null;
 }
 
 declare module 'fastify' {
@@ -39,7 +42,15 @@ export interface AuthenticatorDeps {
   auth: AuthConfig;
   platformApiKeys: readonly string[];
   findApiKey: (id: string) => Promise<StoredApiKey | null>;
+  /** Writes down that a key was used; called every ten minutes at most for one key. */
+  noteUse: (id: string, nowMs: number) => Promise<void>;
   now: () => number;
+}
+
+export interface AuthenticateOptions {
+  cached: boolean;
+  /** Where the call comes from. */
+  ip: string;
 }
 
 export interface Authenticator {
@@ -51,7 +62,7 @@ export interface Authenticator {
    */
   authenticate(
     authorization: string | undefined,
-    options?: { cached: boolean },
+    options?: Partial<AuthenticateOptions>,
   ): Promise<Principal>;
   /** The person of a JWT; throws as above, also if no JWTs are accepted. */
   authenticateJwt(token: string): Promise<JwtPrincipal>;
@@ -62,15 +73,18 @@ export interface Authenticator {
 interface KnownKey {
   hash: Uint8Array;
   expiresAtMs: number | null;
+  allowedIps: readonly string[] | null;
   principal: Principal;
 }
 
 const cachedKeysMax = 10_000;
+const useNotedEveryMs = 600_000;
 
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const platformKeys = deps.platformApiKeys.map(knownPlatformKey);
   const verifyJwt = createJwtVerifier(deps.auth, deps.now);
   const cache = new Map<string, KnownKey>();
+  const usedAt = new Map<string, number>();
 
   async function find(id: string, cached: boolean): Promise<KnownKey | null> {
     const remembered = cached ? cache.get(id) : undefined;
@@ -79,12 +93,27 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return stored === null || stored.revokedAtMs !== null ? null : knownKey(stored);
   }
 
-  async function authenticateKey(id: string, hash: Uint8Array, cached: boolean) {
+  async function noteUse(id: string, nowMs: number): Promise<void> {
+    if (nowMs - (usedAt.get(id) ?? -Infinity) < useNotedEveryMs) return;
+    usedAt.set(id, nowMs);
+    // For display alone: a call must not fail because this cannot be written.
+    await deps.noteUse(id, nowMs).catch(() => usedAt.delete(id));
+  }
+
+  async function authenticateKey(
+    id: string,
+    hash: Uint8Array,
+    { cached, ip }: AuthenticateOptions,
+  ) {
     const key = await find(id, cached);
     const proven = key !== null && timingSafeEqual(key.hash, hash);
     // Only a proven key is cached, so that invalid keys cannot evict others.
     if (proven && cached) remember(cache, id, key);
     if (!proven || isExpired(key, deps.now())) throw unauthenticated();
+    if (!isAllowedFrom(key.allowedIps, ip)) {
+      throw new AppError('forbidden', 'this API key may not be used from this address');
+    }
+    await noteUse(id, deps.now());
     return key.principal;
   }
 
@@ -95,13 +124,13 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
 
   return {
     authenticateJwt,
-    async authenticate(authorization, options = { cached: false }) {
+    async authenticate(authorization, { cached = false, ip = '' } = {}) {
       const token = bearerToken(authorization);
       const hash = hashApiKey(token);
       const platformKey = findPlatformKey(platformKeys, hash);
       if (platformKey) return platformKey.principal;
       const keyId = apiKeyUuid(token);
-      if (keyId !== null) return authenticateKey(keyId, hash, options.cached);
+      if (keyId !== null) return authenticateKey(keyId, hash, { cached, ip });
       return authenticateJwt(token);
     },
     forget: (keyId) => {
@@ -114,15 +143,16 @@ function knownPlatformKey(key: string): KnownKey {
   const hash = hashApiKey(key);
   const bound = { tenantId: null, recheckKeyId: null, maker: null };
   const principal = { ...asKey, ...bound, id: platformKeyId(hash), scopes: new Set(scopes) };
-  return { hash, expiresAtMs: null, principal };
+  return { hash, expiresAtMs: null, allowedIps: null, principal };
 }
 
-function knownKey({ keyHash, expiresAtMs, ...key }: StoredApiKey): KnownKey {
+function knownKey({ keyHash: hash, expiresAtMs, allowedIps, ...key }: StoredApiKey): KnownKey {
   const { id, tenantId, madeBy: maker } = key;
   const bound = { id, tenantId, recheckKeyId: id, maker };
   return {
-    hash: keyHash,
+    hash,
     expiresAtMs,
+    allowedIps,
     principal: { ...asKey, ...bound, scopes: new Set(key.scopes) },
   };
 }

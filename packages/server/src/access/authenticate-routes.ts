@@ -25,7 +25,7 @@ export function authenticateRoutes(
     request.principal =
       authorization === undefined
         ? await authenticateSession(request)
-        : await authenticator.authenticate(authorization, { cached });
+        : await authenticator.authenticate(authorization, { cached, ip: request.ip });
     if (scope !== 'authenticated' && !request.principal.scopes.has(scope)) {
       throw new AppError('forbidden', `this needs a credential with the scope ${scope}`);
     }

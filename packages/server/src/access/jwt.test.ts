@@ -44,7 +44,9 @@ const none: AuthConfig = {
 function authenticate(token: string, auth: Partial<AuthConfig>) {
   const config = { ...none, ...auth };
   const findApiKey = () => Promise.reject(new Error('a token was looked up as a key'));
-  const deps = { auth: config, platformApiKeys: [], findApiKey, now: () => now };
+  const noteUse = async () => {};
+  const deps = { auth: config, platformApiKeys: [], findApiKey, noteUse, now: () => now };
+
   return createAuthenticator(deps).authenticate(`Bearer ${token}`);
 }
 
@@ -267,7 +269,11 @@ describe('with a key set', () => {
 
   test('the key set is read once for many tokens', async () => {
     const deps = { auth: { ...none, ...auth }, platformApiKeys: [], now: () => now };
-    const authenticator = createAuthenticator({ ...deps, findApiKey: async () => null });
+    const authenticator = createAuthenticator({
+      ...deps,
+      findApiKey: async () => null,
+      noteUse: async () => {},
+    });
     const token = await sign(claims, 'RS256');
     const before = requests;
     await Promise.all(
@@ -364,7 +370,11 @@ describe('with a key set', () => {
 
   test('a rotated key set is read again for a new key id, but at most every half minute', async () => {
     const deps = { auth: { ...none, ...auth }, platformApiKeys: [], now: () => now };
-    const authenticator = createAuthenticator({ ...deps, findApiKey: async () => null });
+    const authenticator = createAuthenticator({
+      ...deps,
+      findApiKey: async () => null,
+      noteUse: async () => {},
+    });
     const rotated = `Bearer ${await sign(claims, 'ES256')}`;
     const good = answer;
     vi.useFakeTimers({ toFake: ['Date'], now });

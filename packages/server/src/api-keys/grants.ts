@@ -25,3 +25,16 @@ export function requireMayGrant(principal: Principal, wanted: readonly Scope[]):
   if (refused.length === 0) return;
   throw new AppError('forbidden', `this credential cannot grant ${refused.join(', ')}`);
 }
+
+/**
+ * Throws `forbidden` unless the caller may see the keys of this owner: who manages them may, and
+ * an admin may see those of the own tenant.
+ */
+export function requireSeesKeys(principal: Principal, owner: string | null): void {
+  const { role, scopes, tenantId } = principal;
+  if (role === 'admin' && owner !== null && tenantId === owner && scopes.has('events:read')) return;
+  if (!scopes.has('tenants:write')) {
+    throw new AppError('forbidden', 'this needs a credential with the scope tenants:write');
+  }
+  requireManagesKeys(principal, owner);
+}

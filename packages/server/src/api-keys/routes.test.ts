@@ -51,6 +51,8 @@ test('a new key works at once, for its tenant and its scopes only', async () => 
     expiresAt: null,
     tenantId: tenant.id,
     madeBy: { kind: 'platform', id: expect.any(String) },
+    allowedIps: null,
+    lastUsedAt: null,
   };
   expect(body).toEqual({ ...shown, id: expect.stringMatching(/^key_/), key: expect.any(String) });
   expect(body.key).toMatch(/^idl_[0-9a-z]{26}_[\w-]{43}$/);
@@ -80,7 +82,7 @@ test("making and revoking a key is in its tenant's log, without the key", async 
   await remove(keysOf(tenant.id), id);
   await remove(keysOf(tenant.id), id);
   const madeBy = { kind: 'platform', id: expect.any(String) };
-  const state = { name: 'CI', scopes: ['events:read'], expiresAt, madeBy };
+  const state = { name: 'CI', scopes: ['events:read'], expiresAt, allowedIps: null, madeBy };
   const common = { actor_role: 'api_key', recorded_by_kind: 'service', resource_name: 'CI' };
   const [, ...log] = await recorded(tenant.id);
   expect(log).toEqual([
@@ -247,3 +249,40 @@ test('the list shows every key of its owner once, oldest first, page by page', a
   const ofPlatform = (await list(`${platform}?limit=500`)).body.data;
   expect(ofPlatform.every(({ tenantId }: { tenantId: null }) => tenantId === null)).toBe(true);
 });
+
+test('a key that is bound to networks is used from there alone, and tells when it was', async () => {
+  const tenant = await service.tenant();
+  const networks = { allowedIps: ['192.0.2.0/24', '2001:db8::7'] };
+  const { id, key } = await make(keysOf(tenant.id), ['events:read', 'events:write'], networks);
+  const shown = async () => {
+    const { body } = await list(keysOf(tenant.id));
+    return body.data.find((each: { id: string }) => each.id === id);
+  };
+  expect(await shown()).toMatchObject({ ...networks, lastUsedAt: null });
+  const from = async (remoteAddress: string, method: 'GET' | 'POST' = 'GET') => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const call = { method, url: '/api/audit-logs', headers, remoteAddress };
+    const payload = method === 'POST' ? { payload: JSON.stringify(eventOf()) } : {};
+    return (await service.app.http.inject({ ...call, ...payload })).statusCode;
+  };
+  expect([await from('192.0.3.1'), await from('192.0.3.1', 'POST'), await from('::1')]).toEqual([
+    403, 403, 403,
+  ]);
+  expect((await shown()).lastUsedAt).toBe(null);
+  const at = new Date(service.clock.now).toISOString();
+  for (const address of ['192.0.2.9', '::ffff:192.0.2.9', '2001:db8::7']) {
+    expect([await from(address), await from(address, 'POST')]).toEqual([200, 201]);
+  }
+  service.clock.now += 60_000;
+  await from('192.0.2.9');
+  expect((await shown()).lastUsedAt).toBe(at);
+});
+
+test.each(['192.0.2.0/33', '192.0.2', 'example.com', '10.0.0.0/', '1.2.3.4/8/8', 'fe80::1%eth0'])(
+  '%s is no network that a key can be bound to',
+  async (network) => {
+    const tenant = await service.tenant();
+    const body = { name: 'CI', scopes: ['events:read'], allowedIps: [network] };
+    expect((await post(keysOf(tenant.id), body)).body.errors[0].path).toBe('/allowedIps/0');
+  },
+);

@@ -21,7 +21,7 @@ import { AppError, answerPage, PageQuery, readPage } from '../http/index.ts';
 import type { OwnEvent, RecordOwn, Who } from '../own-event.ts';
 import { type Database, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
-import { requireManagesKeys, requireMayGrant } from './grants.ts';
+import { requireManagesKeys, requireMayGrant, requireSeesKeys } from './grants.ts';
 import {
   ApiKeyInput,
   ApiKeyPage,
@@ -84,11 +84,13 @@ const makeOptions = <P extends TSchema>(params: P) => ({
 });
 
 const listOptions = <P extends TSchema>(params: P) => ({
-  config,
+  config: { scope: 'authenticated', schema: 'enforced' } as const,
   schema: {
     tags,
     summary: 'List API keys',
-    description: 'Includes revoked and expired keys, never the secret keys themselves.',
+    description:
+      'Includes revoked and expired keys, never the secret keys themselves. For `tenants:write`, and for ' +
+      'an admin of this very tenant.',
     params,
     querystring: PageQuery,
     response: {
@@ -132,6 +134,8 @@ async function makeKey(
     expiresAtMs: readExpiry(input.expiresAt ?? null, nowMs),
     revokedAtMs: null,
     madeBy: makerOf(request.principal),
+    allowedIps: input.allowedIps ?? null,
+    lastUsedAtMs: null,
   };
   const key = newApiKeyText(row.id);
   await write(deps.db, async (tx) => {
@@ -144,7 +148,7 @@ async function makeKey(
 }
 
 async function listKeys(deps: ApiKeyRouteDeps, request: FastifyRequest, owner: string | null) {
-  requireManagesKeys(request.principal, owner);
+  requireSeesKeys(request.principal, owner);
   const read = (from: string, max: number) =>
     write(deps.db, async (tx) => {
       if (owner !== null && !(await tenantExists(tx, owner))) throw new AppError('not_found');
@@ -185,8 +189,9 @@ function readExpiry(text: string | null, nowMs: number): number | null {
 }
 
 function keyEvent(action: 'create' | 'delete', who: Who, row: ApiKeyRow): OwnEvent {
-  const { id, name, scopes, expiresAtMs, madeBy } = row;
-  const state = { name, scopes: [...scopes], expiresAt: timeOrNull(expiresAtMs), madeBy };
+  const { id, name, scopes, expiresAtMs, allowedIps, madeBy } = row;
+  const expiresAt = timeOrNull(expiresAtMs);
+  const state = { name, scopes: [...scopes], expiresAt, allowedIps, madeBy };
   return {
     ...who,
     action,
@@ -205,6 +210,8 @@ function shown(row: ApiKeyRow) {
     expiresAt: timeOrNull(row.expiresAtMs),
     tenantId: row.tenantId,
     madeBy: row.madeBy,
+    allowedIps: row.allowedIps,
+    lastUsedAt: timeOrNull(row.lastUsedAtMs),
   };
 }
 

@@ -29,6 +29,15 @@ const keyScopes = Type.Array(Type.Enum([...scopes]), {
     '`viewer-links:write`.',
 });
 
+const allowedIps = Type.Unsafe<string[] | null>({
+  type: ['array', 'null'],
+  items: { type: 'string', format: 'ip-range', maxLength: 64 },
+  minItems: 1,
+  maxItems: 50,
+  description: 'Addresses and networks that the key may be used from; absent or `null`: all.',
+  examples: [['192.0.2.0/24', '2001:db8::7']],
+});
+
 export const ApiKeyInput = Type.Object(
   {
     name: label('What the key is for.'),
@@ -40,6 +49,7 @@ export const ApiKeyInput = Type.Object(
           'When the key expires; must be in the future. Absent or `null`: it never expires.',
       }),
     ),
+    allowedIps: Type.Optional(allowedIps),
   },
   { ...strict, title: 'ApiKeyInput' },
 );
@@ -51,6 +61,8 @@ const shown = {
   createdAt: time('When it was made.'),
   expiresAt: nullable({ format: 'date-time' }),
   tenantId: nullable({ format: 'uuid', description: '`null`: bound to the platform.' }),
+  allowedIps,
+  lastUsedAt: nullable({ format: 'date-time', description: 'Within ten minutes; `null`: never.' }),
   madeBy: makerSchema('Which key made it; `null` for one made before that was kept.'),
 };
 

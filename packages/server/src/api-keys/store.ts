@@ -13,10 +13,14 @@ export interface ApiKeyRow {
   expiresAtMs: number | null;
   revokedAtMs: number | null;
   madeBy: Maker | null;
+  allowedIps: string[] | null;
+  /** Within ten minutes; null: never. */
+  lastUsedAtMs: number | null;
 }
 
 const columns = `id, tenant_id AS "tenantId", name, scopes, created_at AS "createdAtMs",
-  expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy"`;
+  expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy",
+  allowed_ips AS "allowedIps", last_used_at AS "lastUsedAtMs"`;
 
 /** Finds a key by id, for authentication: the tenant is not known yet. */
 export function findApiKey(pool: pg.Pool): (id: string) => Promise<StoredApiKey | null> {
@@ -24,11 +28,24 @@ export function findApiKey(pool: pg.Pool): (id: string) => Promise<StoredApiKey 
     const { rows } = await pool.query<StoredApiKey>({
       name: 'find-api-key',
       text: `SELECT id, tenant_id AS "tenantId", scopes, key_hash AS "keyHash",
-          expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy"
+          expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy",
+          allowed_ips AS "allowedIps"
         FROM api_keys WHERE id = $1`,
       values: [id],
     });
     return rows[0] ?? null;
+  };
+}
+
+/** Writes down that a key was used. */
+export function noteApiKeyUse(pool: pg.Pool): (id: string, nowMs: number) => Promise<void> {
+  return async (id, nowMs) => {
+    await pool.query({
+      name: 'note-api-key-use',
+      text: `UPDATE api_keys SET last_used_at = $2
+        WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`,
+      values: [id, new Date(nowMs)],
+    });
   };
 }
 
@@ -52,11 +69,11 @@ export async function insertApiKey(tx: WriterTx, key: ApiKeyRow, keyHash: Uint8A
   await tx.query({
     name: 'insert-api-key',
     text: `INSERT INTO api_keys (id, tenant_id, name, scopes, key_hash, created_at, expires_at,
-        made_by)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+        made_by, allowed_ips)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     values: [
       ...[key.id, key.tenantId, key.name, key.scopes, keyHash, new Date(key.createdAtMs)],
-      ...[key.expiresAtMs === null ? null : new Date(key.expiresAtMs), key.madeBy],
+      ...[key.expiresAtMs === null ? null : new Date(key.expiresAtMs), key.madeBy, key.allowedIps],
     ],
   });
 }

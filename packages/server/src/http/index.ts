@@ -12,6 +12,7 @@ export {
   uuid,
 } from './field-schemas.ts';
 export { filterParams, filterSchema, storedFilters } from './filter-schema.ts';
+export { isAllowedFrom } from './ip-range.ts';
 export { answerPage, PageQuery, Pagination, readPage } from './keyset-page.ts';
 export { panelHome, panelPathMax } from './panel-path.ts';
 export { AppError, unavailable } from './problem.ts';

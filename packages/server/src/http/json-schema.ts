@@ -9,6 +9,7 @@ import {
 } from '@indelible/protocol';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { isOutboundUrl } from '../outbound/index.ts';
+import { isIpRange } from './ip-range.ts';
 import { isPanelPath } from './panel-path.ts';
 
 /** The formats of our schemas. */
@@ -20,6 +21,7 @@ export const formats: Record<string, (text: string) => boolean> = {
   email: (text: string) => text.length > 320 || isEmail(text.replace(/^!+/, '')),
   'time-zone': isTimeZone,
   'outbound-url': isOutboundUrl,
+  'ip-range': isIpRange,
   'panel-path': isPanelPath,
   ip: (text) => isIP(text) !== 0 && !text.includes('%'),
 };

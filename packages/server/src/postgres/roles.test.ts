@@ -249,6 +249,7 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer UPDATE(finished_at) restores',
     'writer UPDATE(format) webhooks',
     'writer UPDATE(idle_expires_at) sessions',
+    'writer UPDATE(last_used_at) api_keys',
     'writer UPDATE(lease) jobs',
     'writer UPDATE(lease) webhooks',
     'writer UPDATE(lease_until) webhooks',

@@ -60,6 +60,7 @@ test('a session ends when the token ends that opened it', async () => {
 test('an admin sees who is signed in, how and by whose link, and ends a session at once', async () => {
   const ana = await byLink();
   const olga = { id: randomUUID(), email: 'olga@operator.example', role: 'superadmin' };
+  service.clock.now += 1;
   const operator = await byLink(olga);
   await byLink(admin(), other);
   const [visit, own, ...more] = await list(ana);
