@@ -10,6 +10,7 @@ import { useTexts, wordOf } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { useMay } from '../../session/session-context.tsx';
+import { makersOf } from './makers.ts';
 
 /** All other facts of an event; each value can be copied or filtered by. */
 export function EventFacts({ event }: { event: AuditEvent }) {
@@ -62,6 +63,7 @@ export function EventFacts({ event }: { event: AuditEvent }) {
         <Fact name={t.detail.recordedBy}>
           <RecordedBy by={event.recordedBy} />
         </Fact>
+        <Makers event={event} />
         <Fact name={t.detail.received}>{formats.exact(event.receivedAt)}</Fact>
         <Fact name={t.detail.sequence}>
           {formats.number(event.sequence)}
@@ -81,6 +83,16 @@ export function EventFacts({ event }: { event: AuditEvent }) {
       </div>
     </>
   );
+}
+
+function Makers({ event }: { event: AuditEvent }) {
+  const t = useTexts();
+  return makersOf(event).map(({ mark, maker }) => (
+    <Fact key={mark} name={t.detail[mark]} copy={maker.id}>
+      {t.detail.makers[maker.kind]}{' '}
+      <span className="font-mono text-2xs text-faint">{maker.id.slice(0, 8)}</span>
+    </Fact>
+  ));
 }
 
 function Address({ ip }: { ip: string }) {
