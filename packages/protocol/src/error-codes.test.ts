@@ -12,6 +12,7 @@ const promised: Record<number, string> = {
   413: 'payload_too_large',
   415: 'unsupported_media_type',
   416: 'range_not_satisfiable',
+  408: 'request_timeout',
   422:
     'validation_failed not_recordable id_timestamp_mismatch timestamp_in_future ' +
     'outside_retention unknown_tenant cross_tenant_mismatch',

@@ -126,7 +126,10 @@ test.each(hostileNames)(
     const [plain, { subject, text, html }] = [await received(ready), await received(mail)];
     expect(subject).toBe(plain.subject);
     expect(server.received.at(-1)?.to).toEqual(['ana@example.org']);
-    const visible = name.replace(/[\s\p{Cc}\u202e\u2066]+/gu, ' ').trim();
+    const visible = name
+      .replace(/[\s\p{Cc}\u202e\u2066]+/gu, ' ')
+      .replace(/https:\S*/, '[…]') // no mail carries a link of somebody else
+      .trim();
     expect(text).toContain(visible);
     expect(shown(html)).toContain(visible);
     expect(html.match(/<[^>]*>/g)).toEqual(plain.html.match(/<[^>]*>/g));

@@ -10,7 +10,7 @@ const titles: Record<StreamFormatName, string> = {
   splunk_hec: 'Splunk',
   datadog: 'Datadog',
   elastic: 'Elastic and OpenSearch',
-  generic: 'Anything else',
+  generic: 'Other receivers',
 };
 const names = Object.keys(titles) as StreamFormatName[];
 
