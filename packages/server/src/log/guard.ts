@@ -108,7 +108,10 @@ export class RoundGuard {
    */
   async #publishedBehind(free: number, { known, own }: Keys): Promise<string | null> {
     const { sha, objects } = this.#deps;
-    if (free >= this.#end) return null;
+    if (free >= this.#end) {
+      this.#end = free; // also where another process wrote the rounds before it
+      return null;
+    }
     for (const name of await objects.list('checkpoints', roundName(free))) {
       const round = roundOf(name);
       if (round === null || this.#foreign.has(round)) continue;

@@ -79,6 +79,20 @@ test.each(['the process that ran on', 'a process that starts'])(
   },
 );
 
+test('a process that saw the rounds of another looks behind a lost one just the same', async () => {
+  const { backups, publish, process, store, ...service } = await installation();
+  const other = await process();
+  await publish(1, other);
+  const backup = await backups.take();
+  await publish(2, other);
+  await service.tick();
+  rmSync(join(store, roundName(3)));
+  await backups.restore(backup);
+  await service.record(service.key, 1);
+  await service.tick();
+  expect(await service.halted()).toContain(`but ${roundName(4)} is there`);
+});
+
 test('newest rounds that were moved away, given up and brought back make no fork', async () => {
   const { id, env, publish, move, store, dataDir, process, ...service } = await installation();
   const before = await publish(2);
