@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, expect, test } from 'vitest';
@@ -125,4 +126,30 @@ test('a backup of a service that is stopped is the same, and nothing is ever ove
   const env = { DATABASE_URL: 'postgres://app@127.0.0.1/a', PLATFORM_API_KEY: platformKey };
   const own = await runCli(['backup', join(scratch, 'third')], { env });
   expect([own.status, own.stderr]).toEqual([1, expect.stringContaining('its own tools')]);
+}, 60_000);
+
+test('a restore that ended midway is completed by the next one', async () => {
+  const large = join(folders.backup, 'objects', 'large');
+  closeSync(openSync(large, 'w'));
+  truncateSync(large, 24 * 2 ** 20); // more than any file of the cluster
+  const dataDir = join(scratch, 'twice');
+  const main = join(import.meta.dirname, '..', 'main.ts');
+  const cut = spawnSync(
+    'bash',
+    [
+      '-c',
+      'ulimit -f 20480; exec "$@"',
+      '',
+      process.execPath,
+      main,
+      'restore-backup',
+      folders.backup,
+    ],
+    { env: { ...process.env, DATA_DIR: dataDir }, encoding: 'utf8' },
+  );
+  expect([cut.status, cut.stderr]).toEqual([1, expect.stringContaining('EFBIG')]);
+  const { stdout } = await inFolder(dataDir, 'restore-backup', folders.backup, '--json');
+  expect(JSON.parse(stdout)).toMatchObject({ objects: true });
+  const files = (folder: string) => readdirSync(folder, { recursive: true }).sort();
+  expect(files(join(dataDir, 'objects'))).toEqual(files(join(folders.backup, 'objects')));
 }, 60_000);

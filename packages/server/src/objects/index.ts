@@ -1,3 +1,4 @@
 export { filesBelow, InsideFolder } from './inside-folder.ts';
+export { draftSuffix } from './object-name.ts';
 export type { ObjectStore } from './object-store.ts';
 export { openObjectStore } from './open-store.ts';

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { holdRounds } from '../log/index.ts';
+import { draftSuffix } from '../objects/index.ts';
 import {
   copyRunningCluster,
   copyTree,
@@ -106,7 +107,7 @@ async function copyObjects(
   const url = new URL(objectStoreUrl);
   if (url.protocol !== 'file:') return atEnd(async () => {});
   const from = fileURLToPath(url);
-  const isLeftOut = (path: string) => path.endsWith('.tmp');
+  const isLeftOut = (path: string) => path.endsWith(draftSuffix);
   // File systems keep times to the second at worst.
   const changedSinceMs = Date.now() - 2_000;
   await copyTree(from, target, { isLeftOut });

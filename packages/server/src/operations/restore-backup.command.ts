@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rename } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Config, type Environment, readConfig } from '../config.ts';
+import { draftSuffix } from '../objects/index.ts';
 import {
   accountOfThisProcess,
   codeOf,
@@ -52,15 +53,23 @@ export async function restoreBackup(env: Environment, folder: string): Promise<R
   return { madeAt, dataDir, objects };
 }
 
+// While it is there, the objects beside it are those of a restore that was cut off.
+const unfinished = `restore-backup${draftSuffix}`;
+
 async function restoreObjects({ objectStoreUrl }: Config, from: string): Promise<boolean> {
   const url = new URL(objectStoreUrl);
   if (url.protocol !== 'file:' || !existsSync(from)) return false;
   const folder = fileURLToPath(url);
-  const found = await readdir(folder).catch((error: unknown) => {
+  const found = await readdir(folder).catch((error: unknown): string[] => {
     if (codeOf(error) !== 'ENOENT') throw error;
     return [];
   });
-  if (found.length > 0) return false;
+  if (found.length > 0 && !found.includes(unfinished)) return false;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, unfinished), '', { mode: 0o600, flush: true });
+  syncFolder(folder);
   await copyTree(from, folder);
+  await rm(join(folder, unfinished));
+  syncFolder(folder);
   return true;
 }
