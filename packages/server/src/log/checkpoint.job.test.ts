@@ -7,11 +7,13 @@ import type { App } from '../app.ts';
 import { openSigner } from '../crypto/signer.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
+import { write } from '../postgres/db.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { expectLogIntact, rootStored } from '../testing/intact.ts';
 import { PostgresProxy } from '../testing/postgres-proxy.ts';
 import { callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
 import { type CheckpointDeps, CheckpointJob } from './checkpoint.job.ts';
+import { holdRounds } from './checkpoint.store.ts';
 
 const service = await testService();
 const cleanup: (() => Promise<unknown>)[] = [];
@@ -362,4 +364,12 @@ test('who asks for a checkpoint waits eight seconds at most, and the round goes 
   expect(failures).toEqual([]);
   expect((await checkpointOf(app, key)).size).toBe(size + 1);
   await expectLogIntact(service, id);
+});
+
+test('rounds are held for as long as it takes: no limit ends the transaction that rests', async () => {
+  const limit = await write(service.db, async (tx) => {
+    await holdRounds(tx);
+    return (await tx.query('SHOW idle_in_transaction_session_timeout')).rows;
+  });
+  expect(limit).toEqual([{ idle_in_transaction_session_timeout: '0' }]);
 });

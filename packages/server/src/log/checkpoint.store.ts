@@ -66,6 +66,8 @@ export async function takeRound(tx: WriterTx, wait: boolean): Promise<TakenRound
 /** Keeps every process from signing until the transaction ends; waits for a round that runs. */
 export async function holdRounds(tx: WriterTx): Promise<void> {
   await tx.query('SET LOCAL lock_timeout = 60000');
+  // Comparing hundreds of thousands of objects takes longer than a transaction may rest.
+  await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
   await takeRound(tx, true);
 }
 
