@@ -52,7 +52,10 @@ export interface TakenRound {
  * Takes the rounds for this transaction; null if another process has them. With `wait` it waits for
  * that process, up to lock_timeout.
  */
-export async function takeRound(tx: WriterTx, wait: boolean): Promise<TakenRound | null> {
+export async function takeRound(
+  tx: Pick<WriterTx, 'query'>,
+  wait: boolean,
+): Promise<TakenRound | null> {
   const { rows } = await tx.query<TakenRound>({
     name: 'take-round',
     text: `SELECT round, halted, (SELECT public_key FROM signing_keys WHERE not_after IS NULL) AS "keyInUse",
@@ -192,14 +195,25 @@ export async function openOrigin(tx: WriterTx, host: string): Promise<string> {
   return rows[0]?.host ?? host;
 }
 
-/** The shared identity of database and object store, null before the first; and the last round. */
-export async function storeLink(
-  tx: Pick<WriterTx, 'query'>,
-): Promise<{ storeId: string | null; round: number }> {
-  const { rows } = await tx.query<{ storeId: string | null; round: number }>(
-    'SELECT store_id AS "storeId", round FROM installation, log_rounds',
+export interface StoreLink {
+  /** The shared identity of database and object store, null before the first. */
+  storeId: string | null;
+  /** The identity that a first start gives. */
+  firstId: string;
+  /** The last round. */
+  round: number;
+}
+
+export async function storeLink(tx: Pick<WriterTx, 'query'>): Promise<StoreLink> {
+  const { rows } = await tx.query<StoreLink>(
+    `SELECT store_id AS "storeId", round,
+       left(encode(sha256(convert_to('indelible/store/v1 ' || oid, 'UTF8') || seed), 'hex'), 32)::uuid
+         AS "firstId"
+     FROM installation, log_rounds, installation_key, pg_database WHERE datname = current_database()`,
   );
-  return rows[0] ?? { storeId: null, round: 0 };
+  const [row] = rows;
+  if (!row) throw new Error('installation, log_rounds or installation_key has lost its row');
+  return row;
 }
 
 /** Stores the identity unless there is one; returns the stored one. */

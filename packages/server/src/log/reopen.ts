@@ -29,6 +29,7 @@ import { appendLogs, planEntries } from './store.ts';
 import {
   emptyStore,
   foreignStore,
+  otherStore,
   readIdentity,
   StoreRefused,
   usedStore,
@@ -111,7 +112,7 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const round = isSigned ? (newest?.round ?? 0) : await publishReopening(tx, deps, signers, next);
   await resumeAfter(tx, round);
   // After the round: a store with only an identity would look like one that lost its rounds.
-  if (round > 0) await keepStoreIdentity(tx, deps, inStore);
+  if (round > 0 || deps.newStore) await keepStoreIdentity(tx, deps, inStore);
   return reopened;
 }
 
@@ -129,7 +130,8 @@ async function requireStore(
   }
   if (newest !== null || newStore) return inStore;
   if (inStore !== null && storeId === null) throw new StoreRefused(usedStore);
-  if (inStore === null && round > 0) throw new StoreRefused(emptyStore(round));
+  if (round > 0) throw new StoreRefused(emptyStore(round));
+  if (inStore === null && storeId !== null) throw new StoreRefused(otherStore);
   return inStore;
 }
 

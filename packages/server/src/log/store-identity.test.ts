@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
@@ -102,14 +102,40 @@ test('a store of an earlier release, which has no identity, is known by its last
   expect(rows).toEqual([{ store_id: id }]);
 });
 
-test('a start that was cut off before it named the store is made good by the next one', async () => {
+test('before the first checkpoint too, a second host with a store of its own is refused', async () => {
+  const { withStore, store, env, tenant } = await installation();
+  const [first, second] = [withStore('of-host-1'), withStore('of-host-2')];
+  const started = await Promise.allSettled([first, second].map((host) => startService(host)));
+  const [refused] = started.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  expect(String(refused)).toMatch(/not the one that this installation began with/);
+  for (const one of started) if (one.status === 'fulfilled') await one.value.stop();
+  const isFirst = started[0]?.status === 'rejected';
+  const [lost, lostPath] = isFirst ? [first, store('of-host-1')] : [second, store('of-host-2')];
+  await expect(reopenLog(lost)).rejects.toThrow(/not the one that this installation began with/);
+  expect(readdirSync(lostPath)).toEqual([]);
+  await expect(startService(env)).rejects.toThrow(/--new-store` begins in this one/);
+  expect(await reopenLog(env, { newStore: true })).toEqual([]);
+  await starts(env);
+  await tenant();
+});
+
+test('a first start that was killed once it had named the store is made good by the next', async () => {
   const { store, env, owner } = await installation();
-  await owner.query('UPDATE installation SET store_id = gen_random_uuid()');
+  await starts(env);
+  await owner.query('UPDATE installation SET store_id = NULL');
   await starts(env);
   const { rows } = await owner.query('SELECT store_id FROM installation');
   expect(readFileSync(join(store('objects'), 'installation.json'), 'utf8')).toBe(
     `${JSON.stringify({ installation: rows[0].store_id })}\n`,
   );
+});
+
+test('a store that lost every round is refused as an empty one is', async () => {
+  const { tenant, tick, store, env } = await installation();
+  await tenant();
+  await tick();
+  rmSync(join(store('objects'), 'checkpoints'), { recursive: true });
+  await expect(reopenLog(env)).rejects.toThrow(notThere);
 });
 
 test('in a new store after the loss of the former one every log begins anew', async () => {

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { isUuid, type Sha256 } from '@indelible/protocol';
 import type { ObjectStore } from '../objects/index.ts';
 import type { WriterTx } from '../postgres/index.ts';
-import { openStoreId, signingKeys, storeLink } from './checkpoint.store.ts';
+import { openStoreId, signingKeys, storeLink, takeRound } from './checkpoint.store.ts';
 import { readRound, roundName } from './round.ts';
 
 /*
@@ -28,21 +27,23 @@ type Query = Pick<WriterTx, 'query'>;
 /**
  * Checks that the store belongs to the installation, or claims it: a first start claims an empty
  * store; a store of an earlier release, without identity, is recognised by the last round. Throws
- * StoreRefused for any other. The database gets the identity first, in its own transaction: two
- * processes that start together then write the same object, and the next start repairs a crash in
- * between.
+ * StoreRefused for any other. The first identity derives from the installation key, so that the
+ * next start recognises the store of a start that was killed before its transaction ended.
  */
 export async function openOwnStore(
   deps: StoreIdentityDeps,
   inTransaction: <T>(work: (tx: Query) => Promise<T>) => Promise<T>,
 ): Promise<void> {
-  const inStore = await readIdentity(deps.objects);
-  const storeId = await inTransaction(async (tx) => {
+  await inTransaction(async (tx) => {
+    const { storeId, firstId } = await storeLink(tx);
+    // Hosts with a store each would both claim theirs, and one would never sign.
+    if (storeId === null) await takeRound(tx, true);
+    const inStore = await readIdentity(deps.objects);
     const refusal = await refusalOf(tx, deps, inStore);
     if (refusal !== null) throw new StoreRefused(refusal);
-    return openStoreId(tx, inStore ?? randomUUID());
+    const id = await openStoreId(tx, inStore ?? firstId);
+    if (inStore === null) await writeIdentity(deps.objects, id);
   });
-  if (inStore === null) await writeIdentity(deps.objects, storeId);
 }
 
 export async function writeIdentity(objects: ObjectStore, storeId: string): Promise<void> {
@@ -73,7 +74,7 @@ export async function refusalOf(
   deps: StoreIdentityDeps,
   inStore: string | null,
 ): Promise<string | null> {
-  const { storeId, round } = await storeLink(tx);
+  const { storeId, firstId, round } = await storeLink(tx);
   if (storeId !== null && inStore !== null) {
     return storeId === inStore ? null : foreignStore(storeId, inStore);
   }
@@ -81,8 +82,9 @@ export async function refusalOf(
     if (await holdsRound(tx, deps, round)) return null;
     return inStore === null ? emptyStore(round) : foreignStore('none yet', inStore);
   }
-  const isUsed = inStore !== null || (await deps.objects.list('checkpoints')).length > 0;
-  return isUsed ? usedStore : null;
+  if ((await deps.objects.list('checkpoints')).length > 0) return usedStore;
+  if (storeId !== null) return otherStore;
+  return inStore === null || inStore === firstId ? null : usedStore;
 }
 
 async function holdsRound(tx: Query, deps: StoreIdentityDeps, round: number): Promise<boolean> {
@@ -107,6 +109,11 @@ export function emptyStore(round: number): string {
     'begins every log anew in this one'
   );
 }
+
+export const otherStore =
+  'the object store of OBJECT_STORE_URL is not the one that this installation began with: it has no ' +
+  `${identityName}. Every process needs the same store: name the one of the first process. If that ` +
+  'is lost for good, `indelible log reopen --yes --new-store` begins in this one';
 
 export const usedStore =
   'the object store of OBJECT_STORE_URL is in use by another installation, or holds the checkpoints ' +
