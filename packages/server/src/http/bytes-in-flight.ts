@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { onceClosed } from './once-closed.ts';
 import { AppError, unavailable } from './problem.ts';
 
 /** Bodies and large answers at the same time. */
@@ -32,7 +33,7 @@ export function limitBytesInFlight(http: FastifyInstance, bytesMax: number): voi
     if (!fits(all, bytes, 1)) throw unavailable('too many bodies and answers are under way');
     loads.set(caller, own);
     add(own, all, bytes, 1);
-    reply.raw.once('close', () => {
+    onceClosed(reply.raw, () => {
       add(own, all, -bytes, -1);
       if (own.count === 0) loads.delete(caller);
     });

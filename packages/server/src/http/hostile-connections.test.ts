@@ -146,3 +146,27 @@ test('answers that are not read take a share of their tenant, and give it back',
   reader.destroy();
   await expect.poll(status, soon).toBe('200');
 });
+
+test('a caller who hangs up while its key is looked up gives its share back', async () => {
+  const bodyBytes = 64 * 1024;
+  const { app, port } = await listening({ bodyBytesMax: 4 * bodyBytes });
+  const connections = () =>
+    new Promise((resolve) => app.http.server.getConnections((_, count) => resolve(count)));
+  const path = '/api/audit-logs/exports';
+  await service.owner.query('BEGIN; LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE');
+  const leaver = await dial(port);
+  const asked = once(app.http.server, 'request');
+  leaver.write(head(path, one.key, bodyBytes));
+  await asked;
+  leaver.destroy();
+  await expect.poll(connections, soon).toBe(0);
+  await service.owner.query('ROLLBACK');
+  const status = async () => {
+    const socket = await dial(port);
+    const answer = answerOn(socket);
+    const body = JSON.stringify({ text: 'x'.repeat(bodyBytes - 100) });
+    socket.write(head(path, one.key, body.length) + body);
+    return (await answer).slice(9, 12);
+  };
+  expect([await status(), await status()]).toEqual(['422', '422']);
+});

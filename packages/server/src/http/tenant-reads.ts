@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FairSlots } from './fair-slots.ts';
+import { onceClosed } from './once-closed.ts';
 import { AppError } from './problem.ts';
 
 type KindOfRead = 'page' | 'statistics' | 'search';
@@ -46,7 +47,7 @@ export function queueReads(http: FastifyInstance, connections: number): void {
     request.gone = whenGone(reply);
     const release = await slots[kind].take(tenantOf(request), request.gone);
     releases.set(request, release);
-    reply.raw.once('close', release);
+    onceClosed(reply.raw, release);
   });
   // Not when the answer has ended: a reader may take its time.
   http.addHook('onSend', (request, _reply, payload, done) => {
@@ -60,7 +61,7 @@ const waitingMax = 50;
 /** Aborts when the caller hangs up before the answer was sent. */
 export function whenGone(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once('close', () => {
+  onceClosed(reply.raw, () => {
     if (!reply.raw.writableFinished) gone.abort();
   });
   return gone.signal;
