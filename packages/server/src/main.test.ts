@@ -13,7 +13,7 @@ import { openFolder } from './testing/data-dir.ts';
 import { serverPid } from './testing/embedded-postgres-service.ts';
 import { expectLogIntact } from './testing/intact.ts';
 import { callService, type HttpCall } from './testing/running-service.ts';
-import { eventOf } from './testing/service.ts';
+import { eventOf, platformKey, testService } from './testing/service.ts';
 
 /*
  * The service from an empty folder on; the tests go on with what the
@@ -201,4 +201,13 @@ test('a data folder that cannot be made is refused by a sentence that names it',
   const external = { DATABASE_URL, PLATFORM_API_KEY: firstKey };
   const sentences = await Promise.all([refusal({ DATA_DIR }), refusal({ DATA_DIR, ...external })]);
   for (const sentence of sentences) expect(sentence).toContain(DATA_DIR);
+});
+
+test('a read-only database is refused by a sentence that says what to do', async () => {
+  const { owner, servingUrl, close } = await testService();
+  const { rows } = await owner.query<{ name: string }>('SELECT current_database() AS name');
+  await owner.query(`ALTER DATABASE ${rows[0]?.name} SET default_transaction_read_only = on`);
+  const env = { DATABASE_URL: servingUrl, PLATFORM_API_KEY: platformKey };
+  expect(await refusal(env)).toMatch(/^the database is read-only.* name the primary/);
+  await close();
 });

@@ -16,6 +16,7 @@ import {
   connectionProblem,
   type Database,
   databaseTime,
+  isReadOnly,
   openDatabase,
   unavailability,
 } from './postgres/db.ts';
@@ -56,9 +57,13 @@ export async function startService(
   } catch (error) {
     // An error during clean-up must not hide why the start failed.
     for (const undo of cleanup.reverse()) await undo().catch(() => {});
-    throw error;
+    throw isReadOnly(error) ? new Error(takesNoWrites, { cause: error }) : error;
   }
 }
+
+const takesNoWrites =
+  'the database is read-only, and a start writes to it: name the primary in DATABASE_URL if this is a ' +
+  'standby; if its disk is full, make room; then start again';
 
 async function start(
   given: Config,

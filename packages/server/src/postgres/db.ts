@@ -337,6 +337,11 @@ const statementTimeout = '57014';
 // backup is being restored to, which refuses connections or is briefly absent.
 const passingStates = ['40001', '40P01', '25P03', '25P04', '55000', '3D000'];
 
+/** For a process that cannot start: the server's message names only the statement. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === readOnly;
+}
+
 /** Why a connection failed, for the operator; messages of system and server contain no secret. */
 export function connectionProblem(error: unknown): string {
   // If every address of a name failed, only the single attempts have messages.
