@@ -22,8 +22,12 @@ export async function stopLogs(tx: WriterTx): Promise<{ round: number; seed: Buf
   return row;
 }
 
-/** Replaces the installation key, so that a copy of the database signs with another one. */
-export async function renewInstallationKey(tx: WriterTx): Promise<Buffer> {
+/**
+ * Replaces the installation key, so that a copy of the database signs with another one, and forgets
+ * the former object store: a host that still names that one is refused.
+ */
+export async function renewInstallation(tx: WriterTx): Promise<Buffer> {
+  await tx.query('UPDATE installation SET store_id = NULL');
   const { rows } = await tx.query<{ seed: Buffer }>(
     'UPDATE installation_key SET seed = DEFAULT RETURNING seed',
   );

@@ -19,7 +19,7 @@ import {
   type LogRecord,
   openHead,
   releasedNotes,
-  renewInstallationKey,
+  renewInstallation,
   resumeAfter,
   stopLogs,
 } from './reopen.store.ts';
@@ -107,7 +107,7 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const signed = newest?.state ?? stateOf(deps.sha, []);
   const isSigned = retired.length === 0 && Buffer.compare(signed, state) === 0;
   const next = { round: free, state, retired };
-  const installation = deps.newStore ? await renewInstallationKey(tx) : seed;
+  const installation = deps.newStore ? await renewInstallation(tx) : seed;
   const signers = signer && [signer, seedSigner(installation)];
   const round = isSigned ? (newest?.round ?? 0) : await publishReopening(tx, deps, signers, next);
   await resumeAfter(tx, round);

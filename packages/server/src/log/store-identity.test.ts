@@ -156,6 +156,8 @@ test('in a new store after the loss of the former one every log begins anew', as
   expect(await installationKey(), 'a copy signs with a key of its own').not.toEqual(former);
   const { rows } = await owner.query('SELECT log_id::text FROM log_heads');
   expect(origin.endsWith(rows[0].log_id.replaceAll('-', ''))).toBe(false);
+  // A host that still names the former store would find other rounds there, and stop all others.
+  await expect(startService(service.env)).rejects.toThrow(another);
   await starts(empty);
   expect(
     (await call({ method: 'POST', url: '/api/audit-logs', key, body: eventOf() })).status,

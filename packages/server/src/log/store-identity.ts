@@ -97,7 +97,8 @@ async function holdsRound(tx: Query, deps: StoreIdentityDeps, round: number): Pr
 export function foreignStore(ours: string, theirs: string): string {
   return (
     `the object store of OBJECT_STORE_URL belongs to another installation (it says ${theirs}, the ` +
-    `database says ${ours}): name the store that this installation has used before`
+    `database says ${ours}): name the store that this installation has used before. If that is lost for ` +
+    'good, `indelible log reopen --yes --new-store` begins every log anew in an empty one'
   );
 }
 
