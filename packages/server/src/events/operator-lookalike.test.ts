@@ -10,6 +10,8 @@ test.each([
   ['full-width letters', 'ｓｕｐｅｒａｄｍｉｎ'],
   ['mathematical letters', '𝐬𝐮𝐩𝐞𝐫𝐚𝐝𝐦𝐢𝐧'],
   ['small capitals', 'ꜱᴜᴘᴇʀᴀᴅᴍɪɴ'],
+  ['letters in circles', '🅢🅤🅟🅔🅡🅐🅓🅜🅘🅝'],
+  ['letters of flags', '🇸🇺🇵🇪🇷🇦🇩🇲🇮🇳'],
   ['an accent', 'superadmín'],
   ['r and n for m', 'superadrnin'],
   ['a digit', 'superadm1n'],

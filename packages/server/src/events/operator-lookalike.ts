@@ -1,9 +1,15 @@
 import unhomoglyph from 'unhomoglyph';
 
-// Latin letters that Unicode's table of confusables leaves out.
-const smallCapitals = new Map(
-  [...'ᴀᴅᴇɪᴍɴᴘʀꜱᴜʍ'].map((letter, at) => [letter, [...'adeimnprsum'][at] ?? '']),
+const alphabet = 'abcdefghijklmnopqrstuvwxyz';
+// White on black circles and squares, and the letters of flags: each from A to Z.
+const enclosed = [0x1f150, 0x1f170, 0x1f1e6].flatMap((start) =>
+  [...alphabet].map((letter, at) => [String.fromCodePoint(start + at), letter] as const),
 );
+const smallCapitals = [...'ᴀᴅᴇɪᴍɴᴘʀꜱᴜʍ'].map(
+  (letter, at) => [letter, [...'adeimnprsum'][at] ?? ''] as const,
+);
+// Unicode's table of confusables leaves them out.
+const letters = new Map([...smallCapitals, ...enclosed]);
 const marks = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 const operatorRole = 'superadmin';
@@ -21,7 +27,7 @@ export function looksLikeOperator(role: string): boolean {
 function skeletonOf(text: string): string {
   const plain = text.normalize('NFKD').replace(marks, '').toLowerCase();
   const isAscii = /^[!-~]*$/.test(plain);
-  const latin = [...plain].map((letter) => smallCapitals.get(letter) ?? letter).join('');
+  const latin = [...plain].map((letter) => letters.get(letter) ?? letter).join('');
   const base = isAscii ? plain : unhomoglyph(latin).toLowerCase();
   return base.replaceAll('rn', 'm').replaceAll('ʍ', 'm').replace(/[l1|]/g, 'i');
 }
