@@ -78,3 +78,19 @@ test('an operator’s event that its plan soon hides is told in the present, and
   await post('/batch', { events: [{ ...eventOf(past), id: told[1] }] });
   expect(await idsOf(`action=backdate`)).toHaveLength(2);
 });
+
+test('while that record cannot be stored, neither is the event', async () => {
+  await service.owner.query(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'check_violation'; END$$;
+    CREATE TRIGGER refuse BEFORE INSERT ON audit_events FOR EACH ROW
+      WHEN (NEW.action = 'backdate') EXECUTE FUNCTION refuse();`);
+  const late = eventOf({ actor: operator, timestamp: iso(29 * day), reason: 'Ticket 4712' });
+  const { body } = await post('/batch', { events: [late, eventOf({ reason: 'Ticket 4713' })] });
+  await service.owner.query('DROP TRIGGER refuse ON audit_events');
+  expect(body.results).toMatchObject([{ status: 'rejected' }, { status: 'created' }]);
+  const { rows } = await service.owner.query(
+    "SELECT reason FROM audit_events WHERE reason IN ('Ticket 4712', 'Ticket 4713')",
+  );
+  expect(rows).toEqual([{ reason: 'Ticket 4713' }]);
+});

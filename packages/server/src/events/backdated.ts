@@ -1,44 +1,39 @@
 import {
   eventIdFromUuid,
   formatTimestamp,
+  type Keeps,
+  retentionCutoff,
   uuidTimeMs,
   type WarningCode,
 } from '@indelible/protocol';
-import type { RecordAccess } from '../access/index.ts';
 import type { OwnEvent } from '../own-event.ts';
-import { type Database, readTenant } from '../postgres/index.ts';
+import { type OwnEventDeps, prepareOwn } from './own-events.store.ts';
 import type { PreparedEvent } from './prepared-event.ts';
-import { visibility } from './store.ts';
-
-export interface BackdatedDeps {
-  db: Database;
-  now: () => number;
-  recordAccess: RecordAccess;
-}
+import type { Notice } from './record-queue.ts';
 
 /** An operator's event of the past that is hidden sooner is told by a record of the present. */
 const seenMsMin = 30 * 86_400_000;
 
 /**
- * Resolves once the tenant's log tells of an operator's event that was just put so far into the
- * past that its plan would soon hide it; others need no record. May throw `unavailable`.
+ * What tells of an operator's event that is put so far into the past that its plan would soon hide
+ * it; null for other events.
  */
-export async function tellBackdated(
-  { db, now, recordAccess }: BackdatedDeps,
+export function noticeOf(
+  deps: OwnEventDeps,
   { event, warnings }: { event: PreparedEvent; warnings: readonly WarningCode[] },
-): Promise<void> {
-  if (!event.crossTenant || !warnings.includes('backdated')) return;
-  const look = now() + seenMsMin;
-  const visible = await readTenant(db, event.tenantId, (tx) => visibility(tx, look));
-  if (visible && event.uuid >= visible.oldest) return;
-  await recordAccess(event.tenantId, backdatedNotice(event));
+): Notice | null {
+  if (!event.crossTenant || !warnings.includes('backdated')) return null;
+  const isSoonHidden = (keeps: Keeps) =>
+    uuidTimeMs(event.uuid) < retentionCutoff(keeps, deps.now() + seenMsMin);
+  return (keeps) =>
+    isSoonHidden(keeps) ? prepareOwn(deps, event.tenantId, backdatedEvent(event)) : null;
 }
 
 /**
  * The service's own record that it has taken the event. A plan counts from the time of an event, so
  * an operator could choose one that is hidden a moment later. This record is of now.
  */
-function backdatedNotice(event: PreparedEvent): OwnEvent {
+function backdatedEvent(event: PreparedEvent): OwnEvent {
   const { uuid, actorId, actorEmail, actorRole, actorIp, actorUserAgent } = event;
   const { action, resourceType, resourceId, resourceName, recordedById, reason } = event;
   return {

@@ -23,7 +23,13 @@ import {
 } from '../postgres/index.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
-import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
+import {
+  byTenant,
+  type Notice,
+  type Outcome,
+  type QueuedEvent,
+  RecordQueue,
+} from './record-queue.ts';
 import { appendEvents } from './store.ts';
 
 /** Observes flushes; the metrics endpoint implements it. */
@@ -74,9 +80,13 @@ export class GroupCommit {
    * Resolves after the commit, with the outcomes in the given order. Checks in the same transaction
    * that `keyId` is not revoked. Throws `unavailable` if the queue is full (64 MiB). An event that
    * the database could not take is `rejected` as `unavailable`: if the connection broke during the
-   * commit it may be stored, so send it again with the same id.
+   * commit it may be stored, so send it again with the same id. `notices` go with the events.
    */
-  async record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
+  async record(
+    events: readonly PreparedEvent[],
+    keyId: string | null,
+    notices: readonly (Notice | null)[] = [],
+  ): Promise<Outcome[]> {
     const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
     if (this.#bytes + bytes > this.#deps.queueBytesMax) {
       throw unavailable('the recording queue is full; retry with the same ids');
@@ -84,7 +94,10 @@ export class GroupCommit {
     this.#bytes += bytes;
     this.#events += events.length;
     const settled = events.map(
-      (event) => new Promise<Outcome>((settle) => this.#queue.add({ event, keyId, settle })),
+      (event, at) =>
+        new Promise<Outcome>((settle) =>
+          this.#queue.add({ event, keyId, notice: notices[at] ?? null, settle }),
+        ),
     );
     this.#pumpSoon();
     const outcomes = await Promise.all(settled);
@@ -200,7 +213,27 @@ export class GroupCommit {
         if (outcome) settled.set(item, outcome);
       });
     }
+    await this.#appendNotices(tx, settled);
     return { settled, skipped };
+  }
+
+  /** In the transaction of the events that they tell of: none is stored untold. */
+  async #appendNotices(tx: WriterTx, settled: Map<QueuedEvent, Outcome>): Promise<void> {
+    const { sha, now, plans, partitions } = this.#deps;
+    const told = [...settled].flatMap(([item, { status }]) =>
+      status === 'created' && item.notice !== null ? [item] : [],
+    );
+    if (told.length === 0) return;
+    const groups = byTenant(told);
+    // Again: they have grown.
+    const heads = await lockHeads(tx, [...groups.keys()], true);
+    const work = heads.map((head) => {
+      const plan = plans.ofClass(head.retentionClass); // none while a legal hold stands
+      const items = (plan && groups.get(head.tenantId)) ?? [];
+      return { head, events: items.flatMap(({ notice }) => (plan && notice?.(plan.keeps)) ?? []) };
+    });
+    await partitions.ensure(work);
+    await appendEvents(tx, sha, work, now());
   }
 
   /**

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import {
   batchBytesMax,
   batchEventsMax,
-  type Catalogue,
   type ErrorCode,
   type EventRefusal,
   encodeEntry,
@@ -20,29 +19,24 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { AppError, unavailable } from '../http/index.ts';
-import { type BackdatedDeps, tellBackdated } from './backdated.ts';
+import { noticeOf } from './backdated.ts';
 import type { GroupCommit } from './flush.ts';
 import { looksLikeOperator } from './operator-lookalike.ts';
+import type { OwnEventDeps } from './own-events.store.ts';
 import {
   eventJson,
   hasState,
   type PreparedEvent,
   prepare,
-  type Random,
   type StoredEvent,
   storedCommitment,
 } from './prepared-event.ts';
 import type { Outcome } from './record-queue.ts';
 import { BatchInput, BatchResults } from './schemas.ts';
-import type { UuidSource } from './uuid-source.ts';
 
-export interface RecordDeps extends BackdatedDeps {
+export interface RecordDeps extends OwnEventDeps {
   groupCommit: GroupCommit;
-  catalogue: Catalogue;
   masker: Masker;
-  sha: Sha256;
-  random: Random;
-  newUuid: UuidSource;
   /** Events that happened longer ago are warned of. */
   backdatedMs: number;
 }
@@ -123,8 +117,9 @@ async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: Rec
   const taken = take(request.body, request, deps);
   if (taken.refusal) throw errorOf(taken.refusal);
   const { event, warnings } = taken;
-  const [outcome] = await deps.groupCommit.record([event], request.principal.recheckKeyId);
-  if (outcome?.status === 'created') await tellBackdated(deps, taken);
+  const { recheckKeyId } = request.principal;
+  const notices = [noticeOf(deps, taken)];
+  const [outcome] = await deps.groupCommit.record([event], recheckKeyId, notices);
   if (!outcome) throw new Error('an event without an outcome');
   if (outcome.status === 'conflict') throw new AppError('id_conflict');
   if (outcome.status === 'rejected') throw rejected(outcome);
@@ -244,20 +239,17 @@ async function recordPart(
     .record(
       part.map(({ event }) => event),
       request.principal.recheckKeyId,
+      part.map((accepted) => noticeOf(deps, accepted)),
     )
     .catch((error: unknown): Outcome[] => {
       if (!(error instanceof AppError)) throw error;
       // An earlier part may be stored, so a full queue refuses only these events.
       return part.map(() => ({ status: 'rejected', code: error.code, detail: error.message }));
     });
-  const told = part.map(async (accepted, position) => {
+  part.forEach(({ index, event, warnings }, position) => {
     const outcome = outcomes[position];
-    if (!outcome) return;
-    const { index, event, warnings } = accepted;
-    if (outcome.status === 'created') await tellBackdated(deps, accepted);
-    results[index] = resultOf(index, event, warnings, outcome);
+    if (outcome) results[index] = resultOf(index, event, warnings, outcome);
   });
-  await Promise.all(told);
 }
 
 /** If the reason is not in the events, the whole call is refused and may be retried. */
