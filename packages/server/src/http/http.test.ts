@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { asAppError } from './http.ts';
+import { whenGone } from './tenant-reads.ts';
 
 const service = await testService();
 afterAll(() => service.close());
@@ -266,11 +270,16 @@ test('no answer says more of a fault than that there was one', async () => {
   await broken.close();
 });
 
-test('a caller who hangs up is not taken for a database that is away', () => {
+test('a caller who hangs up is not taken for a database that is away, nor for a fault', async () => {
   const hungUp = Object.assign(new Error('aborted'), { code: 'ECONNRESET', statusCode: 400 });
   const away = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
   expect(asAppError(hungUp)?.code).toBe('malformed_json');
   expect(asAppError(away)?.code).toBe('unavailable');
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  const gone = whenGone({ raw: response });
+  response.destroy();
+  await once(response, 'close');
+  expect(asAppError(gone.reason)?.code).toBe('unavailable'); // no fault that needs to be logged
   expect(asAppError(new Error('anything'))).toBeNull();
   expect(asAppError('thrown text')).toBeNull();
 });

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FairSlots } from './fair-slots.ts';
 import { onceClosed } from './once-closed.ts';
-import { AppError } from './problem.ts';
+import { AppError, unavailable } from './problem.ts';
 
 type KindOfRead = 'page' | 'statistics' | 'search';
 
@@ -59,10 +59,10 @@ export function queueReads(http: FastifyInstance, connections: number): void {
 const waitingMax = 50;
 
 /** Aborts when the caller hangs up before the answer was sent. */
-export function whenGone(reply: FastifyReply): AbortSignal {
+export function whenGone(reply: Pick<FastifyReply, 'raw'>): AbortSignal {
   const gone = new AbortController();
   onceClosed(reply.raw, () => {
-    if (!reply.raw.writableFinished) gone.abort();
+    if (!reply.raw.writableFinished) gone.abort(unavailable('the caller has hung up'));
   });
   return gone.signal;
 }
