@@ -170,7 +170,9 @@ test('a link hands on no scope that its maker lacks', async () => {
   const links = await makeKey(keysUrl(), ['viewer-links:write'], platformKey);
   const nothing = await scopesOf(links.key);
   expect(nothing.scopes).toEqual([]);
-  expect((await nothing.visitor.call({ url: '/api/audit-logs' })).status).toBe(403);
+  for (const url of ['/api/audit-logs', `/api/tenants/${tenant.id}`, keysUrl(), '/api/sessions']) {
+    expect((await nothing.visitor.call({ url })).status, url).toBe(403);
+  }
   expect((await scopesOf(hostKey.key)).scopes).toEqual(['events:read', 'exports:write']);
   const persons = ['events:read', 'exports:write', 'restore:write', 'webhooks:write'];
   expect((await scopesOf(platformKey)).scopes).toEqual(persons);
