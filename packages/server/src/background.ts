@@ -25,9 +25,9 @@ import type { LeasedWebhook } from './webhooks/lease.store.ts';
  * | `tenant-mail`  |                  |                       |                                   |
  * | `webhook`      | `webhooks.lease` | 20, of a tenant 4     | the message is sent again, same id|
  *
- * Recurring work (`background/every.ts`) is the list below. Of the first three, one process at a
- * time holds a lock of PostgreSQL's, which ends with its connection; a run goes on where the last
- * one was cut off.
+ * Recurring work (`background/every.ts`) is the list below. Checkpoints, retention and archive run
+ * in one process at a time: it holds a PostgreSQL lock, which ends with its connection. The next
+ * run continues where the last one was cut off.
  */
 
 const second = 1_000;

@@ -11,9 +11,9 @@ import {
 
 /**
  * The fields of an event. From this table follow the validation of sent events (`check-event.ts`),
- * the columns of database, CSV and archive, and the OpenAPI document. Only the texts that are
- * hashed and shown (`event-texts.ts`) are written by hand, for speed; a test compares them with the
- * table.
+ * the columns of CSV and archive, the statements that read and write events, and the OpenAPI
+ * document. The texts that are hashed and shown (`event-texts.ts`) are written by hand, for speed;
+ * a test compares them with the table.
  */
 
 /** Segment names in ASCII order. Hashing and the 16-byte salts of an event use this order. */

@@ -79,8 +79,8 @@ export const createSchema = {
   tags,
   summary: 'Export events',
   description:
-    'The events that match, in the order of the list, complete, as recorded before the export itself, which ' +
-    'is recorded first. Up to 10,000 rows are sent with the answer. More of them, or `Prefer: respond-async`, ' +
+    'All events that match, in the order of the list. The export is recorded first, and contains what was ' +
+    'recorded before it. Up to 10,000 rows are sent with the answer. More of them, or `Prefer: respond-async`, ' +
     'make a job: poll `Location`, or wait for the e-mail.',
   headers: Type.Object({
     ...operatorHeaders.properties,

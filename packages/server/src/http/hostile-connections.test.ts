@@ -134,8 +134,11 @@ test('answers that are not read take a share of their tenant, and give it back',
   expect(recorded.status).toBe(200);
   const path = `/api/audit-logs?include=state&resource_id=${resource.id}`;
   const ask = `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${one.key}\r\n\r\n`;
-  const reader = (await dial(port)).pause();
+  const reader = await dial(port);
   reader.write(ask);
+  // Before others ask: else one of them could take the share, and this one be refused.
+  await once(reader, 'readable');
+  expect(String(reader.read(12))).toBe('HTTP/1.1 200');
   const status = async () => {
     const socket = await dial(port);
     const answer = answerOn(socket);

@@ -1,5 +1,6 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
+import { onceClosed } from './once-closed.ts';
 import { AppError } from './problem.ts';
 import { readQuery } from './query.ts';
 import { endWhenStalled } from './stalled-reader.ts';
@@ -49,7 +50,7 @@ export function closeAfterLastAnswer(http: FastifyInstance): void {
   http.addHook('onRequest', (_request, reply, done) => {
     open++;
     // Unlike `finish`, also emitted if the client has left.
-    reply.raw.once('close', () => {
+    onceClosed(reply.raw, () => {
       open--;
       if (closing) setImmediate(endConnections);
     });

@@ -13,7 +13,7 @@ export interface Metrics {
   request(method: string, route: string, status: number, seconds: number): void;
   watchDisk(freeBytes: () => Promise<number>): void;
   watchQueue(depth: () => { events: number; bytes: number }): void;
-  /** Background work has ended, successfully or not: a queue's name, `retention` or `archive`. */
+  /** Background work has ended, successfully or not: `work` as in `background.ts`. */
   ran(work: string, ok: boolean): void;
   webhooks: WebhookMetrics;
   presence: PresenceObserver;

@@ -67,7 +67,7 @@ const Now = Type.Object(
     digest: Digest,
     agrees: Type.Boolean({ description: 'Whether the answer is the same today.' }),
     earlierAgrees: Type.Boolean({
-      description: 'Whether it is among what the saved checkpoint covers.',
+      description: 'Whether the events that the saved checkpoint covers give the same answer.',
     }),
     recordedSince: Type.Object(
       { value: Type.Integer({ minimum: 0 }) },

@@ -21,7 +21,7 @@ const optionText = Type.String({ maxLength: 1_024 });
 const given = {
   url: Type.String({
     maxLength: outboundUrlMax,
-    description: 'Where messages go: https. Another one needs the credential once more.',
+    description: 'Where messages go: https. To change it, send the credential again.',
   }),
   name: Type.Unsafe<string | null>({
     ...label('What people call the webhook.'),
@@ -29,7 +29,7 @@ const given = {
   }),
   format: Type.Enum([...webhookFormats], {
     description:
-      '`webhook`: messages of Standard Webhooks; the others are the languages of the products they name.',
+      '`webhook`: messages of Standard Webhooks; the others are formats of the products that they name; `generic` is plain JSON.',
   }),
   types: Type.Array(Type.Enum([...messageTypes]), {
     minItems: 1,
@@ -102,12 +102,12 @@ const webhook = {
     enum: ['requested', 'failing', null],
     description: '`failing`: the last attempt failed, or the receiver answered 410.',
   }),
-  nextSequence: count('Every event of the log before this one is done with.'),
+  nextSequence: count('All events of the log before this one are delivered or do not match.'),
   behind: count('Entries of the log from there to its end.'),
   attempt: count('Failed attempts of the message that is due.'),
   nextAttemptAt: moment('When it is tried again; null unless an attempt has failed.'),
   lastDelivery: Type.Unsafe<object | null>({ anyOf: [Delivery, { type: 'null' }] }),
-  previousSecretValidUntil: moment('Until then the former secret signs as well.'),
+  previousSecretValidUntil: moment('Until then messages are also signed with the previous secret.'),
   createdAt: time('When it was made.'),
   updatedAt: time('When it was last changed.'),
 };
@@ -168,15 +168,14 @@ export const pauseSchema = { ...ofOne, summary: 'Pause a webhook', response: { 2
 export const resumeSchema = {
   ...ofOne,
   summary: 'Resume a webhook',
-  description: 'Goes on where it stopped, at once, and with all attempts before it.',
+  description: 'Continues at once where it stopped, with the full number of attempts.',
   response: { 200: Webhook },
 };
 
 export const rotateSchema = {
   ...ofOne,
   summary: 'Replace the signing secret',
-  description:
-    'The one before it signs as well for 24 hours. `409` for a format that is not signed.',
+  description: 'The previous one also signs for 24 hours. `409` for a format that is not signed.',
   response: {
     200: Type.Object(
       { secret, previousValidUntil: time('Until then the former one signs too.') },
