@@ -99,7 +99,9 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const inStore = await requireStore(tx, deps, published);
   // First, because nothing can be recorded before; rolled back if a later step fails.
   await resumeAfter(tx, last);
-  const isWhole = published.isWhole && !deps.newStore;
+  // Rounds that the database knows are gone; those behind them may be too, and were seen by others.
+  const hasLostRounds = newest !== null && newest.round < last;
+  const isWhole = published.isWhole && !deps.newStore && !hasLostRounds;
   const { reopened, lineages, gone } = await reopenEach(tx, deps, { ...published, isWhole }, last);
   await deps.beforeSigning?.(reopened);
   const retired = [...(await retiredOf(tx, lineages)), ...gone];
