@@ -11,11 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Statements that wait for the lock on the events. */
+/** Statements that wait for a lock. */
 async function waiting(): Promise<number> {
   const { rows } = await service.owner.query<{ count: number }>(
-    `SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted AND relation = 'audit_events'::regclass
-       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    `SELECT count(*)::int AS count FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
   );
   return rows[0]?.count ?? 0;
 }
@@ -33,8 +33,9 @@ test('what a caller asked for is recorded although the caller has hung up', asyn
     '',
     body,
   ].join('\r\n');
-  // Held up between the body and the record: that is when the caller goes.
-  await service.owner.query('BEGIN; LOCK TABLE audit_events IN ACCESS EXCLUSIVE MODE');
+  // Held up at the record, behind all that a hang-up cancels: that is when the caller goes.
+  await service.owner.query('BEGIN');
+  await service.owner.query('SELECT FROM log_heads WHERE tenant_id = $1 FOR UPDATE', [id]);
   const socket = connect(Number(url.port), url.hostname);
   await once(socket, 'connect');
   socket.write(request);
