@@ -158,11 +158,11 @@ test.each([
     level: 'fail',
     detail: expect.stringMatching(/checkpoints\/0+2\.json, the last round/),
   });
-  // The operator says that what is there is all there will be.
-  expect(await reopenLog(env)).toEqual([]);
+  // The operator says that what is there is all there will be. What else was lost nobody knows.
+  expect(await reopenLog(env)).toHaveLength(1);
   expect((await finding('object store'))?.level).toBe('ok');
   await started.app.checkpoints.tick();
-  expect((await checkpointOf(app, key)).size).toBe(5);
+  expect((await checkpointOf(app, key)).size).toBe(6);
 });
 
 test('genuine checkpoints that are put together anew are no round', async () => {
