@@ -108,12 +108,13 @@ export function createClient<A extends string = AnyAction, R extends string = An
     signal: options.signal ?? null,
   };
   const send = createTransport(transport);
-  const headers = operatorHeaders(options);
+  const declared = declaredHeaders(options);
+  const headers = { 'x-tenant-id': options.tenantId, ...declared };
   return {
     ...recordingCalls(send, options),
     ...readingCalls(send, headers),
-    tenants: tenantCalls(send, options),
-    apiKeys: keyCalls(send, options),
+    tenants: tenantCalls(send, declared),
+    apiKeys: keyCalls(send, declared),
     viewerLinks: { create: (input) => post(send, '/api/viewer-links', input) },
     log: logCalls(send, headers),
     ...evidenceCalls(send, headers),
@@ -142,39 +143,32 @@ function readingCalls(send: Transport, headers: SentHeaders) {
   };
 }
 
-type OperatorOptions = Pick<ClientOptions, 'tenantId' | 'reason' | 'operatorEmail'>;
-
-function operatorHeaders({ tenantId, ...options }: OperatorOptions): SentHeaders {
-  return { 'x-tenant-id': tenantId, ...declaredHeaders(options) };
-}
-
-function declaredHeaders({ reason, operatorEmail }: OperatorOptions): SentHeaders {
+function declaredHeaders({ reason, operatorEmail }: ClientOptions): SentHeaders {
   return {
     'x-access-reason': reason && encodeURIComponent(reason),
     'x-operator-email': operatorEmail,
   };
 }
 
-function tenantCalls(send: Transport, options: OperatorOptions): IndelibleClient['tenants'] {
-  const pathOf = (id: string) => `/api/tenants/${encodeURIComponent(id)}`;
+const tenantPath = (id: string) => `/api/tenants/${encodeURIComponent(id)}`;
+
+function tenantCalls(send: Transport, headers: SentHeaders): IndelibleClient['tenants'] {
   return {
-    get: (id) => read<Api.Tenant>(send, pathOf(id)),
+    get: (id) => read<Api.Tenant>(send, tenantPath(id)),
     list: () => everyItem<Api.Tenant>(send, '/api/tenants'),
     put: async (id, settings) => {
-      const headers = declaredHeaders(options);
       const body = JSON.stringify(settings);
       // A lost first answer may have held the new secret; a repeated call would not show it.
       const idempotent = settings.restoreUrl == null;
-      const call = { method: 'PUT', path: pathOf(id), body, headers, idempotent } as const;
+      const call = { method: 'PUT', path: tenantPath(id), body, headers, idempotent } as const;
       return (await send(call)) as Api.WrittenTenant;
     },
   };
 }
 
-function keyCalls(send: Transport, options: OperatorOptions): IndelibleClient['apiKeys'] {
-  const headers = declaredHeaders(options);
+function keyCalls(send: Transport, headers: SentHeaders): IndelibleClient['apiKeys'] {
   const pathOf = (tenantId: string | null) =>
-    tenantId === null ? '/api/api-keys' : `/api/tenants/${encodeURIComponent(tenantId)}/api-keys`;
+    tenantId === null ? '/api/api-keys' : `${tenantPath(tenantId)}/api-keys`;
   return {
     create: (tenantId, input) => post(send, pathOf(tenantId), input, headers),
     list: (tenantId) => everyItem<Api.ApiKey>(send, pathOf(tenantId)),
