@@ -20,6 +20,13 @@ test.each([
   ['a variation selector', 'superadmin\ufe0f'],
   ['a tag', 'super\u{e0061}admin'],
   ['a combining grapheme joiner', 'super\u034fadmin'],
+  ['an underscore', 'super_admin'],
+  ['a hyphen', 'super-admin'],
+  ['a space', 'Super Admin'],
+  ['a no-break hyphen between Cyrillic letters', 'ѕuреr\u2011аdmіn'],
+  ['separators around it', '[super.admin]'],
+  ['a separator within rn for m', 'superad r-nin'],
+  ['digits for letters', '5up3r4dm1n'],
 ])('a role with %s reads like that of operators', (_, role) => {
   expect(looksLikeOperator(role)).toBe(true);
 });
@@ -29,6 +36,8 @@ test.each([
   'admin',
   'supervisor',
   'super_admin_of_sales',
+  'superadmin_assistant',
+  'superadmin2',
   'administrador',
   'суперадмин',
   '管理者',

@@ -10,6 +10,7 @@ const smallCapitals = [...'ᴀᴅᴇɪᴍɴᴘʀꜱᴜʍ'].map(
 );
 // Unicode's table of confusables leaves them out.
 const letters = new Map([...smallCapitals, ...enclosed]);
+const digits: Readonly<Record<string, string>> = { 3: 'e', 4: 'a', 5: 's' };
 const marks = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 const operatorRole = 'superadmin';
@@ -17,17 +18,22 @@ const operatorSkeleton = skeletonOf(operatorRole);
 
 /**
  * Whether a role is not that of operators but a person would read it so: other capitals, accents,
- * invisible characters, letters of other scripts (Unicode Technical Standard 39, section 4).
+ * invisible characters, letters of other scripts (Unicode Technical Standard 39, section 4),
+ * separators, digits for letters. `superadmin_assistant` is another word.
  */
 export function looksLikeOperator(role: string): boolean {
   return role !== operatorRole && skeletonOf(role) === operatorSkeleton;
 }
 
-/** Equal for texts that look alike: without accents, all letters by one that looks the same. */
+/** Equal for texts that look alike: letters alone, each by one that looks the same. */
 function skeletonOf(text: string): string {
   const plain = text.normalize('NFKD').replace(marks, '').toLowerCase();
   const isAscii = /^[!-~]*$/.test(plain);
   const latin = [...plain].map((letter) => letters.get(letter) ?? letter).join('');
   const base = isAscii ? plain : unhomoglyph(latin).toLowerCase();
-  return base.replaceAll('rn', 'm').replaceAll('ʍ', 'm').replace(/[l1|]/g, 'i');
+  const folded = base.replace(/[l1|]/g, 'i').replace(/[345]/g, (digit) => digits[digit] ?? '');
+  return folded
+    .replace(/[^\p{L}\p{N}]/gu, '')
+    .replaceAll('rn', 'm')
+    .replaceAll('ʍ', 'm');
 }
