@@ -86,12 +86,7 @@ function messageOf(error: unknown): string {
   return String(error);
 }
 
-function refusalText({ message, code, errors, requestId }: IndelibleError): string {
+function refusalText({ message, code, requestId }: IndelibleError): string {
   const request = requestId === null ? '' : `, request ${requestId}`;
-  const fields = errors.map((each) => `\n  ${each.path} ${each.message}`).map(visibleLine);
-  return `${visible(message)} (${code}${request})${fields.join('')}`;
-}
-
-function visibleLine(line: string): string {
-  return `\n${visible(line.slice(1))}`;
+  return `${visible(message)} (${code}${request})`;
 }

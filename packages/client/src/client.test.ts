@@ -20,7 +20,7 @@ const event = {
 };
 const refusal = {
   code: 'validation_failed',
-  detail: 'the event has 1 problem(s); see errors',
+  detail: '/action is required',
   errors: [{ path: '/action', code: 'required', message: 'is required' }],
 };
 

@@ -8,7 +8,7 @@ import {
   filterNames,
   paramOf,
   parseListQuery,
-  problemText,
+  problemsText,
 } from '@indelible/protocol';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from '../exit-codes.ts';
@@ -60,7 +60,7 @@ export function filterOf(options: CriteriaOptions & Partial<FilterOptions>): Eve
   if (stated.length === 0) return hasMore ? {} : null;
   const parsed = parseListQuery(stated);
   if ('query' in parsed) return parsed.query.filter;
-  throw new UsageError(parsed.problems.map(problemText).join('; '));
+  throw new UsageError(problemsText(parsed.problems));
 }
 
 /** The given filter, unchecked; the service checks it. */

@@ -14,6 +14,7 @@ import {
   parseStrictJson,
   parseTimestamp,
   pointerOf,
+  problemsText,
 } from '@indelible/protocol';
 import type { Line } from './line-splitter.ts';
 
@@ -122,10 +123,7 @@ function jsonProblems(members: Members): FieldProblem[] {
 }
 
 function refuse(errors: FieldProblem[]): { refusal: LineRefusal } {
-  const [first] = errors;
-  const only = errors.length === 1 && first ? `${first.path} ${first.message}` : null;
-  const reason = only ?? `the event has ${errors.length} problems; see errors`;
-  return { refusal: { code: 'validation_failed', reason, errors } };
+  return { refusal: { code: 'validation_failed', reason: problemsText(errors), errors } };
 }
 
 /** Problems that would change the line's id between runs; the service checks the rest. */

@@ -60,8 +60,7 @@ export function judgeEvent(sent: unknown, context: JudgeContext): Judgement {
   };
   if (refusal) {
     const { code, detail, errors = [] } = refusal;
-    const lines = errors.map((each) => `${each.path} ${each.message} (${each.code})`);
-    return { refusal: { code, detail: lines.join('; ') || detail, errors } };
+    return { refusal: { code, detail, errors } };
   }
   const hasState = event.before !== null || event.after !== null;
   const text = eventText({ ...event, sequence: 0, receivedAtMs: 0 }, true, hasState);

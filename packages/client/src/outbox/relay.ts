@@ -4,7 +4,6 @@ import { deferred } from '../delivery/deferred.ts';
 import type { BatchClient, Trouble } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
 import { Hold } from '../delivery/hold.ts';
-import { rejectionText } from '../delivery/rejection-text.ts';
 import { backoffMs } from '../http/backoff.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import { type PoolLike, RelaySession } from './relay-session.ts';
@@ -87,8 +86,8 @@ class OutboxRelay implements Relay {
 
   constructor(table: OutboxTable, options: RelayOptions) {
     const defaults = { batchMax: batchEventsMax, pollMs: 250, standbyMs: 1_000 };
-    const onRejected = (event: EventInput, error: IndelibleError) =>
-      process.emitWarning(`the audit event ${event.id} was refused: ${rejectionText(error)}`);
+    const onRejected = ({ id }: EventInput, { message }: IndelibleError) =>
+      process.emitWarning(`the audit event ${id} was refused: ${message}`);
     const onError = (error: Error) => process.emitWarning(`audit outbox: ${error.message}`);
     this.#options = { ...defaults, onRejected, onError, ...given(options) };
     const { batchMax, pollMs, standbyMs } = this.#options;

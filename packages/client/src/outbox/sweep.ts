@@ -1,7 +1,6 @@
 import type { EventInput } from '../api-types.ts';
 import { type BatchClient, deliverBatch, type Trouble } from '../delivery/deliver-batch.ts';
 import { eventOf } from '../delivery/event-text.ts';
-import { rejectionText } from '../delivery/rejection-text.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import {
   type DueRow,
@@ -135,7 +134,7 @@ async function sendRows(
 const reasonCharactersMax = 4_000;
 
 /** For people who inspect the table. */
-function reasonOf(error: IndelibleError): string {
+function reasonOf({ message }: IndelibleError): string {
   // PostgreSQL refuses U+0000 in a text, and the answer is untrusted.
-  return rejectionText(error).slice(0, reasonCharactersMax).replaceAll('\0', '');
+  return message.slice(0, reasonCharactersMax).replaceAll('\0', '');
 }

@@ -3,7 +3,6 @@ import type { EventInput } from '../api-types.ts';
 import type { BatchClient } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
 import type { InvalidEventError } from '../delivery/invalid-event-error.ts';
-import { rejectionText } from '../delivery/rejection-text.ts';
 import type { IndelibleError } from '../http/errors.ts';
 
 export interface RecorderOptions {
@@ -76,13 +75,13 @@ export function settingsOf(options: RecorderOptions): Settings {
     eventsMax: 10_000,
     bytesMax: 16 * 2 ** 20,
     flushMs: 200,
-    batchMax: 500,
+    batchMax: Math.min(500, batchEventsMax),
     spoolAfterMs: 2_000,
     spoolBytesMax: 2 ** 30,
     fsyncMs: 1_000,
     closeOnExit: false,
-    onRejected: (event, error) =>
-      warnRejected(`the audit event ${event.id} was refused: ${rejectionText(error)}`),
+    onRejected: ({ id }, { message }) =>
+      warnRejected(`the audit event ${id} was refused: ${message}`),
     onLost: (event, why) => warnLost(`the audit event ${event.id} was lost: ${why}`),
     onSpooled: () => {},
     onWarning: ({ message }) => warn(`audit recorder: ${message}`),

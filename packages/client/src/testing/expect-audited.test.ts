@@ -78,7 +78,7 @@ test('a failure says when nothing was recorded, and what was refused meanwhile',
   expect(failureOf(() => expectAudited(audit, { action: 'update' })).message.split('\n')).toEqual([
     'no audit event matches {"action":"update"}',
     'no event was recorded',
-    'refused: the service would refuse this event (validation_failed): /actor/id is not a UUID (invalid_format)',
+    'refused: the service would refuse this event (validation_failed): /actor/id is not a UUID',
   ]);
 });
 

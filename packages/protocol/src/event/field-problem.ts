@@ -8,6 +8,21 @@ export interface FieldProblem {
 /** The most problems in one answer, so that a hostile body cannot cause a huge answer. */
 export const fieldProblemsMax = 50;
 
+/** The reasons that a refusal tells in one line. */
+const reasonsMax = 5;
+
+/** The first problems as one text, for `detail`, logs and people who see no `errors`. */
+export function problemsText(problems: readonly FieldProblem[]): string {
+  const first = problems.slice(0, reasonsMax).map(problemText);
+  const more = problems.length - first.length;
+  return [...first, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+}
+
+// The text for an unknown parameter contains its name already.
+function problemText({ path, code, message }: FieldProblem): string {
+  return code === 'unknown_parameter' || path === '' ? message : `${path} ${message}`;
+}
+
 const tokenCharactersMax = 256;
 
 /**

@@ -4,7 +4,7 @@ import type { Catalogue } from './catalogue.ts';
 import { isObject, type Members, shapeProblems } from './check-event.ts';
 import { type CommittedEvent, type StoredField, storedFields } from './event-fields.ts';
 import { uuidFromEventId, uuidTimeMs } from './event-id.ts';
-import { type FieldProblem, fieldProblemsMax } from './field-problem.ts';
+import { type FieldProblem, fieldProblemsMax, problemsText } from './field-problem.ts';
 import { isVisible } from './field-rules.ts';
 import { canonicalIp } from './ip-address.ts';
 import { eventBytesMax, futureMsMax, inKib, stateBytesMax, userAgentLengthMax } from './limits.ts';
@@ -109,7 +109,7 @@ function refuse(problems: FieldProblem[]): TakenEvent {
   return {
     refusal: {
       code: own ? (first.code as ErrorCode) : 'validation_failed',
-      detail: own ? first.message : `the event has ${problems.length} problem(s); see errors`,
+      detail: own ? first.message : problemsText(problems),
       errors: problems.slice(0, fieldProblemsMax),
     },
   };

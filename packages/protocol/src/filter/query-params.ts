@@ -12,11 +12,6 @@ export interface QueryRefusal {
   problems: FieldProblem[];
 }
 
-/** A problem as one sentence. The text for an unknown name contains the name already. */
-export function problemText({ path, code, message }: FieldProblem): string {
-  return code === 'unknown_parameter' ? message : `${path} ${message}`;
-}
-
 export interface ParamReader {
   /** The values of a repeatable parameter. */
   all(name: string): readonly string[];

@@ -8,6 +8,7 @@ import {
   isCsvColumn,
   parseFilterBody,
   pointerOf,
+  problemsText,
   unknownNameMessage,
 } from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
@@ -54,8 +55,7 @@ export function readExportInput(body: unknown): ExportInput {
 }
 
 function refused(problems: FieldProblem[]): AppError {
-  const detail = `the export has ${problems.length} problem(s); see errors`;
-  return new AppError('validation_failed', detail, { errors: problems });
+  return new AppError('validation_failed', problemsText(problems), { errors: problems });
 }
 
 function readFilters(json: unknown, refuse: Refuse): EventFilter {

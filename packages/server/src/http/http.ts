@@ -7,6 +7,7 @@ import {
   fieldProblemsMax,
   jsonTextDepthMax,
   parseStrictJson,
+  problemsText,
 } from '@indelible/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type {
@@ -157,7 +158,7 @@ function invalid(
 ): AppError {
   const code = context === 'body' ? 'validation_failed' : 'invalid_parameter';
   const errors = validation.slice(0, fieldProblemsMax).map(fieldProblem);
-  return new AppError(code, `the request has ${errors.length} problem(s); see errors`, { errors });
+  return new AppError(code, problemsText(errors), { errors });
 }
 
 /** Every error becomes a problem document; an unexpected one is logged and shows no details. */

@@ -1,4 +1,4 @@
-import { type ParamReader, problemText, type QueryRefusal, readParams } from '@indelible/protocol';
+import { type ParamReader, problemsText, type QueryRefusal, readParams } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from './problem.ts';
 
@@ -13,12 +13,7 @@ export function searchParams({ url }: Pick<FastifyRequest, 'url'>): URLSearchPar
 export function accepted<Q>(result: { query: Q } | QueryRefusal): Q {
   if ('query' in result) return result.query;
   const { code, problems } = result;
-  const [first] = problems;
-  const detail =
-    problems.length === 1 && first
-      ? problemText(first)
-      : `${problems.length} parameters are not valid; see errors`;
-  throw new AppError(code, detail, { errors: problems });
+  throw new AppError(code, problemsText(problems), { errors: problems });
 }
 
 /**

@@ -2,6 +2,7 @@ import {
   type EventFilter,
   formatTimestamp,
   parseFilterBody,
+  problemsText,
   typeId,
   uuidFromTypeId,
 } from '@indelible/protocol';
@@ -61,9 +62,7 @@ function readFilters(json: unknown): EventFilter {
   const result = parseFilterBody(json, '/filters');
   if ('filter' in result) return result.filter;
   const { code, problems } = result;
-  throw new AppError(code, `the filters have ${problems.length} problem(s); see errors`, {
-    errors: problems,
-  });
+  throw new AppError(code, problemsText(problems), { errors: problems });
 }
 
 const shownAnswer = ({ matched, digest }: Pick<SavedSearch, 'matched' | 'digest'>) => ({

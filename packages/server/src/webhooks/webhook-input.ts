@@ -3,6 +3,7 @@ import {
   filterToJson,
   parseFilterBody,
   pointerOf,
+  problemsText,
   webhookFacets,
 } from '@indelible/protocol';
 import type { Static } from 'typebox';
@@ -53,8 +54,7 @@ export function readSettings(
   const filters =
     patch.filters === undefined ? former.filters : readFilters(patch.filters, problems);
   if (problems.length > 0) {
-    const detail = `the webhook has ${problems.length} problem(s); see errors`;
-    throw new AppError('validation_failed', detail, { errors: problems });
+    throw new AppError('validation_failed', problemsText(problems), { errors: problems });
   }
   const settings = { name, url, format, types, filters, options: JSON.stringify(options) };
   return { settings, credential: format === 'webhook' ? null : credential };
