@@ -5,7 +5,8 @@ import ipaddr from 'ipaddr.js';
 export function isIpRange(text: string): boolean {
   const [address = '', length] = text.split('/', 2);
   if (isIP(address) === 0 || address.includes('%')) return false;
-  return length === undefined ? text === address : ipaddr.isValidCIDR(text);
+  if (length === undefined) return text === address;
+  return ipaddr.isValidCIDR(text) && networkOf(text)[1] >= 0;
 }
 
 /** Whether a key with these networks may be used from `ip`; null: from everywhere. */
@@ -15,10 +16,15 @@ export function isAllowedFrom(ranges: readonly string[] | null, ip: string): boo
   // A socket that serves both kinds shows IPv4 as ::ffff:192.0.2.1.
   const address = ipaddr.process(ip);
   return ranges.some((range) => {
-    const [network, length] = range.includes('/')
-      ? ipaddr.parseCIDR(range)
-      : [ipaddr.process(range), null];
-    if (network.kind() !== address.kind()) return false;
-    return address.match(network, length ?? (address.kind() === 'ipv4' ? 32 : 128));
+    if (!range.includes('/')) return ipaddr.process(range).toString() === address.toString();
+    const [network, length] = networkOf(range);
+    return network.kind() === address.kind() && address.match(network, length);
   });
+}
+
+/** An IPv4 network also where it is written as IPv6; its length is then below 0 if it is wider. */
+function networkOf(range: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  const [network, length] = ipaddr.parseCIDR(range);
+  if (!(network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress())) return [network, length];
+  return [network.toIPv4Address(), length - 96];
 }

@@ -72,8 +72,13 @@ export function refusalOf(text: string, allowPrivate: boolean): string | null {
   }
   // The socket does no look-up for a literal address. The URL parser has normalised its spelling.
   const host = hostname.replace(/^\[|\]$/g, '');
-  return isIP(host) !== 0 && !allowPrivate && !isPublicAddress(host) ? notPublic : null;
+  if (allowPrivate) return null;
+  if (isIP(host) !== 0) return isPublicAddress(host) ? null : notPublic;
+  return privateNames.test(host) ? 'its name is not a public one' : null;
 }
+
+// Names that public DNS never has (RFC 6761, RFC 6762, and `internal`, which ICANN reserves).
+const privateNames = /(^|\.)(localhost|local|internal)\.?$/;
 
 const notPublic = 'its address is not a public one';
 

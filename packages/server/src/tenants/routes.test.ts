@@ -165,6 +165,10 @@ test.each([
   'https://10.0.0.7/',
   'https://[fd00::1]/',
   'https://169.254.169.254/latest',
+  'https://localhost/',
+  'https://app.LocalHost./',
+  'https://printer.local/',
+  'https://metadata.google.internal/',
 ])('a restore URL that could never be called is refused when it is set: %s', async (restoreUrl) => {
   const { status, body } = await put(randomUUID(), { name: 'Acme', plan: 'Pro', restoreUrl });
   expect([status, body.code, body.errors[0].path]).toEqual([
@@ -178,7 +182,12 @@ test('with WEBHOOK_ALLOW_PRIVATE loopback may be called over http', async () => 
   const { app, db } = await serviceOn(service.servingUrl, service.clock, {
     WEBHOOK_ALLOW_PRIVATE: 'true',
   });
-  for (const restoreUrl of ['http://127.0.0.1:4000/r', 'http://[::1]/r', 'http://localhost:1/']) {
+  for (const restoreUrl of [
+    'http://127.0.0.1:4000/r',
+    'http://[::1]/r',
+    'http://localhost:1/',
+    'https://b.internal/',
+  ]) {
     const call = { method: 'PUT', url: `/api/tenants/${randomUUID()}` } as const;
     const answer = await callOn(app, { ...call, body: { name: 'A', plan: 'Pro', restoreUrl } });
     expect([answer.status, answer.body.restoreUrl]).toEqual([201, restoreUrl]);
