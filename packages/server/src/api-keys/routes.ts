@@ -104,7 +104,9 @@ const revokeOptions = <P extends TSchema>(params: P) => ({
   schema: {
     tags,
     summary: 'Revoke an API key',
-    description: 'Takes effect at once and cannot be undone. Revoking it again changes nothing.',
+    description:
+      'Takes effect at once and cannot be undone; sessions that its viewer links opened end too. ' +
+      'Revoking it again changes nothing.',
     params,
     headers: administratorHeaders,
     response: {

@@ -82,6 +82,26 @@ test('an admin sees who is signed in, how and by whose link, and ends a session 
   });
 });
 
+test('a revoked key ends the sessions of its links, and its unspent links', async () => {
+  const others = await byLink();
+  const keys = `/api/tenants/${tenant.id}/api-keys`;
+  const wanted = { name: 'Host', scopes: ['events:read', 'viewer-links:write'] };
+  const made = await service.call({ method: 'POST', url: keys, body: wanted });
+  const link = async () => {
+    const body = { tenantId: tenant.id, actor: admin() };
+    const call = { method: 'POST', url: '/api/viewer-links', key: made.body.key, body } as const;
+    return { token: new URL((await service.call(call)).body.url).hash.slice(1) };
+  };
+  const visitor = new Browser(service.app);
+  expect((await visitor.signIn(await link())).status).toBe(200);
+  const [, unspent] = [await isIn(visitor), await link()];
+  expect(await list(others)).toHaveLength(2);
+  await service.call({ method: 'DELETE', url: `${keys}/${made.body.id}` });
+  expect([await isIn(visitor), await isIn(others)]).toEqual([false, true]);
+  expect((await new Browser(service.app).signIn(unspent)).status).toBe(401);
+  expect(await list(others)).toHaveLength(1);
+});
+
 test('no caller sees or ends a session of another tenant; operators and readers manage none', async () => {
   const ana = await byLink();
   const bo = await byLink(admin(), other);

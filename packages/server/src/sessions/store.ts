@@ -34,6 +34,10 @@ const visitor = `tenant_id AS "tenantId", actor_id AS "actorId", actor_email AS 
 const session = `id, ${visitor}, signed_in_by AS "signedInBy",
   idle_expires_at AS "idleExpiresAtMs", expires_at AS "expiresAtMs"`;
 
+// Judged at each use: a link spent while its key is being revoked opens no session either.
+const ofValidKey = `NOT EXISTS (SELECT FROM api_keys
+  WHERE api_keys.id = (opened_by->>'id')::uuid AND revoked_at IS NOT NULL)`;
+
 function visitorValues(visitor: Visitor): unknown[] {
   const { tenantId, actorId, actorEmail, actorRole, reason, openedBy, scopes } = visitor;
   return [tenantId, actorId, actorEmail, actorRole, reason, openedBy, scopes];
@@ -64,7 +68,7 @@ export async function spendViewerLink(
 ): Promise<ViewerLink | null> {
   const { rows } = await tx.query<ViewerLink>({
     name: 'spend-viewer-link',
-    text: `DELETE FROM viewer_links WHERE token_hash = $1 AND expires_at > $2
+    text: `DELETE FROM viewer_links WHERE token_hash = $1 AND expires_at > $2 AND ${ofValidKey}
       RETURNING id, ${visitor}, path, expires_at AS "expiresAtMs"`,
     values: [tokenHash, new Date(nowMs)],
   });
@@ -92,7 +96,8 @@ export async function findSession(
 ): Promise<StoredSession | null> {
   const { rows } = await pool.query<StoredSession>({
     name: 'find-session',
-    text: `SELECT ${session} FROM sessions WHERE token_hash = $1 AND idle_expires_at > $2`,
+    text: `SELECT ${session} FROM sessions
+      WHERE token_hash = $1 AND idle_expires_at > $2 AND ${ofValidKey}`,
     values: [tokenHash, new Date(nowMs)],
   });
   return rows[0] ?? null;
@@ -108,7 +113,8 @@ export async function listSessions(
 ): Promise<StoredSession[]> {
   const { rows } = await tx.query<StoredSession>({
     name: 'list-sessions',
-    text: `SELECT ${session} FROM sessions WHERE tenant_id = $1 AND idle_expires_at > $2 AND id <= $3
+    text: `SELECT ${session} FROM sessions
+      WHERE tenant_id = $1 AND idle_expires_at > $2 AND id <= $3 AND ${ofValidKey}
       ORDER BY id DESC LIMIT $4`,
     values: [tenantId, new Date(nowMs), from, count],
   });
@@ -124,7 +130,8 @@ export async function endSession(
 ): Promise<StoredSession | null> {
   const { rows } = await tx.query<StoredSession>({
     name: 'end-session',
-    text: `DELETE FROM sessions WHERE tenant_id = $1 AND id = $2 AND idle_expires_at > $3
+    text: `DELETE FROM sessions
+      WHERE tenant_id = $1 AND id = $2 AND idle_expires_at > $3 AND ${ofValidKey}
       RETURNING ${session}`,
     values: [tenantId, id, new Date(nowMs)],
   });
