@@ -46,6 +46,7 @@ export * from './log/tile-bytes.ts';
 export * from './log/tile-paths.ts';
 export * from './log/tlog-proof.ts';
 export * from './plan.ts';
+export { retryAfterMs } from './retry-after.ts';
 export * from './verify/body-pass.ts';
 export * from './verify/entry-pass.ts';
 export * from './verify/event-proof.ts';

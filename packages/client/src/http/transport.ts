@@ -1,4 +1,5 @@
-import { backoffMs, retryAfterMaxMs, retryAfterMs } from './backoff.ts';
+import { retryAfterMs } from '@indelible/protocol';
+import { backoffMs, retryAfterMaxMs } from './backoff.ts';
 import { errorOfAnswer, type IndelibleError, UnreachableError, unexpected } from './errors.ts';
 
 /** Reported before each pause, for progress displays and logs. */

@@ -51,6 +51,7 @@ test('a call arrives with its headers and its body, and the answer comes back', 
   expect(await call(url)).toEqual({
     kind: 'answered',
     status: 200,
+    retryAfter: null,
     text: '{"status":"applied"}',
     complete: true,
   });

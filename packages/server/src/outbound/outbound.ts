@@ -17,11 +17,12 @@ export interface OutboundCall {
 }
 
 /**
- * The result. `text` is the answer's first 64 KiB; `complete` shows whether that is all. `reason`
- * is a clause without addresses and secrets; `mayPass`: another attempt may help.
+ * The result. `text` is the answer's first 64 KiB; `complete` shows whether that is all;
+ * `retryAfter` is that header. `reason` is a clause without addresses and secrets; `mayPass`:
+ * another attempt may help.
  */
 export type OutboundResult =
-  | { kind: 'answered'; status: number; text: string; complete: boolean }
+  | { kind: 'answered'; status: number; retryAfter: string | null; text: string; complete: boolean }
   | { kind: 'failed'; reason: string; mayPass: boolean };
 
 export type Outbound = (call: OutboundCall) => Promise<OutboundResult>;
@@ -54,7 +55,9 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     const signal = call.signal ? AbortSignal.any([timeout, call.signal]) : timeout;
     try {
       const answer = await send(call, deps, signal);
-      return { kind: 'answered', status: answer.statusCode ?? 0, ...(await readText(answer)) };
+      const { statusCode: status = 0, headers } = answer;
+      const retryAfter = headers['retry-after'] ?? null;
+      return { kind: 'answered', status, retryAfter, ...(await readText(answer)) };
     } catch (error) {
       if (timeout.aborted) return { kind: 'failed', reason: lateReason(timeoutMs), mayPass: true };
       return failureOf(error);

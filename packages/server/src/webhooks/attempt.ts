@@ -1,3 +1,4 @@
+import { retryAfterMs } from '@indelible/protocol';
 import type { Sealer } from '../crypto/index.ts';
 import type { Outbound, OutboundCall } from '../outbound/index.ts';
 import { judge, type Opened, type Outcome } from './delivery-call.ts';
@@ -15,6 +16,8 @@ export interface AttemptDeps {
 export interface Attempted extends Outcome {
   atMs: number;
   durationMs: number;
+  /** How long the receiver asks to wait; 0: it does not. */
+  retryAfterMs: number;
 }
 
 const unreadable =
@@ -33,8 +36,9 @@ export async function attemptCall(
 ): Promise<Attempted> {
   const atMs = now();
   const began = performance.now();
-  const ended = (outcome: Outcome) => {
-    return { ...outcome, atMs, durationMs: Math.round(performance.now() - began) };
+  const ended = (outcome: Outcome, retryAfter: string | null = null) => {
+    const durationMs = Math.round(performance.now() - began);
+    return { ...outcome, atMs, durationMs, retryAfterMs: retryAfterMs(retryAfter, now()) };
   };
   try {
     const opened = openSecrets(sealer, endpoint, atMs);
@@ -42,7 +46,7 @@ export async function attemptCall(
     if (result.kind !== 'answered') return ended(judge(endpoint, result, isTest));
     // Some receivers repeat a refused credential, and answers are shown.
     const text = withoutCredential(result.text, opened.credential);
-    return ended(judge(endpoint, { ...result, text }, isTest));
+    return ended(judge(endpoint, { ...result, text }, isTest), result.retryAfter);
   } catch (error) {
     onError(error);
     const unanswered = { ok: false, isGone: false, responseStatus: null, response: null };

@@ -70,9 +70,9 @@ function settled(
   { chance, now }: RecordDeps,
   current: WebhookRow,
   { message, firstSequence }: Sent,
-  { ok, isGone }: Attempted,
+  result: Attempted,
 ): WebhookRow {
-  if (!ok || message === null) return failedOnce(current, isGone, now(), chance());
+  if (!result.ok || message === null) return failedOnce(current, result, now(), chance());
   const isExport = message.messageType === 'audit.export.ready';
   return delivered(current, message, isExport ? firstSequence : null, now());
 }

@@ -110,6 +110,27 @@ test('what follows waits behind a message that fails, and comes after it', async
   expect(events).toEqual([first.id, second.id]);
 });
 
+test('a receiver that asks for time is not called before, in seconds or by a date', async () => {
+  const { receiver } = tenant;
+  const until = new Date(service.clock.now + 3_600_000).toUTCString();
+  receiver.answers = [
+    { code: 429, headers: { 'retry-after': '120' } },
+    { code: 503, headers: { 'retry-after': until } },
+    { code: 200 },
+  ];
+  const { id } = await hooks.create({ format: 'generic' });
+  await hooks.record();
+  await deliver();
+  service.clock.now += 119_999;
+  await deliver();
+  expect(receiver.calls).toHaveLength(1);
+  await retry(id);
+  expect(receiver.calls).toHaveLength(2);
+  expect(Date.parse((await hooks.get(id)).nextAttemptAt)).toBeGreaterThanOrEqual(Date.parse(until));
+  await retry(id);
+  expect(await hooks.get(id)).toMatchObject({ attempt: 0, behind: 0 });
+});
+
 test('410 pauses at once: the receiver wants no more', async () => {
   tenant.receiver.answers = [{ code: 410 }];
   const { id } = await hooks.create();

@@ -8,11 +8,17 @@ export const retryPausesMs: readonly number[] = [
   ...[2 * hour, 5 * hour, 10 * hour, 10 * hour],
 ];
 
+const longestMs = Math.max(...retryPausesMs);
+
 /**
- * The pause after this failed attempt (from 1), or null after the last. `chance` from 0 up to 1
- * varies it by a tenth, so that endpoints that failed together are not retried together.
+ * The pause after this failed attempt (from 1), or null after the last. It is never shorter than
+ * the receiver asks (`Retry-After`), but a receiver cannot ask for more than the longest pause.
+ * `chance` from 0 up to 1 varies it by a tenth, so that endpoints that failed together are not
+ * retried together.
  */
-export function pauseAfter(attempt: number, chance: number): number | null {
+export function pauseAfter(attempt: number, retryAfterMs: number, chance: number): number | null {
   const pause = retryPausesMs[attempt - 1];
-  return pause === undefined ? null : Math.round(pause * (0.9 + 0.2 * chance));
+  if (pause === undefined) return null;
+  const asked = Math.min(retryAfterMs, longestMs) * (1 + 0.1 * chance);
+  return Math.round(Math.max(pause * (0.9 + 0.2 * chance), asked));
 }

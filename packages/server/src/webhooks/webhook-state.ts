@@ -1,3 +1,4 @@
+import type { Attempted } from './attempt.ts';
 import { pauseAfter } from './retry-schedule.ts';
 import { noMessage, type PendingMessage, type WebhookRow, type WebhookSettings } from './store.ts';
 
@@ -25,14 +26,14 @@ export function delivered(
  */
 export function failedOnce(
   row: WebhookRow,
-  isGone: boolean,
+  { isGone, retryAfterMs }: Pick<Attempted, 'isGone' | 'retryAfterMs'>,
   nowMs: number,
   chance: number,
 ): WebhookRow {
   const attempt = row.attempt + 1;
   // Paused by a person during the call.
   if (row.status === 'paused') return { ...row, attempt };
-  const pause = isGone ? null : pauseAfter(attempt, chance);
+  const pause = isGone ? null : pauseAfter(attempt, retryAfterMs, chance);
   if (pause !== null) return { ...row, attempt, dueAtMs: nowMs + pause };
   return { ...row, attempt, status: 'paused', pausedBecause: 'failing', updatedAtMs: nowMs };
 }
