@@ -7,7 +7,7 @@ export const makerSchema = (description: string) =>
     [
       Type.Object(
         { kind: Type.Enum(['platform', 'tenant']), id: uuid('Of the key, as events name it.') },
-        strict,
+        { ...strict, title: 'Maker' },
       ),
       Type.Null(),
     ],

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { makerSchema, scopes } from '../access/index.ts';
-import { label, nullable, Pagination, pathPart, strict, time, uuid } from '../http/index.ts';
+import { label, nullable, pageOf, pathPart, strict, time, uuid } from '../http/index.ts';
 
 export const apiKeyIdPrefix = 'key_';
 
@@ -88,7 +88,8 @@ export const ApiKey = Type.Object(
   { ...strict, title: 'ApiKey' },
 );
 
-export const ApiKeyPage = Type.Object(
-  { data: Type.Array(ApiKey), pagination: Pagination },
-  { ...strict, description: 'One page of keys, oldest first; revoked and expired ones too.' },
+export const ApiKeyPage = pageOf(
+  'ApiKeyPage',
+  ApiKey,
+  'One page of keys, oldest first; revoked and expired ones too.',
 );

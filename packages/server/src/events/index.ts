@@ -10,7 +10,7 @@ export {
   prepared,
 } from './list.store.ts';
 export { recordOwnIn } from './own-events.store.ts';
-export { EventInput, FieldError, FullEvent, ListedEvent, RecordedEvent } from './schemas.ts';
+export { FieldError, ListedEvent } from './schemas.ts';
 export { listBySequence } from './sequence-list.store.ts';
 export {
   ensurePartition,

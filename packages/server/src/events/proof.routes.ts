@@ -18,10 +18,12 @@ import { operatorHeaders, type RecordAccess, readAsTenant } from '../access/inde
 import {
   AppError,
   acceptedType,
+  answer,
   idParams,
   LogParams,
   queryText,
   readQuery,
+  strict,
   unavailable,
 } from '../http/index.ts';
 import {
@@ -40,6 +42,7 @@ import {
   type StoredEvent,
   storedCommitment,
 } from './prepared-event.ts';
+import { FullEvent } from './schemas.ts';
 import { getEvent, visibility } from './store.ts';
 
 export interface ProofDeps {
@@ -59,7 +62,7 @@ const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
 const Proof = Type.Object(
   {
-    event: Type.Ref('AuditEvent'),
+    event: FullEvent,
     receivedAt: Type.String({ format: 'date-time' }),
     salts: Type.Record(Type.String(), Type.String({ pattern: '^[0-9a-f]{32}$' })),
     hashes: Type.Optional(
@@ -73,7 +76,7 @@ const Proof = Type.Object(
     checkpoint: Type.String({ description: 'The signed note the path leads to.' }),
     path: Type.Array(Hash),
   },
-  { additionalProperties: false },
+  { ...strict, title: 'EventProof' },
 );
 
 /** `GET /api/audit-logs/{id}/proof`, and the bodies of a whole log for `indelible verify`. */
@@ -89,13 +92,7 @@ export function proofRoutes(app: FastifyInstance, deps: ProofDeps): void {
         params: idParams('`evt_audit_…`'),
         headers: operatorHeaders,
         response: {
-          200: {
-            description: 'The proof',
-            content: {
-              'application/json': { schema: Proof },
-              'text/plain': { schema: Type.String() },
-            },
-          },
+          200: answer('The proof.', ['application/json', Proof], ['text/plain', Type.String()]),
         },
       },
     },
@@ -201,12 +198,7 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
           after: Type.Optional(queryText('An event id.')),
         }),
         headers: operatorHeaders,
-        response: {
-          200: {
-            description: 'Lines',
-            content: { 'application/x-ndjson': { schema: Type.String() } },
-          },
-        },
+        response: { 200: answer('The lines.', ['application/x-ndjson', Type.String()]) },
       },
     },
     async (request, reply) => {

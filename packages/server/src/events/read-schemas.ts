@@ -10,6 +10,7 @@ import {
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import { filterParams, idParams, nullable, queryText, strict } from '../http/index.ts';
+import { FullEvent, ListedEvent } from './schemas.ts';
 
 /*
  * Parameters and answers of the reading calls, for the OpenAPI document. `parseListQuery` and
@@ -68,24 +69,23 @@ const statsQuerystring = Type.Object({
 
 const cursor = nullable({});
 
-const ListAnswer = Type.Object(
+const EventPagination = Type.Object(
   {
-    data: Type.Array(Type.Ref('ListedAuditEvent')),
-    pagination: Type.Object(
-      {
-        limit: Type.Integer(),
-        page: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
-        hasMore: Type.Boolean(),
-        nextCursor: cursor,
-        previousCursor: cursor,
-        total: Type.Optional(
-          Type.Object({ value: Type.Integer(), relation: Type.Enum(['eq', 'gte']) }, strict),
-        ),
-      },
-      strict,
+    limit: Type.Integer(),
+    page: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+    hasMore: Type.Boolean(),
+    nextCursor: cursor,
+    previousCursor: cursor,
+    total: Type.Optional(
+      Type.Object({ value: Type.Integer(), relation: Type.Enum(['eq', 'gte']) }, strict),
     ),
   },
-  strict,
+  { ...strict, title: 'EventPagination' },
+);
+
+const EventPage = Type.Object(
+  { data: Type.Array(ListedEvent), pagination: EventPagination },
+  { ...strict, title: 'EventPage', description: 'One page of events.' },
 );
 
 const groups = [
@@ -96,21 +96,18 @@ const groups = [
   }),
 ];
 
-const StatsAnswer = Type.Object(
+const EventGroup = Type.Object(
   {
-    data: Type.Array(
-      Type.Object(
-        {
-          ...Object.fromEntries(groups),
-          email: Type.Optional(nullable({})),
-          count: Type.Integer({ minimum: 1 }),
-        },
-        strict,
-      ),
-    ),
-    total: Type.Integer({ minimum: 0 }),
+    ...Object.fromEntries(groups),
+    email: Type.Optional(nullable({})),
+    count: Type.Integer({ minimum: 1 }),
   },
-  strict,
+  { ...strict, title: 'EventGroup' },
+);
+
+const EventStats = Type.Object(
+  { data: Type.Array(EventGroup), total: Type.Integer({ minimum: 0 }) },
+  { ...strict, title: 'EventStats', description: 'The groups, and the number of all events.' },
 );
 
 const tags = ['Events'];
@@ -124,7 +121,7 @@ export const listSchema = {
     'misspelt filter never widens the answer.',
   querystring: listQuerystring,
   headers: operatorHeaders,
-  response: { 200: ListAnswer },
+  response: { 200: EventPage },
 };
 
 export const eventSchema = {
@@ -132,7 +129,7 @@ export const eventSchema = {
   summary: 'Read one event, with its states',
   params: idParams('`evt_audit_…`'),
   headers: operatorHeaders,
-  response: { 200: Type.Ref('AuditEvent') },
+  response: { 200: FullEvent },
 };
 
 export const statsSchema = {
@@ -143,5 +140,5 @@ export const statsSchema = {
     'or days.',
   querystring: statsQuerystring,
   headers: operatorHeaders,
-  response: { 200: StatsAnswer },
+  response: { 200: EventStats },
 };

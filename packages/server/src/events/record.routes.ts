@@ -17,8 +17,7 @@ import {
   type WarningCode,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
-import { AppError, unavailable } from '../http/index.ts';
+import { AppError, answer, unavailable } from '../http/index.ts';
 import { noticeOf } from './backdated.ts';
 import type { GroupCommit } from './flush.ts';
 import { looksLikeOperator } from './operator-lookalike.ts';
@@ -32,7 +31,7 @@ import {
   storedCommitment,
 } from './prepared-event.ts';
 import type { Outcome } from './record-queue.ts';
-import { BatchInput, BatchResults } from './schemas.ts';
+import { BatchInput, BatchResults, EventInput, eventExample, RecordedEvent } from './schemas.ts';
 
 export interface RecordDeps extends OwnEventDeps {
   groupCommit: GroupCommit;
@@ -62,10 +61,10 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
         tags: ['Events'],
         summary: 'Record an event',
         description,
-        body: Type.Ref('AuditEventInput'),
+        body: { ...EventInput, examples: [eventExample] },
         response: {
-          201: Type.Ref('RecordedAuditEvent', { description: 'Recorded and durable.' }),
-          200: Type.Ref('RecordedAuditEvent', { description: 'Was recorded before.' }),
+          201: answer('Recorded and durable.', ['application/json', RecordedEvent]),
+          200: answer('Was recorded before.', ['application/json', RecordedEvent]),
         },
       },
     },

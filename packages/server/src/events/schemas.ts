@@ -73,10 +73,9 @@ function objectOf(
   return { type: 'object', ...strict, required: [...required], properties };
 }
 
-const named = (name: string, schema: Schema): TSchema =>
-  Type.Unsafe({ ...schema, $id: name, title: name });
+const named = (title: string, schema: Schema): TSchema => Type.Unsafe({ ...schema, title });
 
-const example = {
+export const eventExample = {
   actor: {
     id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a',
     email: 'ana@example.com',
@@ -89,13 +88,13 @@ const example = {
 };
 
 /** An event to record. Unknown fields are refused, not dropped. */
-export const EventInput = named('AuditEventInput', {
-  ...objectOf(
+export const EventInput = named(
+  'AuditEventInput',
+  objectOf(
     eventFields.filter(({ sent }) => sent !== undefined),
     ({ sent }) => sent === 'required',
   ),
-  examples: [example],
-});
+);
 
 const stored = objectOf(eventFields, () => true);
 const erased = {
@@ -108,7 +107,10 @@ const erased = {
 
 /** The single read, with both states. */
 const full = { ...stored, properties: { ...stored.properties, erased } };
-export const FullEvent = named('AuditEvent', full);
+export const FullEvent = named('AuditEvent', {
+  ...full,
+  description: 'The event, with its states.',
+});
 
 /** An event of a list; `before` and `after` only with `include=state`. */
 export const ListedEvent = named('ListedAuditEvent', {
@@ -137,39 +139,34 @@ export const FieldError = Type.Object(
     code: Type.String(),
     message: Type.String(),
   },
-  strict,
+  { ...strict, title: 'FieldProblem' },
 );
 
 const rejection = Type.Object(
   { code: Type.String(), detail: Type.String(), errors: Type.Optional(Type.Array(FieldError)) },
-  strict,
+  { ...strict, title: 'Rejection' },
 );
 
 export const BatchInput = Type.Object(
   {
-    events: Type.Array(Type.Unsafe<unknown>(Type.Ref('AuditEventInput')), {
-      minItems: 1,
-      maxItems: batchEventsMax,
-    }),
+    events: Type.Array(EventInput, { minItems: 1, maxItems: batchEventsMax }),
   },
-  strict,
+  { ...strict, title: 'EventBatch' },
+);
+
+const BatchResult = Type.Object(
+  {
+    index: Type.Integer({ description: 'Position in the batch, from 0.' }),
+    status: Type.Enum(['created', 'duplicate', 'rejected']),
+    id: Type.Optional(Type.Unsafe<string>(kinds.eventId)),
+    sequence: Type.Optional(Type.Unsafe<number>(kinds.sequence)),
+    warnings: Type.Optional(warnings),
+    error: Type.Optional(rejection),
+  },
+  { ...strict, title: 'BatchResult' },
 );
 
 export const BatchResults = Type.Object(
-  {
-    results: Type.Array(
-      Type.Object(
-        {
-          index: Type.Integer(),
-          status: Type.Enum(['created', 'duplicate', 'rejected']),
-          id: Type.Optional(Type.Unsafe<string>(kinds.eventId)),
-          sequence: Type.Optional(Type.Unsafe<number>(kinds.sequence)),
-          warnings: Type.Optional(warnings),
-          error: Type.Optional(rejection),
-        },
-        strict,
-      ),
-    ),
-  },
-  strict,
+  { results: Type.Array(BatchResult) },
+  { ...strict, title: 'BatchResults', description: 'One result for each event, in their order.' },
 );

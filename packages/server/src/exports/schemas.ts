@@ -2,11 +2,12 @@ import { csvColumns, csvFurtherColumns } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
+  answer,
   filterSchema,
   idParams,
   nullable,
   PageQuery,
-  Pagination,
+  pageOf,
   queryText,
   storedFilters,
   strict,
@@ -21,7 +22,7 @@ const ExportInput = Type.Unsafe<object>({
   required: ['filters', 'format'],
   additionalProperties: false,
   properties: {
-    filters: filterSchema(' `{}` is every event.'),
+    filters: filterSchema('EventFilters'),
     format: { type: 'string', enum: ['csv', 'ndjson'] },
     columns: {
       type: 'array',
@@ -61,17 +62,12 @@ const ExportJob = Type.Object(
     notified: Type.Array(Type.String(), { description: 'Who was told by e-mail.' }),
     notice: nullable({ description: 'Why no mail was sent, if so.' }),
   },
-  { ...strict, title: 'ExportJob' },
+  { ...strict, title: 'ExportJob', description: 'The export as it is now.' },
 );
 
 const tags = ['Exports'];
-const file = (description: string) => ({
-  description,
-  content: {
-    'text/csv': { schema: Type.String() },
-    'application/x-ndjson': { schema: Type.String() },
-  },
-});
+const file = (description: string) =>
+  answer(description, ['text/csv', Type.String()], ['application/x-ndjson', Type.String()]);
 const params = idParams('`exp_…`');
 const headerText = (description: string) => Type.String({ maxLength: 1_024, description });
 
@@ -111,7 +107,7 @@ export const listSchema = {
   summary: 'Exports, newest first',
   querystring: PageQuery,
   headers: operatorHeaders,
-  response: { 200: Type.Object({ data: Type.Array(ExportJob), pagination: Pagination }, strict) },
+  response: { 200: pageOf('ExportJobPage', ExportJob, 'One page of exports, newest first.') },
 };
 
 export const downloadSchema = {
@@ -122,7 +118,7 @@ export const downloadSchema = {
     'also in ranges. The file is kept for 7 days, then the answer is `410`.',
   params,
   headers: operatorHeaders,
-  response: { 302: { description: 'The link, in `Location`.' } },
+  response: { 302: Type.Null({ description: 'The link, in `Location`.' }) },
 };
 
 export const fileSchema = {

@@ -1,7 +1,10 @@
 import { paramLengthMax } from '@indelible/protocol';
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 
-/* Schema parts that several features share. */
+/*
+ * Schema parts that several features share. A schema with a `title` is one of the named schemas of
+ * the OpenAPI document, defined there once.
+ */
 
 export const strict = { additionalProperties: false };
 
@@ -16,6 +19,12 @@ export const nullable = (options: Record<string, unknown>) =>
 /** A text in a query; `readParams` refuses a longer one. */
 export const queryText = (description: string) =>
   Type.String({ maxLength: paramLengthMax, description });
+
+/** An answer that the schema of its body does not describe: another sentence, or not JSON. */
+export const answer = (description: string, ...schemas: [type: string, schema: TSchema][]) => ({
+  description,
+  content: Object.fromEntries(schemas.map(([type, schema]) => [type, { schema }])),
+});
 
 export const pathPartLengthMax = 200;
 export const pathPart = (description: string) =>

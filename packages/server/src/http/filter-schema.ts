@@ -32,13 +32,14 @@ function paramSchema(name: FilterName): TSchema {
   });
 }
 
-/** Filters in a body; `more` is added to their description. */
-export const filterSchema = (more = '', names: readonly FilterName[] = filterNames) =>
+/** Filters in a body. */
+export const filterSchema = (title: string, names: readonly FilterName[] = filterNames) =>
   Type.Unsafe<object>({
     type: 'object',
+    title,
     description:
-      "The list's filters in camelCase, each a value or an array of up to 20; a leading `!` excludes." +
-      more,
+      "The list's filters in camelCase, each a value or an array of up to 20; a leading `!` " +
+      'excludes. All members must hold; `{}` is every event.',
     properties: Object.fromEntries(
       names.map((name) => [name, { ...value, description: sentence(aboutFilter(name)) }]),
     ),

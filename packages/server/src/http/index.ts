@@ -1,6 +1,7 @@
 export { acceptedType } from './accepted-type.ts';
 export { FairSlots } from './fair-slots.ts';
 export {
+  answer,
   idParams,
   LogParams,
   label,
@@ -13,7 +14,7 @@ export {
 } from './field-schemas.ts';
 export { filterParams, filterSchema, storedFilters } from './filter-schema.ts';
 export { isAllowedFrom } from './ip-range.ts';
-export { answerPage, PageQuery, Pagination, readPage } from './keyset-page.ts';
+export { answerPage, PageQuery, pageOf, readPage } from './keyset-page.ts';
 export { panelHome, panelPathMax } from './panel-path.ts';
 export { AppError, unavailable } from './problem.ts';
 export { accepted, readQuery, searchParams } from './query.ts';

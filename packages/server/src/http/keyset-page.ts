@@ -6,7 +6,7 @@ import {
   wholeNumber,
 } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { nullable, queryText, strict } from './field-schemas.ts';
 import { AppError } from './problem.ts';
 import { readQuery, searchParams } from './query.ts';
@@ -35,10 +35,17 @@ export const PageQuery = Type.Object(
   strict,
 );
 
-export const Pagination = Type.Object(
+const Pagination = Type.Object(
   { limit: Type.Integer(), hasMore: Type.Boolean(), nextCursor: nullable({}) },
-  strict,
+  { ...strict, title: 'Pagination' },
 );
+
+/** The answer of such a list. */
+export const pageOf = <T extends TSchema>(title: string, item: T, description: string) =>
+  Type.Object(
+    { data: Type.Array(item), pagination: Pagination },
+    { ...strict, title, description },
+  );
 
 /** The first `limit` rows from the id `from`, ascending or descending. */
 export interface PageRequest {

@@ -61,7 +61,7 @@ const configOptions = {
           ),
           version: Type.String(),
         },
-        { ...strict, description: 'The same for everybody.' },
+        { ...strict, title: 'PanelConfig', description: 'The same for everybody.' },
       ),
     },
   },

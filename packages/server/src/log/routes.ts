@@ -9,7 +9,16 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
-import { AppError, LogParams, pathPart, queryText, readQuery, unavailable } from '../http/index.ts';
+import {
+  AppError,
+  answer,
+  LogParams,
+  pathPart,
+  queryText,
+  readQuery,
+  strict,
+  unavailable,
+} from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import type { CheckpointJob } from './checkpoint.job.ts';
 import { publishedCheckpoint, signingKeys } from './checkpoint.store.ts';
@@ -48,11 +57,11 @@ const Keys = Type.Object(
           notBefore: Type.String({ format: 'date-time' }),
           notAfter: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
         },
-        { additionalProperties: false },
+        strict,
       ),
     ),
   },
-  { additionalProperties: false },
+  { ...strict, title: 'LogKeys', description: 'The keys, newest first.' },
 );
 
 function keyRoute(app: FastifyInstance, { db, sha, originHost }: LogRouteDeps): void {
@@ -131,9 +140,7 @@ function checkpointRoute(
         description:
           'A C2SP signed note: origin, size, root. Made every 10 seconds and when a proof needs it.',
         headers: operatorHeaders,
-        response: {
-          200: { description: 'The note', content: { 'text/plain': { schema: Type.String() } } },
-        },
+        response: { 200: answer('The note.', ['text/plain', Type.String()]) },
       },
     },
     async (request, reply) => {
@@ -163,10 +170,10 @@ function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
         }),
         headers: operatorHeaders,
         response: {
-          200: {
-            description: 'Hashes, or length-prefixed entries',
-            content: { 'application/octet-stream': { schema: Type.String() } },
-          },
+          200: answer('Hashes, or length-prefixed entries.', [
+            'application/octet-stream',
+            Type.String({ format: 'binary' }),
+          ]),
         },
       },
     },
@@ -194,7 +201,7 @@ const Consistency = Type.Object(
     second: Type.Integer(),
     path: Type.Array(Type.String({ pattern: '^[0-9a-f]{64}$' })),
   },
-  { additionalProperties: false },
+  { ...strict, title: 'ConsistencyProof', description: 'The proof.' },
 );
 
 function consistencyRoute(app: FastifyInstance, deps: LogRouteDeps): void {

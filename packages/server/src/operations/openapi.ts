@@ -3,8 +3,9 @@ import swaggerUi from '@fastify/swagger-ui';
 import { catalogueSchema, errorCodes } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import { type TSchema, Type } from 'typebox';
-import { EventInput, FieldError, FullEvent, ListedEvent, RecordedEvent } from '../events/index.ts';
-import { AppError } from '../http/index.ts';
+import { FieldError } from '../events/index.ts';
+import { AppError, answer, strict } from '../http/index.ts';
+import { namedOnce } from './named-schemas.ts';
 
 const ProblemSchema = Type.Object(
   {
@@ -16,7 +17,7 @@ const ProblemSchema = Type.Object(
     requestId: Type.String(),
     errors: Type.Optional(Type.Array(FieldError)),
   },
-  { additionalProperties: false, $id: 'Problem', title: 'Problem' },
+  { ...strict, title: 'Problem' },
 );
 
 /** The groups of calls, in the order for a newcomer. */
@@ -38,8 +39,6 @@ const tags = [
  * schema of a CATALOGUE_FILE.
  */
 export async function documentApi(app: FastifyInstance): Promise<void> {
-  for (const schema of [EventInput, FullEvent, ListedEvent, RecordedEvent, ProblemSchema])
-    app.addSchema(schema);
   app.addHook('onRoute', (route) => {
     if (!route.schema || route.schema.hide) return;
     route.schema.response = withProblem(route.schema.response);
@@ -72,9 +71,8 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
       security: [{ bearer: [] }, { session: [] }],
       tags,
     },
-    refResolver: {
-      buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`),
-    },
+    transformObject: (document) =>
+      namedOnce('openapiObject' in document ? document.openapiObject : {}),
   });
   // Assets have plain names; one that no file system accepts (NUL, 5,000 letters) would be a 500.
   app.addHook('onRequest', async ({ routeOptions, params }) => {
@@ -110,9 +108,9 @@ function capital(word: string): string {
 function withProblem(response: unknown): Record<string, unknown> {
   return {
     ...(response as Record<string, TSchema> | undefined),
-    default: {
-      description: 'A problem document (RFC 9457); `code` is stable.',
-      content: { 'application/problem+json': { schema: Type.Ref('Problem') } },
-    },
+    default: answer('A problem document (RFC 9457); `code` is stable.', [
+      'application/problem+json',
+      ProblemSchema,
+    ]),
   };
 }

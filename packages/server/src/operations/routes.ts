@@ -2,13 +2,16 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { Type } from 'typebox';
-import { AppError, unavailable } from '../http/index.ts';
+import { AppError, answer, strict, unavailable } from '../http/index.ts';
 import { haltReason } from '../log/index.ts';
 import { type Database, unavailability } from '../postgres/index.ts';
 import { probeWrite } from './ready.store.ts';
 import { sharedWhileRunning } from './shared-while-running.ts';
 
-const Healthy = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
+const Healthy = Type.Object(
+  { status: Type.Literal('ok') },
+  { ...strict, title: 'Health', description: 'Yes.' },
+);
 
 /** Liveness, readiness and metrics, for the operator. */
 export function operationsRoutes(
@@ -57,12 +60,7 @@ export function operationsRoutes(
         tags: ['Operations'],
         summary: 'Prometheus metrics',
         description: 'With METRICS_TOKEN set: `Authorization: Bearer <token>`.',
-        response: {
-          200: {
-            description: 'Text exposition format',
-            content: { 'text/plain': { schema: Type.String() } },
-          },
-        },
+        response: { 200: answer('Text exposition format.', ['text/plain', Type.String()]) },
       },
     },
     async (request, reply) => {

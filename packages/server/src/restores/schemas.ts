@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
-import { idParams, nullable, PageQuery, Pagination, strict, time, uuid } from '../http/index.ts';
+import { idParams, nullable, PageQuery, pageOf, strict, time, uuid } from '../http/index.ts';
 
 const Target = Type.Enum(['before', 'after'], {
   description: 'Which of the two states of the event.',
@@ -21,7 +21,7 @@ export const Restore = Type.Object(
     requestedAt: time('When it was asked for.'),
     finishedAt: nullable({ format: 'date-time', description: 'Null while it is under way.' }),
   },
-  { ...strict, title: 'Restore' },
+  { ...strict, title: 'Restore', description: 'The restore as it is now.' },
 );
 
 const tags = ['Restore'];
@@ -57,5 +57,5 @@ export const listSchema = {
     resource_id: Type.Optional(uuid('Of this resource alone.')),
   }),
   headers: operatorHeaders,
-  response: { 200: Type.Object({ data: Type.Array(Restore), pagination: Pagination }, strict) },
+  response: { 200: pageOf('RestorePage', Restore, 'One page of restores, newest first.') },
 };

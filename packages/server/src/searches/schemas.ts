@@ -5,7 +5,7 @@ import {
   idParams,
   nullable,
   PageQuery,
-  Pagination,
+  pageOf,
   storedFilters,
   strict,
   time,
@@ -16,7 +16,7 @@ const noteMax = 1_000;
 
 const SearchInput = Type.Object(
   {
-    filters: filterSchema(),
+    filters: filterSchema('EventFilters'),
     note: Type.Optional(
       nullable({
         maxLength: noteMax,
@@ -35,6 +35,7 @@ const Digest = Type.String({
 });
 const Matched = Type.Object({ value: Type.Integer({ minimum: 0 }) }, strict);
 const Checkpoint = Type.Unsafe<object | null>({
+  title: 'SearchCheckpoint',
   type: ['object', 'null'],
   properties: {
     size: { type: 'integer', minimum: 1 },
@@ -59,7 +60,11 @@ const saved = {
   digest: Digest,
 };
 
-export const Search = Type.Object(saved, { ...strict, title: 'Search' });
+const SavedSearch = Type.Object(saved, {
+  ...strict,
+  title: 'SavedSearch',
+  description: 'The search as it was saved.',
+});
 
 const Now = Type.Object(
   {
@@ -81,7 +86,10 @@ const Now = Type.Object(
   strict,
 );
 
-const SearchNow = Type.Object({ ...saved, now: Now }, { ...strict, title: 'SearchNow' });
+const OpenedSearch = Type.Object(
+  { ...saved, now: Now },
+  { ...strict, title: 'OpenedSearch', description: 'The search, and its answer of this moment.' },
+);
 
 const tags = ['Searches'];
 
@@ -94,7 +102,7 @@ export const createSchema = {
     'matches.',
   headers: operatorHeaders,
   body: SearchInput,
-  response: { 201: Search },
+  response: { 201: SavedSearch },
 };
 
 export const getSchema = {
@@ -103,7 +111,7 @@ export const getSchema = {
   description: '`now` is the answer of this moment, against a fresh checkpoint.',
   params: idParams('`srch_…`'),
   headers: operatorHeaders,
-  response: { 200: SearchNow },
+  response: { 200: OpenedSearch },
 };
 
 export const listSchema = {
@@ -111,5 +119,7 @@ export const listSchema = {
   summary: 'Saved searches, newest first',
   querystring: PageQuery,
   headers: operatorHeaders,
-  response: { 200: Type.Object({ data: Type.Array(Search), pagination: Pagination }, strict) },
+  response: {
+    200: pageOf('SavedSearchPage', SavedSearch, 'One page of searches, newest first.'),
+  },
 };

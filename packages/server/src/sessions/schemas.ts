@@ -1,7 +1,7 @@
 import { emailLengthMax, reasonLengthMax } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { makerSchema, scopes } from '../access/index.ts';
-import { nullable, Pagination, panelPathMax, strict, time, uuid } from '../http/index.ts';
+import { nullable, pageOf, panelPathMax, strict, time, uuid } from '../http/index.ts';
 
 const role = Type.Enum(['admin', 'superadmin'], {
   description: '`admin`: of this tenant. `superadmin`: an operator, who needs a reason.',
@@ -123,7 +123,8 @@ const OpenSession = Type.Object(
   { ...strict, title: 'OpenSession' },
 );
 
-export const OpenSessionPage = Type.Object(
-  { data: Type.Array(OpenSession), pagination: Pagination },
-  { ...strict, description: 'One page of sessions, newest first.' },
+export const OpenSessionPage = pageOf(
+  'OpenSessionPage',
+  OpenSession,
+  'One page of sessions, newest first.',
 );

@@ -1,6 +1,6 @@
 import type { Plans } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { label, nullable, Pagination, strict, time, uuid } from '../http/index.ts';
+import { label, nullable, pageOf, strict, time, uuid } from '../http/index.ts';
 import { locales, outboundUrlMax } from '../outbound/index.ts';
 
 const plan = { description: 'Name of a plan of this service: how long events are kept.' };
@@ -66,7 +66,4 @@ export const WrittenTenant = Type.Object(
   { ...strict, title: 'WrittenTenant', description: 'The tenant as it is now.' },
 );
 
-export const TenantPage = Type.Object(
-  { data: Type.Array(Tenant), pagination: Pagination },
-  { ...strict, description: 'One page of tenants, by id.' },
-);
+export const TenantPage = pageOf('TenantPage', Tenant, 'One page of tenants, by id.');

@@ -7,7 +7,7 @@ import {
   label,
   nullable,
   PageQuery,
-  Pagination,
+  pageOf,
   storedFilters,
   strict,
   time,
@@ -37,7 +37,7 @@ const given = {
     uniqueItems: true,
     description: '`audit.export.ready` only for the format `webhook`.',
   }),
-  filters: filterSchema(' All members must hold; `{}` is every event.', webhookFacets),
+  filters: filterSchema('WebhookFilters', webhookFacets),
   options: Type.Record(Type.String(), optionText, {
     maxProperties: 20,
     description: "The format's own settings.",
@@ -111,7 +111,11 @@ const webhook = {
   createdAt: time('When it was made.'),
   updatedAt: time('When it was last changed.'),
 };
-const Webhook = Type.Object(webhook, { ...strict, title: 'Webhook' });
+const Webhook = Type.Object(webhook, {
+  ...strict,
+  title: 'Webhook',
+  description: 'The webhook as it is now.',
+});
 
 const secret = Type.String({
   pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
@@ -119,22 +123,20 @@ const secret = Type.String({
 });
 const NewWebhook = Type.Object(
   { ...webhook, secret: Type.Optional(secret) },
-  { ...strict, title: 'NewWebhook' },
+  { ...strict, title: 'NewWebhook', description: 'The new webhook.' },
 );
 
 const tags = ['Webhooks'];
 const params = idParams('`whk_…`');
 const headers = operatorHeaders;
 const ofOne = { tags, params, headers };
-const page = <T extends typeof Webhook | typeof Delivery>(item: T) =>
-  Type.Object({ data: Type.Array(item), pagination: Pagination }, strict);
 
 export const listSchema = {
   tags,
   summary: 'Webhooks, newest first',
   querystring: PageQuery,
   headers,
-  response: { 200: page(Webhook) },
+  response: { 200: pageOf('WebhookPage', Webhook, 'One page of webhooks, newest first.') },
 };
 
 export const createSchema = {
@@ -179,7 +181,7 @@ export const rotateSchema = {
   response: {
     200: Type.Object(
       { secret, previousValidUntil: time('Until then the former one signs too.') },
-      strict,
+      { ...strict, title: 'NewWebhookSecret', description: 'The new secret.' },
     ),
   },
 };
@@ -199,7 +201,7 @@ export const testSchema = {
         response: nullable({ description: 'One line of at most 1 KiB of the answer.' }),
         durationMs: count('How long it took.'),
       },
-      strict,
+      { ...strict, title: 'WebhookTest', description: 'What the receiver answered.' },
     ),
   },
 };
@@ -209,7 +211,10 @@ export const replaySchema = {
   summary: 'Deliver again from an earlier event on',
   description:
     'Goes back, never forward, and not behind what the plan still shows: `nextSequence` says from where. Needs `events:read` too.',
-  body: Type.Object({ fromSequence: count('The first event to be sent again.') }, strict),
+  body: Type.Object(
+    { fromSequence: count('The first event to be sent again.') },
+    { ...strict, title: 'WebhookReplay' },
+  ),
   response: { 202: Webhook },
 };
 
@@ -218,5 +223,7 @@ export const deliveriesSchema = {
   summary: 'Deliveries of a webhook, newest first',
   description: 'Every attempt of the last 30 days, up to 1,000.',
   querystring: PageQuery,
-  response: { 200: page(Delivery) },
+  response: {
+    200: pageOf('WebhookDeliveryPage', Delivery, 'One page of deliveries, newest first.'),
+  },
 };
