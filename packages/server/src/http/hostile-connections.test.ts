@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { batchBytesMax } from '@indelible/protocol';
+import pino from 'pino';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { eventOf, serviceOn, testService } from '../testing/service.ts';
 
@@ -13,9 +14,11 @@ const [one, other] = [await service.tenant(), await service.tenant()];
 const event = JSON.stringify(eventOf());
 const soon = { timeout: 10_000 };
 
+type Rest = Parameters<typeof serviceOn>;
+
 /** A process of its own limits, listening. */
-async function listening(changes: Parameters<typeof serviceOn>[4]) {
-  const { app, db } = await serviceOn(service.servingUrl, service.clock, {}, 2, changes);
+async function listening(...limits: [Rest[4], Rest[5]?]) {
+  const { app, db } = await serviceOn(service.servingUrl, service.clock, {}, 2, ...limits);
   await app.http.listen({ port: 0, host: '127.0.0.1' });
   onTestFinished(async () => {
     await app.http.close();
@@ -181,4 +184,27 @@ test('a caller who hangs up while its key is looked up gives its share back', as
     return (await answer).slice(9, 12);
   };
   expect([await status(), await status()]).toEqual(['422', '422']);
+});
+
+test('a caller who hangs up before its export begins is no error in the log', async () => {
+  const lines: { level: number; msg: string }[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const { app, port } = await listening({}, { logger });
+  const connections = () =>
+    new Promise((resolve) => app.http.server.getConnections((_, count) => resolve(count)));
+  await service.owner.query('BEGIN; LOCK TABLE exports IN SHARE MODE');
+  const leaver = await dial(port);
+  const asked = once(app.http.server, 'request');
+  const body = JSON.stringify({ filters: {}, format: 'ndjson' });
+  leaver.write(head('/api/audit-logs/exports', one.key, body.length) + body);
+  await asked;
+  const waiting = `SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted
+    AND relation = 'exports'::regclass`;
+  const queued = async () => (await service.owner.query(waiting)).rows[0].n;
+  await expect.poll(queued, soon).toBe(1);
+  leaver.destroy();
+  await expect.poll(connections, soon).toBe(0);
+  await service.owner.query('ROLLBACK');
+  await expect.poll(() => lines.map(({ msg }) => msg), soon).toContain('the caller has hung up');
+  expect(lines.filter(({ level }) => level > 30)).toEqual([]);
 });

@@ -148,9 +148,15 @@ export function asAppError(error: unknown): AppError | null {
   if (known) return new AppError(known[0], known[1]);
   // Checked before database errors: a caller that closes the connection also gives ECONNRESET.
   if (statusCode === 400) return new AppError('malformed_json', 'the body could not be read');
+  if (isHangUp(error)) return unavailable(hungUp);
   const reason = unavailability(error);
   return reason === null ? null : unavailable(`${reason}; try again`);
 }
+
+// Node's error for a streamed answer whose connection closed before the first byte.
+const isHangUp = (error: unknown) =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+const hungUp = 'the caller has hung up';
 
 function invalid(
   validation: Parameters<typeof fieldProblem>[0][],
@@ -168,8 +174,9 @@ export function sendProblem(
   reply: FastifyReply,
 ): FastifyReply {
   const known = asAppError(error);
-  if (!known)
-    request.log.error({ err: error, route: request.routeOptions.url }, 'unexpected error');
+  const route = request.routeOptions.url;
+  if (!known) request.log.error({ err: error, route }, 'unexpected error');
+  if (isHangUp(error)) request.log.info({ route }, hungUp);
   if (known?.finding !== undefined) request.log.error(known.finding);
   const problem = problemOf(known ?? new AppError('internal_error'), request.id);
   return reply

@@ -135,7 +135,7 @@ export async function serviceOn(
   env: Environment = {},
   poolSize = 6,
   changes: Partial<Config> = {},
-  more: Pick<AppDeps, 'panelFolder' | 'resolve'> = {},
+  more: Partial<Pick<AppDeps, 'panelFolder' | 'resolve' | 'logger'>> = {},
 ) {
   const fromEnv = readConfig({
     PLATFORM_API_KEY: platformKey,
