@@ -111,7 +111,7 @@ test('a second start finds what the first one stored, and a further one is refus
   expect(keptKey()).toBe(firstKey);
   expect(await refusal({})).toBe(
     `The data folder ${dataDir} is in use by process ${process.pid}: ` +
-      'stop that one first, or choose another DATA_DIR.',
+      'stop that one first; a second service needs a DATA_DIR of its own.',
   );
   expect((await record(service)).status).toBe(201);
   await withOwner(async (owner) => {

@@ -361,7 +361,7 @@ test('a cold copy of the embedded database is found out at the start, and reopen
   expect(refused.body.detail).toContain('recording is stopped');
   expect((await third.call({ path: '/readyz', key: null })).status).toBe(503);
   expect(third.log).toMatch(/"level":60.*recording and signing are stopped: checkpoint round \d+/);
-  await expect(reopenLog(env)).rejects.toThrow(/in use by process \d+/);
+  await expect(reopenLog(env)).rejects.toThrow(/in use by process \d+: stop that one first;/);
   const seen = (await diagnose(env)).find(({ check }) => check === 'logs');
   expect(seen).toMatchObject({ level: 'fail', detail: expect.stringContaining('log reopen') });
   expect((await third.call({ path: '/healthz', key: null })).status).toBe(200);

@@ -256,7 +256,7 @@ describe('one service a data folder', () => {
     const holder = await launch().started();
     await expect(start()).rejects.toThrow(
       `The data folder ${dataDir} is in use by process ${holder.process.pid}: ` +
-        'stop that one first, or choose another DATA_DIR.',
+        'stop that one first; a second service needs a DATA_DIR of its own.',
     );
     expect(await ask(holder.ownerUrl, 'SELECT 1')).toEqual([1]);
     expect(await holder.end('SIGTERM')).toBe(0);

@@ -22,7 +22,7 @@ export async function takeLock(client: pg.Client, dataDir: string): Promise<void
       if (performance.now() > deadline) {
         throw new Error(
           `The data folder ${dataDir} is in use by process ${await holderOf(client)}: ` +
-            'stop that one first, or choose another DATA_DIR.',
+            'stop that one first; a second service needs a DATA_DIR of its own.',
         );
       }
       await delay(20);
