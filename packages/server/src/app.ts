@@ -4,7 +4,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { Logger } from 'pino';
 import { createAuthenticator } from './access/auth.ts';
 import { authenticateRoutes } from './access/authenticate-routes.ts';
-import type { RecordAccess } from './access/tenant-access.ts';
+import { type RecordAccess, recordLooks } from './access/record-looks.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { findApiKey, noteApiKeyUse } from './api-keys/store.ts';
 import type { Ended } from './background/every.ts';
@@ -61,7 +61,7 @@ import { operationsRoutes } from './operations/routes.ts';
 import { createMailer, type Mailer } from './outbound/mail.ts';
 import { createOutbound, type Outbound } from './outbound/outbound.ts';
 import type { Resolve } from './outbound/outbound-names.ts';
-import type { RecordOwn } from './own-event.ts';
+import type { RecordOwn, RecordQueued } from './own-event.ts';
 import type { Clock } from './postgres/clock.ts';
 import { type Database, record, write } from './postgres/db.ts';
 import { handleRestores } from './restores/restore.job.ts';
@@ -118,8 +118,8 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     if (err instanceof LogDamaged) checkpoints.suspect(err.tenantIds);
   });
   const recording = await wireRecording(deps, metrics, () => webhooks.wake());
-  const { groupCommit, recordOwn, recordAccess } = recording;
-  const checkpoints = await wireCheckpoints(deps, metrics, recordAccess);
+  const { groupCommit, recordQueued } = recording;
+  const checkpoints = await wireCheckpoints(deps, metrics, recordQueued);
   const { auth, platformApiKeys } = config;
   const keys = { findApiKey: findApiKey(db.writer), noteUse: noteApiKeyUse(db.writer) };
   const authenticator = createAuthenticator({ auth, platformApiKeys, ...keys, now });
@@ -144,7 +144,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const jobs = createJobs(db, now, ended);
   const parts: Parts = {
     plans: config.catalogue.plans,
-    ...{ db, now, jobs, ended, recordOwn, recordAccess, publicUrl, publishCheckpoint },
+    ...{ ...recording, now, jobs, ended, publicUrl, publishCheckpoint },
     mailer: createMailer({ ...config, logger, now }),
     sealer: createSealer(sessionSecret),
     outbound: openOutbound(deps),
@@ -159,15 +159,15 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const webhooks = wireWebhooks(http, deps, { ...parts, newUuid, metrics });
   readRoutes(http, { ...parts, cursors });
   proofRoutes(http, { ...parts, sha });
-  logRoutes(http, { db, sha, recordAccess, checkpoints, originHost: checkpoints.originHost });
+  logRoutes(http, { ...parts, sha, checkpoints, originHost: checkpoints.originHost });
   tenantRoutes(http, {
     ...{ ...parts, openLog, allowPrivate: config.webhookAllowPrivate },
     tellTerms: (tx, notice) => sendTermsNotice(jobs, tx, notice),
   });
-  apiKeyRoutes(http, { db, now, recordOwn, forgetKey: authenticator.forget });
+  apiKeyRoutes(http, { ...parts, forgetKey: authenticator.forget });
   const { authenticateJwt } = authenticator;
   const { sensitiveAccess } = config.catalogue;
-  sessionRoutes(http, { ...gate, authenticateJwt, recordOwn, recordAccess, sensitiveAccess });
+  sessionRoutes(http, { ...parts, ...gate, authenticateJwt, sensitiveAccess });
   viewerLinkRoutes(http, parts);
   const { frameAncestors } = config;
   await panelRoutes(http, { folder: deps.panelFolder ?? builtPanel, frameAncestors, publicUrl });
@@ -193,6 +193,7 @@ interface Parts {
   sealer: Sealer;
   outbound: Outbound;
   recordOwn: RecordOwn;
+  recordQueued: RecordQueued;
   recordAccess: RecordAccess;
   publicUrl: () => string;
   publishCheckpoint: () => Promise<void>;
@@ -340,15 +341,16 @@ async function wireRecording(
   metrics.watchQueue(() => groupCommit.depth());
   metrics.watchDisk(() => freeBytes(config));
   const own = await openOwnEvents(db.writer, config.catalogue, now);
-  const recordAccess = recordOwnQueued(own, groupCommit);
+  const recordQueued = recordOwnQueued(own, groupCommit);
+  const recordAccess = recordLooks(recordQueued, now);
   const recordOwn = recordOwnWith({ ...own, partitions });
   const masker = createMasker(config.maskedKeys);
   const { backdatedMs } = config;
-  return { ...own, db, backdatedMs, masker, groupCommit, recordAccess, recordOwn };
+  return { ...own, db, backdatedMs, masker, groupCommit, recordQueued, recordAccess, recordOwn };
 }
 
 /** Signing: the origin's host is set once, the key in use is known to the logs. */
-async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordAccess: RecordAccess) {
+async function wireCheckpoints(deps: AppDeps, metrics: Metrics, record: RecordQueued) {
   const { config, db, objects, signer, logger } = deps;
   const { now } = deps.clock;
   const host = config.publicUrl ? new URL(config.publicUrl).host : 'localhost';
@@ -376,7 +378,7 @@ async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordAccess: Re
     },
   };
   const isNamed = config.signingKeyFile !== null;
-  const announceKey = keyAnnouncer({ db, now, record: recordAccess, signer, isNamed });
+  const announceKey = keyAnnouncer({ db, now, record, signer, isNamed });
   return new CheckpointJob({
     db,
     sha,

@@ -53,7 +53,7 @@ async function tail(options: TailOptions, io: Io): Promise<void> {
   const client = connect(options, io, follow ? { attempts: 10 } : {});
   if (follow && options.reason !== undefined) {
     io.stderr.write(
-      "each request is recorded in the tenant's log and shown here: use a key of the " +
+      "this is recorded in the tenant's log every 15 minutes and shown here: use a key of the " +
         'tenant to avoid that\n',
     );
   }

@@ -166,9 +166,7 @@ async function verifyLog(
   progress: Progress,
 ): Promise<Report> {
   if (options.reason !== undefined) {
-    progress.note(
-      "each call is recorded in the tenant's log: use a key of the tenant to avoid that",
-    );
+    progress.note("this is recorded in the tenant's log: use a key of the tenant to avoid that");
   }
   const refusal = await refusalOf(options, io.env);
   const client = connect({ ...options, tenant: tenantId }, io, {

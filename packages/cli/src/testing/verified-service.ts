@@ -92,12 +92,12 @@ async function recordVariety(service: TestService, { id, key }: Tenant) {
     stateEvent(index, now - index * 3_600_000),
   );
   await recordAll(service, key, states);
-  const headers = {
-    'x-tenant-id': id,
-    'x-access-reason': 'ticket%204711',
-    'x-operator-email': 'olga@example.com',
-  };
   for (let read = 0; read < 5; read += 1) {
+    const headers = {
+      'x-tenant-id': id,
+      'x-access-reason': `ticket%20471${read}`,
+      'x-operator-email': 'olga@example.com',
+    };
     await service.call({ url: '/api/audit-logs?limit=1', key: platformKey, headers });
   }
 }

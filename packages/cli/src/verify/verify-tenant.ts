@@ -32,7 +32,7 @@ export interface TenantOptions {
   refusal?: string | null;
   /** The clock for cutoffs; default: the machine's. */
   now?: () => number;
-  /** Whether the log records each call, as for an operator. */
+  /** Whether the log records what is looked at, as for an operator: then it is the log alone. */
   isRecorded?: boolean;
   progress: Progress;
 }
@@ -68,12 +68,13 @@ export async function verifyTenant(
 /** The latest checkpoint, of everything recorded so far if the service can sign one. */
 async function checkpointToVerify(
   client: IndelibleClient,
-  { vkeys, seen, refusal = null, isPassive = false }: TenantOptions,
+  { vkeys, seen, refusal = null, isPassive = false, isRecorded = false }: TenantOptions,
   findings: AllFindings,
 ): Promise<SignedCheckpoint | null> {
   try {
     const first = await latestCheckpoint(client, vkeys, findings);
-    if (first === null || refusal !== null || isPassive) return first;
+    // Requesting one looks at an event, which would be a second record.
+    if (first === null || refusal !== null || isPassive || isRecorded) return first;
     await askForCheckpoint(client, first.checkpoint.size);
     return await latestCheckpoint(client, vkeys, findings);
   } catch (error) {

@@ -2,6 +2,7 @@ import { isUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../http/index.ts';
 import { actorOf, type OwnEvent, type Who } from '../own-event.ts';
+import type { Look } from './look.ts';
 import {
   accessReasonHeader,
   headerValues,
@@ -10,6 +11,7 @@ import {
   parseOperatorEmail,
 } from './operator-access.ts';
 import type { Principal } from './principal.ts';
+import type { RecordAccess } from './record-looks.ts';
 
 /** The tenant of a read, and its reader; an operator has the role `superadmin`. */
 export interface TenantAccess extends Who {
@@ -17,18 +19,16 @@ export interface TenantAccess extends Who {
 }
 
 /**
- * Records an event without its own transaction, such as an operator's access, in the tenant's log;
- * resolves after the commit. The same `uuid` again has no effect.
- */
-export type RecordAccess = (tenantId: string, event: OwnEvent, uuid?: string) => Promise<void>;
-
-/**
  * The tenant of a read. In the panel the session names it, and an operator's reason. Throws
  * `forbidden` for another tenant than the credential's. For operators and platform keys:
  * `invalid_parameter` without `X-Tenant-Id`; `reason_required` without a declared reason and
  * `invalid_parameter` with a wrong e-mail address, both also recorded in the tenant's log.
  */
-async function tenantAccess(request: FastifyRequest, record: RecordAccess): Promise<TenantAccess> {
+async function tenantAccess(
+  request: FastifyRequest,
+  record: RecordAccess,
+  look: Look,
+): Promise<TenantAccess> {
   const { principal } = request;
   const named = headerTenant(request);
   if (principal.tenantId !== null) {
@@ -44,7 +44,7 @@ async function tenantAccess(request: FastifyRequest, record: RecordAccess): Prom
   const { reason, email, refusal } = declared(request);
   const access = { tenantId: named, actor: asOperator(request, email), reason };
   if (refusal === null && reason !== null) return access;
-  await record(named, accessEvent(request, access, 'refused'));
+  await record(named, accessEvent(request, access, look, 'refused'), credentialOf(principal));
   throw refusal;
 }
 
@@ -111,19 +111,22 @@ function headerTenant(request: FastifyRequest): string | null {
 }
 
 /**
- * Runs a read of one tenant's data. An operator's read is recorded in the tenant's log before the
- * answer is sent; if that fails, the answer is 503. The read runs first, so that an answer never
- * contains its own record, and a read that finds nothing or is refused is recorded too.
+ * Runs a read of one tenant's data. The tenant's log has an operator's look before the answer is
+ * sent; if that fails, the answer is 503. The read runs first, so that an answer never contains its
+ * own record, and a read that finds nothing or is refused is recorded too. `look` must name all
+ * that the answer can show: the same look again leaves no further record for some time.
  */
 export async function readAsTenant<T>(
   request: FastifyRequest,
   record: RecordAccess,
+  look: Look,
   read: (access: TenantAccess) => Promise<T>,
 ): Promise<T> {
-  const access = await tenantAccess(request, record);
+  const access = await tenantAccess(request, record, look);
   if (access.actor.role !== 'superadmin') return read(access);
   const found = await settle(read(access));
-  await record(access.tenantId, accessEvent(request, access, 'answered'));
+  const event = accessEvent(request, access, look, 'answered');
+  await record(access.tenantId, event, credentialOf(request.principal));
   if ('refusal' in found) throw found.refusal;
   return found.answer;
 }
@@ -139,12 +142,17 @@ function settle<T>(reading: Promise<T>): Promise<{ answer: T } | { refusal: AppE
   );
 }
 
+/** Two sessions of a person are two credentials. */
+function credentialOf({ kind, id, session }: Principal): string {
+  return `${kind} ${session?.id ?? id}`;
+}
+
 function accessEvent(
   request: FastifyRequest,
   { tenantId, actor, reason }: TenantAccess,
+  look: Look,
   outcome: 'answered' | 'refused',
 ): OwnEvent {
-  const [path = '', query = ''] = request.url.split(/\?(.*)/s, 2);
   return {
     actor,
     action: 'access',
@@ -153,8 +161,7 @@ function accessEvent(
     // The record shows what was read, beside the reason.
     after: {
       outcome,
-      call: plain(`${request.method} ${path}`),
-      query: [...new URLSearchParams(query)].map(([key, value]) => plain(`${key}=${value}`)),
+      ...look,
       emailAttestedBy: actor.email === null ? null : attestor(request.principal),
     },
     reason,
@@ -165,9 +172,4 @@ function accessEvent(
 function attestor({ email, session }: Principal): 'token' | 'viewer_link' | 'header' {
   if (email === null) return 'header';
   return session?.signedInBy === 'viewer_link' ? 'viewer_link' : 'token';
-}
-
-/** Shortened, without characters that the database cannot store. */
-function plain(text: string): string {
-  return text.replaceAll('\0', '').slice(0, 500).toWellFormed();
 }

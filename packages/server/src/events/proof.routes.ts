@@ -14,7 +14,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
+import { lookAt, operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
 import {
   AppError,
   acceptedType,
@@ -119,13 +119,18 @@ interface Proven {
 function readProof(request: FastifyRequest, deps: ProofDeps): Promise<Proven> {
   const uuid = uuidFromEventId((request.params as { id: string }).id);
   // One read with one record of an operator's access, although it may read twice.
-  return readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
-    const read = () => readTenant(deps.db, tenantId, (tx) => prove(tx, uuid, deps));
-    // For an event after the last checkpoint the service signs a new one.
-    const proven = (await read()) ?? (await deps.publishCheckpoint().then(read));
-    if (proven === null) throw unavailable('no checkpoint covers this event yet; try again');
-    return proven;
-  });
+  return readAsTenant(
+    request,
+    deps.recordAccess,
+    lookAt('event', request),
+    async ({ tenantId }) => {
+      const read = () => readTenant(deps.db, tenantId, (tx) => prove(tx, uuid, deps));
+      // For an event after the last checkpoint the service signs a new one.
+      const proven = (await read()) ?? (await deps.publishCheckpoint().then(read));
+      if (proven === null) throw unavailable('no checkpoint covers this event yet; try again');
+      return proven;
+    },
+  );
 }
 
 /** Null if no released checkpoint covers the event yet. */
@@ -207,6 +212,7 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
       const { rows, more, oldest } = await readAsTenant(
         request,
         deps.recordAccess,
+        lookAt('log', request),
         ({ tenantId }) =>
           readTenant(deps.db, tenantId, async (tx) => {
             const log = await publishedCheckpoint(tx);

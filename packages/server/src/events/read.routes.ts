@@ -9,7 +9,13 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type RecordAccess, readAsTenant } from '../access/index.ts';
+import {
+  type Look,
+  lookAt,
+  lookAtEvents,
+  type RecordAccess,
+  readAsTenant,
+} from '../access/index.ts';
 import { AppError, accepted, searchParams } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import type { Visibility } from './filter-sql.store.ts';
@@ -40,7 +46,8 @@ const counting = { ...config, reads: 'statistics' } as const;
 export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
   app.get('/api/audit-logs', { config, schema: listSchema }, async (request, reply) => {
     const query = accepted(parseListQuery(searchParams(request)));
-    const page = await visibleTo(request, deps, (tx, visible) =>
+    const look = lookAtEvents(query.filter, query.include.state);
+    const page = await visibleTo(request, deps, look, (tx, visible) =>
       readPage(tx, query, visible, deps),
     );
     const links = linkHeader(request, page, deps.publicUrl());
@@ -50,17 +57,24 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
 
   app.get('/api/audit-logs/:id', { config, schema: eventSchema }, async (request, reply) => {
     const uuid = uuidFromEventId((request.params as { id: string }).id);
-    const body = await visibleTo(request, deps, async (tx, { classes, oldest }) => {
-      const event = uuid && (await getEvent(tx, uuid, [...classes], oldest));
-      if (!event) throw new AppError('not_found', 'there is no such event');
-      return eventJson(event, true, hasState(event));
-    });
+    const body = await visibleTo(
+      request,
+      deps,
+      lookAt('event', request),
+      async (tx, { classes, oldest }) => {
+        const event = uuid && (await getEvent(tx, uuid, [...classes], oldest));
+        if (!event) throw new AppError('not_found', 'there is no such event');
+        return eventJson(event, true, hasState(event));
+      },
+    );
     return reply.type(json).send(body);
   });
 
   app.get('/api/audit-logs/stats', { config: counting, schema: statsSchema }, async (request) => {
     const query = withRange(accepted(parseStatsQuery(searchParams(request))), deps.now());
-    return visibleTo(request, deps, (tx, visible) => readStats(tx, query, visible, deps.now()));
+    return visibleTo(request, deps, lookAtEvents(query.filter), (tx, visible) =>
+      readStats(tx, query, visible, deps.now()),
+    );
   });
 }
 
@@ -68,9 +82,10 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
 function visibleTo<T>(
   request: FastifyRequest,
   deps: ReadDeps,
+  look: Look,
   read: (tx: TenantTx, visible: Visibility) => Promise<T>,
 ): Promise<T> {
-  return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+  return readAsTenant(request, deps.recordAccess, look, ({ tenantId }) =>
     readTenant(
       deps.db,
       tenantId,

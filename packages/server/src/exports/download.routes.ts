@@ -1,6 +1,6 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { readAsTenant } from '../access/index.ts';
+import { lookAt, readAsTenant } from '../access/index.ts';
 import { AppError, unavailable } from '../http/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import { readTenant, write } from '../postgres/index.ts';
@@ -30,15 +30,20 @@ export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
     `${exportsPath}/:id/download`,
     { config, schema: downloadSchema },
     async (request, reply) => {
-      const url = await readAsTenant(request, deps.recordAccess, async (access) => {
-        const row = requireFile(await requireExport(request, deps, access.tenantId), now());
-        const event = byAnotherEvent('download', row, access);
-        await write(db, (tx) => recordOwn(tx, row.tenantId, event));
-        const { tenantId, id: exportId } = row;
-        const query = links.sign({ tenantId, exportId, untilMs: now() + linkLivesMs });
-        const { id } = request.params as { id: string };
-        return `${deps.publicUrl()}${exportsPath}/${id}/file?${query}`;
-      });
+      const url = await readAsTenant(
+        request,
+        deps.recordAccess,
+        lookAt('exports', request),
+        async (access) => {
+          const row = requireFile(await requireExport(request, deps, access.tenantId), now());
+          const event = byAnotherEvent('download', row, access);
+          await write(db, (tx) => recordOwn(tx, row.tenantId, event));
+          const { tenantId, id: exportId } = row;
+          const query = links.sign({ tenantId, exportId, untilMs: now() + linkLivesMs });
+          const { id } = request.params as { id: string };
+          return `${deps.publicUrl()}${exportsPath}/${id}/file?${query}`;
+        },
+      );
       return reply.code(302).header('location', url).send();
     },
   );

@@ -1,7 +1,7 @@
 import { finished, Readable } from 'node:stream';
 import { storedFilter, typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
+import { lookAt, type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
 import { AppError, answerPage, FairSlots, readPage, whenGone } from '../http/index.ts';
 import { whenceOf } from '../own-event.ts';
@@ -54,14 +54,19 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   app.post(exportsPath, { config: bodyConfig, schema: createSchema }, async (request, reply) => {
     const input = readExportInput(request.body);
     const wantsJob = prefersAsync(request.headers.prefer);
-    const row = await readAsTenant(request, deps.recordAccess, async (access) => {
-      request.gone = whenGone(reply);
-      if (!wantsJob) {
-        const release = await slots.take(access.tenantId, request.gone);
-        finished(reply.raw, release);
-      }
-      return createExport(request, deps, access, input, wantsJob);
-    });
+    const row = await readAsTenant(
+      request,
+      deps.recordAccess,
+      lookAt('exports', request),
+      async (access) => {
+        request.gone = whenGone(reply);
+        if (!wantsJob) {
+          const release = await slots.take(access.tenantId, request.gone);
+          finished(reply.raw, release);
+        }
+        return createExport(request, deps, access, input, wantsJob);
+      },
+    );
     if (row.mode === 'stream') return sendFile(request, reply, deps, row);
     deps.jobs.wake();
     if (wantsJob) reply.header('preference-applied', 'respond-async');
@@ -71,7 +76,7 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
 
   app.get(exportsPath, { config, schema: listSchema }, async (request) => {
     const page = readPage(request, 'newest');
-    return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+    return readAsTenant(request, deps.recordAccess, lookAt('exports', request), ({ tenantId }) =>
       answerPage(
         page,
         (from, max) => readTenant(deps.db, tenantId, (tx) => listExports(tx, from, max)),
@@ -81,13 +86,16 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   });
 
   app.get(`${exportsPath}/:id`, { config, schema: getSchema }, async (request) => {
-    return readAsTenant(request, deps.recordAccess, async ({ tenantId }) =>
-      shownExport(await requireExport(request, deps, tenantId), now()),
+    return readAsTenant(
+      request,
+      deps.recordAccess,
+      lookAt('exports', request),
+      async ({ tenantId }) => shownExport(await requireExport(request, deps, tenantId), now()),
     );
   });
 
   app.delete(`${exportsPath}/:id`, { config, schema: cancelSchema }, async (request) => {
-    return readAsTenant(request, deps.recordAccess, async (access) =>
+    return readAsTenant(request, deps.recordAccess, lookAt('exports', request), async (access) =>
       shownExport(await cancel(request, deps, access), now()),
     );
   });

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { importedEventUuid, nilUuid } from '@indelible/protocol';
-import type { RecordAccess } from '../access/index.ts';
 import type { Signer } from '../crypto/index.ts';
-import { byItself, type OwnEvent } from '../own-event.ts';
+import { byItself, type OwnEvent, type RecordQueued } from '../own-event.ts';
 import { type Database, type WriterTx, write } from '../postgres/index.ts';
 import { listTenants } from '../tenants/index.ts';
 import { signingKeyAnnounced, takeRound, useSigningKey } from './checkpoint.store.ts';
@@ -10,7 +9,7 @@ import { signingKeyAnnounced, takeRound, useSigningKey } from './checkpoint.stor
 export interface KeyRotationDeps {
   db: Database;
   now: () => number;
-  record: RecordAccess;
+  record: RecordQueued;
   signer: Signer;
   /** Whether the operator has named the key: a default key replaces no other. */
   isNamed: boolean;

@@ -296,7 +296,7 @@ test('a log is read only with a credential that may read events', async () => {
   expect((await call({ url: '/l/UPPER/checkpoint', key: grown.key })).status).toBe(400);
 });
 
-test('an operator reads a log with a declared reason, which the tenant finds in it, once a read', async () => {
+test('an operator reads a log with a declared reason, which the tenant finds in it', async () => {
   const { id, key } = await newTenant();
   const log = await logIdOf(id);
   const operator = await tokenOf({ role: 'superadmin', email: 'op@example.com' });
@@ -323,9 +323,9 @@ test('an operator reads a log with a declared reason, which the tenant finds in 
     reason,
     actor.email,
   ]);
-  const refusals = urls.map(() => [null, 'op@example.com']);
   const answered = urls.map((_url, n) => [`why ${n}`, 'op@example.com']);
-  expect(seen.sort()).toEqual([...refusals, ...answered].sort());
+  // All of these are one look at the log, so one refusal is told.
+  expect(seen.sort()).toEqual([[null, 'op@example.com'], ...answered].sort());
   // What lies elsewhere is looked for in the tenant's log too.
   const other = { url: `${prefix}/checkpoint`, key: operator };
   const headers = { ...named, 'x-access-reason': 'curious' };

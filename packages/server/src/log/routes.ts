@@ -8,7 +8,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
+import { lookAt, operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
 import {
   AppError,
   answer,
@@ -144,11 +144,16 @@ function checkpointRoute(
       },
     },
     async (request, reply) => {
-      const note = await readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
-        const read = logReader(request, deps, tenantId);
-        const latest = () => read(async (_tx, { checkpoint }) => checkpoint?.note);
-        return (await latest()) ?? deps.checkpoints.onDemand().then(latest);
-      });
+      const note = await readAsTenant(
+        request,
+        deps.recordAccess,
+        lookAt('log', request),
+        async ({ tenantId }) => {
+          const read = logReader(request, deps, tenantId);
+          const latest = () => read(async (_tx, { checkpoint }) => checkpoint?.note);
+          return (await latest()) ?? deps.checkpoints.onDemand().then(latest);
+        },
+      );
       if (note === undefined) throw unavailable('the log has no checkpoint yet; try again');
       return reply.type(noteText).send(note);
     },
@@ -180,14 +185,19 @@ function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
     async (request, reply) => {
       const { '*': rest } = request.params as { '*': string };
       const tile = parseTilePath(`tile/${rest}`);
-      const bytes = await readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
-        const read = logReader(request, deps, tenantId);
-        const found = await read(
-          async (tx, { size }) => tile && tileBytes(tx, deps.sha, tile, size),
-        );
-        if (found === null) throw new AppError('not_found', 'the log has no such tile');
-        return found;
-      });
+      const bytes = await readAsTenant(
+        request,
+        deps.recordAccess,
+        lookAt('log', request),
+        async ({ tenantId }) => {
+          const read = logReader(request, deps, tenantId);
+          const found = await read(
+            async (tx, { size }) => tile && tileBytes(tx, deps.sha, tile, size),
+          );
+          if (found === null) throw new AppError('not_found', 'the log has no such tile');
+          return found;
+        },
+      );
       // A tile of this width never changes, because the log only grows.
       reply.header('cache-control', 'private, max-age=31536000, immutable');
       return reply.type('application/octet-stream').send(bytes);
@@ -223,7 +233,7 @@ function consistencyRoute(app: FastifyInstance, deps: LogRouteDeps): void {
     },
     async (request) => {
       const { first, second } = readSizes(request);
-      return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+      return readAsTenant(request, deps.recordAccess, lookAt('log', request), ({ tenantId }) =>
         logReader(
           request,
           deps,

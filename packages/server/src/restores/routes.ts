@@ -10,7 +10,7 @@ import {
   uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
+import { lookAt, type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
 import { getEvent, visibility } from '../events/index.ts';
 import { AppError, answerPage, readPage } from '../http/index.ts';
@@ -54,17 +54,22 @@ export function restoreRoutes(app: FastifyInstance, deps: RestoreDeps): void {
     '/api/audit-logs/:id/restore',
     { config, schema: requestSchema },
     async (request, reply) => {
-      const restore = await readAsTenant(request, deps.recordAccess, async (access) => {
-        const asked = await prepare(request, deps, access);
-        await write(deps.db, (tx) => insertAndRecord(tx, request, deps, asked));
-        return outcomeSoon(deps, asked.request);
-      });
+      const restore = await readAsTenant(
+        request,
+        deps.recordAccess,
+        lookAt('restores', request),
+        async (access) => {
+          const asked = await prepare(request, deps, access);
+          await write(deps.db, (tx) => insertAndRecord(tx, request, deps, asked));
+          return outcomeSoon(deps, asked.request);
+        },
+      );
       return reply.code(202).send(shown(restore));
     },
   );
 
   app.get(`${path}/:id`, { config, schema: getSchema }, (request) =>
-    readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
+    readAsTenant(request, deps.recordAccess, lookAt('restores', request), async ({ tenantId }) => {
       const id = uuidFromTypeId(restoreIdPrefix, (request.params as { id: string }).id);
       const row = id && (await readTenant(deps.db, tenantId, (tx) => getRestore(tx, id)));
       if (!row) throw new AppError('not_found', 'there is no such restore');
@@ -76,7 +81,7 @@ export function restoreRoutes(app: FastifyInstance, deps: RestoreDeps): void {
     const { resourceId, ...page } = readPage(request, 'newest', ['resource_id'], (reader) => ({
       resourceId: reader.one('resource_id', 'a UUID', facets.resourceId.normalise) ?? null,
     }));
-    return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+    return readAsTenant(request, deps.recordAccess, lookAt('restores', request), ({ tenantId }) =>
       answerPage(
         page,
         (from, max) =>

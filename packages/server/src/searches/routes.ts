@@ -7,7 +7,7 @@ import {
   uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
-import { readAsTenant } from '../access/index.ts';
+import { lookAt, lookAtEvents, readAsTenant } from '../access/index.ts';
 import { AppError, answerPage, readPage } from '../http/index.ts';
 import { readTenant } from '../postgres/index.ts';
 import {
@@ -30,14 +30,17 @@ export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
   app.post(path, { config: searching, schema: createSchema }, async (request, reply) => {
     const { filters, note = null } = request.body as { filters: unknown; note?: string | null };
     const asked = { filter: readFilters(filters), note: note || null, gone: request.gone };
-    const search = await readAsTenant(request, deps.recordAccess, (access) =>
-      saveSearch(deps, access, asked),
+    const search = await readAsTenant(
+      request,
+      deps.recordAccess,
+      lookAtEvents(asked.filter),
+      (access) => saveSearch(deps, access, asked),
     );
     return reply.code(201).send(shown(search, deps.publicUrl()));
   });
 
   app.get(`${path}/:id`, { config: searching, schema: getSchema }, (request) =>
-    readAsTenant(request, deps.recordAccess, async ({ tenantId }) => {
+    readAsTenant(request, deps.recordAccess, lookAt('searches', request), async ({ tenantId }) => {
       const id = uuidFromTypeId(searchIdPrefix, (request.params as { id: string }).id);
       const search = id && (await readTenant(deps.db, tenantId, (tx) => getSearch(tx, id)));
       if (!search) throw new AppError('not_found', 'there is no such search');
@@ -48,7 +51,7 @@ export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
 
   app.get(path, { config, schema: listSchema }, async (request) => {
     const page = readPage(request, 'newest');
-    return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+    return readAsTenant(request, deps.recordAccess, lookAt('searches', request), ({ tenantId }) =>
       answerPage(
         page,
         (from, max) => readTenant(deps.db, tenantId, (tx) => listSearches(tx, from, max)),

@@ -1,7 +1,7 @@
 import { formatTimestamp, typeId, uuidFromTypeId, uuidTimeMs } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
+import { lookAt, operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
 import { AppError, answerPage, idParams, PageQuery, readPage } from '../http/index.ts';
 import type { RecordOwn } from '../own-event.ts';
 import { type Database, write } from '../postgres/index.ts';
@@ -27,7 +27,7 @@ export function openSessionRoutes(app: FastifyInstance, deps: OpenSessionDeps): 
   app.get(path, { config, schema: listSchema }, async (request) => {
     requireAdministers(request);
     const page = readPage(request, 'newest');
-    return readAsTenant(request, recordAccess, ({ tenantId }) =>
+    return readAsTenant(request, recordAccess, lookAt('sessions', request), ({ tenantId }) =>
       answerPage(
         page,
         (from, max) => write(db, (tx) => listSessions(tx, tenantId, now(), from, max)),
@@ -39,13 +39,18 @@ export function openSessionRoutes(app: FastifyInstance, deps: OpenSessionDeps): 
   app.delete(`${path}/:id`, { config, schema: endSchema }, async (request, reply) => {
     requireAdministers(request);
     const id = uuidFromTypeId(prefix, (request.params as { id: string }).id);
-    await readAsTenant(request, recordAccess, async ({ tenantId, ...who }) => {
-      await write(db, async (tx) => {
-        const ended = id && (await endSession(tx, tenantId, id, now()));
-        if (!ended) throw new AppError('not_found', 'there is no such session');
-        await recordOwn(tx, tenantId, endedSessionEvent(ended, who));
-      });
-    });
+    await readAsTenant(
+      request,
+      recordAccess,
+      lookAt('sessions', request),
+      async ({ tenantId, ...who }) => {
+        await write(db, async (tx) => {
+          const ended = id && (await endSession(tx, tenantId, id, now()));
+          if (!ended) throw new AppError('not_found', 'there is no such session');
+          await recordOwn(tx, tenantId, endedSessionEvent(ended, who));
+        });
+      },
+    );
     return reply.code(204).send();
   });
 }

@@ -2,7 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { type Catalogue, formatTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { type Principal, scopes, unauthenticated } from '../access/index.ts';
+import { type Principal, type RecordAccess, scopes, unauthenticated } from '../access/index.ts';
 import { hashSecretToken } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
 import { readTenant } from '../postgres/index.ts';
@@ -16,6 +16,7 @@ import { type SignInDeps, signIn } from './sign-in.ts';
 import { deleteSession } from './store.ts';
 
 export interface SessionRouteDeps extends GateDeps, SignInDeps {
+  recordAccess: RecordAccess;
   /** The scope of the panel's page with that name. */
   sensitiveAccess: Catalogue['sensitiveAccess'];
 }

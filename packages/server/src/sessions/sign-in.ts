@@ -1,15 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { eventUuid } from '@indelible/protocol';
 import type { Static } from 'typebox';
-import {
-  type JwtPrincipal,
-  parseReasonField,
-  type RecordAccess,
-  unauthenticated,
-} from '../access/index.ts';
+import { type JwtPrincipal, parseReasonField, unauthenticated } from '../access/index.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
-import type { RecordOwn, Whence } from '../own-event.ts';
+import type { RecordOwn, RecordQueued, Whence } from '../own-event.ts';
 import { type Database, type WriterTx, write } from '../postgres/index.ts';
 import { getTenant, type TenantRow } from '../tenants/index.ts';
 import type { SignIn } from './schemas.ts';
@@ -29,7 +24,7 @@ export interface SignInDeps {
   now: () => number;
   authenticateJwt: (token: string) => Promise<JwtPrincipal>;
   recordOwn: RecordOwn;
-  recordAccess: RecordAccess;
+  recordQueued: RecordQueued;
 }
 
 export interface SignInAttempt {
@@ -131,7 +126,7 @@ function tenantMissing(): AppError {
 
 /** Throws `reason_required` after the refusal is recorded in the tenant's log. */
 async function declaredReason(
-  { recordAccess, now }: SignInDeps,
+  { recordQueued, now }: SignInDeps,
   { credential, whence }: SignInAttempt,
   visitor: Visitor,
 ): Promise<string> {
@@ -139,7 +134,7 @@ async function declaredReason(
     return parseReasonField(credential.reason);
   } catch (refusal) {
     const id = eventUuid(now(), randomBytes(10));
-    await recordAccess(visitor.tenantId, refusedLoginEvent(visitor, id, whence));
+    await recordQueued(visitor.tenantId, refusedLoginEvent(visitor, id, whence));
     throw refusal;
   }
 }

@@ -3,16 +3,10 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { eventUuid, formatTimestamp } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import {
-  makerOf,
-  type Principal,
-  parseReasonField,
-  personScopes,
-  type RecordAccess,
-} from '../access/index.ts';
+import { makerOf, type Principal, parseReasonField, personScopes } from '../access/index.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
-import { actorOf, type OwnEvent, type RecordOwn } from '../own-event.ts';
+import { actorOf, type OwnEvent, type RecordOwn, type RecordQueued } from '../own-event.ts';
 import { type Database, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { ttlSecondsDefault, ViewerLink, ViewerLinkInput } from './schemas.ts';
@@ -23,7 +17,7 @@ export interface ViewerLinkDeps {
   db: Database;
   now: () => number;
   recordOwn: RecordOwn;
-  recordAccess: RecordAccess;
+  recordQueued: RecordQueued;
   publicUrl: () => string;
 }
 
@@ -101,7 +95,7 @@ async function requireTenant(db: Database, id: string): Promise<void> {
 
 /** An operator's link with its reason; throws `reason_required` after recording the refusal. */
 async function withReason(
-  { recordAccess }: ViewerLinkDeps,
+  { recordQueued }: ViewerLinkDeps,
   link: Link,
   reason: string | null | undefined,
   maker: OwnEvent['actor'],
@@ -110,7 +104,7 @@ async function withReason(
   try {
     return { ...link, reason: parseReasonField(reason) };
   } catch (refusal) {
-    await recordAccess(link.tenantId, linkEvent(maker, link, 'refused'));
+    await recordQueued(link.tenantId, linkEvent(maker, link, 'refused'));
     throw refusal;
   }
 }

@@ -1,6 +1,6 @@
 import { fieldProblemsMax, formatTimestamp, pointerOf, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type RecordAccess, readAsTenant } from '../access/index.ts';
+import { lookAt, type RecordAccess, readAsTenant } from '../access/index.ts';
 import { AppError, answerPage, readPage } from '../http/index.ts';
 import { logSize } from '../log/index.ts';
 import type { Who } from '../own-event.ts';
@@ -38,7 +38,7 @@ const path = '/api/webhooks';
 export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
   app.get(path, { config, schema: schemas.listSchema }, (request) => {
     const page = readPage(request, 'newest');
-    return readAsTenant(request, deps.recordAccess, ({ tenantId }) =>
+    return readAsTenant(request, deps.recordAccess, lookAt('webhooks', request), ({ tenantId }) =>
       answerPage(
         page,
         (from, max) => readTenant(deps.db, tenantId, (tx) => listWebhooks(tx, from, max)),
@@ -49,13 +49,18 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): voi
 
   app.post(path, { config, schema: schemas.createSchema }, async (request, reply) => {
     requireReads(request);
-    const shown = await readAsTenant(request, deps.recordAccess, async (access) => {
-      const input = request.body as WebhookPatch;
-      const { tenantId } = access;
-      const made = await createWebhook(deps, tenantId, input, access);
-      const webhook = await show(deps, made.webhook);
-      return { ...webhook, ...(isSigned(made.webhook) ? { secret: made.secret } : {}) };
-    });
+    const shown = await readAsTenant(
+      request,
+      deps.recordAccess,
+      lookAt('webhooks', request),
+      async (access) => {
+        const input = request.body as WebhookPatch;
+        const { tenantId } = access;
+        const made = await createWebhook(deps, tenantId, input, access);
+        const webhook = await show(deps, made.webhook);
+        return { ...webhook, ...(isSigned(made.webhook) ? { secret: made.secret } : {}) };
+      },
+    );
     return reply.code(201).send(shown);
   });
 
@@ -161,7 +166,7 @@ function onOne<T>(
   deps: WebhookRouteDeps,
   run: (key: WebhookKey, who: Who) => Promise<T>,
 ): Promise<T> {
-  return readAsTenant(request, deps.recordAccess, async (access) => {
+  return readAsTenant(request, deps.recordAccess, lookAt('webhooks', request), async (access) => {
     const id = uuidFromTypeId(webhookIdPrefix, (request.params as { id: string }).id);
     if (id === null) throw noWebhook();
     return run({ tenantId: access.tenantId, id }, access);

@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { byItself } from '../own-event.ts';
+import { Browser, viewerToken } from '../testing/browser.ts';
+import { poolEvents, recordAll } from '../testing/event-pool.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { platformKey, type TestService, testService } from '../testing/service.ts';
+import { recordLooks } from './record-looks.ts';
+
+/* An operator browses, and the tenant counts the records: one for each thing that was looked at. */
+
+let service: TestService;
+let tenant: { id: string; key: string };
+let eventId: string;
+const minute = 60_000;
+const nothing = { type: 'audit_log', id: randomUUID(), name: null };
+
+beforeAll(async () => {
+  service = await testService();
+  tenant = await service.tenant();
+  await recordAll(service, tenant.key, poolEvents(30, service.clock.now, 20));
+  const { body } = await service.call({ url: '/api/audit-logs?limit=1', key: tenant.key });
+  eventId = body.data[0].id;
+});
+afterAll(async () => {
+  await expectLogIntact(service, tenant.id);
+  await service.close();
+});
+
+/** A visit with a reason of its own. */
+function visit(reason = `ticket ${randomUUID()}`) {
+  const declared = {
+    'x-tenant-id': tenant.id,
+    'x-access-reason': encodeURIComponent(reason),
+    'x-operator-email': 'olga@operator.example',
+  };
+  const call = (url: string, headers = {}, key = platformKey) =>
+    service.call({ url, key, headers: { ...declared, ...headers } });
+  const look = async (...args: Parameters<typeof call>) => {
+    const answer = await call(...args);
+    expect(answer.status, answer.text).toBe(200);
+    return answer;
+  };
+  return { reason, call, look, seen: () => lookedAt(reason) };
+}
+
+/** What the tenant's log says was looked at for this reason, oldest first. */
+async function lookedAt(reason: string) {
+  const query = `action=access&resource=audit_log&resource_id=${tenant.id}&include=state`;
+  const url = `/api/audit-logs?${query}&sort=sequence&limit=500`;
+  const { body } = await service.call({ url, key: tenant.key });
+  return body.data
+    .filter((event: { reason: string }) => event.reason === reason)
+    .map(({ after }: { after: Record<string, unknown> }) => {
+      const { outcome: _outcome, emailAttestedBy: _by, ...look } = after;
+      return look;
+    });
+}
+
+test('pages, order, counts and statistics of one search are one look', async () => {
+  const { look, seen } = visit();
+  const search = 'user=ana@example.com';
+  const { body } = await look(`/api/audit-logs?${search}&limit=1&include=total`);
+  const { nextCursor } = body.pagination;
+  await look(`/api/audit-logs?${search}&limit=1&cursor=${nextCursor}`);
+  await look(`/api/audit-logs?${search}&page=2&limit=5`);
+  await look(`/api/audit-logs?${search}&sort=sequence&after_sequence=3`);
+  const from = new Date(service.clock.now - 30 * 24 * 60 * minute).toISOString();
+  await look(`/api/audit-logs?${search}&from=${from}`);
+  await look(`/api/audit-logs/stats?${search}&from=${from}&to=2099-01-01&group_by=action`);
+  await look(`/api/audit-logs?user=ANA@example.com&from=${from}`);
+  const filters = { user: ['ana@example.com'] };
+  expect((await seen()).map((each: { filters: object }) => each.filters)).toEqual([
+    filters,
+    { from: expect.any(String), ...filters },
+    { from: expect.any(String), to: '2099-01-01T00:00:00.000Z', ...filters },
+  ]);
+});
+
+test('whatever shows more is a look of its own: other filters, times, states, events', async () => {
+  const { look, call, seen } = visit();
+  const resource = `resource_id=${randomUUID()}`;
+  const asked = [
+    '/api/audit-logs?action=update',
+    '/api/audit-logs',
+    '/api/audit-logs?action=!update',
+    '/api/audit-logs?action=update&action=create',
+    `/api/audit-logs?${resource}`,
+    `/api/audit-logs?${resource}&include=state`,
+    '/api/audit-logs?from=2026-01-01&to=2026-01-02',
+    '/api/audit-logs?from=2026-01-01&to=2026-01-03',
+    '/api/audit-logs?received_from=2026-01-01&received_to=2026-01-02',
+    `/api/audit-logs/${eventId}`,
+    '/api/audit-logs/exports',
+    '/api/audit-logs/searches',
+    '/api/audit-logs/restores',
+    '/api/webhooks',
+    '/api/audit-logs/checkpoint',
+  ];
+  for (const url of asked) await look(url);
+  const missing = `${eventId.slice(0, -1)}0`;
+  expect((await call(`/api/audit-logs/${missing}`)).status).toBe(404);
+  const looks = await seen();
+  expect(looks).toHaveLength(asked.length + 1);
+  expect(new Set(looks.map((each: object) => JSON.stringify(each))).size).toBe(looks.length);
+  expect(looks.slice(-3)).toEqual([
+    { lookedAt: 'webhooks' },
+    { lookedAt: 'log' },
+    { lookedAt: 'event', id: missing },
+  ]);
+});
+
+test('an event and its proof are one look; so are tiles, proofs and events of the log', async () => {
+  const { look, seen } = visit();
+  await look(`/api/audit-logs/${eventId}`);
+  await look(`/api/audit-logs/${eventId}/proof`);
+  const { text } = await look('/api/audit-logs/checkpoint');
+  const [origin = ''] = text.split('\n');
+  const log = origin.slice(origin.indexOf('/l/'));
+  await look('/api/audit-logs/consistency?first=1&second=2');
+  await look(`${log}/checkpoint`);
+  await look(`${log}/tile/entries/000.p/5`);
+  await look(`${log}/tile/0/000.p/5`);
+  await look(`${log}/events`);
+  expect(await seen()).toEqual([{ lookedAt: 'event', id: eventId }, { lookedAt: 'log' }]);
+});
+
+test('another operator, reason, credential or address leaves a record of its own', async () => {
+  const { look, seen, reason } = visit();
+  const { body } = await service.call({
+    ...{ method: 'POST', url: '/api/api-keys', key: platformKey },
+    body: { name: 'support', scopes: ['events:read'] },
+  });
+  const url = '/api/audit-logs?action=delete';
+  for (const _ of [1, 2]) {
+    await look(url);
+    await look(url, { 'x-operator-email': 'otto@operator.example' });
+    await look(url, {}, body.key);
+    await look(url, { 'user-agent': 'another browser' });
+    await look(url, { 'x-access-reason': 'elsewhere' });
+  }
+  expect(await seen()).toHaveLength(4);
+  expect(await lookedAt('elsewhere')).toHaveLength(1);
+  // Two sessions of a person are two credentials.
+  const actor = { id: randomUUID(), email: 'olga@operator.example', role: 'superadmin' };
+  for (const _ of [1, 2]) {
+    const browser = new Browser(service.app);
+    await browser.signIn({
+      token: await viewerToken(service.app, { tenantId: tenant.id, actor, reason }),
+    });
+    for (const _again of [1, 2]) expect((await browser.call({ url })).status).toBe(200);
+  }
+  expect(await seen()).toHaveLength(6);
+});
+
+test('a record stands for fifteen minutes, and not after the clock was set back', async () => {
+  const { look, seen } = visit();
+  const url = '/api/audit-logs?action=login';
+  const began = service.clock.now;
+  for (const at of [0, 14, 15, 29, 30, 29]) {
+    service.clock.now = began + at * minute;
+    await look(url);
+  }
+  service.clock.now = began + 31 * minute;
+  expect(await seen()).toHaveLength(4);
+});
+
+test('memory is bounded: the oldest looks are forgotten, and recorded again', async () => {
+  const recorded: string[] = [];
+  const looks = recordLooks(
+    async (tenantId) => void recorded.push(tenantId),
+    () => 0,
+  );
+  const event = { actor: byItself, action: 'access', resource: nothing, diff: {} };
+  const again = ['10000', '0'];
+  for (let n = 0; n <= 10_000; n += 1) await looks(String(n), event, 'api_key 1');
+  for (const tenantId of again) await looks(tenantId, event, 'api_key 1');
+  expect(recorded.slice(10_000)).toEqual(again);
+});
+
+test('a refusal for want of a reason is told once for each thing that was asked for', async () => {
+  const refusals = async () => {
+    const url = `/api/audit-logs?action=access&resource=audit_log&sort=sequence&limit=500`;
+    const { body } = await service.call({ url, key: tenant.key });
+    return body.data.filter((event: { reason: string | null }) => event.reason === null).length;
+  };
+  const before = await refusals();
+  for (const url of ['/api/audit-logs', '/api/audit-logs', '/api/audit-logs?action=login']) {
+    const headers = { 'x-tenant-id': tenant.id };
+    expect((await service.call({ url, key: platformKey, headers })).status).toBe(403);
+  }
+  expect(await refusals()).toBe(before + 2);
+});
+
+test('equal looks at the same time wait for one record; if it fails, none is answered', async () => {
+  const { call, look, seen } = visit();
+  const url = '/api/audit-logs?action=delete';
+  const together = async () => {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => call(url)));
+    return answers.map(({ status }) => status);
+  };
+  await service.owner.query('REVOKE INSERT ON audit_events FROM indelible_writer');
+  try {
+    expect(await together()).toEqual(Array(5).fill(503));
+  } finally {
+    await service.owner.query('GRANT INSERT ON audit_events TO indelible_writer');
+  }
+  expect(await together()).toEqual(Array(5).fill(200));
+  await look(url);
+  expect(await seen()).toHaveLength(1);
+});

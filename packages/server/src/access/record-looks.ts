@@ -1,0 +1,43 @@
+import { sha } from '../crypto/index.ts';
+import type { OwnEvent, RecordQueued } from '../own-event.ts';
+
+/**
+ * Records an operator's access in the tenant's log; resolves after the commit. `credential` names
+ * what the operator was let in with.
+ */
+export type RecordAccess = (tenantId: string, event: OwnEvent, credential: string) => Promise<void>;
+
+const standsForMs = 15 * 60_000;
+const rememberedMax = 10_000;
+
+/**
+ * Writes one record for what is looked at, not one for each request: an access is recorded unless
+ * this process has recorded the equal event of the same credential in the last 15 minutes. Nothing
+ * but its own commits counts, so several processes write a record each. Equal accesses at the same
+ * time wait for one commit; if that fails, none is answered and the next one records again.
+ */
+export function recordLooks(record: RecordQueued, now: () => number): RecordAccess {
+  const looks = new Map<string, { atMs: number; recorded: Promise<void> }>();
+  // A clock that was set back ends a record's time, or it would stand for longer.
+  const stands = (atMs: number) => atMs <= now() && now() < atMs + standsForMs;
+  return (tenantId, event, credential) => {
+    const key = keyOf([tenantId, event, credential]);
+    const known = looks.get(key);
+    if (known && stands(known.atMs)) return known.recorded;
+    const look = { atMs: now(), recorded: record(tenantId, event) };
+    look.recorded.catch(() => looks.get(key) === look && looks.delete(key));
+    looks.delete(key);
+    looks.set(key, look);
+    // The oldest first. A forgotten one costs a further record.
+    for (const [oldest, { atMs }] of looks) {
+      if (stands(atMs) && looks.size <= rememberedMax) break;
+      looks.delete(oldest);
+    }
+    return look.recorded;
+  };
+}
+
+/** Of fixed size, whatever an operator searches for. */
+function keyOf(parts: unknown): string {
+  return Buffer.from(sha(Buffer.from(JSON.stringify(parts)))).toString('base64');
+}
