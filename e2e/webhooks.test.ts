@@ -65,9 +65,13 @@ const deliveries = () => page.getByRole('region', { name: 'Deliveries' }).getByR
 /** Adds an endpoint to the receiver as an admin does; returns the secret that is shown once. */
 async function addEndpoint(name: string): Promise<string> {
   await button('Add an endpoint').click();
-  await dialog('New endpoint').getByLabel('URL').fill(receiver.url);
-  await dialog('New endpoint').getByLabel('Name').fill(name);
-  await dialog('New endpoint').getByRole('button', { name: 'Create' }).click();
+  const form = dialog('New endpoint');
+  await form.getByLabel('URL').fill(receiver.url);
+  await form.getByLabel('Name').fill(name);
+  await form.getByRole('button', { name: 'Add a header' }).click();
+  await form.getByLabel('Header name').fill('X-Api-Key');
+  await form.getByLabel('Header value').fill('a key of theirs');
+  await form.getByRole('button', { name: 'Create' }).click();
   const secret = dialog('Signing secret').locator('code');
   await see(secret).toHaveText(/^whsec_/);
   const text = (await secret.textContent()) ?? '';
@@ -90,6 +94,7 @@ test('an admin adds an endpoint and tests it; what is recorded then arrives, sig
   await see(page.getByText('The receiver answered 200: the endpoint works')).toBeVisible();
   await see(page.getByText('thank you').first()).toBeVisible();
   const [tested] = receiver.calls;
+  expect(tested?.headers['x-api-key']).toBe('a key of theirs');
   expect(verified(secret, tested ?? none).type).toBe('audit.webhook.test');
 
   const { id } = await recordAndLook();
@@ -176,6 +181,7 @@ test('a new secret signs beside the former one, what is wrong is said at its fie
   await form.getByRole('button', { name: 'Save' }).click();
   await see(form.getByLabel('HEC token')).toHaveAccessibleDescription(/is not sent to it/);
   await see(form.getByLabel('Index')).toHaveAccessibleDescription(/^Use only lower-case letters/);
+  await form.getByRole('button', { name: 'Remove the header x-api-key' }).click();
   await form.getByLabel('HEC token').fill(randomUUID());
   await form.getByLabel('Index').fill('audit');
   await form.getByRole('button', { name: 'Action', exact: true }).click();
@@ -184,6 +190,7 @@ test('a new secret signs beside the former one, what is wrong is said at its fie
   await form.getByRole('button', { name: 'Save' }).click();
   await see(form).toHaveCount(0);
   await see(page.getByText('Action: Update')).toBeVisible();
+  await see(page.getByText('x-api-key')).toHaveCount(0);
   await see(page.getByText('audit', { exact: true })).toBeVisible();
 
   await button('Delete').click();

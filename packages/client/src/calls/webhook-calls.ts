@@ -45,6 +45,8 @@ export interface Webhook {
   filters: WebhookFilters;
   options: Record<string, string>;
   hasCredential: boolean;
+  /** Names of its own headers, in lower case, sorted. */
+  headerNames: string[];
   status: 'active' | 'paused';
   pausedBecause: 'requested' | 'failing' | null;
   /** Its position: the next sequence to send. */
@@ -73,6 +75,11 @@ export interface WebhookInput {
   options?: Record<string, string>;
   /** A token of the receiver; stored encrypted, never shown again. */
   credential?: string | null;
+  /**
+   * Headers of each message, at most 10; stored encrypted, never shown again. An update keeps those
+   * that it does not name; null removes one.
+   */
+  headers?: Readonly<Record<string, string | null>>;
 }
 
 export interface NewWebhook extends Webhook {

@@ -596,6 +596,12 @@ export const en = {
       credentialHint: 'Stored encrypted and never shown again.',
       credentialKept: 'A credential is stored. Leave this field empty to keep it.',
       forget: 'Delete the stored credential',
+      headers: 'Own headers',
+      headersHint: 'Sent with each message. Values are stored encrypted and never shown again.',
+      headerAdd: 'Add a header',
+      headerName: 'Header name',
+      headerValue: 'Header value',
+      headerRemove: (name: string) => `Remove the header ${name}`,
       problems: {
         url: 'Enter an https address that the internet can reach, without user name, password or fragment.',
         credential:
@@ -609,6 +615,11 @@ export const en = {
         },
         credentialAlone: 'Enter only the value: plain characters, without spaces or a prefix.',
         credentialLine: 'Enter one line of plain characters, without spaces at its ends.',
+        headersMany: 'At most ten headers.',
+        headerAgain:
+          'Enter the value again, or remove the header: it is stored for another receiver.',
+        header:
+          'Use letters, digits, - and _ for the name, and one line of plain characters for the value. Some headers are set by the service.',
         option: 'Enter one shorter line.',
         optionOf: {
           splunk_hec: {

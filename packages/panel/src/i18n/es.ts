@@ -603,6 +603,13 @@ export const es: Texts = {
       credentialHint: 'Se guarda cifrada y no se vuelve a mostrar.',
       credentialKept: 'Hay una credencial guardada. Deje este campo vacío para conservarla.',
       forget: 'Eliminar la credencial guardada',
+      headers: 'Cabeceras propias',
+      headersHint:
+        'Se envían con cada mensaje. Los valores se guardan cifrados y no vuelven a mostrarse.',
+      headerAdd: 'Añadir una cabecera',
+      headerName: 'Nombre de la cabecera',
+      headerValue: 'Valor de la cabecera',
+      headerRemove: (name: string) => `Quitar la cabecera ${name}`,
       problems: {
         url: 'Indique una dirección https accesible desde internet, sin usuario, contraseña ni fragmento.',
         credential:
@@ -617,6 +624,10 @@ export const es: Texts = {
         credentialAlone: 'Indique solo el valor: caracteres simples, sin espacios ni prefijo.',
         credentialLine:
           'Indique una sola línea de caracteres simples, sin espacios al principio ni al final.',
+        headersMany: 'Diez cabeceras como máximo.',
+        headerAgain: 'Indique de nuevo el valor o quite la cabecera: se guardó para otro receptor.',
+        header:
+          'Use letras, dígitos, - y _ en el nombre, y una línea de caracteres simples en el valor. Algunas cabeceras las pone el servicio.',
         option: 'Indique una sola línea más corta.',
         optionOf: {
           splunk_hec: {

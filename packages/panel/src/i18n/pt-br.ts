@@ -596,6 +596,13 @@ export const ptBR: Texts = {
       credentialHint: 'Guardada cifrada e nunca mais mostrada.',
       credentialKept: 'Já há uma credencial guardada. Deixe este campo vazio para mantê-la.',
       forget: 'Excluir a credencial guardada',
+      headers: 'Cabeçalhos próprios',
+      headersHint:
+        'Enviados com cada mensagem. Os valores ficam criptografados e não são mostrados de novo.',
+      headerAdd: 'Adicionar um cabeçalho',
+      headerName: 'Nome do cabeçalho',
+      headerValue: 'Valor do cabeçalho',
+      headerRemove: (name: string) => `Remover o cabeçalho ${name}`,
       problems: {
         url: 'Informe um endereço https acessível pela internet, sem usuário, senha nem fragmento.',
         credential:
@@ -609,6 +616,11 @@ export const ptBR: Texts = {
         },
         credentialAlone: 'Informe só o valor: caracteres simples, sem espaços nem prefixo.',
         credentialLine: 'Informe uma só linha de caracteres simples, sem espaços nas pontas.',
+        headersMany: 'No máximo dez cabeçalhos.',
+        headerAgain:
+          'Digite o valor de novo ou remova o cabeçalho: ele foi guardado para outro receptor.',
+        header:
+          'Use letras, dígitos, - e _ no nome, e uma linha de caracteres simples no valor. Alguns cabeçalhos são definidos pelo serviço.',
         option: 'Informe uma só linha mais curta.',
         optionOf: {
           splunk_hec: {

@@ -2,7 +2,7 @@ import { retryAfterMs } from '@indelible/protocol';
 import type { Sealer } from '../crypto/index.ts';
 import type { Outbound, OutboundCall } from '../outbound/index.ts';
 import { judge, type Opened, type Outcome } from './delivery-call.ts';
-import { withoutCredential } from './format/without-credential.ts';
+import { withoutCredentials } from './format/without-credentials.ts';
 import { openSecrets } from './sealed-secrets.ts';
 import type { WebhookRow } from './store.ts';
 
@@ -21,8 +21,8 @@ export interface Attempted extends Outcome {
 }
 
 const unreadable =
-  'its secret or credential cannot be decrypted, because SESSION_SECRET was changed: ' +
-  'set both again';
+  'its secret, credential or headers cannot be decrypted, because SESSION_SECRET was changed: ' +
+  'set them again';
 
 /**
  * One call to an endpoint. Never throws: an error before the call is its outcome, so that an
@@ -42,10 +42,16 @@ export async function attemptCall(
   };
   try {
     const opened = openSecrets(sealer, endpoint, atMs);
-    const result = await outbound({ ...makeCall(opened, atMs), signal });
+    const call = makeCall(opened, atMs);
+    // The format's own last: they cannot be replaced.
+    const headers = { ...opened.headers, ...call.headers };
+    const result = await outbound({ ...call, headers, signal });
     if (result.kind !== 'answered') return ended(judge(endpoint, result, isTest));
-    // Some receivers repeat a refused credential, and answers are shown.
-    const text = withoutCredential(result.text, opened.credential);
+    // Some receivers repeat what they refuse, and answers are shown.
+    const text = withoutCredentials(result.text, [
+      opened.credential ?? '',
+      ...Object.values(opened.headers),
+    ]);
     return ended(judge(endpoint, { ...result, text }, isTest), result.retryAfter);
   } catch (error) {
     onError(error);

@@ -6,8 +6,9 @@ import type { RecordOwn, Who } from '../own-event.ts';
 import { type Database, readTenant, type WriterTx, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { isSigned } from './delivery-call.ts';
+import { headerNames } from './own-headers.ts';
 import { firstShown } from './replay-start.ts';
-import { credentialContext, secretContext } from './sealed-secrets.ts';
+import { credentialContext, sealHeaders, secretContext } from './sealed-secrets.ts';
 import {
   countWebhooks,
   deleteWebhook,
@@ -52,7 +53,7 @@ export async function createWebhook(
   input: WebhookPatch,
   who: Who,
 ): Promise<{ webhook: WebhookRow; secret: string }> {
-  const { settings, credential } = readSettings(newcomer, input, allowPrivate);
+  const { settings, credential, headers } = readSettings(newcomer, input, allowPrivate);
   const createdAtMs = now();
   const id = newUuid(createdAtMs);
   const secret = newSecret();
@@ -60,6 +61,7 @@ export async function createWebhook(
     ...{ tenantId, id, ...settings, createdAtMs },
     secret: sealer.seal(secretContext(id), secret),
     credential: credential ? sealer.seal(credentialContext(id), credential) : null,
+    headers: sealHeaders(sealer, { id, headers: '{}' }, headers),
   };
   const webhook = await write(db, async (tx) => {
     if (!(await tenantExists(tx, tenantId))) throw new AppError('not_found', 'no such tenant');
@@ -85,11 +87,15 @@ export function changeWebhook(
 ): Promise<WebhookRow> {
   return write(db, async (tx) => {
     const row = await locked(tx, key);
-    const former = { ...row, hasCredential: row.credential !== null };
-    const { settings, credential } = readSettings(former, patch, allowPrivate);
+    const names = headerNames(row);
+    const former = { ...row, hasCredential: row.credential !== null, headerNames: names };
+    const { settings, credential, headers } = readSettings(former, patch, allowPrivate);
     const seal = (text: string) => sealer.seal(credentialContext(key.id), text);
     const renewed = credential ? seal(credential) : null;
-    const sealed = credential === undefined ? row.credential : renewed;
+    const sealed = {
+      credential: credential === undefined ? row.credential : renewed,
+      headers: sealHeaders(sealer, row, headers),
+    };
     const changed = changedTo(row, settings, sealed, now());
     const event = changedEvent(who, row, changed);
     const isSame = JSON.stringify(event.before) === JSON.stringify(event.after);

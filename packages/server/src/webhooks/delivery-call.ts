@@ -11,11 +11,12 @@ import { eventsBody, exportBody, messageIdPrefix, testBody } from './message-bod
 import type { Next } from './next-message.ts';
 import type { WebhookRow } from './store.ts';
 
-/** The decrypted secrets and credential of an endpoint. */
+/** The decrypted secrets, credential and own headers of an endpoint. */
 export interface Opened {
   /** The current one, and the previous one while it is valid. */
   secrets: readonly string[];
   credential: string | null;
+  headers: Readonly<Record<string, string>>;
 }
 
 /** The result of a call; `response` is one line of at most 1 KiB of the answer. */

@@ -41,7 +41,8 @@ test('a webhook begins at the end of the log, with the defaults, and shows its s
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(made).toMatchObject({
     ...{ name: null, url: tenant.receiver.url, format: 'webhook', filters: {}, options: {} },
-    ...{ types: ['audit.events.recorded'], hasCredential: false, behind: 0, attempt: 0 },
+    ...{ types: ['audit.events.recorded'], hasCredential: false, headerNames: [] },
+    ...{ behind: 0, attempt: 0 },
     ...{ status: 'active', pausedBecause: null, nextAttemptAt: null, lastDelivery: null },
     previousSecretValidUntil: null,
   });
@@ -54,6 +55,7 @@ test('a webhook begins at the end of the log, with the defaults, and shows its s
 test('what is made, changed and removed is in the log with both states, without secrets', async () => {
   const { id, secret } = await hooks.create({
     ...{ name: 'Collector', format: 'generic', credential: 'Bearer a-token-of-theirs' },
+    headers: { 'X-Tenant-Token': 'another-token-of-theirs' },
     ...{ filters: { category: ['security'] }, options: { body: 'ndjson' } },
   });
   const changed = await hooks.patch(id, { name: 'SIEM', filters: { action: ['!login'] } });
@@ -69,7 +71,7 @@ test('what is made, changed and removed is in the log with both states, without 
   const before = {
     ...{ name: 'Collector', url: tenant.receiver.url, format: 'generic', hasCredential: true },
     ...{ types: ['audit.events.recorded'], options: { body: 'ndjson' } },
-    filters: { category: ['security'] },
+    ...{ filters: { category: ['security'] }, headerNames: ['x-tenant-token'] },
   };
   const keyMadeBy = { kind: 'platform', id: expect.any(String) };
   const after = { ...before, name: 'SIEM', filters: { action: ['!login'] } };
@@ -82,11 +84,17 @@ test('what is made, changed and removed is in the log with both states, without 
     [tenant.id],
   );
   const stored = rows.map(({ row }) => row).join();
-  for (const word of ['a-token-of-theirs', secret.slice(6)]) expect(stored).not.toContain(word);
+  for (const word of ['token-of-theirs', secret.slice(6)]) expect(stored).not.toContain(word);
 });
 
-test('secrets and credentials are stored sealed, and shown in no answer', async () => {
-  const { id, secret } = await hooks.create({ format: 'generic', credential: 'Bearer of-theirs' });
+test('secrets, credentials and headers are stored sealed, and shown in no answer', async () => {
+  const { id, secret } = await hooks.create({
+    ...{
+      format: 'generic',
+      credential: 'Bearer of-theirs',
+      headers: { 'x-key': 'also of-theirs' },
+    },
+  });
   const { rows } = await service.owner.query(
     `SELECT row_to_json(w)::text AS row, secret, credential FROM webhooks w WHERE tenant_id = $1`,
     [tenant.id],
@@ -100,7 +108,89 @@ test('secrets and credentials are stored sealed, and shown in no answer', async 
   expect(JSON.stringify(answers)).not.toMatch(/whsec_|of-theirs/);
 });
 
+test('own headers go with each message and test, changes name what changes, and values show nowhere', async () => {
+  const { receiver } = tenant;
+  receiver.answers = [{ code: 500, text: 'first-value is not known' }, { code: 204 }];
+  const { id } = await hooks.create({
+    headers: { Authorization: 'Bearer first-value', 'x-team': 'audit', 'user-agent': 'theirs' },
+  });
+  await hooks.record();
+  await service.app.webhooks.tick();
+  expect(receiver.calls[0]?.headers).toMatchObject({
+    ...{ authorization: 'Bearer first-value', 'x-team': 'audit', 'user-agent': 'theirs' },
+    ...{ 'content-type': 'application/json', 'webhook-signature': expect.stringMatching(/^v1,/) },
+  });
+  expect((await hooks.get(id)).lastDelivery.response).toBe('[credential] is not known');
+  const headers = { AUTHORIZATION: 'Bearer second-value', 'x-team': null, 'x-region': 'eu' };
+  const { body } = await hooks.patch(id, { headers });
+  // Like a new address: with all attempts, and at once.
+  expect(body).toMatchObject({
+    headerNames: ['authorization', 'user-agent', 'x-region'],
+    attempt: 0,
+  });
+  await service.app.webhooks.tick();
+  const { 'x-team': team, ...sent } = receiver.calls[1]?.headers ?? {};
+  expect(team).toBeUndefined();
+  expect(sent).toMatchObject({ authorization: 'Bearer second-value', 'x-region': 'eu' });
+  expect((await hooks.act(id, 'test')).body.ok).toBe(true);
+  expect(receiver.calls[2]?.headers['x-region']).toBe('eu');
+  const [updated] = await hooks.log('update');
+  expect(updated.before.headerNames).toEqual(['authorization', 'user-agent', 'x-team']);
+  expect(updated.after).toMatchObject({
+    ...{ headerNames: body.headerNames, headersReplaced: ['authorization'] },
+  });
+  const everywhere = [
+    await hooks.list(),
+    await hooks.deliveries(id),
+    await hooks.log('send'),
+    updated,
+  ];
+  expect(JSON.stringify(everywhere)).not.toMatch(/(first|second)-value/);
+});
+
+test('own headers go to no other receiver than the one they were given for', async () => {
+  const { id } = await hooks.create({ headers: { 'x-key': 'of-theirs', 'x-team': 'audit' } });
+  const url = 'http://127.0.0.1:1/mine';
+  expect(wrongIn(await hooks.patch(id, { url }))).toEqual([
+    ...['/headers/x-key required', '/headers/x-team required'],
+  ]);
+  const again = { url, headers: { 'x-key': 'of-mine', 'x-team': null } };
+  expect((await hooks.patch(id, again)).body).toMatchObject({ url, headerNames: ['x-key'] });
+});
+
 const wrong: [string, object, string[]][] = [
+  [
+    'headers that the service sets, that are none, that would start another, and too many',
+    {
+      url: 'https://a.example',
+      headers: {
+        ...{ Host: 'b.example', 'Content-Length': '3', Connection: 'close', te: 'trailers' },
+        ...{
+          'Webhook-Signature': 'v1,x',
+          'transfer-encoding': 'chunked',
+          'Proxy-Authorization': 'x',
+        },
+        ...{ 'x y': '1', ['__proto__']: '1', 'x-a': '1\r\nx-b: 2', 'x-c': '', 'x-d': 'ñ' },
+        ...{ 'x-e': '1', 'X-E': '2' },
+      },
+    },
+    [
+      ...['Host', 'Content-Length', 'Connection', 'te', 'Webhook-Signature', 'transfer-encoding'],
+      ...['Proxy-Authorization', 'x y', '__proto__', 'x-a', 'x-c', 'x-d', 'X-E'],
+    ]
+      .map((name) => `/headers/${name} invalid_value`)
+      .concat('/headers too_many'),
+  ],
+  [
+    'a header of a kilobyte and more',
+    { url: 'https://a.example', headers: { 'x-a': 'x'.repeat(1_025) } },
+    ['/headers/x-a too_long'],
+  ],
+  [
+    "a header in place of a stream's credential",
+    { url: 'https://a.example', format: 'generic', headers: { Authorization: 'Bearer x' } },
+    ['/headers/Authorization invalid_value'],
+  ],
   ['no URL', {}, ['/url required']],
   ['something else than a URL', { url: 'hooks.example' }, ['/url invalid_format']],
   ['a URL with a password', { url: 'https://a:b@hooks.example/' }, ['/url invalid_format']],

@@ -13,6 +13,7 @@ import {
   time,
 } from '../http/index.ts';
 import { outboundUrlMax } from '../outbound/index.ts';
+import { headerValueMax, ownHeadersMax } from './own-headers.ts';
 import { messageTypes, webhookFormats } from './store.ts';
 
 const optionText = Type.String({ maxLength: 1_024 });
@@ -47,6 +48,12 @@ const given = {
     maxLength: 4_096,
     description:
       'What the receiver asks for, such as a token; stored sealed, never shown again. Not for the format `webhook`.',
+  }),
+  headers: Type.Record(Type.String(), nullable({ maxLength: headerValueMax }), {
+    maxProperties: 2 * ownHeadersMax,
+    description:
+      `Headers of each message, at most ${ownHeadersMax}; stored sealed, values are never shown again. A change keeps ` +
+      'those that it does not name; `null` removes one. To change the host of `url`, send them again.',
   }),
 };
 
@@ -96,6 +103,9 @@ const webhook = {
   filters: storedFilters(),
   options: given.options,
   hasCredential: Type.Boolean(),
+  headerNames: Type.Array(Type.String(), {
+    description: 'Names of its `headers`, in lower case, sorted.',
+  }),
   status: Type.Enum(['active', 'paused']),
   pausedBecause: Type.Unsafe<'requested' | 'failing' | null>({
     type: ['string', 'null'],

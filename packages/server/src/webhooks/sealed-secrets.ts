@@ -1,14 +1,42 @@
 import type { Sealer } from '../crypto/index.ts';
 import type { Opened } from './delivery-call.ts';
+import type { HeaderChanges } from './own-headers.ts';
 import type { WebhookRow } from './store.ts';
 
 /** The context of an encrypted signing secret: its row; also of the former one. */
 export const secretContext = (id: string) => `webhook-secret:${id}`;
 export const credentialContext = (id: string) => `webhook-credential:${id}`;
 
+const headerContext = (id: string, name: string) => `webhook-header:${id}:${name}`;
+
 /**
- * The valid secrets, newest first. Throws if secret or credential cannot be decrypted; skips such a
- * former secret, because it may be the reason for the rotation.
+ * The stored headers after these changes, as JSON text. Each value is sealed alone, so that names
+ * can be shown, and a value kept, without opening any.
+ */
+export function sealHeaders(
+  sealer: Sealer,
+  { id, headers }: Pick<WebhookRow, 'id' | 'headers'>,
+  changes: HeaderChanges,
+): string {
+  const stored = new Map<string, string>(Object.entries(JSON.parse(headers)));
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) stored.delete(name);
+    else stored.set(name, sealer.seal(headerContext(id, name), value).toString('base64'));
+  }
+  return JSON.stringify(Object.fromEntries([...stored].sort()));
+}
+
+function openHeaders(sealer: Sealer, { id, headers }: WebhookRow): Record<string, string> {
+  const sealed: [string, string][] = Object.entries(JSON.parse(headers));
+  const opened = sealed.map(([name, text]) => {
+    return [name, sealer.open(headerContext(id, name), Buffer.from(text, 'base64'))];
+  });
+  return Object.fromEntries(opened);
+}
+
+/**
+ * The valid secrets, newest first. Throws if secret, credential or a header cannot be decrypted;
+ * skips such a former secret, because it may be the reason for the rotation.
  */
 export function openSecrets(sealer: Sealer, row: WebhookRow, nowMs: number): Opened {
   const { id, secret, previousSecret, previousSecretUntilMs, credential } = row;
@@ -17,6 +45,7 @@ export function openSecrets(sealer: Sealer, row: WebhookRow, nowMs: number): Ope
   return {
     secrets: [sealer.open(secretContext(id), secret), ...former],
     credential: credential && sealer.open(credentialContext(id), credential),
+    headers: openHeaders(sealer, row),
   };
 }
 

@@ -1,6 +1,7 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
 import type { DeliveryRow } from './deliveries.store.ts';
 import { deliveryIdPrefix, messageIdPrefix, webhookIdPrefix } from './message-body.ts';
+import { headerNames } from './own-headers.ts';
 import type { WebhookRow } from './store.ts';
 
 const time = (ms: number | null) => (ms === null ? null : formatTimestamp(ms));
@@ -22,6 +23,7 @@ export function shownWebhook(
     filters: JSON.parse(row.filters),
     options: JSON.parse(row.options),
     hasCredential: row.credential !== null,
+    headerNames: headerNames(row),
     status,
     pausedBecause: row.pausedBecause,
     nextSequence: row.nextSequence,

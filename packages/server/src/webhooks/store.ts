@@ -44,6 +44,8 @@ export type WebhookRow = WebhookKey &
     previousSecret: Uint8Array | null;
     previousSecretUntilMs: number | null;
     credential: Uint8Array | null;
+    /** JSON text: base64 of each sealed value by name. */
+    headers: string;
     status: 'active' | 'paused';
     pausedBecause: 'requested' | 'failing' | null;
     /** Increases with every change of which messages exist, or of their content. */
@@ -59,7 +61,7 @@ export type WebhookRow = WebhookKey &
   };
 
 export const webhookColumns = `tenant_id AS "tenantId", id, name, url, format, types, filters, options, secret,
-  previous_secret AS "previousSecret", previous_secret_until AS "previousSecretUntilMs", credential, status,
+  previous_secret AS "previousSecret", previous_secret_until AS "previousSecretUntilMs", credential, headers, status,
   paused_because AS "pausedBecause", revision, next_sequence AS "nextSequence",
   announced_sequence AS "announcedSequence", message_id AS "messageId", message_type AS "messageType",
   message_end AS "messageEnd", message_at AS "messageAtMs", attempt, due_at AS "dueAtMs",
@@ -67,7 +69,7 @@ export const webhookColumns = `tenant_id AS "tenantId", id, name, url, format, t
 
 export type NewWebhook = WebhookKey &
   WebhookSettings &
-  Pick<WebhookRow, 'secret' | 'credential' | 'createdAtMs'>;
+  Pick<WebhookRow, 'secret' | 'credential' | 'headers' | 'createdAtMs'>;
 
 /**
  * Starts at the current end of the log: after the record of its creation. Null for an offboarded
@@ -77,13 +79,13 @@ export async function insertWebhook(tx: WriterTx, w: NewWebhook): Promise<Webhoo
   const { rows } = await tx.query<WebhookRow>({
     name: 'insert-webhook',
     text: `INSERT INTO webhooks (tenant_id, id, name, url, format, types, filters, options, secret, credential,
-        next_sequence, due_at, served_at, created_at, updated_at)
-      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, size, $11, $11, $11, $11 FROM log_heads
+        headers, next_sequence, due_at, served_at, created_at, updated_at)
+      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, size, $12, $12, $12, $12 FROM log_heads
         WHERE tenant_id = $1 AND closed_at IS NULL
       RETURNING ${webhookColumns}`,
     values: [
       ...[w.tenantId, w.id, w.name, w.url, w.format, w.types, w.filters, w.options],
-      ...[w.secret, w.credential, new Date(w.createdAtMs)],
+      ...[w.secret, w.credential, w.headers, new Date(w.createdAtMs)],
     ],
   });
   return rows[0] ?? null;
@@ -115,14 +117,15 @@ export async function saveWebhook(tx: WriterTx, w: WebhookRow): Promise<void> {
     text: `UPDATE webhooks SET name = $3, url = $4, format = $5, types = $6, filters = $7, options = $8,
         secret = $9, previous_secret = $10, previous_secret_until = $11, credential = $12, status = $13,
         paused_because = $14, revision = $15, next_sequence = $16, announced_sequence = $17, message_id = $18,
-        message_type = $19, message_end = $20, message_at = $21, attempt = $22, due_at = $23, updated_at = $24
+        message_type = $19, message_end = $20, message_at = $21, attempt = $22, due_at = $23, updated_at = $24,
+        headers = $25
       WHERE tenant_id = $1 AND id = $2`,
     values: [
       ...[w.tenantId, w.id, w.name, w.url, w.format, w.types, w.filters, w.options],
       ...[w.secret, w.previousSecret, time(w.previousSecretUntilMs), w.credential, w.status],
       ...[w.pausedBecause, w.revision, w.nextSequence, w.announcedSequence],
       ...[w.messageId, w.messageType, w.messageEnd, time(w.messageAtMs)],
-      ...[w.attempt, time(w.dueAtMs), time(w.updatedAtMs)],
+      ...[w.attempt, time(w.dueAtMs), time(w.updatedAtMs), w.headers],
     ],
   });
 }

@@ -2,6 +2,7 @@ import { formatTimestamp, typeId } from '@indelible/protocol';
 import { byItself, type OwnEvent, type Who } from '../own-event.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import { messageIdPrefix } from './message-body.ts';
+import { headerNames } from './own-headers.ts';
 import type { WebhookRow, WebhookSettings } from './store.ts';
 
 export const byService: Who = {
@@ -39,19 +40,29 @@ export function changedEvent(
   if (either === null) throw new Error('nothing was changed');
   const states = {
     ...(before === null ? {} : { before: stateOf(before) }),
-    ...(after === null ? {} : { after: stateOf(after) }),
+    ...(after === null ? {} : { after: { ...stateOf(after), ...replacedIn(before, after) } }),
   };
   return { actor, action, resource: resource(either), ...states, reason };
 }
 
-type WebhookState = Named & WebhookSettings & { credential: Uint8Array | null };
+type WebhookState = Named & WebhookSettings & Pick<WebhookRow, 'credential' | 'headers'>;
 
-function stateOf({ name, url, format, types, filters, options, credential }: WebhookState) {
+/** Names of headers that were there and have another value now, which only this would tell. */
+function replacedIn(before: WebhookState | null, after: WebhookState) {
+  const [old, now] = [before, after].map((each) => JSON.parse(each?.headers ?? '{}'));
+  const isReplaced = (name: string) => Object.hasOwn(old, name) && old[name] !== now[name];
+  const headersReplaced = Object.keys(now).filter(isReplaced);
+  return headersReplaced.length > 0 ? { headersReplaced } : {};
+}
+
+function stateOf(webhook: WebhookState) {
+  const { name, url, format, types, filters, options, credential } = webhook;
   return {
     ...{ name, url, format, types },
     filters: JSON.parse(filters),
     options: JSON.parse(options),
     hasCredential: credential !== null,
+    headerNames: headerNames(webhook),
   };
 }
 

@@ -10,19 +10,21 @@ import type { Static } from 'typebox';
 import { AppError } from '../http/index.ts';
 import { isOutboundUrl, refusalOf } from '../outbound/index.ts';
 import { streamFormats } from './formats.ts';
+import { type HeaderChanges, readHeaders } from './own-headers.ts';
 import type { WebhookChange } from './schemas.ts';
 import type { WebhookSettings } from './store.ts';
 
 export type WebhookPatch = Static<typeof WebhookChange>;
 
-/** Settings, and the credential's change: undefined: unchanged. */
+/** Settings, and the changes of what is sealed; credential undefined: unchanged. */
 export interface ReadSettings {
   settings: WebhookSettings;
   credential: string | null | undefined;
+  headers: HeaderChanges;
 }
 
 /** The former settings; for a new webhook its defaults. */
-export type Former = WebhookSettings & { hasCredential: boolean };
+export type Former = WebhookSettings & { hasCredential: boolean; headerNames: readonly string[] };
 
 export const newcomer: Former = {
   name: null,
@@ -32,6 +34,7 @@ export const newcomer: Former = {
   filters: '{}',
   options: '{}',
   hasCredential: false,
+  headerNames: [],
 };
 
 /**
@@ -53,11 +56,13 @@ export function readSettings(
   ];
   const filters =
     patch.filters === undefined ? former.filters : readFilters(patch.filters, problems);
+  const kept = { names: former.headerNames, isSameReceiver: sameOrigin(url, former.url) };
+  const headers = readHeaders(patch.headers ?? {}, kept, format, problems);
   if (problems.length > 0) {
     throw new AppError('validation_failed', problemsText(problems), { errors: problems });
   }
   const settings = { name, url, format, types, filters, options: JSON.stringify(options) };
-  return { settings, credential: format === 'webhook' ? null : credential };
+  return { settings, credential: format === 'webhook' ? null : credential, headers };
 }
 
 const shapeOf = ({ name, url, format, types, options }: Former) => {

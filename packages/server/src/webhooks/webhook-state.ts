@@ -63,14 +63,14 @@ export function replayedFrom(row: WebhookRow, sequence: number, nowMs: number): 
 export function changedTo(
   row: WebhookRow,
   settings: WebhookSettings,
-  credential: Uint8Array | null,
+  sealed: Pick<WebhookRow, 'credential' | 'headers'>,
   nowMs: number,
 ): WebhookRow {
-  const changed = { ...row, ...settings, credential, updatedAtMs: nowMs };
+  const changed = { ...row, ...settings, ...sealed, updatedAtMs: nowMs };
   const same = (['format', 'filters'] as const).every((key) => row[key] === settings[key]);
   if (!same || row.types.join() !== settings.types.join()) return startedAnew(changed, nowMs);
-  const sameCall = row.url === settings.url && row.options === settings.options;
-  if (sameCall && row.credential === credential) return changed;
+  const call = ['url', 'options', 'credential', 'headers'] as const;
+  if (call.every((key) => row[key] === changed[key])) return changed;
   // After a correction of the address, the effect should be visible at once.
   return { ...changed, revision: row.revision + 1, attempt: 0, dueAtMs: nowMs };
 }

@@ -11,7 +11,7 @@ export function WebhookFacts({ webhook }: { webhook: Webhook }) {
   const t = useTexts();
   const w = t.webhooks;
   const formats = useFormats();
-  const { url, format, types, options, hasCredential, nextSequence } = webhook;
+  const { url, format, types, options, hasCredential, headerNames, nextSequence } = webhook;
   const { previousSecretValidUntil: until } = webhook;
   const { isSigned } = formatFields[format];
   return (
@@ -29,6 +29,11 @@ export function WebhookFacts({ webhook }: { webhook: Webhook }) {
       {types.includes('audit.events.recorded') && (
         <Fact name={t.nav.events}>
           <Criteria webhook={webhook} />
+        </Fact>
+      )}
+      {headerNames.length > 0 && (
+        <Fact name={w.form.headers}>
+          <span className="font-mono text-xs break-all">{headerNames.join(', ')}</span>
         </Fact>
       )}
       {hasCredential && <Fact name={w.facts.credential}>{w.facts.stored}</Fact>}

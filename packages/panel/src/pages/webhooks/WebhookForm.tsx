@@ -13,6 +13,7 @@ import { FormField } from './FormField.tsx';
 import { formatFields, webhookFormats } from './formats.ts';
 import { type Problems, useProblems } from './use-problems.ts';
 import { useWebhookChange } from './use-webhooks.ts';
+import { WebhookHeaders } from './WebhookHeaders.tsx';
 import { WebhookReceiverFields } from './WebhookReceiverFields.tsx';
 
 interface WebhookFormProps {
@@ -51,6 +52,7 @@ export default function WebhookForm({ webhook, saved, close }: WebhookFormProps)
         <FormatChoice draft={draft} edit={edit} />
         <Where draft={draft} edit={edit} problems={problems} />
         <WebhookReceiverFields draft={draft} edit={edit} stored={webhook} problems={problems} />
+        <WebhookHeaders draft={draft} edit={edit} problem={problems.of('/headers')} />
         <Types draft={draft} edit={edit} problem={problems.of('/types')} />
         <Filters draft={draft} edit={edit} problem={problems.of('/filters')} />
         {problems.isElsewhere && <ActionError error={save.error} className="" />}

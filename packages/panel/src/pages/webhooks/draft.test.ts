@@ -1,10 +1,11 @@
 import type { Webhook } from '@indelible/client';
 import { expect, test } from 'vitest';
-import { draftOf, emptyDraft, inFormat, inputOf, keepsCredential } from './draft.ts';
+import { draftOf, emptyDraft, inFormat, inputOf, keepsCredential, newHeader } from './draft.ts';
 
 const stored = {
   ...{ name: 'SIEM', url: 'https://splunk.example.com/', format: 'splunk_hec' },
   ...{ types: ['audit.events.recorded'], options: { index: 'audit' }, hasCredential: true },
+  headerNames: ['x-key', 'x-team'],
   filters: { action: ['delete', '!list'], category: ['security'] },
 } as unknown as Webhook;
 
@@ -12,6 +13,19 @@ test('what is stored comes back as it was, and an untouched credential is not se
   const { name, url, format, types, filters, options } = stored;
   const expected = { name, url, format, types, filters, options };
   expect(inputOf(draftOf(stored))).toEqual(expected);
+});
+
+test('own headers are kept, replaced, removed and added, and a row left empty is none', () => {
+  const draft = draftOf(stored);
+  expect(inputOf(draft)).not.toHaveProperty('headers');
+  const [key, team] = draft.headers;
+  if (!key || !team) throw new Error('a stored header has no row');
+  const added = { ...newHeader(draft.headers), name: ' X-Region ', value: ' eu ' };
+  const headers = [{ ...key, value: 'new' }, { ...team, isRemoved: true }, added];
+  const all = [...headers, newHeader(headers), { ...newHeader(headers), name: 'x-no-value' }];
+  expect(inputOf({ ...draft, headers: all }).headers).toEqual({
+    ...{ 'x-key': 'new', 'x-team': null, 'X-Region': 'eu', 'x-no-value': '' },
+  });
 });
 
 test('what was emptied is emptied, and what another format asks for is not sent along', () => {

@@ -12,6 +12,24 @@ export function typesOf(format: WebhookFormat): readonly WebhookType[] {
   return format === 'webhook' ? messageTypes : ['audit.events.recorded'];
 }
 
+/** An own header in the form. */
+export interface HeaderDraft {
+  /** Unique in its list. */
+  key: number;
+  name: string;
+  /** A new value; empty keeps the stored one. */
+  value: string;
+  isStored: boolean;
+  /** A stored one that the update removes. */
+  isRemoved: boolean;
+}
+
+/** An empty row for the end of this list. */
+export function newHeader(headers: readonly HeaderDraft[]): HeaderDraft {
+  const key = (headers.at(-1)?.key ?? -1) + 1;
+  return { key, name: '', value: '', isStored: false, isRemoved: false };
+}
+
 /** An endpoint in the form; an empty text is an absent value. */
 export interface Draft {
   name: string;
@@ -23,16 +41,21 @@ export interface Draft {
   /** A new credential; empty keeps the stored one, unless `forgetCredential`. */
   credential: string;
   forgetCredential: boolean;
+  headers: readonly HeaderDraft[];
 }
 
 export const emptyDraft: Draft = {
   ...{ name: '', url: '', format: 'webhook', types: ['audit.events.recorded'], facets: {} },
-  ...{ options: {}, credential: '', forgetCredential: false },
+  ...{ options: {}, credential: '', forgetCredential: false, headers: [] },
 };
 
-export function draftOf({ name, url, format, types, filters, options }: Webhook): Draft {
+export function draftOf(webhook: Webhook): Draft {
+  const { name, url, format, types, filters, options, headerNames } = webhook;
   const { facets } = searchOfCriteria(filters);
-  return { ...emptyDraft, name: name ?? '', url, format, types, facets, options };
+  const headers = headerNames.map((each, key) => ({
+    ...{ key, name: each, value: '', isStored: true, isRemoved: false },
+  }));
+  return { ...emptyDraft, name: name ?? '', url, format, types, facets, options, headers };
 }
 
 /** Changing the format drops the credential, which was entered for another receiver. */
@@ -55,7 +78,18 @@ export function inputOf(draft: Draft): WebhookInput {
     filters: filterToJson(facets),
     options: Object.fromEntries(options),
     ...credentialOf(draft),
+    ...headersOf(draft),
   };
+}
+
+/** Only what changes: the service keeps the others. */
+function headersOf({ headers }: Draft): Pick<WebhookInput, 'headers'> {
+  const changes = headers.flatMap(({ name, value, isStored, isRemoved }) => {
+    if (isRemoved) return [[name, null]];
+    const isUntouched = isStored ? value === '' : name.trim() === '';
+    return isUntouched ? [] : [[name.trim(), value.trim()]];
+  });
+  return changes.length === 0 ? {} : { headers: Object.fromEntries(changes) };
 }
 
 function credentialOf({ format, credential, forgetCredential }: Draft): {

@@ -26,7 +26,10 @@ function problemsOf(patch: WebhookPatch) {
 const url = 'https://siem.example.com';
 const wrong: [WebhookPatch & { format: keyof typeof en.webhooks.formats }, string[]][] = [
   [{ format: 'webhook', url: 'http://siem.example.com' }, ['/url']],
-  [{ format: 'webhook', url: 'https://10.0.0.1/' }, ['/url']],
+  [
+    { format: 'webhook', url: 'https://10.0.0.1/', headers: { Host: 'x', 'X-A': 'two\nlines' } },
+    ['/url', '/headers', '/headers'],
+  ],
   [{ format: 'generic', url: `${url}/#x`, credential: ' Bearer x' }, ['/url', '/credential']],
   [{ format: 'generic', url, options: { body: 'xml' } }, ['/options/body']],
   [

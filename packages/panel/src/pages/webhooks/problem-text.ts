@@ -11,7 +11,9 @@ interface Problem {
 export function fieldOf({ path }: Problem): string | null {
   const [, field = '', name] = path.split('/');
   if (field === 'options') return name === undefined ? null : `/options/${name}`;
-  return ['url', 'name', 'credential', 'types', 'filters'].includes(field) ? `/${field}` : null;
+  return ['url', 'name', 'credential', 'headers', 'types', 'filters'].includes(field)
+    ? `/${field}`
+    : null;
 }
 
 /** The problem of a field in the reader's language; '' if the form has no such field. */
@@ -20,12 +22,23 @@ export function problemText(w: Texts['webhooks'], format: WebhookFormat, problem
   const field = fieldOf(problem);
   if (field === '/url') return `${problems.url} ${textOf(problems.urlOf, format)}`.trim();
   if (field === '/credential') return credentialText(problems, format, problem);
+  if (field === '/headers') return headersText(problems, problem);
   if (field === '/name' || field === '/types' || field === '/filters') {
     return problems[field === '/name' ? 'name' : field === '/types' ? 'types' : 'filters'];
   }
   if (field === null) return '';
   const ofFormat: Readonly<Record<string, object>> = problems.optionOf;
   return textOf(ofFormat[format] ?? {}, field.slice('/options/'.length)) || problems.option;
+}
+
+/** The header's name, if one is wrong, before what is wrong. */
+function headersText(
+  problems: Texts['webhooks']['form']['problems'],
+  { path, code }: Problem,
+): string {
+  const name = path.slice('/headers/'.length);
+  if (name === '') return problems.headersMany;
+  return `${name}: ${code === 'required' ? problems.headerAgain : problems.header}`;
 }
 
 function credentialText(
