@@ -159,6 +159,16 @@ test('damage to the published rounds is found', async () => {
   expect((await fsck(service)).codes).toEqual([]);
 });
 
+test('rounds that a key signed of which the database does not know are found', async () => {
+  const service = await installation();
+  const backup = await service.backups.take();
+  const rotated = await service.process({ SIGNING_KEY_FILE: service.newKeyFile() });
+  await rotated.checkpoints.tick(); // announces the key
+  await service.backups.restore(backup);
+  const { status, codes } = await fsck(service);
+  expect([status, codes]).toEqual([1, expect.arrayContaining(['newer_key'])]);
+});
+
 /** Two futures of a log, each signed by a service that could not see the other. */
 async function forked(count: number) {
   const service = await installation();

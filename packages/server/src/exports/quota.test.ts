@@ -51,15 +51,24 @@ test('a tenant whose files take what they may gets 429, which says how much it h
 
 test('while the disk is low exports wait or are refused, and recording goes on', async () => {
   const { key } = await service.tenant();
+  const job = await askForJob(service, key);
+  const status = async () =>
+    (await service.call({ url: `${exportsUrl}/${job.id}`, key })).body.status;
   const env = { DISK_FREE_MIB_MIN: '1000000' };
   const { app, db } = await serviceOn(service.servingUrl, service.clock, env);
   try {
     const refused = await callOn(app, { ...request, key });
     expect([refused.status, refused.body.code]).toEqual([503, 'unavailable']);
+    await app.jobs.tick('export');
+    expect(await status()).toBe('queued');
     const event = { method: 'POST', url: '/api/audit-logs', key, body: eventOf() } as const;
     expect((await callOn(app, event)).status).toBe(201);
     const metrics = await callOn(app, { url: '/metrics', key: null });
     expect(metrics.text).toMatch(/^indelible_disk_free_bytes \d+/m);
+    // A process with room makes it.
+    service.clock.now += 60_000;
+    await service.app.jobs.tick('export');
+    expect(await status()).toBe('ready');
   } finally {
     await app.http.close();
     await db.close();
