@@ -222,6 +222,10 @@ test('of a table against a bundle with withheld parts, only what is shown is ver
   const filter = { user: values('ana@example.com') };
   const byAddress = verifiedBundle(withheld, { check: csvCheck({ ...options, filter }) });
   await expect(byAddress).rejects.toThrow(/withholds identity/);
+  const unchanged = await bundleOf(log, ['change']);
+  const byReason = { ...options, filter: { hasReason: values('true') } };
+  const checked = verifiedBundle(unchanged, { check: csvCheck(byReason) });
+  await expect(checked).rejects.toThrow(/withholds change/);
 });
 
 test('the command verifies a table under its filter, and ends with 1 when a cell was changed', async () => {

@@ -70,13 +70,19 @@ function bodyOrNull(line: Uint8Array): EventBody | null {
   }
 }
 
-/** Without identities, a filter by e-mail address cannot be checked. */
+/** A filter by what the bundle withholds cannot be checked. */
 function requireProvableFilter(filter: EventFilter, { manifest, counts }: VerifiedBundle): void {
-  if (!namesAddress(filter) || counts.withheld.identity === 0) return;
-  if (!manifest.withheld.includes('identity')) return; // a finding already
-  throw new UsageError(
-    'the bundle withholds identity: a filter by e-mail address cannot be checked against it',
-  );
+  const needed = [
+    { segment: 'identity', by: 'e-mail address', isUsed: namesAddress(filter) },
+    { segment: 'change', by: 'reason', isUsed: filter.hasReason !== undefined },
+  ] as const;
+  for (const { segment, by, isUsed } of needed) {
+    if (!isUsed || counts.withheld[segment] === 0) continue;
+    if (!manifest.withheld.includes(segment)) continue; // a finding already
+    throw new UsageError(
+      `the bundle withholds ${segment}: a filter by ${by} cannot be checked against it`,
+    );
+  }
 }
 
 function namesAddress({ user }: EventFilter): boolean {

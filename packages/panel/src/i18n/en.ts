@@ -170,6 +170,8 @@ export const en = {
     ip: 'IP address',
     crossTenant: 'Operator access',
     crossTenantOnly: 'Operator only',
+    hasReason: 'Declared reason',
+    withoutReason: 'Without a reason',
     find: (what: string) => `Find ${what}`,
     anyOf: 'Any of',
     noneOf: 'None of',

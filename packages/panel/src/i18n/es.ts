@@ -170,6 +170,8 @@ export const es: Texts = {
     ip: 'Dirección IP',
     crossTenant: 'Acceso del operador',
     crossTenantOnly: 'Solo operador',
+    hasReason: 'Motivo declarado',
+    withoutReason: 'Sin motivo',
     find: (what) => `Buscar ${what}`,
     anyOf: 'Alguno de',
     noneOf: 'Ninguno de',

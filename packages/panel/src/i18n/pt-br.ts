@@ -169,6 +169,8 @@ export const ptBR: Texts = {
     ip: 'Endereço IP',
     crossTenant: 'Acesso do operador',
     crossTenantOnly: 'Só operador',
+    hasReason: 'Motivo declarado',
+    withoutReason: 'Sem motivo',
     find: (what) => `Procurar ${what}`,
     anyOf: 'Algum de',
     noneOf: 'Nenhum de',

@@ -19,42 +19,61 @@ interface FilterBarProps {
   withRange?: boolean;
 }
 
-const allFacets = facetNames.filter((facet) => facetOf(facet).columns.boolean === undefined);
+const usualFacets = facetNames.filter((facet) => facet !== 'hasReason');
+const isToggled = (facet: FacetName) => facetOf(facet).columns.boolean !== undefined;
 
 /** Time range and filters as chips; each shows its value and opens its choices. */
 export function FilterBar(props: FilterBarProps) {
-  const { search, nowMs, change, facets = allFacets, withRange = true } = props;
+  const { search, nowMs, change, facets = usualFacets, withRange = true } = props;
   const t = useTexts();
-  const operatorOnly = stateOf(search.facets, 'crossTenant', 'true') === 'any';
-  const toggleOperator = () => {
-    const rest = withoutFacet(search.facets, 'crossTenant');
-    change(
-      changed(search, { facets: operatorOnly ? rest : onlyValue(rest, 'crossTenant', 'true') }),
-    );
-  };
   return (
     <fieldset aria-label={t.filters.label} className="no-print flex min-w-0 flex-wrap gap-1.5">
       {withRange && <RangeChip search={search} change={change} />}
       <ReceivedChip search={search} change={change} />
-      {facets.map((facet) => (
-        <FacetChip key={facet} facet={facet} search={search} nowMs={nowMs} change={change} />
+      {facets
+        .filter((facet) => !isToggled(facet))
+        .map((facet) => (
+          <FacetChip key={facet} facet={facet} search={search} nowMs={nowMs} change={change} />
+        ))}
+      {toggles.map((toggle) => (
+        <FacetToggle key={toggle.facet} {...props} {...toggle} facets={facets} />
       ))}
-      {facets === allFacets && (
-        <Button
-          Icon={ShieldAlert}
-          className="aria-pressed:border-warn/50 aria-pressed:bg-warn-soft aria-pressed:text-warn"
-          aria-pressed={operatorOnly}
-          onClick={toggleOperator}
-        >
-          {t.filters.crossTenantOnly}
-        </Button>
-      )}
       {Object.keys(search.facets).length > 0 && (
         <Button look="quiet" onClick={() => change(changed(search, { facets: {} }))}>
           {t.filters.clear}
         </Button>
       )}
     </fieldset>
+  );
+}
+
+const toggles = [
+  { facet: 'crossTenant', value: 'true', text: 'crossTenantOnly' },
+  { facet: 'hasReason', value: 'false', text: 'withoutReason' },
+] as const;
+
+/** Offered by the pages that name it, and shown wherever the address has it. */
+function FacetToggle(
+  props: FilterBarProps & { facets: readonly FacetName[] } & (typeof toggles)[number],
+) {
+  const { facet, value, text, search, change, facets } = props;
+  const t = useTexts();
+  const { facetText } = useCriteriaTexts();
+  const isSet = search.facets[facet] !== undefined;
+  if (!isSet && !facets.includes(facet)) return null;
+  const isUsual = !isSet || stateOf(search.facets, facet, value) === 'any';
+  const rest = withoutFacet(search.facets, facet);
+  return (
+    <Button
+      Icon={ShieldAlert}
+      className="aria-pressed:border-warn/50 aria-pressed:bg-warn-soft aria-pressed:text-warn"
+      aria-pressed={isSet}
+      onClick={() =>
+        change(changed(search, { facets: isSet ? rest : onlyValue(rest, facet, value) }))
+      }
+    >
+      {isUsual ? t.filters[text] : `${t.filters[facet]}: ${facetText(search.facets, facet)}`}
+    </Button>
   );
 }
 

@@ -1,4 +1,4 @@
-import { type FacetName, facetNames } from '@indelible/protocol';
+import { type FacetName, facetNames, facetOf } from '@indelible/protocol';
 import { useMemo } from 'react';
 import type { Texts } from '../i18n/en.ts';
 import type { Formats } from '../i18n/formats.ts';
@@ -64,6 +64,6 @@ export function valueText(facet: FacetName, value: string, t: Texts): string {
   if (facet === 'action') return wordOf(t.actions, value);
   if (facet === 'resource') return wordOf(t.resources, value);
   if (facet === 'category') return wordOf(t.categories, value);
-  if (facet === 'crossTenant') return value === 'true' ? t.filters.yes : t.filters.no;
+  if (facetOf(facet).columns.boolean) return value === 'true' ? t.filters.yes : t.filters.no;
   return value;
 }

@@ -23,6 +23,7 @@ const validValue: Record<FacetName, fc.Arbitrary<string>> = {
   action: word,
   resource: word,
   resourceId: fc.uuid(),
+  hasReason: fc.constantFrom('true', 'false'),
   crossTenant: fc.constantFrom('true', 'false'),
   category: fc.constantFrom(...categories),
   ip: fc.oneof(fc.ipV4(), fc.constantFrom('2001:db8::1', '::ffff:192.0.2.1')),

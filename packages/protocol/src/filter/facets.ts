@@ -17,7 +17,7 @@ interface Facet {
   expected: string;
   /** The canonical form of a valid value, or null. */
   normalise(text: string): string | null;
-  /** Columns of `audit_events`. If there are two, UUIDs are compared with `uuid`. */
+  /** Columns of `audit_events`, or a condition. Of two, `uuid` is compared with UUIDs. */
   columns: { uuid?: string; text?: string; boolean?: string };
   /** Events may lack the value; an event without it matches every exclusion. */
   nullable?: true;
@@ -103,6 +103,12 @@ export const facets = {
     nullable: true,
     of: ({ actorIp }) => [actorIp],
     ofWebhooks: true,
+  },
+  hasReason: {
+    about: 'whether it has a declared reason: `true` or `false`',
+    ...oneOf(['true', 'false']),
+    columns: { boolean: '(reason IS NOT NULL)' },
+    of: ({ reason }) => [String(reason !== null)],
   },
 } as const satisfies Record<string, Facet>;
 

@@ -4,7 +4,7 @@ import { byItself } from '../own-event.ts';
 import { Browser, viewerToken } from '../testing/browser.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { platformKey, type TestService, testService } from '../testing/service.ts';
+import { eventOf, platformKey, type TestService, testService } from '../testing/service.ts';
 import { recordLooks } from './record-looks.ts';
 
 /* An operator browses, and the tenant counts the records: one for each thing that was looked at. */
@@ -163,6 +163,23 @@ test('a record stands for fifteen minutes, and not after the clock was set back'
   }
   service.clock.now = began + 31 * minute;
   expect(await seen()).toHaveLength(4);
+});
+
+test('operators’ events without a reason are found and counted by the service', async () => {
+  const own = await service.tenant();
+  const actor = { ...(eventOf().actor as object), role: 'superadmin' };
+  const silent = [eventOf({ actor }), eventOf({ actor })];
+  await recordAll(service, own.key, [...silent, eventOf({ actor, reason: 'Ticket' }), eventOf()]);
+  const of = async (filter: string) => {
+    const ask = (url: string) => service.call({ url, key: own.key });
+    const list = await ask(`/api/audit-logs?cross_tenant=true&${filter}`);
+    const stats = await ask(`/api/audit-logs/stats?group_by=user&cross_tenant=true&${filter}`);
+    const reasons = list.body.data.map(({ reason }: { reason: string | null }) => reason);
+    return [reasons, stats.body.total];
+  };
+  expect(await of('has_reason=false')).toEqual([[null, null], 2]);
+  expect(await of('has_reason=true')).toEqual([['Ticket'], 1]);
+  expect(await of('has_reason=!false')).toEqual([['Ticket'], 1]);
 });
 
 test('memory is bounded: the oldest looks are forgotten, and recorded again', async () => {
