@@ -134,9 +134,9 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   limitBytesInFlight(http, config.bodyBytesMax);
   await limitReads(http, config.rateLimitPerMinute);
   refuseUndocumentedParameters(http);
-  await documentApi(http);
-
   const publicUrl = () => config.publicUrl ?? localUrl(http, config);
+  await documentApi(http, publicUrl);
+
   const cursorKey = hkdfSync('sha256', sessionSecret, '', 'indelible/list-cursor/v1', 32);
   const cursors = new CursorSeal(new Uint8Array(cursorKey));
   const publishCheckpoint = () => checkpoints.onDemand();

@@ -44,24 +44,32 @@ export interface ApiKeyRouteDeps {
 export function apiKeyRoutes(app: FastifyInstance, deps: ApiKeyRouteDeps): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
 
-  typed.post(tenantKeys.url, makeOptions(tenantKeys.params), (request, reply) =>
-    makeKey(deps, request, reply, request.params.id.toLowerCase(), request.body),
+  typed.post(
+    tenantKeys.url,
+    makeOptions('createTenantApiKey', tenantKeys.params),
+    (request, reply) =>
+      makeKey(deps, request, reply, request.params.id.toLowerCase(), request.body),
   );
-  typed.post(platformKeys.url, makeOptions(platformKeys.params), (request, reply) =>
-    makeKey(deps, request, reply, null, request.body),
+  typed.post(
+    platformKeys.url,
+    makeOptions('createPlatformApiKey', platformKeys.params),
+    (request, reply) => makeKey(deps, request, reply, null, request.body),
   );
-  typed.get(tenantKeys.url, listOptions(tenantKeys.params), (request) =>
+  typed.get(tenantKeys.url, listOptions('listTenantApiKeys', tenantKeys.params), (request) =>
     listKeys(deps, request, request.params.id.toLowerCase()),
   );
-  typed.get(platformKeys.url, listOptions(platformKeys.params), (request) =>
+  typed.get(platformKeys.url, listOptions('listPlatformApiKeys', platformKeys.params), (request) =>
     listKeys(deps, request, null),
   );
-  typed.delete(`${tenantKeys.url}/:keyId`, revokeOptions(tenantKeys.keyParams), (request, reply) =>
-    revokeKey(deps, request, reply, request.params.id.toLowerCase(), request.params.keyId),
+  typed.delete(
+    `${tenantKeys.url}/:keyId`,
+    revokeOptions('revokeTenantApiKey', tenantKeys.keyParams),
+    (request, reply) =>
+      revokeKey(deps, request, reply, request.params.id.toLowerCase(), request.params.keyId),
   );
   typed.delete(
     `${platformKeys.url}/:keyId`,
-    revokeOptions(platformKeys.keyParams),
+    revokeOptions('revokePlatformApiKey', platformKeys.keyParams),
     (request, reply) => revokeKey(deps, request, reply, null, request.params.keyId),
   );
 }
@@ -69,12 +77,16 @@ export function apiKeyRoutes(app: FastifyInstance, deps: ApiKeyRouteDeps): void 
 const tags = ['API keys'];
 const config = { scope: 'tenants:write', schema: 'enforced' } as const;
 
-const makeOptions = <P extends TSchema>(params: P) => ({
+const makeOptions = <P extends TSchema>(operationId: string, params: P) => ({
   config,
   schema: {
     tags,
+    operationId,
     summary: 'Make an API key',
     params,
+    description:
+      'Only this answer shows the key. A key of the platform may name any tenant, a key of a tenant ' +
+      'only its own.',
     headers: administratorHeaders,
     body: ApiKeyInput,
     response: {
@@ -83,10 +95,11 @@ const makeOptions = <P extends TSchema>(params: P) => ({
   },
 });
 
-const listOptions = <P extends TSchema>(params: P) => ({
+const listOptions = <P extends TSchema>(operationId: string, params: P) => ({
   config: { scope: 'authenticated', schema: 'enforced' } as const,
   schema: {
     tags,
+    operationId,
     summary: 'List API keys',
     description:
       'Includes revoked and expired keys, never the secret keys themselves. For `tenants:write`, and for ' +
@@ -99,10 +112,11 @@ const listOptions = <P extends TSchema>(params: P) => ({
   },
 });
 
-const revokeOptions = <P extends TSchema>(params: P) => ({
+const revokeOptions = <P extends TSchema>(operationId: string, params: P) => ({
   config,
   schema: {
     tags,
+    operationId,
     summary: 'Revoke an API key',
     description:
       'Takes effect at once and cannot be undone; sessions that its viewer links opened end too. ' +

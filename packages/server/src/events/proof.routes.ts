@@ -87,6 +87,7 @@ export function proofRoutes(app: FastifyInstance, deps: ProofDeps): void {
       ...common,
       schema: {
         tags,
+        operationId: 'getEventProof',
         summary: 'Proof that an event is in the log',
         description: 'JSON, or with `Accept: text/plain` a C2SP tlog-proof.',
         params: idParams('`evt_audit_…`'),
@@ -194,6 +195,7 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
       ...common,
       schema: {
         tags,
+        operationId: 'listEventBodies',
         summary: 'The bodies behind the log, with their salts',
         description:
           'NDJSON lines `{event, salts, hashes?}` in order of id, at most 2,000 events or 8 MiB; `Link: rel="next"` leads on. ' +

@@ -114,6 +114,7 @@ const tags = ['Events'];
 
 export const listSchema = {
   tags,
+  operationId: 'listEvents',
   summary: 'List events',
   description:
     'Newest first. Every filter may be repeated (any of up to 20 values); a leading `!` excludes. A page ' +
@@ -126,7 +127,9 @@ export const listSchema = {
 
 export const eventSchema = {
   tags,
+  operationId: 'getEvent',
   summary: 'Read one event, with its states',
+  description: 'An event of another tenant is answered like one that does not exist: `404`.',
   params: idParams('`evt_audit_…`'),
   headers: operatorHeaders,
   response: { 200: FullEvent },
@@ -134,6 +137,7 @@ export const eventSchema = {
 
 export const statsSchema = {
   tags,
+  operationId: 'countEvents',
   summary: 'Count events by one or two keys',
   description:
     'Without a range: the last 30 days. At most 10,000 groups, in a range of at most 65,000 minutes, hours ' +

@@ -59,6 +59,7 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
       },
       schema: {
         tags: ['Events'],
+        operationId: 'recordEvent',
         summary: 'Record an event',
         description,
         body: { ...EventInput, examples: [eventExample] },
@@ -82,6 +83,7 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
       },
       schema: {
         tags: ['Events'],
+        operationId: 'recordEvents',
         summary: `Record up to ${batchEventsMax.toLocaleString('en')} events`,
         description:
           'One bad event never blocks the others; the results always agree with what is stored.',

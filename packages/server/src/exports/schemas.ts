@@ -73,6 +73,7 @@ const headerText = (description: string) => Type.String({ maxLength: 1_024, desc
 
 export const createSchema = {
   tags,
+  operationId: 'createExport',
   summary: 'Export events',
   description:
     'All events that match, in the order of the list. The export is recorded first, and contains what was ' +
@@ -88,7 +89,9 @@ export const createSchema = {
 
 export const getSchema = {
   tags,
+  operationId: 'getExport',
   summary: 'An export and how far it has come',
+  description: 'For polling; a job that has ended has a `finishedAt`.',
   params,
   headers: operatorHeaders,
   response: { 200: ExportJob },
@@ -96,7 +99,9 @@ export const getSchema = {
 
 export const cancelSchema = {
   tags,
+  operationId: 'cancelExport',
   summary: 'Cancel an export that has not ended',
+  description: '`409` for an export that has ended.',
   params,
   headers: operatorHeaders,
   response: { 200: ExportJob },
@@ -104,7 +109,9 @@ export const cancelSchema = {
 
 export const listSchema = {
   tags,
+  operationId: 'listExports',
   summary: 'Exports, newest first',
+  description: 'Also those that were sent with their answer, and those whose file has expired.',
   querystring: PageQuery,
   headers: operatorHeaders,
   response: { 200: pageOf('ExportJobPage', ExportJob, 'One page of exports, newest first.') },
@@ -112,18 +119,24 @@ export const listSchema = {
 
 export const downloadSchema = {
   tags,
+  operationId: 'downloadExport',
   summary: 'Download the file of an export',
   description:
     'Records the download and redirects to a link that opens the file without a credential for 5 minutes, ' +
     'also in ranges. The file is kept for 7 days, then the answer is `410`.',
   params,
   headers: operatorHeaders,
-  response: { 302: Type.Null({ description: 'The link, in `Location`.' }) },
+  response: {
+    200: file('The file, once the redirect is followed.'),
+    302: Type.Null({ description: 'The link, in `Location`.' }),
+  },
 };
 
 export const fileSchema = {
   tags,
+  operationId: 'getExportFile',
   summary: 'The file behind a download link',
+  description: '`downloadExport` makes the link; its signature is the credential.',
   params,
   querystring: Type.Object({
     tenant: uuid('Whose file it is.'),

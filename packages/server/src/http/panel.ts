@@ -52,7 +52,9 @@ const configOptions = {
   config: { scope: 'public', schema: 'enforced' },
   schema: {
     tags: ['Panel'],
+    operationId: 'getPanelConfig',
     summary: 'What the panel must know before a sign-in',
+    description: 'Which sites may embed the panel, and the version of the service.',
     response: {
       200: Type.Object(
         {

@@ -41,8 +41,11 @@ const noteText = 'text/plain; charset=utf-8';
 /** A tenant's log by its origin, as C2SP tlog-tiles; checkpoints and consistency proofs. */
 export function logRoutes(app: FastifyInstance, deps: LogRouteDeps): void {
   keyRoute(app, deps);
-  checkpointRoute(app, deps, '/l/:logId/checkpoint', { params: LogParams });
-  checkpointRoute(app, deps, '/api/audit-logs/checkpoint', {});
+  checkpointRoute(app, deps, '/l/:logId/checkpoint', {
+    operationId: 'getLogCheckpoint',
+    params: LogParams,
+  });
+  checkpointRoute(app, deps, '/api/audit-logs/checkpoint', { operationId: 'getCheckpoint' });
   tileRoute(app, deps);
   consistencyRoute(app, deps);
 }
@@ -71,6 +74,7 @@ function keyRoute(app: FastifyInstance, { db, sha, originHost }: LogRouteDeps): 
       config: { scope: 'public', schema: 'enforced' },
       schema: {
         tags,
+        operationId: 'getLogKeys',
         summary: 'Verifier keys',
         description:
           'Every log is signed under its own origin as key name: name it with `origin` to get its vkey ' +
@@ -127,14 +131,14 @@ function checkpointRoute(
   app: FastifyInstance,
   deps: LogRouteDeps,
   url: string,
-  params: { params?: typeof LogParams },
+  named: { operationId: string; params?: typeof LogParams },
 ): void {
   app.get(
     url,
     {
       config,
       schema: {
-        ...params,
+        ...named,
         tags,
         summary: 'The latest signed checkpoint',
         description:
@@ -167,6 +171,7 @@ function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
       config,
       schema: {
         tags,
+        operationId: 'getLogTile',
         summary: 'A tile of hashes or of entries',
         description: 'C2SP tlog-tiles: `tile/<L>/<N>[.p/<W>]` and `tile/entries/<N>[.p/<W>]`.',
         params: Type.Object({
@@ -222,7 +227,10 @@ function consistencyRoute(app: FastifyInstance, deps: LogRouteDeps): void {
       config,
       schema: {
         tags,
+        operationId: 'getConsistencyProof',
         summary: 'Proof that one size of the log continues another',
+        description:
+          'RFC 6962: the hashes that lead from the root of `first` to that of `second`, in hexadecimal.',
         querystring: Type.Object({
           first: size('The size that is known.'),
           second: size('The size that is to continue it.'),

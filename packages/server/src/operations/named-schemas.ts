@@ -1,4 +1,4 @@
-type Json = Record<string, unknown>;
+export type Json = Record<string, unknown>;
 
 /**
  * The document with each schema that has a title as one of its components, defined once, and
@@ -17,10 +17,7 @@ export function namedOnce(document: Json): Json {
     schemas[title] = schema;
     return { $ref: `#/components/schemas/${title}` };
   };
-  const { paths, webhooks, components } = document;
-  const referred = {
-    paths: referring(paths),
-    ...(webhooks ? { webhooks: referring(webhooks) } : {}),
-  };
-  return { ...document, ...referred, components: { ...(components as Json), schemas } };
+  const { info, ...described } = document;
+  const { components, ...rest } = referring(described) as { components: Json };
+  return { info, ...rest, components: { ...components, schemas } };
 }

@@ -1,24 +1,35 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { catalogueSchema, errorCodes } from '@indelible/protocol';
-import type { FastifyInstance } from 'fastify';
-import { type TSchema, Type } from 'typebox';
+import type { FastifyInstance, FastifySchema } from 'fastify';
+import { type TObject, Type } from 'typebox';
+import pkg from '../../package.json' with { type: 'json' };
 import { FieldError } from '../events/index.ts';
 import { AppError, answer, strict } from '../http/index.ts';
-import { namedOnce } from './named-schemas.ts';
+import { type Json, namedOnce } from './named-schemas.ts';
 
 const ProblemSchema = Type.Object(
   {
-    type: Type.String(),
-    title: Type.String(),
+    type: Type.String({ description: '`urn:indelible:error:` and the code.' }),
+    title: Type.String({ description: 'The same for every answer with this code.' }),
     status: Type.Integer(),
-    detail: Type.String(),
-    code: Type.Enum(Object.keys(errorCodes)),
-    requestId: Type.String(),
-    errors: Type.Optional(Type.Array(FieldError)),
+    detail: Type.String({ description: 'What is wrong, with which value.' }),
+    code: Type.Enum(Object.keys(errorCodes), { description: 'More may be added.' }),
+    requestId: Type.String({ description: 'As in the header `X-Request-Id`.' }),
+    errors: Type.Optional(Type.Array(FieldError, { description: 'Every field that is wrong.' })),
   },
   { ...strict, title: 'Problem' },
 );
+
+const retryAfter = { schema: Type.Integer(), description: 'Seconds, with 429 and 503.' };
+const problem = (description: string) => ({
+  ...answer(description, ['application/problem+json', ProblemSchema]),
+  headers: { 'Retry-After': retryAfter },
+});
+const problems = {
+  Refused: problem('A problem document (RFC 9457): `code` says why, and is stable.'),
+  Failed: problem('A problem document: the service failed, or is not available at the moment.'),
+};
 
 /** The groups of calls, in the order for a newcomer. */
 const tags = [
@@ -38,26 +49,24 @@ const tags = [
  * OpenAPI 3.1 at `/openapi.json`, from the schemas that validate; rendered at `/docs`. Also the
  * schema of a CATALOGUE_FILE.
  */
-export async function documentApi(app: FastifyInstance): Promise<void> {
+export async function documentApi(app: FastifyInstance, publicUrl: () => string): Promise<void> {
   app.addHook('onRoute', (route) => {
     if (!route.schema || route.schema.hide) return;
-    route.schema.response = withProblem(route.schema.response);
     if (route.config?.scope === 'public') route.schema.security ??= [];
     Object.assign(route.schema, { 'x-schema': route.config?.schema });
-    if (typeof route.method === 'string')
-      route.schema.operationId ??= operationIdOf(route.method, route.url);
   });
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
         title: 'Indelible',
-        version: '0.1.0',
+        version: pkg.version,
         description:
           'An immutable, tenant-scoped audit log that tenants can verify for themselves.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       components: {
+        responses: problems,
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`idl_…`) or a JWT.' },
           session: {
@@ -71,8 +80,8 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
       security: [{ bearer: [] }, { session: [] }],
       tags,
     },
-    transformObject: (document) =>
-      namedOnce('openapiObject' in document ? document.openapiObject : {}),
+    transform: withNamedRest,
+    transformObject: (document) => completed(document, publicUrl()),
   });
   // Assets have plain names; one that no file system accepts (NUL, 5,000 letters) would be a 500.
   app.addHook('onRequest', async ({ routeOptions, params }) => {
@@ -86,31 +95,25 @@ export async function documentApi(app: FastifyInstance): Promise<void> {
   app.get('/schemas/catalogue.json', open, async () => catalogueSchema);
 }
 
-/**
- * `GET /api/audit-logs/:id/proof` → `getAuditLogsByIdProof`: the call's name in generated clients.
- */
-export function operationIdOf(method: string, url: string): string {
-  const parts = url.replace(/^\/api\//, '/').split(/[/.:*-]+/);
-  const isParam = new Set(
-    url.split('/').flatMap((part) => (part.startsWith(':') ? [part.slice(1)] : [])),
-  );
-  const words = parts
-    .filter(Boolean)
-    .map((part) => `${isParam.has(part) ? 'By' : ''}${capital(part)}`);
-  return `${method.toLowerCase()}${words.join('')}`;
+/** OpenAPI has no wildcard: the rest of a path is its parameter `path`. */
+function withNamedRest({ schema, url }: { schema: FastifySchema; url: string }) {
+  const params = schema?.params as TObject | undefined;
+  if (!params || !url.endsWith('*')) return { schema, url };
+  const { '*': path, ...others } = params.properties;
+  const named = Type.Object({ ...others, ...(path ? { path } : {}) });
+  return { schema: { ...schema, params: named }, url: url.replace('*', ':path') };
 }
 
-function capital(word: string): string {
-  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
-}
+type Paths = Record<string, Record<string, { responses: Json }>>;
 
-/** Every call can answer with a problem document. */
-function withProblem(response: unknown): Record<string, unknown> {
-  return {
-    ...(response as Record<string, TSchema> | undefined),
-    default: answer('A problem document (RFC 9457); `code` is stable.', [
-      'application/problem+json',
-      ProblemSchema,
-    ]),
-  };
+const to = (name: keyof typeof problems) => ({ $ref: `#/components/responses/${name}` });
+
+/** Adds what all calls have in common. The address is certain once the service listens. */
+function completed(document: object, url: string) {
+  const { openapiObject } = document as { openapiObject: Json & { info: Json; paths: Paths } };
+  const info = { ...openapiObject.info, contact: { name: 'The operators of this service', url } };
+  const operations = Object.values(openapiObject.paths).flatMap((path) => Object.values(path));
+  for (const { responses } of operations)
+    Object.assign(responses, { '4XX': to('Refused'), '5XX': to('Failed') });
+  return namedOnce({ ...openapiObject, info, servers: [{ url }] });
 }

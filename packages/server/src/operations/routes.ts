@@ -28,7 +28,13 @@ export function operationsRoutes(
     '/healthz',
     {
       ...common,
-      schema: { tags: ['Operations'], summary: 'Is the process alive', response: { 200: Healthy } },
+      schema: {
+        tags: ['Operations'],
+        operationId: 'getHealth',
+        summary: 'Is the process alive',
+        description: 'For a supervisor: it asks nothing of the database.',
+        response: { 200: Healthy },
+      },
     },
     async () => ({ status: 'ok' }),
   );
@@ -38,7 +44,10 @@ export function operationsRoutes(
       ...common,
       schema: {
         tags: ['Operations'],
+        operationId: 'getReadiness',
         summary: 'Can it record and read',
+        description:
+          'For a load balancer: `503` without the database, and while recording is stopped.',
         response: { 200: Healthy },
       },
     },
@@ -58,6 +67,7 @@ export function operationsRoutes(
       ...common,
       schema: {
         tags: ['Operations'],
+        operationId: 'getMetrics',
         summary: 'Prometheus metrics',
         description: 'With METRICS_TOKEN set: `Authorization: Bearer <token>`.',
         response: { 200: answer('Text exposition format.', ['text/plain', Type.String()]) },

@@ -28,6 +28,7 @@ const tags = ['Restore'];
 
 export const requestSchema = {
   tags,
+  operationId: 'requestRestore',
   summary: 'Restore a former state',
   description:
     "Asks the host product, at the tenant's `restoreUrl`, to set the resource to a state of this event; " +
@@ -43,7 +44,9 @@ export const requestSchema = {
 
 export const getSchema = {
   tags,
+  operationId: 'getRestore',
   summary: 'What became of a restore',
+  description: 'For polling, until `status` is no longer `requested`.',
   params: idParams('`rst_…`'),
   headers: operatorHeaders,
   response: { 200: Restore },
@@ -51,7 +54,9 @@ export const getSchema = {
 
 export const listSchema = {
   tags,
+  operationId: 'listRestores',
   summary: 'Restores, newest first',
+  description: 'Of all resources, or of one.',
   querystring: Type.Object({
     ...PageQuery.properties,
     resource_id: Type.Optional(uuid('Of this resource alone.')),

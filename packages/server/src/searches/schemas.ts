@@ -95,6 +95,7 @@ const tags = ['Searches'];
 
 export const createSchema = {
   tags,
+  operationId: 'createSearch',
   summary: 'Save a search as evidence',
   description:
     'Freezes the question (an absolute range, within what the plan shows and not beyond now), asks it ' +
@@ -107,6 +108,7 @@ export const createSchema = {
 
 export const getSchema = {
   tags,
+  operationId: 'getSearch',
   summary: 'A saved search, asked again',
   description: '`now` is the answer of this moment, against a fresh checkpoint.',
   params: idParams('`srch_…`'),
@@ -116,7 +118,9 @@ export const getSchema = {
 
 export const listSchema = {
   tags,
+  operationId: 'listSearches',
   summary: 'Saved searches, newest first',
+  description: 'As they were saved: their questions are not asked again.',
   querystring: PageQuery,
   headers: operatorHeaders,
   response: {

@@ -57,6 +57,7 @@ export function openSessionRoutes(app: FastifyInstance, deps: OpenSessionDeps): 
 
 const listSchema = {
   tags: ['Panel'],
+  operationId: 'listSessions',
   summary: 'Who is signed in to the panel',
   description: 'For an admin of the tenant with `events:read`, and for the scope `tenants:write`.',
   headers: operatorHeaders,
@@ -66,6 +67,7 @@ const listSchema = {
 
 const endSchema = {
   tags: ['Panel'],
+  operationId: 'endSession',
   summary: 'End a session',
   description: "Takes effect at once, and is recorded in the tenant's log.",
   headers: operatorHeaders,

@@ -67,6 +67,7 @@ const signInOptions = {
   config: { scope: 'public', schema: 'enforced' },
   schema: {
     tags,
+    operationId: 'signIn',
     summary: 'Sign in to the panel',
     description:
       'For pages of the service itself: the header `Origin` must be its own. Spends a viewer link, or ' +
@@ -81,6 +82,7 @@ const showOptions = {
   config: { scope: 'authenticated', schema: 'enforced' },
   schema: {
     tags,
+    operationId: 'getSession',
     summary: 'Who is signed in to the panel',
     description: 'With the cookie of a session; `401` without one.',
     response: { 200: Session },
@@ -91,6 +93,7 @@ const signOutOptions = {
   config: { scope: 'public', schema: 'enforced' },
   schema: {
     tags,
+    operationId: 'signOut',
     summary: 'Sign out of the panel',
     description: 'For pages of the service itself. Ends the session, if there is one.',
     response: { 204: Type.Null({ description: 'The session has ended.' }) },

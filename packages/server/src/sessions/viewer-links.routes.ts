@@ -25,6 +25,7 @@ const options = {
   config: { scope: 'viewer-links:write', schema: 'enforced' },
   schema: {
     tags: ['Panel'],
+    operationId: 'createViewerLink',
     summary: 'Make a link that opens the panel',
     description:
       'For the backend of the host product, which knows who is signed in there. The link works once, ' +

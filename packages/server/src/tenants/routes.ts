@@ -55,6 +55,7 @@ const putOptions = (plans: Plans) =>
     config: { scope: 'tenants:write', schema: 'enforced' },
     schema: {
       tags,
+      operationId: 'putTenant',
       summary: 'Create or change a tenant',
       description:
         'Needs a platform-bound credential. Lifting a legal hold or choosing a smaller plan needs the ' +
@@ -74,6 +75,7 @@ const getOptions = {
   config: { scope: 'authenticated', schema: 'enforced' },
   schema: {
     tags,
+    operationId: 'getTenant',
     summary: 'One tenant',
     description: 'For `tenants:write`, and for an admin of this very tenant with `events:read`.',
     params: TenantParams,
@@ -87,6 +89,7 @@ const listOptions = {
   config: { scope: 'tenants:write', schema: 'enforced' },
   schema: {
     tags,
+    operationId: 'listTenants',
     summary: 'Every tenant',
     description: 'Needs a platform-bound credential.',
     querystring: PageQuery,

@@ -62,7 +62,7 @@ function operationOf(app: FastifyInstance, method: string, path: string): Operat
     const [verb, template = ''] = key.split(' ');
     return (
       verb === method &&
-      new RegExp(`^${template.replace('{*}', '.+').replace(/\{\w+\}/g, '[^/]+')}$`).test(path)
+      new RegExp(`^${template.replace('{path}', '.+').replace(/\{\w+\}/g, '[^/]+')}$`).test(path)
     );
   });
   return found?.[1];

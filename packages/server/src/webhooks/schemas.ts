@@ -143,7 +143,9 @@ const ofOne = { tags, params, headers };
 
 export const listSchema = {
   tags,
+  operationId: 'listWebhooks',
   summary: 'Webhooks, newest first',
+  description: 'With their position in the log and their last delivery.',
   querystring: PageQuery,
   headers,
   response: { 200: pageOf('WebhookPage', Webhook, 'One page of webhooks, newest first.') },
@@ -151,6 +153,7 @@ export const listSchema = {
 
 export const createSchema = {
   tags,
+  operationId: 'createWebhook',
   summary: 'Make a webhook',
   description:
     'Begins at the present end of the log. Needs `events:read` too. At most 20 a tenant, `409` above that.',
@@ -159,10 +162,17 @@ export const createSchema = {
   response: { 201: NewWebhook },
 };
 
-export const getSchema = { ...ofOne, summary: 'One webhook', response: { 200: Webhook } };
+export const getSchema = {
+  ...ofOne,
+  operationId: 'getWebhook',
+  summary: 'One webhook',
+  description: 'With its position in the log and its last delivery; never with its secret.',
+  response: { 200: Webhook },
+};
 
 export const changeSchema = {
   ...ofOne,
+  operationId: 'changeWebhook',
   summary: 'Change a webhook',
   description: 'Needs `events:read` too, unless only the name changes.',
   body: WebhookChange,
@@ -171,14 +181,23 @@ export const changeSchema = {
 
 export const removeSchema = {
   ...ofOne,
+  operationId: 'removeWebhook',
   summary: 'Remove a webhook and its deliveries',
+  description: 'Takes effect at once and cannot be undone. Recorded.',
   response: { 204: Type.Null({ description: 'It is removed.' }) },
 };
 
-export const pauseSchema = { ...ofOne, summary: 'Pause a webhook', response: { 200: Webhook } };
+export const pauseSchema = {
+  ...ofOne,
+  operationId: 'pauseWebhook',
+  summary: 'Pause a webhook',
+  description: 'It keeps its position in the log.',
+  response: { 200: Webhook },
+};
 
 export const resumeSchema = {
   ...ofOne,
+  operationId: 'resumeWebhook',
   summary: 'Resume a webhook',
   description: 'Continues at once where it stopped, with the full number of attempts.',
   response: { 200: Webhook },
@@ -186,6 +205,7 @@ export const resumeSchema = {
 
 export const rotateSchema = {
   ...ofOne,
+  operationId: 'replaceWebhookSecret',
   summary: 'Replace the signing secret',
   description: 'The previous one also signs for 24 hours. `409` for a format that is not signed.',
   response: {
@@ -198,6 +218,7 @@ export const rotateSchema = {
 
 export const testSchema = {
   ...ofOne,
+  operationId: 'testWebhook',
   summary: 'Call the receiver without any event',
   description:
     "A signed message of type `audit.webhook.test`, or the format's health check; recorded like a delivery. " +
@@ -218,6 +239,7 @@ export const testSchema = {
 
 export const replaySchema = {
   ...ofOne,
+  operationId: 'replayWebhook',
   summary: 'Deliver again from an earlier event on',
   description:
     'Goes back, never forward, and not behind what the plan still shows: `nextSequence` says from where. Needs `events:read` too.',
@@ -230,6 +252,7 @@ export const replaySchema = {
 
 export const deliveriesSchema = {
   ...ofOne,
+  operationId: 'listWebhookDeliveries',
   summary: 'Deliveries of a webhook, newest first',
   description: 'Every attempt of the last 30 days, up to 1,000.',
   querystring: PageQuery,
