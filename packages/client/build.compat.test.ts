@@ -9,7 +9,12 @@ import { build, type Rolldown } from 'vite';
 import { afterAll, expect, test } from 'vitest';
 import { newSecret, signatureHeaders } from '../server/src/outbound/standard-webhooks.ts';
 import { testService } from '../server/src/testing/service.ts';
-import { installedClient, runtimes } from './testing/installed-client.ts';
+import {
+  hostOfNewest,
+  hostOfOldest,
+  installedClient,
+  runtimes,
+} from './testing/installed-client.ts';
 
 /*
  * The client as users get it: packed, installed into an empty folder, run on what they run it on.
@@ -92,25 +97,44 @@ test.each([
   },
 );
 
+/** What the compiler says of these files in a strict host product. */
+function typeErrors(cwd: string, files: string[], options: object): string {
+  const compilerOptions = {
+    ...{ strict: true, noEmit: true, target: 'es2022', types: ['node'], ...options },
+    lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    typeRoots: [join(import.meta.dirname, '../../node_modules/@types')],
+  };
+  writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+  const tsc = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
+  return spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd, encoding: 'utf8' }).stdout;
+}
+
+test.each([
+  ['oldest', hostOfOldest],
+  ['newest', hostOfNewest],
+])(
+  'the %s Express, Fastify, Hono and NestJS install, compile and record with the middleware',
+  async (_, hostOf) => {
+    const cwd = await hostOf(folder);
+    // The declarations of old frameworks do not pass today's compiler.
+    expect(typeErrors(cwd, ['frameworks.ts'], { module: 'nodenext', skipLibCheck: true })).toBe('');
+    const { stdout } = await run(process.execPath, ['frameworks.ts'], { cwd });
+    const events = JSON.parse(stdout);
+    expect(events).toHaveLength(4);
+    for (const { actor, action } of events) {
+      const seen = { email: 'ana@example.com', ip: '203.0.113.7', userAgent: 'a browser' };
+      expect([action, actor]).toMatchObject(['update', seen]);
+    }
+  },
+);
+
 test.each(['nodenext', 'bundler'])(
   'the published types are complete for a strict host (%s), and a misspelt word is its only error',
   (moduleResolution) => {
     const typed = readFileSync(join(host, 'typed.ts'), 'utf8');
     writeFileSync(join(host, 'wrong.ts'), typed.replace("action: 'refund'", "action: 'refnd'"));
-    const compilerOptions = {
-      ...{ strict: true, noEmit: true, skipLibCheck: false, target: 'es2022', moduleResolution },
-      module: moduleResolution === 'bundler' ? 'esnext' : moduleResolution,
-      lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
-      types: ['node'],
-      typeRoots: [join(import.meta.dirname, '../../node_modules/@types')],
-    };
-    const config = { compilerOptions, files: ['typed.ts', 'wrong.ts'] };
-    writeFileSync(join(host, 'tsconfig.json'), JSON.stringify(config));
-    const tsc = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
-    const { stdout } = spawnSync(process.execPath, [tsc, '--pretty', 'false'], {
-      cwd: host,
-      encoding: 'utf8',
-    });
+    const module = moduleResolution === 'bundler' ? 'esnext' : moduleResolution;
+    const stdout = typeErrors(host, ['typed.ts', 'wrong.ts'], { moduleResolution, module });
     expect(stdout.match(/error TS/g), stdout).toHaveLength(1);
     expect(stdout).toMatch(/^wrong\.ts.*refnd/);
   },

@@ -30,7 +30,7 @@ interface Built {
 const root = resolve(import.meta.dirname, '../..');
 
 /** Frameworks of the middleware; a host product installs only those that it uses. */
-const peers = { fastify: '>=5', express: '>=5', hono: '>=4', '@nestjs/common': '>=11' };
+const peers = { fastify: '>=4', express: '>=4', hono: '>=4', '@nestjs/common': '>=10' };
 
 /**
  * Builds both packages into these folders. Throws with the compiler's messages if there are errors.

@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildClient } from '../build.ts';
@@ -25,10 +33,45 @@ export async function installedClient(folder: string): Promise<string> {
   mkdirSync(host);
   const manifest = { private: true, type: 'module', dependencies };
   writeFileSync(join(host, 'package.json'), JSON.stringify(manifest));
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund'], { cwd: host });
+  const { stderr } = await run('npm', offline, { cwd: host });
+  if (/peer/.test(stderr)) throw new Error(`npm warns of peers: ${stderr}`);
   for (const file of ['journey.js', 'main.js', 'typed.ts']) {
     copyFileSync(join(import.meta.dirname, file), join(host, file));
   }
+  return host;
+}
+
+/** How npm installs without network; a peer that does not fit is an error. */
+const offline = ['install', '--offline', '--strict-peer-deps', '--no-audit', '--no-fund'];
+
+/**
+ * A host product with the oldest frameworks that the middleware supports, where npm adds the packed
+ * client of `installedClient`. `npm run test:compat` installs `frameworks/`.
+ */
+export async function hostOfOldest(folder: string): Promise<string> {
+  const host = join(folder, 'oldest');
+  cpSync(join(import.meta.dirname, 'frameworks'), host, { recursive: true });
+  const packed = readdirSync(folder).filter((file) => file.endsWith('.tgz'));
+  await run('npm', [...offline, ...packed.map((file) => join(folder, file))], { cwd: host });
+  return withFrameworks(host);
+}
+
+/** The same host product with the frameworks of this workspace, which are the newest. */
+export async function hostOfNewest(folder: string): Promise<string> {
+  const host = join(folder, 'newest');
+  cpSync(join(folder, 'host'), host, { recursive: true });
+  for (const scope of ['@nestjs', '@types']) mkdirSync(join(host, 'node_modules', scope));
+  const { dependencies } = JSON.parse(
+    readFileSync(join(import.meta.dirname, 'frameworks/package.json'), 'utf8'),
+  );
+  for (const name of Object.keys(dependencies)) {
+    symlinkSync(join(root, 'node_modules', name), join(host, 'node_modules', name));
+  }
+  return withFrameworks(host);
+}
+
+function withFrameworks(host: string): string {
+  copyFileSync(join(import.meta.dirname, 'frameworks.ts'), join(host, 'frameworks.ts'));
   return host;
 }
 

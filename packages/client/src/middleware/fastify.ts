@@ -26,7 +26,7 @@ export interface FastifyRequestLike {
 }
 
 interface FastifyLike {
-  decorateRequest(name: 'audit'): unknown;
+  decorateRequest(name: 'audit', value: null): unknown;
   addHook(name: 'onRequest', hook: OnRequest): unknown;
 }
 
@@ -38,7 +38,7 @@ type OnRequest = (request: object, reply: unknown, done: () => void) => void;
  */
 export function fastifyAudit<Request extends FastifyRequestLike>(options: AuditOptions<Request>) {
   const plugin = (app: FastifyLike, _: unknown, done: () => void): void => {
-    app.decorateRequest('audit');
+    app.decorateRequest('audit', null);
     app.addHook('onRequest', (request, _reply, next) => {
       Object.assign(request, { audit: auditOfRequest(options, request as Request) });
       next();
