@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { enforceSchemas } from '../http/http.ts';
+import { formats } from '../http/json-schema.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { namedOnce } from './named-schemas.ts';
 
@@ -21,11 +23,13 @@ interface Operation {
   tags: string[];
   security?: unknown[];
   'x-schema'?: string;
+  parameters?: { schema: object }[];
 }
 
 interface Document {
   paths: Record<string, Record<string, Operation>>;
   tags: { name: string; description: string }[];
+  components: object;
 }
 
 let service: TestService;
@@ -107,6 +111,18 @@ test('every route says whether its schema is enforced, in the document too, or i
   expect(() => http.get('/api/silent', async () => null)).toThrow('does not say whether');
   const config = { scope: 'public', schema: 'enforced' } as const;
   expect(() => http.get('/api/said', { config }, async () => null)).not.toThrow();
+});
+
+test('every schema that a request is checked against is a valid one', () => {
+  const ajv = new Ajv2020({ strict: false, formats });
+  const { components } = document;
+  const schemas = operations.flatMap(({ parameters = [], requestBody }) => [
+    ...parameters.map(({ schema }) => schema),
+    ...Object.values(requestBody?.content ?? {}).map(({ schema }) => schema),
+  ]);
+  expect(schemas.length).toBeGreaterThan(100);
+  for (const schema of schemas) expect(ajv.compile({ ...schema, components })).not.toThrow();
+  expect(() => ajv.compile({ type: 'text' })).toThrow('schema is invalid');
 });
 
 test('no call that needs a credential takes a parameter that it does not document', async () => {

@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
 import { formats } from '../http/json-schema.ts';
@@ -7,10 +7,13 @@ interface Operation {
   responses: Record<string, { content?: Record<string, { schema: object }> }>;
 }
 
-const documents = new WeakMap<FastifyInstance, Map<string, Operation>>();
-// By schema and its components: two services may have different catalogues.
-const validators = new Map<string, (body: unknown) => string>();
-const componentsTexts = new WeakMap<FastifyInstance, string>();
+interface ApiDocument {
+  operations: Map<string, Operation>;
+  /** What is wrong with a body; empty if nothing is. */
+  problemsOf(schema: object, body: unknown): string;
+}
+
+const documents = new WeakMap<FastifyInstance, ApiDocument>();
 
 /** Checks an answer against the service's OpenAPI document: status, media type and body. */
 export function expectAnswerAsDocumented(
@@ -31,7 +34,9 @@ export function expectAnswerAsDocumented(
   if (answer.text === '') return;
   const schema = response?.content?.[type]?.schema;
   expect(schema, `${method} ${url} answered ${type}, which is not documented`).toBeDefined();
-  if (schema && type === 'application/json') expect(problemsOf(app, schema, answer.body)).toBe('');
+  if (schema && type === 'application/json') {
+    expect(documentOf(app).problemsOf(schema, answer.body)).toBe('');
+  }
 }
 
 function expectProblem(
@@ -39,23 +44,15 @@ function expectProblem(
   answer: { status: number; headers: Record<string, unknown>; body: unknown },
 ): void {
   expect(String(answer.headers['content-type'])).toMatch(/^application\/problem\+json/);
-  expect(problemsOf(app, { $ref: '#/components/schemas/Problem' }, answer.body)).toBe('');
+  const schema = { $ref: '#/components/schemas/Problem' };
+  expect(documentOf(app).problemsOf(schema, answer.body)).toBe('');
   const { status, requestId } = answer.body as { status: number; requestId: string };
   expect(status).toBe(answer.status);
   expect(requestId).toBe(answer.headers['x-request-id']);
 }
 
 function operationOf(app: FastifyInstance, method: string, path: string): Operation | undefined {
-  let operations = documents.get(app);
-  if (!operations) {
-    operations = new Map();
-    for (const [template, item] of Object.entries(app.swagger().paths ?? {})) {
-      for (const [verb, operation] of Object.entries(item ?? {})) {
-        operations.set(`${verb.toUpperCase()} ${template}`, operation as Operation);
-      }
-    }
-    documents.set(app, operations);
-  }
+  const { operations } = documentOf(app);
   const exact = operations.get(`${method} ${path}`);
   if (exact) return exact;
   const found = [...operations].find(([key]) => {
@@ -68,23 +65,41 @@ function operationOf(app: FastifyInstance, method: string, path: string): Operat
   return found?.[1];
 }
 
-function problemsOf(app: FastifyInstance, schema: object, body: unknown): string {
-  const key = JSON.stringify(schema) + componentsTextOf(app);
-  let validate = validators.get(key);
-  if (!validate) {
-    const ajv = new Ajv2020({ allErrors: true, strict: false, formats });
-    const compiled = ajv.compile({ ...schema, components: JSON.parse(componentsTextOf(app)) });
-    validate = (value) => (compiled(value) ? '' : ajv.errorsText(compiled.errors));
-    validators.set(key, validate);
+function documentOf(app: FastifyInstance): ApiDocument {
+  const known = documents.get(app);
+  if (known) return known;
+  const { paths = {}, components = {} } = app.swagger() as unknown as {
+    paths?: Record<string, Record<string, Operation>>;
+    components?: object;
+  };
+  const operations = new Map<string, Operation>();
+  for (const [template, item] of Object.entries(paths)) {
+    for (const [verb, operation] of Object.entries(item)) {
+      operations.set(`${verb.toUpperCase()} ${template}`, operation);
+    }
   }
-  return validate(body);
+  const document = { operations, problemsOf: checkerFor(JSON.stringify(components)) };
+  documents.set(app, document);
+  return document;
 }
 
-function componentsTextOf(app: FastifyInstance): string {
-  let text = componentsTexts.get(app);
-  if (text === undefined) {
-    text = JSON.stringify((app.swagger() as unknown as { components: object }).components);
-    componentsTexts.set(app, text);
-  }
-  return text;
+/** By their components: two services may have different catalogues. */
+const checkers = new Map<string, ApiDocument['problemsOf']>();
+
+/** Compiles each schema once for all services: that takes longer than most requests. */
+function checkerFor(componentsText: string): ApiDocument['problemsOf'] {
+  const known = checkers.get(componentsText);
+  if (known) return known;
+  const inDocument = (text: string) => JSON.parse(text.replaceAll('"#/', '"document#/'));
+  const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false, formats });
+  ajv.addSchema({ $id: 'document', components: inDocument(componentsText) });
+  const compiled = new Map<string, ValidateFunction>();
+  const check: ApiDocument['problemsOf'] = (schema, body) => {
+    const text = JSON.stringify(schema);
+    const validate = compiled.get(text) ?? ajv.compile(inDocument(text));
+    compiled.set(text, validate);
+    return validate(body) ? '' : ajv.errorsText(validate.errors);
+  };
+  checkers.set(componentsText, check);
+  return check;
 }
