@@ -165,7 +165,7 @@ async function connect(
 }
 
 function migrateWith(plans: Plans, ownerUrl: string, servingUrl: string): Promise<string[]> {
-  return migrate(ownerUrl, servingUrl, (client) => storePlans(client, plans));
+  return migrate(ownerUrl, servingUrl, { afterwards: (client) => storePlans(client, plans) });
 }
 
 /** The database, after a check that it has these plans. */

@@ -7,16 +7,23 @@ const folder = new URL('../../migrations/', import.meta.url);
 // Any fixed number: only one migrator of a database works at a time.
 const migratorsLock = 7_204_118_552;
 
+export interface MigrateOptions {
+  /** Runs in a transaction after all migrations. */
+  afterwards?: (client: pg.Client) => Promise<void>;
+  /** How far ahead there are partitions afterwards, until retention runs. */
+  daysAhead?: number;
+}
+
 /**
  * Updates roles and schema; may run repeatedly, also by several processes at once. `ownerUrl` needs
  * CREATEROLE (or existing roles) and CREATE on its database; `servingUrl`'s login becomes a member
- * of the two serving roles. `afterwards` runs in a transaction after all migrations. Returns the
- * applied migrations. Throws an Error for the operator: what failed, and why.
+ * of the two serving roles. Returns the applied migrations. Throws an Error for the operator: what
+ * failed, and why.
  */
 export async function migrate(
   ownerUrl: string,
   servingUrl: string,
-  afterwards: (client: pg.Client) => Promise<void> = async () => {},
+  { afterwards = async () => {}, daysAhead = 92 }: MigrateOptions = {},
 ): Promise<string[]> {
   const client = await connectAsOwner(ownerUrl);
   try {
@@ -31,7 +38,7 @@ export async function migrate(
     const applied = await applyPending(client);
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
     await inTransaction(client, () => afterwards(client));
-    await client.query('SELECT make_partitions_ahead(now(), 92)');
+    await client.query('SELECT make_partitions_ahead(now(), $1)', [daysAhead]);
     return applied;
   } finally {
     await client.end();

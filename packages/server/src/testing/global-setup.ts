@@ -44,8 +44,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {}, settings });
   const owner = new pg.Client({ connectionString: databaseUrl(postgres.ownerUrl, 'postgres') });
   await owner.connect();
-  await owner.query('CREATE DATABASE template TEMPLATE indelible');
+  await owner.query('CREATE DATABASE template');
   await owner.end();
+  const template = (url: string) => databaseUrl(url, 'template');
+  // Each partition costs every clone ten files, and every connection its plans; no test needs three
+  // months of them.
+  const options = { daysAhead: 3 };
+  await migrate(template(postgres.ownerUrl), template(postgres.servingUrl), options);
   project.provide('madeDataDir', made);
   project.provide('postgres', { ownerUrl: postgres.ownerUrl, servingUrl: postgres.servingUrl });
   return async () => {
