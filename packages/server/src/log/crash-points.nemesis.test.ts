@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { createCatalogue } from '@indelible/protocol';
 import pino from 'pino';
 import { expect, test } from 'vitest';
@@ -7,11 +8,12 @@ import { readConfig } from '../config.ts';
 import { sha } from '../crypto/sha256.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { recordOwnIn } from '../events/own-events.store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { openDatabase, type WriterTx, withOwnerSession } from '../postgres/db.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { rewindable } from '../testing/rewindable.ts';
 import { movedBy, platformKey, sessionSecret } from '../testing/service.ts';
-import { killedEverywhere, type Steps } from '../testing/steps.ts';
+import { killedEverywhere, Steps } from '../testing/steps.ts';
 import { reopenLogs } from './reopen.ts';
 
 /*
@@ -24,14 +26,18 @@ async function installation() {
   const { id, key } = await service.tenant();
   const keyFile = join(service.dataDir, 'signing-key.pem');
   const record = (count: number) => service.record(key, count);
-  const intact = () => service.intact(id);
+  const intact = (...stores: string[]) => service.intact(id, ...stores);
   return { ...service, keyFile, id, key, record, intact };
 }
 
 type Installation = Awaited<ReturnType<typeof installation>>;
 
 /** A reopening as the command does it, in steps. */
-function reopen({ ownerUrl, objects, keyFile }: Installation, steps: Steps) {
+function reopen(
+  { ownerUrl, objects, keyFile }: Pick<Installation, 'ownerUrl' | 'objects' | 'keyFile'>,
+  steps: Steps,
+  newStore = false,
+) {
   return withOwnerSession(ownerUrl, (owner) =>
     owner.transaction(async (real) => {
       const tx = steps.connection(real);
@@ -46,6 +52,7 @@ function reopen({ ownerUrl, objects, keyFile }: Installation, steps: Steps) {
         objects: steps.objects(objects),
         recordOwn: await recordOwnIn(session, createCatalogue(), Date.now),
         openSigner: async () => openSigner(keyFile, false),
+        newStore,
       });
     }),
   );
@@ -68,6 +75,27 @@ test('a reopening that is killed at any of its steps is done again, and forks no
   expect(next.size).toBe(15);
   expect(next.origin).not.toBe(lost.origin);
   await service.intact();
+});
+
+test('a reopening in a new store that is killed at any of its steps is done again there', async () => {
+  const service = await installation();
+  await service.record(3);
+  await service.tick();
+  const lost = await checkpointOf(service.app, service.key);
+  const store = join(service.dataDir, 'new');
+  const OBJECT_STORE_URL = pathToFileURL(store).href;
+  const objects = openObjectStore(OBJECT_STORE_URL);
+  const steps = await killedEverywhere((each) => reopen({ ...service, objects }, each, true));
+  expect(steps).toBeGreaterThan(15);
+  expect((await objects.list('checkpoints')).length).toBeGreaterThan(1);
+  const app = await service.process({ OBJECT_STORE_URL });
+  await service.record(1);
+  await app.checkpoints.tick();
+  const next = await checkpointOf(app, service.key);
+  expect(next.size).toBe(lost.size + 2);
+  expect(next.origin).not.toBe(lost.origin);
+  await service.intact(store);
+  await expect(reopen({ ...service, objects }, new Steps(1e6), true)).rejects.toThrow('empty');
 });
 
 /** A process that starts, signs one round and ends, in steps. */

@@ -33,8 +33,11 @@ export interface PublishedLogs {
   newest: PublishedRound | null;
   /** Logs with a checkpoint that is smaller than an earlier one, or differs at the same size. */
   forked: ReadonlySet<string>;
-  /** Whether no object stands where rounds do, of any writer. */
-  isEmpty: boolean;
+  /**
+   * Whether nothing stands where rounds do, but what a reopening in a new store left that ended
+   * before its COMMIT: reopenings of this service, which the database does not know.
+   */
+  isNew: boolean;
   /** The first free number behind the newest round. Objects of others far behind move it not. */
   free: number;
 }
@@ -180,8 +183,8 @@ export class RoundWalk {
     const taken = new Set(numbers);
     let free = (newest?.round ?? 0) + 1;
     while (taken.has(free)) free += 1;
-    const isEmpty = numbers.length === 0;
-    return { logs, retired, isWhole, newest, forked: this.#forked, isEmpty, free };
+    const isNew = numbers.length === this.#reopenings.length;
+    return { logs, retired, isWhole, newest, forked: this.#forked, isNew, free };
   }
 
   /** Whether a reopening behind this round, of those gathered, does not go on with the log. */

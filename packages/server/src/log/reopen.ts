@@ -33,7 +33,6 @@ import {
   readIdentity,
   StoreRefused,
   usedStore,
-  writeIdentity,
 } from './store-identity.ts';
 import { storedEntries, treeReader } from './tree.store.ts';
 
@@ -61,7 +60,7 @@ export interface ReopenDeps {
   publicKeys?: readonly Uint8Array[];
   /**
    * Begins every log anew in an empty object store: with the former store, the knowledge of
-   * published checkpoints is lost.
+   * published checkpoints is lost. Repeated in the same store if it ended before its COMMIT.
    */
   newStore?: boolean;
 }
@@ -93,8 +92,8 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const own = await seedSigner(seed).publicKey();
   const every = { ...deps, publicKeys: [...publicKeys, own] };
   const published = await publishedLogs(every, known, last);
-  const { newest, isEmpty, free } = published;
-  if (newest === null && !isEmpty) throw new Error(unknownRounds);
+  const { newest, isNew, free } = published;
+  if (newest === null && !isNew) throw new Error(unknownRounds);
   await requireNewestKey({ ...deps, publicKeys }, newest, signer, keys);
   const inStore = await requireStore(tx, deps, published);
   // First, because nothing can be recorded before; rolled back if a later step fails.
@@ -113,8 +112,8 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const signers = signer && [signer, seedSigner(installation)];
   const round = isSigned ? (newest?.round ?? 0) : await publishReopening(tx, deps, signers, next);
   await resumeAfter(tx, round);
-  // After the round: a store with only an identity would look like one that lost its rounds.
-  if (round > 0 || deps.newStore) await keepStoreIdentity(tx, deps, inStore);
+  // The next start writes it to the store: until the COMMIT a new store must look like one.
+  if (round > 0) await openStoreId(tx, inStore ?? randomUUID());
   return reopened;
 }
 
@@ -122,11 +121,11 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
 async function requireStore(
   tx: WriterTx,
   { objects, newStore = false }: ReopenDeps,
-  { newest, isEmpty }: PublishedLogs,
+  { newest, isNew }: PublishedLogs,
 ): Promise<string | null> {
   const inStore = await readIdentity(objects);
   const { storeId, round } = await storeLink(tx);
-  if (newStore && (inStore !== null || !isEmpty)) throw new StoreRefused(notEmpty);
+  if (newStore && (inStore !== null || !isNew)) throw new StoreRefused(notEmpty);
   if (inStore !== null && storeId !== null && inStore !== storeId) {
     throw new StoreRefused(foreignStore(storeId, inStore));
   }
@@ -138,15 +137,6 @@ async function requireStore(
 }
 
 const notEmpty = '--new-store is for an empty object store, and this one holds objects already';
-
-async function keepStoreIdentity(
-  tx: WriterTx,
-  { objects }: ReopenDeps,
-  inStore: string | null,
-): Promise<void> {
-  const storeId = await openStoreId(tx, inStore ?? randomUUID());
-  if (inStore === null) await writeIdentity(objects, storeId);
-}
 
 const unknownRounds =
   'no round in the object store is signed by a key of this installation: set ' +

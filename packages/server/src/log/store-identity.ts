@@ -46,7 +46,7 @@ export async function openOwnStore(
   });
 }
 
-export async function writeIdentity(objects: ObjectStore, storeId: string): Promise<void> {
+async function writeIdentity(objects: ObjectStore, storeId: string): Promise<void> {
   const body = new TextEncoder().encode(`${JSON.stringify({ installation: storeId })}\n`);
   await objects.putIfAbsent(identityName, body);
 }
