@@ -14,6 +14,7 @@ import {
 } from '../packages/server/src/testing/erasure-setup.ts';
 import { eventOf } from '../packages/server/src/testing/service.ts';
 import { settled } from './every-page.ts';
+import { violations } from './judge-page.ts';
 import { type OpenPanel, openPanel, operator, type Visit } from './open-panel.ts';
 import { detail, listedIds, rows, see } from './panel-page.ts';
 
@@ -77,7 +78,19 @@ test('an operator’s visit shows its reason to the operator all along, and to t
   await see(declared.first()).toContainText('The service itself');
   const silent = rows(page).filter({ hasText: 'No reason declared' });
   await see(silent.filter({ hasText: 'API key' })).toHaveCount(1);
+  // One visit, which says what was looked at when it is opened.
+  const visits = declared.filter({ hasText: operator.email });
+  await see(visits).toHaveCount(1);
+  await visits.getByRole('button', { name: /^What was looked at/ }).click();
+  const looks = page.getByRole('list', { name: 'What was looked at' });
+  await see(looks.getByText(/^Events · Time range: \w+ \d+, .* – /)).toHaveCount(1);
+  await see(looks.getByText('The whole log, as for verifying it')).toHaveCount(1);
+  expect(await violations(page, 'an open visit')).toEqual([]);
+  // The service counts what has no reason, and finds it.
   await see(page.getByText('without a reason', { exact: true })).toBeVisible();
+  await page.getByRole('button', { name: 'Without a reason' }).click();
+  await see(rows(page)).toHaveCount(await silent.count());
+  await see(declared).toHaveCount(0);
   await Promise.all([visit.context().close(), page.context().close()]);
 });
 

@@ -10,7 +10,7 @@ export function useListKeys(closeHref: string | null): void {
   const go = useGo();
   const shortcuts = useMemo(() => {
     const step = (by: 1 | -1) => {
-      const rows = [...document.querySelectorAll<HTMLAnchorElement>('a.row-link')];
+      const rows = [...document.querySelectorAll<HTMLElement>('.row-link')];
       const focused = rows.findIndex((row) => row.closest('tr')?.contains(document.activeElement));
       const open = rows.findIndex((row) => row.closest('tr')?.ariaCurrent === 'true');
       const at = focused === -1 ? open : focused;
