@@ -19,7 +19,7 @@ async function json(...args: string[]) {
   return JSON.parse(stdout);
 }
 
-test('a tenant is created with the settings given, or with an id of its own and the longest plan', async () => {
+test('a tenant is created with the settings given, or with an id of its own; the plan is required', async () => {
   const id = randomUUID();
   const settings = ['--plan', 'Pro', '--locale', 'es', '--time-zone', 'Europe/Madrid'];
   expect(
@@ -31,27 +31,27 @@ test('a tenant is created with the settings given, or with an id of its own and 
     locale: 'es',
     timeZone: 'Europe/Madrid',
   });
-  expect(await json('tenant', 'create', 'Other')).toMatchObject({
-    name: 'Other',
-    plan: 'Enterprise',
-  });
+  const other = await json('tenant', 'create', 'Other', '--plan', 'Starter');
+  expect(other).toMatchObject({ name: 'Other', plan: 'Starter' });
+  const { status, stderr } = await cli('tenant', 'create', 'None');
+  expect([status, stderr]).toEqual([2, expect.stringContaining('--plan')]);
 });
 
 test('creating never changes a tenant that exists', async () => {
-  const { id } = await json('tenant', 'create', 'First');
+  const { id } = await json('tenant', 'create', 'First', '--plan', 'Pro');
   const again = await cli('tenant', 'create', 'Second', '--id', id, '--plan', 'Starter');
   expect(again.status).toBe(2);
-  expect(again.stderr).toContain(`the tenant ${id} exists: First, Enterprise`);
+  expect(again.stderr).toContain(`the tenant ${id} exists: First, Pro`);
 });
 
 test('the list shows every tenant, over all pages, and names cannot forge lines', async () => {
   const ids = new Set<string>();
   for (let index = 0; index < 55; index++) ids.add((await service.tenant()).id);
-  const forged = await json('tenant', 'create', '\u202eforged\u202e');
+  const forged = await json('tenant', 'create', '\u202eforged\u202e', '--plan', 'Pro');
   const { stdout } = await cli('tenant', 'list');
   const listed = new Set(stdout.split('\n').map((line) => line.slice(0, 36)));
   for (const id of ids) expect(listed).toContain(id);
-  expect(stdout).toContain(`${forged.id}  Enterprise  \\u202eforged\\u202e\n`);
+  expect(stdout).toContain(`${forged.id}  Pro         \\u202eforged\\u202e\n`);
 });
 
 test('a smaller plan needs a reason, a larger one does not, and neither creates a tenant', async () => {
@@ -67,13 +67,21 @@ test('a smaller plan needs a reason, a larger one does not, and neither creates 
 });
 
 test('a field the service refuses is named', async () => {
-  const { status, stderr } = await cli('tenant', 'create', 'Lost', '--time-zone', 'Mars/Olympus');
+  const { status, stderr } = await cli(
+    'tenant',
+    'create',
+    'Lost',
+    '--plan',
+    'Pro',
+    '--time-zone',
+    'Mars/Olympus',
+  );
   expect(status).toBe(2);
   expect(stderr).toMatch(/\(validation_failed, request [\w-]+\)\n {2}\/timeZone /);
 });
 
 test('a new key is shown once and works; revoked, it is refused at once', async () => {
-  const { id: tenant } = await json('tenant', 'create', 'Keys');
+  const { id: tenant } = await json('tenant', 'create', 'Keys', '--plan', 'Pro');
   const scope = ['--scope', 'events:write', 'events:read'];
   const made = await json('key', 'create', '--tenant', tenant, '--name', 'ingest', ...scope);
   const body = eventOf();

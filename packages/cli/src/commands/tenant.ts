@@ -27,7 +27,7 @@ export function tenantCommand(program: Command, io: Io): void {
     .description('create a tenant')
     .argument('<name>', 'what people call it')
     .option('--id <uuid>', 'its id in the host product; random by default', tenantIdArgument)
-    .option('--plan <plan>', 'how long its events are kept', 'Enterprise')
+    .requiredOption('--plan <plan>', 'how long its events are kept: a plan of the service')
     .option('--locale <locale>', 'language of mail and panel')
     .option('--time-zone <zone>', 'in which times are shown, such as Europe/Madrid');
   withConnection(create).action((name: string, options: CreateOptions) =>
