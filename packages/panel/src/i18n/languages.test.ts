@@ -5,5 +5,6 @@ test('a chosen language wins, then the first wish that the panel speaks, then En
   expect(languageFor('es', ['pt-BR'])).toBe('es');
   expect(languageFor(null, ['de-DE', 'pt-PT', 'es'])).toBe('pt-BR');
   expect(languageFor(null, ['ES-mx'])).toBe('es');
+  expect(languageFor(null, ['est', 'pt-br'])).toBe('pt-BR');
   expect(languageFor(null, ['ja'])).toBe('en');
 });

@@ -14,12 +14,16 @@ export type Language = keyof typeof languages;
 
 export const languageCodes = Object.keys(languages) as Language[];
 
+/** The language of a tag such as `pt-BR`, without its region. */
+const baseOf = (tag: string) => tag.split('-', 1)[0];
+
 /** The chosen language, else the first preferred one that the panel has, else English. */
 export function languageFor(chosen: Language | null, wishes: readonly string[]): Language {
   if (chosen !== null) return chosen;
-  for (const wish of wishes) {
-    const base = wish.slice(0, 2).toLowerCase();
-    const found = languageCodes.find((code) => code.slice(0, 2) === base);
+  for (const wish of wishes.map((each) => each.toLowerCase())) {
+    const found =
+      languageCodes.find((code) => code.toLowerCase() === wish) ??
+      languageCodes.find((code) => baseOf(code) === baseOf(wish));
     if (found !== undefined) return found;
   }
   return 'en';

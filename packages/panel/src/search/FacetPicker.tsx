@@ -162,8 +162,10 @@ function shownChoices(
     .filter((value) => !known.has(value))
     .map((value) => ({ value, label: value, count: null }));
   const found = [...own, ...choices].filter(({ label, value }) => finds(text, `${label} ${value}`));
-  const typed = text.trim().toLowerCase();
-  const value = found.length === 0 ? facetOf(facet).normalise(typed) : null;
+  const { normalise } = facetOf(facet);
+  const typed = text.trim();
+  const valid = normalise(typed) ?? normalise(typed.toLowerCase());
+  const value = found.length === 0 ? valid : null;
   const extra = value === null ? [] : [{ value, label: value, count: null }];
   return [...found.slice(0, shownMax), ...extra];
 }

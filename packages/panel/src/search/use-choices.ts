@@ -1,4 +1,4 @@
-import { countedFacets, type FacetName, filterToJson } from '@indelible/protocol';
+import { countedFacets, type FacetName, facetOf, filterToJson } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { client } from '../api.ts';
 import { useTexts } from '../i18n/texts.tsx';
@@ -26,8 +26,11 @@ export function useChoices(facet: FacetName, search: EventSearch, nowMs: number)
     enabled: group !== null,
     queryFn: async () => {
       const { data } = await client.stats({ ...criteria, groupBy: [group ?? 'user'] });
+      const { normalise } = facetOf(facet);
+      const textOf = (row: (typeof data)[number]) =>
+        String((group === 'user' ? row.email : null) ?? row[group ?? 'user']);
       const rows = data.map((row) => ({
-        value: String((group === 'user' ? row.email : null) ?? row[group ?? 'user']).toLowerCase(),
+        value: normalise(textOf(row)) ?? textOf(row),
         email: typeof row.email === 'string' ? row.email : null,
         count: row.count,
       }));
