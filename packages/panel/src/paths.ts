@@ -1,6 +1,5 @@
+import { panelRoot } from '@indelible/protocol';
 import { type EventSearch, eventSearchParams } from './search/event-search.ts';
-
-export const base = '/settings/audit';
 
 type Query = ConstructorParameters<typeof URLSearchParams>[0];
 
@@ -16,24 +15,19 @@ function searching(path: string, search?: EventSearch): string {
 
 export const paths = {
   enter: '/enter',
-  events: (search?: EventSearch) => searching(`${base}/events`, search),
-  event: (id: string, search?: EventSearch) => searching(`${base}/events/${id}`, search),
-  operatorAccess: (search?: EventSearch) => searching(`${base}/operator-access`, search),
-  sensitiveAccess: (search?: EventSearch) => searching(`${base}/sensitive-access`, search),
+  events: (search?: EventSearch) => searching(`${panelRoot}/events`, search),
+  event: (id: string, search?: EventSearch) => searching(`${panelRoot}/events/${id}`, search),
+  operatorAccess: (search?: EventSearch) => searching(`${panelRoot}/operator-access`, search),
+  sensitiveAccess: (search?: EventSearch) => searching(`${panelRoot}/sensitive-access`, search),
   versions: (resourceId: string, chosen?: { left?: string; right?: string }) =>
-    withQuery(`${base}/resources/${resourceId}`, chosen),
-  exports: (search?: EventSearch) => searching(`${base}/exports`, search),
-  integrity: `${base}/integrity`,
-  searches: `${base}/searches`,
-  search: (id: string) => `${base}/searches/${id}`,
-  webhooks: `${base}/webhooks`,
+    withQuery(`${panelRoot}/resources/${resourceId}`, chosen),
+  exports: (search?: EventSearch) => searching(`${panelRoot}/exports`, search),
+  integrity: `${panelRoot}/integrity`,
+  searches: `${panelRoot}/searches`,
+  search: (id: string) => `${panelRoot}/searches/${id}`,
+  webhooks: `${panelRoot}/webhooks`,
   /** `replay`: the first sequence to send again. */
   webhook: (id: string, at?: { cursor?: string; replay?: string }) =>
-    withQuery(`${base}/webhooks/${id}`, at),
-  webhooksFor: (replay: number) => withQuery(`${base}/webhooks`, { replay: String(replay) }),
+    withQuery(`${panelRoot}/webhooks/${id}`, at),
+  webhooksFor: (replay: number) => withQuery(`${panelRoot}/webhooks`, { replay: String(replay) }),
 };
-
-/** Whether the address is within the panel; links from elsewhere must not lead outside. */
-export function isPanelPath(path: string): boolean {
-  return /^\/settings\/audit(?:[/?#]|$)/.test(path) && !path.includes('\\');
-}

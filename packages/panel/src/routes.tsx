@@ -1,3 +1,4 @@
+import { panelRoot } from '@indelible/protocol';
 import {
   type AnyRoute,
   createRootRoute,
@@ -10,7 +11,7 @@ import {
 import { Crash, Missing } from './components/States.tsx';
 import { EnterPage } from './pages/enter/EnterPage.tsx';
 import { isVisible, type PanelPage, pages } from './pages/registry.ts';
-import { base, paths } from './paths.ts';
+import { paths } from './paths.ts';
 import { SignInGate } from './session/SignInGate.tsx';
 import { useSession } from './session/session-context.tsx';
 import { Shell } from './shell/Shell.tsx';
@@ -23,7 +24,7 @@ const enter = createRoute({ getParentRoute: () => root, path: paths.enter, compo
 
 const signedIn = createRoute({
   getParentRoute: () => root,
-  path: base,
+  path: panelRoot,
   component: () => (
     <SignInGate>
       <Shell>
@@ -57,7 +58,7 @@ const movedRoutes = Object.values<PanelPage>(pages).flatMap(({ path, formerPath 
     ? []
     : createRoute({
         getParentRoute: () => signedIn,
-        path: formerPath.slice(base.length + 1),
+        path: formerPath.slice(panelRoot.length + 1),
         beforeLoad: ({ location: { searchStr } }) => {
           throw redirect({ href: path + searchStr, replace: true });
         },
@@ -67,7 +68,7 @@ const movedRoutes = Object.values<PanelPage>(pages).flatMap(({ path, formerPath 
 const pageRoutes = Object.entries<PanelPage>(pages)
   .filter(([, { beside }]) => beside === undefined)
   .map(([name, page]) => {
-    const route = routeOf(page, signedIn, base);
+    const route = routeOf(page, signedIn, panelRoot);
     const beside = Object.values<PanelPage>(pages).filter((other) => other.beside === name);
     return route.addChildren(beside.map((other) => routeOf(other, route, page.path)));
   });

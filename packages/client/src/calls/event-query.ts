@@ -1,4 +1,4 @@
-import type { FacetName, GroupKey } from '@indelible/protocol';
+import { type FacetName, type GroupKey, paramOf } from '@indelible/protocol';
 import type { Params } from '../http/transport.ts';
 
 /** Selects events by any of these values; a leading `!` excludes. Times are ISO 8601. */
@@ -40,8 +40,4 @@ export function queryParams(query: PageQuery | StatsQuery): Params {
   return Object.entries({ ...rest, include }).flatMap(([member, value]) =>
     [value ?? []].flat().map((each) => [paramOf(member), String(each)] as const),
   );
-}
-
-function paramOf(member: string): string {
-  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

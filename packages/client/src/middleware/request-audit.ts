@@ -1,4 +1,4 @@
-import { type FieldProblem, isEmail, parseTimestamp } from '@indelible/protocol';
+import { type FieldProblem, isEmail, parseTimestamp, reasonLengthMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
 import { newEventId } from '../event/event-id.ts';
@@ -7,7 +7,6 @@ import { IndelibleError } from '../http/errors.ts';
 
 /** The actor of requests without a signed-in user. */
 const nilId = '00000000-0000-0000-0000-000000000000';
-const reasonMax = 1_000;
 
 /** The person or program that acts. May be a whole user object: only these members are read. */
 export interface Actor {
@@ -161,7 +160,7 @@ function reasonOf({ actingAs, reason }: Actor): string | null {
   const whom = `acting as ${email ? `${email} (${id})` : id}`;
   if (!reason) return whom;
   // Shortens the declared reason, never the name of the impersonated person.
-  const room = reasonMax - whom.length - 2;
+  const room = reasonLengthMax - whom.length - 2;
   const words = reason.length > room ? `${reason.slice(0, room - 1)}…` : reason;
   return `${words.toWellFormed()}; ${whom}`;
 }

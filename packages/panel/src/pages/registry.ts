@@ -1,3 +1,4 @@
+import { panelRoot } from '@indelible/protocol';
 import {
   Download,
   Eye,
@@ -11,7 +12,7 @@ import {
 import type { ReactNode } from 'react';
 import type { Session } from '../api.ts';
 import type { Texts } from '../i18n/en.ts';
-import { base, paths } from '../paths.ts';
+import { paths } from '../paths.ts';
 
 /** A page below `/settings/audit`. */
 export interface PanelPage {
@@ -52,7 +53,7 @@ export const pages = {
   },
   'sensitive-access': {
     path: paths.sensitiveAccess(),
-    formerPath: `${base}/recording-access`,
+    formerPath: `${panelRoot}/recording-access`,
     load: () => import('./sensitive-access/SensitiveAccessPage.tsx'),
     nav: { title: 'sensitiveAccess', Icon: Eye, key: 'a' },
     isVisible: ({ sensitiveAccess }) => sensitiveAccess !== null,

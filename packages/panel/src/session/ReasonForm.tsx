@@ -1,3 +1,4 @@
+import { reasonLengthMax } from '@indelible/protocol';
 import { useMutation } from '@tanstack/react-query';
 import { ShieldAlert } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
@@ -26,7 +27,7 @@ export function ReasonForm({ submit }: { submit: (reason: string) => Promise<unk
         id="reason"
         className="field h-24 py-2"
         required
-        maxLength={1000}
+        maxLength={reasonLengthMax}
         value={reason}
         aria-describedby="reason-hint"
         onChange={(event) => setReason(event.target.value)}

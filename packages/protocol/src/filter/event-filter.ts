@@ -13,8 +13,8 @@ import {
   type FilterName,
   facetNames,
   facetOf,
-  paramOf,
 } from './facets.ts';
+import { paramOf } from './param-of.ts';
 
 /** Matches a value in `any` (all values if empty) that is not in `none`. */
 export interface ValueFilter {

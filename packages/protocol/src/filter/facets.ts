@@ -145,11 +145,6 @@ export const webhookFacets = facetNames.filter(
 /** The most values of one facet, wanted and excluded together. */
 export const facetValuesMax = 20;
 
-/** The query parameter of a filter: `resource_id` for `resourceId`. */
-export function paramOf(name: FilterName): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
 /** A description of the filter's value. */
 export function aboutFilter(name: FilterName): string {
   return name in bounds ? bounds[name as BoundName].about : facets[name as FacetName].about;

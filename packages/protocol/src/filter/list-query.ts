@@ -1,7 +1,8 @@
 /** The parameters of `GET /api/audit-logs`, read strictly: a wrong one never widens the answer. */
 
 import type { EventFilter } from './event-filter.ts';
-import { filterNames, paramOf } from './facets.ts';
+import { filterNames } from './facets.ts';
+import { paramOf } from './param-of.ts';
 import {
   oneOf,
   type ParamReader,

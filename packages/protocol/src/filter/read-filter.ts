@@ -13,9 +13,9 @@ import {
   facetOf,
   facetValuesMax,
   filterNames,
-  paramOf,
 } from './facets.ts';
 import { unknownNameMessage } from './nearest-name.ts';
+import { paramOf } from './param-of.ts';
 import type { ParamReader } from './query-params.ts';
 
 const timestampExpected =

@@ -1,4 +1,4 @@
-import { formatTimestamp, storedFilter, typeId } from '@indelible/protocol';
+import { formatTimestamp, panelRoot, storedFilter, typeId } from '@indelible/protocol';
 import type { Jobs, RunningJob } from '../background/index.ts';
 import type { Mailer } from '../outbound/index.ts';
 import { type Database, readTenant, write } from '../postgres/index.ts';
@@ -63,7 +63,7 @@ function mailOf(row: ExportRow, tenant: TenantRow, publicUrl: string) {
     createdAt: formatTimestamp(row.createdAtMs),
     expiresAt: expiresAtMs === null ? null : formatTimestamp(expiresAtMs),
     filtersText: filterWords(storedFilter(row.filters)),
-    url: `${publicUrl}/settings/audit/exports#${typeId(exportIdPrefix, row.id)}`,
+    url: `${publicUrl}${panelRoot}/exports#${typeId(exportIdPrefix, row.id)}`,
     timeZone: tenant.timeZone,
   });
 }

@@ -15,7 +15,6 @@ export {
 export { filterParams, filterSchema, storedFilters } from './filter-schema.ts';
 export { isAllowedFrom } from './ip-range.ts';
 export { answerPage, PageQuery, pageOf, readPage } from './keyset-page.ts';
-export { panelHome, panelPathMax } from './panel-path.ts';
 export { AppError, unavailable } from './problem.ts';
 export { accepted, readQuery, searchParams } from './query.ts';
 export { whenGone } from './tenant-reads.ts';

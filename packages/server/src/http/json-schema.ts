@@ -1,7 +1,9 @@
 import { isIP } from 'node:net';
 import {
+  emailLengthMax,
   type FieldProblem,
   isEmail,
+  isPanelPath,
   isTimeZone,
   isUuid,
   parseTimestamp,
@@ -10,7 +12,6 @@ import {
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { isOutboundUrl } from '../outbound/index.ts';
 import { isIpRange } from './ip-range.ts';
-import { isPanelPath } from './panel-path.ts';
 
 /** The formats of our schemas. */
 export const formats: Record<string, (text: string) => boolean> = {
@@ -18,7 +19,7 @@ export const formats: Record<string, (text: string) => boolean> = {
   'date-time': (text) => parseTimestamp(text) !== null,
   // `maxLength` checks the length, so that one fault is reported once. A leading `!` is allowed: it
   // only prevents filtering, and a sign-in attempt under such a name must be recorded.
-  email: (text: string) => text.length > 320 || isEmail(text.replace(/^!+/, '')),
+  email: (text: string) => text.length > emailLengthMax || isEmail(text.replace(/^!+/, '')),
   'time-zone': isTimeZone,
   'outbound-url': isOutboundUrl,
   'ip-range': isIpRange,

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import serveFiles from '@fastify/static';
+import { panelHome, panelRoot } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import pkg from '../../package.json' with { type: 'json' };
 import { codeOf } from '../postgres/index.ts';
 import { strict } from './field-schemas.ts';
-import { panelHome, panelRoot } from './panel-path.ts';
 import { AppError } from './problem.ts';
 
 /** The output folder of `npm run build`. */

@@ -1,6 +1,7 @@
 import {
   type EventFilter,
   formatTimestamp,
+  panelRoot,
   parseFilterBody,
   problemsText,
   typeId,
@@ -92,7 +93,7 @@ function shown(search: SavedSearch, publicUrl: string) {
   const id = typeId(searchIdPrefix, search.id);
   return {
     id,
-    url: `${publicUrl}/settings/audit/searches/${id}`,
+    url: `${publicUrl}${panelRoot}/searches/${id}`,
     filters: JSON.parse(search.filters),
     note: search.note,
     createdAt: formatTimestamp(search.createdAtMs),

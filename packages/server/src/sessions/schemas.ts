@@ -1,7 +1,13 @@
-import { emailLengthMax, reasonLengthMax } from '@indelible/protocol';
+import {
+  emailLengthMax,
+  panelHome,
+  panelPathMax,
+  panelRoot,
+  reasonLengthMax,
+} from '@indelible/protocol';
 import { Type } from 'typebox';
 import { makerSchema, scopes } from '../access/index.ts';
-import { nullable, pageOf, panelPathMax, strict, time, uuid } from '../http/index.ts';
+import { nullable, pageOf, strict, time, uuid } from '../http/index.ts';
 
 const role = Type.Enum(['admin', 'superadmin'], {
   description: '`admin`: of this tenant. `superadmin`: an operator, who needs a reason.',
@@ -32,8 +38,8 @@ export const ViewerLinkInput = Type.Object(
       nullable({
         format: 'panel-path',
         maxLength: panelPathMax,
-        description: 'Which page is opened: a path below `/settings/audit`, percent-encoded.',
-        examples: ['/settings/audit/events?action=delete'],
+        description: `Which page is opened: a path below \`${panelRoot}\`, percent-encoded.`,
+        examples: [`${panelHome}?action=delete`],
       }),
     ),
   },

@@ -1,4 +1,4 @@
-import type { Plans } from '@indelible/protocol';
+import { emailLengthMax, type Plans } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { label, nullable, pageOf, strict, time, uuid } from '../http/index.ts';
 import { locales, outboundUrlMax } from '../outbound/index.ts';
@@ -14,7 +14,7 @@ const settings = {
     description: 'IANA time zone in which times are shown; `UTC` at first.',
     examples: ['Europe/Madrid', 'America/Sao_Paulo'],
   }),
-  notifyEmails: Type.Array(Type.String({ format: 'email', maxLength: 320 }), {
+  notifyEmails: Type.Array(Type.String({ format: 'email', maxLength: emailLengthMax }), {
     maxItems: 20,
     uniqueItems: true,
     description:

@@ -1,6 +1,5 @@
-import type { Plans } from '@indelible/protocol';
+import { type Plans, panelHome } from '@indelible/protocol';
 import type { Jobs } from '../background/index.ts';
-import { panelHome } from '../http/index.ts';
 import type { Mailer } from '../outbound/index.ts';
 import { type Database, readTenant, type WriterTx } from '../postgres/index.ts';
 import { getTenant } from './store.ts';

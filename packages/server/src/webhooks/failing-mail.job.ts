@@ -1,4 +1,4 @@
-import { typeId } from '@indelible/protocol';
+import { panelRoot, typeId } from '@indelible/protocol';
 import type { Jobs } from '../background/index.ts';
 import { logSize } from '../log/index.ts';
 import type { Mailer } from '../outbound/index.ts';
@@ -40,7 +40,7 @@ async function mail(
     ...{ isGone: last?.responseStatus === 410, reason: last?.reason ?? null },
     ...{ attempts: webhook.attempt, pausedAtMs: webhook.updatedAtMs },
     behind: Math.max(0, size - webhook.nextSequence),
-    url: `${publicUrl()}/settings/audit/webhooks/${typeId(webhookIdPrefix, id)}`,
+    url: `${publicUrl()}${panelRoot}/webhooks/${typeId(webhookIdPrefix, id)}`,
   });
   await mailer.send({ id: mailId, to: tenant.notifyEmails, ...message });
 }

@@ -1,4 +1,5 @@
 import { IndelibleError } from '@indelible/client';
+import { isPanelPath } from '@indelible/protocol';
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { Hourglass, Link2Off, RotateCw } from 'lucide-react';
 import { useCallback, useEffect, useRef, useState } from 'react';
@@ -6,7 +7,7 @@ import { api, type Session } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
 import { Notice } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { isPanelPath, paths } from '../../paths.ts';
+import { paths } from '../../paths.ts';
 import { takeReturnPath } from '../../session/return-path.ts';
 import { Localized, Opening } from '../../session/SignInGate.tsx';
 import { useGo } from '../../use-location.ts';
