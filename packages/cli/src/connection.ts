@@ -73,7 +73,7 @@ export async function requireReachable(
   options: ConnectionOptions,
   env: Environment,
 ): Promise<void> {
-  await asUsage(() => createClient({ url: urlOf(options, env), attempts: 2 })).ready();
+  await asUsage(() => createClient({ url: urlOf(options, env), key: null, attempts: 2 })).ready();
 }
 
 // Errors of the client about address or key are usage errors.

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseTimestamp, uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ClientOptions, createClient, IndelibleError, UnreachableError } from './index.ts';
 import { type Answer, scriptedService } from './testing/scripted-service.ts';
 
@@ -253,4 +253,25 @@ test('a key that is empty, as of a variable that is not set, is told as that', (
   const make = (key: string) => () => createClient({ url: 'http://127.0.0.1:9', key });
   expect(make('')).toThrow('the API key is empty');
   expect(make('idl_x\n')).toThrow('contains a line break');
+});
+
+test('address and key come from the environment, as for the command line, unless they are given', async () => {
+  const { url, received, close } = await scriptedService([{ body: {} }]);
+  onTestFinished(close);
+  vi.stubEnv('INDELIBLE_URL', url);
+  vi.stubEnv('INDELIBLE_API_KEY', 'idl_of_the_environment');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await createClient().ready();
+  await createClient({ key: 'idl_given' }).ready();
+  await createClient({ key: null }).ready();
+  expect(received.map(({ headers }) => headers.authorization)).toEqual([
+    ...['Bearer idl_of_the_environment', 'Bearer idl_given', undefined],
+  ]);
+  vi.stubEnv('INDELIBLE_URL', '');
+  const none = createClient({
+    key: null,
+    attempts: 1,
+    fetch: () => Promise.reject(new Error('x')),
+  });
+  await expect(none.ready()).rejects.toThrow('http://127.0.0.1:3000 cannot be reached');
 });

@@ -8,23 +8,27 @@ import {
 } from './calls/event-query.ts';
 import { type EvidenceCalls, evidenceCalls } from './calls/evidence-calls.ts';
 import { type ExportCalls, exportCalls } from './calls/export-calls.ts';
+import { eventsPath, type JsonCalls, jsonCalls } from './calls/json-calls.ts';
 import { type LogCalls, logCalls } from './calls/log-calls.ts';
-import { eventsPath, everyItem, post, read } from './calls/paging.ts';
 import { type RecordingCalls, recordingCalls } from './calls/recording-calls.ts';
 import { type WebhookCalls, webhookCalls } from './calls/webhook-calls.ts';
 import type { EventCatalogue } from './event/catalogue.ts';
 import type { AnyAction, AnyResourceType } from './event/words.ts';
 import { serviceUrl } from './http/address.ts';
-import { createTransport, type Retry, type SentHeaders, type Transport } from './http/transport.ts';
+import { createTransport, type Retry, type SentHeaders } from './http/transport.ts';
 
 export interface ClientOptions<A extends string = AnyAction, R extends string = AnyResourceType> {
-  /** Address of the service, such as `https://audit.example.com`. */
-  url: string;
   /**
-   * API key or JWT. Plain http only to this machine, unless `insecure`. Without a key, a browser
-   * sends its session cookie to its own origin.
+   * Address of the service, such as `https://audit.example.com`; default: the variable
+   * `INDELIBLE_URL`, else `http://127.0.0.1:3000`.
    */
-  key?: string;
+  url?: string;
+  /**
+   * API key or JWT; default: the variable `INDELIBLE_API_KEY`; null: none. Plain http only to this
+   * machine, unless `insecure`. Without a key, a browser sends its session cookie to its own
+   * origin.
+   */
+  key?: string | null;
   /** The tenant of reads, and of events that name none. */
   tenantId?: string;
   /** Why an operator reads a tenant's data; the tenant sees it. */
@@ -94,12 +98,13 @@ export interface IndelibleClient<A extends string = AnyAction, R extends string 
  * TypeError for an invalid address, or one to which the key must not be sent.
  */
 export function createClient<A extends string = AnyAction, R extends string = AnyResourceType>(
-  options: ClientOptions<A, R>,
+  options: ClientOptions<A, R> = {},
 ): IndelibleClient<A, R> {
-  const { key = null, insecure = false } = options;
+  const { url = variable('INDELIBLE_URL') ?? 'http://127.0.0.1:3000', insecure = false } = options;
+  const { key = variable('INDELIBLE_API_KEY') ?? null } = options;
   requireSendable(key);
   const transport = {
-    baseUrl: serviceUrl(options.url, { key: key !== null, insecure }),
+    baseUrl: serviceUrl(url, { key: key !== null, insecure }),
     key,
     timeoutMs: options.timeoutMs ?? 30_000,
     attempts: options.attempts ?? 4,
@@ -110,18 +115,25 @@ export function createClient<A extends string = AnyAction, R extends string = An
   const send = createTransport(transport);
   const declared = declaredHeaders(options);
   const headers = { 'x-tenant-id': options.tenantId, ...declared };
+  const [plain, administering] = [jsonCalls(send), jsonCalls(send, declared)];
+  const calls = jsonCalls(send, headers);
   return {
     ...recordingCalls(send, options),
-    ...readingCalls(send, headers),
-    tenants: tenantCalls(send, declared),
-    apiKeys: keyCalls(send, declared),
-    viewerLinks: { create: (input) => post(send, '/api/viewer-links', input) },
+    ...readingCalls(calls),
+    tenants: tenantCalls(administering),
+    apiKeys: keyCalls(administering),
+    viewerLinks: { create: (input) => plain.post('/api/viewer-links', input) },
     log: logCalls(send, headers),
-    ...evidenceCalls(send, headers),
-    exports: exportCalls(send, createDownload(transport), headers),
-    webhooks: webhookCalls(send, headers),
-    ready: async () => void (await read(send, '/readyz')),
+    ...evidenceCalls(calls),
+    exports: exportCalls(calls, createDownload(transport), headers),
+    webhooks: webhookCalls(calls),
+    ready: async () => void (await plain.get('/readyz')),
   };
+}
+
+/** Undefined in a browser, and for an empty variable. */
+function variable(name: string): string | undefined {
+  return globalThis.process?.env?.[name] || undefined;
 }
 
 // Checked here, because the platform's error would quote the key.
@@ -130,16 +142,12 @@ function requireSendable(key: string | null): void {
   throw new TypeError('the API key is empty or contains a line break');
 }
 
-function readingCalls(send: Transport, headers: SentHeaders) {
+function readingCalls({ get, every }: JsonCalls) {
   return {
-    get: (id: string) =>
-      read<Api.AuditEvent>(send, `${eventsPath}/${encodeURIComponent(id)}`, [], headers),
-    list: (query: ListQuery = {}) =>
-      everyItem<Api.AuditEvent>(send, eventsPath, queryParams(query), headers),
-    page: async (query: PageQuery) =>
-      read<Api.EventPage>(send, eventsPath, queryParams(query), headers),
-    stats: async (query: StatsQuery) =>
-      read<Api.Stats>(send, `${eventsPath}/stats`, queryParams(query), headers),
+    get: (id: string) => get<Api.AuditEvent>(`${eventsPath}/${encodeURIComponent(id)}`),
+    list: (query: ListQuery = {}) => every<Api.AuditEvent>(eventsPath, queryParams(query)),
+    page: async (query: PageQuery) => get<Api.EventPage>(eventsPath, queryParams(query)),
+    stats: async (query: StatsQuery) => get<Api.Stats>(`${eventsPath}/stats`, queryParams(query)),
   };
 }
 
@@ -152,29 +160,25 @@ function declaredHeaders({ reason, operatorEmail }: ClientOptions): SentHeaders 
 
 const tenantPath = (id: string) => `/api/tenants/${encodeURIComponent(id)}`;
 
-function tenantCalls(send: Transport, headers: SentHeaders): IndelibleClient['tenants'] {
+function tenantCalls({ get, every, post, put }: JsonCalls): IndelibleClient['tenants'] {
   return {
-    get: (id) => read<Api.Tenant>(send, tenantPath(id)),
-    list: () => everyItem<Api.Tenant>(send, '/api/tenants'),
-    put: async (id, settings) => {
-      const body = JSON.stringify(settings);
-      // A lost first answer may have held the new secret; a repeated call would not show it.
-      const idempotent = settings.restoreUrl == null;
-      const call = { method: 'PUT', path: tenantPath(id), body, headers, idempotent } as const;
-      return (await send(call)) as Api.WrittenTenant;
-    },
+    get: (id) => get(tenantPath(id)),
+    list: () => every('/api/tenants'),
+    put: (id, settings) =>
+      settings.restoreUrl == null
+        ? put('PUT', tenantPath(id), settings)
+        : // A lost first answer may have held the new secret; a repeated call would not show it.
+          post(tenantPath(id), settings, { method: 'PUT' }),
   };
 }
 
-function keyCalls(send: Transport, headers: SentHeaders): IndelibleClient['apiKeys'] {
+function keyCalls({ every, post, put }: JsonCalls): IndelibleClient['apiKeys'] {
   const pathOf = (tenantId: string | null) =>
     tenantId === null ? '/api/api-keys' : `${tenantPath(tenantId)}/api-keys`;
   return {
-    create: (tenantId, input) => post(send, pathOf(tenantId), input, headers),
-    list: (tenantId) => everyItem<Api.ApiKey>(send, pathOf(tenantId)),
-    revoke: async (tenantId, keyId) => {
-      const path = `${pathOf(tenantId)}/${encodeURIComponent(keyId)}`;
-      await send({ method: 'DELETE', path, headers, idempotent: true });
-    },
+    create: (tenantId, input) => post(pathOf(tenantId), input),
+    list: (tenantId) => every(pathOf(tenantId)),
+    revoke: async (tenantId, keyId) =>
+      void (await put('DELETE', `${pathOf(tenantId)}/${encodeURIComponent(keyId)}`)),
   };
 }

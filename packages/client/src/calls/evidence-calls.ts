@@ -1,6 +1,5 @@
-import type { SentHeaders, Transport } from '../http/transport.ts';
 import type { EventCriteria } from './event-query.ts';
-import { eventsPath, everyItem, post, read } from './paging.ts';
+import { eventsPath, type JsonCalls } from './json-calls.ts';
 
 /** The signed state of the log that a search covers; `rootHash` in hexadecimal. */
 export interface SearchCheckpoint {
@@ -80,25 +79,21 @@ export interface EvidenceCalls {
   restores: RestoreCalls;
 }
 
-export function evidenceCalls(send: Transport, headers: SentHeaders): EvidenceCalls {
-  const get = <T>(path: string) => read<T>(send, path, [], headers);
+export function evidenceCalls({ get, every, post }: JsonCalls): EvidenceCalls {
   const part = encodeURIComponent;
   return {
     searches: {
-      create: (input) => post(send, `${eventsPath}/searches`, input, headers),
-      get: (id) => get(`${eventsPath}/searches/${part(id)}`),
-      list: () => everyItem<SavedSearch>(send, `${eventsPath}/searches`, [], headers),
+      create: (input) => post(searchesPath, input),
+      get: (id) => get(`${searchesPath}/${part(id)}`),
+      list: () => every(searchesPath),
     },
-    restore: (eventId, to) => post(send, `${eventsPath}/${part(eventId)}/restore`, { to }, headers),
+    restore: (eventId, to) => post(`${eventsPath}/${part(eventId)}/restore`, { to }),
     restores: {
-      get: (id) => get(`${eventsPath}/restores/${part(id)}`),
-      list: (resourceId) =>
-        everyItem<Restore>(
-          send,
-          `${eventsPath}/restores`,
-          resourceId === undefined ? [] : [['resource_id', resourceId]],
-          headers,
-        ),
+      get: (id) => get(`${restoresPath}/${part(id)}`),
+      list: (id) => every(restoresPath, id === undefined ? [] : [['resource_id', id]]),
     },
   };
 }
+
+const searchesPath = `${eventsPath}/searches`;
+const restoresPath = `${eventsPath}/restores`;

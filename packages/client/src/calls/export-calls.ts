@@ -1,8 +1,8 @@
 import { notTheService } from '../http/errors.ts';
-import type { SentHeaders, Transport } from '../http/transport.ts';
+import type { SentHeaders } from '../http/transport.ts';
 import type { Download } from './download.ts';
 import type { EventCriteria } from './event-query.ts';
-import { everyItem, post, read } from './paging.ts';
+import type { JsonCalls } from './json-calls.ts';
 
 /** Rows and columns of an export; NDJSON always has complete events. */
 export interface ExportInput {
@@ -47,17 +47,20 @@ export interface ExportCalls {
 
 const path = '/api/audit-logs/exports';
 
-export function exportCalls(send: Transport, open: Download, headers: SentHeaders): ExportCalls {
+export function exportCalls(
+  { get, every, post, put }: JsonCalls,
+  open: Download,
+  headers: SentHeaders,
+): ExportCalls {
   const of = (id: string) => `${path}/${encodeURIComponent(id)}`;
   return {
     create: (input) => {
-      const wanted = { ...headers, prefer: 'respond-async' };
-      return post(send, path, { filters: {}, ...input }, wanted);
+      const inBackground = { headers: { ...headers, prefer: 'respond-async' } };
+      return post(path, { filters: {}, ...input }, inBackground);
     },
-    get: (id) => read(send, of(id), [], headers),
-    list: () => everyItem<ExportJob>(send, path, [], headers),
-    cancel: async (id) =>
-      void (await send({ method: 'DELETE', path: of(id), headers, idempotent: true })),
+    get: (id) => get(of(id)),
+    list: () => every(path),
+    cancel: async (id) => void (await put('DELETE', of(id))),
     download: (id, fromByte = 0) => {
       const range = { range: fromByte === 0 ? undefined : `bytes=${fromByte}-` };
       return chunksOf(() => open(`${of(id)}/download`, headers, range), fromByte);

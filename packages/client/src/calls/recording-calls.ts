@@ -9,7 +9,7 @@ import {
 import type { AnyAction, AnyResourceType } from '../event/words.ts';
 import { notTheService, PartialBatchError } from '../http/errors.ts';
 import type { Transport } from '../http/transport.ts';
-import { eventsPath } from './paging.ts';
+import { eventsPath } from './json-calls.ts';
 
 /** Every call is safe to retry: an event without an id gets one before the first attempt. */
 export interface RecordingCalls<A extends string = AnyAction, R extends string = AnyResourceType> {

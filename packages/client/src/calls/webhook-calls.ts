@@ -1,6 +1,5 @@
 import type { WebhookFacet } from '@indelible/protocol';
-import type { Call, SentHeaders, Transport } from '../http/transport.ts';
-import { everyItem } from './paging.ts';
+import type { JsonCalls } from './json-calls.ts';
 
 /** `webhook`: signed JSON (Standard Webhooks); the others are formats of log platforms. */
 export type WebhookFormat = 'webhook' | 'splunk_hec' | 'datadog' | 'elastic' | 'generic';
@@ -122,28 +121,19 @@ export interface WebhookCalls {
 
 const path = '/api/webhooks';
 
-export function webhookCalls(send: Transport, headers: SentHeaders): WebhookCalls {
+export function webhookCalls({ get, every, post, put }: JsonCalls): WebhookCalls {
   const of = (id: string) => `${path}/${encodeURIComponent(id)}`;
-  const call = async <T>(
-    method: Call['method'],
-    to: string,
-    idempotent: boolean,
-    body?: unknown,
-  ) => {
-    const text = body === undefined ? {} : { body: JSON.stringify(body) };
-    return (await send({ method, path: to, headers, idempotent, ...text })) as T;
-  };
   return {
-    list: () => everyItem<Webhook>(send, path, [], headers),
-    create: (input) => call('POST', path, false, input),
-    get: (id) => call('GET', of(id), true),
-    update: (id, changes) => call('PATCH', of(id), true, changes),
-    remove: async (id) => void (await call('DELETE', of(id), true)),
-    pause: (id) => call('POST', `${of(id)}/pause`, true),
-    resume: (id) => call('POST', `${of(id)}/resume`, true),
-    rotateSecret: (id) => call('POST', `${of(id)}/secret`, false),
-    test: (id) => call('POST', `${of(id)}/test`, false),
-    replay: (id, fromSequence) => call('POST', `${of(id)}/replay`, false, { fromSequence }),
-    deliveries: (id) => everyItem<WebhookDelivery>(send, `${of(id)}/deliveries`, [], headers),
+    list: () => every(path),
+    create: (input) => post(path, input),
+    get: (id) => get(of(id)),
+    update: (id, changes) => put('PATCH', of(id), changes),
+    remove: async (id) => void (await put('DELETE', of(id))),
+    pause: (id) => put('POST', `${of(id)}/pause`),
+    resume: (id) => put('POST', `${of(id)}/resume`),
+    rotateSecret: (id) => post(`${of(id)}/secret`),
+    test: (id) => post(`${of(id)}/test`),
+    replay: (id, fromSequence) => post(`${of(id)}/replay`, { fromSequence }),
+    deliveries: (id) => every(`${of(id)}/deliveries`),
   };
 }

@@ -1,4 +1,4 @@
-import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
+import { newEventIdAt } from '@indelible/protocol';
 
 const randomBytes = 10;
 // Drawing random bytes takes ten times as long as the rest, however few they are: 256 ids share one
@@ -28,5 +28,5 @@ export function newEventId(timeMs: number = Date.now()): string {
   lastMs = timeMs;
   random[0] = (counter >> 8) & 15;
   random[1] = counter & 255;
-  return eventIdFromUuid(eventUuid(timeMs, random));
+  return newEventIdAt(timeMs, random);
 }

@@ -6,6 +6,7 @@ import {
   firstUuidAt,
   importedEventUuid,
   isUuid,
+  newEventIdAt,
   orderOfSourceId,
   typeId,
   uuidBytes,
@@ -50,6 +51,7 @@ test('an event made at a moment has an id of the given form that carries that mi
   fc.assert(
     fc.property(anyTime, tenBytes, (timeMs, random) => {
       const uuid = eventUuid(timeMs, random);
+      expect(newEventIdAt(timeMs, random)).toBe(eventIdFromUuid(uuid));
       expect(uuidTimeMs(uuid)).toBe(timeMs);
       const id = eventIdFromUuid(uuid);
       expect(id).toMatch(/^evt_audit_[0-7][0-9a-hjkmnp-tv-z]{25}$/);

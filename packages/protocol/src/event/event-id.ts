@@ -9,7 +9,10 @@
 export const uuidTimeMaxMs = 2 ** 48 - 1;
 
 const uuidExpression = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const byteToHex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+// The tables are marked pure, so that a bundler can drop them from a program that only makes ids.
+const byteToHex = /* @__PURE__ */ Array.from({ length: 256 }, (_, byte) =>
+  byte.toString(16).padStart(2, '0'),
+);
 const digitPairsAt = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 
 /** Whether `text` is a UUID of any version, in upper, lower or mixed case. */
@@ -72,12 +75,11 @@ export const eventIdPrefix = 'evt_audit_';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const suffixLength = 26;
-// Marked pure, so that a bundler can drop it from a program that only makes ids.
 const valueOfCode = /* @__PURE__ */ Int8Array.from({ length: 128 }, (_, code) =>
   alphabet.indexOf(String.fromCharCode(code)),
 );
 
-const digitPairs = Array.from({ length: 1_024 }, (_, ten) => {
+const digitPairs = /* @__PURE__ */ Array.from({ length: 1_024 }, (_, ten) => {
   return `${alphabet[ten >> 5]}${alphabet[ten & 31]}`;
 });
 /** The positions of the five-digit groups after the first two digits: hyphens lie between them. */
@@ -149,6 +151,26 @@ export function isUuidV7(uuid: string): boolean {
  * Throws RangeError for an invalid time or fewer bytes.
  */
 export function eventUuid(timeMs: number, random: Uint8Array): string {
+  return uuidFromBytes(randomBytes(timeMs, random));
+}
+
+/** The id of a new event with `eventUuid`'s UUID, without its text: a fifth of the code. */
+export function newEventIdAt(timeMs: number, random: Uint8Array): string {
+  let id = eventIdPrefix;
+  let pending = 0;
+  // 26 characters hold 130 bits, so two zero bits come first.
+  let pendingBits = 2;
+  for (const byte of randomBytes(timeMs, random)) {
+    pending = ((pending << 8) | byte) & 0xfff;
+    for (pendingBits += 8; pendingBits >= 5; ) {
+      pendingBits -= 5;
+      id += alphabet[(pending >> pendingBits) & 31];
+    }
+  }
+  return id;
+}
+
+function randomBytes(timeMs: number, random: Uint8Array): Uint8Array {
   if (random.length < 10) throw new RangeError('ten random bytes are needed');
   const bytes = new Uint8Array(16);
   bytes.set(random.subarray(0, 10), 6);
@@ -167,11 +189,11 @@ export function importedEventUuid(timeMs: number, order: number, hash: Uint8Arra
   bytes[6] = (order % 4096) >> 8;
   bytes[7] = order % 256;
   bytes.set(hash.subarray(0, 8), 8);
-  return stamp(bytes, timeMs);
+  return uuidFromBytes(stamp(bytes, timeMs));
 }
 
-/** Writes time, version 7 and variant 10 over `bytes` and returns the UUID. */
-function stamp(bytes: Uint8Array, timeMs: number): string {
+/** Writes time, version 7 and variant 10 over `bytes` and returns them. */
+function stamp(bytes: Uint8Array, timeMs: number): Uint8Array {
   if (!Number.isInteger(timeMs) || timeMs < 0 || timeMs > uuidTimeMaxMs) {
     throw new RangeError('a UUIDv7 holds milliseconds from 0 to 2^48 - 1');
   }
@@ -180,7 +202,7 @@ function stamp(bytes: Uint8Array, timeMs: number): string {
   view.setUint32(2, timeMs % 2 ** 32);
   view.setUint8(6, 0x70 | (view.getUint8(6) & 0x0f));
   view.setUint8(8, 0x80 | (view.getUint8(8) & 0x3f));
-  return uuidFromBytes(bytes);
+  return bytes;
 }
 
 /** The integer at the end of a source's event id, modulo 4,096 (`INC0000045#2` is 2), else 0. */
