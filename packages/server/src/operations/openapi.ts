@@ -1,35 +1,12 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import { catalogueSchema, errorCodes } from '@indelible/protocol';
+import { catalogueSchema } from '@indelible/protocol';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { type TObject, Type } from 'typebox';
 import pkg from '../../package.json' with { type: 'json' };
-import { FieldError } from '../events/index.ts';
-import { AppError, answer, strict } from '../http/index.ts';
+import { AppError } from '../http/index.ts';
 import { type Json, namedOnce } from './named-schemas.ts';
-
-const ProblemSchema = Type.Object(
-  {
-    type: Type.String({ description: '`urn:indelible:error:` and the code.' }),
-    title: Type.String({ description: 'The same for every answer with this code.' }),
-    status: Type.Integer(),
-    detail: Type.String({ description: 'What is wrong, with which value.' }),
-    code: Type.Enum(Object.keys(errorCodes), { description: 'More may be added.' }),
-    requestId: Type.String({ description: 'As in the header `X-Request-Id`.' }),
-    errors: Type.Optional(Type.Array(FieldError, { description: 'Every field that is wrong.' })),
-  },
-  { ...strict, title: 'Problem' },
-);
-
-const retryAfter = { schema: Type.Integer(), description: 'Seconds, with 429 and 503.' };
-const problem = (description: string) => ({
-  ...answer(description, ['application/problem+json', ProblemSchema]),
-  headers: { 'Retry-After': retryAfter },
-});
-const problems = {
-  Refused: problem('A problem document (RFC 9457): `code` says why, and is stable.'),
-  Failed: problem('A problem document: the service failed, or is not available at the moment.'),
-};
+import { problems, refusalsOf } from './refusals.ts';
 
 /** The groups of calls, in the order for a newcomer. */
 const tags = [
@@ -104,16 +81,14 @@ function withNamedRest({ schema, url }: { schema: FastifySchema; url: string }) 
   return { schema: { ...schema, params: named }, url: url.replace('*', ':path') };
 }
 
-type Paths = Record<string, Record<string, { responses: Json }>>;
-
-const to = (name: keyof typeof problems) => ({ $ref: `#/components/responses/${name}` });
+type Calls = Record<string, { responses: Json; security?: unknown[]; requestBody?: unknown }>;
 
 /** Adds what all calls have in common. The address is certain once the service listens. */
 function completed(document: object, url: string) {
-  const { openapiObject } = document as { openapiObject: Json & { info: Json; paths: Paths } };
+  type Given = Json & { info: Json; paths: Record<string, Calls> };
+  const { openapiObject } = document as { openapiObject: Given };
+  for (const [path, calls] of Object.entries(openapiObject.paths))
+    for (const call of Object.values(calls)) Object.assign(call.responses, refusalsOf(path, call));
   const info = { ...openapiObject.info, contact: { name: 'The operators of this service', url } };
-  const operations = Object.values(openapiObject.paths).flatMap((path) => Object.values(path));
-  for (const { responses } of operations)
-    Object.assign(responses, { '4XX': to('Refused'), '5XX': to('Failed') });
   return namedOnce({ ...openapiObject, info, servers: [{ url }] });
 }
