@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { EventInput } from '@indelible/client';
 import { uuidFromEventId } from '@indelible/protocol';
 import { SignJWT } from 'jose';
-import type { FrameLocator, Page } from 'playwright-core';
+import type { FrameLocator, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import {
   bundleOf,
@@ -92,6 +92,28 @@ test('an operator’s visit shows its reason to the operator all along, and to t
   await see(rows(page)).toHaveCount(await silent.count());
   await see(declared).toHaveCount(0);
   await Promise.all([visit.context().close(), page.context().close()]);
+});
+
+test('the service’s routine folds away and stays so; an operator’s acts and explicit filters do not', async () => {
+  const page = await enter();
+  const signIns = rows(page).filter({ hasText: 'Log in' });
+  const [own, operators] = ['ana@example.com', operator.email].map((hasText) => {
+    return signIns.filter({ hasText });
+  }) as [Locator, Locator];
+  await see(own.first()).toBeVisible();
+  const fold = page.getByRole('button', { name: 'Fold routine' });
+  await fold.click();
+  await see(own).toHaveCount(0);
+  await see(operators.first()).toBeVisible();
+  await see(page.getByText(/records of routine folded on this page/)).toBeVisible();
+  await page.reload();
+  await see(fold).toHaveAttribute('aria-pressed', 'true');
+  await see(operators.first()).toBeVisible();
+  await see(own).toHaveCount(0);
+  await page.goto(`${panel.url}/settings/audit/events?action=login`);
+  await see(own.first()).toBeVisible();
+  await see(fold).toHaveCount(0);
+  await page.context().close();
 });
 
 test('an operator whom the host page hands over says why first, and without a reason sees nothing', async () => {

@@ -11,11 +11,16 @@ export interface Preferences {
   /** Null: the tenant's, or the browser's. */
   language: Language | null;
   zone: ZoneChoice;
+  /** Whether the list of events leaves out the service's routine. */
+  foldsHousekeeping: boolean;
 }
 
 const key = 'indelible.preferences';
 const listeners = new Set<() => void>();
-let current: Preferences = { theme: 'system', language: null, zone: 'tenant', ...stored() };
+let current: Preferences = {
+  ...{ theme: 'system', language: null, zone: 'tenant', foldsHousekeeping: false },
+  ...stored(),
+};
 
 // An embedding browser may forbid storage: then choices last as long as the page.
 function stored(): Partial<Preferences> {

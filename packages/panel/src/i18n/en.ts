@@ -131,6 +131,16 @@ export const en = {
     forbidden: 'Your account has no access to this audit log.',
   },
   events: {
+    fold: 'Fold routine',
+    foldHint:
+      'Folds away deliveries, sign-ins, retention and archive records of the service. Operators’ acts always stay.',
+    folded: (n: number, text: string) =>
+      plural(
+        n,
+        `${text} record of routine folded on this page`,
+        `${text} records of routine folded on this page`,
+      ),
+    allFolded: 'All events of this page are folded routine of the service.',
     search: 'Search',
     count: (n: number, text: string) => plural(n, `${text} event`, `${text} events`),
     time: 'Time',

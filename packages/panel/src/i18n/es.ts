@@ -131,6 +131,16 @@ export const es: Texts = {
     forbidden: 'Su cuenta no tiene acceso a este registro de auditoría.',
   },
   events: {
+    fold: 'Plegar rutina',
+    foldHint:
+      'Pliega entregas, inicios de sesión, conservación y archivo del servicio. Los actos de operadores siempre se muestran.',
+    folded: (n, text) =>
+      plural(
+        n,
+        `${text} registro de rutina plegado en esta página`,
+        `${text} registros de rutina plegados en esta página`,
+      ),
+    allFolded: 'Todos los eventos de esta página son rutina plegada del servicio.',
     search: 'Buscar',
     count: (n, text) => plural(n, `${text} evento`, `${text} eventos`),
     time: 'Hora',

@@ -130,6 +130,16 @@ export const ptBR: Texts = {
     forbidden: 'Sua conta não tem acesso a este registro de auditoria.',
   },
   events: {
+    fold: 'Recolher rotina',
+    foldHint:
+      'Recolhe entregas, entradas, retenção e arquivo do serviço. Os atos de operadores sempre aparecem.',
+    folded: (n, text) =>
+      plural(
+        n,
+        `${text} registro de rotina recolhido nesta página`,
+        `${text} registros de rotina recolhidos nesta página`,
+      ),
+    allFolded: 'Todos os eventos desta página são rotina recolhida do serviço.',
     search: 'Pesquisar',
     count: (n, text) => plural(n, `${text} evento`, `${text} eventos`),
     time: 'Hora',

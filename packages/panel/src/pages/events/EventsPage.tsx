@@ -1,15 +1,17 @@
+import type { AuditEvent } from '@indelible/client';
 import { Outlet, useParams } from '@tanstack/react-router';
-import { Download, FileCheck2, RotateCw } from 'lucide-react';
+import { Download, FileCheck2, FoldVertical, RotateCw } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
-import { LoadError, Skeleton } from '../../components/States.tsx';
+import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
+import { prefer, usePreferences } from '../../preferences.ts';
 import { changed, type EventSearch, frozen } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
@@ -21,6 +23,7 @@ import { useEventSearch, useGo } from '../../use-location.ts';
 import { EmptyResult } from './EmptyResult.tsx';
 import { EventTable } from './EventTable.tsx';
 import { Histogram } from './Histogram.tsx';
+import { isHousekeeping, mayFold } from './housekeeping.ts';
 
 const SaveEvidence = lazy(() => import('./SaveEvidence.tsx'));
 
@@ -42,19 +45,23 @@ function EventList() {
   const change = (next: EventSearch) => go(paths.events(next));
   const { nowMs, refresh } = useMoment(search);
   const page = useEventPage(search, nowMs);
+  const shown = useShown(page.data?.data, search);
   const hrefOf = (id: string) => paths.event(id, search);
   useListKeys(eventId === undefined ? null : paths.events(search));
   return (
     <div className={eventId === undefined ? '' : 'xl:grid xl:grid-cols-[minmax(0,1fr)_32rem]'}>
       <div className="min-w-0">
-        <Head search={search} nowMs={nowMs} page={page} refresh={refresh} change={change} />
+        <Head
+          {...{ search, nowMs, page, refresh, change }}
+          folded={(page.data?.data.length ?? 0) - shown.length}
+        />
         <Histogram search={search} nowMs={nowMs} change={change} />
         <PrintCriteria search={search} nowMs={nowMs} />
         <div
           className={`records-box mt-2 transition-opacity lg:px-3 ${page.isPlaceholderData ? 'opacity-50' : ''}`}
           aria-busy={page.isFetching}
         >
-          <Rows page={page} search={search} openId={eventId} hrefOf={hrefOf} change={change} />
+          <Rows {...{ page, shown, search, hrefOf, change }} openId={eventId} />
         </div>
         {page.data && page.data.data.length > 0 && (
           <div className="flex justify-end px-4 py-4 lg:px-6">
@@ -74,38 +81,53 @@ function EventList() {
 
 type Page = ReturnType<typeof useEventPage>;
 
+/** The events of the page, without those that the reader has chosen to fold away. */
+function useShown(events: readonly AuditEvent[] = [], search: EventSearch) {
+  const { foldsHousekeeping } = usePreferences();
+  if (!foldsHousekeeping || !mayFold(search)) return events;
+  return events.filter((event) => !isHousekeeping(event));
+}
+
 interface RowsProps {
   page: Page;
+  shown: readonly AuditEvent[];
   search: EventSearch;
   openId: string | undefined;
   hrefOf: (id: string) => string;
   change: (next: EventSearch) => void;
 }
 
-function Rows({ page, search, openId, hrefOf, change }: RowsProps) {
+function Rows({ page, shown, search, openId, hrefOf, change }: RowsProps) {
   const t = useTexts();
   if (page.isError) return <LoadError error={page.error} retry={page.refetch} />;
   if (page.data === undefined) return <Skeleton lines={12} label={t.events.loading} />;
   if (page.data.data.length === 0) return <EmptyResult search={search} change={change} />;
+  if (shown.length === 0) return <Notice title={t.events.allFolded} Icon={FoldVertical} />;
   const byDay = search.sort === 'timestamp';
-  return <EventTable events={page.data.data} openId={openId} byDay={byDay} hrefOf={hrefOf} />;
+  return <EventTable events={shown} openId={openId} byDay={byDay} hrefOf={hrefOf} />;
 }
 
 interface HeadProps {
   search: EventSearch;
   nowMs: number;
   page: Page;
+  /** How many events of the page are folded away. */
+  folded: number;
   refresh: () => void;
   change: (next: EventSearch) => void;
 }
 
-function Head({ search, nowMs, page, refresh, change }: HeadProps) {
+function Head({ search, nowMs, page, folded, refresh, change }: HeadProps) {
   const t = useTexts();
+  const formats = useFormats();
   return (
     <div className="px-4 pt-5 pb-3 lg:px-6">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <h1 className="text-xl font-semibold tracking-tight">{t.nav.events}</h1>
         <Total page={page} />
+        {folded > 0 && (
+          <p className="text-muted">{t.events.folded(folded, formats.number(folded))}</p>
+        )}
         <button
           type="button"
           className="no-print btn btn-quiet icon-btn"
@@ -122,9 +144,27 @@ function Head({ search, nowMs, page, refresh, change }: HeadProps) {
       </div>
       <div className="mt-3 flex flex-wrap items-center gap-2">
         <FilterBar search={search} nowMs={nowMs} change={change} />
+        {mayFold(search) && <FoldSwitch />}
         <SortPicker search={search} change={change} />
       </div>
     </div>
+  );
+}
+
+/** Remembered in this browser. It changes what the page shows, not what the service answers. */
+function FoldSwitch() {
+  const t = useTexts();
+  const { foldsHousekeeping } = usePreferences();
+  return (
+    <Button
+      Icon={FoldVertical}
+      className="no-print aria-pressed:border-accent/40 aria-pressed:bg-accent-soft"
+      aria-pressed={foldsHousekeeping}
+      title={t.events.foldHint}
+      onClick={() => prefer({ foldsHousekeeping: !foldsHousekeeping })}
+    >
+      {t.events.fold}
+    </Button>
   );
 }
 

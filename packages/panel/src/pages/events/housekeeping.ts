@@ -1,0 +1,22 @@
+import type { AuditEvent } from '@indelible/client';
+import type { EventSearch } from '../../search/event-search.ts';
+
+/** The service's routine, as action by resource type: deliveries, sign-ins, retention, archive. */
+const routine: Readonly<Record<string, string>> = {
+  webhook: 'send',
+  session: 'login',
+  viewer_link: 'create',
+  retention: 'delete',
+  archive: 'export',
+};
+
+/** Whether a list without filters may fold the event away; never an operator's act. */
+export function isHousekeeping(event: AuditEvent): boolean {
+  const { recordedBy, crossTenant, action, resource } = event;
+  return recordedBy.kind === 'service' && !crossTenant && routine[resource.type] === action;
+}
+
+/** Who filters wants to see all that matches. */
+export function mayFold({ facets }: EventSearch): boolean {
+  return Object.keys(facets).length === 0;
+}
