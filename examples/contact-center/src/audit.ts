@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { createClient, type EventInput, type IndelibleClient } from '@indelible/client';
 import { createOutbox, fromPg } from '@indelible/client/outbox';
-import { uuidFromTypeId } from '@indelible/protocol';
 import type pg from 'pg';
 import { type Tx, transaction } from './database.ts';
 import { tenants } from './people.ts';
@@ -75,9 +74,8 @@ async function recordingKey(pool: pg.Pool, setup: IndelibleClient): Promise<Reco
   // A link hands on no scope that the key lacks.
   const ofPeople = ['events:read', 'exports:write', 'restore:write', 'webhooks:write'];
   const scopes = ['events:write', 'viewer-links:write', ...ofPeople];
-  const { id, key } = await setup.apiKeys.create(null, { name: 'contact centre', scopes });
-  // Events name who recorded them by the UUID that is in the key's id.
-  const made = { keyId: uuidFromTypeId('key_', id) ?? '', key };
+  const { id: keyId, key } = await setup.apiKeys.create(null, { name: 'contact centre', scopes });
+  const made = { keyId, key };
   await keepRecordingKey(pool, made);
   return made;
 }

@@ -142,6 +142,7 @@ export interface ApiKeyInput {
 }
 
 export interface ApiKey {
+  /** UUID, also `recordedBy.id` of what the key records. */
   id: string;
   name: string;
   scopes: string[];

@@ -38,7 +38,7 @@ export function keyCommand(program: Command, io: Io): void {
   const revoke = key
     .command('revoke')
     .description('revoke a key permanently')
-    .argument('<id>', 'key_…');
+    .argument('<id>', 'its UUID');
   withOperator(withOwner(revoke)).action((id: string, options: OwnerOptions) =>
     revokeKey(id, options, io),
   );

@@ -1,12 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import {
-  eventUuid,
-  formatTimestamp,
-  parseTimestamp,
-  typeId,
-  uuidFromTypeId,
-} from '@indelible/protocol';
+import { eventUuid, formatTimestamp, isUuid, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
@@ -22,14 +16,7 @@ import type { OwnEvent, RecordOwn, Who } from '../own-event.ts';
 import { type Database, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { requireManagesKeys, requireMayGrant, requireSeesKeys } from './grants.ts';
-import {
-  ApiKeyInput,
-  ApiKeyPage,
-  apiKeyIdPrefix,
-  NewApiKey,
-  platformKeys,
-  tenantKeys,
-} from './schemas.ts';
+import { ApiKeyInput, ApiKeyPage, NewApiKey, platformKeys, tenantKeys } from './schemas.ts';
 import { type ApiKeyRow, apiKeyExists, insertApiKey, listApiKeys, revokeApiKey } from './store.ts';
 
 export interface ApiKeyRouteDeps {
@@ -184,8 +171,8 @@ async function revokeKey(
 ) {
   requireManagesKeys(request.principal, owner);
   const who = administrator(request);
-  const id = uuidFromTypeId(apiKeyIdPrefix, keyId);
-  if (id === null) throw new AppError('not_found');
+  if (!isUuid(keyId)) throw new AppError('not_found');
+  const id = keyId.toLowerCase();
   await write(deps.db, async (tx) => {
     const revoked = await revokeApiKey(tx, id, owner, deps.now());
     if (revoked === null && !(await apiKeyExists(tx, id, owner))) throw new AppError('not_found');
@@ -219,7 +206,7 @@ function keyEvent(action: 'create' | 'delete', who: Who, row: ApiKeyRow): OwnEve
 
 function shown(row: ApiKeyRow) {
   return {
-    id: typeId(apiKeyIdPrefix, row.id),
+    id: row.id,
     name: row.name,
     scopes: row.scopes,
     createdAt: formatTimestamp(row.createdAtMs),

@@ -2,10 +2,8 @@ import { Type } from 'typebox';
 import { makerSchema, scopes } from '../access/index.ts';
 import { label, nullable, pageOf, pathPart, strict, time, uuid } from '../http/index.ts';
 
-export const apiKeyIdPrefix = 'key_';
-
 const tenantParam = { id: uuid('The tenant.') };
-const keyParam = { keyId: pathPart("The key's id, `key_...`.") };
+const keyParam = { keyId: pathPart("The key's id.") };
 
 /** Paths of a tenant's keys, and of the platform's. */
 export const tenantKeys = {
@@ -55,7 +53,7 @@ export const ApiKeyInput = Type.Object(
 );
 
 const shown = {
-  id: Type.String({ pattern: '^key_[0-7][0-9a-hjkmnp-tv-z]{25}$' }),
+  id: uuid('Also `recordedBy.id` of what the key records.'),
   name: Type.String(),
   scopes: keyScopes,
   createdAt: time('When it was made.'),
