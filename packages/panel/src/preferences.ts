@@ -12,13 +12,13 @@ export interface Preferences {
   language: Language | null;
   zone: ZoneChoice;
   /** Whether the list of events leaves out the service's routine. */
-  foldsHousekeeping: boolean;
+  foldsRoutine: boolean;
 }
 
 const key = 'indelible.preferences';
 const listeners = new Set<() => void>();
 let current: Preferences = {
-  ...{ theme: 'system', language: null, zone: 'tenant', foldsHousekeeping: false },
+  ...{ theme: 'system', language: null, zone: 'tenant', foldsRoutine: false },
   ...stored(),
 };
 

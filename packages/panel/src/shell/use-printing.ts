@@ -4,7 +4,7 @@ import { checkpointQuery } from '../proof/use-checkpoint.ts';
 
 /**
  * Prints after the page has loaded the checkpoint. Requests it only for that, because the log
- * records each read of an operator.
+ * records that an operator looked at it.
  */
 export function usePrint(): () => void {
   const queries = useQueryClient();

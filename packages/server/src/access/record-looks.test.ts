@@ -4,7 +4,14 @@ import { byItself } from '../own-event.ts';
 import { Browser, viewerToken } from '../testing/browser.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, platformKey, type TestService, testService } from '../testing/service.ts';
+import {
+  callOn,
+  eventOf,
+  platformKey,
+  serviceOn,
+  type TestService,
+  testService,
+} from '../testing/service.ts';
 import { recordLooks } from './record-looks.ts';
 
 /* An operator browses, and the tenant counts the records: one for each thing that was looked at. */
@@ -41,7 +48,7 @@ function visit(reason = `ticket ${randomUUID()}`) {
     expect(answer.status, answer.text).toBe(200);
     return answer;
   };
-  return { reason, call, look, seen: () => lookedAt(reason) };
+  return { reason, declared, call, look, seen: () => lookedAt(reason) };
 }
 
 /** What the tenant's log says was looked at for this reason, oldest first. */
@@ -180,6 +187,22 @@ test('operators’ events without a reason are found and counted by the service'
   expect(await of('has_reason=false')).toEqual([[null, null], 2]);
   expect(await of('has_reason=true')).toEqual([['Ticket'], 1]);
   expect(await of('has_reason=!false')).toEqual([['Ticket'], 1]);
+});
+
+test('each process of the service writes one record', async () => {
+  const { look, seen, declared } = visit();
+  const url = '/api/audit-logs?action=restore';
+  const { app, db } = await serviceOn(service.servingUrl, service.clock);
+  try {
+    for (const _ of [1, 2]) {
+      await look(url);
+      expect((await callOn(app, { url, headers: declared })).status).toBe(200);
+    }
+    expect(await seen()).toHaveLength(2);
+  } finally {
+    await app.http.close();
+    await db.close();
+  }
 });
 
 test('memory is bounded: the oldest looks are forgotten, and recorded again', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { recordAll } from '../testing/event-pool.ts';
 import { askForJob, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
@@ -122,11 +123,16 @@ test('deliveries are recorded and never delivered, not to other webhooks either,
   for (let again = 0; again < 3; again++) await deliver();
   expect(receiver.calls).toHaveLength(before);
   for (const { id } of made) expect((await hooks.get(id)).behind).toBe(0);
+  // A batch is one message to each of them, and so one record.
+  await recordAll(service, tenant.key, Array.from({ length: 40 }, eventOf));
+  await deliver();
+  expect(receiver.calls).toHaveLength(before + made.length);
+  expect(await hooks.log('send')).toHaveLength(before + made.length);
   // A producer cannot have its own delivered under
   // that name: that is how the rule can be relied on.
   await hooks.record({ action: 'send', resource: { type: 'webhook', id: tenant.id, name: null } });
   await deliver();
-  expect(receiver.calls).toHaveLength(before);
+  expect(receiver.calls).toHaveLength(before + made.length);
 });
 
 test('filters choose by category, action, resource and address, with ! they leave out; the rest is passed over', async () => {

@@ -23,7 +23,7 @@ import { useEventSearch, useGo } from '../../use-location.ts';
 import { EmptyResult } from './EmptyResult.tsx';
 import { EventTable } from './EventTable.tsx';
 import { Histogram } from './Histogram.tsx';
-import { isHousekeeping, mayFold } from './housekeeping.ts';
+import { isRoutine, mayFold } from './routine.ts';
 
 const SaveEvidence = lazy(() => import('./SaveEvidence.tsx'));
 
@@ -83,9 +83,9 @@ type Page = ReturnType<typeof useEventPage>;
 
 /** The events of the page, without those that the reader has chosen to fold away. */
 function useShown(events: readonly AuditEvent[] = [], search: EventSearch) {
-  const { foldsHousekeeping } = usePreferences();
-  if (!foldsHousekeeping || !mayFold(search)) return events;
-  return events.filter((event) => !isHousekeeping(event));
+  const { foldsRoutine } = usePreferences();
+  if (!foldsRoutine || !mayFold(search)) return events;
+  return events.filter((event) => !isRoutine(event));
 }
 
 interface RowsProps {
@@ -154,14 +154,14 @@ function Head({ search, nowMs, page, folded, refresh, change }: HeadProps) {
 /** Remembered in this browser. It changes what the page shows, not what the service answers. */
 function FoldSwitch() {
   const t = useTexts();
-  const { foldsHousekeeping } = usePreferences();
+  const { foldsRoutine } = usePreferences();
   return (
     <Button
       Icon={FoldVertical}
       className="no-print aria-pressed:border-accent/40 aria-pressed:bg-accent-soft"
-      aria-pressed={foldsHousekeeping}
+      aria-pressed={foldsRoutine}
       title={t.events.foldHint}
-      onClick={() => prefer({ foldsHousekeeping: !foldsHousekeeping })}
+      onClick={() => prefer({ foldsRoutine: !foldsRoutine })}
     >
       {t.events.fold}
     </Button>

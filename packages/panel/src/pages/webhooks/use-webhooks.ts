@@ -2,7 +2,6 @@ import type { Webhook } from '@indelible/client';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, client } from '../../api.ts';
-import { useSession } from '../../session/session-context.tsx';
 import { conditionOf, nextLookMs } from './condition.ts';
 
 async function listAll(): Promise<Webhook[]> {
@@ -14,11 +13,10 @@ async function listAll(): Promise<Webhook[]> {
 /** A page reloads by itself for this long only, because an unused session must end. */
 const watchedMs = 5 * 60_000;
 
-/** Whether to reload automatically; not for operators, because the log records each read. */
+/** Whether to reload automatically. */
 function useWatching(): () => boolean {
-  const { crossTenant } = useSession();
   const [openedMs] = useState(Date.now);
-  return () => !crossTenant && Date.now() - openedMs < watchedMs;
+  return () => Date.now() - openedMs < watchedMs;
 }
 
 export function useWebhookList() {

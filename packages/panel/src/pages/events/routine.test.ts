@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@indelible/client';
 import { expect, test } from 'vitest';
-import { isHousekeeping } from './housekeeping.ts';
+import { isRoutine } from './routine.ts';
 
 const event = (action: string, type: string, of: Partial<AuditEvent> = {}) =>
   ({
@@ -9,8 +9,8 @@ const event = (action: string, type: string, of: Partial<AuditEvent> = {}) =>
   }) as AuditEvent;
 
 test('the service’s routine can be folded away', () => {
-  expect(isHousekeeping(event('send', 'webhook'))).toBe(true);
-  expect(isHousekeeping(event('login', 'session'))).toBe(true);
+  expect(isRoutine(event('send', 'webhook'))).toBe(true);
+  expect(isRoutine(event('login', 'session'))).toBe(true);
 });
 
 test('no operator’s act, no other program’s record, and nothing that a person did with the service', () => {
@@ -24,5 +24,5 @@ test('no operator’s act, no other program’s record, and nothing that a perso
     event('pause', 'webhook'),
     event('create', 'constructor'),
   ];
-  expect(kept.filter(isHousekeeping)).toEqual([]);
+  expect(kept.filter(isRoutine)).toEqual([]);
 });

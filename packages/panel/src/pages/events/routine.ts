@@ -2,7 +2,7 @@ import type { AuditEvent } from '@indelible/client';
 import type { EventSearch } from '../../search/event-search.ts';
 
 /** The service's routine, as action by resource type: deliveries, sign-ins, retention, archive. */
-const routine: Readonly<Record<string, string>> = {
+const actions: Readonly<Record<string, string>> = {
   webhook: 'send',
   session: 'login',
   viewer_link: 'create',
@@ -11,9 +11,9 @@ const routine: Readonly<Record<string, string>> = {
 };
 
 /** Whether a list without filters may fold the event away; never an operator's act. */
-export function isHousekeeping(event: AuditEvent): boolean {
+export function isRoutine(event: AuditEvent): boolean {
   const { recordedBy, crossTenant, action, resource } = event;
-  return recordedBy.kind === 'service' && !crossTenant && routine[resource.type] === action;
+  return recordedBy.kind === 'service' && !crossTenant && actions[resource.type] === action;
 }
 
 /** Who filters wants to see all that matches. */
