@@ -17,4 +17,5 @@ export { isAllowedFrom } from './ip-range.ts';
 export { answerPage, PageQuery, pageOf, readPage } from './keyset-page.ts';
 export { AppError, unavailable } from './problem.ts';
 export { accepted, readQuery, searchParams } from './query.ts';
+export { receivedCall } from './received-call.ts';
 export { whenGone } from './tenant-reads.ts';

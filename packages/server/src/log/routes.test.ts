@@ -146,6 +146,13 @@ async function expectEntries(entries: readonly Buffer[]): Promise<void> {
   if (rest < 255) expect((await at(`${group(full)}.p/${rest + 1}`)).status).toBe(404);
 }
 
+test('a client that encodes the slashes of a path gets the same tile', async () => {
+  const tile = (path: string) => get(`${prefix}/tile/${path}`, grown.key);
+  const path = `entries/${group(0)}.p/1`;
+  expect((await tile(path)).status).toBe(200);
+  expect((await tile(encodeURIComponent(path))).bytes).toEqual((await tile(path)).bytes);
+});
+
 test('a tile has one name: any other spelling does not exist', async () => {
   for (const path of [
     '0/0',

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { enforceSchemas } from '../http/http.ts';
 import { formats } from '../http/json-schema.ts';
 import { type TestService, testService } from '../testing/service.ts';
+import { messageTypes } from '../webhooks/store.ts';
 import { namedOnce } from './named-schemas.ts';
 
 interface Media {
@@ -28,6 +29,7 @@ interface Operation {
 
 interface Document {
   paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, unknown>;
   tags: { name: string; description: string }[];
   components: object;
 }
@@ -82,6 +84,11 @@ test('two schemas that share a name are refused; one that is used twice is defin
 test('every group of operations is described, and none is described in vain', () => {
   const used = new Set(operations.flatMap(({ tags }) => tags));
   expect(new Set(document.tags.map(({ name }) => name))).toEqual(used);
+});
+
+test('what receivers get is described: every type of message, and the restore call', () => {
+  const types = [...messageTypes, 'audit.webhook.test', 'audit.restore.requested'];
+  expect(Object.keys(document.webhooks)).toEqual(types);
 });
 
 test('exactly the calls that need no credential are documented as open', async () => {

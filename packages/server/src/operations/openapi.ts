@@ -5,6 +5,8 @@ import type { FastifyInstance, FastifySchema } from 'fastify';
 import { type TObject, Type } from 'typebox';
 import pkg from '../../package.json' with { type: 'json' };
 import { AppError } from '../http/index.ts';
+import { restoreMessages } from '../restores/index.ts';
+import { webhookMessages } from '../webhooks/index.ts';
 import { type Json, namedOnce } from './named-schemas.ts';
 import { problems, refusalsOf } from './refusals.ts';
 
@@ -90,5 +92,6 @@ function completed(document: object, url: string) {
   for (const [path, calls] of Object.entries(openapiObject.paths))
     for (const call of Object.values(calls)) Object.assign(call.responses, refusalsOf(path, call));
   const info = { ...openapiObject.info, contact: { name: 'The operators of this service', url } };
-  return namedOnce({ ...openapiObject, info, servers: [{ url }] });
+  const webhooks = { ...webhookMessages, ...restoreMessages };
+  return namedOnce({ ...openapiObject, info, servers: [{ url }], webhooks });
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expectMessageAsDocumented } from '../testing/documented.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
   exhaust,
@@ -66,6 +67,7 @@ test('a former state goes to the host, signed and whole, and request and outcome
     after: { steps: ['Hello'] },
     current: later.after,
   });
+  expectMessageAsDocumented(service.app.http, host.calls[0]?.body);
   const recorded = await restoresIn(service, tenant);
   const restored = { restoreId: body.id, eventId, to: 'before', reason: null };
   expect(recorded.map((e: { after: unknown }) => e.after)).toEqual([

@@ -1,6 +1,16 @@
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
-import { idParams, nullable, PageQuery, pageOf, strict, time, uuid } from '../http/index.ts';
+import {
+  answer,
+  idParams,
+  nullable,
+  PageQuery,
+  pageOf,
+  receivedCall,
+  strict,
+  time,
+  uuid,
+} from '../http/index.ts';
 
 const Target = Type.Enum(['before', 'after'], {
   description: 'Which of the two states of the event.',
@@ -63,4 +73,61 @@ export const listSchema = {
   }),
   headers: operatorHeaders,
   response: { 200: pageOf('RestorePage', Restore, 'One page of restores, newest first.') },
+};
+
+const state = (description: string) =>
+  Type.Unsafe<object | null>({ type: ['object', 'null'], description });
+
+const RestoreRequested = Type.Object(
+  {
+    type: Type.Literal('audit.restore.requested'),
+    id: Type.String({ pattern: '^rst_[0-9a-z]{26}$', description: 'The same at every attempt.' }),
+    tenantId: uuid('Whose log the event is in.'),
+    eventId: Type.String(),
+    resource: Type.Object(
+      { type: Type.String(), id: uuid('The resource.'), name: nullable({}) },
+      strict,
+    ),
+    to: Target,
+    requestedBy: Type.Object(
+      { id: uuid('Who asked for it.'), email: nullable({}), role: Type.String() },
+      { ...strict, description: 'Check the rights of this person or program in your product.' },
+    ),
+    recordedBy: Type.Object(
+      { kind: Type.Enum(['api_key', 'service']), id: uuid('Of the API key.') },
+      { ...strict, description: 'Apply only states that your own key recorded.' },
+    ),
+    requestedAt: time('When it was asked for.'),
+    before: state("The event's state before the change."),
+    after: state("The event's state after the change."),
+    current: Type.Optional(state('The last recorded state; `null`: deleted; absent: unknown.')),
+  },
+  { ...strict, title: 'RestoreRequested' },
+);
+
+const RestoreAnswer = Type.Union(
+  [
+    Type.Object({ status: Type.Literal('applied') }),
+    Type.Object({ status: Type.Literal('refused'), reason: Type.String() }),
+  ],
+  { title: 'RestoreAnswer', description: 'Within ten seconds.' },
+);
+
+/** What a host product receives at its `restoreUrl`. */
+export const restoreMessages = {
+  'audit.restore.requested': receivedCall(
+    {
+      tags,
+      operationId: 'receiveRestore',
+      summary: 'A request to restore a former state',
+      description:
+        'Signed with the restore secret. It may come twice: keep your answer under `id`, and give it again.',
+      message: RestoreRequested,
+    },
+    {
+      '200': answer('What the host product did.', ['application/json', RestoreAnswer]),
+      '429': { description: 'The service calls again, up to four times in all; also after a 5xx.' },
+      default: { description: 'The restore has failed.' },
+    },
+  ),
 };

@@ -3,8 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
 import { formats } from '../http/json-schema.ts';
 
+interface Media {
+  schema: object;
+}
+
 interface Operation {
-  responses: Record<string, { content?: Record<string, { schema: object }> }>;
+  responses: Record<string, { content?: Record<string, Media> }>;
 }
 
 interface ApiDocument {
@@ -37,6 +41,16 @@ export function expectAnswerAsDocumented(
   if (schema && type === 'application/json') {
     expect(documentOf(app).problemsOf(schema, answer.body)).toBe('');
   }
+}
+
+/** Checks a message that a receiver has got against the section `webhooks` of the document. */
+export function expectMessageAsDocumented(app: FastifyInstance, body: { type: string }): void {
+  const { webhooks } = app.swagger() as unknown as {
+    webhooks: Record<string, { post: { requestBody: { content: Record<string, Media> } } }>;
+  };
+  const media = webhooks[body.type]?.post.requestBody.content['application/json'];
+  expect(media, `${body.type} is not documented`).toBeDefined();
+  if (media) expect(documentOf(app).problemsOf(media.schema, body)).toBe('');
 }
 
 function expectProblem(

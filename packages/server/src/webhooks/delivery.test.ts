@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expectMessageAsDocumented } from '../testing/documented.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { askForJob, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
@@ -46,6 +47,7 @@ test('what is recorded arrives, signed and as the list shows it, and the attempt
     timestamp: new Date(service.clock.now).toISOString(),
     data: { tenantId: tenant.id, events: [listed.body.data.at(-1)] },
   });
+  expectMessageAsDocumented(service.app.http, call.body);
   const [delivery, ...more] = await hooks.deliveries(webhook.id);
   expect(more).toEqual([]);
   expect(delivery).toMatchObject({
@@ -260,6 +262,7 @@ test('a download that became ready is told of in its place, before the event tha
       },
     }),
   );
+  for (const { body } of told) expectMessageAsDocumented(service.app.http, body);
   const messages = (await hooks.deliveries(id)).reverse();
   const kinds = messages.map(({ type, events }: { type: string; events: number }) => [
     type,

@@ -1,1 +1,2 @@
 export type { WebhookCounts } from './lease.store.ts';
+export { webhookMessages } from './message-schemas.ts';

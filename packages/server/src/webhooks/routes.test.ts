@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expectMessageAsDocumented } from '../testing/documented.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { jwtSecret, keyOf, token } from '../testing/restore-setup.ts';
 import { type Answer, type TestService, testService } from '../testing/service.ts';
@@ -338,6 +339,7 @@ test('a test call shows at once whether messages arrive, holds no event, and is 
     timestamp: new Date(service.clock.now).toISOString(),
     data: { tenantId: tenant.id, webhookId: id },
   });
+  expectMessageAsDocumented(service.app.http, call.body);
   const [last] = await hooks.deliveries(id);
   expect(last).toMatchObject({ type: 'audit.webhook.test', firstSequence: null, status: 'failed' });
   expect(await hooks.get(id)).toMatchObject({ lastDelivery: last, attempt: 0 });

@@ -1,0 +1,42 @@
+import { type TSchema, Type } from 'typebox';
+
+const header = (name: string, description: string) => ({
+  ...{ name, in: 'header', required: true, description },
+  schema: Type.String(),
+});
+
+const signed = [
+  header('webhook-id', 'Of the message, the same at every attempt.'),
+  header('webhook-timestamp', 'Seconds since 1970, of this attempt.'),
+  header(
+    'webhook-signature',
+    'One or two of `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, separated by a ' +
+      'space. The key is the secret without `whsec_`, base64-decoded.',
+  ),
+];
+
+/**
+ * A signed call that the service makes (Standard Webhooks), for the section `webhooks` of the
+ * OpenAPI document: its message, and what each answer of the receiver means.
+ */
+export const receivedCall = (
+  {
+    message,
+    ...about
+  }: {
+    operationId: string;
+    tags: string[];
+    summary: string;
+    description: string;
+    message: TSchema;
+  },
+  responses: Record<string, { description: string }>,
+) => ({
+  post: {
+    ...about,
+    security: [],
+    parameters: signed,
+    requestBody: { required: true, content: { 'application/json': { schema: message } } },
+    responses,
+  },
+});

@@ -1,0 +1,1 @@
+export { restoreMessages } from './schemas.ts';
