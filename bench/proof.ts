@@ -112,6 +112,7 @@ function growAll(db: Database, tenantIds: readonly string[], count: number): Pro
     const appends = heads.map((head) => {
       const events = Array.from({ length: count }, (_, n) => ({
         uuid: firstUuidAt(Date.now() + n),
+        version: 1 as const,
         commitment: sha(Buffer.from(`${head.size + n}`)),
       }));
       return planAppend(sha, head, events, Date.now());

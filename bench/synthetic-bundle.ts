@@ -20,7 +20,7 @@ import {
   leafHash,
   noteKeyId,
   saltBytes,
-  segmentNames,
+  saltsLength,
   segmentTexts,
   tilePath,
   tileWidth,
@@ -146,11 +146,14 @@ function recordedEvent(sequence: number, startMs: number) {
     recordedById: '01990f12-94a0-759e-b499-9ad476cc148b',
     before: null,
     after: null,
+    context: null,
+    contextIdentity: null,
   };
   const texts = segmentTexts(event);
-  const salts = randomBytes(texts.length * saltBytes);
+  const salts = randomBytes(saltsLength(texts));
   const commitment = commitmentOf(sha, texts, salts);
   const entry = encodeEntry({
+    version: 1,
     receivedAtUs: (timeMs + 5) * 1_000,
     eventUuid: event.uuid,
     commitment,
@@ -185,6 +188,6 @@ function bodyLine(e: CommittedEvent, sequence: number, receivedAtMs: number, sal
   };
   const hex = (index: number) =>
     formatHex(salts.subarray(index * saltBytes, (index + 1) * saltBytes));
-  const names = segmentNames.slice(0, salts.length / saltBytes);
+  const names = ['change', 'event', 'identity'];
   return JSON.stringify({ event, salts: Object.fromEntries(names.map((n, i) => [n, hex(i)])) });
 }

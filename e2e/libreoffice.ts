@@ -56,6 +56,8 @@ const events = names.map((resourceName, sequence): CsvEvent => {
     ...{ diff: JSON.stringify({ name: { from: resourceName, to: null } }), reason: resourceName },
     ...{ category: 'configuration', recordedByKind: 'api_key', recordedById: id },
     ...{
+      context: null,
+      contextIdentity: null,
       before: null,
       after: JSON.stringify([resourceName]),
       sequence,

@@ -12,7 +12,7 @@ const help = `
 An erasure is permanent. It removes one of these:
   --actor <uuid|e-mail>   the identity of a person: e-mail, address, user agent and resource name, in
                           every event with this actor
-  --event <id> --segment change|state
+  --event <id> --segment change|context|state
                           a secret in one event: diff and reason, or both states
   --tenant <id> alone     all data of an offboarded tenant. First makes the bundle of its log, in
                           indelible-<id> or --bundle <folder>, unless it exists
@@ -28,7 +28,7 @@ interface Options {
   tenant: string;
   actor?: string;
   event?: string;
-  segment?: 'change' | 'state';
+  segment?: 'change' | 'context' | 'state';
   bundle?: string;
   reason?: string;
   operatorEmail?: string;
@@ -44,7 +44,13 @@ export function eraseCommand(program: Command, io: Io): void {
     .requiredOption('--tenant <id>', 'whose log', tenantIdArgument)
     .option('--actor <uuid|e-mail>', 'erase who this person was')
     .option('--event <id>', 'erase a part of this event')
-    .addOption(new Option('--segment <name>', 'the part of the event').choices(['change', 'state']))
+    .addOption(
+      new Option('--segment <name>', 'the part of the event').choices([
+        'change',
+        'context',
+        'state',
+      ]),
+    )
     .option(
       '--bundle <folder>',
       "folder of the offboarded tenant's bundle; made if it does not exist",

@@ -61,7 +61,12 @@ export function exportCommand(program: Command, io: Io): void {
     .option('--columns <names>', `of a CSV: ${csvColumns[0]},${csvColumns[1]},…`, columns)
     .option('--bundle <folder>', 'the folder to make; it must not exist')
     .option('--tenant <id>', 'whose log; a bundle and a platform key need it', tenantIdArgument)
-    .option('--withhold <segments>', 'identity, change, state: comma-separated', segments, []);
+    .option(
+      '--withhold <segments>',
+      'identity, change, context, state: comma-separated',
+      segments,
+      [],
+    );
   withOperator(withConnection(withCriteria(command)))
     .addHelpText('after', help)
     .action((options: ExportCommandOptions) =>

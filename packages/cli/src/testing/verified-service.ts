@@ -102,7 +102,15 @@ async function recordVariety(service: TestService, { id, key }: Tenant) {
   }
 }
 
-/** An event without empty columns, with text that a table must quote and escape. */
+const ofVersion2 = {
+  outcome: 'failure',
+  correlationId: 'req-1',
+  onBehalfOf: [{ externalId: '=user;7', name: 'Ana "A"', email: 'ana@example.com' }],
+  via: { channel: 'mcp' },
+  metadata: { 'a b': 'x;y', n: 1 },
+};
+
+/** An event with text that a table must quote and escape; every other one is of version 2. */
 export function stateEvent(index: number, timeMs: number): Record<string, unknown> {
   return eventOf({
     timestamp: new Date(timeMs).toISOString(),
@@ -115,5 +123,6 @@ export function stateEvent(index: number, timeMs: number): Record<string, unknow
     diff: { 'greeting.text': { from: 'Hello', to: `¡Hola!;=1\r\n${index}` } },
     before: { greeting: { text: 'Hello' }, n: index },
     after: { greeting: { text: `¡Hola!;=1\r\n${index}` }, n: index },
+    ...(index % 2 === 0 ? ofVersion2 : {}),
   });
 }

@@ -22,7 +22,7 @@ const flip = (column: string, byte: number) =>
 
 /** A byte of each part of an entry, and what its change makes of the event at that place. */
 const partsOfEntry: [number, string[]][] = [
-  [0, ['malformed_entry']],
+  [0, ['content_mismatch', 'malformed_entry']],
   [9, ['derived_field_mismatch', 'receipt_goes_back']],
   [25, ['other_event']],
   [59, ['content_mismatch']],

@@ -49,6 +49,12 @@ const changes: Record<string, [string, string[]]> = {
   after: [json('after'), content],
   // What is said to be erased is still there.
   erased: [`erased = json_build_object('identity', repeat('0', 64))`, ['malformed_body']],
+  context: [`context = '{"outcome":"success"}'`, content],
+  context_identity: [`context_identity = '{}'`, content],
+  outcome: [`outcome = 'success'`, content],
+  actor_type: [`actor_type = 'agent'`, content],
+  correlation_id: [`correlation_id = 'x'`, content],
+  on_behalf_of: ['on_behalf_of = NULL', content],
   salts: ['salts = set_byte(salts, 40, get_byte(salts, 40) # 1)', content],
 };
 
@@ -89,7 +95,7 @@ const insert = (sequence: string | number) => `
   INSERT INTO audit_events SELECT tenant_id, overlay(id::text placing '0000' from 33)::uuid, ${sequence}, received_at,
     actor_id, resource_id, recorded_by_id, retention_class, cross_tenant, recorded_by_kind, actor_email,
     actor_email_key, actor_role, actor_ip, actor_user_agent, 'delete', resource_type, resource_name, category,
-    reason, diff, before, after, salts FROM audit_events WHERE ${row()}`;
+    reason, diff, before, after, salts, erased, context, context_identity FROM audit_events WHERE ${row()}`;
 
 test('an inserted event is found, whether its sequence is taken, free or the next to come', async () => {
   const { id } = await damage.at(victim);

@@ -31,7 +31,9 @@ test('a refusal names every field that is wrong, in one line for a failed test',
     ['/action', 'invalid_format'],
     ['/reason', 'invalid_type'],
   ]);
-  expect(refusal?.detail).toBe('/action is not a snake_case word; /reason must be a text or null');
+  expect(refusal?.detail).toBe(
+    '/action is not a snake_case word, or several with dots between them; /reason must be a text or null',
+  );
 });
 
 test('of tenants it knows what it was told', () => {

@@ -8,6 +8,7 @@ import {
   contactCenter,
   type EventWords,
 } from './catalogue-data.ts';
+import { lastWord } from './field-rules.ts';
 
 export type Category = (typeof categories)[number];
 
@@ -21,7 +22,7 @@ export interface Catalogue {
   readonly plans: Plans;
   /** The scope of the page "Sensitive access"; null if the catalogue names no types. */
   readonly sensitiveAccess: { resourceTypes: string[]; actions: string[] } | null;
-  /** By the action only, unless `crossTenant` is true. Unknown actions are `configuration`. */
+  /** By the last word of the action only, unless `crossTenant` is true. Unknown actions are `configuration`. */
   categoryOf(action: string, crossTenant: boolean): Category;
   /** Why the event is refused (`not_recordable`); null if it is not. */
   notRecordable(action: string, resourceType: string): string | null;
@@ -52,7 +53,8 @@ export function createCatalogue({ plans, events = contactCenter }: CatalogueFile
   const refusals = events.notRecordable ?? [];
   requireNarrow(refusals);
   requireKnownTypes(events);
-  const actionCategory = (action: string) => categoryByAction.get(action) ?? 'configuration';
+  const actionCategory = (action: string) =>
+    categoryByAction.get(lastWord(action)) ?? 'configuration';
   return {
     plans: plans ? createPlans(plans) : defaultPlans,
     sensitiveAccess: accessOf(events.accessTypes ?? [], categoryByAction),
@@ -60,14 +62,15 @@ export function createCatalogue({ plans, events = contactCenter }: CatalogueFile
     notRecordable(action, resourceType) {
       const refusal = refusals.find(
         (each) =>
-          (each.actions?.includes(action) ?? true) &&
+          (each.actions?.includes(lastWord(action)) ?? true) &&
           (each.resourceTypes?.includes(resourceType) ?? true),
       );
       return refusal?.why ?? null;
     },
     stateWarning(resourceType, action, hasBefore, hasAfter) {
       if (!sensitive.has(resourceType) || actionCategory(action) !== 'configuration') return false;
-      return (action !== 'delete' && !hasAfter) || (action !== 'create' && !hasBefore);
+      const word = lastWord(action);
+      return (word !== 'delete' && !hasAfter) || (word !== 'create' && !hasBefore);
     },
   };
 }

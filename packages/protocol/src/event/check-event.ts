@@ -1,10 +1,26 @@
 import { checkJson } from '../json/canonical.ts';
-import { type EventField, eventFields } from './event-fields.ts';
+import { type EventField, eventFields, type FieldKind, type MemberRule } from './event-fields.ts';
 import { isUuid, uuidFromEventId } from './event-id.ts';
 import { type FieldProblem, fieldProblemsMax, pointerOf } from './field-problem.ts';
-import { hidesCharacters, isRecordedEmail, snakeCaseExpression } from './field-rules.ts';
+import {
+  actionExpression,
+  isExternalId,
+  isPrintable,
+  isRecordedEmail,
+  isRole,
+  snakeCaseExpression,
+} from './field-rules.ts';
 import { canonicalIp } from './ip-address.ts';
-import { diffFieldsMax, diffTextBytesMax, inKib, membersMax, stateBytesMax } from './limits.ts';
+import {
+  diffFieldsMax,
+  diffTextBytesMax,
+  inKib,
+  membersMax,
+  metadataKeyLengthMax,
+  metadataKeysMax,
+  metadataTextLengthMax,
+  stateBytesMax,
+} from './limits.ts';
 import { parseTimestamp } from './timestamp.ts';
 import { exceedsBytes } from './utf8-size.ts';
 
@@ -67,28 +83,46 @@ const wrongType = (path: string, type: string): FieldProblem => ({
   message: `must be ${type}`,
 });
 
-/** The format of each kind of text, with its description for error messages. */
-const textKinds: Partial<Record<EventField['kind'], { fits(text: string): boolean; is: string }>> =
-  {
-    eventId: {
-      fits: (text) => uuidFromEventId(text) !== null,
-      is: 'a TypeID of a UUIDv7 with the prefix evt_audit',
-    },
-    uuid: { fits: isUuid, is: 'a UUID' },
-    word: { fits: (text) => snakeCaseExpression.test(text), is: 'a snake_case word' },
-    // No invisible characters, so that a role cannot imitate another one.
-    role: {
-      fits: (text) => /^[^\s\p{Cc}]+$/u.test(text) && !hidesCharacters(text),
-      is: 'one word of visible characters',
-    },
-    email: { fits: isRecordedEmail, is: 'an e-mail address of visible characters' },
-    ip: { fits: (text) => canonicalIp(text) !== null, is: 'an IP address' },
-    time: { fits: (text) => parseTimestamp(text) !== null, is: 'an ISO 8601 time' },
-  };
+interface TextKind {
+  fits(text: string): boolean;
+  is: string;
+}
 
-function textCheck({ kind, lengthMax = Infinity, nullable }: EventField, path: string): Check {
-  const { fits, is } = textKinds[kind] ?? { fits: () => true, is: 'a text' };
-  const lengthMin = kind === 'role' ? 1 : 0;
+/** The format of each kind of text, with its description for error messages. */
+const textKinds: Partial<Record<FieldKind, TextKind>> = {
+  eventId: {
+    fits: (text) => uuidFromEventId(text) !== null,
+    is: 'a TypeID of a UUIDv7 with the prefix evt_audit',
+  },
+  uuid: { fits: isUuid, is: 'a UUID' },
+  word: { fits: (text) => snakeCaseExpression.test(text), is: 'a snake_case word' },
+  action: {
+    fits: (text) => actionExpression.test(text),
+    is: 'a snake_case word, or several with dots between them',
+  },
+  // No invisible characters, so that a role cannot imitate another one.
+  role: { fits: isRole, is: 'a text of visible characters' },
+  externalId: { fits: isExternalId, is: 'an id of visible characters without a leading !' },
+  traceId: { fits: (text) => /^[0-9a-f]{32}$/i.test(text), is: '32 hexadecimal digits' },
+  email: { fits: isRecordedEmail, is: 'an e-mail address of visible characters' },
+  ip: { fits: (text) => canonicalIp(text) !== null, is: 'an IP address' },
+  time: { fits: (text) => parseTimestamp(text) !== null, is: 'an ISO 8601 time' },
+};
+
+/** What a check needs to know of a field, or of a member of an object in it. */
+interface Checked extends Pick<MemberRule, 'kind' | 'lengthMax' | 'values'> {
+  nullable?: boolean;
+  lengthMin?: number;
+}
+
+function textKind({ kind, values }: Checked): TextKind {
+  if (values) return { fits: (text) => values.includes(text), is: `one of ${values.join(', ')}` };
+  return textKinds[kind] ?? { fits: () => true, is: 'a text' };
+}
+
+function textCheck(rule: Checked, path: string): Check {
+  const { lengthMin = rule.kind === 'role' ? 1 : 0, lengthMax = Infinity, nullable } = rule;
+  const { fits, is } = textKind(rule);
   const add = (problems: Problems, code: string, message: string) =>
     problems.push({ path, code, message });
   return (value, problems) => {
@@ -103,15 +137,21 @@ function textCheck({ kind, lengthMax = Infinity, nullable }: EventField, path: s
     if (value.length < lengthMin) {
       add(problems, 'too_short', `is shorter than ${lengthMin} characters`);
     }
-    if (!fits(value)) add(problems, 'invalid_format', `is not ${is}`);
+    const code = rule.values ? 'invalid_value' : 'invalid_format';
+    if (!fits(value)) add(problems, code, `is not ${is}`);
   };
 }
 
-function checkOf(field: EventField, path: string): Check {
-  switch (field.kind) {
+function checkOf(rule: Checked, path: string): Check {
+  switch (rule.kind) {
     case 'boolean':
       return (value, problems) => {
         if (typeof value !== 'boolean') problems.push(wrongType(path, 'true or false'));
+      };
+    case 'sequence':
+      return (value, problems) => {
+        if (isSequence(value)) return;
+        problems.push(wrongType(path, 'a whole number from 0'));
       };
     case 'state':
       return (value, problems) => {
@@ -120,20 +160,94 @@ function checkOf(field: EventField, path: string): Check {
     case 'diff':
       return checkDiff;
     default:
-      return textCheck(field, path);
+      return textCheck(rule, path);
   }
+}
+
+export function isSequence(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** The check of a field. A field of version 2 may be null, as if it were not sent. */
+function fieldCheck(field: EventField, path: string): Check {
+  const rule = { ...field, nullable: field.nullable === true || field.since === 2 };
+  const check = compoundCheck(field, path) ?? checkOf(rule, path);
+  if (field.since !== 2) return check;
+  return (value, problems) => {
+    if (value !== null) check(value, problems);
+  };
+}
+
+function compoundCheck({ kind, members = {}, itemsMax = 0 }: EventField, path: string) {
+  if (kind === 'metadata') return checkMetadata;
+  if (kind === 'object') return membersCheck(members, path);
+  if (kind !== 'list') return null;
+  const items = Array.from({ length: itemsMax }, (_, at) => membersCheck(members, `${path}/${at}`));
+  return (list: unknown, problems: Problems) => {
+    if (!Array.isArray(list)) problems.push(wrongType(path, 'a list of objects'));
+    else if (list.length > itemsMax) {
+      problems.push({ path, code: 'too_many', message: `has more than ${itemsMax} elements` });
+    } else {
+      for (const [at, item] of list.entries()) items[at]?.(item, problems);
+    }
+  };
+}
+
+function membersCheck(members: Readonly<Record<string, MemberRule>>, at: string): Check {
+  const checks = new Map<string, Check>();
+  const required: Required[] = [];
+  for (const [name, rule] of Object.entries(members)) {
+    const nullable = rule.sent === undefined;
+    checks.set(name, checkOf({ ...rule, nullable, lengthMin: 1 }, at + pointerOf(name)));
+    if (!nullable) required.push({ name, unless: rule.unless });
+  }
+  return (value, problems) => checkMembers(value, at, checks, required, problems);
+}
+
+const metadataPath = pointerOf('metadata');
+
+function checkMetadata(value: unknown, problems: Problems): void {
+  if (!isObject(value)) {
+    problems.push(wrongType(metadataPath, 'an object'));
+    return;
+  }
+  const entries = Object.entries(value);
+  if (entries.length > metadataKeysMax) {
+    problems.push(tooMany(metadataPath, metadataKeysMax));
+    return;
+  }
+  for (const [key, scalar] of entries) {
+    const path = pointerOf('metadata', key);
+    const add = (code: string, message: string) => problems.push({ path, code, message });
+    if (key === '' || !isPrintable(key)) add('invalid_format', 'has no name that can be printed');
+    if ([...key].length > metadataKeyLengthMax) {
+      add('too_long', `has a name of more than ${metadataKeyLengthMax} characters`);
+    }
+    if (typeof scalar === 'object' && scalar !== null) {
+      problems.push(wrongType(path, 'a text, number, boolean or null'));
+    } else if (typeof scalar === 'string' && [...scalar].length > metadataTextLengthMax) {
+      add('too_long', `is longer than ${metadataTextLengthMax} characters`);
+    }
+  }
+}
+
+/** A member that an object needs, unless it has another one. */
+interface Required {
+  name: string;
+  unless?: string | undefined;
 }
 
 function objectCheck(owner: string | null): Check {
   const at = owner === null ? '' : pointerOf(owner);
   const checks = new Map<string, Check>();
-  const required: string[] = [];
+  const required: Required[] = [];
   for (const field of eventFields.filter(({ sent }) => sent !== undefined)) {
     const name = owner === null ? (field.owner ?? field.name) : field.name;
     if ((owner !== null && field.owner !== owner) || checks.has(name)) continue;
     const isInner = owner === null && field.owner !== null;
-    checks.set(name, isInner ? objectCheck(name) : checkOf(field, at + pointerOf(name)));
-    if (field.sent === 'required') required.push(name);
+    checks.set(name, isInner ? objectCheck(name) : fieldCheck(field, at + pointerOf(name)));
+    if (field.sent === 'required')
+      required.push({ name, unless: isInner ? undefined : field.unless });
   }
   return (value, problems) => checkMembers(value, at, checks, required, problems);
 }
@@ -142,7 +256,7 @@ function checkMembers(
   value: unknown,
   at: string,
   checks: ReadonlyMap<string, Check>,
-  required: readonly string[],
+  required: readonly Required[],
   problems: Problems,
 ): void {
   if (!isObject(value)) {
@@ -154,8 +268,9 @@ function checkMembers(
     problems.push(tooMany(at, membersMax));
     return;
   }
-  for (const name of required) {
-    if (value[name] === undefined) problems.push(missing(at, name));
+  for (const { name, unless } of required) {
+    if (value[name] !== undefined || (unless !== undefined && value[unless])) continue;
+    problems.push(missing(at, name, unless));
   }
   for (const name of names) {
     const check = checks.get(name);
@@ -164,10 +279,10 @@ function checkMembers(
   }
 }
 
-const missing = (at: string, name: string): FieldProblem => ({
+const missing = (at: string, name: string, unless?: string): FieldProblem => ({
   path: at + pointerOf(name),
   code: 'required',
-  message: 'is required',
+  message: unless === undefined ? 'is required' : `is required, unless ${unless} is given`,
 });
 
 const unknownField = (at: string, name: string): FieldProblem => ({
@@ -207,7 +322,7 @@ function checkChange(field: string, change: unknown, problems: Problems): void {
     ['from', side('from')],
     ['to', side('to')],
   ]);
-  checkMembers(change, at, sides, ['from', 'to'], problems);
+  checkMembers(change, at, sides, [{ name: 'from' }, { name: 'to' }], problems);
 }
 
 const isPlainSide = (value: unknown): boolean =>

@@ -3,6 +3,11 @@ import { segmentNames } from './event-fields.ts';
 
 export const saltBytes = 16;
 
+/** The bytes of the salts of an event with these texts: one for each segment that it has. */
+export function saltsLength(texts: readonly (string | null)[]): number {
+  return saltBytes * texts.filter((text) => text !== null).length;
+}
+
 const utf8 = new TextEncoder();
 const segmentPrefixes = segmentNames.map((name) =>
   utf8.encode(`audit-seg/v1\n${String.fromCharCode(name.length)}${name}`),
@@ -39,14 +44,19 @@ export function segmentHash(
 
 /**
  * `H("audit-content/v1\n" ‖ Σ(u8 len ‖ name ‖ c))`. It covers the segment hashes, so one segment
- * can be replaced by its hash (withheld or erased) and the log still verifies.
+ * can be replaced by its hash (withheld or erased) and the log still verifies. In the order of
+ * `segmentNames`; null for a segment that the event does not have.
  */
-export function commitmentOfHashes(sha: Sha256, hashes: readonly Uint8Array[]): Uint8Array {
+export function commitmentOfHashes(
+  sha: Sha256,
+  hashes: readonly (Uint8Array | null)[],
+): Uint8Array {
   scratch.set(contentPrefix);
   let offset = contentPrefix.length;
   for (let index = 0; index < hashes.length; index += 1) {
     const [name, hash] = [namePrefixes[index], hashes[index]];
-    if (!name || !hash) throw new RangeError('no such segment');
+    if (!hash) continue;
+    if (!name) throw new RangeError('no such segment');
     scratch.set(name, offset);
     scratch.set(hash, offset + name.length);
     offset += name.length + hash.length;
@@ -56,28 +66,34 @@ export function commitmentOfHashes(sha: Sha256, hashes: readonly Uint8Array[]): 
 
 /**
  * The commitment of these texts, in the order of `segmentNames`. Each segment has its salt, or its
- * hash if it is withheld or erased; an absent state has neither.
+ * hash if it is withheld or erased; a segment that the event does not have has neither.
  */
 export function commitmentOfSegments(
   sha: Sha256,
-  texts: readonly string[],
+  texts: readonly (string | null)[],
   salts: readonly (Uint8Array | null)[],
   hashes: readonly (Uint8Array | null)[],
 ): Uint8Array {
-  const segments: Uint8Array[] = [];
-  for (let index = 0; index < segmentNames.length; index += 1) {
-    const salt = salts[index];
-    const text = texts[index];
-    const hash = salt && text !== undefined ? segmentHash(sha, index, salt, text) : hashes[index];
-    if (hash) segments.push(hash);
-  }
-  return commitmentOfHashes(sha, segments);
+  return commitmentOfHashes(
+    sha,
+    segmentNames.map((_, index) => {
+      const [salt, text = null] = [salts[index], texts[index]];
+      return salt && text !== null ? segmentHash(sha, index, salt, text) : (hashes[index] ?? null);
+    }),
+  );
 }
 
-/** The commitment of an event; `salts` holds 16 bytes for each segment. */
-export function commitmentOf(sha: Sha256, texts: readonly string[], salts: Uint8Array): Uint8Array {
-  const hashes = texts.map((text, index) =>
-    segmentHash(sha, index, salts.subarray(index * saltBytes, (index + 1) * saltBytes), text),
-  );
+/** The commitment of an event; `salts` holds 16 bytes for each segment that it has. */
+export function commitmentOf(
+  sha: Sha256,
+  texts: readonly (string | null)[],
+  salts: Uint8Array,
+): Uint8Array {
+  let at = 0;
+  const hashes = texts.map((text, index) => {
+    if (text === null) return null;
+    at += saltBytes;
+    return segmentHash(sha, index, salts.subarray(at - saltBytes, at), text);
+  });
   return commitmentOfHashes(sha, hashes);
 }

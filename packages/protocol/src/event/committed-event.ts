@@ -1,7 +1,14 @@
 import { canonicalize, type JsonValue } from '../json/canonical.ts';
 import { FormatError } from '../log/format-error.ts';
-import { isObject } from './check-event.ts';
-import { type CommittedEvent, type EventField, eventFields } from './event-fields.ts';
+import { isObject, isSequence } from './check-event.ts';
+import { type ContextTexts, contextTexts, valueAt } from './context.ts';
+import {
+  type CommittedEvent,
+  contextFields,
+  type EventField,
+  eventFields,
+  type FieldKind,
+} from './event-fields.ts';
 import { uuidFromEventId, uuidTimeMs } from './event-id.ts';
 
 /** A UUID of any version, in the spelling that is hashed. */
@@ -27,42 +34,82 @@ export interface ShownEvent extends CommittedEvent {
  * would be shown but not proven. Ids must be lower case, because they are hashed as text.
  */
 export function committedEventOf(json: unknown): ShownEvent {
-  const event = objectOf(json, membersOf(null), 'the event');
+  const event = objectOf(json, null, json);
   const shown: Record<string, unknown> = {};
-  for (const owner of owners) objectOf(event[owner], membersOf(owner), owner);
-  for (const field of eventFields) {
-    const { path, owner, name, kind, nullable } = field;
-    const value = (owner === null ? event : (event[owner] as Record<string, unknown>))[name];
-    const isNull = nullable && value === null;
-    shown[shownKey(field)] = isNull ? null : readers[kind](value, path);
+  for (const owner of owners) objectOf(event[owner], owner, json);
+  for (const field of firstFields) {
+    const { path, kind, nullable } = field;
+    const value = valueAt(event, field);
+    shown[shownKey(field)] = nullable && value === null ? null : readers[kind]?.(value, path);
   }
   const id = shown.uuid as string;
-  return { ...(shown as unknown as ShownEvent), id, uuid: shownUuidOf(id) ?? refuse('id') };
+  const uuid = shownUuidOf(id) ?? refuse('id');
+  return { ...(shown as unknown as ShownEvent), ...shownContext(event), id, uuid };
 }
 
 /** The member of a `ShownEvent` that holds a field. Times are texts there. */
 export const shownKey = ({ name, key }: EventField): string =>
   key === undefined || key === 'receivedAtMs' ? name : key;
 
-const owners = [...new Set(eventFields.flatMap(({ owner }) => owner ?? []))];
+/** The fields of version 1, which every event has. */
+export const firstFields = eventFields.filter(({ since }) => since === undefined);
+const owners = [...new Set(firstFields.flatMap(({ owner }) => owner ?? []))];
 
+/** Of version 1; those of version 2 come on top if they are set. */
 const membersOf = (owner: string | null): number =>
-  owner === null
-    ? owners.length + eventFields.filter((field) => field.owner === null).length
-    : eventFields.filter((field) => field.owner === owner).length;
+  (owner === null ? owners.length : 0) +
+  firstFields.filter((field) => field.owner === owner).length;
 
 type Reader = (value: unknown, where: string) => unknown;
 
-const readers: Record<EventField['kind'], Reader> = {
+const readers: Partial<Record<FieldKind, Reader>> = {
   eventId: textOf,
   uuid: lowerUuidOf,
-  ...{ word: textOf, role: textOf, email: textOf, ip: textOf, text: textOf, time: textOf },
-  ...{ category: textOf, recordedBy: textOf },
+  ...{ word: textOf, action: textOf, role: textOf, email: textOf, ip: textOf, text: textOf },
+  ...{ time: textOf, choice: textOf, externalId: textOf, traceId: textOf },
   boolean: (value, where) => (typeof value === 'boolean' ? value : refuse(where)),
   sequence: (value, where) => (isSequence(value) ? value : refuse(where)),
   diff: canonicalObject,
   state: canonicalObject,
+  metadata: canonicalObject,
 };
+
+/** Every member must be one that `contextTexts` puts into a text, or it would not be proven. */
+function requireContextValue({ kind, members = {}, path }: EventField, value: unknown): void {
+  if (kind === 'object') requireMembers(value, members, path);
+  else if (kind !== 'list') readers[kind]?.(value, path);
+  else for (const object of listOf(value, path)) requireMembers(object, members, path);
+}
+
+function requireMembers(object: unknown, members: Members, path: string): void {
+  if (!isObject(object)) refuse(path);
+  for (const [name, value] of Object.entries(object)) {
+    const rule = Object.hasOwn(members, name) ? members[name] : undefined;
+    if (rule === undefined) refuse(path);
+    readers[rule.kind]?.(value, path);
+  }
+}
+
+type Members = NonNullable<EventField['members']>;
+
+/** A list without members would leave no trace in the texts. */
+function listOf(value: unknown, path: string): readonly unknown[] {
+  const isFull = Array.isArray(value) && value.some((each) => Object.keys(each ?? {}).length > 0);
+  return isFull ? value : refuse(path);
+}
+
+/** The texts of the fields of version 2. Throws FormatError unless they have the right types. */
+export function shownContext(event: object): ContextTexts {
+  for (const field of contextFields) {
+    const value = valueAt(event, field);
+    if (value !== undefined) requireContextValue(field, value);
+  }
+  try {
+    return contextTexts(event);
+  } catch {
+    return refuse('a field of version 2');
+  }
+}
 
 // The end of the year 9999. Later times have no timestamp text.
 const eventTimeMaxMs = 253_402_300_799_999;
@@ -77,14 +124,15 @@ function refuse(where: string): never {
   throw new FormatError(`${where} is not what an event has there`);
 }
 
-// Each member is read and type-checked below, so an equal count means that none is missing and none
-// is extra.
-function objectOf(value: unknown, members: number, where: string): Record<string, unknown> {
-  return isObject(value) && Object.keys(value).length === members ? value : refuse(where);
-}
-
-export function isSequence(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+// Each member is read and type-checked, so an equal count means that none is missing and none is
+// extra.
+function objectOf(value: unknown, owner: string | null, event: unknown): Record<string, unknown> {
+  if (!isObject(value)) return refuse(owner ?? 'the event');
+  const more = contextFields.filter((field) => {
+    return field.owner === owner && isObject(event) && valueAt(event, field) !== undefined;
+  });
+  if (Object.keys(value).length === membersOf(owner) + more.length) return value;
+  return refuse(owner ?? 'the event');
 }
 
 function lowerUuidOf(value: unknown, where: string): string {

@@ -39,7 +39,10 @@ test('the header names the standard columns, and ends in CRLF', () => {
     'id,timestamp,tenantId,actor.id,actor.email,actor.role,actor.ip,actor.userAgent,action,' +
       'resource.type,resource.id,resource.name,diff,crossTenant,reason,category,sequence\r\n',
   );
-  expect(csvHeader(['id', ...csvFurtherColumns])).toBe('id,receivedAt,recordedBy,before,after\r\n');
+  expect(csvHeader(['id', ...csvFurtherColumns])).toBe(
+    'id,receivedAt,recordedBy,before,after,actor.type,actor.name,actor.externalId,outcome,' +
+      'resource.externalId,correlationId,traceId,onBehalfOf,via,targets,metadata,source\r\n',
+  );
 });
 
 test('a row has the standard columns, null as nothing and diff as one JSON cell', () => {

@@ -1,7 +1,10 @@
+import { canonicalize, type JsonValue } from '../json/canonical.ts';
 import { FormatError } from '../log/format-error.ts';
 import type { ShownEvent } from './committed-event.ts';
+import { contextOf, valueAt } from './context.ts';
 import {
   type CsvField,
+  contextFields,
   type EventField,
   eventFields,
   type FieldPath,
@@ -17,13 +20,19 @@ export const csvColumns = columnsOf('standard');
 
 /** Columns that are written only on request. */
 export const csvFurtherColumns: readonly (CsvField<'further'> | 'recordedBy')[] = [
-  ...columnsOf('further').filter((name) => !isState(name)),
+  ...columnsOf('further').filter((name) => !isState(name) && !isContextColumn(name)),
   'recordedBy', // both of its fields in one cell
   ...columnsOf('further').filter(isState),
+  ...columnsOf('further').filter(isContextColumn),
 ];
 
 function isState(name: FieldPath): boolean {
   return eventFields.some(({ path, kind }) => path === name && kind === 'state');
+}
+
+/** Whether a column holds a field of version 2, which has no column in the database. */
+export function isContextColumn(name: string): boolean {
+  return contextFields.some(({ path }) => path === name);
 }
 
 function columnsOf<Kind extends 'standard' | 'further'>(kind: Kind): readonly CsvField<Kind>[] {
@@ -86,7 +95,9 @@ const formerCells: Partial<typeof cells> = Object.fromEntries(
   }),
 );
 
-function cellOf({ kind, key }: EventField): Cell {
+function cellOf(field: EventField): Cell {
+  const { kind, key, since } = field;
+  if (since === 2) return (e) => contextCell(valueAt(contextOf(e), field));
   if (kind === 'eventId') return ({ uuid }) => eventIdFromUuid(uuid);
   if (kind === 'time') {
     return (e) => formatTimestamp(key === 'receivedAtMs' ? e.receivedAtMs : uuidTimeMs(e.uuid));
@@ -119,6 +130,13 @@ export function csvTextCell(text: string | null): string {
 function formerTextCell(kind: EventField['kind'], text: string): string {
   const isJson = kind === 'diff' || kind === 'state';
   return quoted(!isJson && formerFormulaStart.test(text) ? `'${text}` : text);
+}
+
+function contextCell(value: unknown): string {
+  if (value === undefined) return '';
+  return typeof value === 'string'
+    ? csvTextCell(value)
+    : jsonCell(canonicalize(value as JsonValue));
 }
 
 // In JSON, semicolons occur only inside strings, where the escape has the same meaning.

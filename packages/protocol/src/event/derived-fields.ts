@@ -2,6 +2,7 @@ import { isCategory } from './catalogue.ts';
 import { actionsByCategory } from './catalogue-data.ts';
 import type { ShownEvent } from './committed-event.ts';
 import { uuidTimeMs } from './event-id.ts';
+import { lastWord } from './field-rules.ts';
 import { formatAnyTimestamp } from './timestamp.ts';
 
 /**
@@ -35,5 +36,5 @@ for (const [category, actions] of Object.entries(actionsByCategory)) {
 // A catalogue can give its own actions any category, but cannot change a standard action's.
 function mayHaveCategory({ action, category, crossTenant }: ShownEvent): boolean {
   if (crossTenant || category === 'cross_tenant') return crossTenant && category === 'cross_tenant';
-  return (categoryByAction.get(action) ?? category) === category && isCategory(category);
+  return (categoryByAction.get(lastWord(action)) ?? category) === category && isCategory(category);
 }

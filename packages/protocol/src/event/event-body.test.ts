@@ -2,47 +2,63 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { equalBytes } from '../log/bytes.ts';
 import { FormatError } from '../log/format-error.ts';
-import { bodyLine, plainEvent, type RecordedEvent, record, sha } from '../testing/recorded-log.ts';
+import {
+  bodyLine,
+  everyContext,
+  plainEvent,
+  type RecordedEvent,
+  record,
+  sha,
+} from '../testing/recorded-log.ts';
 import { anyInput, parsedOrRefused, withOneByteChanged } from '../testing/tampering.ts';
+import { contextTexts } from './context.ts';
 import {
   commitmentOfBody,
   eventBodyOf,
   hasStateSegment,
   parseBodyLine,
   parseProvenJson,
+  versionOf,
   withheldSegments,
   withholdableSegments,
 } from './event-body.ts';
 import { withholdSegments } from './withheld-body.ts';
 
+const later = contextTexts(everyContext);
 const state = { before: '{"limit":5}', after: '{"\\"":"ü\\n","limit":6}', reason: 'asked for' };
-const [plain, full] = record([plainEvent(1), plainEvent(2, state)]) as [
-  RecordedEvent,
-  RecordedEvent,
-];
+const [plain, full, second] = record([
+  plainEvent(1),
+  plainEvent(2, state),
+  plainEvent(3, { ...state, ...later }),
+]) as [RecordedEvent, RecordedEvent, RecordedEvent];
 const commitmentIn = ({ entry }: RecordedEvent) => entry.subarray(28);
-const line = bodyLine(full);
+const line = bodyLine(second);
 
 test('a body opens the commitment of its entry, with a state and without', () => {
-  for (const recorded of [plain, full]) {
+  for (const recorded of [plain, full, second]) {
     const body = parseBodyLine(bodyLine(recorded));
     expect(commitmentOfBody(sha, body)).toEqual(commitmentIn(recorded));
     expect(withheldSegments(body)).toEqual([]);
-    expect(hasStateSegment(body)).toBe(recorded === full);
+    expect(hasStateSegment(body)).toBe(recorded !== plain);
+    expect(versionOf(body)).toBe(recorded === second ? 2 : 1);
     expect(parseBodyLine(new TextEncoder().encode(bodyLine(recorded)))).toEqual(body);
   }
 });
 
+const of = fc.constantFrom(plain, full, second);
+
 test('any segments but the event may be withheld, and the rest still opens the commitment', () => {
   fc.assert(
-    fc.property(fc.subarray([...withholdableSegments]), fc.boolean(), (segments, hasState) => {
-      const recorded = hasState ? full : plain;
+    fc.property(fc.subarray([...withholdableSegments]), of, (segments, recorded) => {
+      const hasState = recorded !== plain;
       const withheld = withholdSegments(sha, bodyLine(recorded), segments);
       const body = parseBodyLine(withheld);
       expect(commitmentOfBody(sha, body)).toEqual(commitmentIn(recorded));
       expect(hasStateSegment(body)).toBe(hasState);
       expect(withheldSegments(body)).toEqual(
-        segments.filter((name) => hasState || name !== 'state'),
+        segments.filter(
+          (name) => (hasState || name !== 'state') && (recorded === second || name !== 'context'),
+        ),
       );
       // One after the other is the same as at once.
       const steps = segments.reduce((text, name) => withholdSegments(sha, text, [name]), withheld);
@@ -53,8 +69,12 @@ test('any segments but the event may be withheld, and the rest still opens the c
 
 test('a withheld segment leaves neither its values nor its salt behind', () => {
   const withheld = withholdSegments(sha, line, [...withholdableSegments]);
-  const { event } = full;
-  for (const text of [event.actorEmail, event.actorIp, event.resourceName, 'maxWait', 'limit']) {
+  const { event } = second;
+  const texts = [event.actorEmail, event.actorIp, event.resourceName, 'maxWait', 'limit'];
+  for (const text of [
+    ...texts,
+    ...['denied', 'bot_7', 'user_123', 'ana@', 'Org Owner', 'mcp', 'region'],
+  ]) {
     expect(line).toContain(text);
     expect(withheld).not.toContain(text);
   }
@@ -133,6 +153,9 @@ test('a segment that is withheld must not be shown, in any of its fields', () =>
     ['"ip":null', '"ip":"::1"'],
     ['"userAgent":null', '"userAgent":""'],
     ['"name":null', '"name":"x"'],
+    ['"name":null', '"name":null,"externalId":"x"'],
+    ['"reason":null', '"reason":null,"outcome":"success"'],
+    ['"reason":null', '"reason":null,"onBehalfOf":[{"name":"x"}]'],
     ['"before":null', '"before":{}'],
     ['"after":null', '"after":{}'],
   ] as const) {
@@ -179,7 +202,7 @@ test('a line with any byte changed is refused or opens another commitment', () =
       sequence !== original.event.sequence ||
       receivedAt !== original.event.receivedAt ||
       hasState !== original.event.hasState ||
-      !equalBytes(commitmentOfBody(sha, body), commitmentIn(full));
+      !equalBytes(commitmentOfBody(sha, body), commitmentIn(second));
     expect(isOther, Buffer.from(changed).toString()).toBe(true);
   }
 });

@@ -1,5 +1,6 @@
 import { parseStrictJson } from '../json/strict-json.ts';
 import { parseHex } from '../log/bytes.ts';
+import type { EntryVersion } from '../log/entry.ts';
 import { FormatError } from '../log/format-error.ts';
 import { hashBytes, type Sha256 } from '../log/merkle.ts';
 import { commitmentOfSegments, saltBytes } from './commitment.ts';
@@ -9,7 +10,8 @@ import { segmentTexts } from './event-texts.ts';
 
 /**
  * An event with the values that open its commitment. Both lists are in the order of `segmentNames`:
- * each segment has its salt, or its hash if it is withheld or erased; the absent state has neither.
+ * each segment has its salt, or its hash if it is withheld or erased. `context` has neither in
+ * version 1, `state` in an event without a state.
  */
 export interface EventBody {
   event: ShownEvent;
@@ -18,7 +20,7 @@ export interface EventBody {
 }
 
 /** The segments that may be replaced by their hash. `event` may not: it identifies the event. */
-export const withholdableSegments = ['change', 'identity', 'state'] as const;
+export const withholdableSegments = ['change', 'context', 'identity', 'state'] as const;
 export type WithholdableSegment = (typeof withholdableSegments)[number];
 
 /** Salts or hashes in hexadecimal by segment name, as in JSON. */
@@ -56,34 +58,46 @@ export function eventBodyOf(json: { event: unknown; salts: unknown; hashes?: unk
   const salts = segmentBytes(json.salts, saltBytes, 'salts');
   const hashes =
     json.hashes === undefined ? noHashes : segmentBytes(json.hashes, hashBytes, 'hashes');
-  for (let index = 0; index < segmentNames.length; index += 1) {
+  for (const [index, name] of segmentNames.entries()) {
     const [salt, hash] = [salts[index], hashes[index]];
-    if (salt && hash) throw new FormatError(`${segmentNames[index]} has both a salt and a hash`);
-    if (hash && !isEmpty(event, index)) {
-      throw new FormatError(`${segmentNames[index]} is both withheld and shown`);
-    }
-    // Only an empty state is left out of the commitment.
-    const isNeeded = index !== stateIndex || !isEmpty(event, index);
-    if (isNeeded && !salt && !hash) throw new FormatError(`${segmentNames[index]} has no salt`);
-    if (!isNeeded && salt) throw new FormatError('it has a salt for a state, but no state');
+    if (salt && hash) throw new FormatError(`${name} has both a salt and a hash`);
+    if (hash && !isEmpty(event, name)) throw new FormatError(`${name} is both withheld and shown`);
+    const isAbsent = name === 'context' ? event.context === null : isEmpty(event, name);
+    if (salt || hash || (isOptional(name) && isAbsent)) continue;
+    throw new FormatError(`${name} has no salt`);
   }
+  if (salts[stateIndex] && isEmpty(event, 'state')) {
+    throw new FormatError('it has a salt for a state, but no state');
+  }
+  // Of version 2, although all that version 2 has added is erased or personal.
+  if (salts[contextIndex]) event.context ??= '{}';
   return { event, salts, hashes };
 }
 
+const isOptional = (name: SegmentName) => name === 'context' || name === 'state';
 const stateIndex = segmentNames.indexOf('state');
-const noHashes = [null, null, null, null];
+const contextIndex = segmentNames.indexOf('context');
+const noHashes = segmentNames.map(() => null);
 
-const emptied = segmentNames.map((name) => Object.entries(emptiedSegment(name)));
+/** The version of the log entry that holds the event. */
+export function versionOf({ salts, hashes }: Omit<EventBody, 'event'>): EntryVersion {
+  return salts[contextIndex] || hashes[contextIndex] ? 2 : 1;
+}
 
-function isEmpty(event: ShownEvent, index: number): boolean {
-  if (segmentNames[index] === 'event') return false; // and therefore it is never withheld
+const emptied = Object.fromEntries(
+  segmentNames.map((name) => [name, Object.entries(emptiedSegment(name))]),
+);
+
+function isEmpty(event: ShownEvent, segment: SegmentName): boolean {
+  if (segment === 'event') return false; // and therefore it is never withheld
+  if (segment === 'context') return event.context === null || event.context === '{}';
   const values = event as unknown as Record<string, unknown>;
-  return (emptied[index] ?? []).every(([key, value]) => values[key] === value);
+  return (emptied[segment] ?? []).every(([key, value]) => values[key] === value);
 }
 
 function segmentBytes(value: unknown, length: number, where: string): (Uint8Array | null)[] {
   if (typeof value !== 'object' || value === null) throw new FormatError(`${where} is no object`);
-  const bytes: (Uint8Array | null)[] = [null, null, null, null];
+  const bytes: (Uint8Array | null)[] = [...noHashes];
   let found = 0;
   for (let index = 0; index < segmentNames.length; index += 1) {
     const hex = (value as Record<string, unknown>)[segmentNames[index] ?? ''];

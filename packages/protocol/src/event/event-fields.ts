@@ -1,11 +1,18 @@
+import { categories } from './catalogue-data.ts';
 import {
+  correlationIdLengthMax,
   emailLengthMax,
+  externalIdLengthMax,
   inKib,
   ipLengthMax,
+  nameLengthMax,
+  onBehalfOfMax,
   reasonLengthMax,
-  resourceNameLengthMax,
   roleLengthMax,
+  sourceIdLengthMax,
   stateBytesMax,
+  targetsMax,
+  viaTextLengthMax,
   wordLengthMax,
 } from './limits.ts';
 
@@ -16,8 +23,11 @@ import {
  * a test compares them with the table.
  */
 
-/** Segment names in ASCII order. Hashing and the 16-byte salts of an event use this order. */
-export const segmentNames = ['change', 'event', 'identity', 'state'] as const;
+/**
+ * Segment names in ASCII order. Hashing and the 16-byte salts of an event use this order. Only an
+ * event of version 2 has `context`, only an event with a state has `state`.
+ */
+export const segmentNames = ['change', 'context', 'event', 'identity', 'state'] as const;
 export type SegmentName = (typeof segmentNames)[number];
 
 /**
@@ -44,15 +54,43 @@ export interface CommittedEvent {
   recordedById: string;
   before: string | null;
   after: string | null;
+  /**
+   * The text of the segment `context`; null in an event of version 1. `contextTexts` makes both.
+   */
+  context: string | null;
+  /** The members of `identity` that version 2 has added, as an object of their own. */
+  contextIdentity: string | null;
 }
 
 /** The kind of a field decides its validation, storage, packing and documentation. */
 export type FieldKind =
-  | ('eventId' | 'uuid' | 'word' | 'role' | 'email' | 'ip' | 'text' | 'category' | 'recordedBy')
-  | ('time' | 'boolean' | 'sequence' | 'diff' | 'state');
+  | ('eventId' | 'uuid' | 'word' | 'action' | 'role' | 'email' | 'ip' | 'text' | 'choice')
+  | ('externalId' | 'traceId' | 'time' | 'boolean' | 'sequence' | 'diff' | 'state')
+  | ('object' | 'list' | 'metadata' | 'context');
+
+/** A member of a field that is an object, or a list of objects. */
+export interface MemberRule {
+  kind: FieldKind;
+  lengthMax?: number;
+  /** The values of a choice. */
+  values?: readonly string[];
+  /** Absent if optional. */
+  sent?: 'required';
+  /** It need not be sent beside this other member. */
+  unless?: 'externalId';
+  /** Personal: erased with the identity, while the rest of the field stays. */
+  segment?: 'identity';
+}
 
 interface FieldRule {
   kind: FieldKind;
+  /** The first version of log entries that holds it; absent for version 1. Shown only if set. */
+  since?: 2;
+  values?: readonly string[];
+  /** Of an object, or of each object of a list. */
+  members?: Readonly<Record<string, MemberRule>>;
+  /** The most objects of a list. */
+  itemsMax?: number;
   /** Its member in the service, and its column; absent for derived fields. */
   key?: keyof StoredFields;
   column?: string;
@@ -64,6 +102,8 @@ interface FieldRule {
   segment?: SegmentName;
   /** Absent if only the service sets it. */
   sent?: 'required' | 'optional';
+  /** It need not be sent beside this other member of its object. */
+  unless?: 'externalId';
   /** Whether CSV files have it by default or only on request. */
   csv?: 'standard' | 'further';
   /** For the OpenAPI document. */
@@ -76,6 +116,28 @@ export interface StoredFields extends CommittedEvent {
   sequence: number;
   receivedAtMs: number;
 }
+
+export const outcomes = ['success', 'failure', 'denied'] as const;
+export type Outcome = (typeof outcomes)[number];
+export const actorTypes = ['user', 'service', 'agent', 'system'] as const;
+export type ActorType = (typeof actorTypes)[number];
+
+const externalId = {
+  kind: 'externalId',
+  since: 2,
+  lengthMax: externalIdLengthMax,
+  segment: 'identity',
+  sent: 'optional',
+  csv: 'further',
+} as const;
+const personName = { kind: 'text', lengthMax: nameLengthMax, segment: 'identity' } as const;
+const idOrExternal = {
+  id: { kind: 'uuid', sent: 'required', unless: 'externalId' },
+  externalId: { kind: 'externalId', lengthMax: externalIdLengthMax, segment: 'identity' },
+} as const;
+const viaText = { kind: 'text', lengthMax: viaTextLengthMax } as const;
+/** In the segment `context`, but for members that are personal. */
+const ofContext = { since: 2, segment: 'context', sent: 'optional', csv: 'further' } as const;
 
 /** By the name in JSON and CSV, in the order of JSON. A dot leads into an object. */
 const fieldRules = {
@@ -95,7 +157,7 @@ const fieldRules = {
   },
   'actor.id': {
     ...{ kind: 'uuid', key: 'actorId', column: 'actor_id', segment: 'event' },
-    ...{ sent: 'required', csv: 'standard' },
+    ...{ sent: 'required', unless: 'externalId', csv: 'standard' },
     about: 'Who acted; the nil UUID for an unauthenticated actor.',
   },
   'actor.email': {
@@ -117,10 +179,26 @@ const fieldRules = {
     ...{ nullable: true, sent: 'optional', csv: 'standard' },
     about: 'Cut at 1,024 characters, with warning `truncated`.',
   },
+  'actor.type': {
+    ...{ kind: 'choice', values: actorTypes, ...ofContext },
+    about: 'What kind of actor it is.',
+  },
+  'actor.name': {
+    ...{ ...personName, since: 2, sent: 'optional', csv: 'further' },
+    about: 'What people call the actor.',
+  },
+  'actor.externalId': {
+    ...externalId,
+    about: "The host's own id. Without `actor.id`, the service derives the UUID from it.",
+  },
   action: {
-    ...{ kind: 'word', key: 'action', column: 'action', segment: 'event' },
+    ...{ kind: 'action', key: 'action', column: 'action', segment: 'event' },
     ...{ lengthMax: wordLengthMax, sent: 'required', csv: 'standard' },
     ...{ about: 'What was done.', examples: ['create', 'update', 'delete', 'access'] },
+  },
+  outcome: {
+    ...{ kind: 'choice', values: outcomes, ...ofContext },
+    about: 'Whether it succeeded. An action that ends in `_failed` counts as a failure without it.',
   },
   'resource.type': {
     ...{ kind: 'word', key: 'resourceType', column: 'resource_type', segment: 'event' },
@@ -129,12 +207,16 @@ const fieldRules = {
   },
   'resource.id': {
     ...{ kind: 'uuid', key: 'resourceId', column: 'resource_id', segment: 'event' },
-    ...{ sent: 'required', csv: 'standard', about: 'Which one.' },
+    ...{ sent: 'required', unless: 'externalId', csv: 'standard', about: 'Which one.' },
   },
   'resource.name': {
     ...{ kind: 'text', key: 'resourceName', column: 'resource_name', segment: 'identity' },
-    ...{ nullable: true, lengthMax: resourceNameLengthMax, sent: 'optional', csv: 'standard' },
+    ...{ nullable: true, lengthMax: nameLengthMax, sent: 'optional', csv: 'standard' },
     about: 'A label people recognise.',
+  },
+  'resource.externalId': {
+    ...externalId,
+    about: "The host's own id. Without `resource.id`, the service derives the UUID from it.",
   },
   diff: {
     ...{ kind: 'diff', key: 'diff', column: 'diff', segment: 'change' },
@@ -149,6 +231,54 @@ const fieldRules = {
     ...{ nullable: true, lengthMax: reasonLengthMax, sent: 'optional', csv: 'standard' },
     about: "The operator's declared reason.",
   },
+  correlationId: {
+    ...{ kind: 'externalId', lengthMax: correlationIdLengthMax, ...ofContext },
+    about: 'What the events of one request, job or message have in common.',
+  },
+  traceId: {
+    ...{ kind: 'traceId', lengthMax: 32, ...ofContext },
+    about: 'W3C trace id, 32 hexadecimal digits.',
+  },
+  onBehalfOf: {
+    ...{ kind: 'list', itemsMax: onBehalfOfMax, ...ofContext },
+    members: {
+      ...idOrExternal,
+      email: { kind: 'email', lengthMax: emailLengthMax, segment: 'identity' },
+      name: personName,
+      type: { kind: 'choice', values: actorTypes },
+      role: { kind: 'role', lengthMax: roleLengthMax },
+    },
+    about: 'For whom the actor acts, nearest first, as `act` of RFC 8693.',
+  },
+  via: {
+    ...{ kind: 'object', ...ofContext },
+    members: {
+      channel: { ...viaText, sent: 'required' },
+      ...{ clientId: viaText, tool: viaText, sessionId: viaText },
+    },
+    about: 'How it was done: `channel` is `ui`, `api`, `cli`, `mcp`, `job` or another word.',
+  },
+  targets: {
+    ...{ kind: 'list', itemsMax: targetsMax, ...ofContext },
+    members: {
+      type: { kind: 'word', lengthMax: wordLengthMax, sent: 'required' },
+      ...idOrExternal,
+      name: personName,
+    },
+    about: 'Further resources that it acted on.',
+  },
+  metadata: {
+    ...{ kind: 'metadata', ...ofContext },
+    about: 'Anything else, as a flat object. Secrets are masked as in states.',
+  },
+  source: {
+    ...{ kind: 'object', ...ofContext },
+    members: {
+      id: { kind: 'externalId', lengthMax: sourceIdLengthMax, sent: 'required' },
+      sequence: { kind: 'sequence', sent: 'required' },
+    },
+    about: 'Stamped by recorder and outbox, so that gaps are noticed.',
+  },
   before: {
     ...{ kind: 'state', key: 'before', column: 'before', segment: 'state' },
     ...{ nullable: true, sent: 'optional', csv: 'further' },
@@ -160,8 +290,8 @@ const fieldRules = {
     about: `Complete state after the change, at most ${inKib(stateBytesMax)}.`,
   },
   category: {
-    ...{ kind: 'category', key: 'category', column: 'category', segment: 'event' },
-    csv: 'standard',
+    ...{ kind: 'choice', key: 'category', column: 'category', segment: 'event' },
+    ...{ values: categories, csv: 'standard' },
   },
   hasState: { kind: 'boolean', about: 'Whether `before` or `after` is stored.' },
   sequence: {
@@ -173,7 +303,8 @@ const fieldRules = {
     about: 'When the service took it.',
   },
   'recordedBy.kind': {
-    ...{ kind: 'recordedBy', key: 'recordedByKind', column: 'recorded_by_kind', segment: 'event' },
+    ...{ kind: 'choice', key: 'recordedByKind', column: 'recorded_by_kind', segment: 'event' },
+    values: ['api_key', 'service'],
   },
   'recordedBy.id': {
     ...{ kind: 'uuid', key: 'recordedById', column: 'recorded_by_id', segment: 'event' },
@@ -193,8 +324,8 @@ export interface EventField extends FieldRule {
   name: string;
 }
 
-/** A field with a column of its own. */
-export interface StoredField extends EventField {
+/** What has a column of its own. */
+export interface StoredField extends FieldRule {
   key: keyof StoredFields;
   column: string;
 }
@@ -206,9 +337,20 @@ export const eventFields: readonly EventField[] = Object.entries(fieldRules).map
   return { path: path as FieldPath, ...names, ...rule };
 });
 
-export const storedFields: readonly StoredField[] = eventFields.filter(
-  (field): field is StoredField => field.key !== undefined && field.column !== undefined,
-);
+/** The fields that version 2 has added; `context.ts` splits them over two texts. */
+export const contextFields = eventFields.filter(({ since }) => since === 2);
+
+const contextText = { kind: 'context', nullable: true } as const;
+
+/** Every column: those of fields, and the two texts of the fields of version 2. */
+export const storedFields: readonly StoredField[] = [
+  ...eventFields.filter(
+    (field): field is EventField & StoredField =>
+      field.key !== undefined && field.column !== undefined,
+  ),
+  { ...contextText, key: 'context', column: 'context', segment: 'context' },
+  { ...contextText, key: 'contextIdentity', column: 'context_identity', segment: 'identity' },
+];
 
 /** The values that replace the fields of a withheld or erased segment. */
 export function emptiedSegment(segment: SegmentName): Partial<CommittedEvent> {

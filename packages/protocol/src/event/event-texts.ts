@@ -1,3 +1,4 @@
+import { contextPieces, identityText } from './context.ts';
 import type { CommittedEvent, SegmentName, StoredFields } from './event-fields.ts';
 import { eventIdFromUuid, uuidTimeMs } from './event-id.ts';
 import { formatTimestamp } from './timestamp.ts';
@@ -11,16 +12,16 @@ import { formatTimestamp } from './timestamp.ts';
 const quote = JSON.stringify;
 
 /**
- * The RFC 8785 text of each segment, in the order of `segmentNames`; `state` only if the event has
- * one. The field lists belong to entry version 1 and never change. Members are sorted by hand,
- * because this runs for every recorded and verified event. A verifier passes `id` and `timestamp`
- * as shown, so that they are checked too.
+ * The RFC 8785 text of each segment, in the order of `segmentNames`; null for a segment that the
+ * event does not have. The field lists belong to the versions of log entries and never change.
+ * Members are sorted by hand, because this runs for every recorded and verified event. A verifier
+ * passes `id` and `timestamp` as shown, so that they are checked too.
  */
 export function segmentTexts(
   e: CommittedEvent,
   id = eventIdFromUuid(e.uuid),
   timestamp = formatTimestamp(uuidTimeMs(e.uuid)),
-): string[] {
+): (string | null)[] {
   const change = `{"diff":${e.diff},"reason":${quote(e.reason)}}`;
   const event =
     `{"action":${quote(e.action)},"actor":{"id":"${e.actorId}","role":${quote(e.actorRole)}},` +
@@ -29,10 +30,15 @@ export function segmentTexts(
     `"resource":{"id":"${e.resourceId}","type":${quote(e.resourceType)}},` +
     `"tenantId":"${e.tenantId}","timestamp":${quote(timestamp)}}`;
   const identity =
-    `{"actor":{"email":${quote(e.actorEmail)},"ip":${quote(e.actorIp)},` +
-    `"userAgent":${quote(e.actorUserAgent)}},"resource":{"name":${quote(e.resourceName)}}}`;
-  if (e.before === null && e.after === null) return [change, event, identity];
-  return [change, event, identity, `{"after":${e.after ?? 'null'},"before":${e.before ?? 'null'}}`];
+    e.contextIdentity === null
+      ? `{"actor":{"email":${quote(e.actorEmail)},"ip":${quote(e.actorIp)},` +
+        `"userAgent":${quote(e.actorUserAgent)}},"resource":{"name":${quote(e.resourceName)}}}`
+      : identityText(e);
+  const state =
+    e.before === null && e.after === null
+      ? null
+      : `{"after":${e.after ?? 'null'},"before":${e.before ?? 'null'}}`;
+  return [change, e.context, event, identity, state];
 }
 
 /**
@@ -46,14 +52,16 @@ export function eventText(
   erased: readonly SegmentName[] = [],
 ): string {
   const gone = erased.length > 0 ? `,"erased":${quote(erased)}` : '';
+  const later = contextPieces(e);
   const states = withStates ? `"before":${e.before ?? 'null'},"after":${e.after ?? 'null'},` : '';
   return (
     `{"id":"${eventIdFromUuid(e.uuid)}","timestamp":"${formatTimestamp(uuidTimeMs(e.uuid))}",` +
     `"tenantId":"${e.tenantId}","actor":{"id":"${e.actorId}","email":${quote(e.actorEmail)},` +
-    `"role":${quote(e.actorRole)},"ip":${quote(e.actorIp)},"userAgent":${quote(e.actorUserAgent)}},` +
-    `"action":"${e.action}","resource":{"type":"${e.resourceType}","id":"${e.resourceId}",` +
-    `"name":${quote(e.resourceName)}},"diff":${e.diff},"crossTenant":${e.crossTenant},` +
-    `"reason":${quote(e.reason)},${states}"category":"${e.category}","hasState":${hasState},` +
+    `"role":${quote(e.actorRole)},"ip":${quote(e.actorIp)},` +
+    `"userAgent":${quote(e.actorUserAgent)}${later.ofActor}},"action":"${e.action}"${later.ofAction},` +
+    `"resource":{"type":"${e.resourceType}","id":"${e.resourceId}",` +
+    `"name":${quote(e.resourceName)}${later.ofResource}},"diff":${e.diff},` +
+    `"crossTenant":${e.crossTenant},"reason":${quote(e.reason)}${later.others},${states}"category":"${e.category}","hasState":${hasState},` +
     `"sequence":${e.sequence},"receivedAt":"${formatTimestamp(e.receivedAtMs)}",` +
     `"recordedBy":{"kind":"${e.recordedByKind}","id":"${e.recordedById}"}${gone}}`
   );

@@ -6,6 +6,11 @@ import { emailLengthMax, wordLengthMax } from './limits.ts';
 export const snakeCasePattern = '^[a-z][a-z0-9]*(_[a-z0-9]+)*$';
 
 export const snakeCaseExpression = new RegExp(snakeCasePattern);
+
+/** Words with dots between them, the form of actions: `update`, `user.login`. */
+export const actionPattern = '^[a-z][a-z0-9]*(_[a-z0-9]+)*(\\.[a-z][a-z0-9]*(_[a-z0-9]+)*)*$';
+
+export const actionExpression = new RegExp(actionPattern);
 const emailExpression = /^(?=.{3,320}$)[^\s@]+@[^\s@]+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\uFFFD]/u;
 // Zero-width and direction marks, variation selectors, tags, fillers, the blank Braille pattern.
@@ -15,6 +20,29 @@ const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{
 
 export function isSnakeCase(text: string): boolean {
   return text.length <= wordLengthMax && snakeCaseExpression.test(text);
+}
+
+export function isAction(text: string): boolean {
+  return text.length <= wordLengthMax && actionExpression.test(text);
+}
+
+/** The word that decides what an action is: `login` of `user.login`. */
+export function lastWord(action: string): string {
+  return action.slice(action.lastIndexOf('.') + 1);
+}
+
+/** A role as people write it: visible characters, with single spaces between words. */
+export function isRole(text: string): boolean {
+  return !/^ | $| {2}|[^\S ]/.test(text) && isPlainText(text);
+}
+
+/** The host's own id. A leading `!` is refused, because filters use it to exclude. */
+export function isExternalId(text: string): boolean {
+  return !text.startsWith('!') && text.trim() === text && isPlainText(text);
+}
+
+function isPlainText(text: string): boolean {
+  return isPrintable(text) && !hidesCharacters(text) && isVisible(text);
 }
 
 /**

@@ -1,9 +1,12 @@
 import type { ErasureRecord } from '../verify/service-records.ts';
+import { personIds } from './context.ts';
 import { type EventBody, type WithholdableSegment, withheldSegments } from './event-body.ts';
 
 interface Hidden {
   segment: WithholdableSegment;
-  actorId: string;
+  /** The actor, and for whom it acted; unknown if the context is hidden as well. */
+  persons: readonly string[];
+  isUnknown: boolean;
   isOperator: boolean;
   lastSequence: number;
   /** By sequence; at most `keptMax` of each. */
@@ -22,15 +25,20 @@ export class HiddenSegments {
   #kept = 0;
 
   take(body: EventBody): void {
-    for (const segment of withheldSegments(body)) this.#add(segment, body.event);
+    const segments = withheldSegments(body);
+    for (const segment of segments) {
+      const isUnknown = segment !== 'context' && segments.includes('context');
+      this.#add(segment, body.event, isUnknown);
+    }
   }
 
-  #add(segment: WithholdableSegment, event: EventBody['event']): void {
-    const { actorId, actorRole, sequence, id } = event;
+  #add(segment: WithholdableSegment, event: EventBody['event'], isUnknown: boolean): void {
+    const { actorRole, sequence, id } = event;
     const isOperator = actorRole === 'superadmin';
-    const key = `${segment} ${actorId} ${isOperator}`;
+    const persons = personIds(event);
+    const key = `${segment} ${persons.join()} ${isUnknown} ${isOperator}`;
     const hidden = this.#hidden.get(key) ?? {
-      ...{ segment, actorId, isOperator, lastSequence: -1, count: 0 },
+      ...{ segment, persons, isUnknown, isOperator, lastSequence: -1, count: 0 },
       events: new Map(),
     };
     this.#hidden.set(key, hidden);
@@ -71,15 +79,21 @@ export interface ErasedSegment {
   records: number[];
 }
 
-function concerns({ actors, events }: ErasureRecord, { actorId, isOperator, ...hidden }: Hidden) {
-  if (!isOperator && actors.has(actorId)) return true;
-  return [...hidden.events.values()].some((id) => events.has(id));
+function concerns(erasure: ErasureRecord, hidden: Hidden): boolean {
+  if (namesActor(erasure, hidden)) return true;
+  return [...hidden.events.values()].some((id) => erasure.events.has(id));
 }
 
-/** An actor's erasure does not cover operators; an erasure of events names each event. */
+/** An actor's erasure does not cover operators. */
+function namesActor({ actors }: ErasureRecord, { persons, isUnknown, isOperator }: Hidden) {
+  if (isOperator) return false;
+  return isUnknown ? actors.size > 0 : persons.some((id) => actors.has(id));
+}
+
+/** An erasure of events names each event. */
 function unexplainedOf(hidden: Hidden, erasures: readonly ErasureRecord[]): number {
-  const { actorId, isOperator, events, count } = hidden;
-  const ofActor = erasures.filter(({ actors }) => !isOperator && actors.has(actorId));
+  const { events, count } = hidden;
+  const ofActor = erasures.filter((each) => namesActor(each, hidden));
   const sizeMax = Math.max(0, ...ofActor.map(({ size }) => size));
   if (hidden.lastSequence < sizeMax) return 0;
   const isErased = (sequence: number, id: string) =>

@@ -25,8 +25,20 @@ export const emailLengthMax = 320;
 export const ipLengthMax = 64;
 /** A longer user agent is cut, with a warning. */
 export const userAgentLengthMax = 1_024;
-export const resourceNameLengthMax = 200;
 export const reasonLengthMax = 1_000;
+/** The host's own id of an actor or resource. */
+export const externalIdLengthMax = 200;
+/** The name of a person or thing beside its id. */
+export const nameLengthMax = 200;
+export const onBehalfOfMax = 4;
+export const targetsMax = 10;
+/** Each text in `via`. */
+export const viaTextLengthMax = 200;
+export const correlationIdLengthMax = 128;
+export const sourceIdLengthMax = 100;
+export const metadataKeysMax = 50;
+export const metadataKeyLengthMax = 40;
+export const metadataTextLengthMax = 500;
 
 /** How far an event's time may be ahead of the service's clock. */
 export const futureMsMax = 5 * 60_000;

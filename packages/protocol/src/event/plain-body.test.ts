@@ -2,24 +2,25 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalize, type JsonObject } from '../json/canonical.ts';
 import { FormatError } from '../log/format-error.ts';
-import { bodyLine, plainEvent, type RecordedEvent, record } from '../testing/recorded-log.ts';
+import {
+  bodyLine,
+  everyContext,
+  plainEvent,
+  type RecordedEvent,
+  record,
+} from '../testing/recorded-log.ts';
+import { contextTexts } from './context.ts';
 import { bodyLineOf, parseProvenJson } from './event-body.ts';
+import { eventText } from './event-texts.ts';
 import { readPlainBody } from './plain-body.ts';
 
-/** The line with its members in the order in which the service writes them. */
+/** The line as the service writes it. */
 function serviceLine(recorded: RecordedEvent): string {
-  const { event, salts } = JSON.parse(bodyLine(recorded));
-  const { id, timestamp, tenantId, actor, action, resource, diff, crossTenant, reason, ...rest } =
-    event;
-  const { before, after, ...last } = rest;
-  const texts = recorded.event;
-  const first = JSON.stringify({ id, timestamp, tenantId, actor, action, resource }).slice(0, -1);
-  const second = JSON.stringify({ crossTenant, reason }).slice(1, -1);
-  const end = JSON.stringify(last).slice(1);
-  return (
-    `{"event":${first},"diff":${texts.diff},${second},"before":${texts.before},` +
-    `"after":${texts.after},${end},"salts":${JSON.stringify(salts)}}`
-  );
+  const { event, sequence, receivedAtUs } = recorded;
+  const { salts } = JSON.parse(bodyLine(recorded));
+  const stored = { ...event, sequence, receivedAtMs: Math.floor(receivedAtUs / 1_000) };
+  const text = eventText(stored, true, event.before !== null || event.after !== null);
+  return `{"event":${text},"salts":${JSON.stringify(salts)}}`;
 }
 
 /** What the full reader makes of a line, or that it refuses it. */
@@ -37,6 +38,29 @@ const nullable = fc.option(word);
 const object = fc
   .dictionary(word, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
   .map((value) => canonicalize(value as JsonObject));
+const party = fc.record(
+  { id: fc.uuid(), externalId: word, email: word, name: word, type: word, role: word },
+  { requiredKeys: ['id'] },
+);
+/** Nothing of version 2, or some of it. */
+const contexts = fc.oneof(
+  fc.constant({}),
+  fc
+    .record(
+      {
+        actor: fc.record({ type: word, name: word, externalId: word }, { requiredKeys: [] }),
+        outcome: word,
+        resource: fc.record({ externalId: word }, { requiredKeys: [] }),
+        correlationId: word,
+        onBehalfOf: fc.array(party, { minLength: 1, maxLength: 2 }),
+        via: fc.record({ channel: word, tool: word }, { requiredKeys: ['channel'] }),
+        metadata: fc.dictionary(word, fc.oneof(word, fc.boolean(), fc.integer()), { maxKeys: 3 }),
+        source: fc.record({ id: word, sequence: fc.nat() }),
+      },
+      { requiredKeys: [] },
+    )
+    .map(contextTexts),
+);
 const lines = fc
   .record({
     actorEmail: nullable,
@@ -50,7 +74,9 @@ const lines = fc
     reason: nullable,
     before: fc.option(object),
     after: fc.option(object),
+    ...{ context: fc.constant(null), contextIdentity: fc.constant(null) },
   })
+  .chain((first) => contexts.map((context) => ({ ...first, ...context })))
   .map((changes) => record([plainEvent(3, changes)]).map(serviceLine)[0] ?? '');
 
 test('whatever is read the short way, the full reader reads the same', () => {
@@ -82,12 +108,14 @@ test('of a damaged line too: no second way to write a body is taken for the firs
 
 test('each member twice is left to the reader that refuses it', () => {
   const state = { before: '{"before1":1}', after: '{"after1":2}' };
-  const [line = ''] = record([plainEvent(3, state)]).map(serviceLine);
+  const event = plainEvent(3, { ...state, ...contextTexts(everyContext) });
+  const [line = ''] = record([event]).map(serviceLine);
+  expect(readPlainBody(line)).not.toBeNull();
   expect(readPlainBody(line)).toEqual(slowly(line));
-  const members = [...line.matchAll(/"\w+":(?=("[^"]*"|null|true|false|\d+|\{))/g)];
-  expect(members.length).toBe(37);
+  const members = [...line.matchAll(/"\w+":(?=("[^"]*"|null|true|false|\d+|\{|\[))/g)];
+  expect(members.length).toBe(73);
   for (const { 0: name, 1: value, index } of members) {
-    const repeated = `${name}${value === '{' ? '{}' : value},`;
+    const repeated = `${name}${value === '{' || value === '[' ? '{}' : value},`;
     const twice = line.slice(0, index) + repeated + line.slice(index);
     expect([readPlainBody(twice), slowly(twice)]).toEqual([null, 'refused']);
   }

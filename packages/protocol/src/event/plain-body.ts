@@ -1,14 +1,18 @@
-import { endOfCanonicalObject } from '../json/canonical-text.ts';
+import { endOfCanonicalArray, endOfCanonicalObject } from '../json/canonical-text.ts';
+import { parseStrictJson } from '../json/strict-json.ts';
 import { parseHex } from '../log/bytes.ts';
+import { FormatError } from '../log/format-error.ts';
+import { isSequence } from './check-event.ts';
 import {
-  isSequence,
+  firstFields,
   lowerUuidPattern,
   type ShownEvent,
+  shownContext,
   shownKey,
   shownUuidOf,
 } from './committed-event.ts';
 import type { EventBody } from './event-body.ts';
-import { type EventField, eventFields } from './event-fields.ts';
+import { type EventField, eventFields, segmentNames } from './event-fields.ts';
 
 /**
  * Reads a body line whose bytes are exactly as the service writes them; null for any other line.
@@ -18,9 +22,10 @@ import { type EventField, eventFields } from './event-fields.ts';
 export function readPlainBody(line: string): EventBody | null {
   if (line.length > plainCharactersMax || !line.isWellFormed()) return null;
   const shown = { ...blank };
+  const later: Members = {};
   let at = 0;
   for (const run of runs) {
-    at = readRun(run, line, at, shown);
+    at = readRun(run, line, at, shown, later);
     if (at === -1) return null;
   }
   const salts = readSalts(line, at);
@@ -28,39 +33,90 @@ export function readPlainBody(line: string): EventBody | null {
   const uuid = shownUuidOf(shown.id);
   const hasState = shown.before !== null || shown.after !== null;
   // The sequence is not compared with its digits, because engines keep the text of every number.
-  if (uuid === null || !isSequence(shown.sequence) || hasState !== Boolean(salts?.[3])) return null;
+  if (salts === null || uuid === null || !isSequence(shown.sequence)) return null;
+  if (hasState !== (salts[stateIndex] !== null)) return null;
   shown.uuid = uuid;
-  return salts && { event: shown, salts, hashes: noHashes };
+  if (!readContext(shown, later, salts[contextIndex] !== null)) return null;
+  return { event: shown, salts, hashes: noHashes };
 }
 
-const noHashes = [null, null, null, null];
+type Members = Record<string, unknown>;
+
+const stateIndex = segmentNames.indexOf('state');
+const contextIndex = segmentNames.indexOf('context');
+const noHashes = segmentNames.map(() => null);
+
+/** False if the full reader must read the line, and perhaps refuse it. */
+function readContext(shown: Shown, later: Members, hasContext: boolean): boolean {
+  let isEmpty = true;
+  for (const _ in later) isEmpty = false;
+  if (isEmpty) {
+    if (hasContext) shown.context = '{}';
+    return true;
+  }
+  if (!hasContext) return false;
+  try {
+    Object.assign(shown, shownContext(later));
+    return true;
+  } catch (error) {
+    if (error instanceof FormatError) return false;
+    throw error;
+  }
+}
 
 // The service accepts no longer strings; millions of escapes overflow a RegExp's stack.
 const plainCharactersMax = 1 << 20;
 
-/** Consecutive members with scalar values, and the object that follows them, if any. */
+/** Consecutive members with scalar values, and the object or list that follows them, if any. */
 interface Run {
   expression: RegExp;
-  fields: { key: string; kind: EventField['kind'] }[];
-  object?: { key: string; nullable: boolean };
+  fields: readonly RunField[];
+  compound?: EventField;
 }
 
-/** The end of the run that begins at `at`, or -1. Puts its values into `shown`. */
-function readRun(run: Run, line: string, at: number, shown: Record<string, unknown>): number {
-  const { expression, fields, object } = run;
+interface RunField {
+  field: EventField;
+  key: string;
+}
+
+/** The end of the run that begins at `at`, or -1. Puts its values into `shown` and `later`. */
+function readRun(run: Run, line: string, at: number, shown: Members, later: Members): number {
+  const { expression, fields, compound } = run;
   expression.lastIndex = at;
   const found = expression.exec(line);
-  if (found === null) return -1;
+  if (found === null) return compound?.since === 2 ? at : -1;
   for (let index = 0; index < fields.length; index += 1) {
-    const field = fields[index];
-    if (field) shown[field.key] = readValue(field.kind, found[index + 1]);
+    const each = fields[index];
+    if (!each) continue;
+    const text = found[index + 1];
+    if (each.field.since !== 2) shown[each.key] = readValue(each.field.kind, text);
+    else if (text !== undefined) put(later, each.field, text);
   }
-  if (object === undefined) return expression.lastIndex;
   const start = expression.lastIndex;
-  const isNull = object.nullable && line.startsWith('null', start);
-  const end = isNull ? start + 4 : endOfCanonicalObject(line, start);
-  shown[object.key] = isNull ? null : line.slice(start, end);
+  return compound === undefined ? start : readCompound(compound, line, start, shown, later);
+}
+
+function readCompound(
+  field: EventField,
+  line: string,
+  start: number,
+  shown: Members,
+  later: Members,
+): number {
+  if (field.nullable === true && line.startsWith('null', start)) {
+    shown[shownKey(field)] = null;
+    return start + 4;
+  }
+  const end = (field.kind === 'list' ? endOfCanonicalArray : endOfCanonicalObject)(line, start);
+  const text = line.slice(start, end);
+  if (field.since !== 2) shown[shownKey(field)] = text;
+  else if (end !== -1) put(later, field, parseStrictJson(text).value);
   return end;
+}
+
+function put(members: Members, { owner, name }: EventField, value: unknown): void {
+  if (owner === null) members[name] = value;
+  else members[owner] = { ...(members[owner] as Members | undefined), [name]: value };
 }
 
 function readValue(kind: EventField['kind'], found: string | undefined): unknown {
@@ -68,33 +124,44 @@ function readValue(kind: EventField['kind'], found: string | undefined): unknown
   return kind === 'sequence' ? Number(found) : (found ?? null);
 }
 
-/** The runs of `{"event":{…}`, by the field table. */
+const compounds: ReadonlySet<string> = new Set(['diff', 'state', 'object', 'list', 'metadata']);
+
+/** The runs of `{"event":{…}`, by the field table. A field of version 2 may be missing. */
 function runsOf(fields: readonly EventField[]): Run[] {
   const runs: Run[] = [];
   let source = String.raw`\{"event":`;
-  let run: Run['fields'] = [];
+  let run: RunField[] = [];
+  const end = (compound?: EventField) => {
+    const expression = new RegExp(source, 'y');
+    runs.push({ expression, fields: run, ...(compound ? { compound } : {}) });
+    [source, run] = ['', []];
+  };
   let [opening, owned] = [String.raw`\{`, null as string | null];
   for (const field of fields) {
-    const { owner, name, kind, nullable = false } = field;
+    const { owner, name, kind, nullable = false, since } = field;
     if (owner !== owned) {
       if (owned !== null) source += String.raw`\}`;
       if (owner !== null) source += `${opening}"${owner}":`;
       opening = owner === null ? ',' : String.raw`\{`;
       owned = owner;
     }
-    source += `${opening}"${name}":`;
+    const isCompound = compounds.has(kind);
+    // A member that may be missing is a run of its own.
+    if (isCompound && since === 2 && source !== '') end();
+    const start = `${opening}"${name}":`;
     opening = ',';
-    if (kind === 'diff' || kind === 'state') {
-      const object = { key: shownKey(field), nullable };
-      runs.push({ expression: new RegExp(source, 'y'), fields: run, object });
-      [source, run] = ['', []];
-    } else {
-      source += nullable ? `(?:${patternOf(kind)}|null)` : patternOf(kind);
-      run.push({ key: shownKey(field), kind });
+    if (isCompound) {
+      source += start;
+      end(field);
+      continue;
     }
+    const pattern = nullable ? `(?:${patternOf(kind)}|null)` : patternOf(kind);
+    source += since === 2 ? `(?:${start}${pattern})?` : start + pattern;
+    run.push({ field, key: shownKey(field) });
   }
-  const end = owned === null ? String.raw`\}` : String.raw`\}\}`;
-  return [...runs, { expression: new RegExp(source + end, 'y'), fields: run }];
+  source += owned === null ? String.raw`\}` : String.raw`\}\}`;
+  end();
+  return runs;
 }
 
 function patternOf(kind: EventField['kind']): string {
@@ -111,12 +178,13 @@ type Shown = Record<string, unknown> & ShownEvent;
 
 // Copied, because adding members to an object one by one takes a quarter longer.
 const blank = Object.fromEntries(
-  ['id', ...eventFields.map(shownKey)].map((key) => [key, null]),
+  ['id', ...firstFields.map(shownKey), 'context', 'contextIdentity'].map((key) => [key, null]),
 ) as Record<string, unknown> as Shown;
 
 const salt = '"([0-9a-f]{32})"';
 const saltsAtEnd = new RegExp(
-  `,"salts":\\{"change":${salt},"event":${salt},"identity":${salt}(?:,"state":${salt})?\\}\\}$`,
+  `,"salts":\\{"change":${salt}(?:,"context":${salt})?,"event":${salt},"identity":${salt}` +
+    `(?:,"state":${salt})?\\}\\}$`,
   'y',
 );
 

@@ -208,8 +208,8 @@ test('nothing is masked in an event without secrets, and a secret that is null s
 
 test('unknown fields are refused at every level, never dropped', () => {
   expect(refused({ colour: 1 }).errors).toEqual(['/colour unknown_field']);
-  expect(refused({ actor: { id: boundTenantId, role: 'a', name: 'x' } }).errors).toEqual([
-    '/actor/name unknown_field',
+  expect(refused({ actor: { id: boundTenantId, role: 'a', nick: 'x' } }).errors).toEqual([
+    '/actor/nick unknown_field',
   ]);
   expect(refused({ resource: { type: 'a', id: boundTenantId, url: 'x' } }).errors).toEqual([
     '/resource/url unknown_field',

@@ -197,11 +197,21 @@ test('what is no e-mail address is refused', () => {
   expect(refused({ actor: actorWith({ email: 5 }) }).errors).toEqual(['/actor/email invalid_type']);
 });
 
-test('a role is one visible word of at most 64 characters, kept exactly', () => {
-  for (const role of ['admin', 'superadmin', 'Team-Lead', 'l2.support', 'Ärztin', 'r'.repeat(64)]) {
+test('a role is a visible text of at most 64 characters, kept exactly', () => {
+  const words = ['admin', 'superadmin', 'Team-Lead', 'l2.support', 'Ärztin', 'r'.repeat(64)];
+  for (const role of [...words, 'Org Owner', 'team lead']) {
     expect(taken({ actor: actorWith({ role }) }).event.actorRole).toBe(role);
   }
-  for (const role of ['team lead', 'a\tb', 'admin\n', 'super\u200badmin', 'a\u001bb', ' ']) {
+  for (const role of [
+    'a  b',
+    ' a',
+    'a\u00a0b',
+    'a\tb',
+    'admin\n',
+    'super\u200badmin',
+    'a\u001bb',
+    ' ',
+  ]) {
     expect(refused({ actor: actorWith({ role }) }).errors, role).toEqual([
       '/actor/role invalid_format',
     ]);

@@ -2,14 +2,16 @@ import type { ErrorCode, WarningCode } from '../error-codes.ts';
 import { canonicalize, type JsonObject, type JsonValue } from '../json/canonical.ts';
 import type { Catalogue } from './catalogue.ts';
 import { isObject, type Members, shapeProblems } from './check-event.ts';
-import { type CommittedEvent, type StoredField, storedFields } from './event-fields.ts';
-import { uuidFromEventId, uuidTimeMs } from './event-id.ts';
+import { type CommittedEvent, type EventField, eventFields } from './event-fields.ts';
+import { nilUuid, uuidFromEventId, uuidTimeMs } from './event-id.ts';
+import { externalUuid } from './external-id.ts';
 import { type FieldProblem, fieldProblemsMax, problemsText } from './field-problem.ts';
 import { isVisible } from './field-rules.ts';
 import { canonicalIp } from './ip-address.ts';
 import { eventBytesMax, futureMsMax, inKib, stateBytesMax, userAgentLengthMax } from './limits.ts';
 import type { Masker } from './masking.ts';
 import { type Diff, diffStates } from './state-diff.ts';
+import { takeContext } from './take-context.ts';
 import { parseTimestamp } from './timestamp.ts';
 import { exceedsBytes } from './utf8-size.ts';
 
@@ -48,9 +50,9 @@ interface SentEvent {
   id?: string;
   timestamp?: string;
   tenantId?: string;
-  actor: { role: string; email?: string | null; userAgent?: string | null };
+  actor: { externalId?: string; role: string; email?: string | null; userAgent?: string | null };
   action: string;
-  resource: { type: string };
+  resource: { type: string; externalId?: string };
   diff?: Diff;
   reason?: string | null;
   before?: JsonObject | null;
@@ -81,17 +83,23 @@ export function takeEvent(raw: unknown, context: TakeContext): TakenEvent {
     warnings.push('backdated');
   }
   const crossTenant = event.actor.role === 'superadmin';
+  const namespace = tenantId || nilUuid;
+  const copied = copiedColumns(event, warnings);
+  const { type, externalId } = event.resource;
   const taken: CommittedEvent = {
     uuid,
     tenantId,
-    ...copiedColumns(event, warnings),
+    ...copied,
+    actorId: copied.actorId || externalUuid(namespace, 'actor', event.actor.externalId ?? ''),
+    resourceId: copied.resourceId || externalUuid(namespace, type, externalId ?? ''),
     ...changes,
+    ...takeContext(event, namespace, context.masker, warnings),
     crossTenant,
     category: context.catalogue.categoryOf(event.action, crossTenant),
     recordedByKind: context.recordedBy.kind,
     recordedById: context.recordedBy.id,
   };
-  return isTooLarge(event, changes) ? tooLarge : { event: taken, warnings };
+  return isTooLarge(event, taken) ? tooLarge : { event: taken, warnings };
 }
 
 const ruleCodes = new Set<string>([
@@ -175,21 +183,22 @@ function uuidOf({ id, timestamp }: SentEvent, { nowMs, newUuid }: TakeContext): 
 type CopiedColumns = Omit<
   CommittedEvent,
   | ('uuid' | 'tenantId' | 'diff' | 'before' | 'after')
-  | ('crossTenant' | 'category' | 'recordedByKind' | 'recordedById')
+  | ('crossTenant' | 'category' | 'recordedByKind' | 'recordedById' | 'context' | 'contextIdentity')
 >;
 
-const spellings: { [Kind in StoredField['kind']]?: (text: string) => string | null } = {
+const spellings: { [Kind in EventField['kind']]?: (text: string) => string | null } = {
   uuid: (text) => text.toLowerCase(),
   ip: canonicalIp,
   word: (text) => text,
+  action: (text) => text,
   role: (text) => text,
   email: (text) => text,
   text: (text) => text,
 };
 
-const copiedFields = storedFields.flatMap(({ key, owner, name, kind, sent }) => {
+const copiedFields = eventFields.flatMap(({ key, owner, name, kind, sent }) => {
   const spell = spellings[kind];
-  return sent && spell && key !== 'tenantId' ? [{ key, owner, name, spell }] : [];
+  return sent && spell && key && key !== 'tenantId' ? [{ key, owner, name, spell }] : [];
 });
 
 /**
@@ -268,9 +277,10 @@ function stateText(value: JsonValue, path: string, problems: FieldProblem[]): st
 const measuredFrom = eventBytesMax / 3 - 16 * 1024;
 
 /** Measures only what was sent: a computed diff is never a reason to refuse. */
-function isTooLarge(event: SentEvent, { diff, before, after }: Changes): boolean {
-  const { length } = event.actor.userAgent ?? '';
-  const all = length + diff.length + (before?.length ?? 0) + (after?.length ?? 0);
+function isTooLarge(event: SentEvent, taken: CommittedEvent): boolean {
+  const { diff, before, after, context, contextIdentity } = taken;
+  const texts = [event.actor.userAgent, diff, before, after, context, contextIdentity];
+  const all = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
   return all > measuredFrom && exceedsBytes(JSON.stringify(event), eventBytesMax);
 }
 

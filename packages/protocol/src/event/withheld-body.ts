@@ -1,18 +1,21 @@
 import { formatHex } from '../log/bytes.ts';
 import type { Sha256 } from '../log/merkle.ts';
 import { segmentHash } from './commitment.ts';
+import { type ContextTexts, contextOf, valueAt } from './context.ts';
 import {
   bodyLineOf,
   parseProvenJson,
   type SegmentHex,
   type WithholdableSegment,
 } from './event-body.ts';
-import { eventFields, segmentNames } from './event-fields.ts';
+import { contextFields, eventFields, segmentNames } from './event-fields.ts';
 import { segmentTexts } from './event-texts.ts';
+
+type Members = Record<string, unknown>;
 
 /** The changed members of a body line. */
 interface BodyJson {
-  event: Record<string, unknown>;
+  event: Members;
   salts: SegmentHex;
   hashes?: SegmentHex;
 }
@@ -30,22 +33,37 @@ export function withholdSegments(
   const value = parseProvenJson(line);
   const { event, salts } = bodyLineOf(value);
   const texts = segmentTexts(event);
+  let { context, contextIdentity } = event;
   const json = value as BodyJson; // bodyLineOf has checked the shape
   for (const name of segments) {
     const index = segmentNames.indexOf(name);
-    const [salt, text] = [salts[index], texts[index]];
-    if (!salt || text === undefined || json.salts[name] === undefined) continue;
+    const [salt, text = null] = [salts[index], texts[index]];
+    if (!salt || text === null || json.salts[name] === undefined) continue;
     json.hashes = { ...json.hashes, [name]: formatHex(segmentHash(sha, index, salt, text)) };
     delete json.salts[name];
     empty(json.event, name);
+    if (name === 'context') context = null;
+    if (name === 'identity') contextIdentity = null;
   }
+  showContext(json.event, { context, contextIdentity });
   return JSON.stringify(json);
 }
 
-function empty(event: BodyJson['event'], segment: WithholdableSegment): void {
-  for (const { owner, name, kind, segment: own } of eventFields) {
-    if (own !== segment) continue;
-    const members = owner === null ? event : (event[owner] as BodyJson['event']);
+function empty(event: Members, segment: WithholdableSegment): void {
+  for (const { owner, name, kind, segment: own, since } of eventFields) {
+    if (own !== segment || since === 2) continue;
+    const members = owner === null ? event : (event[owner] as Members);
     members[name] = kind === 'diff' ? {} : null;
+  }
+}
+
+/** Shows what these texts have of the fields of version 2, and nothing else of them. */
+function showContext(event: Members, texts: ContextTexts): void {
+  const left = contextOf(texts);
+  for (const field of contextFields) {
+    const members = field.owner === null ? event : (event[field.owner] as Members);
+    const value = valueAt(left, field);
+    if (value === undefined) delete members[field.name];
+    else members[field.name] = value;
   }
 }

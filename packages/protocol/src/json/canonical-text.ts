@@ -26,6 +26,11 @@ export function endOfCanonicalObject(text: string, start: number): number {
   return text.charCodeAt(start) === openBrace ? endOfObject(text, start, 1) : -1;
 }
 
+/** The same for an array. */
+export function endOfCanonicalArray(text: string, start: number): number {
+  return text.charCodeAt(start) === openBracket ? endOfArray(text, start, 1) : -1;
+}
+
 function endOfValue(text: string, start: number, depth: number): number {
   switch (text.charCodeAt(start)) {
     case quote:

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeEntry, encodeEntry, entryBytes } from './entry.ts';
+import { decodeEntry, type EntryVersion, encodeEntry, entryBytes, type LogEntry } from './entry.ts';
 import { leafHash } from './merkle.ts';
 
 const sha = (data: Uint8Array) => new Uint8Array(createHash('sha256').update(data).digest());
@@ -9,9 +9,10 @@ const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const unhex = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));
 
 // Made by another program, in another language, from the format's description alone.
-const entry = {
+const entry: LogEntry = {
   receivedAtUs: 1_756_893_600_123_456,
   eventUuid: '01990f04-d97b-7abc-8def-0123456789ab',
+  version: 1,
   commitment: unhex('446b6f1cfe2c1e0e147526c743e6d3b3fc4973229e151cee9fefb7c4ad00d144'),
 };
 const written =
@@ -28,18 +29,29 @@ test('an entry of version 1 is these 60 bytes for ever, and its leaf hash follow
   );
 });
 
+test('an entry of version 2 differs in its first byte', () => {
+  expect(hex(encodeEntry({ ...entry, version: 2 }))).toBe(written.replace('01', '02'));
+});
+
 test('what was encoded is decoded again, up to the last safe microsecond', () => {
   const times = fc.oneof(
     fc.maxSafeNat(),
     fc.constantFrom(0, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER),
   );
+  const versions = fc.constantFrom<EntryVersion>(1, 2);
   const commitments = fc.uint8Array({ minLength: 32, maxLength: 32 });
   fc.assert(
-    fc.property(times, fc.uuid(), commitments, (receivedAtUs, eventUuid, commitment) => {
-      const bytes = encodeEntry({ receivedAtUs, eventUuid, commitment });
-      expect(bytes.length).toBe(entryBytes);
-      expect(decodeEntry(bytes)).toEqual({ receivedAtUs, eventUuid, commitment });
-    }),
+    fc.property(
+      versions,
+      times,
+      fc.uuid(),
+      commitments,
+      (version, receivedAtUs, eventUuid, commitment) => {
+        const bytes = encodeEntry({ version, receivedAtUs, eventUuid, commitment });
+        expect(bytes.length).toBe(entryBytes);
+        expect(decodeEntry(bytes)).toEqual({ version, receivedAtUs, eventUuid, commitment });
+      },
+    ),
   );
 });
 
@@ -56,7 +68,7 @@ test('another length, another version and anything in the three zero bytes are r
   expect(() => decodeEntry(new Uint8Array())).toThrow(RangeError);
   for (const [at, value] of [
     [0, 0],
-    [0, 2],
+    [0, 3],
     [1, 1],
     [2, 1],
     [3, 255],

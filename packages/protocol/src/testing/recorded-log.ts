@@ -1,9 +1,11 @@
 import { createPublicKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto';
-import { commitmentOf, saltBytes } from '../event/commitment.ts';
+import { commitmentOf, saltBytes, saltsLength } from '../event/commitment.ts';
+import { contextOf } from '../event/context.ts';
 import { type CommittedEvent, segmentNames } from '../event/event-fields.ts';
 import { eventIdFromUuid, eventUuid, uuidTimeMs } from '../event/event-id.ts';
 import { segmentTexts } from '../event/event-texts.ts';
 import { formatTimestamp } from '../event/timestamp.ts';
+import type { JsonObject } from '../json/canonical.ts';
 import { formatHex } from '../log/bytes.ts';
 import { formatCheckpoint } from '../log/checkpoint.ts';
 import { encodeEntry, entryBytes } from '../log/entry.ts';
@@ -85,21 +87,51 @@ export function plainEvent(index: number, changes: Partial<CommittedEvent> = {})
     recordedById: '01990f12-94a0-759e-b499-9ad476cc148b',
     before: null,
     after: null,
+    context: null,
+    contextIdentity: null,
     ...changes,
   };
 }
+
+/** What an event of version 2 can have, all of it. */
+export const everyContext = {
+  actor: { type: 'agent', name: 'Assistant', externalId: 'bot_7' },
+  outcome: 'denied',
+  resource: { externalId: 'queue-77' },
+  correlationId: 'req-1',
+  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+  onBehalfOf: [
+    {
+      id: '0e4b7a36-52f4-4f0f-8f5e-7d1f5c3b2a19',
+      externalId: 'user_123',
+      email: 'ana@example.com',
+      name: 'Ana',
+      type: 'user',
+      role: 'Org Owner',
+    },
+    { id: '11111111-2222-4333-8444-555555555555' },
+  ],
+  via: { channel: 'mcp', clientId: 'desk', tool: 'update_queue', sessionId: 's-1' },
+  targets: [
+    { type: 'ivr', id: 'c2d1f3a4-6b5e-4c7d-8e9f-1a2b3c4d5e6f' },
+    { type: 'did', id: '22222222-2222-4333-8444-555555555555', externalId: '+1', name: 'Main' },
+  ],
+  metadata: { region: 'eu', attempt: 2, dry: false, note: null },
+  source: { id: 'app-1', sequence: 7 },
+} as const satisfies JsonObject;
 
 /** Records events in order, a flush of three at a time, as the service does. */
 export function record(events: readonly CommittedEvent[]): RecordedEvent[] {
   return events.map((event, sequence) => {
     const texts = segmentTexts(event);
-    const salts = new Uint8Array(texts.length * saltBytes);
+    const salts = new Uint8Array(saltsLength(texts));
     for (let at = 0; at < salts.length; at += 32) {
       salts.set(sha(Uint8Array.of(sequence >> 8, sequence, at)).subarray(0, salts.length - at), at);
     }
     const commitment = commitmentOf(sha, texts, salts);
     const receivedAtUs = (firstMs + 5_000 + Math.floor(sequence / 3) * 200) * 1_000;
-    const entry = encodeEntry({ receivedAtUs, eventUuid: event.uuid, commitment });
+    const version = event.context === null ? 1 : 2;
+    const entry = encodeEntry({ version, receivedAtUs, eventUuid: event.uuid, commitment });
     return { event, sequence, receivedAtUs, salts, entry, leaf: leafHash(sha, entry) };
   });
 }
@@ -132,6 +164,7 @@ export function checkpointNote(log: readonly RecordedEvent[]): string {
 /** The JSON text of the single read. */
 export function eventJson({ event: e, sequence, receivedAtUs }: RecordedEvent): string {
   const { uuid, before, after } = e;
+  const { actor, resource, ...others } = contextOf(e);
   const rest = JSON.stringify({
     id: eventIdFromUuid(uuid),
     timestamp: formatTimestamp(uuidTimeMs(uuid)),
@@ -142,9 +175,11 @@ export function eventJson({ event: e, sequence, receivedAtUs }: RecordedEvent): 
       role: e.actorRole,
       ip: e.actorIp,
       userAgent: e.actorUserAgent,
+      ...actor,
     },
     action: e.action,
-    resource: { type: e.resourceType, id: e.resourceId, name: e.resourceName },
+    resource: { type: e.resourceType, id: e.resourceId, name: e.resourceName, ...resource },
+    ...others,
     crossTenant: e.crossTenant,
     reason: e.reason,
     category: e.category,
@@ -156,8 +191,9 @@ export function eventJson({ event: e, sequence, receivedAtUs }: RecordedEvent): 
   return `{"diff":${e.diff},"before":${before},"after":${after},${rest.slice(1)}`;
 }
 
-function saltsJson({ salts }: RecordedEvent): string {
-  const names = segmentNames.slice(0, salts.length / saltBytes);
+function saltsJson({ event, salts }: RecordedEvent): string {
+  const texts = segmentTexts(event);
+  const names = segmentNames.filter((_, index) => texts[index] !== null);
   const hex = (index: number) =>
     formatHex(salts.subarray(index * saltBytes).subarray(0, saltBytes));
   return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, hex(index)])));

@@ -1,4 +1,4 @@
-import { isSequence } from '../event/committed-event.ts';
+import { isSequence } from '../event/check-event.ts';
 import { derivedFieldProblem } from '../event/derived-fields.ts';
 import {
   bodyLineOf,
@@ -6,6 +6,7 @@ import {
   type EventBody,
   hasStateSegment,
   parseProvenJson,
+  versionOf,
   type WithholdableSegment,
   withheldSegments,
 } from '../event/event-body.ts';
@@ -83,7 +84,7 @@ export class BodyPass {
     stated: 0,
     outside: 0,
     unjudged: 0,
-    withheld: { change: 0, identity: 0, state: 0 },
+    withheld: { change: 0, context: 0, identity: 0, state: 0 },
   };
 
   constructor(options: BodyPassOptions) {
@@ -139,6 +140,12 @@ export class BodyPass {
 
   #contentProblem(body: EventBody, entry: Uint8Array): Problem | null {
     const { sha, tenantId } = this.#options;
+    const version = entry[0];
+    if (version !== versionOf(body)) {
+      const has = version === 1 ? 'has' : 'lacks';
+      const why = `its entry is of version ${version}, but it ${has} the segment context`;
+      return ['content_mismatch', why];
+    }
     if (!equalBytes(commitmentOfBody(sha, body), entry.subarray(28))) {
       return ['content_mismatch', 'its content does not match the commitment of its entry'];
     }

@@ -1,7 +1,7 @@
 import { eventIdFromUuid, uuidFromBytes } from '../event/event-id.ts';
 import { equalBytes } from '../log/bytes.ts';
 import { type Checkpoint, sizedCheckpoint } from '../log/checkpoint.ts';
-import { entryBytes } from '../log/entry.ts';
+import { entryBytes, entryVersion } from '../log/entry.ts';
 import { FormatError } from '../log/format-error.ts';
 import {
   createFrontier,
@@ -66,7 +66,7 @@ export class EntryPass {
 
   #checkEntry(entries: Uint8Array, view: DataView, at: number): void {
     const receivedUs = view.getUint32(at + 4) * 2 ** 32 + view.getUint32(at + 8);
-    if (view.getUint32(at) !== 0x01_00_00_00 || !isEventUuid(view, at + 12)) {
+    if (entryVersion(view, at) === null || !isEventUuid(view, at + 12)) {
       this.#addEntry('malformed_entry', entries, at);
     } else if (receivedUs < this.#lastReceivedUs) {
       this.#addEntry('receipt_goes_back', entries, at);
@@ -116,7 +116,7 @@ export class EntryPass {
 }
 
 const entryProblems = {
-  malformed_entry: 'is not of version 1, or the id in it is not that of an event',
+  malformed_entry: 'is of no known version, or the id in it is not that of an event',
   receipt_goes_back: 'was received before the entry it follows',
 };
 

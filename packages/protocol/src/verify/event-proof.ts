@@ -1,4 +1,4 @@
-import { isSequence } from '../event/committed-event.ts';
+import { isSequence } from '../event/check-event.ts';
 import { derivedFieldProblem } from '../event/derived-fields.ts';
 import {
   commitmentOfBody,
@@ -7,6 +7,7 @@ import {
   hasStateSegment,
   parseProvenJson,
   quoted,
+  versionOf,
   withheldSegments,
 } from '../event/event-body.ts';
 import { equalBytes, parseHex } from '../log/bytes.ts';
@@ -137,7 +138,8 @@ function bodyProblem(sha: Sha256, proof: EventProof): ProofVerdict | null {
   if (derived !== null) {
     return { code: 'derived_field_mismatch', message: `The event contradicts itself: ${derived}.` };
   }
-  const entry = encodeEntry({ receivedAtUs, eventUuid: event.uuid, commitment });
+  const version = versionOf(body);
+  const entry = encodeEntry({ version, receivedAtUs, eventUuid: event.uuid, commitment });
   if (equalBytes(leafHash(sha, entry), proof.leafHash)) return null;
   const message = 'Id, receipt time and commitment do not hash to the leaf hash.';
   return { code: 'leaf_mismatch', message };

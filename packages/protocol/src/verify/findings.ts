@@ -1,6 +1,6 @@
 /**
  * The possible problems of a log. Codes are stable:
- * - `malformed_entry`: an entry is not of version 1, or its id is not an event id
+ * - `malformed_entry`: an entry is of no known version, or its id is not an event id
  * - `receipt_goes_back`: an entry was received before its predecessor
  * - `missing_entries`, `surplus_entries`: the number of entries differs from the checkpoint's size
  * - `root_mismatch`: the entries are not those that the checkpoint covers
@@ -9,7 +9,7 @@
  * - `malformed_body`: a body line cannot be read, or contains a member that is not proven
  * - `beyond_checkpoint`: a body has a sequence beyond the checkpoint
  * - `other_event`: the log entry at the body's sequence is of another event
- * - `content_mismatch`: a body does not match the commitment of its entry
+ * - `content_mismatch`: a body does not match the commitment of its entry, or its version
  * - `derived_field_mismatch`: a field of a body does not follow from the others
  * - `other_tenant`: a body names another tenant
  * - `repeated_body`: a second body of one entry

@@ -13,7 +13,7 @@ const allIntact: BodyCounts = {
   stated: 0,
   outside: 0,
   unjudged: 0,
-  withheld: { change: 0, identity: 0, state: 0 },
+  withheld: { change: 0, context: 0, identity: 0, state: 0 },
 };
 
 function verdictOf(counts: Partial<BodyCounts> | null, earlierSizes: number[] = []) {
@@ -45,7 +45,7 @@ test('what was not checked is said', () => {
     verdictOf(counts, [1]).doesNotFollow.slice(2).join(' ');
   expect(verdictOf({}).doesNotFollow.join(' ')).toContain('this machine verified none earlier');
   expect(unseen(null)).toContain('only the entries were checked');
-  expect(unseen({ withheld: { change: 0, identity: 7, state: 2 } })).toBe(
+  expect(unseen({ withheld: { change: 0, context: 0, identity: 7, state: 2 } })).toBe(
     'What identity said in 7 events: it is withheld. What state said in 2 events: it is withheld.',
   );
   expect(unseen({ intact: 290, expired: 10 })).toContain('What the 10 expired events said.');

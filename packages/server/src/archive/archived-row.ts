@@ -2,6 +2,7 @@ import {
   type CommittedEvent,
   commitmentOfSegments,
   decodeEntry,
+  type EntryVersion,
   encodeEntry,
   equalBytes,
   type LogEntry,
@@ -20,6 +21,8 @@ export interface ArchivedBody {
 
 /** One entry of the log with its event, as a row of the archive. */
 export interface ArchivedRow {
+  /** Of the log entry. */
+  version: EntryVersion;
   sequence: number;
   uuid: string;
   receivedAtUs: number;
@@ -38,10 +41,11 @@ export function rowOf(
   entry: Uint8Array,
   bodyOf: (uuid: string) => ArchivedBody | null,
 ): ArchivedRow {
-  const { eventUuid, receivedAtUs, commitment } = decodeEntry(entry);
+  const { version, eventUuid, receivedAtUs, commitment } = decodeEntry(entry);
   const body = bodyOf(eventUuid);
   const isGiven = body !== null && equalBytes(bodyCommitment(sha, body), commitment);
   return {
+    version,
     sequence,
     uuid: eventUuid,
     receivedAtUs,
@@ -57,10 +61,10 @@ export function entryOf(sha: Sha256, row: ArchivedRow): Uint8Array {
 
 /** Throws RangeError for a row with neither event nor commitment. */
 export function decodedEntryOf(sha: Sha256, row: ArchivedRow): LogEntry {
-  const { uuid: eventUuid, receivedAtUs, body } = row;
+  const { version, uuid: eventUuid, receivedAtUs, body } = row;
   const commitment = row.commitment ?? (body && bodyCommitment(sha, body));
   if (!commitment) throw new RangeError(`row ${row.sequence} has no commitment`);
-  return { eventUuid, receivedAtUs, commitment };
+  return { version, eventUuid, receivedAtUs, commitment };
 }
 
 function bodyCommitment(sha: Sha256, { event, salts, hashes }: ArchivedBody): Uint8Array {

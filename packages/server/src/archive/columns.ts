@@ -30,10 +30,14 @@ const columnOf = ({ key, column, kind }: StoredField): Column => ({
   of: ({ body }) => body?.event[key as keyof CommittedEvent] ?? null,
 });
 
-/** The manifest names the tenant; JSON texts come last. */
+/** The manifest names the tenant; JSON texts come last, and what version 2 has added after all. */
 const ofEvent = committed.filter(
-  ({ key, segment }) => key !== 'tenantId' && segment !== 'identity',
+  ({ key, segment }) => key !== 'tenantId' && segment !== 'identity' && segment !== 'context',
 );
+const ofContext = committed.filter(({ key }) => key === 'context');
+/** What the files lack that were written before entries of version 2. */
+export const isLaterColumn = (name: string): boolean =>
+  name === 'entry_version' || /(^|_)context(_|$)/.test(name);
 const isJson = ({ kind }: StoredField) => kind === 'diff' || kind === 'state';
 // In the first archives the category came before these columns; the order is part of a file.
 const isBehindCategory = ({ key, kind }: StoredField) =>
@@ -63,6 +67,9 @@ export const eventColumns: readonly Column[] = [
   ...segmentColumns('event').slice(0, 1), // never erased: without it there is nothing to speak of
   ...segmentColumns('state'),
   { name: 'commitment', type: 'BLOB', of: (row) => row.commitment },
+  { name: 'entry_version', type: 'BIGINT', of: (row) => row.version },
+  ...ofContext.map(columnOf),
+  ...segmentColumns('context'),
 ];
 
 /** What names people, in a separate file, so that erasure does not touch the other one. */

@@ -4,6 +4,7 @@ import {
   emptiedSegment,
   eventIdFromUuid,
   FormatError,
+  personIds,
   type Sha256,
   segmentHash,
   segmentNames,
@@ -172,8 +173,9 @@ function isMeant(
   { size, actors, events, segment }: ArchiveErasure,
 ): boolean {
   if (body === null || sequence >= size || !body.salts[segmentNames.indexOf(segment)]) return false;
-  const { actorId, actorRole } = body.event;
-  return events.includes(uuid) || (actors.includes(actorId) && actorRole !== 'superadmin');
+  if (events.includes(uuid)) return true;
+  if (body.event.actorRole === 'superadmin') return false;
+  return personIds(body.event).some((id) => actors.includes(id));
 }
 
 function withoutSegment(
@@ -182,8 +184,8 @@ function withoutSegment(
   segment: WithholdableSegment,
 ): ArchivedBody {
   const index = segmentNames.indexOf(segment);
-  const [salt, text] = [salts[index], segmentTexts(event)[index]];
-  if (!salt || text === undefined) return { event, salts, hashes };
+  const [salt, text = null] = [salts[index], segmentTexts(event)[index]];
+  if (!salt || text === null) return { event, salts, hashes };
   return {
     event: { ...event, ...emptiedSegment(segment) },
     salts: salts.with(index, null),

@@ -8,7 +8,7 @@ import {
 } from '@indelible/protocol';
 import { partLimits } from './archived-part.ts';
 import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
-import { type Column, eventColumns, identityColumns } from './columns.ts';
+import { type Column, eventColumns, identityColumns, isLaterColumn } from './columns.ts';
 import { openDuckDb, quoted } from './duckdb.ts';
 import type { PartPaths } from './write-part.ts';
 
@@ -24,6 +24,7 @@ const columns: Readonly<Record<string, string>> = {
   id: 'id',
   receivedAt: 'epoch_us(received_at)',
   commitment: 'commitment',
+  version: 'entry_version',
   ...Object.fromEntries(fields.map(({ key, column }) => [key, column])),
   ...Object.fromEntries(
     segmentNames.flatMap((name) => {
@@ -47,14 +48,18 @@ export async function* readPart(
   { events, identity }: PartPaths,
   tenantId: string,
 ): AsyncGenerator<ArchivedRow[], void, undefined> {
-  const list = Object.entries(columns).map(([name, sql]) => `${sql} AS "${name}"`);
-  // Both files have a row for every sequence, in order: a join without a table in memory.
-  const sql = `SELECT ${list.join(', ')} FROM ${tableOf(events)} e
-    POSITIONAL JOIN ${tableOf(identity)} i`;
   const { db, close } = await openDuckDb(folder);
   try {
-    await requirePartFile(db, events, eventColumns);
-    await requirePartFile(db, identity, identityColumns);
+    const present = new Set([
+      ...(await requirePartFile(db, events, eventColumns)),
+      ...(await requirePartFile(db, identity, identityColumns)),
+    ]);
+    const list = Object.entries(columns).map(([name, sql]) =>
+      isLaterColumn(sql) && !present.has(sql) ? `NULL AS "${name}"` : `${sql} AS "${name}"`,
+    );
+    // Both files have a row for every sequence, in order: a join without a table in memory.
+    const sql = `SELECT ${list.join(', ')} FROM ${tableOf(events)} e
+      POSITIONAL JOIN ${tableOf(identity)} i`;
     const result = await db.stream(sql);
     for await (const chunk of result) {
       for (let at = 0; at < chunk.rowCount; at += rowsAtOnce) yield rowsOf(chunk, at, tenantId);
@@ -91,11 +96,12 @@ const rowsMax = 10 * partLimits.entries;
 
 /**
  * A few kilobytes of Parquet can expand to gigabytes: FormatError for other columns than a part
- * has, too many rows, or texts that would fill the memory.
+ * has, too many rows, or texts that would fill the memory. Returns the columns that it has.
  */
-async function requirePartFile(db: DuckDBConnection, path: string, expected: readonly Column[]) {
+async function requirePartFile(db: DuckDBConnection, path: string, columns: readonly Column[]) {
   const table = tableOf(path);
   const types = new Map(await pairsOf(db, `DESCRIBE SELECT * FROM ${table}`));
+  const expected = columns.filter(({ name }) => types.has(name) || !isLaterColumn(name));
   for (const { name, type } of expected) {
     if (types.get(name) !== type) throw new FormatError(`it has no column ${name} of ${type}`);
   }
@@ -116,6 +122,7 @@ async function requirePartFile(db: DuckDBConnection, path: string, expected: rea
   );
   if (Number(bytes) > pageBytesMax)
     throw new FormatError('its rows are too long for an archive part');
+  return expected.map(({ name }) => name);
 }
 
 async function pairsOf(db: DuckDBConnection, sql: string): Promise<[string, string][]> {
@@ -140,7 +147,8 @@ function readRow(row: Row, tenantId: string): ArchivedRow {
   const body = row.action === null ? null : bodyOf(row, tenantId, uuid);
   const commitment = bytes(row, 'commitment', 32);
   need(body !== null || commitment !== null, 'neither an event nor a commitment');
-  return { sequence, uuid, receivedAtUs: count(row, 'receivedAt'), body, commitment };
+  const version = row.version === 2n ? 2 : 1;
+  return { version, sequence, uuid, receivedAtUs: count(row, 'receivedAt'), body, commitment };
 }
 
 function bodyOf(row: Row, tenantId: string, uuid: string): ArchivedBody {

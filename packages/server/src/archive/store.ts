@@ -180,7 +180,7 @@ export async function readLogPage(
 }
 
 function bodyOf({ salts, erased = null, ...event }: StoredEvent): ArchivedBody {
-  return { event, ...openersOf({ salts, erased }) };
+  return { event, ...openersOf({ salts, erased, context: event.context }) };
 }
 
 /** False while another process archives; the lock ends with the session. */

@@ -1,4 +1,10 @@
-import { type CommittedEvent, emailKey, type StoredField, storedFields } from '@indelible/protocol';
+import {
+  type CommittedEvent,
+  contextOf,
+  emailKey,
+  type StoredField,
+  storedFields,
+} from '@indelible/protocol';
 import {
   boolArray,
   byteaArray,
@@ -30,11 +36,15 @@ export interface InsertedRow {
   salts: Uint8Array;
   /** JSON text of the hashes of erased segments by name; null if none is erased. */
   erased: string | null;
+  /** Only with events of version 2. */
+  copies?: SearchCopies;
 }
 
 interface InsertedColumn {
   column: string;
   type: string;
+  /** Applied to each value. */
+  cast?: string;
   arrayOf(rows: readonly InsertedRow[]): Buffer;
 }
 
@@ -56,14 +66,53 @@ function columnOf({ key, column, kind }: StoredField): InsertedColumn {
       return { column, type: 'bool', arrayOf: (rows) => boolArray(values(rows) as boolean[]) };
     case 'diff':
     case 'state':
+    case 'context':
       return { column, type: 'json', arrayOf: (rows) => jsonArray(values(rows) as string[]) };
     default:
       return { column, type: 'text', arrayOf: (rows) => textArray(values(rows) as string[]) };
   }
 }
 
+/** What searches compare, of the fields of version 2; no proof covers these copies. */
+export interface SearchCopies {
+  outcome: string | null;
+  actorType: string | null;
+  correlationId: string | null;
+  /** Ids and e-mail addresses, these in lower case, of the people the actor acts for. */
+  onBehalfOf: string[] | null;
+}
+
+export function searchCopies(event: CommittedEvent): SearchCopies {
+  const { outcome, actor, correlationId, onBehalfOf = [] } = contextOf(event);
+  const persons = onBehalfOf.flatMap(({ id, email }) => [
+    ...(id === undefined ? [] : [id]),
+    ...(email === undefined ? [] : [emailKey(email)]),
+  ]);
+  return {
+    outcome: outcome ?? null,
+    actorType: actor?.type ?? null,
+    correlationId: correlationId ?? null,
+    onBehalfOf: persons.length === 0 ? null : [...new Set(persons)].sort(),
+  };
+}
+
+const copyColumns: { [Key in keyof SearchCopies]: string } = {
+  outcome: 'outcome',
+  actorType: 'actor_type',
+  correlationId: 'correlation_id',
+  onBehalfOf: 'on_behalf_of',
+};
+
+/** The same as SQL, to compare them with the event. */
+export const copiesSelected = Object.entries(copyColumns)
+  .map(([key, column]) => `${column} AS "${key}"`)
+  .join(', ');
+
+const isLater = ({ key }: StoredField) => key === 'context' || key === 'contextIdentity';
+
+/** The columns of an event of version 1. */
 const insertedColumns: readonly InsertedColumn[] = [
-  ...storedFields.map(columnOf),
+  ...storedFields.filter((field) => !isLater(field)).map(columnOf),
   {
     ...{ column: 'actor_email_key', type: 'text' },
     arrayOf: (rows) => textArray(rows.map(({ event }) => emailKey(event.actorEmail ?? ''))),
@@ -82,8 +131,36 @@ const insertedColumns: readonly InsertedColumn[] = [
   },
 ];
 
-const insert = `INSERT INTO audit_events (${insertedColumns.map(({ column }) => column).join(', ')})
-  SELECT * FROM unnest(${insertedColumns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ')})`;
+/** With those of version 2: a batch without such an event does not pay for them. */
+const allColumns: readonly InsertedColumn[] = [
+  ...insertedColumns,
+  ...storedFields.filter(isLater).map(columnOf),
+  ...(Object.keys(copyColumns) as (keyof SearchCopies)[]).map((key) => ({
+    column: copyColumns[key],
+    type: 'text',
+    ...(key === 'onBehalfOf' ? { cast: '::text[]' } : {}),
+    arrayOf: (rows: readonly InsertedRow[]) =>
+      textArray(rows.map(({ copies }) => literalOf(copies?.[key] ?? null))),
+  })),
+];
+
+/** A list as the text of an array: PostgreSQL would flatten an array of arrays. */
+function literalOf(value: string | readonly string[] | null): string | null {
+  if (typeof value === 'string' || value === null) return value;
+  return `{${value.map((each) => `"${each.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
+}
+
+const insertOf = (columns: readonly InsertedColumn[]) => {
+  const names = columns.map(({ column }) => column).join(', ');
+  const arrays = columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ');
+  const values = columns.map(({ column, cast = '' }) => `u.${column}${cast}`).join(', ');
+  return `INSERT INTO audit_events (${names}) SELECT ${values} FROM unnest(${arrays}) u (${names})`;
+};
+
+const inserts = {
+  narrow: { columns: insertedColumns, text: insertOf(insertedColumns) },
+  wide: { columns: allColumns, text: insertOf(allColumns) },
+};
 
 /** Inserts rows of any tenants; returns how many were new, because ids may exist already. */
 export async function insertEvents(
@@ -92,10 +169,13 @@ export async function insertEvents(
   mayRepeat: boolean,
 ): Promise<number> {
   if (rows.length === 0) return 0;
+  const isWide = rows.some(({ event }) => event.context !== null || event.contextIdentity !== null);
+  const { columns, text } = inserts[isWide ? 'wide' : 'narrow'];
+  const whole = isWide ? rows.map((row) => ({ ...row, copies: searchCopies(row.event) })) : rows;
   const { rowCount } = await tx.query({
-    name: mayRepeat ? 'insert-events' : 'restore-events',
-    text: mayRepeat ? `${insert} ON CONFLICT DO NOTHING` : insert,
-    values: insertedColumns.map(({ arrayOf }) => arrayOf(rows)),
+    name: `${mayRepeat ? 'insert' : 'restore'}-events${isWide ? '-2' : ''}`,
+    text: mayRepeat ? `${text} ON CONFLICT DO NOTHING` : text,
+    values: columns.map(({ arrayOf }) => arrayOf(whole)),
   });
   return rowCount ?? 0;
 }

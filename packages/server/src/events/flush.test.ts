@@ -350,7 +350,17 @@ function prepared(tenantId: string, timeMs: number): PreparedEvent {
   const recordedBy = { recordedByKind: 'api_key', recordedById: id } as const;
   const what = { action: 'update', category: 'configuration', actorUserAgent: null };
   const uuid = eventUuid(timeMs, randomBytes(10));
-  const event = { tenantId, uuid, ...actor, ...resource, ...what, ...recordedBy, ...more };
+  const first = { context: null, contextIdentity: null };
+  const event = {
+    tenantId,
+    uuid,
+    ...actor,
+    ...resource,
+    ...what,
+    ...recordedBy,
+    ...more,
+    ...first,
+  };
   return prepare(event, (data) => hash('sha256', data, 'buffer'), randomBytes);
 }
 

@@ -8,6 +8,7 @@ import {
   type ListQuery,
 } from '@indelible/protocol';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
+import { copiesSelected, type SearchCopies, storedColumns } from './event-columns.store.ts';
 import {
   arrayOf,
   byColumn,
@@ -20,10 +21,15 @@ import {
 } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
 import type { StoredEvent } from './prepared-event.ts';
-import { storedColumns } from './store.ts';
 
-/** A row of a list; states are null unless requested, `hasState` shows whether they exist. */
-export type ListedRow = StoredEvent & { hasState: boolean; emailKey: string };
+/**
+ * A row of a list; states are null unless requested, `hasState` shows whether they exist. Copies for
+ * searches come with the states.
+ */
+export type ListedRow = StoredEvent & {
+  hasState: boolean;
+  emailKey: string;
+} & Partial<SearchCopies>;
 
 export interface ListedPage {
   rows: ListedRow[];
@@ -192,7 +198,7 @@ async function cutPage(
 
 const listColumns = (withStates: boolean) =>
   `actor_email_key AS "emailKey", (before IS NOT NULL OR after IS NOT NULL OR (erased->>'state') IS NOT NULL) AS "hasState",
-   ${withStates ? 'before, after' : 'NULL AS before, NULL AS after'}`;
+   ${withStates ? `before, after, ${copiesSelected}` : 'NULL AS before, NULL AS after'}`;
 
 /** The events of these ids that match the filter, by sequence; limited like any page. */
 export function eventsById(

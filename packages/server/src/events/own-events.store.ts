@@ -65,6 +65,7 @@ export function prepareOwn(
       recordedById: deps.serviceId,
       before: asState(before),
       after: asState(after),
+      ...{ context: null, contextIdentity: null },
     },
     deps.sha,
     deps.random,

@@ -28,6 +28,8 @@ const columns = {
   recordedById: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11',
   before: null,
   after: null,
+  context: null,
+  contextIdentity: null,
 };
 
 test('a prepared event has a salt for each segment and commits to its own columns', () => {
@@ -35,6 +37,8 @@ test('a prepared event has a salt for each segment and commits to its own column
     [{}, 3],
     [{ after: '{}' }, 4],
     [{ before: '{}' }, 4],
+    [{ context: '{}' }, 4],
+    [{ context: '{}', contextIdentity: '{}', before: '{}' }, 5],
   ] as const) {
     const event = prepare({ ...columns, ...states }, sha, random);
     expect(event.salts.length).toBe(segments * saltBytes);
@@ -82,6 +86,8 @@ test('a difference in any other column is other content', () => {
     { reason: 'because' },
     { before: '{}' },
     { after: '{}' },
+    { context: '{}' },
+    { contextIdentity: '{"actor":{"name":"Ana"}}' },
   ];
   for (const other of others) {
     expect(sameContent(sent, { ...columns, ...other }), JSON.stringify(other)).toBe(false);

@@ -2,6 +2,8 @@ import {
   type CommittedEvent,
   commitmentOf,
   commitmentOfSegments,
+  type EntryVersion,
+  encodeEntry,
   eventText,
   formatHex,
   parseHex,
@@ -10,13 +12,16 @@ import {
   type Sha256,
   type StoredFields,
   saltBytes,
+  saltsLength,
   segmentNames,
   segmentTexts,
+  versionOf,
 } from '@indelible/protocol';
 
 /** An event ready to append: canonical columns, and the commitment for the log. */
 export interface PreparedEvent extends CommittedEvent {
-  texts: string[];
+  version: EntryVersion;
+  texts: readonly (string | null)[];
   salts: Uint8Array;
   commitment: Uint8Array;
   /** Approximate memory, for the limit of the queue. */
@@ -59,14 +64,18 @@ export interface EventOpeners {
   hashes: readonly (Uint8Array | null)[];
 }
 
-export function openersOf(event: Pick<StoredEvent, 'salts' | 'erased'>): EventOpeners {
+export function openersOf(event: Pick<StoredEvent, 'salts' | 'erased' | 'context'>): EventOpeners {
   const known = erasedHashes(event);
+  const hasContext = event.context !== null || known.context !== undefined;
+  let at = 0;
   const hashes = segmentNames.map((name) => {
     const hash = known[name];
     return hash === undefined ? null : parseHex(hash);
   });
-  const salts = segmentNames.map((_, index) => {
-    const salt = event.salts.subarray(index * saltBytes, (index + 1) * saltBytes);
+  const salts = segmentNames.map((name, index) => {
+    if (name === 'context' && !hasContext) return null;
+    at += saltBytes;
+    const salt = event.salts.subarray(at - saltBytes, at);
     return salt.length === saltBytes && hashes[index] === null ? salt : null;
   });
   return { salts, hashes };
@@ -92,23 +101,32 @@ export function storedOpeners({ salts, hashes }: EventOpeners): {
   };
 }
 
-/** The log's commitment of an unchanged event, except for erased segments. */
-export function storedCommitment(sha: Sha256, event: StoredEvent): Uint8Array {
-  const { salts, hashes } = openersOf(event);
-  return commitmentOfSegments(sha, segmentTexts(event), salts, hashes);
+/** The log entry of a stored event, and its commitment: as appended, if nothing has changed. */
+export function storedEntry(
+  sha: Sha256,
+  event: StoredEvent,
+): { entry: Uint8Array; commitment: Uint8Array } {
+  const openers = openersOf(event);
+  const { salts, hashes } = openers;
+  const commitment = commitmentOfSegments(sha, segmentTexts(event), salts, hashes);
+  const receivedAtUs = event.receivedAtMs * 1_000;
+  const version = versionOf(openers);
+  const entry = encodeEntry({ version, receivedAtUs, eventUuid: event.uuid, commitment });
+  return { entry, commitment };
 }
 
 export type Random = (bytes: number) => Uint8Array;
 
 export function prepare(event: CommittedEvent, sha: Sha256, random: Random): PreparedEvent {
   const texts = segmentTexts(event);
-  const salts = random(saltBytes * texts.length);
+  const salts = random(saltsLength(texts));
   return {
     ...event,
+    version: event.context === null ? 1 : 2,
     texts,
     salts,
     commitment: commitmentOf(sha, texts, salts),
-    bytes: 512 + 2 * texts.reduce((sum, text) => sum + text.length, 0),
+    bytes: 512 + 2 * texts.reduce((sum, text) => sum + (text?.length ?? 0), 0),
   };
 }
 

@@ -1,5 +1,4 @@
 import {
-  encodeEntry,
   eventIdFromUuid,
   formatTimestamp,
   formatTlogProof,
@@ -33,15 +32,10 @@ import {
   unreadable,
 } from '../log/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
+import { searchCopies } from './event-columns.store.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { type ListedRow, listEvents } from './list.store.ts';
-import {
-  eventJson,
-  hasState,
-  openersOf,
-  type StoredEvent,
-  storedCommitment,
-} from './prepared-event.ts';
+import { eventJson, hasState, openersOf, type StoredEvent, storedEntry } from './prepared-event.ts';
 import { FullEvent } from './schemas.ts';
 import { getEvent, visibility } from './store.ts';
 
@@ -152,14 +146,12 @@ async function prove(
 }
 
 function proofJson({ event, checkpoint, path }: Proven, sha: Sha256): string {
-  const commitment = storedCommitment(sha, event);
-  const receivedAtUs = event.receivedAtMs * 1_000;
-  const leaf = leafHash(sha, encodeEntry({ receivedAtUs, eventUuid: event.uuid, commitment }));
+  const { entry, commitment } = storedEntry(sha, event);
   const rest = {
     receivedAt: new Date(event.receivedAtMs).toISOString(),
     ...segmentsOf(event),
     commitment: hex(commitment),
-    leafHash: hex(leaf),
+    leafHash: hex(leafHash(sha, entry)),
     sequence: event.sequence,
     checkpoint: checkpoint.note,
     path: path.map(hex),
@@ -239,13 +231,15 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
 }
 
 /**
- * Searches by user use a copy of the address that no proof covers. If the two differ, both are
- * shown as the address, so that the body does not match its entry, whichever was changed.
+ * Searches use copies of some values that no proof covers. If they differ, both are shown as the
+ * address, so that the body does not match its entry, whichever was changed.
  */
 function asFound(row: ListedRow): StoredEvent {
-  const { actorEmail, emailKey } = row;
-  const fits = emailKey === (actorEmail ?? '').toLowerCase();
-  return fits ? row : { ...row, actorEmail: `${actorEmail ?? ''} (found as ${emailKey})` };
+  const { actorEmail, emailKey, outcome, actorType, correlationId, onBehalfOf } = row;
+  const found = JSON.stringify({ emailKey, outcome, actorType, correlationId, onBehalfOf });
+  const expected = { emailKey: (actorEmail ?? '').toLowerCase(), ...searchCopies(row) };
+  if (found === JSON.stringify(expected)) return row;
+  return { ...row, actorEmail: `${actorEmail ?? ''} (found as ${found})` };
 }
 
 function afterParam(request: FastifyRequest): string | null {

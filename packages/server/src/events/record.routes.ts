@@ -4,7 +4,6 @@ import {
   batchEventsMax,
   type ErrorCode,
   type EventRefusal,
-  encodeEntry,
   eventBytesMax,
   eventIdFromUuid,
   type FieldProblem,
@@ -28,7 +27,7 @@ import {
   type PreparedEvent,
   prepare,
   type StoredEvent,
-  storedCommitment,
+  storedEntry,
 } from './prepared-event.ts';
 import type { Outcome } from './record-queue.ts';
 import { BatchInput, BatchResults, EventInput, eventExample, RecordedEvent } from './schemas.ts';
@@ -154,11 +153,7 @@ function recordedJson(
 
 // The entry that was appended then: everything that it hashes is stored with the event.
 function storedLeafHash(stored: StoredEvent, sha: Sha256): Uint8Array {
-  const commitment = storedCommitment(sha, stored);
-  return leafHash(
-    sha,
-    encodeEntry({ receivedAtUs: stored.receivedAtMs * 1_000, eventUuid: stored.uuid, commitment }),
-  );
+  return leafHash(sha, storedEntry(sha, stored).entry);
 }
 
 interface BatchResult {

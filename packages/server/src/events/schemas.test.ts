@@ -1,5 +1,5 @@
 import { type FieldProblem, takeEvent } from '@indelible/protocol';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { eventOf, takeContext } from '../../../protocol/src/testing/take-context.ts';
@@ -7,14 +7,27 @@ import { fieldProblem, formats } from '../http/json-schema.ts';
 import { eventArbitrary, spoiltEventArbitrary } from '../testing/arbitraries.ts';
 import { EventInput } from './schemas.ts';
 
-const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, formats });
+const ajv = new Ajv2020({
+  allErrors: true,
+  strict: true,
+  strictRequired: false,
+  allowUnionTypes: true,
+  formats,
+});
 const validate = ajv.compile<unknown>(EventInput);
 
 const words = (problems: readonly FieldProblem[]) =>
   [...new Set(problems.map(({ path, code }) => `${path} ${code}`))].sort();
 
-const ofSchema = (event: unknown) =>
-  validate(event) ? [] : words((validate.errors ?? []).map(fieldProblem));
+// Of an id or an external id, Ajv misses both, and says so of their object as well.
+const isSecondChoice = ({ keyword, schemaPath }: ErrorObject) =>
+  keyword === 'anyOf' || schemaPath.includes('/anyOf/1/');
+
+const ofSchema = (event: unknown) => {
+  if (validate(event)) return [];
+  const errors = (validate.errors ?? []).filter((error) => !isSecondChoice(error));
+  return words(errors.map(fieldProblem));
+};
 
 const jsonCodes = [
   ...['null_character', 'lone_surrogate', 'unsafe_integer', 'unsafe_number', 'too_deep'],
@@ -54,7 +67,16 @@ test.each<[string, Record<string, unknown>]>([
   ['a long reason', { reason: 'x'.repeat(1_001) }],
   ['a long name', resource({ name: 'x'.repeat(201) })],
   ['1,000 characters beyond the basic plane', { reason: '𝒳'.repeat(1_000) }],
-  ['a role with a space', actor({ role: 'super admin' })],
+  ['a role with a line break', actor({ role: 'org\nowner' })],
+  ['an actor without any id', actor({ id: undefined })],
+  ['an outcome of no kind', { outcome: 'maybe' }],
+  ['a trace id that is too short', { traceId: 'abc' }],
+  ['a way without a channel', { via: { tool: 'x' } }],
+  ['five people', { onBehalfOf: Array.from({ length: 5 }, () => ({ externalId: 'x' })) }],
+  ['a person without an id', { onBehalfOf: [{ name: 'Ana' }] }],
+  ['a target without a type', { targets: [{ externalId: 'x' }] }],
+  ['metadata with an object', { metadata: { a: {} } }],
+  ['a source without a sequence', { source: { id: 'app' } }],
   ['an empty role', actor({ role: '' })],
   ['a role that is too long', actor({ role: 'r'.repeat(65) })],
   ['an e-mail address of 321 characters', actor({ email: `${'a'.repeat(315)}@ex.io` })],

@@ -1,11 +1,15 @@
 import {
+  actionPattern,
   batchEventsMax,
-  categories,
   diffFieldsMax,
   diffTextBytesMax,
   type EventField,
   eventBytesMax,
   eventFields,
+  type FieldKind,
+  type MemberRule,
+  metadataKeysMax,
+  metadataTextLengthMax,
   snakeCasePattern,
   withholdableSegments,
 } from '@indelible/protocol';
@@ -25,52 +29,118 @@ const change = {
   properties: { from: scalar, to: scalar },
 };
 
-const kinds: Record<EventField['kind'], Schema> = {
+const kinds: Record<Exclude<FieldKind, 'context'>, Schema> = {
   eventId: { type: 'string', pattern: '^evt_audit_[0-7][0-9a-hjkmnp-tv-z]{25}$' },
   uuid: { type: 'string', format: 'uuid' },
   word: { type: 'string', pattern: snakeCasePattern },
-  role: { type: 'string', pattern: '^[^\\s\\p{Cc}\\p{Cf}]+$', minLength: 1 },
+  action: { type: 'string', pattern: actionPattern },
+  role: { type: 'string', pattern: '^[^\\p{Cc}\\p{Cf}]+$', minLength: 1 },
+  externalId: { type: 'string', pattern: '^[^!\\p{Cc}\\p{Cf}][^\\p{Cc}\\p{Cf}]*$' },
+  traceId: { type: 'string', pattern: '^[0-9A-Fa-f]{32}$' },
+  choice: { type: 'string' },
   email: { type: 'string', format: 'email' },
   ip: { type: 'string', format: 'ip' },
   text: { type: 'string', maxLength: eventBytesMax },
   time: { type: 'string', format: 'date-time' },
-  category: { type: 'string', enum: [...categories] },
-  recordedBy: { type: 'string', enum: ['api_key', 'service'] },
   boolean: { type: 'boolean' },
   sequence: { type: 'integer', minimum: 0 },
   // Not a pattern of names: it would not match a name with a line break.
   diff: { type: 'object', additionalProperties: change, maxProperties: diffFieldsMax },
   state: { type: 'object' },
+  object: { type: 'object', ...strict },
+  list: { type: 'array' },
+  metadata: {
+    ...{ type: 'object', maxProperties: metadataKeysMax },
+    additionalProperties: {
+      type: ['string', 'number', 'boolean', 'null'],
+      maxLength: metadataTextLengthMax,
+    },
+  },
 };
 
-function schemaOf({ kind, nullable, lengthMax, about, examples }: EventField): Schema {
-  const { type, ...rules } = kinds[kind];
+/** Input is what a caller sends; the other form is what answers show. */
+type Form = 'input' | 'shown';
+
+interface Described extends Omit<MemberRule, 'sent' | 'segment'> {
+  nullable?: boolean;
+  about?: string;
+  examples?: readonly string[];
+  members?: Readonly<Record<string, MemberRule>>;
+  itemsMax?: number;
+}
+
+function schemaOf(field: Described, form: Form): Schema {
+  const { kind, nullable, lengthMax, values, about, examples, members, itemsMax } = field;
+  const { type, ...rules } = kinds[kind as keyof typeof kinds];
+  const inner = members && objectSchema(propertiesOf(members, form), requiredOf(members, form));
   return {
     ...{ type: nullable ? [type, 'null'] : type, ...rules },
+    ...(kind === 'object' ? inner : {}),
+    ...(kind === 'list' ? { items: inner, maxItems: itemsMax } : {}),
+    ...(values === undefined ? {} : { enum: nullable ? [...values, null] : [...values] }),
     ...(lengthMax === undefined ? {} : { maxLength: lengthMax }),
     ...(about === undefined ? {} : { description: about }),
     ...(examples === undefined ? {} : { examples }),
   };
 }
 
-/** The object of these fields; fields of an inner object form their own. */
-function objectOf(
-  fields: readonly EventField[],
-  isRequired: (field: EventField) => boolean,
+function propertiesOf(members: Readonly<Record<string, MemberRule>>, form: Form) {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, rule]) => {
+      const nullable = form === 'input' && rule.sent === undefined;
+      const text = rule.kind === 'sequence' || nullable ? {} : { minLength: 1 };
+      return [name, { ...schemaOf({ ...rule, nullable }, form), ...text }];
+    }),
+  );
+}
+
+/** Erased members are absent, so an answer requires none. */
+function requiredOf(members: Readonly<Record<string, MemberRule>>, form: Form): Needed[] {
+  if (form === 'shown') return [];
+  return Object.entries(members).flatMap(([name, { sent, unless }]) =>
+    sent === 'required' ? [{ name, unless }] : [],
+  );
+}
+
+interface Needed {
+  name: string;
+  /** Needed only without this other member. */
+  unless?: string | undefined;
+}
+
+function objectSchema(
+  properties: Record<string, Schema>,
+  needed: readonly Needed[],
 ): Schema & { properties: Record<string, Schema>; required: string[] } {
+  const isAlways = ({ unless }: Needed) => unless === undefined;
+  const required = new Set(needed.filter(isAlways).map(({ name }) => name));
+  const [either] = needed.filter((each) => !isAlways(each));
+  return {
+    ...{ type: 'object', ...strict, required: [...required], properties },
+    ...(either && { anyOf: [{ required: [either.name] }, { required: [either.unless] }] }),
+  };
+}
+
+/** The object of these fields; fields of an inner object form their own. */
+function objectOf(fields: readonly EventField[], form: Form) {
   const properties: Record<string, Schema> = {};
-  const required = new Set<string>();
+  const needed: Needed[] = [];
   for (const field of fields) {
+    const { sent, since, unless } = field;
     const name = field.owner ?? field.name;
-    if (isRequired(field)) required.add(name);
-    if (field.owner === null) properties[name] = schemaOf(field);
-    else {
+    const isNeeded = form === 'input' ? sent === 'required' : since === undefined;
+    const isEither = form === 'input' && field.owner === null;
+    if (isNeeded) needed.push({ name, unless: isEither ? unless : undefined });
+    if (field.owner === null) {
+      const nullable = field.nullable === true || (form === 'input' && since === 2);
+      properties[name] = schemaOf({ ...field, nullable }, form);
+    } else {
       const inner = fields.filter(({ owner }) => owner === name);
       const own = inner.map((each) => ({ ...each, owner: null }));
-      properties[name] ??= objectOf(own, isRequired);
+      properties[name] ??= objectOf(own, form);
     }
   }
-  return { type: 'object', ...strict, required: [...required], properties };
+  return objectSchema(properties, needed);
 }
 
 const named = (title: string, schema: Schema): TSchema => Type.Unsafe({ ...schema, title });
@@ -92,17 +162,17 @@ export const EventInput = named(
   'AuditEventInput',
   objectOf(
     eventFields.filter(({ sent }) => sent !== undefined),
-    ({ sent }) => sent === 'required',
+    'input',
   ),
 );
 
-const stored = objectOf(eventFields, () => true);
+const stored = objectOf(eventFields, 'shown');
 const erased = {
   type: 'array',
   items: { type: 'string', enum: [...withholdableSegments] },
   description:
     'Only where something was erased since: `identity` (e-mail, ip, user agent, resource name), ' +
-    '`change` (diff, reason), `state` (before, after). What the log proves of the event still holds.',
+    '`change` (diff, reason), `context` (what else describes the event), `state` (before, after). What the log proves of the event still holds.',
 };
 
 /** The single read, with both states. */

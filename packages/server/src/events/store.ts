@@ -13,7 +13,7 @@ export {
   hasState,
   openersOf,
   type StoredEvent,
-  storedCommitment,
+  storedEntry,
   storedOpeners,
 } from './prepared-event.ts';
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   createFrontier,
   decodeEntry,
+  type EntryVersion,
   encodeEntry,
   entryBytes,
   leafHash,
@@ -27,7 +28,8 @@ const emptyHead: LogHead = {
 /** The n-th of any number of different events. */
 function eventAt(n: number) {
   const uuid = `01900000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
-  return { uuid, commitment: sha(Buffer.from(uuid)) };
+  const version: EntryVersion = n % 3 === 0 ? 2 : 1;
+  return { version, uuid, commitment: sha(Buffer.from(uuid)) };
 }
 
 const eventsFrom = (first: number, count: number) =>
@@ -55,8 +57,8 @@ test('sequences go on where the log ends, and each leaf hashes the entry that is
   expect(newSize).toBe(10);
   expect(leaves.map(({ sequence }) => sequence)).toEqual([7, 8, 9]);
   expect(tail.map(({ sequence }) => sequence)).toEqual([7, 8, 9]);
-  for (const [index, { uuid, commitment }] of events.entries()) {
-    const entry = encodeEntry({ receivedAtUs: receivedUs, eventUuid: uuid, commitment });
+  for (const [index, { version, uuid, commitment }] of events.entries()) {
+    const entry = encodeEntry({ version, receivedAtUs: receivedUs, eventUuid: uuid, commitment });
     expect(tail[index]?.entry).toEqual(entry);
     expect(leaves[index]?.leafHash).toEqual(leafHash(sha, entry));
   }

@@ -1,4 +1,10 @@
-import { createFrontier, encodeEntry, leafHash, type Sha256 } from '@indelible/protocol';
+import {
+  createFrontier,
+  type EntryVersion,
+  encodeEntry,
+  leafHash,
+  type Sha256,
+} from '@indelible/protocol';
 
 /** A locked log head: size of the tree, compact range, last receipt time. */
 export interface LogHead {
@@ -38,12 +44,12 @@ export interface LogAppend {
 export function planAppend(
   sha: Sha256,
   head: LogHead,
-  events: readonly { uuid: string; commitment: Uint8Array }[],
+  events: readonly { version: EntryVersion; uuid: string; commitment: Uint8Array }[],
   nowMs: number,
 ): LogAppend {
   const receivedUs = Math.max(nowMs * 1_000, head.lastReceivedUs);
-  const entries = events.map(({ uuid, commitment }) =>
-    encodeEntry({ receivedAtUs: receivedUs, eventUuid: uuid, commitment }),
+  const entries = events.map(({ version, uuid, commitment }) =>
+    encodeEntry({ version, receivedAtUs: receivedUs, eventUuid: uuid, commitment }),
   );
   return planEntries(sha, head, entries, receivedUs);
 }

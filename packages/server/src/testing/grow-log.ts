@@ -29,6 +29,7 @@ export async function growLog(
 }
 
 const entryOf = (sequence: number) => ({
+  version: 1 as const,
   uuid: firstUuidAt(1_600_000_000_000 + sequence),
   commitment: sha(Buffer.from(`entry ${sequence}`)),
 });

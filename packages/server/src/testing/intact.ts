@@ -5,6 +5,7 @@ import {
   decodeEntry,
   entryBytes,
   eventIdFromUuid,
+  personIds,
   saltBytes,
   segmentHash,
   segmentNames,
@@ -249,7 +250,8 @@ async function readEvents(owner: Owner, tenantId: string): Promise<EventRow[]> {
        action, resource_type AS "resourceType", resource_id AS "resourceId",
        resource_name AS "resourceName", diff::text, cross_tenant AS "crossTenant", reason, category,
        recorded_by_kind AS "recordedByKind", recorded_by_id AS "recordedById",
-       before::text, after::text, salts, erased
+       before::text, after::text, context::text, context_identity::text AS "contextIdentity", salts,
+       erased
      FROM audit_events WHERE tenant_id = $1 ORDER BY sequence`,
     [tenantId],
   );
@@ -278,11 +280,10 @@ function expectCommitted(
     expect(receivedAtUs, `receive time at ${position}`).toBe(event.receivedAtUs);
     expect(receivedAtUs, `receive time at ${position}`).toBeGreaterThanOrEqual(lastUs);
     expectErased(event, events);
-    const segments = event.erased?.state === undefined ? texts.length : segmentNames.length;
-    expect(event.salts.length, `salts at ${position}`).toBe(saltBytes * segments);
-    expect(Buffer.from(commitment), `commitment at ${position}`).toEqual(
-      committedTo(event, texts, segments),
-    );
+    const { version } = decodeEntry(entries[position] ?? Buffer.of());
+    const hasContext = event.context !== null || event.erased?.context !== undefined;
+    expect(version, `version at ${position}`).toBe(hasContext ? 2 : 1);
+    expect(Buffer.from(commitment), `commitment at ${position}`).toEqual(committedTo(event, texts));
     expect(head.classes, `retention class at ${position}`).toContain(event.retentionClass);
     expect(event.actorEmailKey).toBe((event.actorEmail ?? '').toLowerCase());
     lastUs = receivedAtUs;
@@ -292,14 +293,19 @@ function expectCommitted(
   expect(head.lastReceivedUs, 'last receive time of the head').toBe(newestUs);
 }
 
-function committedTo(event: EventRow, texts: readonly string[], segments: number): Uint8Array {
-  const hashes = segmentNames.slice(0, segments).map((name, index) => {
-    const salt = event.salts.subarray(index * saltBytes, (index + 1) * saltBytes);
+function committedTo(event: EventRow, texts: readonly (string | null)[]): Uint8Array {
+  let at = 0;
+  const hashes = segmentNames.map((name, index) => {
     const erased = event.erased?.[name];
-    if (erased === undefined) return segmentHash(sha, index, salt, texts[index] ?? '');
+    const text = texts[index] ?? null;
+    if (erased === undefined && text === null) return null;
+    const salt = event.salts.subarray(at, at + saltBytes);
+    at += saltBytes;
+    if (erased === undefined) return segmentHash(sha, index, salt, text ?? '');
     expect(salt, `salt of the erased ${name}`).toEqual(Buffer.alloc(saltBytes));
     return Buffer.from(erased, 'hex');
   });
+  expect(event.salts.length, `salts at ${event.sequence}`).toBe(at);
   return commitmentOfHashes(sha, hashes);
 }
 
@@ -308,7 +314,11 @@ function expectErased(event: EventRow, events: readonly EventRow[]): void {
   for (const name of Object.keys(event.erased ?? {})) {
     const left = {
       change: [event.diff === '{}' ? null : event.diff, event.reason],
-      identity: [event.actorEmail, event.actorIp, event.actorUserAgent, event.resourceName],
+      context: [event.context],
+      identity: [
+        ...[event.actorEmail, event.actorIp, event.actorUserAgent, event.resourceName],
+        event.contextIdentity,
+      ],
       state: [event.before, event.after],
     }[name];
     expect(new Set(left), `the erased ${name} at ${event.sequence}`).toEqual(new Set([null]));
@@ -316,7 +326,8 @@ function expectErased(event: EventRow, events: readonly EventRow[]): void {
       if (record.recordedByKind !== 'service' || record.action !== 'erase') return false;
       const { segment, actors, events: ids, size } = JSON.parse(record.after ?? '{}');
       expect(size, 'a record reaches no further than itself').toBeLessThanOrEqual(record.sequence);
-      const isNamed = actors.includes(event.actorId) && event.actorRole !== 'superadmin';
+      const isPerson = personIds(event).some((id) => actors.includes(id));
+      const isNamed = isPerson && event.actorRole !== 'superadmin';
       const isMeant = isNamed || ids.includes(eventIdFromUuid(event.uuid));
       return segment === name && event.sequence < size && isMeant;
     });

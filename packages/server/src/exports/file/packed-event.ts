@@ -1,4 +1,10 @@
-import { type CsvColumn, type CsvEvent, type StoredField, storedFields } from '@indelible/protocol';
+import {
+  type CsvColumn,
+  type CsvEvent,
+  eventFields,
+  type StoredField,
+  storedFields,
+} from '@indelible/protocol';
 
 /*
  * The database sends each row as one text: its id and fields, separated by U+001F, because for a
@@ -20,14 +26,22 @@ export const uuidBytes = 36;
 const orEmpty = (column: string) => `coalesce(${column}, '')`;
 
 /** The packed form of a column whose text is that of its cell. */
-const packedColumn = ({ column, kind, nullable }: StoredField): string => {
+const packedColumn = ({
+  column,
+  kind,
+  nullable,
+}: Pick<StoredField, 'column' | 'kind' | 'nullable'>): string => {
   if (kind === 'boolean') return `${column}::text`;
-  if (kind === 'state') return orEmpty(`${column}::text`);
+  if (kind === 'state' || kind === 'context') return orEmpty(`${column}::text`);
   return nullable ? orEmpty(column) : column;
 };
 
 const cellFields = new Map<CsvColumn, string>([
-  ...storedFields.map((field) => [field.path as CsvColumn, packedColumn(field)] as const),
+  ...eventFields.flatMap((field) =>
+    field.key && field.column
+      ? [[field.path as CsvColumn, packedColumn({ ...field, column: field.column })] as const]
+      : [],
+  ),
   ['receivedAt', `to_char(received_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`],
   ['recordedBy', `concat('{"id":"', recorded_by_id, '","kind":', to_json(recorded_by_kind), '}')`],
 ]);

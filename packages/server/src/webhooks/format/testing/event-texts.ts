@@ -59,6 +59,8 @@ export function eventText(sequence: number, changes: Partial<Content> = {}): str
       reason,
       before: null,
       after: null,
+      context: null,
+      contextIdentity: null,
       category: category ?? 'configuration',
       recordedByKind: 'api_key',
       recordedById: plain.actor.id,

@@ -1,0 +1,173 @@
+import { canonicalize, type JsonObject, type JsonValue } from '../json/canonical.ts';
+import { parseStrictJson } from '../json/strict-json.ts';
+import {
+  type ActorType,
+  type CommittedEvent,
+  contextFields,
+  type EventField,
+  type Outcome,
+} from './event-fields.ts';
+
+/*
+ * The fields that version 2 has added. An event stores and commits to two canonical texts of them:
+ * `context`, and `contextIdentity` with what is personal. An unset field is in neither.
+ */
+
+export type ContextTexts = Pick<CommittedEvent, 'context' | 'contextIdentity'>;
+
+/** The fields of version 2 as they are sent and shown. */
+export interface EventContext {
+  actor?: { type?: ActorType; name?: string; externalId?: string };
+  outcome?: Outcome;
+  resource?: { externalId?: string };
+  correlationId?: string;
+  traceId?: string;
+  onBehalfOf?: OnBehalfOf[];
+  via?: { channel: string; clientId?: string; tool?: string; sessionId?: string };
+  targets?: Target[];
+  metadata?: Record<string, string | number | boolean | null>;
+  source?: { id: string; sequence: number };
+}
+
+/** Absent members are not stated; erased ones are absent too. */
+export interface OnBehalfOf {
+  id?: string;
+  externalId?: string;
+  email?: string;
+  name?: string;
+  type?: ActorType;
+  role?: string;
+}
+
+export interface Target {
+  type?: string;
+  id?: string;
+  externalId?: string;
+  name?: string;
+}
+
+/** The value of a field in an event with objects inside; undefined if there is none. */
+export function valueAt(event: object, { owner, name }: EventField): unknown {
+  const within = owner === null ? event : (event as Record<string, unknown>)[owner];
+  return (within as Record<string, unknown> | null | undefined)?.[name];
+}
+
+function put(object: JsonObject, { owner, name }: EventField, value: JsonValue): void {
+  if (owner === null) object[name] = value;
+  else object[owner] = { ...(object[owner] as JsonObject | undefined), [name]: value };
+}
+
+/**
+ * Both texts of an event whose fields of version 2 have the right types. Both are null without
+ * any: then the event is of version 1. TypeError for a value that has no canonical text.
+ */
+export function contextTexts(event: object): ContextTexts {
+  const context: JsonObject = {};
+  const identity: JsonObject = {};
+  for (const field of contextFields) {
+    const value = valueAt(event, field) as JsonValue | undefined;
+    if (value === undefined) continue;
+    if (field.kind !== 'list') put(field.segment === 'identity' ? identity : context, field, value);
+    else {
+      putList(context, field, value as JsonObject[], undefined);
+      putList(identity, field, value as JsonObject[], 'identity');
+    }
+  }
+  if (!isEmpty(identity)) {
+    return { context: canonicalize(context), contextIdentity: canonicalize(identity) };
+  }
+  return { context: isEmpty(context) ? null : canonicalize(context), contextIdentity: null };
+}
+
+const isEmpty = (object: object) => Object.keys(object).length === 0;
+
+/** Puts the members of this segment; objects of both segments have the same position. */
+function putList(
+  object: JsonObject,
+  field: EventField,
+  list: readonly JsonObject[],
+  segment: 'identity' | undefined,
+): void {
+  const isOf = (name: string) => field.members?.[name]?.segment === segment;
+  const part = list.map((item) =>
+    Object.fromEntries(Object.entries(item).filter(([name]) => isOf(name))),
+  );
+  if (!part.every(isEmpty)) put(object, field, part);
+}
+
+/** The fields of version 2 in the order of JSON, from both texts. */
+export function contextOf({ context, contextIdentity }: ContextTexts): EventContext {
+  const [own, personal] = [parsed(context), parsed(contextIdentity)];
+  const members: JsonObject = {};
+  for (const field of contextFields) {
+    const value = valueAt(own, field) as JsonValue | undefined;
+    const more = valueAt(personal, field) as JsonValue | undefined;
+    if (value === undefined && more === undefined) continue;
+    const both = field.kind === 'list' ? joined(value ?? [], more ?? []) : (value ?? more ?? null);
+    put(members, field, both);
+  }
+  return members as EventContext;
+}
+
+/** Of trusted text, but JSON.parse may return wrong names (decision 6). */
+function parsed(text: string | null): JsonObject {
+  return text === null ? {} : (parseStrictJson(text).value as JsonObject);
+}
+
+function joined(one: JsonValue, other: JsonValue): JsonObject[] {
+  const lists = [one, other] as JsonObject[][];
+  const length = Math.max(...lists.map((list) => list.length));
+  return Array.from({ length }, (_, at) => Object.assign({}, ...lists.map((list) => list[at])));
+}
+
+/** The text of the segment `identity` of an event with personal fields of version 2. */
+export function identityText(e: CommittedEvent): string {
+  const { actor, resource, ...lists } = parsed(e.contextIdentity);
+  const { actorEmail: email, actorIp: ip, actorUserAgent: userAgent, resourceName: name } = e;
+  return canonicalize({
+    ...lists,
+    actor: { ...(actor as JsonObject), email, ip, userAgent },
+    resource: { ...(resource as JsonObject), name },
+  });
+}
+
+/** The fields of version 2 as they are inserted into the JSON text of an event. */
+export interface ContextPieces {
+  ofActor: string;
+  ofAction: string;
+  ofResource: string;
+  others: string;
+}
+
+const noPieces: ContextPieces = { ofActor: '', ofAction: '', ofResource: '', others: '' };
+
+export function contextPieces(e: ContextTexts): ContextPieces {
+  if (e.context === null && e.contextIdentity === null) return noPieces;
+  const { actor = {}, outcome, resource = {}, ...others } = contextOf(e);
+  return {
+    ofActor: membersText(actor),
+    ofAction: outcome === undefined ? '' : membersText({ outcome }),
+    ofResource: membersText(resource),
+    others: membersText(others),
+  };
+}
+
+function membersText(members: object): string {
+  const texts = Object.entries(members).map(([name, value]) => `,"${name}":${canonicalize(value)}`);
+  return texts.join('');
+}
+
+/** Ends in `failed` as a word of its own: `login_failed`, `payment.failed`. */
+const failedAction = /[._]failed$/;
+
+/** The stated outcome; else a failure if the action says so. Null if neither tells. */
+export function outcomeOf(event: ContextTexts & { action: string }): Outcome | null {
+  const { outcome } = event.context === null ? {} : contextOf(event);
+  return outcome ?? (failedAction.test(event.action) ? 'failure' : null);
+}
+
+/** The actor and the people it acts for: whose identity an event holds. */
+export function personIds(event: ContextTexts & { actorId: string }): string[] {
+  const { onBehalfOf = [] } = event.context === null ? {} : contextOf(event);
+  return [event.actorId, ...onBehalfOf.flatMap(({ id }) => id ?? [])];
+}
