@@ -1,5 +1,10 @@
 import { hash } from 'node:crypto';
-import { commitmentOfBody, parseBodyLine, parseEventProof } from '@indelible/protocol';
+import {
+  commitmentOfBody,
+  parseBodyLine,
+  parseEventProof,
+  uuidFromEventId,
+} from '@indelible/protocol';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { configOf } from '../testing/archived.ts';
 import {
@@ -74,8 +79,8 @@ test('an erased event still has a proof, which opens everything but what is gone
   const { body, commitment, leafHash } = parseEventProof(text);
   expect(Buffer.from(commitmentOfBody(sha, body))).toEqual(Buffer.from(commitment));
   expect(Buffer.from(leafHash).toString('hex')).toBe(event.leafHash);
-  expect(body.hashes.map((each) => each !== null)).toEqual([false, false, true, true]);
-  expect(body.salts.map((each) => each !== null)).toEqual([true, true, false, false]);
+  expect(body.hashes.map((each) => each !== null)).toEqual([false, false, false, true, true]);
+  expect(body.salts.map((each) => each !== null)).toEqual([true, false, true, false, false]);
   const lines = await bodyLines();
   expect(lines.map((line) => parseBodyLine(line).event.id)).toContain(event.id);
 });
@@ -108,6 +113,55 @@ test('a person is erased in every event they acted in, by id or by address, and 
     ...{ url: '/api/audit-logs?user=ana@example.com&include=total', key: tenant.key },
   });
   expect(body.data).toEqual([]);
+  await expectLogIntact(service, tenant.id);
+});
+
+test('a person is erased where an agent acted for them, also if they never acted themselves', async () => {
+  const person = { id: ben, email: 'Ben@Example.com', name: 'Ben', externalId: 'user_7' };
+  const other = { id: nilId.replace('0', '1'), email: 'eve@example.com', role: 'admin' };
+  const [event, operators] = await recordEach(service, tenant.key, [
+    { onBehalfOf: [other, person], outcome: 'success' },
+    { onBehalfOf: [person], actor: actorOf(ana, 'olga@example.com', 'superadmin'), reason: 'x' },
+  ]);
+  await eraseNow(service, { tenantId: tenant.id, actor: 'ben@example.com' });
+  expect(await readEvent(service, tenant.key, event.id)).toEqual({
+    ...withoutAnswer(event),
+    actor: { ...event.actor, ...erased },
+    resource: { ...event.resource, name: null },
+    onBehalfOf: [{ id: other.id, role: 'admin' }, { id: ben }],
+    erased: ['identity'],
+  });
+  expect(await readEvent(service, tenant.key, operators.id)).toEqual(withoutAnswer(operators));
+  const { rows } = await service.owner.query(
+    'SELECT on_behalf_of FROM audit_events WHERE tenant_id = $1 AND id::text LIKE $2',
+    [tenant.id, `${uuidFromEventId(event.id)}`],
+  );
+  expect(rows).toEqual([{ on_behalf_of: [other.id, ben].toSorted() }]);
+  await expectLogIntact(service, tenant.id);
+});
+
+test('an erased context leaves neither its fields nor what searches compare', async () => {
+  const context = {
+    outcome: 'denied',
+    correlationId: 'req-1',
+    metadata: { leaked: 's3cr3t-word' },
+  };
+  const onBehalfOf = [{ id: ben, email: 'ben@example.com', type: 'user' }];
+  const [event] = await recordEach(service, tenant.key, [{ ...context, onBehalfOf }]);
+  await eraseNow(service, { tenantId: tenant.id, eventId: event.id, segment: 'context' });
+  const { outcome, correlationId, metadata, ...rest } = withoutAnswer(event);
+  expect(await readEvent(service, tenant.key, event.id)).toEqual({
+    ...rest,
+    onBehalfOf: [{ email: 'ben@example.com' }],
+    erased: ['context'],
+  });
+  await eraseNow(service, { tenantId: tenant.id, actor: ana });
+  const { rows } = await service.owner.query(
+    `SELECT audit_events::text AS row FROM audit_events WHERE tenant_id = $1`,
+    [tenant.id],
+  );
+  const left = rows.filter(({ row }) => /s3cr3t-word|req-1|ben@example/.test(row));
+  expect(left).toEqual([]);
   await expectLogIntact(service, tenant.id);
 });
 

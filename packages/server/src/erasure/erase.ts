@@ -258,9 +258,9 @@ function withoutSegment(
 ): ErasedEvent {
   const index = segmentNames.indexOf(segment);
   const { salts, hashes } = openersOf(row);
-  const text = segmentTexts(row satisfies CommittedEvent)[index];
+  const text = segmentTexts(row satisfies CommittedEvent)[index] ?? null;
   const salt = salts[index];
-  if (!salt || text === undefined) throw new Error(`event ${row.uuid} has no ${segment} to erase`);
+  if (!salt || text === null) throw new Error(`event ${row.uuid} has no ${segment} to erase`);
   const { salts: left, erased } = storedOpeners({
     salts: salts.map((each, at) => (at === index ? null : each)),
     hashes: hashes.map((each, at) => (at === index ? segmentHash(sha, index, salt, text) : each)),

@@ -99,6 +99,9 @@ function requireErasable(
   if (segment === 'state' && !hasState(event)) {
     throw new ErasureRefused('the event was recorded without a state');
   }
+  if (segment === 'context' && event.context === null) {
+    throw new ErasureRefused('the event was recorded without a context: it is of version 1');
+  }
 }
 
 async function tenantOf(owner: Owner, tenantId: string) {

@@ -74,17 +74,25 @@ export async function nextErasable(
   const { rows } = await tx.query<ErasableEvent>(
     `SELECT ${storedColumns}, before, after, retention_class AS "retentionClass" FROM audit_events
      WHERE tenant_id = $1 AND sequence < $2 AND id > $3
-       AND ${byActor ? ofActors('$4') : 'id = ANY ($4)'} AND ${hasSegment('$5')}
+       AND ${byActor ? ofActors('$4') : 'id = ANY ($4::uuid[])'} AND ${hasSegment('$5')}
      ORDER BY id LIMIT ${batchRows}`,
     [tenantId, size, after, uuidArray(byActor ? actors : events), segment],
   );
   return rows;
 }
 
-/** An operator's identity is never erased. */
-const ofActors = (ids: string) => `actor_id = ANY (${ids}) AND actor_role <> 'superadmin'`;
+/** By these people, or on behalf of them. An operator's identity is never erased. */
+const ofActors = (ids: string) =>
+  `(actor_id = ANY (${ids}::uuid[]) OR on_behalf_of && ${ids}::uuid[]::text[]) AND actor_role <> 'superadmin'`;
 const hasSegment = (name: string) => `(erased->>${name}::text) IS NULL
-  AND (${name}::text <> 'state' OR before IS NOT NULL OR after IS NOT NULL)`;
+  AND (${name}::text <> 'state' OR before IS NOT NULL OR after IS NOT NULL)
+  AND (${name}::text <> 'context' OR context IS NOT NULL)`;
+
+/** The people on whose behalf a tenant's actors act, each with the address in lower case. */
+const people = `(SELECT tenant_id, (p.value->>'id')::uuid AS id,
+    lower(context_identity->'onBehalfOf'->(p.ordinality - 1)::int->>'email') AS email
+  FROM audit_events, json_array_elements(context->'onBehalfOf') WITH ORDINALITY p
+  WHERE on_behalf_of IS NOT NULL) people`;
 
 /** SQL that empties a segment. */
 function emptying(segment: WithholdableSegment): string {
@@ -92,8 +100,20 @@ function emptying(segment: WithholdableSegment): string {
   const columns = fields.map(({ column, kind }) =>
     kind === 'diff' ? `${column} = '{}'` : `${column} = NULL`,
   );
-  return [...columns, ...(segment === 'identity' ? ["actor_email_key = ''"] : [])].join(', ');
+  return [...columns, ...(copiesEmptied[segment] ?? [])].join(', ');
 }
+
+const onBehalfOfWhere = (condition: string) =>
+  `on_behalf_of = (SELECT array_agg(key) FROM unnest(on_behalf_of) key WHERE ${condition})`;
+
+/** What searches compare: ids are in `context`, addresses in `identity`. */
+const copiesEmptied: { [Name in WithholdableSegment]?: readonly string[] } = {
+  identity: ["actor_email_key = ''", onBehalfOfWhere("key NOT LIKE '%@%'")],
+  context: [
+    ...['outcome = NULL', 'actor_type = NULL', 'correlation_id = NULL'],
+    onBehalfOfWhere("key LIKE '%@%'"),
+  ],
+};
 
 /** The values that open an event's commitment after the erasure. */
 export interface ErasedEvent {
@@ -133,20 +153,24 @@ export interface KnownActor {
   asOperator: number;
 }
 
-/** Actors with this id, or with this address (e-mail in lower case). */
+/** People with this id, or with this address (e-mail in lower case), who acted or were acted for. */
 export async function findActors(
   owner: Owner,
   tenantId: string,
   by: { id: string } | { emailKey: string },
 ): Promise<KnownActor[]> {
-  const [column, value] = 'id' in by ? ['actor_id', by.id] : ['actor_email_key', by.emailKey];
+  const [actor, person, value] =
+    'id' in by ? ['actor_id', 'id', by.id] : ['actor_email_key', 'email', by.emailKey];
   const { rows } = await owner.query<KnownActor>(
-    `SELECT actor_id AS id,
+    `WITH wanted AS (
+       SELECT actor_id AS id FROM audit_events WHERE tenant_id = $1 AND ${actor} = $2
+       UNION SELECT id FROM ${people} WHERE tenant_id = $1 AND ${person} = $2)
+     SELECT wanted.id,
        count(*) FILTER (WHERE actor_role <> 'superadmin' AND (erased->>'identity') IS NULL) AS count,
-       count(*) FILTER (WHERE actor_role = 'superadmin') AS "asOperator"
-     FROM audit_events WHERE tenant_id = $1 AND actor_id <> '${nilUuid}' AND actor_id IN
-       (SELECT actor_id FROM audit_events WHERE tenant_id = $1 AND ${column} = $2)
-     GROUP BY actor_id ORDER BY actor_id`,
+       count(*) FILTER (WHERE actor_role = 'superadmin' AND actor_id = wanted.id) AS "asOperator"
+     FROM wanted JOIN audit_events ON tenant_id = $1
+       AND (actor_id = wanted.id OR on_behalf_of && ARRAY[wanted.id::text])
+     WHERE wanted.id <> '${nilUuid}' GROUP BY 1 ORDER BY 1`,
     [tenantId, value],
   );
   return rows;
@@ -166,15 +190,17 @@ export async function eventsOfUnknown(
   return rows.map(({ id }) => id);
 }
 
-/** Addresses under which these actors acted, in lower case; without operators. */
+/** Addresses under which these people acted or were acted for, in lower case; no operators. */
 export async function addressesOf(
   owner: Owner,
   tenantId: string,
   actors: readonly string[],
 ): Promise<string[]> {
   const { rows } = await owner.query<{ key: string }>(
-    `SELECT DISTINCT actor_email_key AS key FROM audit_events
-     WHERE tenant_id = $1 AND ${ofActors('$2')} AND actor_email_key <> '' ORDER BY 1`,
+    `SELECT actor_email_key AS key FROM audit_events
+     WHERE tenant_id = $1 AND actor_id = ANY ($2) AND actor_role <> 'superadmin' AND actor_email_key <> ''
+     UNION SELECT email FROM ${people} WHERE tenant_id = $1 AND id = ANY ($2) AND email IS NOT NULL
+     ORDER BY 1`,
     [tenantId, uuidArray(actors)],
   );
   return rows.map(({ key }) => key);
