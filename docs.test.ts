@@ -210,8 +210,8 @@ test('the page on recording lists every field that is sent, and the limits as th
     `cut at ${count(limits.userAgentLengthMax)} characters`,
     `up to ${count(limits.reasonLengthMax)} characters`,
     `up to ${limits.nameLengthMax} characters`,
-    `one word of up to ${limits.roleLengthMax} visible characters`,
-    `word of up to ${limits.wordLengthMax} characters`,
+    `a visible text of up to ${limits.roleLengthMax} characters`,
+    `of up to ${limits.wordLengthMax} characters`,
   ]) {
     expect(page).toContain(fact);
   }
