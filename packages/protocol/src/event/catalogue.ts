@@ -22,7 +22,7 @@ export interface Catalogue {
   readonly plans: Plans;
   /** The scope of the page "Sensitive access"; null if the catalogue names no types. */
   readonly sensitiveAccess: { resourceTypes: string[]; actions: string[] } | null;
-  /** By the last word of the action only, unless `crossTenant` is true. Unknown actions are `configuration`. */
+  /** By the action's last word, unless `crossTenant` is true. Unknown: `configuration`. */
   categoryOf(action: string, crossTenant: boolean): Category;
   /** Why the event is refused (`not_recordable`); null if it is not. */
   notRecordable(action: string, resourceType: string): string | null;

@@ -153,7 +153,7 @@ export interface KnownActor {
   asOperator: number;
 }
 
-/** People with this id, or with this address (e-mail in lower case), who acted or were acted for. */
+/** People with this id or address (in lower case) who acted, or for whom others acted. */
 export async function findActors(
   owner: Owner,
   tenantId: string,

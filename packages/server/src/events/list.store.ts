@@ -23,8 +23,8 @@ import type { ListPosition } from './list-cursor.ts';
 import type { StoredEvent } from './prepared-event.ts';
 
 /**
- * A row of a list; states are null unless requested, `hasState` shows whether they exist. Copies for
- * searches come with the states.
+ * A row of a list; states are null unless requested, `hasState` shows whether they exist. The
+ * copies that searches compare come with the states.
  */
 export type ListedRow = StoredEvent & {
   hasState: boolean;
