@@ -3,7 +3,9 @@ import type {
   Diff,
   ErrorCode,
   FieldProblem,
+  Locale,
   Plan,
+  Scope,
   WarningCode,
 } from '@indelible/protocol';
 import type { AnyAction, AnyResourceType } from './event/words.ts';
@@ -115,7 +117,7 @@ export interface Stats {
 export interface TenantSettings {
   name: string;
   plan: Plan;
-  locale: string;
+  locale: Locale;
   timeZone: string;
   notifyEmails: string[];
   restoreUrl: string | null;
@@ -135,7 +137,7 @@ export interface WrittenTenant extends Tenant {
 
 export interface ApiKeyInput {
   name: string;
-  scopes: string[];
+  scopes: readonly Scope[];
   expiresAt?: string | null;
   /** Addresses and networks that the key may be used from; all unless given. */
   allowedIps?: string[] | null;
@@ -145,7 +147,7 @@ export interface ApiKey {
   /** UUID, also `recordedBy.id` of what the key records. */
   id: string;
   name: string;
-  scopes: string[];
+  scopes: Scope[];
   createdAt: string;
   expiresAt: string | null;
   /** Null for a platform-bound key. */

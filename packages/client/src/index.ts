@@ -6,11 +6,14 @@
 
 export type {
   Category,
+  CsvColumn,
   ErrorCode,
   FieldProblem,
   GroupKey,
+  Locale,
   Plan,
   ProofCode,
+  Scope,
   WarningCode,
 } from '@indelible/protocol';
 export { FormatError } from '@indelible/protocol';

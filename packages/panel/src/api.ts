@@ -7,6 +7,7 @@ import {
   IndelibleError,
   type Params,
   type SavedSearch,
+  type Scope,
   type WebhookDelivery,
 } from '@indelible/client';
 
@@ -26,7 +27,7 @@ export interface Session {
   crossTenant: boolean;
   /** The reason an operator declared. */
   reason: string | null;
-  scopes: string[];
+  scopes: Scope[];
   /** The scope of the page with that name; null: the catalogue names no resource types for it. */
   sensitiveAccess: { resourceTypes: string[]; actions: string[] } | null;
   expiresAt: string;

@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import {
+  type CsvColumn,
   csvColumns,
   csvFurtherColumns,
   isCsvColumn,
@@ -28,7 +29,7 @@ type ExportCommandOptions = ConnectionOptions &
     bundle?: string;
     output?: string;
     format?: 'csv' | 'ndjson';
-    columns?: string[];
+    columns?: CsvColumn[];
     tenant?: string;
     withhold: WithholdableSegment[];
   };
@@ -82,7 +83,7 @@ function segments(text: string): WithholdableSegment[] {
   });
 }
 
-function columns(text: string): string[] {
+function columns(text: string): CsvColumn[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.every(isCsvColumn)) return names;
   throw new InvalidArgumentError(

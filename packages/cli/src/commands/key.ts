@@ -1,5 +1,5 @@
 import type { ApiKey, NewApiKey } from '@indelible/client';
-import { parseTimestamp } from '@indelible/protocol';
+import { parseTimestamp, type Scope } from '@indelible/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   type ConnectionOptions,
@@ -18,7 +18,8 @@ interface OwnerOptions extends ConnectionOptions {
 
 interface CreateOptions extends OwnerOptions {
   name: string;
-  scope: string[];
+  /** Checked by the service. */
+  scope: Scope[];
   expires?: string;
   allowedIp?: string[];
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { IndelibleError, type Tenant } from '@indelible/client';
-import type { Plan } from '@indelible/protocol';
+import type { Locale, Plan } from '@indelible/protocol';
 import type { Command } from 'commander';
 import {
   type ConnectionOptions,
@@ -16,7 +16,7 @@ import { aligned, jsonLine, visible } from '../text.ts';
 interface CreateOptions extends ConnectionOptions {
   id?: string;
   plan: Plan;
-  locale?: string;
+  locale?: Locale;
   timeZone?: string;
 }
 

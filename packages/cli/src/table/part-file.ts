@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { EventCriteria } from '@indelible/client';
+import type { CsvColumn, EventCriteria } from '@indelible/client';
 import { FindingError, UsageError } from '../exit-codes.ts';
 
 /** The terms of a table: an interrupted download continues only with the same terms. */
@@ -25,7 +25,7 @@ export interface TableTerms {
   tenantId: string | null;
   format: 'csv' | 'ndjson';
   filters: EventCriteria;
-  columns: readonly string[] | null;
+  columns: readonly CsvColumn[] | null;
 }
 
 /**

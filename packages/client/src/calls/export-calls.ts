@@ -1,3 +1,4 @@
+import type { CsvColumn } from '@indelible/protocol';
 import { notTheService } from '../http/errors.ts';
 import type { SentHeaders } from '../http/transport.ts';
 import type { Download } from './download.ts';
@@ -9,7 +10,7 @@ export interface ExportInput {
   filters?: EventCriteria;
   format: 'csv' | 'ndjson';
   /** Of CSV; default: the standard columns. */
-  columns?: readonly string[];
+  columns?: readonly CsvColumn[];
 }
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';

@@ -8,7 +8,7 @@ export type WebhookFormat = 'webhook' | 'splunk_hec' | 'datadog' | 'elastic' | '
 export type WebhookType = 'audit.events.recorded' | 'audit.export.ready';
 
 /** Selects events: any value of each member; a leading `!` excludes. */
-export type WebhookFilters = { [facet in WebhookFacet]?: string[] };
+export type WebhookFilters = { [facet in WebhookFacet]?: string | readonly string[] };
 
 export interface WebhookDelivery {
   /** `dlv_…` */
@@ -41,7 +41,7 @@ export interface Webhook {
   url: string;
   format: WebhookFormat;
   types: WebhookType[];
-  filters: WebhookFilters;
+  filters: { [facet in WebhookFacet]?: string[] };
   options: Record<string, string>;
   hasCredential: boolean;
   /** Names of its own headers, in lower case, sorted. */

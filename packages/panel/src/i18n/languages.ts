@@ -1,3 +1,4 @@
+import type { Locale } from '@indelible/protocol';
 import { en, type Texts } from './en.ts';
 
 /**
@@ -8,7 +9,7 @@ export const languages = {
   en: { name: 'English', load: async () => en },
   es: { name: 'Español', load: async () => (await import('./es.ts')).es },
   'pt-BR': { name: 'Português', load: async () => (await import('./pt-br.ts')).ptBR },
-} satisfies Record<string, { name: string; load: () => Promise<Texts> }>;
+} satisfies Record<Locale, { name: string; load: () => Promise<Texts> }>;
 
 export type Language = keyof typeof languages;
 

@@ -1,3 +1,4 @@
+import type { Scope } from '@indelible/client';
 import { createContext, useContext } from 'react';
 import type { Session } from '../api.ts';
 
@@ -12,6 +13,6 @@ export function useSession(): Session {
   return session;
 }
 
-export function useMay(scope: string): boolean {
+export function useMay(scope: Scope): boolean {
   return useSession().scopes.includes(scope);
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import { scopes } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import type { AuthConfig } from '../config.ts';
 import { AppError } from '../http/problem.ts';
 import { hashApiKey, newApiKeyText } from './api-key-text.ts';
 import { createAuthenticator, type StoredApiKey } from './auth.ts';
-import { scopes } from './principal.ts';
 
 const noJwts: AuthConfig = {
   jwksUrl: null,

@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { uuidFromBytes } from '@indelible/protocol';
+import { type Scope, scopes, uuidFromBytes } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { AuthConfig } from '../config.ts';
 import { AppError, isAllowedFrom } from '../http/index.ts';
 import { apiKeyUuid, hashApiKey } from './api-key-text.ts';
 import { bearerToken, unauthenticated } from './bearer.ts';
 import { createJwtVerifier, type JwtPrincipal } from './jwt.ts';
-import { type Maker, type Principal, type Scope, scopes } from './principal.ts';
+import type { Maker, Principal } from './principal.ts';
 
 /**
  * The caller of a session cookie. Throws `unauthenticated`, or `forbidden` for another site's page.

@@ -6,6 +6,6 @@ export { type Look, lookAt, lookAtEvents } from './look.ts';
 export { makerSchema } from './maker-schema.ts';
 export { parseReasonField } from './operator-access.ts';
 export { administratorHeaders, operatorHeaders } from './operator-headers.ts';
-export { type Maker, makerOf, type Principal, type Scope, scopes } from './principal.ts';
+export { type Maker, makerOf, type Principal } from './principal.ts';
 export type { RecordAccess } from './record-looks.ts';
 export { administrator, readAsTenant, type TenantAccess } from './tenant-access.ts';

@@ -1,4 +1,4 @@
-import { isEmail, isUuid } from '@indelible/protocol';
+import { isEmail, isUuid, type Scope } from '@indelible/protocol';
 import {
   createRemoteJWKSet,
   errors,
@@ -10,7 +10,7 @@ import {
 import type { AuthConfig } from '../config.ts';
 import { AppError, unavailable } from '../http/index.ts';
 import { unauthenticated } from './bearer.ts';
-import type { Principal, Scope } from './principal.ts';
+import type { Principal } from './principal.ts';
 
 // An explicit list: with a symmetric algorithm, the public key would be a valid signing secret.
 const asymmetric = [

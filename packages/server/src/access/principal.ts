@@ -1,13 +1,4 @@
-export const scopes = [
-  'events:write',
-  'events:read',
-  'exports:write',
-  'restore:write',
-  'webhooks:write',
-  'tenants:write',
-  'viewer-links:write',
-] as const;
-export type Scope = (typeof scopes)[number];
+import type { Scope } from '@indelible/protocol';
 
 /**
  * The key that made another key, or the link of a session; `id` as in events. A platform key is not

@@ -1,4 +1,5 @@
-import type { Principal, Scope } from '../access/index.ts';
+import type { Scope } from '@indelible/protocol';
+import type { Principal } from '../access/index.ts';
 import { AppError } from '../http/index.ts';
 
 /** Scopes that only the platform may grant: a tenant's key must not make keys of its own kind. */

@@ -1,5 +1,6 @@
+import { scopes } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { makerSchema, scopes } from '../access/index.ts';
+import { makerSchema } from '../access/index.ts';
 import { label, nullable, pageOf, pathPart, strict, time, uuid } from '../http/index.ts';
 
 const tenantParam = { id: uuid('The tenant.') };

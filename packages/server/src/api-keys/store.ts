@@ -1,5 +1,6 @@
+import type { Scope } from '@indelible/protocol';
 import type pg from 'pg';
-import type { Maker, Scope, StoredApiKey } from '../access/index.ts';
+import type { Maker, StoredApiKey } from '../access/index.ts';
 import { uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /** A key as shown, without its hash. */

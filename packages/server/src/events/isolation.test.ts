@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
-import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
+import { eventIdFromUuid, eventUuid, scopes } from '@indelible/protocol';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { scopes } from '../access/principal.ts';
+
 import { hostileTexts } from '../testing/arbitraries.ts';
 import { poolEvents, recordAll, storedFacts } from '../testing/event-pool.ts';
 import { type Answer, eventOf, type TestService, testService } from '../testing/service.ts';

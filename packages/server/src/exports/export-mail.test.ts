@@ -1,6 +1,7 @@
+import { locales } from '@indelible/protocol';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createMailer } from '../outbound/mail.ts';
-import { locales, mailTexts } from '../outbound/mail-texts.ts';
+import { mailTexts } from '../outbound/mail-texts.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { type ExportMail, exportMail } from './export-mail.ts';
 

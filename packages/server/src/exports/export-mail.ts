@@ -1,6 +1,6 @@
+import type { Locale } from '@indelible/protocol';
 import {
   composeMail,
-  type Locale,
   type Mail,
   type MailContent,
   type MailTexts,

@@ -1,6 +1,6 @@
 export type { Mailer } from './mail.ts';
 export { composeMail, type Mail, type MailContent, mailTime, oneLine } from './mail-page.ts';
-export { type Locale, locales, type MailTexts, mailTexts } from './mail-texts.ts';
+export { type MailTexts, mailTexts } from './mail-texts.ts';
 export {
   keptText,
   type Outbound,

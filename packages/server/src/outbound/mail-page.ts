@@ -1,4 +1,5 @@
-import { type Locale, mailTexts } from './mail-texts.ts';
+import type { Locale } from '@indelible/protocol';
+import { mailTexts } from './mail-texts.ts';
 
 /* The layout of mail, as text and HTML: one column that is readable without styles. */
 

@@ -1,8 +1,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { type Catalogue, formatTimestamp } from '@indelible/protocol';
+import { type Catalogue, formatTimestamp, scopes } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { type Principal, type RecordAccess, scopes, unauthenticated } from '../access/index.ts';
+import { type Principal, type RecordAccess, unauthenticated } from '../access/index.ts';
 import { hashSecretToken } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
 import { readTenant } from '../postgres/index.ts';

@@ -4,9 +4,10 @@ import {
   panelPathMax,
   panelRoot,
   reasonLengthMax,
+  scopes,
 } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { makerSchema, scopes } from '../access/index.ts';
+import { makerSchema } from '../access/index.ts';
 import { nullable, pageOf, strict, time, uuid } from '../http/index.ts';
 
 const role = Type.Enum(['admin', 'superadmin'], {

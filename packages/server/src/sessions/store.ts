@@ -1,5 +1,6 @@
+import type { Scope } from '@indelible/protocol';
 import type pg from 'pg';
-import type { Maker, Scope } from '../access/index.ts';
+import type { Maker } from '../access/index.ts';
 import type { WriterTx } from '../postgres/index.ts';
 
 /** The person and place for a session. A superadmin has a reason, an admin none. */

@@ -1,7 +1,7 @@
-import { emailLengthMax, type Plans } from '@indelible/protocol';
+import { emailLengthMax, locales, type Plans } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { label, nullable, pageOf, strict, time, uuid } from '../http/index.ts';
-import { locales, outboundUrlMax } from '../outbound/index.ts';
+import { outboundUrlMax } from '../outbound/index.ts';
 
 const plan = { description: 'Name of a plan of this service: how long events are kept.' };
 const settings = {

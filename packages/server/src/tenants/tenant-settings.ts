@@ -3,12 +3,12 @@ import {
   type FieldProblem,
   heldClass,
   isShorter,
+  type Locale,
   type Plan,
   type PlanDefinition,
   type Plans,
 } from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
-import type { Locale } from '../outbound/index.ts';
 
 /** The settings of a tenant; its log shows them before and after a change. */
 export type TenantSettings = {

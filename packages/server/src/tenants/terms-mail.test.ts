@@ -1,6 +1,6 @@
-import { defaultPlans } from '@indelible/protocol';
+import { defaultPlans, locales } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { locales, mailTexts } from '../outbound/mail-texts.ts';
+import { mailTexts } from '../outbound/mail-texts.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { type TermsMail, termsMail } from './terms-mail.ts';

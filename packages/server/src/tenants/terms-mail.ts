@@ -1,7 +1,6 @@
-import type { Plan, Plans } from '@indelible/protocol';
+import type { Locale, Plan, Plans } from '@indelible/protocol';
 import {
   composeMail,
-  type Locale,
   type Mail,
   type MailContent,
   mailTexts,

@@ -1,4 +1,5 @@
-import { composeMail, type Locale, type Mail, mailTexts, mailTime } from '../outbound/index.ts';
+import type { Locale } from '@indelible/protocol';
+import { composeMail, type Mail, mailTexts, mailTime } from '../outbound/index.ts';
 
 /** The facts of a webhook that the service paused after failed deliveries. */
 export interface FailingMail {

@@ -1,0 +1,11 @@
+/** What a credential may do; no scope implies another. */
+export const scopes = [
+  'events:write',
+  'events:read',
+  'exports:write',
+  'restore:write',
+  'webhooks:write',
+  'tenants:write',
+  'viewer-links:write',
+] as const;
+export type Scope = (typeof scopes)[number];
