@@ -10,8 +10,8 @@ applyTheme();
 
 const queries = new QueryClient({
   defaultOptions: {
-    // The client retries by itself. A focused window does not reload: the log records every read by
-    // an operator.
+    // The client retries by itself. A focused window does not reload: after some time the log would
+    // record that an operator looked again.
     queries: { retry: false, refetchOnWindowFocus: false, staleTime: 30_000 },
   },
 });

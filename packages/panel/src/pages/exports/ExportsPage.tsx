@@ -16,7 +16,7 @@ export default function ExportsPage() {
   const mayExport = useMay('exports:write');
   const exports = usePages('exports', {
     list: api.exports.list,
-    // Only while a job is running: the log records every read by an operator.
+    // Only while a job is running, because an unused session must end.
     askAgainMs: (jobs) => jobs.some(({ status }) => isMoving(status)) && pollMs,
   });
   return (
