@@ -1,18 +1,15 @@
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, expect, test } from 'vitest';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
 import { withOwnerSession } from '../postgres/db.ts';
-import { archiveNow, archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
+import { archiveNow, archiveOf, configOf, envOf, expectWhole } from '../testing/archived.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { recordAll } from '../testing/event-pool.ts';
-import { expectLogIntact } from '../testing/intact.ts';
 import { startS3Server } from '../testing/s3-server.ts';
 import { eventOf, testService } from '../testing/service.ts';
-import { killedEverywhere } from '../testing/steps.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { openArchive } from './open-archive.ts';
 
@@ -23,7 +20,6 @@ afterAll(async () => {
   await service.close();
 });
 
-const folder = join(service.dataDir, 'objects');
 const objects = openObjectStore(configOf(service).objectStoreUrl);
 
 async function tenantWith(count: number) {
@@ -38,22 +34,6 @@ function recordMore(key: string, count: number) {
     key,
     Array.from({ length: count }, () => eventOf()),
   );
-}
-
-/** Every sequence once, in files that manifests name, and as many records as parts. */
-async function expectWhole(tenantId: string, key: string, parts: number): Promise<void> {
-  const root = `${folder}/archive/tenant=${tenantId}`;
-  const [all] = await duckDb(
-    `SELECT count(*)::INT AS rows, count(DISTINCT sequence)::INT AS distinct_rows, max(sequence)::INT AS last
-     FROM '${root}/*/*/*[0-9].parquet'`,
-  );
-  expect(all).toMatchObject({ rows: Number(all?.last) + 1, distinct_rows: Number(all?.last) + 1 });
-  const names = await objects.list(`archive/tenant=${tenantId}`);
-  expect(names.filter((name) => name.endsWith('.json'))).toHaveLength(parts);
-  expect(names).toHaveLength(3 * parts);
-  const { body } = await service.call({ url: '/api/audit-logs?resource=archive', key });
-  expect(body.data).toHaveLength(parts);
-  await expectLogIntact(service, tenantId);
 }
 
 function overwrite(name: string) {
@@ -82,19 +62,6 @@ function failingAt(n: number, persisted: boolean): ObjectStore {
   };
 }
 
-test('a run that is killed at any of its steps is completed by those after it', async () => {
-  const { id, key } = await tenantWith(5);
-  const limits = { entries: 3, characters: 1e6 };
-  const steps = await killedEverywhere(async (each) => {
-    const owner: ArchiveDeps['owner'] = (work) => asOwner((tx) => work(each.connection(tx)));
-    return archiveOf(service, id, { owner, limits, objects: each.objects(objects) });
-  });
-  expect(steps).toBeGreaterThan(3);
-  expect(await archiveOf(service, id)).toMatchObject({ problem: null });
-  const names = await objects.list(`archive/tenant=${id}`);
-  await expectWhole(id, key, names.filter((name) => name.endsWith('.json')).length);
-});
-
 test.each([1, 2, 3])(
   'what a run left behind at object %i is not in the way when the log has grown',
   async (n) => {
@@ -103,7 +70,7 @@ test.each([1, 2, 3])(
     await recordMore(key, 4);
     const next = await archiveOf(service, id);
     expect(next.problem).toBe(null);
-    await expectWhole(id, key, n === 3 ? 2 : 1);
+    await expectWhole(service, { id, key }, n === 3 ? 2 : 1);
   },
 );
 
@@ -140,7 +107,7 @@ test.each([false, true])(
     const next = await archiveOf(service, id);
     expect(next).toMatchObject({ problem: null, size: 7 });
     expect(next.parts).toHaveLength(persisted ? 0 : 1);
-    await expectWhole(id, key, 1);
+    await expectWhole(service, { id, key }, 1);
   },
 );
 
@@ -186,7 +153,7 @@ test('a connection that is lost while the tree is read ends the run, and not the
   process.off('unhandledRejection', listen);
   expect([problem, unhandled]).toEqual(['the connection is lost', []]);
   await archiveOf(service, id);
-  await expectWhole(id, key, 1);
+  await expectWhole(service, { id, key }, 1);
 });
 
 test('one tenant that cannot be archived keeps no other from it', async () => {

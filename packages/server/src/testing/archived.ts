@@ -1,8 +1,11 @@
 import { DuckDBInstance } from '@duckdb/node-api';
+import { expect } from 'vitest';
 import type { TenantArchive } from '../archive/archive.job.ts';
 import type { ArchiveDeps } from '../archive/archived-part.ts';
 import { runArchive } from '../archive/command.ts';
 import { type Config, readConfig } from '../config.ts';
+import { openObjectStore } from '../objects/open-store.ts';
+import { expectLogIntact } from './intact.ts';
 import type { TestService } from './service.ts';
 import { platformKey } from './service.ts';
 
@@ -59,4 +62,25 @@ export async function archiveOf(
   const [outcome] = await archiveNow(service, changes, at);
   if (outcome === undefined) throw new Error('the tenant is not archived');
   return outcome;
+}
+
+/** Every sequence once, in files that manifests name, and as many records as parts. */
+export async function expectWhole(
+  service: TestService,
+  { id, key }: { id: string; key: string },
+  parts: number,
+): Promise<void> {
+  const root = `${service.dataDir}/objects/archive/tenant=${id}`;
+  const [all] = await duckDb(
+    `SELECT count(*)::INT AS rows, count(DISTINCT sequence)::INT AS distinct_rows, max(sequence)::INT AS last
+     FROM '${root}/*/*/*[0-9].parquet'`,
+  );
+  expect(all).toMatchObject({ rows: Number(all?.last) + 1, distinct_rows: Number(all?.last) + 1 });
+  const objects = openObjectStore(configOf(service).objectStoreUrl);
+  const names = await objects.list(`archive/tenant=${id}`);
+  expect(names.filter((name) => name.endsWith('.json'))).toHaveLength(parts);
+  expect(names).toHaveLength(3 * parts);
+  const { body } = await service.call({ url: '/api/audit-logs?resource=archive', key });
+  expect(body.data).toHaveLength(parts);
+  await expectLogIntact(service, id);
 }
