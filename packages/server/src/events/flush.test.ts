@@ -364,22 +364,22 @@ function prepared(tenantId: string, timeMs: number): PreparedEvent {
   return prepare(event, (data) => hash('sha256', data, 'buffer'), randomBytes);
 }
 
-test('one tenant with 20,000 queued events does not starve a single event of another', async () => {
+test('one tenant with 8,000 queued events does not starve a single event of another', async () => {
   const [busy, quiet] = [await service.tenant(), await service.tenant()];
   const { groupCommit } = service.app;
-  const thousands = Array.from({ length: 20 }, () =>
+  const thousands = Array.from({ length: 8 }, () =>
     Array.from({ length: 1_000 }, () => prepared(busy.id, service.clock.now)),
   );
   let finished = 0;
   const recorded = thousands.map((events) =>
     groupCommit.record(events, null).finally(() => finished++),
   );
-  expect(groupCommit.depth().events).toBe(20_000);
+  expect(groupCommit.depth().events).toBe(8_000);
   expect((await post(eventOf({ tenantId: quiet.id }))).status).toBe(201);
-  expect(finished).toBeLessThan(10);
+  expect(finished).toBeLessThan(4);
   for (const outcomes of await Promise.all(recorded)) {
     expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(['created']));
   }
   const size = 'SELECT size::int FROM log_heads WHERE tenant_id = $1';
-  expect((await service.owner.query(size, [busy.id])).rows[0].size).toBe(20_000 + 2);
-}, 60_000);
+  expect((await service.owner.query(size, [busy.id])).rows[0].size).toBe(8_000 + 2);
+});
