@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, expect, inject, test, vi } from 'vitest';
 import { openFolder } from '../../../server/src/testing/data-dir.ts';
+import { databaseUrl } from '../../../server/src/testing/global-setup.ts';
+import { databaseBefore } from '../../../server/src/testing/old-database.ts';
+import { platformKey } from '../../../server/src/testing/service.ts';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
 
 /*
@@ -170,11 +173,18 @@ test('a wrong setting is wrong usage and names its variable', async () => {
   }
 });
 
-test('migrate brings the embedded database up to date, and says so when it is', async () => {
+test('migrate brings a database up to date, the embedded one or another, and says so when it is', async () => {
   const { status, stdout } = await runCli(['migrate', '--json'], { env });
   expect([status, JSON.parse(stdout)]).toEqual([0, { applied: [] }]);
-  const own = { ...env, DATA_DIR: join(folder, 'fresh') };
-  const fresh = await runCli(['migrate'], { env: own });
+  const empty = await databaseBefore('0001');
+  const { ownerUrl, servingUrl } = inject('postgres');
+  const named = (url: string) => databaseUrl(url, empty.owner.database ?? '');
+  const other = {
+    ...{ ...env, PLATFORM_API_KEY: platformKey },
+    ...{ DATABASE_URL: named(servingUrl), DATABASE_OWNER_URL: named(ownerUrl) },
+  };
+  const fresh = await runCli(['migrate'], { env: other });
+  await empty.close();
   expect([fresh.status, fresh.stdout]).toEqual([0, expect.stringMatching(/^applied 0001-/)]);
 });
 
