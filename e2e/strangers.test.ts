@@ -225,3 +225,11 @@ function injected(page: Page): Promise<string[]> {
       .map(({ outerHTML }) => outerHTML),
   ]`);
 }
+
+test('the reference page shows calls, messages of receivers and schemas to everybody', async () => {
+  panel.allow(/Applying inline style violates/); // of Swagger UI; the page is whole without it
+  const page = await (await panel.context()).newPage();
+  await page.goto(`${panel.url}/docs`);
+  for (const words of ['Record an event', 'Events that were recorded', 'AuditEventInput'])
+    await page.getByText(words, { exact: true }).first().waitFor();
+});
