@@ -114,10 +114,10 @@ export const facets = {
 
 /** The limits of an event's time, and of the time at which the service took it. */
 export const bounds = {
-  from: { about: 'first moment that is in, ISO 8601; a date alone is its midnight UTC' },
-  to: { about: 'first moment that is out again', after: 'from' },
-  receivedFrom: { about: 'only what the service has taken since, whenever it happened' },
-  receivedTo: { about: 'only what the service had taken before', after: 'receivedFrom' },
+  from: { about: 'events from this time on: ISO 8601; a date alone means 00:00 UTC' },
+  to: { about: 'events before this time', after: 'from' },
+  receivedFrom: { about: 'events that the service received from this time on' },
+  receivedTo: { about: 'events that the service received before this time', after: 'receivedFrom' },
 } as const;
 
 type Facets = typeof facets;
