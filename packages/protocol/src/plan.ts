@@ -15,6 +15,9 @@ export interface PlanDefinition {
 /** The class of tenants under legal hold. No plan can use it. */
 export const heldClass = 3;
 
+/** The class of late events, under any plan: retention counts each from its own receipt. */
+export const lateClass = 1_000;
+
 const definitions = [
   { name: 'Starter', class: 0, keeps: { days: 30 } },
   { name: 'Pro', class: 1, keeps: { years: 1 } },
@@ -69,6 +72,13 @@ export function createPlans(all: readonly PlanDefinition[]): Plans {
 export const defaultPlans: Plans = createPlans(definitions);
 
 const dayMs = 86_400_000;
+
+/** The receipt of an event that is not late is at most this long after its timestamp. */
+export const lateAfterMs = dayMs;
+
+export function isLate(timeMs: number, receivedMs: number): boolean {
+  return receivedMs - timeMs > lateAfterMs;
+}
 
 /** Whether `one` is shorter than `other`. */
 export function isShorter(one: Keeps, other: Keeps): boolean {

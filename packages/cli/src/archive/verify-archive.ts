@@ -143,8 +143,8 @@ async function verifyParts(run: Run): Promise<Verified> {
     entryAt: (sequence) => (sequence < file.size ? file.at(sequence) : noEntry),
     cover: {
       latestCutoffMs: null,
-      absenceOf: (sequence, timeMs) =>
-        sequence < file.size ? judged.cover.absenceOf(sequence, timeMs) : 'unjudged',
+      absenceOf: (sequence, ...times) =>
+        sequence < file.size ? judged.cover.absenceOf(sequence, ...times) : 'unjudged',
     },
     onIntact: (body) => {
       records.take(body.event);

@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { startService } from '../../../server/src/main.ts';
 import { makeDataDir, openFolder } from '../../../server/src/testing/data-dir.ts';
-import { day, recordAt, records, stored } from '../../../server/src/testing/retention-setup.ts';
+import {
+  day,
+  recordAt,
+  records,
+  stored,
+  tenantOf,
+} from '../../../server/src/testing/retention-setup.ts';
 import { platformKey, testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
@@ -21,10 +27,10 @@ const retention = (...args: string[]) => runCli(['retention', ...args], { env })
 test('the plan shows what goes before it goes, and the run removes exactly that', async () => {
   const now = Date.now();
   service.clock.now = now - 45 * day;
-  const tenant = await service.tenant('Starter');
+  const tenant = await tenantOf(service, 'Starter', 20);
   const ids = [
-    await recordAt(service, tenant, service.clock.now),
     await recordAt(service, tenant, service.clock.now - 20 * day),
+    await recordAt(service, tenant, service.clock.now),
   ];
   service.clock.now = now;
   const recent = await recordAt(service, tenant, now);

@@ -4,10 +4,12 @@ import {
   day,
   listed,
   recordAt,
+  recordLate,
   records,
   run,
   stored,
   type Tenant,
+  tenantOf,
 } from '../../../server/src/testing/retention-setup.ts';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
 import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
@@ -39,11 +41,11 @@ async function verified(of: Tenant) {
 async function withRemoval(daysAgo: number) {
   const { service } = log;
   service.clock.now = now - daysAgo * day;
-  const tenant = await service.tenant('Starter');
-  for (let n = 0; n < 5; n++) await recordAt(service, tenant, service.clock.now - n * day);
+  const tenant = await tenantOf(service, 'Starter', 4);
+  for (let n = 4; n >= 0; n--) await recordAt(service, tenant, service.clock.now - n * day);
   service.clock.now = now;
   const left: string[] = [];
-  for (let n = 0; n < 5; n++) left.push(await recordAt(service, tenant, now - n * day));
+  for (let n = 4; n >= 0; n--) left.push(await recordAt(service, tenant, now - n * day));
   await retention();
   return { tenant, left };
 }
@@ -71,10 +73,32 @@ test('what is missing beside that is damage, at the place where it is missing', 
   expect(report.firstDamage).toMatchObject({ sequence: body.sequence, eventId: id });
 });
 
+test('an event that came late is owed for the whole plan from its receipt, and gone after it', async () => {
+  const { service } = log;
+  service.clock.now = now - 33 * day;
+  const tenant = await service.tenant('Starter');
+  const ids: string[] = [];
+  for (let n = 0; n < 2; n++) ids.push(await recordLate(service, tenant, now - 62 * day));
+  service.clock.now = now - 4 * day;
+  await retention();
+  expect(await listed(service, tenant)).toEqual(ids);
+  expect((await verified(tenant)).result).toBe('intact');
+  const { rows } = await service.owner.query(
+    'DELETE FROM audit_events WHERE tenant_id = $1 AND action = $2 AND sequence = 3 RETURNING id',
+    [tenant.id, 'publish'],
+  );
+  expect(rows).toHaveLength(1);
+  expect((await verified(tenant)).findings.byCode).toEqual({ missing_body: 1 });
+  service.clock.now = now;
+  await retention();
+  expect(await stored(service, ids)).toEqual([]);
+  expect((await verified(tenant)).result).toBe('intact');
+});
+
 test('after a downgrade, its grace and the way back the log is intact at each step', async () => {
   const { service } = log;
   service.clock.now = now - 40 * day;
-  const tenant = await service.tenant('Enterprise');
+  const tenant = await tenantOf(service, 'Enterprise', 461);
   const old = await recordAt(service, tenant, now - 500 * day);
   const recent = await recordAt(service, tenant, service.clock.now);
   await change(service, tenant, { plan: 'Pro' });
@@ -91,7 +115,7 @@ test('after a downgrade, its grace and the way back the log is intact at each st
   expect(await listed(service, tenant)).toEqual([recent]);
   // The plan would show it again: only the record of its removal explains that it is not there.
   const report = await verified(tenant);
-  expect([report.result, report.checked.bodies?.expired]).toEqual(['intact', 1]);
+  expect([report.result, report.checked.bodies?.expired]).toEqual(['intact', 3]);
   await change(service, tenant, { legalHold: true });
   await retention();
   expect((await verified(tenant)).result).toBe('intact');

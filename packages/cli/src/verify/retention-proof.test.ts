@@ -1,5 +1,7 @@
+import { createClient } from '@indelible/client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { recordAll } from '../../../server/src/testing/event-pool.ts';
+import { at } from '../../../server/src/testing/retention-setup.ts';
 import { eventOf } from '../../../server/src/testing/service.ts';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
 import { recordOwn } from '../testing/own-record.ts';
@@ -44,14 +46,21 @@ test('a plan that was lowered behind the back of the log explains no absence', a
 });
 
 test('a plan that was lowered in the open hides events, and the log proves it', async () => {
-  await setPlan(log.tenant.id, 'Starter');
-  const report = await log.verify();
+  const { service, url } = log;
+  const tenant = await at(service, service.clock.now - 31 * day, async () => {
+    const made = await service.tenant('Pro');
+    await recordAll(service, made.key, [eventOf(), eventOf()]);
+    return made;
+  });
+  await setPlan(tenant.id, 'Starter');
+  const report = await log.verify({ of: tenant });
   expect(report).toMatchObject({ result: 'intact', findings: { byCode: {} } });
   expect(report.checked.bodies?.expired).toBeGreaterThan(0);
   expect(report.follows.join()).toContain('according to the records of the log');
-  const bundle = await verifiedBundle(await bundleOf(log));
+  const client = createClient({ url, key: tenant.key, tenantId: tenant.id, attempts: 1 });
+  const bundle = await verifiedBundle(await bundleOf({ ...log, tenant, client }));
   expect(bundle).toMatchObject({ result: 'intact', findings: { byCode: {} } });
-  const promised = await log.verify({ plan: 'Pro' });
+  const promised = await log.verify({ of: tenant, plan: 'Pro' });
   expect(promised.findings.byCode).toEqual({ plan_mismatch: 1 });
 });
 

@@ -180,8 +180,9 @@ export class BodyPass {
     const { checkpoint, entryAt, cover, findings } = this.#options;
     for (let sequence = 0; sequence < checkpoint.size; sequence += 1) {
       if (this.#sequences.isClaimed(sequence)) continue;
-      const uuid = uuidFromBytes(entryAt(sequence), 12);
-      const absence = cover.absenceOf(sequence, uuidTimeMs(uuid));
+      const entry = entryAt(sequence);
+      const uuid = uuidFromBytes(entry, 12);
+      const absence = cover.absenceOf(sequence, uuidTimeMs(uuid), receivedAtUs(entry) / 1_000);
       if (absence !== 'missing') {
         this.#counts[absence] += 1;
         continue;

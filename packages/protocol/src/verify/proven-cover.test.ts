@@ -26,9 +26,9 @@ function judged(claims: Partial<CoverClaims>, records: Partial<ServiceRecords> =
   const nothing = { statedCutoffMs: null, statedPlan: null, knownPlan: null, lastAbsentOwn: -1 };
   const { cover, plan } = provenCover({ nowMs, ...nothing, records: all, ...claims }, findings);
   return {
-    recent: cover.absenceOf(50, nowMs - 20 * day),
-    month: cover.absenceOf(50, nowMs - 40 * day),
-    year: cover.absenceOf(50, nowMs - 400 * day),
+    recent: cover.absenceOf(50, nowMs - 20 * day, nowMs - 20 * day),
+    month: cover.absenceOf(50, nowMs - 40 * day, nowMs - 40 * day),
+    year: cover.absenceOf(50, nowMs - 400 * day, nowMs - 400 * day),
     plan,
     codes: findings.countByCode(),
   };

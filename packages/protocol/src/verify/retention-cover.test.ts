@@ -3,44 +3,53 @@ import { expect, test } from 'vitest';
 import { createBodyCover, type RetentionRecord } from './retention-cover.ts';
 
 const small = fc.nat(12);
-const records = fc.array(fc.record({ cutoffMs: small, size: small }), { maxLength: 6 });
+const records = fc.array(fc.record({ cutoffMs: small, size: small, byTimestamp: fc.boolean() }), {
+  maxLength: 6,
+});
 
-test('a body may be absent exactly when a record covers it by time and by size', () => {
+test('a body may be absent exactly when a record covers it by both times and by size', () => {
   fc.assert(
-    fc.property(records, small, small, (records, sequence, timeMs) => {
-      const covers = ({ cutoffMs, size }: RetentionRecord) => timeMs < cutoffMs && sequence < size;
+    fc.property(records, small, small, small, (records, sequence, timeMs, receivedMs) => {
+      const covers = ({ cutoffMs, size, byTimestamp }: RetentionRecord) =>
+        sequence < size && timeMs < cutoffMs && (byTimestamp || receivedMs < cutoffMs);
       const expected = records.some(covers) ? 'expired' : 'missing';
-      expect(createBodyCover({ records }).absenceOf(sequence, timeMs)).toBe(expected);
+      expect(createBodyCover({ records }).absenceOf(sequence, timeMs, receivedMs)).toBe(expected);
     }),
   );
 });
 
+test('neither a plan nor a statement explains the absence of an event that came late', () => {
+  expect(createBodyCover({ planCutoffMs: 20 }).absenceOf(0, 5, 20)).toBe('missing');
+  expect(createBodyCover({ statedCutoffMs: 20 }).absenceOf(0, 5, 20)).toBe('missing');
+  expect(createBodyCover({ planCutoffMs: 20 }).absenceOf(0, 5, 19)).toBe('expired');
+});
+
 test('the cutoff of the plan hides older bodies at any size', () => {
   const cover = createBodyCover({ planCutoffMs: 10, records: [{ cutoffMs: 20, size: 3 }] });
-  expect(cover.absenceOf(Number.MAX_SAFE_INTEGER, 9)).toBe('expired');
-  expect(cover.absenceOf(3, 10)).toBe('missing');
-  expect(cover.absenceOf(2, 19)).toBe('expired');
+  expect(cover.absenceOf(Number.MAX_SAFE_INTEGER, 9, 9)).toBe('expired');
+  expect(cover.absenceOf(3, 10, 10)).toBe('missing');
+  expect(cover.absenceOf(2, 19, 19)).toBe('expired');
   expect(cover.latestCutoffMs).toBe(20);
   expect(createBodyCover({ planCutoffMs: 10 }).latestCutoffMs).toBe(10);
 });
 
 test('without a record every body is owed', () => {
   const cover = createBodyCover({});
-  expect(cover.absenceOf(0, 0)).toBe('missing');
+  expect(cover.absenceOf(0, 0, 0)).toBe('missing');
   expect(cover.latestCutoffMs).toBeNull();
   expect(createBodyCover({ records: [{ cutoffMs: 99, size: 0 }] }).latestCutoffMs).toBeNull();
 });
 
 test('what lies outside the range was not asked for; a filter leaves the rest unjudged', () => {
   const cover = createBodyCover({ fromMs: 10, toMs: 20 });
-  expect([9, 10, 19, 20].map((timeMs) => cover.absenceOf(0, timeMs))).toEqual([
+  expect([9, 10, 19, 20].map((timeMs) => cover.absenceOf(0, timeMs, timeMs))).toEqual([
     'outside',
     'missing',
     'missing',
     'outside',
   ]);
   const filtered = createBodyCover({ fromMs: 10, isFiltered: true, planCutoffMs: 12 });
-  expect([9, 11, 12].map((timeMs) => filtered.absenceOf(0, timeMs))).toEqual([
+  expect([9, 11, 12].map((timeMs) => filtered.absenceOf(0, timeMs, timeMs))).toEqual([
     'outside',
     'expired',
     'unjudged',
@@ -49,8 +58,11 @@ test('what lies outside the range was not asked for; a filter leaves the rest un
 
 test('what is merely stated is told apart from what is proven', () => {
   const cover = createBodyCover({ records: [{ cutoffMs: 20, size: 3 }], statedCutoffMs: 30 });
-  expect([2, 3].map((sequence) => cover.absenceOf(sequence, 19))).toEqual(['expired', 'stated']);
-  expect(cover.absenceOf(2, 20)).toBe('stated');
-  expect(cover.absenceOf(2, 30)).toBe('missing');
+  expect([2, 3].map((sequence) => cover.absenceOf(sequence, 19, 19))).toEqual([
+    'expired',
+    'stated',
+  ]);
+  expect(cover.absenceOf(2, 20, 20)).toBe('stated');
+  expect(cover.absenceOf(2, 30, 30)).toBe('missing');
   expect(cover.latestCutoffMs).toBe(30);
 });

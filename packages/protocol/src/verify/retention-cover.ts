@@ -1,10 +1,12 @@
 /**
- * The record that bodies were removed: among the first `size` entries, those whose id's time is
- * before `cutoffMs`. Entries are never removed.
+ * The record that bodies were removed: among the first `size` entries, those that happened and were
+ * received before `cutoffMs`. Entries are never removed.
  */
 export interface RetentionRecord {
   cutoffMs: number;
   size: number;
+  /** Those that happened before, whenever they were received: offboardings, former releases. */
+  byTimestamp?: boolean;
 }
 
 /**
@@ -14,8 +16,8 @@ export interface RetentionRecord {
 export type Absence = 'expired' | 'stated' | 'outside' | 'unjudged' | 'missing';
 
 export interface BodyCover {
-  /** Why the entry at `sequence`, with this event time, has no body. */
-  absenceOf(sequence: number, timeMs: number): Absence;
+  /** Why the entry at `sequence`, of this event and receipt time, has no body. */
+  absenceOf(sequence: number, timeMs: number, receivedMs: number): Absence;
   /** The latest time before which bodies may be missing; null if none may. */
   latestCutoffMs: number | null;
 }
@@ -36,21 +38,32 @@ export interface CoverOptions {
 /** Decides which entries may lack a body, for the end of a `BodyPass`. */
 export function createBodyCover(options: CoverOptions): BodyCover {
   const { planCutoffMs = null, statedCutoffMs = null, fromMs = null, toMs = null } = options;
-  const planRecord = planCutoffMs === null ? [] : [{ cutoffMs: planCutoffMs, size: 2 ** 53 }];
-  const records = usefulRecords([...(options.records ?? []), ...planRecord]);
+  const planRecord: RetentionRecord[] =
+    planCutoffMs === null ? [] : [{ cutoffMs: planCutoffMs, size: 2 ** 53 }];
+  const all = [...(options.records ?? []), ...planRecord];
+  const records = usefulRecords(all.filter(({ byTimestamp }) => !byTimestamp));
+  const timed = usefulRecords(all.filter(({ byTimestamp }) => byTimestamp));
+  const first = latest(records[0]?.cutoffMs ?? null, timed[0]?.cutoffMs ?? null);
   return {
-    latestCutoffMs: latest(records[0]?.cutoffMs ?? null, statedCutoffMs),
-    absenceOf(sequence, timeMs) {
+    latestCutoffMs: latest(first, statedCutoffMs),
+    absenceOf(sequence, timeMs, receivedMs) {
       if (fromMs !== null && timeMs < fromMs) return 'outside';
       if (toMs !== null && timeMs >= toMs) return 'outside';
-      for (const { cutoffMs, size } of records) {
-        if (timeMs >= cutoffMs) break; // no later record has a later cutoff
-        if (sequence < size) return 'expired';
-      }
-      if (statedCutoffMs !== null && timeMs < statedCutoffMs) return 'stated';
+      const lastMs = Math.max(timeMs, receivedMs);
+      if (covers(records, sequence, lastMs) || covers(timed, sequence, timeMs)) return 'expired';
+      if (statedCutoffMs !== null && lastMs < statedCutoffMs) return 'stated';
       return options.isFiltered ? 'unjudged' : 'missing';
     },
   };
+}
+
+/** Whether one of these useful records covers the entry. */
+function covers(records: readonly RetentionRecord[], sequence: number, timeMs: number): boolean {
+  for (const { cutoffMs, size } of records) {
+    if (timeMs >= cutoffMs) return false; // no later record has a later cutoff
+    if (sequence < size) return true;
+  }
+  return false;
 }
 
 function latest(one: number | null, other: number | null): number | null {

@@ -49,17 +49,21 @@ test('a change of a tenant tells which plan and hold were in force, and which ar
 test('a removal speaks of entries before its own, and a reopening of what was published', () => {
   const cutoff = '2025-08-01T00:00:00.000Z';
   const removal = { action: 'delete', resourceType: 'retention' };
-  const after = JSON.stringify({ count: 7, cutoff, policy: 'Starter', size: 99 });
-  expect(taken(lineOf({ ...removal, after })).removals).toEqual([
-    {
-      sequence: 0,
-      timeMs: firstMs,
-      cutoffMs: Date.parse(cutoff),
-      size: 0,
-      plan: 'Starter',
-      isOffboarding: false,
-    },
-  ]);
+  for (const countedFrom of ['receipt', undefined]) {
+    // As canonical JSON; former releases did not write countedFrom.
+    const after = JSON.stringify({ count: 7, countedFrom, cutoff, policy: 'Starter', size: 99 });
+    expect(taken(lineOf({ ...removal, after })).removals).toEqual([
+      {
+        sequence: 0,
+        timeMs: firstMs,
+        cutoffMs: Date.parse(cutoff),
+        size: 0,
+        plan: 'Starter',
+        isOffboarding: false,
+        byTimestamp: countedFrom === undefined,
+      },
+    ]);
+  }
   const reopening = { action: 'reopen', resourceType: 'audit_log' };
   const note = JSON.stringify({ lastPublishedCheckpoint: 'a note' });
   expect(taken(lineOf({ ...reopening, after: note })).reopenings).toEqual([

@@ -30,6 +30,8 @@ export interface RemovalRecord {
   plan: Plan | null;
   /** The tenant is offboarded: everything is removed, under any plan. */
   isOffboarding: boolean;
+  /** Whether removed events may have been received after the cutoff. */
+  byTimestamp?: boolean;
 }
 
 /**
@@ -83,7 +85,7 @@ export class ServiceRecords {
   }
 
   #takeRemoval({ after, sequence, uuid, resourceType }: ShownEvent): void {
-    const { cutoff, size, policy } = membersOf(after);
+    const { cutoff, size, policy, countedFrom } = membersOf(after);
     const cutoffMs = typeof cutoff === 'string' ? parseTimestamp(cutoff) : null;
     if (cutoffMs === null || typeof size !== 'number') return;
     const plan = typeof policy === 'string' ? policy : null;
@@ -91,7 +93,9 @@ export class ServiceRecords {
     const covered = Math.min(size, sequence);
     const isOffboarding = resourceType === 'tenant';
     const timeMs = uuidTimeMs(uuid);
-    this.removals.push({ sequence, timeMs, cutoffMs, size: covered, plan, isOffboarding });
+    const byTimestamp = countedFrom !== 'receipt';
+    const record = { cutoffMs, size: covered, plan, isOffboarding, byTimestamp };
+    this.removals.push({ sequence, timeMs, ...record });
   }
 
   #takeErasure({ after, sequence }: ShownEvent): void {

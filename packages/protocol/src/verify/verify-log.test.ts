@@ -233,7 +233,7 @@ test('withheld and erased segments pass and are counted, without hiding a change
 });
 
 test('absent bodies are legitimate where retention covers them, and damage elsewhere', () => {
-  const cutoffMs = firstMs + 100 * 61; // the time of event 100
+  const cutoffMs = firstMs + 5_000 + 34 * 200; // the receipt of event 102, which happened before
   const cover = createBodyCover({ records: [{ cutoffMs, size: 80 }] });
   const rest = lines.slice(90);
   const { counts, findings } = verifyBodies(rest, { cover });
@@ -241,9 +241,9 @@ test('absent bodies are legitimate where retention covers them, and damage elsew
   expect(findings.countByCode()).toEqual({ missing_body: 10 });
   expect(findings.first()).toMatchObject({ sequence: 80 });
   const plan = createBodyCover({ planCutoffMs: cutoffMs });
-  expect(found(verifyBodies(lines.slice(100), { cover: plan }).findings)).toEqual([]);
-  expect(found(verifyBodies(lines.slice(101), { cover: plan }).findings)).toEqual([
-    '100 missing_body',
+  expect(found(verifyBodies(lines.slice(102), { cover: plan }).findings)).toEqual([]);
+  expect(found(verifyBodies(lines.slice(103), { cover: plan }).findings)).toEqual([
+    '102 missing_body',
   ]);
 });
 

@@ -13,7 +13,7 @@ import { removalEvent } from '../retention/removal.ts';
 import { archiveNow, archiveOf, configOf, duckDb } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { change, day, recordAt, run } from '../testing/retention-setup.ts';
+import { change, day, recordAt, run, tenantOf } from '../testing/retention-setup.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { archiveWhenDue } from './command.ts';
 import { parseManifest } from './manifest.ts';
@@ -166,13 +166,19 @@ test('a part ends when its texts are as long as memory allows, and still holds o
 
 test('what the plan no longer shows is not archived, though it is not removed yet', async () => {
   const { now } = service.clock;
+  service.clock.now = Date.UTC(new Date(now).getUTCFullYear() - 7, 11, 31);
   const { id, key } = await service.tenant();
-  const timestamp = new Date(Date.UTC(new Date(now).getUTCFullYear() - 7, 11, 31)).toISOString();
+  const timestamp = new Date(service.clock.now).toISOString();
   await recordMany(key, 2, { timestamp });
+  service.clock.now = now;
+  await recordMany(key, 1, { timestamp }); // late: the plan shows it from now on
   service.clock.now = Date.UTC(new Date(now).getUTCFullYear() + 1, 0, 2);
   const { parts } = await archiveOf(service, id);
-  expect(parts).toMatchObject([{ first: 0, last: 3, events: 2 }]);
-  expect(manifestsOf(id)[0]?.counts).toMatchObject({ entries: 4, events: 2, absent: 2 });
+  expect(parts).toMatchObject([
+    { first: 0, last: 3, events: 0 },
+    { first: 4, last: 4, events: 1 },
+  ]);
+  expect(manifestsOf(id)[0]?.counts).toMatchObject({ entries: 4, events: 0, absent: 4 });
   service.clock.now = now;
 });
 
@@ -280,7 +286,7 @@ test('a run that could not do its work is due again an hour later, not an interv
 
 test('what retention holds back for a moment is archived when it is in sight again', async () => {
   const { now } = service.clock;
-  const tenant = await service.tenant('Starter');
+  const tenant = await tenantOf(service, 'Starter', 21);
   const old = now - 20 * day;
   await recordAt(service, tenant, old);
   service.clock.now = now + 15 * day;

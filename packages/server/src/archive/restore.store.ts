@@ -1,5 +1,6 @@
-import { uuidTimeMs } from '@indelible/protocol';
+import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
 import { insertEvents, makePartitions, storedOpeners } from '../events/index.ts';
+import { keepLate } from '../log/index.ts';
 import type { WriterTx } from '../postgres/index.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import type { ArchiveManifest } from './manifest.ts';
@@ -50,13 +51,19 @@ export async function insertRestored(
 ): Promise<void> {
   const whole = rows.flatMap(({ body, ...row }) => (body === null ? [] : [{ ...row, ...body }]));
   if (whole.length === 0) return;
+  const inserted = whole.map((row) => {
+    const late = isLate(uuidTimeMs(row.uuid), row.receivedAtUs / 1_000);
+    return { ...row, retentionClass: late ? lateClass : retentionClass, ...storedOpeners(row) };
+  });
   const months = new Map(
-    whole.map(({ uuid }) => {
+    inserted.map(({ event: { uuid }, retentionClass }) => {
       const timeMs = uuidTimeMs(uuid);
-      return [new Date(timeMs).toISOString().slice(0, 7), { retentionClass, timeMs }];
+      const month = new Date(timeMs).toISOString().slice(0, 7);
+      return [`${retentionClass}/${month}`, { retentionClass, timeMs }];
     }),
   );
   await makePartitions(tx, [...months.values()]);
-  const inserted = whole.map((row) => ({ ...row, retentionClass, ...storedOpeners(row) }));
   await insertEvents(tx, inserted, false);
+  const late = inserted.filter((row) => row.retentionClass === lateClass);
+  if (late.length > 0) await keepLate(tx, [...new Set(late.map(({ event }) => event.tenantId))]);
 }

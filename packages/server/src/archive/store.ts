@@ -1,5 +1,11 @@
 import { eventIdFromUuid, type Plan, uuidFromBytes } from '@indelible/protocol';
-import { openersOf, type StoredEvent, storedColumns, visibility } from '../events/index.ts';
+import {
+  openersOf,
+  type StoredEvent,
+  shownSince,
+  storedColumns,
+  visibility,
+} from '../events/index.ts';
 import { readEntries } from '../log/index.ts';
 import { type OwnerSession, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
 import { listPartitions } from '../retention/index.ts';
@@ -172,8 +178,9 @@ export async function readLogPage(
       FROM unnest((SELECT retention_class || other_classes FROM log_heads WHERE tenant_id = $1)) AS class (c)
       CROSS JOIN unnest($2::uuid[]) AS wanted (i)
       CROSS JOIN LATERAL (SELECT ${storedColumns}, before, after FROM audit_events
-        WHERE tenant_id = $1 AND retention_class = c AND id = i AND id >= $3 OFFSET 0) e`,
-    values: [tenantId, uuidArray(uuids), visible.oldest],
+        WHERE tenant_id = $1 AND retention_class = c AND id = i
+          AND (id >= $3 OR received_at >= $4) OFFSET 0) e`,
+    values: [tenantId, uuidArray(uuids), visible.oldest, shownSince(visible)],
   });
   const bodies = new Map(rows.map((row) => [row.uuid, bodyOf(row)]));
   return { start: range.start, entries, bodies, oldest: visible.oldest };

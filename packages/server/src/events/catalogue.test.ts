@@ -6,6 +6,7 @@ import { readConfig } from '../config.ts';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
+  at,
   change,
   classesOf,
   day,
@@ -86,16 +87,17 @@ test('a fourth plan records, shows and removes by its own retention', async () =
   const old = eventAt(years(2) - 1);
   const refused = await service.call({ ...posted, key: gold.key, body: old });
   expect([refused.status, refused.body.code]).toEqual([422, 'outside_retention']);
-  const id = await recordAt(service, gold, years(2) + 3 * day);
-  expect(await listed(service, gold)).toEqual([id]);
-  expect(await classesOf(service, gold)).toEqual({ current: 4, others: [], lying: [4] });
+  const older = await at(service, years(2) + 2 * day, () => service.tenant('Gold'));
+  const id = await recordAt(service, older, years(2) + 3 * day);
+  expect(await listed(service, older)).toEqual([id]);
+  expect(await classesOf(service, older)).toEqual({ current: 4, others: [], lying: [4] });
   service.clock.now += 4 * day;
-  expect(await listed(service, gold)).toEqual([]);
+  expect(await listed(service, older)).toEqual([]);
   expect(await stored(service, [id])).toEqual([id]);
   service.clock.now += 33 * day;
   await runTwice(service);
   expect(await stored(service, [id])).toEqual([]);
-  expect(await records(service, gold)).toMatchObject([{ count: 1, policy: 'Gold' }]);
+  expect(await records(service, older)).toMatchObject([{ count: 3, policy: 'Gold' }]);
   // A year is less than two: leaving Gold needs a reason, and has its grace.
   const url = `/api/tenants/${gold.id}`;
   const downgrade = { method: 'PUT' as const, url, body: { plan: 'Pro' } };

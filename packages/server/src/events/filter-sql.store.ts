@@ -2,7 +2,11 @@ import {
   type EventFilter,
   type FacetName,
   facetOf,
+  firstUuidAt,
   isUuid,
+  lateAfterMs,
+  lateClass,
+  uuidTimeMs,
   type ValueFilter,
 } from '@indelible/protocol';
 import { textArray, uuidArray } from '../postgres/index.ts';
@@ -17,9 +21,11 @@ export class Params {
   }
 }
 
-/** What a tenant's plan shows: the classes of its rows, and the first id that has not expired. */
+/** What a tenant's plan shows. */
 export interface Visibility {
+  /** The classes of its rows. */
   classes: readonly number[];
+  /** The first id of the time since which an event must have happened or been received. */
   oldest: string;
   /** Size of the log. */
   size: number;
@@ -88,20 +94,43 @@ function equals(part: ColumnValues, params: Params): string {
   return `(${column} = ANY (${arrayOf(part, params)}))`;
 }
 
-/** The id range of the filter, limited to what the plan shows. */
-export function idRange(filter: EventFilter, oldest: string, firstUuidAt: (ms: number) => string) {
-  const from = filter.from === undefined ? oldest : firstUuidAt(filter.from);
-  return {
-    from: from > oldest ? from : oldest,
-    to: filter.to === undefined ? null : firstUuidAt(filter.to),
-  };
+/** The time since which events are shown. */
+export function shownSince({ oldest }: Pick<Visibility, 'oldest'>): Date {
+  return new Date(uuidTimeMs(oldest));
+}
+
+/** No event with a lower id is shown. Late events may have any timestamp. */
+export function lowestShown({ classes, oldest }: Omit<Visibility, 'size'>): string {
+  const fromMs = classes.includes(lateClass) ? 0 : uuidTimeMs(oldest) - lateAfterMs;
+  return firstUuidAt(Math.max(0, fromMs));
+}
+
+/**
+ * The conditions for events of these classes that the plan shows. The lowest id excludes the
+ * expired partitions of other classes than the late one.
+ */
+export function shownIn(
+  classes: readonly number[],
+  { from = 0 }: EventFilter,
+  { oldest }: Visibility,
+  params: Params,
+): string[] {
+  if (firstUuidAt(from) >= oldest) return [inClasses(classes)];
+  const ordinary = classes.filter((each) => each !== lateClass);
+  const since = params.add(shownSince({ oldest }));
+  const shown = `(id >= ${params.add(oldest)} OR received_at >= ${since})`;
+  if (ordinary.length === 0) return [inClasses(classes), shown];
+  const lowest = params.add(lowestShown({ classes: ordinary, oldest }));
+  const within = `${inClasses(ordinary)} AND id >= ${lowest}`;
+  const isAll = ordinary.length === classes.length;
+  return [isAll ? within : `(${inClasses([lateClass])} OR ${within})`, shown];
 }
 
 /**
  * `retention_class is one of these`, as constants: with them the planner skips the partitions of
  * other classes, in a tenth of the time and a quarter of the memory that a parameter takes.
  */
-export function inClasses(classes: readonly number[]): string {
+function inClasses(classes: readonly number[]): string {
   const [only] = classes;
   if (classes.length === 1) return `retention_class = ${Number(only)}`;
   return `retention_class IN (${classes.map(Number).sort().join(', ')})`;

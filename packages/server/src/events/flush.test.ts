@@ -274,9 +274,9 @@ test('an event whose partition was dropped behind our back is stored in a new on
   const [before, after] = [await service.tenant(), await service.tenant()];
   const timestamp = new Date(Date.UTC(2020, 1, 3)).toISOString();
   expect((await post(eventOf({ timestamp }), before.key)).status).toBe(201);
-  await service.owner.query('DROP TABLE audit_events_2_202002');
+  await service.owner.query('DROP TABLE audit_events_1000_2020');
   expect((await post(eventOf({ timestamp }), after.key)).status).toBe(201);
-  await service.owner.query('DROP TABLE audit_events_2_202002');
+  await service.owner.query('DROP TABLE audit_events_1000_2020');
   const events = Array.from({ length: 20 }, () => eventOf({ timestamp }));
   const { body } = await post({ events }, (await service.tenant()).key);
   expect(body.results.map((each: { status: string }) => each.status)).toEqual(

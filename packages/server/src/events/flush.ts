@@ -30,7 +30,7 @@ import {
   type QueuedEvent,
   RecordQueue,
 } from './record-queue.ts';
-import { appendEvents } from './store.ts';
+import { appendEvents, shownRepeats, type TenantBatch } from './store.ts';
 
 /** Observes flushes; the metrics endpoint implements it. */
 export interface FlushObserver {
@@ -191,22 +191,23 @@ export class GroupCommit {
     const groups = byTenant(items);
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
     const heads = await lockHeads(tx, [...groups.keys()], wait);
+    const nowMs = now();
     // After the lock was acquired: a key revoked meanwhile must not record.
-    const revoked = keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, now()) : new Set<string>();
+    const revoked = keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, nowMs) : new Set<string>();
     const settled = new Map<QueuedEvent, Outcome>();
     const { skipped, beheaded } = await withoutHead(tx, groups, heads, settled);
     if (beheaded.length > 0) observer.failed(new LogDamaged('a log has lost its head', beheaded));
-    const work = heads.map((head) => {
-      const accepted: QueuedEvent[] = [];
-      for (const item of groups.get(head.tenantId) ?? []) {
-        const refusal = refusalOf(plans, item, head, revoked, now());
+    const work: HeadWork[] = [];
+    for (const head of heads) {
+      const items = (groups.get(head.tenantId) ?? []).filter((item) => {
+        const refusal = refusalOf(item, head, revoked);
         if (refusal) settled.set(item, refusal);
-        else accepted.push(item);
-      }
-      return { head, items: accepted, events: accepted.map((item) => item.event) };
-    });
-    await partitions.ensure(work);
-    const outcomes = await appendEvents(tx, sha, work, now());
+        return !refusal;
+      });
+      work.push(await withoutTooOld(tx, plans, { head, items, nowMs }, settled));
+    }
+    await partitions.ensure(work, nowMs);
+    const outcomes = await appendEvents(tx, sha, work, nowMs);
     for (const [b, batch] of work.entries()) {
       batch.items.forEach((item, i) => {
         const outcome = outcomes[b]?.[i];
@@ -232,8 +233,9 @@ export class GroupCommit {
       const items = (plan && groups.get(head.tenantId)) ?? [];
       return { head, events: items.flatMap(({ notice }) => (plan && notice?.(plan.keeps)) ?? []) };
     });
-    await partitions.ensure(work);
-    await appendEvents(tx, sha, work, now());
+    const nowMs = now();
+    await partitions.ensure(work, nowMs);
+    await appendEvents(tx, sha, work, nowMs);
   }
 
   /**
@@ -335,21 +337,37 @@ async function withoutHead(
   return { skipped, beheaded };
 }
 
-function refusalOf(
-  plans: Plans,
-  item: QueuedEvent,
-  head: LogHead,
-  revoked: ReadonlySet<string>,
-  nowMs: number,
-): Outcome | null {
+function refusalOf(item: QueuedEvent, head: LogHead, revoked: ReadonlySet<string>): Outcome | null {
   if (item.keyId !== null && revoked.has(item.keyId)) {
     return rejected('unauthenticated', 'the API key is revoked or expired');
   }
   if (head.isClosed && item.event.recordedByKind !== 'service') return closedTenant;
-  const plan = plans.ofClass(head.retentionClass); // none while a legal hold stands
-  if (plan && uuidTimeMs(item.event.uuid) < retentionCutoff(plan.keeps, nowMs)) {
-    const detail = `the event is older than the retention of the plan ${plan.name}`;
-    return rejected('outside_retention', detail);
-  }
   return null;
+}
+
+interface HeadWork extends TenantBatch {
+  items: QueuedEvent[];
+}
+
+/** Settles events that are older than the tenant's retention; returns the others. */
+async function withoutTooOld(
+  tx: WriterTx,
+  plans: Plans,
+  { head, items, nowMs }: { head: LogHead; items: QueuedEvent[]; nowMs: number },
+  settled: Map<QueuedEvent, Outcome>,
+): Promise<HeadWork> {
+  const plan = plans.ofClass(head.retentionClass); // none while a legal hold stands
+  const shownFromMs = plan ? retentionCutoff(plan.keeps, nowMs) : 0;
+  const isTooOld = ({ event }: QueuedEvent) => uuidTimeMs(event.uuid) < shownFromMs;
+  const old = items.filter(isTooOld);
+  if (plan && old.length > 0) {
+    const detail = `the event is older than the retention of the plan ${plan.name}`;
+    const batch = { head, events: old.map(({ event }) => event) };
+    const repeats = await shownRepeats(tx, batch, shownFromMs);
+    for (const item of old) {
+      settled.set(item, repeats.get(item.event.uuid) ?? rejected('outside_retention', detail));
+    }
+  }
+  const accepted = items.filter((item) => !isTooOld(item));
+  return { head, items: accepted, events: accepted.map(({ event }) => event) };
 }

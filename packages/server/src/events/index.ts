@@ -1,4 +1,10 @@
-export { inClasses, Params, type Visibility } from './filter-sql.store.ts';
+export {
+  lowestShown,
+  Params,
+  shownIn,
+  shownSince,
+  type Visibility,
+} from './filter-sql.store.ts';
 export type { FlushObserver } from './flush.ts';
 export {
   type CutPage,

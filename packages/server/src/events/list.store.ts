@@ -13,10 +13,9 @@ import {
   arrayOf,
   byColumn,
   filterConditions,
-  idRange,
-  inClasses,
   noneOf,
   Params,
+  shownIn,
   type Visibility,
 } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
@@ -56,7 +55,7 @@ export async function listEvents(
   const params = new Params();
   const skip = query.page === undefined ? 0 : (query.page - 1) * query.limit;
   const order = orderBy(query.sort, descending);
-  const conditions = matching(tx, query.filter, visible, params, leadFacet(query.filter));
+  const conditions = matching(tx, query.filter, params, leadFacet(query.filter));
   if (position) conditions.push(behind(position, query.sort, descending, params));
   const branch = (where: readonly string[]) =>
     `(SELECT * FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${reach})`;
@@ -86,24 +85,34 @@ export function newestFirst(
   limit: string,
   params: Params,
 ): string {
-  const all = [...matching(tx, filter, visible, params, leadFacet(filter)), ...conditions];
+  const all = [...matching(tx, filter, params, leadFacet(filter)), ...conditions];
   const branch = (where: readonly string[]) =>
     `(SELECT * FROM audit_events WHERE ${where.join(' AND ')} ORDER BY id DESC LIMIT ${limit})`;
   return branches(filter, visible, all, branch, params);
 }
 
-/** Conditions except the retention class; the caller adds that of `except`. */
+/** Conditions except those of `shownIn`; the caller adds that of `except`. */
 export function matching(
   { tenantId }: TenantTx,
   filter: EventFilter,
-  { oldest }: Visibility,
   params: Params,
   except?: FacetName,
 ): string[] {
-  const { from, to } = idRange(filter, oldest, firstUuidAt);
-  const conditions = [`tenant_id = ${params.add(tenantId)}`, `id >= ${params.add(from)}`];
-  if (to) conditions.push(`id < ${params.add(to)}`);
+  const { from, to } = filter;
+  const conditions = [`tenant_id = ${params.add(tenantId)}`];
+  if (from !== undefined) conditions.push(`id >= ${params.add(firstUuidAt(from))}`);
+  if (to !== undefined) conditions.push(`id < ${params.add(firstUuidAt(to))}`);
   return [...conditions, ...filterConditions(filter, params, except)];
+}
+
+/** The conditions for every match that the plan shows. */
+export function allMatching(
+  tx: TenantTx,
+  filter: EventFilter,
+  visible: Visibility,
+  params: Params,
+): string[] {
+  return [...matching(tx, filter, params), ...shownIn(visible.classes, filter, visible, params)];
 }
 
 function behind(
@@ -130,13 +139,14 @@ const leads = facetNames.filter((facet) => rank(facet) > 0).sort((a, b) => rank(
 /** A lateral join runs one branch for each value, so the statement's length is constant. */
 function branches(
   filter: EventFilter,
-  { classes }: Visibility,
+  visible: Visibility,
   conditions: readonly string[],
   branch: (where: readonly string[]) => string,
   params: Params,
 ): string {
+  const classes = visible.classes.map((each) => shownIn([each], filter, visible, params));
   const ofEachClass = (more: readonly string[]) =>
-    classes.map((each) => branch([...conditions, inClasses([each]), ...more])).join(' UNION ALL ');
+    classes.map((shown) => branch([...conditions, ...shown, ...more])).join(' UNION ALL ');
   const lead = leadFacet(filter);
   if (!lead) return ofEachClass([]);
   const { any = [], none = [] } = filter[lead] ?? {};
@@ -210,8 +220,7 @@ export function eventsById(
 ): Promise<CutPage> {
   const params = new Params();
   const conditions = [
-    ...matching(tx, query.filter, visible, params),
-    inClasses(visible.classes),
+    ...allMatching(tx, query.filter, visible, params),
     `id = ANY (${params.add(uuidArray(uuids))}::uuid[])`,
   ];
   const order = query.order === 'asc' ? 'sequence' : 'sequence DESC';
@@ -228,7 +237,7 @@ export async function countEvents(
   max: number,
 ): Promise<number> {
   const params = new Params();
-  const conditions = [...matching(tx, filter, visible, params), inClasses(visible.classes)];
+  const conditions = allMatching(tx, filter, visible, params);
   const { rows } = await tx.query<{ count: number }>(
     prepared(
       `SELECT count(*) AS count FROM (SELECT FROM audit_events

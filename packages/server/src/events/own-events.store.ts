@@ -95,8 +95,9 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
     const named = event.setsUp ? await asSetUp(tx, tenantId, event) : event;
     const batch = { head, events: [prepareOwn(deps, tenantId, named)] };
     const append = async () => {
-      await deps.partitions.ensure([batch]);
-      await appendEvents(tx, deps.sha, [batch], deps.now());
+      const nowMs = deps.now();
+      await deps.partitions.ensure([batch], nowMs);
+      await appendEvents(tx, deps.sha, [batch], nowMs);
     };
     await tx.query('SAVEPOINT own_event');
     await append().catch(async (error: unknown) => {

@@ -1,4 +1,5 @@
 import { uuidTimeMs } from '@indelible/protocol';
+import { classOf } from './class-of.ts';
 import type { TenantBatch } from './store.ts';
 
 /** A partition, by a time in it. */
@@ -9,7 +10,7 @@ export interface PartitionWanted {
 
 /** Makes the partitions of an insert, so that a missing one never rejects an event. */
 export interface PartitionKeeper {
-  ensure(batches: readonly TenantBatch[]): Promise<void>;
+  ensure(batches: readonly TenantBatch[], nowMs: number): Promise<void>;
   /** Clears the cache, after an insert found a partition missing. */
   forget(): void;
 }
@@ -35,8 +36,8 @@ export function createPartitionKeeper(
   }
 
   return {
-    async ensure(batches) {
-      const missing = missingOf(batches, known);
+    async ensure(batches, nowMs) {
+      const missing = missingOf(batches, nowMs, known);
       if (missing.size === 0) return;
       const made = last.then(() => makeMissing(missing));
       last = made.catch(() => {}); // the next call makes its partitions all the same
@@ -52,13 +53,18 @@ export function isMissingPartition(error: unknown): boolean {
   return error.code === '23514' && !('constraint' in error && error.constraint);
 }
 
-function missingOf(batches: readonly TenantBatch[], known: ReadonlySet<string>) {
+function missingOf(
+  batches: readonly TenantBatch[],
+  nowMs: number,
+  known: ReadonlySet<string>,
+): Map<string, PartitionWanted> {
   const missing = new Map<string, PartitionWanted>();
   for (const { head, events } of batches) {
     for (const event of events) {
       const timeMs = uuidTimeMs(event.uuid);
-      const key = partitionKey(head.retentionClass, timeMs);
-      if (!known.has(key)) missing.set(key, { retentionClass: head.retentionClass, timeMs });
+      const retentionClass = classOf(head, event, nowMs);
+      const key = partitionKey(retentionClass, timeMs);
+      if (!known.has(key)) missing.set(key, { retentionClass, timeMs });
     }
   }
   return missing;

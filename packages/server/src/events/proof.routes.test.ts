@@ -11,6 +11,7 @@ import { afterAll, expect, test } from 'vitest';
 import { checkpointOf, publishedRounds, vkeyOf } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { openNote } from '../testing/open-note.ts';
+import { recordAt, tenantOf } from '../testing/retention-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
 
 const jwtSecret = 'a secret of tests, at least 32 bytes long';
@@ -189,9 +190,8 @@ test("another tenant's event, one that never was and what is no id are the same 
 });
 
 test('an event that its plan no longer shows is no longer proven', async () => {
-  const { id, key } = await service.tenant('Starter');
-  const old = new Date(service.clock.now - 29 * 86_400_000).toISOString();
-  const { id: eventId } = await record(key, { timestamp: old });
+  const { id, key } = await tenantOf(service, 'Starter', 30);
+  const eventId = await recordAt(service, { id, key }, service.clock.now - 29 * 86_400_000);
   await tick();
   expect((await proofOf(eventId, key)).status).toBe(200);
   service.clock.now += 2 * 86_400_000;

@@ -136,7 +136,7 @@ async function prove(
 ): Promise<Proven | null> {
   // In parallel.
   const [visible, log] = await Promise.all([visibility(tx, now()), publishedCheckpoint(tx)]);
-  const event = visible && uuid && (await getEvent(tx, uuid, [...visible.classes], visible.oldest));
+  const event = visible && uuid && (await getEvent(tx, uuid, visible));
   if (!event) throw new AppError('not_found', 'there is no such event');
   const checkpoint = log?.checkpoint ?? null;
   if (event.sequence < 0) throw unreadable('an event has no entry in its log', tx.tenantId);

@@ -18,7 +18,7 @@ import {
 } from '../access/index.ts';
 import { AppError, accepted, searchParams } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
-import type { Visibility } from './filter-sql.store.ts';
+import { lowestShown, type Visibility } from './filter-sql.store.ts';
 import { countEvents, type ListedRow, listEvents } from './list.store.ts';
 import type { CursorSeal, ListPosition } from './list-cursor.ts';
 import { eventJson, hasState } from './prepared-event.ts';
@@ -57,16 +57,11 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
 
   app.get('/api/audit-logs/:id', { config, schema: eventSchema }, async (request, reply) => {
     const uuid = uuidFromEventId((request.params as { id: string }).id);
-    const body = await visibleTo(
-      request,
-      deps,
-      lookAt('event', request),
-      async (tx, { classes, oldest }) => {
-        const event = uuid && (await getEvent(tx, uuid, [...classes], oldest));
-        if (!event) throw new AppError('not_found', 'there is no such event');
-        return eventJson(event, true, hasState(event));
-      },
-    );
+    const body = await visibleTo(request, deps, lookAt('event', request), async (tx, visible) => {
+      const event = uuid && (await getEvent(tx, uuid, visible));
+      if (!event) throw new AppError('not_found', 'there is no such event');
+      return eventJson(event, true, hasState(event));
+    });
     return reply.type(json).send(body);
   });
 
@@ -246,7 +241,7 @@ async function readStats(tx: TenantTx, query: StatsQuery, visible: Visibility, n
 function buckets({ filter, groupBy, timeZone }: StatsQuery, visible: Visibility, nowMs: number) {
   const unit = groupBy.find((key) => key === 'minute' || key === 'hour' || key === 'day');
   if (!unit) return [];
-  const from = Math.max(filter.from ?? 0, uuidTimeMs(visible.oldest));
+  const from = Math.max(filter.from ?? 0, uuidTimeMs(lowestShown(visible)));
   const to = Math.min(filter.to ?? Number.POSITIVE_INFINITY, nowMs + 10 * 60_000);
   return bucketStarts(from, to, unit, timeZone, bucketsMax);
 }

@@ -6,8 +6,8 @@ import {
   type StatsQuery,
 } from '@indelible/protocol';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
-import { inClasses, Params, type Visibility } from './filter-sql.store.ts';
-import { matching, prepared } from './list.store.ts';
+import { Params, type Visibility } from './filter-sql.store.ts';
+import { allMatching, prepared } from './list.store.ts';
 
 /** One group: its keys as text, the user's last e-mail, and the number of events. */
 export interface StatsRow {
@@ -40,7 +40,7 @@ export async function countGroups(
   bucketStarts: readonly number[],
 ): Promise<StatsRow[]> {
   const params = new Params();
-  const conditions = [...matching(tx, query.filter, visible, params), inClasses(visible.classes)];
+  const conditions = allMatching(tx, query.filter, visible, params);
   const keys = query.groupBy.map((key) => keyExpression(key, bucketStarts, params));
   // Ids begin with the time, so the greatest of these texts ends in the last used address.
   const lastEmail = `substr(max((id::text || actor_email) COLLATE "C"), 37)`;

@@ -1,9 +1,10 @@
-import { type CommittedEvent, firstUuidAt, type Sha256 } from '@indelible/protocol';
-import { appendLogs, type LogAppend, type LogHead, planAppend } from '../log/index.ts';
+import { type CommittedEvent, firstUuidAt, lateClass, type Sha256 } from '@indelible/protocol';
+import { appendLogs, keepLate, type LogAppend, type LogHead, planAppend } from '../log/index.ts';
 import { int2Array, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
 import { shownFrom } from '../tenants/index.ts';
+import { classOf } from './class-of.ts';
 import { type InsertedRow, insertEvents, storedColumns } from './event-columns.store.ts';
-import type { Visibility } from './filter-sql.store.ts';
+import { shownSince, type Visibility } from './filter-sql.store.ts';
 import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';
 
 export { insertEvents, storedColumns } from './event-columns.store.ts';
@@ -39,7 +40,7 @@ export async function appendEvents(
   batches: readonly TenantBatch[],
   nowMs: number,
 ): Promise<Appended[][]> {
-  const known = await storedElsewhere(tx, batches);
+  const known = await storedElsewhere(tx, batches, nowMs);
   const saved = tx.query('SAVEPOINT append'); // travels with the insert
   saved.catch(() => {}); // an insert behind it fails as well
   for (;;) {
@@ -48,12 +49,13 @@ export async function appendEvents(
       events: withoutKnown(batch, known),
     }));
     const appends = fresh.map(({ head, events }) => planAppend(sha, head, events, nowMs));
-    const rows = fresh.flatMap(({ head, events }, b) => rowsOf(head, events, appends[b]));
+    const rows = fresh.flatMap(({ head, events }, b) => rowsOf(head, events, nowMs, appends[b]));
     if ((await insertEvents(tx, rows, true)) === rows.length) {
       await appendLogs(
         tx,
         appends.filter((append) => append.leaves.length > 0),
       );
+      await keepLateRows(tx, batches, rows);
       return batches.map((batch, b) => outcomes(batch, known, appends[b]));
     }
     await saved;
@@ -66,14 +68,47 @@ export async function appendEvents(
 
 const keyOf = (e: { tenantId: string; uuid: string }) => `${e.tenantId}/${e.uuid}`;
 
-/** The primary key has the class: after a plan change, looks rows of other classes up. */
-async function storedElsewhere(tx: WriterTx, batches: readonly TenantBatch[]) {
+/**
+ * The primary key has the class: looks for rows of other ones. An event that is not late has never
+ * come late.
+ */
+async function storedElsewhere(tx: WriterTx, batches: readonly TenantBatch[], nowMs: number) {
   const keys = batches.flatMap(({ head, events }) =>
-    head.otherClasses.flatMap((retentionClass) =>
-      events.map((event) => ({ event, retentionClass })),
-    ),
+    events.flatMap((event) => {
+      const own = classOf(head, event, nowMs);
+      return [head.retentionClass, ...head.otherClasses]
+        .filter((each) => each !== own && each !== lateClass)
+        .map((retentionClass) => ({ event, retentionClass }));
+    }),
   );
   return keys.length === 0 ? new Map<string, StoredEvent>() : findStored(tx, keys);
+}
+
+/**
+ * The outcome of events that are too old to be recorded now, by id: a repeat of one that was
+ * recorded in time is answered as long as it is shown, because it was received since `shownFromMs`.
+ */
+export async function shownRepeats(
+  tx: WriterTx,
+  { head, events }: TenantBatch,
+  shownFromMs: number,
+): Promise<Map<string, Appended>> {
+  const classes = [head.retentionClass, ...head.otherClasses];
+  const keys = events.flatMap((event) =>
+    classes.map((retentionClass) => ({ event, retentionClass })),
+  );
+  const found = await findStored(tx, keys);
+  return new Map(
+    events.flatMap((event): [string, Appended][] => {
+      const stored = found.get(keyOf(event));
+      if (!stored || stored.receivedAtMs < shownFromMs) return [];
+      return [[event.uuid, asRepeat(event, stored)]];
+    }),
+  );
+}
+
+function asRepeat(event: PreparedEvent, stored: StoredEvent): Appended {
+  return sameContent(event, stored) ? { status: 'duplicate', stored } : { status: 'conflict' };
 }
 
 /** The first event of each id that is not stored yet; drops repeats in the same batch. */
@@ -88,17 +123,33 @@ function withoutKnown(batch: TenantBatch, known: Map<string, StoredEvent>): Prep
 function rowsOf(
   head: LogHead,
   events: readonly PreparedEvent[],
+  nowMs: number,
   append: LogAppend | undefined,
 ): InsertedRow[] {
   if (!append) return [];
   return events.map((event, index) => ({
     event,
-    retentionClass: head.retentionClass,
+    retentionClass: classOf(head, event, nowMs),
     sequence: head.size + index,
     receivedAtUs: append.receivedUs,
     salts: event.salts,
     erased: null,
   }));
+}
+
+/** Heads of tenants with their first late event are told of it. */
+async function keepLateRows(
+  tx: WriterTx,
+  batches: readonly TenantBatch[],
+  rows: readonly InsertedRow[],
+): Promise<void> {
+  const late = rows.filter(({ retentionClass }) => retentionClass === lateClass);
+  if (late.length === 0) return;
+  const tenantIds = new Set(late.map(({ event }) => event.tenantId));
+  const unaware = batches
+    .filter(({ head }) => tenantIds.has(head.tenantId) && !head.otherClasses.includes(lateClass))
+    .map(({ head }) => head.tenantId);
+  if (unaware.length > 0) await keepLate(tx, unaware);
 }
 
 function outcomes(
@@ -119,9 +170,7 @@ function outcomes(
       first && sequence !== undefined
         ? { ...first, sequence, receivedAtMs }
         : known.get(keyOf(event));
-    return stored && sameContent(event, stored)
-      ? { status: 'duplicate', stored }
-      : { status: 'conflict' };
+    return stored ? asRepeat(event, stored) : { status: 'conflict' };
   });
 }
 
@@ -168,12 +217,11 @@ export async function ensurePartition(
   await owner.query('SELECT place_partition($1::smallint, $2)', [retentionClass, new Date(timeMs)]);
 }
 
-/** One event with its states, or null. `oldest` is the first id that the plan shows. */
+/** One event with its states, or null if it is unknown or the plan does not show it. */
 export async function getEvent(
   tx: TenantTx,
   uuid: string,
-  classes: number[],
-  oldest: string,
+  { classes, oldest }: Pick<Visibility, 'classes' | 'oldest'>,
 ): Promise<StoredEvent | null> {
   // Class by class, usually one: `= ANY` on the class prunes no partitions, and reading a few
   // hundred takes 5 ms.
@@ -181,8 +229,9 @@ export async function getEvent(
     const { rows } = await tx.query<StoredEvent>({
       name: 'get-event',
       text: `SELECT ${storedColumns}, before, after FROM audit_events
-        WHERE tenant_id = $1 AND retention_class = $2 AND id = $3 AND id >= $4`,
-      values: [tx.tenantId, retentionClass, uuid, oldest],
+        WHERE tenant_id = $1 AND retention_class = $2 AND id = $3
+          AND (id >= $4 OR received_at >= $5)`,
+      values: [tx.tenantId, retentionClass, uuid, oldest, shownSince({ oldest })],
     });
     if (rows[0]) return rows[0];
   }

@@ -1,10 +1,11 @@
 import { defaultPlans, eventIdFromUuid, importedEventUuid, type Plan } from '@indelible/protocol';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
-import { planCutoff } from '../testing/retention-setup.ts';
+import { at, planCutoff } from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 
-const day = 86_400_000;
+const hour = 3_600_000;
+const day = 24 * hour;
 const noon = Date.UTC(2026, 10, 20, 12);
 const resourceId = '20000000-0000-4000-8000-00000000000a';
 
@@ -29,17 +30,25 @@ let number = 0;
 function eventAt(ms: number) {
   number += 1;
   const id = eventIdFromUuid(importedEventUuid(ms, number, Buffer.alloc(8, 7)));
-  return eventOf({ id, action: 'publish', resource: { type: 'ivr', id: resourceId } });
+  const resource = { type: 'ivr', id: resourceId };
+  return { ...eventOf({ id, action: 'publish', resource }), id };
 }
 
 const post = ({ key }: Tenant, event: unknown) =>
   service.call({ method: 'POST', url: '/api/audit-logs', key, body: event });
 
-async function recordAt(tenant: Tenant, ms: number): Promise<string> {
+async function recordLate(tenant: Tenant, ms: number): Promise<string> {
   const { status, body } = await post(tenant, eventAt(ms));
-  expect(status).toBe(201);
+  expect([status, body.code]).toEqual([201, undefined]);
   return body.id;
 }
+
+/** Records it when it happens; the tenant must be older. */
+const recordAt = (tenant: Tenant, ms: number) => at(service, ms, () => recordLate(tenant, ms));
+
+/** A tenant that is older than its plan keeps events. */
+const oldTenant = (plan: Plan) =>
+  at(service, planCutoff(plan, noon) - 20 * day, () => service.tenant(plan));
 
 async function put({ id }: Tenant, body: Record<string, unknown>): Promise<void> {
   const headers = { 'x-access-reason': 'contract changed' };
@@ -93,7 +102,7 @@ async function shown({ key }: Tenant, ids: readonly string[]): Promise<string[]>
 test.each(defaultPlans.names)(
   '%s shows an event until its last millisecond, and nowhere after it',
   async (plan) => {
-    const tenant = await service.tenant(plan);
+    const tenant = await oldTenant(plan);
     const cutoff = planCutoff(plan, noon);
     const edge = await recordAt(tenant, cutoff);
     const next = await recordAt(tenant, cutoff + 1);
@@ -109,8 +118,44 @@ test.each(defaultPlans.names)(
   },
 );
 
+test.each<[string, number]>([
+  ['an hour', noon - 30 * day + hour],
+  ['a day', noon - 29 * day],
+])(
+  'an event stamped %s before its plan ends is shown for the whole plan from its receipt',
+  async (_, ms) => {
+    const tenant = await oldTenant('Starter');
+    const event = eventAt(ms);
+    const created = await post(tenant, event);
+    expect(created.status).toBe(201);
+    for (const nowMs of [noon, noon + day, noon + 30 * day]) {
+      service.clock.now = nowMs;
+      expect(await shown(tenant, [event.id])).toEqual([event.id]);
+      const again = await post(tenant, event);
+      expect([again.status, again.body.sequence]).toEqual([200, created.body.sequence]);
+      expect((await post(tenant, { ...event, action: 'delete' })).body.code).toBe('id_conflict');
+    }
+    service.clock.now = noon + 30 * day + 1;
+    expect(await shown(tenant, [event.id])).toEqual([]);
+    expect((await post(tenant, event)).body.code).toBe('outside_retention');
+    await put(tenant, { legalHold: true });
+    expect(await shown(tenant, [event.id])).toEqual([event.id]);
+    expect((await post(tenant, event)).status).toBe(200);
+    await expectLogIntact(service, tenant.id);
+  },
+);
+
+test('an event that came in time is the same event when it is sent again late', async () => {
+  const tenant = await oldTenant('Starter');
+  const event = eventAt(noon - 29 * day);
+  const { body } = await at(service, noon - 29 * day, () => post(tenant, event));
+  const again = await post(tenant, event);
+  expect([again.status, again.body.sequence]).toEqual([200, body.sequence]);
+  await expectLogIntact(service, tenant.id);
+});
+
 test('what is hidden by age is answered exactly as what never was', async () => {
-  const tenant = await service.tenant('Starter');
+  const tenant = await oldTenant('Starter');
   const old = await recordAt(tenant, noon - 30 * day);
   service.clock.now = noon + 1;
   const hidden = await service.call({ url: `/api/audit-logs/${old}`, key: tenant.key });
@@ -123,23 +168,23 @@ test('what is hidden by age is answered exactly as what never was', async () => 
 });
 
 test('a downgrade hides at once, an upgrade shows again, and events of all classes stand in one order', async () => {
-  const tenant = await service.tenant('Enterprise');
+  const tenant = await oldTenant('Enterprise');
   const years = await recordAt(tenant, noon - 1_000 * day);
   const months = await recordAt(tenant, noon - 100 * day);
   const days = await recordAt(tenant, noon - 10 * day);
   expect(await shown(tenant, [years, months, days])).toEqual([days, months, years]);
 
   await put(tenant, { plan: 'Pro' });
-  const asPro = await recordAt(tenant, noon - 50 * day);
+  const asPro = await recordLate(tenant, noon - 50 * day);
   expect(await shown(tenant, [years, months, days, asPro])).toEqual([days, asPro, months]);
 
   await put(tenant, { plan: 'Starter' });
-  const asStarter = await recordAt(tenant, noon - 20 * day);
+  const asStarter = await recordLate(tenant, noon - 20 * day);
   const all = [days, asStarter, asPro, months, years];
-  expect(await shown(tenant, all)).toEqual([days, asStarter]);
+  expect(await shown(tenant, all)).toEqual([days, asStarter, asPro]);
 
   await put(tenant, { plan: 'Enterprise' });
-  const again = await recordAt(tenant, noon - 60 * day);
+  const again = await recordLate(tenant, noon - 60 * day);
   expect(await shown(tenant, [...all, again])).toEqual([
     days,
     asStarter,
@@ -152,7 +197,7 @@ test('a downgrade hides at once, an upgrade shows again, and events of all class
 });
 
 test('an upgrade shows nothing that has expired under the new plan as well', async () => {
-  const tenant = await service.tenant('Pro');
+  const tenant = await oldTenant('Pro');
   const old = await recordAt(tenant, noon - 360 * day);
   const recent = await recordAt(tenant, noon - 5 * day);
   service.clock.now = noon + 20 * day;
@@ -169,7 +214,7 @@ test('pages lead in one order through events of several classes', async () => {
   const changes = [{ plan: 'Pro' }, { plan: 'Enterprise' }, { legalHold: true }, {}];
   for (const [round, change] of changes.entries()) {
     // Interleaved: each class has events between those of the others.
-    for (let n = 0; n < 6; n++) ids.push(await recordAt(tenant, noon - (n * 4 + round) * day));
+    for (let n = 0; n < 6; n++) ids.push(await recordLate(tenant, noon - (n * 4 + round) * day));
     if (Object.keys(change).length > 0) await put(tenant, change);
   }
   const expected = [...ids].sort().reverse();
@@ -215,25 +260,27 @@ test.each<[Plan, Record<string, unknown>]>([
 );
 
 test('a legal hold shows everything and takes events of any age; lifting it hides again', async () => {
-  const tenant = await service.tenant('Starter');
+  const tenant = await oldTenant('Starter');
   const old = await recordAt(tenant, noon - 29 * day);
   const recent = await recordAt(tenant, noon - day);
   service.clock.now = noon + 5 * day;
   expect(await shown(tenant, [old, recent])).toEqual([recent]);
   await put(tenant, { legalHold: true });
   expect(await shown(tenant, [old, recent])).toEqual([recent, old]);
-  const ancient = await recordAt(tenant, Date.UTC(1999, 0, 1));
+  const ancient = await recordLate(tenant, Date.UTC(1999, 0, 1));
   service.clock.now = noon + 9_000 * day;
   expect(await shown(tenant, [old, recent, ancient])).toEqual([recent, old, ancient]);
   service.clock.now = noon + 5 * day;
   await put(tenant, { legalHold: false });
-  expect(await shown(tenant, [old, recent, ancient])).toEqual([recent]);
+  expect(await shown(tenant, [old, recent, ancient])).toEqual([recent, ancient]);
+  service.clock.now = noon + 35 * day + 1;
+  expect(await shown(tenant, [old, recent, ancient])).toEqual([]);
   await expectLogIntact(service, tenant.id);
 });
 
 test("another tenant's plan changes nothing", async () => {
-  const tenant = await service.tenant('Enterprise');
-  const other = await service.tenant('Enterprise');
+  const tenant = await oldTenant('Enterprise');
+  const other = await oldTenant('Enterprise');
   const old = await recordAt(tenant, noon - 500 * day);
   await recordAt(other, noon - 500 * day);
   await put(other, { plan: 'Starter' });

@@ -15,6 +15,7 @@ import {
   retryNow,
 } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { at, day, tenantOf } from '../testing/retention-setup.ts';
 import { callOn, eventOf, serviceOn, type TestService, testService } from '../testing/service.ts';
 import { progressExport, requeueExport } from './store.ts';
 
@@ -108,10 +109,9 @@ async function holdsNothingLater({
 
 /** An event that the plan hides before the file is made. */
 async function askThenHide() {
-  const { key } = await waiting.tenant('Starter');
-  const day = 86_400_000;
-  const timestamp = new Date(waiting.clock.now - 29 * day).toISOString();
-  await recordAll(waiting, key, [eventOf({ timestamp })]);
+  const { key } = await tenantOf(waiting, 'Starter', 30);
+  const then = waiting.clock.now - 29 * day;
+  await at(waiting, then, () => recordAll(waiting, key, [eventOf({})]));
   const job = await askForJob(waiting, key, { filters: { action: 'update' } });
   waiting.clock.now += 5 * day;
   const list = await waiting.call({ url: '/api/audit-logs?action=update', key });

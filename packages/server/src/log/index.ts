@@ -17,6 +17,7 @@ export {
   appendLogs,
   damagedSentence,
   haltedSentence,
+  keepLate,
   type LogAppend,
   LogDamaged,
   type LogHead,
@@ -27,6 +28,7 @@ export {
   planAppend,
   planEntries,
   readEntries,
+  receivedUsOf,
   tenantsWithLog,
   unreadable,
 } from './store.ts';

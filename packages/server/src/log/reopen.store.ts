@@ -1,4 +1,4 @@
-import { type LogState, tileWidth } from '@indelible/protocol';
+import { heldClass, type LogState, tileWidth } from '@indelible/protocol';
 import type { WriterTx } from '../postgres/index.ts';
 import type { PublishedLog } from './published-logs.ts';
 import { type LogHead, lockHeads } from './store.ts';
@@ -115,7 +115,7 @@ export async function openHead(tx: WriterTx, tenantId: string): Promise<LogState
     `INSERT INTO log_heads (tenant_id, retention_class, other_classes, last_received_us)
        SELECT id, c.class, array_remove((SELECT array_agg(class) FROM plans), c.class),
          floor(extract(epoch FROM now()) * 1000) * 1000
-       FROM tenants JOIN plans c ON CASE WHEN legal_hold THEN c.name IS NULL ELSE c.name = plan END
+       FROM tenants JOIN plans c ON CASE WHEN legal_hold THEN c.class = ${heldClass} ELSE c.name = plan END
        WHERE id = $1 RETURNING size, frontier`,
     [tenantId],
   );

@@ -37,9 +37,14 @@ export interface LogAppend {
   tiles: CompletedTile[];
 }
 
+/** Receipt time of events that are appended now: never decreases, even if the clock does. */
+export function receivedUsOf({ lastReceivedUs }: LogHead, nowMs: number): number {
+  return Math.max(nowMs * 1_000, lastReceivedUs);
+}
+
 /**
- * Numbers events after a locked head and computes everything that the append writes. Receipt times
- * never decrease within a log, even if the clock does. Pure: equal input gives equal bytes.
+ * Numbers events after a locked head and computes everything that the append writes. Pure: equal
+ * input gives equal bytes.
  */
 export function planAppend(
   sha: Sha256,
@@ -47,7 +52,7 @@ export function planAppend(
   events: readonly { version: EntryVersion; uuid: string; commitment: Uint8Array }[],
   nowMs: number,
 ): LogAppend {
-  const receivedUs = Math.max(nowMs * 1_000, head.lastReceivedUs);
+  const receivedUs = receivedUsOf(head, nowMs);
   const entries = events.map(({ version, uuid, commitment }) =>
     encodeEntry({ version, receivedAtUs: receivedUs, eventUuid: uuid, commitment }),
   );

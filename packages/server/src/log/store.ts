@@ -10,7 +10,13 @@ import {
 } from '../postgres/index.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
 
-export { type LogAppend, type LogHead, planAppend, planEntries } from './sequencer.ts';
+export {
+  type LogAppend,
+  type LogHead,
+  planAppend,
+  planEntries,
+  receivedUsOf,
+} from './sequencer.ts';
 
 /** The callers' text while the logs are stopped: only the operator's log names log and reason. */
 export const haltedSentence =
@@ -108,6 +114,11 @@ export async function openLog(
       ? new LogDamaged('a log has lost its head', [tenantId])
       : error;
   });
+}
+
+/** From now on reads of these tenants include late events. Their heads are locked. */
+export async function keepLate(tx: WriterTx, tenantIds: readonly string[]): Promise<void> {
+  await tx.query('SELECT keep_late($1)', [uuidArray(tenantIds)]);
 }
 
 /**

@@ -29,6 +29,6 @@ export async function currentState(
     ({ hasState, recordedByKind }) => hasState && recordedByKind !== 'service',
   );
   if (!latest) return undefined;
-  const event = await getEvent(tx, latest.uuid, [...visible.classes], visible.oldest);
+  const event = await getEvent(tx, latest.uuid, visible);
   return event?.after;
 }

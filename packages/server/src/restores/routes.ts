@@ -105,8 +105,7 @@ function prepare(request: FastifyRequest, deps: RestoreDeps, access: TenantAcces
   const eventId = uuidFromEventId(id);
   return readTenant(deps.db, access.tenantId, async (tx) => {
     const visible = await visibility(tx, deps.now());
-    const event =
-      visible && eventId && (await getEvent(tx, eventId, [...visible.classes], visible.oldest));
+    const event = visible && eventId && (await getEvent(tx, eventId, visible));
     if (!event) throw new AppError('not_found', 'there is no such event');
     await requireRestorable(tx, event[target]);
     const { resourceType, resourceId, resourceName, uuid: eventUuid } = event;

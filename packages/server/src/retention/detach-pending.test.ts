@@ -1,4 +1,5 @@
 import { setTimeout as nextTurn } from 'node:timers/promises';
+import { lateClass } from '@indelible/protocol';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
@@ -12,10 +13,12 @@ import {
   listed,
   partitions,
   recordAt,
+  recordLate,
   records,
   run,
   stored,
   type Tenant,
+  tenantOf,
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { type RetentionDeps, type RetentionRun, runRetention } from './retention.job.ts';
@@ -78,7 +81,7 @@ function impatientRun(
 
 /** A tenant with one event that a run on the next day removes with its partition. */
 async function expiring(): Promise<{ tenant: Tenant; id: string; name: string }> {
-  const tenant = await service.tenant('Starter');
+  const tenant = await tenantOf(service, 'Starter', 21);
   const { now } = service.clock;
   const id = await recordAt(service, tenant, now - 20 * day);
   service.clock.now = now + 40 * day;
@@ -154,7 +157,7 @@ test('while a run pauses for a reader others have their turn, and a service that
 test('an event for a partition that is on its way out is to be sent again, and no other waits for it', async () => {
   const tenant = await service.tenant('Pro');
   const then = service.clock.now - 100 * day;
-  const early = await recordAt(service, tenant, then);
+  const early = await recordLate(service, tenant, then);
   const end = await longReader();
   const [late, other] = [eventAt(then), eventAt(service.clock.now)];
   const send = (events: unknown[]) =>
@@ -165,7 +168,7 @@ test('an event for a partition that is on its way out is to be sent again, and n
       body: { events },
     });
   try {
-    await beginDetaching(nameOf(1, then, 6));
+    await beginDetaching(nameOf(lateClass, then, 4));
     const { body } = await send([late, other]);
     expect(body.results).toMatchObject([
       { status: 'rejected', error: { code: 'unavailable' } },
@@ -184,7 +187,7 @@ test('an event for a partition that is on its way out is to be sent again, and n
 });
 
 test('under a hold no event moves into a partition that is on its way out', async () => {
-  const tenant = await service.tenant('Enterprise');
+  const tenant = await tenantOf(service, 'Enterprise', 201);
   const { now } = service.clock;
   const old = await recordAt(service, tenant, now - 200 * day);
   const recent = await recordAt(service, tenant, now);

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
-import { change, planCutoff, recordAt, type Tenant } from '../testing/retention-setup.ts';
+import {
+  change,
+  day,
+  planCutoff,
+  recordAt,
+  recordLate,
+  type Tenant,
+  tenantOf,
+} from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 
 /* Lists, single reads, totals and counts: events/visibility.test.ts. Here is what else hands events
@@ -55,10 +63,9 @@ const all = (ids: string[]) => ({
 
 test('exports, bodies, proofs and evidence hand an event out until its last millisecond, and not after', async () => {
   service.clock.now = noon;
-  const tenant = await service.tenant('Starter');
+  const tenant = await tenantOf(service, 'Starter', 31);
   const old = await recordAt(service, tenant, planCutoff('Starter', noon));
   const recent = await recordAt(service, tenant, noon - 1_000);
-  service.clock.now = noon;
   expect(await handedOut(tenant, [old, recent])).toEqual(all([old, recent]));
   service.clock.now = noon + 1;
   expect(await handedOut(tenant, [old, recent])).toEqual(all([recent]));
@@ -69,4 +76,14 @@ test('exports, bodies, proofs and evidence hand an event out until its last mill
   await change(service, tenant, { legalHold: true });
   expect(await handedOut(tenant, [old, recent])).toEqual(all([old, recent]));
   await expectLogIntact(service, tenant.id);
+});
+
+test('exports, bodies, proofs and evidence hand a late event out for the whole plan from its receipt', async () => {
+  service.clock.now = noon;
+  const tenant = await tenantOf(service, 'Starter', 31);
+  const late = await recordLate(service, tenant, noon - 29 * day);
+  service.clock.now = noon + 30 * day;
+  expect(await handedOut(tenant, [late])).toEqual(all([late]));
+  service.clock.now += 1;
+  expect(await handedOut(tenant, [late])).toEqual(all([]));
 });

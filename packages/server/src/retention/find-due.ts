@@ -1,3 +1,4 @@
+import { lateClass } from '@indelible/protocol';
 import { readPlans } from '../tenants/index.ts';
 import { listPartitions, type StoredPartition, tenantsIn } from './partitions.store.ts';
 import type { Piece } from './rows.store.ts';
@@ -42,9 +43,10 @@ export async function findDue(owner: Owner, atMs: number): Promise<Due> {
       due.whole.push(partition);
       continue;
     }
+    const { retentionClass, receivedMs, state } = partition;
+    if (retentionClass === lateClass && state === 'attached') continue;
     due.kept.push({ partition, tenantIds: owed });
-    const { retentionClass, toMs } = partition;
-    for (const tenantId of free) add({ tenantId, retentionClass, beforeMs: toMs });
+    for (const tenantId of free) add({ tenantId, retentionClass, beforeMs: receivedMs });
   }
   for (const piece of await leftPieces(owner, atMs)) add(piece);
   return { ...due, pieces: [...pieces.values()] };
@@ -53,7 +55,7 @@ export async function findDue(owner: Owner, atMs: number): Promise<Due> {
 async function lookInto(owner: Owner, partition: StoredPartition, atMs: number) {
   const tenantIds = await tenantsIn(owner, partition);
   const terms = await readTerms(owner, tenantIds);
-  const isKept = (id: string) => isOwed(terms.get(id), partition.toMs, atMs);
+  const isKept = (id: string) => isOwed(terms.get(id), partition.receivedMs, atMs);
   return { owed: tenantIds.filter(isKept), free: tenantIds.filter((id) => !isKept(id)) };
 }
 

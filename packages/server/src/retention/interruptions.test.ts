@@ -9,7 +9,7 @@ import {
   recordAt,
   run,
   stored,
-  type Tenant,
+  tenantOf,
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 
@@ -27,8 +27,8 @@ test.each([
   ['a hold that is placed', { legalHold: true }],
   ['a greater plan', { plan: 'Pro' }],
 ])('%s while a partition is on its way out brings back what was in it', async (_, owing) => {
-  const tenant = await service.tenant('Starter');
-  const other = await service.tenant('Starter');
+  const tenant = await tenantOf(service, 'Starter', 11);
+  const other = await tenantOf(service, 'Starter', 11);
   const { now } = service.clock;
   const ids = [
     await recordAt(service, tenant, now - 10 * day),
@@ -50,7 +50,7 @@ test.each([
 });
 
 test('a reader of a partition keeps it, delays nobody, and the next run goes on', async () => {
-  const tenant = await service.tenant('Starter');
+  const tenant = await tenantOf(service, 'Starter', 21);
   const { now } = service.clock;
   const old = await recordAt(service, tenant, now - 20 * day);
   service.clock.now = now + 40 * day;
@@ -92,7 +92,7 @@ test('a reader of a partition keeps it, delays nobody, and the next run goes on'
 }, 60_000);
 
 test('while events move to another class, lists show each once, and sending one again finds it', async () => {
-  const tenant: Tenant = await service.tenant('Enterprise');
+  const tenant = await tenantOf(service, 'Enterprise', 401);
   const { now } = service.clock;
   const ids: string[] = [];
   for (let n = 400; n >= 0; n -= 8) ids.push(await recordAt(service, tenant, now - n * day));

@@ -11,9 +11,11 @@ import {
   partitionFor,
   partitions,
   recordAt,
+  recordLate,
   run,
   stored,
   type Tenant,
+  tenantOf,
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { runRetention } from './retention.job.ts';
@@ -56,7 +58,7 @@ async function spread({ id }: Tenant, ids: readonly string[]) {
 }
 
 test('a move of several batches that is cut off between any two goes on, and lists stay whole', async () => {
-  const tenant = await service.tenant('Enterprise');
+  const tenant = await tenantOf(service, 'Enterprise', 160);
   const { now } = service.clock;
   const ids: string[] = [];
   // Ten in one month, and three in the next: batches end with their number and with a partition.
@@ -66,7 +68,8 @@ test('a move of several batches that is cut off between any two goes on, and lis
   await run(service);
   await change(service, tenant, { plan: 'Pro' });
   const halves: unknown[] = [];
-  for (const at of [2, 3]) {
+  // The first transaction moves what the service recorded when it made the tenant.
+  for (const at of [3, 3]) {
     expect(await cutOffBefore(at)).toBe(true);
     halves.push(await spread(tenant, ids));
     expect(await listed(service, tenant)).toEqual(ids);
@@ -85,7 +88,7 @@ test('a move of several batches that is cut off between any two goes on, and lis
 });
 
 test('a removal of several batches that is cut off between two is recorded before, and goes on', async () => {
-  const tenant = await service.tenant('Enterprise');
+  const tenant = await tenantOf(service, 'Enterprise', 401);
   const { now } = service.clock;
   const ids: string[] = [];
   for (let n = 0; n < 8; n++) ids.push(await recordAt(service, tenant, now - 400 * day + n));
@@ -100,7 +103,7 @@ test('a removal of several batches that is cut off between two is recorded befor
     await cutOffBefore(cut);
   }
   const left = await stored(service, ids);
-  expect([5, 2]).toContain(left.length);
+  expect([7, 4]).toContain(left.length); // the service recorded two before them
   expect(left).toEqual(ids.slice(-left.length));
   await expectRetainedIntact(service, tenant.id);
   await run(service, { batchRows });
@@ -157,7 +160,7 @@ async function walk({ key }: Tenant, order: string): Promise<Walk> {
 }
 
 test('lists are whole, in order and as fast as before while thousands of events change their class', async () => {
-  const tenant = await service.tenant('Enterprise');
+  const tenant = await tenantOf(service, 'Enterprise', 302);
   await fill(tenant);
   const before = await walk(tenant, 'desc');
   expect(before.ids).toHaveLength(many + 1);
@@ -184,19 +187,19 @@ test('lists are whole, in order and as fast as before while thousands of events 
   expect((await walk(tenant, 'desc')).ids).toEqual(before.ids);
 }, 60_000);
 
-test('what lies long ago under a legal hold shares a partition a year, and goes when the hold does', async () => {
+test('what came late under a legal hold shares a partition a year, and goes once hold and plan are over', async () => {
   const tenant = await service.tenant('Starter');
   await change(service, tenant, { legalHold: true });
   const ids: string[] = [];
   for (let month = 0; month < 12; month++) {
-    ids.push(await recordAt(service, tenant, Date.UTC(1999, month, 2)));
+    ids.push(await recordLate(service, tenant, Date.UTC(1999, month, 2)));
   }
   const wide = async () => (await partitions(service)).filter((name) => name.includes('_1999'));
-  expect(await wide()).toEqual(['audit_events_3_1999']);
+  expect(await wide()).toEqual(['audit_events_1000_1999']);
   await run(service);
   expect(await listed(service, tenant)).toEqual(expect.arrayContaining(ids));
   await change(service, tenant, { legalHold: false });
-  for (let days = 0; days < 40; days += 10) {
+  for (let days = 0; days < 60; days += 10) {
     service.clock.now += 10 * day;
     await run(service);
   }

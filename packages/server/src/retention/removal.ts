@@ -123,7 +123,7 @@ export async function planRemovals(
     for (const [tenantId, count] of await countByTenant(owner, partition)) {
       const removal = of(tenantId);
       removal.count += count;
-      removal.cutoffMs = Math.max(removal.cutoffMs, partition.toMs);
+      removal.cutoffMs = Math.max(removal.cutoffMs, partition.receivedMs);
     }
   }
   for (const piece of pieces) of(piece.tenantId).pieces.push(piece);
@@ -158,14 +158,15 @@ function retireOrAttach(
   recorded: ReadonlyMap<string, RemovedEvents>,
   atMs: number,
 ): Promise<boolean> {
-  const { retentionClass, fromMs, toMs } = partition;
+  const { retentionClass, fromMs, receivedMs } = partition;
   return owner.transaction(async (tx) => {
     await holdPlans(tx);
     if (!(await holdDetached(tx, partition))) return false; // its events must be kept again
     const tenantIds = await tenantsIn(tx, partition);
     const terms = await readTerms(tx, tenantIds);
     const isFree = tenantIds.every(
-      (id) => (recorded.get(id)?.cutoffMs ?? 0) >= toMs && !isOwed(terms.get(id), toMs, atMs),
+      (id) =>
+        (recorded.get(id)?.cutoffMs ?? 0) >= receivedMs && !isOwed(terms.get(id), receivedMs, atMs),
     );
     if (isFree) await retirePartition(tx, partition);
     else await ensurePartition(tx, retentionClass, fromMs);
@@ -194,7 +195,7 @@ async function removePiece(
 
 /**
  * The record of a removal. `indelible verify` compares `after` with entries without an event: only
- * those below `size` with a time before `cutoff` may be missing.
+ * those below `size` that happened and were received before `cutoff` may be missing.
  */
 export function removalEvent({ tenantId, plan, cutoffMs, size, count }: RemovedEvents): OwnEvent {
   const cutoff = formatTimestamp(cutoffMs);
@@ -203,7 +204,7 @@ export function removalEvent({ tenantId, plan, cutoffMs, size, count }: RemovedE
     action: 'delete',
     resource: { type: 'retention', id: tenantId, name: 'Retention' },
     diff: {},
-    after: { cutoff, size, count, policy: plan },
+    after: { cutoff, size, count, policy: plan, countedFrom: 'receipt' },
     reason: `${count} expired event(s) from before ${cutoff} are removed: retention of the plan ${plan}.`,
   };
 }

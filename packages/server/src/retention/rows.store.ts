@@ -4,7 +4,7 @@ import type { Owner } from './terms.store.ts';
 
 /* Statements of the owner role on single tenants' events, a limited number at a time. */
 
-/** Events of a tenant in one class, before a given time. */
+/** Events of a tenant in one class that happened and were received before a given time. */
 export interface Piece {
   tenantId: string;
   retentionClass: number;
@@ -19,8 +19,8 @@ export async function countPiece(
 ): Promise<number> {
   const { rows } = await owner.query<{ count: number }>(
     `SELECT count(*) AS count FROM audit_events WHERE tenant_id = $1 AND retention_class = $2
-       AND id < $3 AND tableoid <> ALL ($4::text[]::regclass[]::oid[])`,
-    [tenantId, retentionClass, firstUuidAt(beforeMs), textArray(except)],
+       AND id < $3 AND received_at < $4 AND tableoid <> ALL ($5::text[]::regclass[]::oid[])`,
+    [tenantId, retentionClass, firstUuidAt(beforeMs), new Date(beforeMs), textArray(except)],
   );
   return rows[0]?.count ?? 0;
 }
@@ -34,9 +34,10 @@ export async function removeBatch(
 ): Promise<number> {
   const { rowCount } = await tx.query(
     `DELETE FROM audit_events WHERE tenant_id = $1 AND retention_class = $2 AND sequence < $4
+       AND received_at < $6
        AND id < coalesce((SELECT id FROM audit_events WHERE tenant_id = $1 AND retention_class = $2
-         AND id < $3 AND sequence < $4 ORDER BY id OFFSET $5 LIMIT 1), $3)`,
-    [tenantId, retentionClass, firstUuidAt(beforeMs), size, rowsMax],
+         AND id < $3 AND sequence < $4 AND received_at < $6 ORDER BY id OFFSET $5 LIMIT 1), $3)`,
+    [tenantId, retentionClass, firstUuidAt(beforeMs), size, rowsMax, new Date(beforeMs)],
   );
   return rowCount ?? 0;
 }

@@ -1,4 +1,10 @@
-import { heldClass, type Keeps, retentionCutoff } from '@indelible/protocol';
+import {
+  heldClass,
+  type Keeps,
+  lateAfterMs,
+  lateClass,
+  retentionCutoff,
+} from '@indelible/protocol';
 import type { PartitionUnit, StoredPlan } from '../tenants/index.ts';
 
 /** What decides how long a tenant's events are kept. Times in ms since 1970. */
@@ -26,6 +32,8 @@ export interface Partition {
   retentionClass: number;
   fromMs: number;
   toMs: number;
+  /** Its events were all received before this time; infinite for late ones. */
+  receivedMs: number;
 }
 
 /** The partition with this name from make_partition; null for any other table. */
@@ -36,7 +44,9 @@ export function partitionOf(name: string): Partition | null {
   const fromMs = Date.UTC(year, month, day);
   const unit = match[4] !== undefined ? 'day' : match[3] !== undefined ? 'month' : 'year';
   const toMs = endOfPartition(unit, fromMs);
-  return { name, retentionClass: Number(match[1]), fromMs, toMs };
+  const retentionClass = Number(match[1]);
+  const receivedMs = retentionClass === lateClass ? Infinity : toMs + lateAfterMs;
+  return { name, retentionClass, fromMs, toMs, receivedMs };
 }
 
 /** The end of the partition of this time, in UTC. */
@@ -55,15 +65,17 @@ export function unitOf(plans: readonly StoredPlan[], retentionClass: number): Pa
 /**
  * Whether a partition is old enough to check at `atMs`: everything in it has expired under its
  * class's plan. Held rows have no age; after a lifted hold they are removed as soon as allowed.
+ * Late events are removed one by one: a partition of the past may be empty.
  */
 export function isDue(
-  { retentionClass, toMs }: Partition,
+  { retentionClass, toMs, receivedMs }: Partition,
   plans: readonly StoredPlan[],
   atMs: number,
 ): boolean {
+  if (retentionClass === lateClass) return toMs <= atMs;
   const own = plans.filter((plan) => plan.class === retentionClass);
   const candidates = retentionClass === heldClass ? plans : own;
-  return candidates.some(({ keeps }) => toMs <= retentionCutoff(keeps, atMs));
+  return candidates.some(({ keeps }) => receivedMs <= retentionCutoff(keeps, atMs));
 }
 
 /** The job's knowledge of time: when it last read its clock, and the time that it uses. */

@@ -1,4 +1,4 @@
-import { firstUuidAt, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
+import { firstUuidAt, lateClass, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
 import { ensurePartition } from '../events/index.ts';
 import type { OwnerSession } from '../postgres/index.ts';
 import { readPlans, type StoredPlan } from '../tenants/index.ts';
@@ -8,6 +8,7 @@ import { countFrom, moveBatch, oldestFrom } from './rows.store.ts';
 import { endOfPartition, unitOf } from './schedule.ts';
 import {
   leaveClasses,
+  lockHead,
   lockTerms,
   type Owner,
   type UnsettledTenant,
@@ -35,11 +36,16 @@ export async function settleTenants(
   let moved = 0;
   const plans = await readPlans(owner);
   for (const tenant of await unsettledTenants(owner)) {
-    for (const retentionClass of tenant.otherClasses) {
+    for (const retentionClass of formerClasses(tenant)) {
       moved += await moveClass(owner, deps, tenant, { retentionClass, plans, nowMs });
     }
   }
   return moved;
+}
+
+/** Late events stay in their class under every plan. */
+function formerClasses({ otherClasses }: UnsettledTenant): number[] {
+  return otherClasses.filter((each) => each !== lateClass);
 }
 
 async function moveClass(
@@ -118,6 +124,7 @@ export async function closeClasses(owner: OwnerSession): Promise<void> {
   for (const { tenantId } of await unsettledTenants(owner)) {
     await owner.transaction(async (tx) => {
       await lockTerms(tx, tenantId);
+      await lockHead(tx, tenantId); // or the first late event could be recorded meanwhile
       const [tenant] = await unsettledTenants(tx, tenantId);
       const sure = tenant?.otherClasses.filter((each) => !unsure.has(each)) ?? [];
       const empty = await withoutEvents(tx, tenantId, sure);
@@ -139,7 +146,7 @@ export async function countUnsettled(owner: Owner, nowMs: number): Promise<numbe
   let count = 0;
   const plans = await readPlans(owner);
   for (const tenant of await unsettledTenants(owner)) {
-    for (const retentionClass of tenant.otherClasses) {
+    for (const retentionClass of formerClasses(tenant)) {
       count += await countFrom(
         owner,
         tenant.tenantId,

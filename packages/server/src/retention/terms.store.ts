@@ -77,7 +77,12 @@ export async function unsettledTenants(
   return rows;
 }
 
-/** Removes these classes from the tenant's row; waits for its log's head. */
+/** Locks the tenant's head until the transaction ends, also while recording is stopped. */
+export async function lockHead(tx: WriterTx, tenantId: string): Promise<void> {
+  await tx.query('SELECT FROM log_heads WHERE tenant_id = $1 FOR NO KEY UPDATE', [tenantId]);
+}
+
+/** Removes these classes from the row of the tenant, whose head is locked. */
 export async function leaveClasses(
   tx: WriterTx,
   tenantId: string,

@@ -7,7 +7,7 @@ import {
   listed,
   partitionFor,
   planCutoff,
-  recordAt,
+  recordLate,
   run,
   stored,
   type Tenant,
@@ -34,6 +34,7 @@ interface State {
 interface Known {
   id: string;
   timeMs: number;
+  receivedMs: number;
   /** Whether there was a run at which it was owed no more. */
   mayBeGone: boolean;
 }
@@ -45,8 +46,8 @@ interface Simulated {
   events: Known[];
 }
 
-const isHidden = ({ timeMs }: Known, { plan, legalHold }: State, atMs: number) =>
-  !legalHold && timeMs < planCutoff(plan, atMs);
+const isHidden = ({ timeMs, receivedMs }: Known, { plan, legalHold }: State, atMs: number) =>
+  !legalHold && Math.max(timeMs, receivedMs) < planCutoff(plan, atMs);
 
 /** What was in force at any moment from `fromMs` on. */
 function statesSince({ states }: Simulated, fromMs: number): State[] {
@@ -69,8 +70,8 @@ async function record(of: Simulated, timeMs: number): Promise<void> {
   const state = current(of);
   if (!state.legalHold && timeMs < planCutoff(state.plan, service.clock.now)) return;
   await partitionFor(service, of.tenant, timeMs);
-  const id = await recordAt(service, of.tenant, timeMs);
-  of.events.push({ id, timeMs, mayBeGone: false });
+  const id = await recordLate(service, of.tenant, timeMs);
+  of.events.push({ id, timeMs, receivedMs: service.clock.now, mayBeGone: false });
 }
 
 async function become(of: Simulated, plan: Plan, legalHold: boolean): Promise<void> {

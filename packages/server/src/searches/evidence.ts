@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type EventFilter, eventUuid, filterToJson, typeId, uuidTimeMs } from '@indelible/protocol';
 import type { RecordAccess, TenantAccess } from '../access/index.ts';
+import { lowestShown, shownSince } from '../events/index.ts';
 import { AppError, unavailable } from '../http/index.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/index.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
@@ -8,7 +9,7 @@ import { type Database, readTenant, write } from '../postgres/index.ts';
 import { type Answer, sameAnswer } from './answer-digest.ts';
 import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';
 import { matchesMax, requireVisible, runSearch } from './run-search.ts';
-import { firstEventIn, insertSearch, type SavedSearch } from './store.ts';
+import { countedFrom, insertSearch, type SavedSearch } from './store.ts';
 
 export interface SearchDeps {
   db: Database;
@@ -42,10 +43,10 @@ export async function saveSearch(
   const { db } = deps;
   const { tenantId, actor } = access;
   const nowMs = deps.now();
-  const { frozen, firstEventUuid } = await readTenant(db, tenantId, async (tx) => {
+  const { frozen, countedFromMs } = await readTenant(db, tenantId, async (tx) => {
     const visible = await requireVisible(tx, nowMs);
-    const frozen = requireRange(freeze(filter, uuidTimeMs(visible.oldest), nowMs));
-    return { frozen, firstEventUuid: await firstEventIn(tx, frozen, visible) };
+    const frozen = requireRange(freeze(filter, uuidTimeMs(lowestShown(visible)), nowMs));
+    return { frozen, countedFromMs: await countedFrom(tx, frozen, visible) };
   });
   const checkpoint = await freshCheckpoint(deps, tenantId);
   const { size } = checkpoint;
@@ -63,7 +64,7 @@ export async function saveSearch(
     checkpointRoot: checkpoint.root,
     checkpointNote: checkpoint.note,
     ...answer,
-    firstEventUuid,
+    countedFromMs,
   };
   await write(db, async (tx) => {
     await insertSearch(tx, tenantId, search);
@@ -123,19 +124,19 @@ export async function askAgain(
   const nowMs = deps.now();
   const earlierSize = search.checkpointSize;
   const checkpoint = await latestCheckpoint(deps, tenantId);
-  const { oldest } = await readTenant(deps.db, tenantId, (tx) => requireVisible(tx, nowMs));
+  const visible = await readTenant(deps.db, tenantId, (tx) => requireVisible(tx, nowMs));
   const filter = frozenFilter(search.filters);
   const size = checkpoint?.size ?? earlierSize;
   const bounds = { size, earlierSize, max: search.matched + matchesMax, gone };
   const { answer, earlier } = await runSearch(deps.db, nowMs, { tenantId, filter, ...bounds });
-  const { firstEventUuid } = search;
+  const { countedFromMs } = search;
   return {
     answer,
     checkpoint,
     agrees: sameAnswer(answer, search),
     earlierAgrees: sameAnswer(earlier, search),
     recordedSince: answer.matched - earlier.matched,
-    bodiesExpired: firstEventUuid !== null && firstEventUuid < oldest,
+    bodiesExpired: countedFromMs !== null && countedFromMs < shownSince(visible).getTime(),
   };
 }
 

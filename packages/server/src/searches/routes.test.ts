@@ -7,6 +7,7 @@ import { vkeyOf } from '../testing/checkpoints.ts';
 import { expectLogIntact, expectTreeIntact, rootStored } from '../testing/intact.ts';
 import { openNote } from '../testing/open-note.ts';
 import { jwtSecret, keyOf, token } from '../testing/restore-setup.ts';
+import { at, tenantOf } from '../testing/retention-setup.ts';
 import { type Answer, eventOf, type TestService, testService } from '../testing/service.ts';
 
 const day = 86_400_000;
@@ -139,12 +140,13 @@ test('saving a search is recorded with what was asked and answered; opening one 
 test('without a range everything is searched that the plan shows, until now', async () => {
   const tenant = await service.tenant('Starter');
   const kept = await saved(tenant.key, {});
-  const { now: at } = service.clock;
-  expect(kept.filters).toEqual({ from: iso(at - 30 * day), to: iso(at) });
+  const { now: nowMs } = service.clock;
+  // An event may have been received a day after it happened.
+  expect(kept.filters).toEqual({ from: iso(nowMs - 31 * day), to: iso(nowMs) });
   const wide = await saved(tenant.key, { from: '1990-01-01', to: '2999-01-01' });
   expect(wide.filters).toEqual(kept.filters);
-  const past = await save(tenant.key, { filters: { to: iso(at - 31 * day) } });
-  const future = await save(tenant.key, { filters: { from: iso(at + 1) } });
+  const past = await save(tenant.key, { filters: { to: iso(nowMs - 32 * day) } });
+  const future = await save(tenant.key, { filters: { from: iso(nowMs + 1) } });
   for (const answer of [past, future]) {
     expect(codeOf(answer)).toEqual([422, 'validation_failed']);
     expect(answer.body.errors[0].path).toBe('/filters/from');
@@ -184,8 +186,9 @@ test('a search that found nothing says so again, until something turns up', asyn
 });
 
 test('bodies that have left the plan are told apart from an answer that changed', async () => {
-  const tenant = await service.tenant('Starter');
-  await play(tenant, 20 * day);
+  const tenant = await tenantOf(service, 'Starter', 20);
+  await at(service, service.clock.now - 20 * day, () => play(tenant, 0));
+  await play(tenant, 10 * day); // late: counted from now
   await play(tenant, 2 * day);
   service.clock.now += 10;
   const kept = await saved(tenant.key, { action: 'play' });
@@ -194,7 +197,7 @@ test('bodies that have left the plan are told apart from an answer that changed'
   expect(await now(tenant.key, kept.id)).toMatchObject({ agrees: true, bodiesExpired: false });
   service.clock.now += 3 * day;
   expect(await now(tenant.key, kept.id)).toMatchObject({
-    matched: { value: 1 },
+    matched: { value: 2 },
     agrees: false,
     earlierAgrees: false,
     recordedSince: { value: 0 },
@@ -203,6 +206,19 @@ test('bodies that have left the plan are told apart from an answer that changed'
   // The same answer, but no longer from all that was looked at.
   expect(await now(tenant.key, nothing.id)).toMatchObject({ agrees: true, bodiesExpired: true });
   await expectLogIntact(service, tenant.id);
+});
+
+test('an event that came late is found by a saved search until its own time is over', async () => {
+  const tenant = await service.tenant('Starter');
+  const received = service.clock.now;
+  await play(tenant, 29 * day);
+  service.clock.now = received + 5 * day;
+  const kept = await saved(tenant.key, { action: 'play' });
+  expect(kept.matched.value).toBe(1);
+  service.clock.now = received + 30 * day;
+  expect(await now(tenant.key, kept.id)).toMatchObject({ agrees: true, bodiesExpired: false });
+  service.clock.now += 1;
+  expect(await now(tenant.key, kept.id)).toMatchObject({ agrees: false, bodiesExpired: true });
 });
 
 test('an event that is taken out of the database makes the answer disagree, without an excuse', async () => {

@@ -1,5 +1,5 @@
-import type { EventFilter } from '@indelible/protocol';
-import { inClasses, matching, Params, prepared, type Visibility } from '../events/index.ts';
+import { type EventFilter, lateClass, uuidTimeMs } from '@indelible/protocol';
+import { matching, Params, prepared, shownIn, type Visibility } from '../events/index.ts';
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
 /** A saved search: query, checkpoint and answer. */
@@ -17,20 +17,23 @@ export interface SavedSearch {
   checkpointNote: string;
   matched: number;
   digest: Uint8Array;
-  /** The oldest event in the range, matching or not; null for an empty range. */
-  firstEventUuid: string | null;
+  /**
+   * No event in the range, matching or not, expires before one of this time; null for an empty
+   * range.
+   */
+  countedFromMs: number | null;
 }
 
 export async function insertSearch(tx: WriterTx, tenantId: string, s: SavedSearch): Promise<void> {
   await tx.query({
     name: 'insert-search',
     text: `INSERT INTO searches (tenant_id, id, filters, note, created_at, created_by_id, created_by_email,
-        log_id, checkpoint_size, checkpoint_root, checkpoint_note, matched, digest, first_event_id)
+        log_id, checkpoint_size, checkpoint_root, checkpoint_note, matched, digest, counted_from)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
     values: [
       ...[tenantId, s.id, s.filters, s.note, new Date(s.createdAtMs)],
       ...[s.createdById, s.createdByEmail, s.logId, s.checkpointSize, s.checkpointRoot],
-      ...[s.checkpointNote, s.matched, s.digest, s.firstEventUuid],
+      ...[s.checkpointNote, s.matched, s.digest, timeOrNull(s.countedFromMs)],
     ],
   });
 }
@@ -38,7 +41,9 @@ export async function insertSearch(tx: WriterTx, tenantId: string, s: SavedSearc
 const columns = `id, filters, note, created_at AS "createdAtMs", created_by_id AS "createdById",
   created_by_email AS "createdByEmail", log_id AS "logId", checkpoint_size AS "checkpointSize",
   checkpoint_root AS "checkpointRoot", checkpoint_note AS "checkpointNote", matched, digest,
-  first_event_id AS "firstEventUuid"`;
+  counted_from AS "countedFromMs"`;
+
+const timeOrNull = (ms: number | null) => (ms === null ? null : new Date(ms));
 
 export async function getSearch(tx: TenantTx, id: string): Promise<SavedSearch | null> {
   const { rows } = await tx.query<SavedSearch>({
@@ -82,31 +87,38 @@ export async function nextMatches(
   count: number,
 ): Promise<Match[]> {
   const params = new Params();
-  const conditions = [...matching(tx, filter, visible, params), `sequence < ${params.add(size)}`];
+  const conditions = [...matching(tx, filter, params), `sequence < ${params.add(size)}`];
   if (before !== null) conditions.push(`id < ${params.add(before)}`);
   const limit = params.add(count);
   const branches = visible.classes.map(
     (each) => `(SELECT id AS uuid, sequence FROM audit_events
-      WHERE ${[...conditions, inClasses([each])].join(' AND ')} ORDER BY id DESC LIMIT ${limit})`,
+      WHERE ${[...conditions, ...shownIn([each], filter, visible, params)].join(' AND ')} ORDER BY id DESC LIMIT ${limit})`,
   );
   const text = `SELECT * FROM (${branches.join(' UNION ALL ')}) m ORDER BY uuid DESC LIMIT ${limit}`;
   const { rows } = await tx.query<Match>(prepared(text, params));
   return rows;
 }
 
-/** The oldest event of this range that the plan shows, matching or not; null if there is none. */
-export async function firstEventIn(
+/** See `countedFromMs` of a saved search: of the events in this range that the plan shows. */
+export async function countedFrom(
   tx: TenantTx,
   { from, to }: { from: number; to: number },
   visible: Visibility,
-): Promise<string | null> {
+): Promise<number | null> {
   const params = new Params();
-  const where = matching(tx, { from, to }, visible, params).join(' AND ');
-  const branches = visible.classes.map(
-    (each) => `(SELECT id AS uuid FROM audit_events
-      WHERE ${where} AND ${inClasses([each])} ORDER BY id LIMIT 1)`,
+  const range = { from, to }; // without the facets
+  const conditions = matching(tx, range, params);
+  const branches = visible.classes.map((each) => {
+    const where = [...conditions, ...shownIn([each], range, visible, params)].join(' AND ');
+    const isLate = each === lateClass;
+    return `(SELECT ${isLate ? 'NULL::uuid' : 'id'} AS uuid, ${isLate ? 'received_at' : 'NULL'} AS received
+      FROM audit_events WHERE ${where} ORDER BY ${isLate ? 'received_at' : 'id'} LIMIT 1)`;
+  });
+  const { rows } = await tx.query<{ uuid: string | null; received: number | null }>(
+    prepared(branches.join(' UNION ALL '), params),
   );
-  const text = `SELECT uuid FROM (${branches.join(' UNION ALL ')}) m ORDER BY uuid LIMIT 1`;
-  const { rows } = await tx.query<{ uuid: string }>(prepared(text, params));
-  return rows[0]?.uuid ?? null;
+  const times = rows.map(({ uuid, received }) =>
+    uuid === null ? (received ?? 0) : uuidTimeMs(uuid),
+  );
+  return times.length === 0 ? null : Math.min(...times);
 }

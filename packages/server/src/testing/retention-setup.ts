@@ -3,6 +3,7 @@ import {
   defaultPlans,
   eventIdFromUuid,
   importedEventUuid,
+  lateClass,
   type Plan,
   retentionCutoff,
   uuidFromEventId,
@@ -39,8 +40,33 @@ export function eventAt(timeMs: number) {
   return { ...eventOf({ id, action: 'publish' }), id };
 }
 
-/** Records an event at that time; returns its id. */
-export async function recordAt(
+/** Does this with the service's clock at an earlier time. */
+export async function at<T>(
+  { clock }: TestService,
+  timeMs: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { now } = clock;
+  clock.now = timeMs;
+  try {
+    return await work();
+  } finally {
+    clock.now = now;
+  }
+}
+
+/** A tenant that existed so many days ago already: its events need not come late. */
+export function tenantOf(service: TestService, plan: Plan, daysAgo: number): Promise<Tenant> {
+  return at(service, service.clock.now - daysAgo * day, () => service.tenant(plan));
+}
+
+/** Records an event when it happens, if its log has nothing later; returns its id. */
+export function recordAt(service: TestService, tenant: Tenant, timeMs: number): Promise<string> {
+  return at(service, timeMs, () => recordLate(service, tenant, timeMs));
+}
+
+/** Records an event of that time now; returns its id. */
+export async function recordLate(
   service: TestService,
   { key }: Tenant,
   timeMs: number,
@@ -52,12 +78,13 @@ export async function recordAt(
 }
 
 /**
- * Makes the partition of such an event. Only for times far from the present, for which recording
- * does not make one.
+ * Makes the partition of such an event, late or not. Only for times far from the present, for
+ * which recording does not make one.
  */
 export async function partitionFor(service: TestService, { id }: Tenant, timeMs: number) {
   await service.owner.query('SET ROLE indelible_owner');
-  const text = 'SELECT place_partition(retention_class, $2) FROM log_heads WHERE tenant_id = $1';
+  const text = `SELECT place_partition(class, $2) FROM log_heads,
+    LATERAL unnest(ARRAY[retention_class, ${lateClass}::smallint]) AS class WHERE tenant_id = $1`;
   await service.owner.query(text, [id, new Date(timeMs)]);
   await service.owner.query('RESET ROLE');
 }

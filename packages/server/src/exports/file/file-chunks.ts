@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type EventFilter, firstUuidAt, storedFilter } from '@indelible/protocol';
+import { lowestShown } from '../../events/filter-sql.store.ts';
 import { getEvent, visibility } from '../../events/store.ts';
 import { AppError } from '../../http/problem.ts';
 import { type Database, readTenant, type TenantTx } from '../../postgres/db.ts';
@@ -78,7 +79,8 @@ async function* pages(
   { firstSize, ahead, between }: Pace,
 ): AsyncGenerator<string[], void, undefined> {
   const wanted = rowsOf(row);
-  const walk = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted));
+  const { classes } = await readVisible(db, row, async (_, visible) => visible);
+  const walk = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted, classes));
   const read = (start: Start) =>
     readPage(start, (range) =>
       readVisible(db, row, (tx, visible) => nextRows(tx, wanted, visible, range, start.size)),
@@ -93,9 +95,10 @@ function newestMs(createdAtMs: number, { to }: EventFilter): number {
   return to === undefined ? createdAtMs : Math.min(createdAtMs, to);
 }
 
-function oldestOf({ filter, oldestId }: FileRows): string {
-  const from = filter.from === undefined ? oldestId : firstUuidAt(filter.from);
-  return from > oldestId ? from : oldestId;
+function oldestOf({ filter, oldestId }: FileRows, classes: readonly number[]): string {
+  const lowest = lowestShown({ classes, oldest: oldestId });
+  const from = filter.from === undefined ? lowest : firstUuidAt(filter.from);
+  return from > lowest ? from : lowest;
 }
 
 /** Start and size limit of a page. */
@@ -129,7 +132,7 @@ async function readPage(
 
 async function readAlone(db: Database, row: ExportRow, uuid: string): Promise<ExportedEvent> {
   const event = await readVisible(db, row, (tx, { classes }) =>
-    getEvent(tx, uuid, [...classes], row.oldestId),
+    getEvent(tx, uuid, { classes, oldest: row.oldestId }),
   );
   if (!event) throw new Error('an event went while it was exported');
   return event;

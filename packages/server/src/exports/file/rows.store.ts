@@ -1,6 +1,6 @@
 import type { EventFilter } from '@indelible/protocol';
-import { inClasses, Params, type Visibility } from '../../events/filter-sql.store.ts';
-import { matching, newestFirst, prepared } from '../../events/list.store.ts';
+import { Params, type Visibility } from '../../events/filter-sql.store.ts';
+import { allMatching, newestFirst, prepared } from '../../events/list.store.ts';
 import type { TenantTx } from '../../postgres/db.ts';
 import { uuidBytes } from './packed-event.ts';
 import type { PageSize } from './page-size.ts';
@@ -70,8 +70,7 @@ export async function countRows(
   const params = new Params();
   const visible = { classes, size, oldest: oldestId };
   const conditions = [
-    ...matching(tx, filter, visible, params),
-    inClasses(classes),
+    ...allMatching(tx, filter, visible, params),
     `sequence < ${params.add(beforeSequence)}`,
   ];
   const { rows } = await tx.query<{ count: number }>(
