@@ -1,11 +1,16 @@
 import type {
+  ActorType,
   Category,
   Diff,
   ErrorCode,
+  EventContext,
   FieldProblem,
   Locale,
+  OnBehalfOf,
+  Outcome,
   Plan,
   Scope,
+  Target,
   WarningCode,
 } from '@indelible/protocol';
 import type { AnyAction, AnyResourceType } from './event/words.ts';
@@ -16,9 +21,11 @@ export type { Diff, Scalar } from '@indelible/protocol';
 
 export type State = Record<string, unknown>;
 
+/** A UUID, or an id of the product's own, from which the service makes one; or both. */
+export type Identity = { id: string; externalId?: string } | { id?: never; externalId: string };
+
 /**
- * An event to record. Times are ISO 8601; ids of tenants, actors and resources are UUIDs. A
- * catalogue limits its words.
+ * An event to record. Times are ISO 8601; ids of tenants are UUIDs. A catalogue limits its words.
  */
 export interface EventInput<A extends string = AnyAction, R extends string = AnyResourceType> {
   /** `evt_audit_…`. If absent, the client makes one, so that retries are safe. */
@@ -26,15 +33,29 @@ export interface EventInput<A extends string = AnyAction, R extends string = Any
   timestamp?: string;
   /** May be absent if the credential is bound to one tenant. */
   tenantId?: string;
-  actor: {
-    id: string;
+  actor: Identity & {
     email?: string | null;
     role: string;
     ip?: string | null;
     userAgent?: string | null;
+    type?: ActorType;
+    name?: string;
   };
   action: A;
-  resource: { type: R; id: string; name?: string | null };
+  resource: Identity & { type: R; name?: string | null };
+  outcome?: Outcome;
+  /** For whom the actor acts, nearest first; at most 4. */
+  onBehalfOf?: readonly OnBehalfOf[];
+  /** How it was done, such as over `mcp` with this tool. */
+  via?: EventContext['via'];
+  /** What the events of one request, job or message have in common. */
+  correlationId?: string;
+  /** W3C trace id: 32 hexadecimal digits. */
+  traceId?: string;
+  /** Further resources; at most 10. */
+  targets?: readonly Target[];
+  /** Anything else, as a flat object of at most 50 members. */
+  metadata?: EventContext['metadata'];
   diff?: Diff;
   crossTenant?: boolean;
   reason?: string | null;
@@ -44,7 +65,7 @@ export interface EventInput<A extends string = AnyAction, R extends string = Any
 }
 
 /** A stored event. `before` and `after` are present only if the call returns states. */
-export interface AuditEvent {
+export interface AuditEvent extends Omit<EventContext, 'actor' | 'resource'> {
   id: string;
   timestamp: string;
   tenantId: string;
@@ -54,9 +75,9 @@ export interface AuditEvent {
     role: string;
     ip: string | null;
     userAgent: string | null;
-  };
+  } & EventContext['actor'];
   action: string;
-  resource: { type: string; id: string; name: string | null };
+  resource: { type: string; id: string; name: string | null } & EventContext['resource'];
   diff: Diff;
   crossTenant: boolean;
   reason: string | null;

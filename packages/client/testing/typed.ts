@@ -26,6 +26,13 @@ export async function use(body: string, headers: Headers): Promise<EventVerdict 
   const before: Invoice = { status: 'paid', total: 17 };
   const after: Invoice = { ...before, status: 'refunded' };
   const { id } = await client.record({ actor, action: 'refund', resource, before, after });
+  const { outcome = 'success' } = await client.record({
+    actor: { externalId: 'user_123', role: 'Org Owner', type: 'user' },
+    action: 'refund',
+    resource: { type: 'invoice', externalId: 'inv_17' },
+    ...{ outcome: 'denied', metadata: { region: 'eu' }, via: { channel: 'cli' } },
+  });
+  if (outcome === 'denied') return outcome;
   const { message } = await verifyWebhook(body, headers, 'whsec_');
   if (message.type === 'audit.events.recorded') return message.data.events[0]?.id ?? '';
   return verifyEvent(client, id);

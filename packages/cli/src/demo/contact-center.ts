@@ -2,7 +2,7 @@ import type { EventInput, State } from '@indelible/client';
 import type { Dice } from './dice.ts';
 
 /** A person or program that acts in the contact centre. */
-export type Actor = EventInput['actor'];
+export type Actor = EventInput['actor'] & { id: string };
 
 /** A resource with its current state. */
 export interface Resource {

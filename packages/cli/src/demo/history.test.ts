@@ -27,8 +27,8 @@ test('each change begins with the state that the one before it left', () => {
   let changes = 0;
   for (const { resource, before, after } of history) {
     if (before === undefined && after === undefined) continue;
-    expect(states.get(resource.id)).toEqual(before);
-    states.set(resource.id, after);
+    expect(states.get(String(resource.id))).toEqual(before);
+    states.set(String(resource.id), after);
     changes += 1;
   }
   expect(changes).toBeGreaterThan(300);
