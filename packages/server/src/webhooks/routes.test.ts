@@ -240,6 +240,17 @@ const wrong: [string, object, string[]][] = [
   ],
 ];
 
+test('a limit of time is refused with the reason', async () => {
+  const body = { url: 'https://a.example', filters: { receivedFrom: '2026-01-01' } };
+  const { body: problem } = await hooks.post(body);
+  expect(problem.errors).toEqual([
+    {
+      ...{ path: '/filters/receivedFrom', code: 'unknown_field' },
+      message: 'is no filter of webhooks: they send events as they are recorded; see replay',
+    },
+  ]);
+});
+
 test.each(wrong)('a webhook with %s is refused, and nothing is made', async (_, body, problems) => {
   const answer = await hooks.post(body);
   expect(codeOf(answer)).toEqual([422, 'validation_failed']);
