@@ -30,7 +30,6 @@ export const en = {
     send: 'Send',
     // Recorded by the service itself:
     erase: 'Erase',
-    backdate: 'Backdate',
     reopen: 'Reopen',
     pause: 'Pause',
     resume: 'Resume',

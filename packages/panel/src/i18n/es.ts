@@ -29,7 +29,6 @@ export const es: Texts = {
     push: 'Sincronización',
     send: 'Envío',
     erase: 'Borrado',
-    backdate: 'Antedatar',
     reopen: 'Reapertura',
     pause: 'Pausa',
     resume: 'Reanudación',

@@ -29,7 +29,6 @@ export const ptBR: Texts = {
     push: 'Sincronização',
     send: 'Envio',
     erase: 'Apagamento',
-    backdate: 'Antedatar',
     reopen: 'Reabertura',
     pause: 'Pausa',
     resume: 'Retomada',

@@ -80,7 +80,7 @@ test('exactly one event matches, several match', () => {
 
 /** What the service records itself, beyond the catalogue of host products. */
 const own = {
-  actions: ['backdate', 'erase', 'reopen', 'pause', 'resume', 'rotate', 'replay'],
+  actions: ['erase', 'reopen', 'pause', 'resume', 'rotate', 'replay'],
   types: ['archive', 'signing_key', 'viewer_link'],
 };
 

@@ -52,45 +52,13 @@ test('what came late is found by the time at which it came', async () => {
   expect(await idsOf(`${from}&sort=sequence`)).toEqual([body.id]);
 });
 
-test('an operator’s event that its plan soon hides is told in the present, and that stays in sight', async () => {
-  const past = { actor: operator, reason: 'Ticket 4711' };
-  const single = await post('', eventOf({ ...past, timestamp: iso(30 * day - hour) }));
-  const batch = await post('/batch', { events: [eventOf({ ...past, timestamp: iso(29 * day) })] });
-  const told = [single.body.id, batch.body.results[0].id];
-  service.clock.now += 2 * day;
-  // The events themselves have left the plan by now.
-  expect((await service.call({ url: `/api/audit-logs/${told[0]}`, key: tenant.key })).status).toBe(
-    404,
-  );
-  const ids = await idsOf(`cross_tenant=true&from=${iso(7 * day)}&sort=sequence`);
-  const notices = await Promise.all(
-    ids.map(
-      async (id) => (await service.call({ url: `/api/audit-logs/${id}`, key: tenant.key })).body,
-    ),
-  );
-  expect(notices).toMatchObject(
-    told.map((eventId) => ({
-      ...{ action: 'backdate', crossTenant: true, reason: 'Ticket 4711', actor: operator },
-      ...{ recordedBy: { kind: 'service' }, after: { eventId, action: 'update' } },
-    })),
-  );
-  // Sent again it is stored already, and not told again.
-  await post('/batch', { events: [{ ...eventOf(past), id: told[1] }] });
-  expect(await idsOf(`action=backdate`)).toHaveLength(2);
-});
-
-test('while that record cannot be stored, neither is the event', async () => {
-  await service.owner.query(`
-    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-      $$BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'check_violation'; END$$;
-    CREATE TRIGGER refuse BEFORE INSERT ON audit_events FOR EACH ROW
-      WHEN (NEW.action = 'backdate') EXECUTE FUNCTION refuse();`);
-  const late = eventOf({ actor: operator, timestamp: iso(29 * day), reason: 'Ticket 4712' });
-  const { body } = await post('/batch', { events: [late, eventOf({ reason: 'Ticket 4713' })] });
-  await service.owner.query('DROP TRIGGER refuse ON audit_events');
-  expect(body.results).toMatchObject([{ status: 'rejected' }, { status: 'created' }]);
-  const { rows } = await service.owner.query(
-    "SELECT reason FROM audit_events WHERE reason IN ('Ticket 4712', 'Ticket 4713')",
-  );
-  expect(rows).toEqual([{ reason: 'Ticket 4713' }]);
+test('an operator’s event of the past stays in sight for the whole plan, and is found by its receipt', async () => {
+  const since = service.clock.now;
+  const past = { actor: operator, reason: 'Ticket 4711', timestamp: iso(30 * day - hour) };
+  const { body } = await post('', eventOf(past));
+  const query = `cross_tenant=true&received_from=${iso(0)}`;
+  service.clock.now = since + 30 * day;
+  expect(await idsOf(query)).toEqual([body.id]);
+  service.clock.now += 1;
+  expect(await idsOf(query)).toEqual([]);
 });

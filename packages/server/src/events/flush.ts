@@ -23,13 +23,7 @@ import {
 } from '../postgres/index.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
-import {
-  byTenant,
-  type Notice,
-  type Outcome,
-  type QueuedEvent,
-  RecordQueue,
-} from './record-queue.ts';
+import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
 import { appendEvents, shownRepeats, type TenantBatch } from './store.ts';
 
 /** Observes flushes; the metrics endpoint implements it. */
@@ -80,13 +74,9 @@ export class GroupCommit {
    * Resolves after the commit, with the outcomes in the given order. Checks in the same transaction
    * that `keyId` is not revoked. Throws `unavailable` if the queue is full (64 MiB). An event that
    * the database could not take is `rejected` as `unavailable`: if the connection broke during the
-   * commit it may be stored, so send it again with the same id. `notices` go with the events.
+   * commit it may be stored, so send it again with the same id.
    */
-  async record(
-    events: readonly PreparedEvent[],
-    keyId: string | null,
-    notices: readonly (Notice | null)[] = [],
-  ): Promise<Outcome[]> {
+  async record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
     const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
     if (this.#bytes + bytes > this.#deps.queueBytesMax) {
       throw unavailable('the recording queue is full; retry with the same ids');
@@ -94,10 +84,7 @@ export class GroupCommit {
     this.#bytes += bytes;
     this.#events += events.length;
     const settled = events.map(
-      (event, at) =>
-        new Promise<Outcome>((settle) =>
-          this.#queue.add({ event, keyId, notice: notices[at] ?? null, settle }),
-        ),
+      (event) => new Promise<Outcome>((settle) => this.#queue.add({ event, keyId, settle })),
     );
     this.#pumpSoon();
     const outcomes = await Promise.all(settled);
@@ -214,28 +201,7 @@ export class GroupCommit {
         if (outcome) settled.set(item, outcome);
       });
     }
-    await this.#appendNotices(tx, settled);
     return { settled, skipped };
-  }
-
-  /** In the transaction of the events that they tell of: none is stored untold. */
-  async #appendNotices(tx: WriterTx, settled: Map<QueuedEvent, Outcome>): Promise<void> {
-    const { sha, now, plans, partitions } = this.#deps;
-    const told = [...settled].flatMap(([item, { status }]) =>
-      status === 'created' && item.notice !== null ? [item] : [],
-    );
-    if (told.length === 0) return;
-    const groups = byTenant(told);
-    // Again: they have grown.
-    const heads = await lockHeads(tx, [...groups.keys()], true);
-    const work = heads.map((head) => {
-      const plan = plans.ofClass(head.retentionClass); // none while a legal hold stands
-      const items = (plan && groups.get(head.tenantId)) ?? [];
-      return { head, events: items.flatMap(({ notice }) => (plan && notice?.(plan.keeps)) ?? []) };
-    });
-    const nowMs = now();
-    await partitions.ensure(work, nowMs);
-    await appendEvents(tx, sha, work, nowMs);
   }
 
   /**

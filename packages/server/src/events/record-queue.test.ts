@@ -9,7 +9,7 @@ const mib = 1_024 * kib;
 /** The queue looks at tenant and size alone; `uuid` tells the events of a test apart. */
 function item(tenantId: string, uuid = '', bytes = kib): QueuedEvent {
   const event = { tenantId, uuid, bytes } as PreparedEvent;
-  return { event, keyId: null, notice: null, settle: () => {} };
+  return { event, keyId: null, settle: () => {} };
 }
 
 const namesOf = (items: readonly QueuedEvent[]) => items.map(({ event }) => event.uuid);

@@ -1,22 +1,15 @@
-import type { ErrorCode, Keeps } from '@indelible/protocol';
+import type { ErrorCode } from '@indelible/protocol';
 import type { PreparedEvent } from './prepared-event.ts';
 import type { Appended } from './store.ts';
 
 /** The outcome of one event: stored now or before, or refused for a reason of the database. */
 export type Outcome = Appended | { status: 'rejected'; code: ErrorCode; detail: string };
 
-/**
- * Makes a record of the service's own about an event, which is stored with it or not at all; null
- * if the tenant's plan, which keeps events so long, needs none.
- */
-export type Notice = (keeps: Keeps) => PreparedEvent | null;
-
 /** An event on its way to the log; settled exactly once. */
 export interface QueuedEvent {
   event: PreparedEvent;
   /** The stored API key that recorded it, checked again in the flush; null if not needed. */
   keyId: string | null;
-  notice: Notice | null;
   settle(outcome: Outcome): void;
 }
 

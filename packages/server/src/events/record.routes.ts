@@ -17,7 +17,6 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, answer, unavailable } from '../http/index.ts';
-import { noticeOf } from './backdated.ts';
 import type { GroupCommit } from './flush.ts';
 import { looksLikeOperator } from './operator-lookalike.ts';
 import type { OwnEventDeps } from './own-events.store.ts';
@@ -118,8 +117,7 @@ async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: Rec
   if (taken.refusal) throw errorOf(taken.refusal);
   const { event, warnings } = taken;
   const { recheckKeyId } = request.principal;
-  const notices = [noticeOf(deps, taken)];
-  const [outcome] = await deps.groupCommit.record([event], recheckKeyId, notices);
+  const [outcome] = await deps.groupCommit.record([event], recheckKeyId);
   if (!outcome) throw new Error('an event without an outcome');
   if (outcome.status === 'conflict') throw new AppError('id_conflict');
   if (outcome.status === 'rejected') throw rejected(outcome);
@@ -235,7 +233,6 @@ async function recordPart(
     .record(
       part.map(({ event }) => event),
       request.principal.recheckKeyId,
-      part.map((accepted) => noticeOf(deps, accepted)),
     )
     .catch((error: unknown): Outcome[] => {
       if (!(error instanceof AppError)) throw error;
