@@ -44,6 +44,17 @@ test('an actor without e-mail and a resource without name are shown by their ids
   );
 });
 
+test('a line says that an assistant acted, for whom, and with which outcome', () => {
+  const actor = { ...event.actor, email: null, type: 'agent', name: 'Planner' } as const;
+  const onBehalfOf = [{ id: event.actor.id, email: 'ana@example.com', role: 'admin' }];
+  const denied = { ...event, actor, onBehalfOf, outcome: 'denied', diff: {} } as const;
+  expect(eventLine(denied)).toMatch(
+    / {2}assistant Planner \(admin\) for ana@example.com \(admin\) {2}update queue "Support" {2}\[denied\]$/,
+  );
+  expect(eventLine({ ...event, action: 'login_failed' })).toContain('[failure]');
+  expect(eventLine(event)).not.toContain('[');
+});
+
 test('an operator event shows its reason, or that none was declared', () => {
   expect(eventLine({ ...event, crossTenant: true, reason: 'ticket 12' })).toMatch(
     /\[reason: ticket 12\]$/,
@@ -56,6 +67,7 @@ test('names and values from an event can neither add a line nor reach the termin
   const line = eventLine({
     ...event,
     actor: { ...event.actor, role: hostile, email: hostile },
+    onBehalfOf: [{ name: hostile, role: hostile }],
     resource: { ...event.resource, name: hostile },
     diff: { [hostile]: { from: hostile, to: null } },
     crossTenant: true,

@@ -1,27 +1,31 @@
 import type { AuditEvent } from '@indelible/client';
+import { actorText, englishActors, outcomeSaid, type Party, partyName } from '@indelible/protocol';
 import { shortened, visible } from './text.ts';
 
 const wordsMax = 60;
 const valueMax = 32;
 
-/** An event as one line: time, sequence, actor, action and resource, first change. */
+/** An event as one line: time, sequence, actor, action, resource and outcome, first change. */
 export function eventLine(event: AuditEvent): string {
   const { timestamp, sequence, action, resource } = event;
   const name = resource.name === null ? resource.id : `"${words(resource.name)}"`;
   const parts = [
     timestamp,
     `#${sequence}`,
-    who(event),
+    actorText(event, englishActors, who),
     `${visible(action)} ${visible(resource.type)} ${name}`,
   ];
+  const outcome = outcomeSaid(event.outcome, action);
+  if (outcome !== null) parts.push(`[${outcome}]`);
   const change = firstChange(event);
   if (change !== '') parts.push(change);
   if (event.crossTenant) parts.push(reason(event));
   return parts.join('  ');
 }
 
-function who({ actor }: AuditEvent): string {
-  return `${actor.email === null ? actor.id : words(actor.email)} (${visible(actor.role)})`;
+function who(party: Party): string {
+  const name = words(partyName(party) ?? party.id ?? 'unknown');
+  return party.role === undefined ? name : `${name} (${visible(party.role)})`;
 }
 
 function firstChange({ diff }: AuditEvent): string {

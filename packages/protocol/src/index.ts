@@ -1,3 +1,4 @@
+export * from './actor-text.ts';
 export * from './catalogue-file.ts';
 export * from './error-codes.ts';
 export * from './event/catalogue.ts';

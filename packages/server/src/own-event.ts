@@ -1,4 +1,4 @@
-import { type Diff, type JsonValue, nilUuid } from '@indelible/protocol';
+import { type Diff, type JsonValue, nilUuid, type Outcome } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { Maker } from './access/principal.ts';
 import type { WriterTx } from './postgres/db.ts';
@@ -15,6 +15,7 @@ export interface OwnEvent {
     mark?: { openedBy: Maker } | { keyMadeBy: Maker };
   };
   action: string;
+  outcome?: Outcome;
   resource: { type: string; id: string; name: string | null };
   before?: JsonValue;
   after?: JsonValue;

@@ -161,9 +161,13 @@ function membersText(members: object): string {
 const failedAction = /[._]failed$/;
 
 /** The stated outcome; else a failure if the action says so. Null if neither tells. */
+export function outcomeSaid(stated: Outcome | undefined, action: string): Outcome | null {
+  return stated ?? (failedAction.test(action) ? 'failure' : null);
+}
+
 export function outcomeOf(event: ContextTexts & { action: string }): Outcome | null {
   const { outcome } = event.context === null ? {} : contextOf(event);
-  return outcome ?? (failedAction.test(event.action) ? 'failure' : null);
+  return outcomeSaid(outcome, event.action);
 }
 
 /** The actor and the people it acts for: whose identity an event holds. */

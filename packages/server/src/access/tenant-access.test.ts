@@ -220,6 +220,7 @@ test.each(noReasons)(
       expect(records[0]).toMatchObject({
         actor: { id: operator.sub, email: operator.email, role: 'superadmin' },
         crossTenant: true,
+        outcome: 'denied',
         reason: null,
         after: { outcome: 'refused', lookedAt: url.includes('evt_') ? 'event' : 'events' },
       });

@@ -156,6 +156,7 @@ function accessEvent(
   return {
     actor,
     action: 'access',
+    ...(outcome === 'refused' && { outcome: 'denied' as const }),
     resource: { type: 'audit_log', id: tenantId, name: null },
     diff: {},
     // The record shows what was read, beside the reason.

@@ -1,6 +1,7 @@
 import {
   type Catalogue,
   canonicalize,
+  contextTexts,
   copiedColumns,
   diffStates,
   type JsonValue,
@@ -65,7 +66,7 @@ export function prepareOwn(
       recordedById: deps.serviceId,
       before: asState(before),
       after: asState(after),
-      ...{ context: null, contextIdentity: null },
+      ...contextTexts(event),
     },
     deps.sha,
     deps.random,

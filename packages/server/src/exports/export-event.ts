@@ -30,6 +30,7 @@ export function outcomeEvent(row: ExportRow, whence = nowhere): OwnEvent {
   return {
     ...basis(row, whence),
     action: 'export',
+    outcome: status === 'failed' ? 'failure' : 'success',
     after: {
       exportId: typeId(exportIdPrefix, row.id),
       outcome: status,

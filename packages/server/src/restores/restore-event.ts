@@ -1,7 +1,13 @@
-import { eventIdFromUuid, typeId } from '@indelible/protocol';
+import { eventIdFromUuid, type Outcome, typeId } from '@indelible/protocol';
 import type { OwnEvent, Whence } from '../own-event.ts';
 import { restoreIdPrefix } from './restore-call.ts';
 import type { RestoreOutcome, RestoreRequest } from './store.ts';
+
+const outcomes: { [Status in RestoreOutcome['status']]: Outcome } = {
+  applied: 'success',
+  refused: 'denied',
+  failed: 'failure',
+};
 
 /**
  * The log's records of a restore: one event for the request and one for its outcome, both of the
@@ -17,6 +23,7 @@ export function restoreEvent(
   return {
     actor: { id: requestedById, email: requestedByEmail, role: requestedByRole, ...whence },
     action: 'restore',
+    ...(outcome.status === 'requested' ? {} : { outcome: outcomes[outcome.status] }),
     resource: { type: resourceType, id: resourceId, name: resourceName },
     diff: {},
     after: {

@@ -118,9 +118,9 @@ test('a refusal is shown with its reason, and recorded', async () => {
   const reason = 'The queue “Sales” no longer exists';
   expect(body).toMatchObject({ status: 'refused', reason });
   expect((await restoreOf(service, tenant.key, body.id)).body).toEqual(body);
-  expect((await restoresIn(service, tenant))[1].after).toMatchObject({
-    outcome: 'refused',
-    reason,
+  expect((await restoresIn(service, tenant))[1]).toMatchObject({
+    outcome: 'denied',
+    after: { outcome: 'refused', reason },
   });
   expect(tenant.host.applied.size).toBe(0);
 });

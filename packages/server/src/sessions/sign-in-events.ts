@@ -34,6 +34,7 @@ export function refusedLoginEvent(visitor: Visitor, id: string, whence: Whence):
   return {
     actor: actorOf(visitor, whence),
     action: 'login_failed',
+    outcome: 'denied',
     resource: { type: 'session', id, name: null },
     diff: {},
     after: { signedInBy: 'jwt', outcome: 'refused', cause: 'reason_required' },
@@ -57,6 +58,7 @@ export function linkEvent(
   return {
     actor: role === 'superadmin' ? { ...maker, role } : maker,
     action: 'create',
+    outcome: outcome === 'made' ? 'success' : 'denied',
     resource: { type: 'viewer_link', id: link.id, name: null },
     diff: {},
     after: {

@@ -19,6 +19,7 @@ export function sentEvent(webhook: Named, delivery: DeliveryRow, { actor, reason
   return {
     actor,
     action: 'send',
+    outcome: status === 'failed' ? 'failure' : 'success',
     resource: resource(webhook),
     diff: {},
     after: {

@@ -4,6 +4,7 @@ import { datadog } from './datadog.ts';
 import { datadogReceiver } from './testing/datadog-receiver.ts';
 import {
   batchOf,
+  deniedAgent,
   eventText,
   eventTextsArbitrary,
   hugeDiff,
@@ -52,6 +53,17 @@ test('Datadog holds each event whole, in order, at its own time, under the stand
     network: { client: { ip: '203.0.113.7' } },
     http: { useragent: 'Mozilla/5.0' },
     evt: { name: 'update', category: 'configuration' },
+  });
+});
+
+test('Datadog shows that an assistant acted, for whom, and that it was denied', async () => {
+  const events = [eventText(0, deniedAgent)];
+  expect(await deliver(events)).toEqual({ ok: true });
+  expect(held()).toEqual(parsed(events));
+  expect(dog.logs[0]?.attributes).toMatchObject({
+    message: 'assistant Planner for ana@example.com update queue Support (denied)',
+    usr: { id: startId, name: 'Planner', role: 'admin' },
+    evt: { name: 'update', outcome: 'denied' },
   });
 });
 

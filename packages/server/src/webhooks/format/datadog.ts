@@ -1,3 +1,4 @@
+import { outcomeSaid } from '@indelible/protocol';
 import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
 import { type EventParts, eventParts, summary } from './event-parts.ts';
 import type { FormatVerdict, StreamBatch, StreamFormat, StreamTarget } from './stream-format.ts';
@@ -7,7 +8,7 @@ import { credentialProblem, oneOf, plainText, soundCredential, urlCheck } from '
 /**
  * Datadog's logs intake: `POST /api/v2/logs`, one JSON array of logs. Reserved attributes
  * (`ddsource`, `ddtags`, `hostname`, `service`, `message`), standard ones (`usr.*`,
- * `network.client.ip`, `http.useragent`, `evt.name`) and the event under `indelible`. Datadog does
+ * `network.client.ip`, `http.useragent`, `evt.*`) and the event under `indelible`. Datadog does
  * not deduplicate: a log sent twice is stored twice.
  * From docs.datadoghq.com: "Send logs" (at most 5 MB and 1,000 logs a request, 1 MB a log,
  * timestamps up to 18 hours old, statuses), "Validate API key", "Log Date Remapper" (attributes for
@@ -63,12 +64,12 @@ function logOf(parts: EventParts, target: StreamTarget, { nowMs }: StreamBatch):
     service,
     ...(isRecent ? { timestamp } : {}),
     message: summary(fields),
-    usr: { id: actor.id, email: actor.email ?? undefined, role: actor.role },
+    usr: { id: actor.id, email: actor.email ?? undefined, name: actor.name, role: actor.role },
     network: actor.ip === null ? undefined : { client: { ip: actor.ip } },
     http: actor.userAgent === null ? undefined : { useragent: actor.userAgent },
-    evt: { name: action, category },
+    evt: { name: action, category, outcome: outcomeSaid(fields.outcome, action) ?? undefined },
   });
-  const whole = diff === 'text' ? parts.textWithFlatDiff : parts.text;
+  const whole = diff === 'text' ? parts.flatText : parts.text;
   return `${head.slice(0, -1)},"indelible":${whole}}`;
 }
 

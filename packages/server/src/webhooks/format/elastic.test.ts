@@ -4,6 +4,7 @@ import { elastic } from './elastic.ts';
 import { elasticReceiver } from './testing/elastic-receiver.ts';
 import {
   batchOf,
+  deniedAgent,
   eventText,
   eventTextsArbitrary,
   hugeDiff,
@@ -67,6 +68,34 @@ test('Elastic holds each event whole, in order, under its own id and the common 
     user_agent: { original: 'Mozilla/5.0' },
     organization: { id: '019a1c2e-0d3b-7f44-9a51-2b7c8d9e0f13' },
   });
+});
+
+test('Elastic holds the outcome, the trace and the person for whom an assistant acted', async () => {
+  const [denied, changed] = [
+    eventText(0, deniedAgent),
+    eventText(1, { context: { metadata: { plan: 'five' } } }),
+  ];
+  // As an object, the number of the first would refuse the text of the second.
+  expect(await deliver([denied, changed])).toEqual({ ok: true });
+  const [first, second] = [...cluster.documents.values()];
+  expect(first).toMatchObject({
+    event: { outcome: 'failure' },
+    user: { full_name: 'Planner', effective: { email: 'ana@example.com', full_name: 'Ana' } },
+    trace: { id: '0af7651916cd43dd8448eb211c80319c' },
+    indelible: { outcome: 'denied', metadata: '{"\\"}]":"{\\"diff\\":","plan":3}' },
+  });
+  expect(second).toMatchObject({ indelible: { metadata: '{"plan":"five"}' } });
+});
+
+test.each([
+  ['login', 'success'],
+  ['login_failed', 'failure'],
+  ['payment.failed', 'failure'],
+  ['update', undefined],
+])('in Elastic the outcome of %s is %s unless it is stated', async (action, outcome) => {
+  await deliver([eventText(0, { action })]);
+  const [document] = cluster.documents.values();
+  expect((document as { event: { outcome?: string } }).event.outcome).toBe(outcome);
 });
 
 test('an event with any content arrives in Elastic as it was recorded, whatever came before it', async () => {

@@ -1,4 +1,10 @@
-import { canonicalize, firstUuidAt, type JsonValue } from '@indelible/protocol';
+import {
+  canonicalize,
+  contextTexts,
+  type EventContext,
+  firstUuidAt,
+  type JsonValue,
+} from '@indelible/protocol';
 import fc from 'fast-check';
 import { eventJson } from '../../../events/prepared-event.ts';
 import { eventArbitrary } from '../../../testing/arbitraries.ts';
@@ -20,6 +26,8 @@ interface Content {
   diff: unknown;
   reason: string | null;
   category?: string;
+  /** Fields of entry version 2. */
+  context?: EventContext;
 }
 
 const plain: Content = {
@@ -38,7 +46,7 @@ const plain: Content = {
 
 /** The text of an event as in the list; `sequence` seconds after the start. */
 export function eventText(sequence: number, changes: Partial<Content> = {}): string {
-  const { actor, action, resource, diff, reason, category } = { ...plain, ...changes };
+  const { actor, action, resource, diff, reason, category, context } = { ...plain, ...changes };
   const ms = startMs + sequence * 1_000;
   const uuid = firstUuidAt(ms);
   return eventJson(
@@ -59,8 +67,7 @@ export function eventText(sequence: number, changes: Partial<Content> = {}): str
       reason,
       before: null,
       after: null,
-      context: null,
-      contextIdentity: null,
+      ...contextTexts(context ?? {}),
       category: category ?? 'configuration',
       recordedByKind: 'api_key',
       recordedById: plain.actor.id,
@@ -71,6 +78,18 @@ export function eventText(sequence: number, changes: Partial<Content> = {}): str
     false,
   );
 }
+
+/** An assistant that was not allowed to act for a person. */
+export const deniedAgent: Partial<Content> = {
+  actor: { ...plain.actor, email: null },
+  context: {
+    actor: { type: 'agent', name: 'Planner' },
+    outcome: 'denied',
+    traceId: '0af7651916cd43dd8448eb211c80319c',
+    onBehalfOf: [{ id: plain.resource.id, email: 'ana@example.com', name: 'Ana' }],
+    metadata: { '"}]': '{"diff":', plan: 3 },
+  },
+};
 
 /** Up to five arbitrary events, oldest first. */
 export const eventTextsArbitrary = fc
