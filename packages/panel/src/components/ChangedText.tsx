@@ -1,19 +1,26 @@
-import type { Scalar } from '@indelible/protocol';
+import type { StateLeaf } from '@indelible/protocol';
 import { diffWordsWithSpace } from 'diff';
 import { useMemo } from 'react';
 import { useTexts } from '../i18n/texts.tsx';
 
 const wordDiffMax = 4_000;
 
+interface ChangedTextProps {
+  /** Undefined: absent. */
+  from: StateLeaf;
+  to: StateLeaf;
+  side: 'from' | 'to';
+}
+
 /** One side of a change; in longer texts the words that differ are marked. */
-export function ChangedText(props: { from: Scalar; to: Scalar; side: 'from' | 'to' }) {
+export function ChangedText(props: ChangedTextProps) {
   const t = useTexts();
   const { from, to, side } = props;
   const parts = useMemo(() => wordsOf(from, to, side), [from, to, side]);
   const value = side === 'from' ? from : to;
   const tone = side === 'from' ? 'bg-del-soft text-del' : 'bg-add-soft text-add';
-  if (value === null || value === '') {
-    return <i className="text-faint">{value === null ? t.versions.absent : t.events.empty}</i>;
+  if (value === undefined || value === '') {
+    return <i className="text-faint">{value === '' ? t.events.empty : t.versions.absent}</i>;
   }
   if (parts === null) {
     return (
@@ -42,7 +49,7 @@ export function ChangedText(props: { from: Scalar; to: Scalar; side: 'from' | 't
 }
 
 /** Null for values too short or too long to be compared word by word. */
-function wordsOf(from: Scalar, to: Scalar, side: 'from' | 'to') {
+function wordsOf(from: StateLeaf, to: StateLeaf, side: 'from' | 'to') {
   if (typeof from !== 'string' || typeof to !== 'string') return null;
   const short = Math.min(from.length, to.length) < 16 || !/\s/.test(from + to);
   if (short || Math.max(from.length, to.length) > wordDiffMax) return null;

@@ -1,3 +1,4 @@
+import { alignLists, type Effort } from './align-lists.ts';
 import { diffFieldsMax, diffTextBytesMax } from './limits.ts';
 
 export type Scalar = string | number | boolean | null;
@@ -20,59 +21,86 @@ export interface StateDiff {
 // Without a limit, 500 fields below one key of 200 KB would make 100 MB of paths.
 const pathCharactersMax = 1024;
 
-/** The differences found so far; `full` ends the walk. */
-interface Findings {
-  changes: Map<string, FieldChange>;
-  maxFields: number;
-  truncated: boolean;
-  full: boolean;
+// Enough for lists of some hundred elements that have much in common; some milliseconds.
+const comparisonsMax = 200_000;
+
+/** A leaf of a state; undefined: the state has none at this path. */
+export type StateLeaf = Scalar | undefined;
+
+/** Gets one leaf of two states, or of one; returns whether it takes more. */
+type TakeLeaf = (path: string, from: StateLeaf, to: StateLeaf) => boolean;
+
+/**
+ * Gives the leaves of two JSON states (`checkJson` has limited their depth) in one order: depth
+ * first, members by UTF-16 code units, elements as they are aligned (`alignLists`). Paths are
+ * dotted (`steps.0.name`), an empty container is the text `{}` or `[]`. Skips what it knows to be
+ * equal with `onlyChanges`. Removed elements may have the path of one that did not change.
+ */
+export function compareStates(
+  before: object | null,
+  after: object | null,
+  take: TakeLeaf,
+  onlyChanges = false,
+): void {
+  const effort: Effort = { left: comparisonsMax };
+
+  const compare = (path: string, from: unknown, to: unknown): boolean => {
+    const [leaf, other] = [leafOf(from), leafOf(to)];
+    const isLeaf = leaf !== undefined || other !== undefined;
+    return (!isLeaf || take(path, leaf, other)) && compareMembers(`${path}.`, from, to);
+  };
+  const compareMembers = (prefix: string, from: unknown, to: unknown): boolean => {
+    if (Array.isArray(from) && Array.isArray(to)) {
+      return alignLists(from, to, effort).every(
+        (pair) =>
+          (onlyChanges && pair.isEqual) || compare(`${prefix}${pair.index}`, pair.from, pair.to),
+      );
+    }
+    return memberNames(from, to).every((name) =>
+      compare(`${prefix}${name}`, memberOf(from, name), memberOf(to, name)),
+    );
+  };
+  compareMembers('', before, after);
 }
 
 /**
- * The leaves that differ between two JSON states (`checkJson` has limited their depth). Paths are
- * dotted (`steps.0.name`), `null` equals absent, an empty container is the text `{}` or `[]`. The
- * order is fixed: depth first, members by UTF-16 code units, elements by index; the first
- * `maxFields` are kept.
- * `truncated` is also true if a text was cut to 32 KiB, or if a leaf was left out because its path
- * has over 1,024 characters or equals an earlier path (`{"a.b": 1}` beside `{"a": {"b": 1}}`).
+ * The leaves that differ between two states, see `compareStates`; `null` equals absent. The first
+ * `maxFields` are kept. `truncated` is also true if a text was cut to 32 KiB, or if a leaf was left
+ * out because its path has over 1,024 characters or equals an earlier path (`{"a.b": 1}` beside
+ * `{"a": {"b": 1}}`).
  */
 export function diffStates(
   before: object | null,
   after: object | null,
   maxFields = diffFieldsMax,
 ): StateDiff {
-  const found: Findings = { changes: new Map(), maxFields, truncated: false, full: false };
-  compareMembers(null, before, after, found);
+  const changes = new Map<string, FieldChange>();
+  let truncated = false;
+  const cut = (value: Scalar): Scalar => {
+    const text = cutText(value);
+    truncated ||= text !== value;
+    return text;
+  };
+  const take: TakeLeaf = (path, from = null, to = null) => {
+    if (from === to) return true;
+    const isFull = changes.size >= maxFields;
+    if (isFull || path.length > pathCharactersMax || changes.has(path)) truncated = true;
+    else changes.set(path, { from: cut(from), to: cut(to) });
+    return !isFull;
+  };
+  compareStates(before, after, take, true);
   // fromEntries defines members; assignment would call the `__proto__` setter.
-  return { diff: Object.fromEntries(found.changes), truncated: found.truncated };
-}
-
-function compare(path: string, from: unknown, to: unknown, found: Findings): void {
-  if (from === to) return;
-  record(path, leafOf(from), leafOf(to), found);
-  compareMembers(path, from, to, found);
-}
-
-function compareMembers(path: string | null, from: unknown, to: unknown, found: Findings): void {
-  for (const key of memberNames(from, to)) {
-    if (found.full) return;
-    const memberPath = path === null ? key : `${path}.${key}`;
-    compare(memberPath, memberOf(from, key), memberOf(to, key), found);
-  }
+  return { diff: Object.fromEntries(changes), truncated };
 }
 
 /** A container with members is not a leaf; as a leaf it counts as absent. */
-function leafOf(value: unknown): Scalar {
-  if (value === undefined) return null;
-  if (!isContainer(value)) return value as Scalar;
-  if (Object.keys(value).length > 0) return null;
+function leafOf(value: unknown): StateLeaf {
+  if (!isContainer(value)) return value as StateLeaf;
+  if (Object.keys(value).length > 0) return undefined;
   return Array.isArray(value) ? '[]' : '{}';
 }
 
 function memberNames(from: unknown, to: unknown): string[] {
-  if (Array.isArray(from) && Array.isArray(to)) {
-    return Object.keys(from.length > to.length ? from : to);
-  }
   if (!isContainer(from)) return isContainer(to) ? namesOf(to) : [];
   if (!isContainer(to)) return namesOf(from);
   return [...new Set([...Object.keys(from), ...Object.keys(to)])].sort();
@@ -95,24 +123,13 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-function record(path: string, from: Scalar, to: Scalar, found: Findings): void {
-  if (from === to) return;
-  found.full = found.changes.size >= found.maxFields;
-  if (found.full || path.length > pathCharactersMax || found.changes.has(path)) {
-    found.truncated = true;
-    return;
-  }
-  found.changes.set(path, { from: cutText(from, found), to: cutText(to, found) });
-}
-
 const utf8 = new TextEncoder();
 const measure = new Uint8Array(diffTextBytesMax);
 
-function cutText(value: Scalar, found: Findings): Scalar {
+function cutText(value: Scalar): Scalar {
   // UTF-8 takes at most three bytes per UTF-16 unit.
   if (typeof value !== 'string' || value.length * 3 <= diffTextBytesMax) return value;
   // encodeInto stops before the first character that does not fit, so no character is split.
   const { read } = utf8.encodeInto(value, measure);
-  if (read < value.length) found.truncated = true;
   return value.slice(0, read);
 }

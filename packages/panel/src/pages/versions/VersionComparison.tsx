@@ -51,8 +51,9 @@ export function VersionComparison({ left, right, current }: VersionComparisonPro
             </tr>
           </thead>
           <tbody>
-            {shown.map((pair) => (
-              <FieldRow key={pair.field} pair={pair} />
+            {shown.map((pair, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a removed element may share its path
+              <FieldRow key={index} pair={pair} />
             ))}
           </tbody>
         </table>

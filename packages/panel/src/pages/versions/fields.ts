@@ -1,28 +1,25 @@
 import type { State } from '@indelible/client';
-import { diffStates, type Scalar } from '@indelible/protocol';
+import { compareStates, type StateLeaf } from '@indelible/protocol';
 
-/** A field of two states, by its dotted path. */
+/** A field of two states, by its dotted path; undefined: absent. */
 export interface FieldPair {
   field: string;
-  left: Scalar;
-  right: Scalar;
+  left: StateLeaf;
+  right: StateLeaf;
   same: boolean;
 }
 
 const fieldsMax = 2_000;
 
-/** All leaves of two states, each with its value on either side; absent = null. */
+/**
+ * The leaves of two states, with the paths and in the order of every diff of the service. A removed
+ * element of a list may have the path of one that is still there.
+ */
 export function fieldPairs(left: State | null, right: State | null): FieldPair[] {
-  // Compared with an empty state: the same paths as in every diff of the service.
-  const of = (state: State | null) => diffStates(null, state, fieldsMax).diff;
-  const [lefts, rights] = [of(left), of(right)];
-  const fields = [...new Set([...Object.keys(lefts), ...Object.keys(rights)])];
-  return fields
-    .map((field) => {
-      const [from, to] = [lefts[field]?.to ?? null, rights[field]?.to ?? null];
-      return { field, left: from, right: to, same: from === to };
-    })
-    .sort((a, b) => collator.compare(a.field, b.field));
+  const pairs: FieldPair[] = [];
+  compareStates(left, right, (field, from, to) => {
+    pairs.push({ field, left: from, right: to, same: from === to });
+    return pairs.length < fieldsMax;
+  });
+  return pairs;
 }
-
-const collator = new Intl.Collator('en', { numeric: true });

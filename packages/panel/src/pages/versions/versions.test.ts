@@ -9,8 +9,24 @@ test('two states are compared by leaf: nested paths, array elements, absent ones
   expect(fieldPairs(left, right)).toEqual([
     { field: 'hours.open', left: '08:00', right: '09:00', same: false },
     { field: 'list.0', left: 'x', right: 'x', same: true },
-    { field: 'list.1', left: 'y', right: null, same: false },
+    { field: 'list.1', left: 'y', right: undefined, same: false },
     { field: 'name', left: 'a', right: 'a', same: true },
+  ]);
+});
+
+test('an inserted element is one difference, and null, absent and empty are told apart', () => {
+  const [dogs, cats] = [
+    { id: 1, label: 'Dogs' },
+    { id: 2, label: 'Cats' },
+  ];
+  const differing = fieldPairs({ menu: [dogs, cats] }, { menu: [dogs, { id: 3 }, cats] });
+  expect(differing.filter(({ same }) => !same)).toEqual([
+    { field: 'menu.1.id', left: undefined, right: 3, same: false },
+  ]);
+  expect(fieldPairs({ a: null, b: '', c: null }, { a: '', b: null })).toMatchObject([
+    { left: null, right: '', same: false },
+    { left: '', right: null, same: false },
+    { field: 'c', left: null, right: undefined, same: false },
   ]);
 });
 
