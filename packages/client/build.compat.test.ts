@@ -82,7 +82,7 @@ test('an edge runtime records, lists, proves and receives too', async () => {
 });
 
 test.each([
-  ['createClient', '@indelible/client', 8],
+  ['createClient', '@indelible/client', 9],
   ['verifyWebhook', '@indelible/client/webhooks', 3],
   ['diffOf', '@indelible/client', 3],
 ])(
