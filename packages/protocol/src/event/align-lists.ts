@@ -36,7 +36,7 @@ const editsMax = 200;
 type Match = readonly [from: number, to: number];
 
 function commonElements(from: List, to: List, effort: Effort): Match[] {
-  // By number of edits, then by diagonal (index before minus index after): how far those edits lead.
+  // By number of edits, then by diagonal (index before minus index after): how far they lead.
   const rounds: number[][] = [];
   for (let edits = 0; edits <= editsMax && effort.left > 0; edits++) {
     const round: number[] = [];
