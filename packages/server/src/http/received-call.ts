@@ -15,28 +15,25 @@ const signed = [
   ),
 ];
 
+interface ReceivedCall {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description: string;
+  message: TSchema;
+  /** What each answer of the receiver means. */
+  responses: Record<string, { description: string }>;
+}
+
 /**
  * A signed call that the service makes (Standard Webhooks), for the section `webhooks` of the
- * OpenAPI document: its message, and what each answer of the receiver means.
+ * OpenAPI document.
  */
-export const receivedCall = (
-  {
-    message,
-    ...about
-  }: {
-    operationId: string;
-    tags: string[];
-    summary: string;
-    description: string;
-    message: TSchema;
-  },
-  responses: Record<string, { description: string }>,
-) => ({
+export const receivedCall = ({ message, ...call }: ReceivedCall) => ({
   post: {
-    ...about,
+    ...call,
     security: [],
     parameters: signed,
     requestBody: { required: true, content: { 'application/json': { schema: message } } },
-    responses,
   },
 });

@@ -115,19 +115,17 @@ const RestoreAnswer = Type.Union(
 
 /** What a host product receives at its `restoreUrl`. */
 export const restoreMessages = {
-  'audit.restore.requested': receivedCall(
-    {
-      tags,
-      operationId: 'receiveRestore',
-      summary: 'A request to restore a former state',
-      description:
-        'Signed with the restore secret. It may come twice: keep your answer under `id`, and give it again.',
-      message: RestoreRequested,
-    },
-    {
+  'audit.restore.requested': receivedCall({
+    tags,
+    operationId: 'receiveRestore',
+    summary: 'A request to restore a former state',
+    description:
+      'Signed with the restore secret. It may come twice: keep your answer under `id`, and give it again.',
+    message: RestoreRequested,
+    responses: {
       '200': answer('What the host product did.', ['application/json', RestoreAnswer]),
       '429': { description: 'The service calls again, up to four times in all; also after a 5xx.' },
       default: { description: 'The restore has failed.' },
     },
-  ),
+  }),
 };

@@ -38,49 +38,38 @@ const WebhookTested = message('WebhookTested', 'audit.webhook.test', {
   webhookId: Type.String({ pattern: '^whk_[0-9a-z]{26}$' }),
 });
 
-const answers = {
+const tags = ['Webhooks'];
+const responses = {
   '200': { description: 'The message is delivered: any 2xx within ten seconds says so.' },
   '410': { description: 'The service pauses the webhook.' },
   default: { description: 'The service sends the message again, up to eight times in all.' },
 };
 
-const about = (operationId: string, summary: string, description: string) => ({
-  ...{ tags: ['Webhooks'], operationId, summary, description },
-});
-
 /** By the type of the message. */
 export const webhookMessages = {
-  'audit.events.recorded': receivedCall(
-    {
-      ...about(
-        'receiveEvents',
-        'Events that were recorded',
-        'At least once and in the order of the log: keep the ids of events, and skip those that you have.',
-      ),
-      message: EventsRecorded,
-    },
-    answers,
-  ),
-  'audit.export.ready': receivedCall(
-    {
-      ...about(
-        'receiveExport',
-        'An export whose file is ready',
-        '`downloadExport` gets the file. For webhooks that have this type among theirs.',
-      ),
-      message: ExportReady,
-    },
-    answers,
-  ),
-  'audit.webhook.test': receivedCall(
-    {
-      ...about(
-        'receiveTest',
-        'A test',
-        'What `testWebhook` sends, once: the answer is its result.',
-      ),
-      message: WebhookTested,
-    },
-    { '200': { description: 'The receiver works: any 2xx says so.' } },
-  ),
+  'audit.events.recorded': receivedCall({
+    tags,
+    operationId: 'receiveEvents',
+    summary: 'Events that were recorded',
+    description:
+      'At least once and in the order of the log: keep the ids of events, and skip those that you have.',
+    message: EventsRecorded,
+    responses,
+  }),
+  'audit.export.ready': receivedCall({
+    tags,
+    operationId: 'receiveExport',
+    summary: 'An export whose file is ready',
+    description: '`downloadExport` gets the file. For webhooks that have this type among theirs.',
+    message: ExportReady,
+    responses,
+  }),
+  'audit.webhook.test': receivedCall({
+    tags,
+    operationId: 'receiveTest',
+    summary: 'A test',
+    description: 'What `testWebhook` sends, once: the answer is its result.',
+    message: WebhookTested,
+    responses: { '200': { description: 'The receiver works: any 2xx says so.' } },
+  }),
 };
