@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@indelible/client';
-import { canonicalize, formatHex, segmentHash } from '@indelible/protocol';
+import { canonicalize, formatHex, segmentHash, segmentNames } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectLogIntact } from '../../../server/src/testing/intact.ts';
 import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
@@ -126,7 +126,8 @@ test('a segment that is emptied without a record of the log is found', async () 
     actor: { email, ip, userAgent },
     resource: { name: rows[0].resource_name },
   });
-  const hash = segmentHash(sha, 2, rows[0].salts.subarray(32, 48), text);
+  const identity = segmentNames.indexOf('identity');
+  const hash = segmentHash(sha, identity, rows[0].salts.subarray(32, 48), text);
   await service.owner.query(
     `UPDATE audit_events SET actor_email = NULL, actor_email_key = '', actor_ip = NULL,
        actor_user_agent = NULL, resource_name = NULL, erased = json_build_object('identity', $2::text)

@@ -6,13 +6,16 @@ import {
   csvRow,
   type EventBody,
   type EventFilter,
+  eventFields,
   eventMatches,
   FormatError,
   formerCsvRow,
   isCsvColumn,
   parseBodyLine,
+  resolvedFilter,
   uuidFromEventId,
   withheldSegments,
+  withholdableSegments,
 } from '@indelible/protocol';
 import type { BundleCheck, VerifiedBundle } from '../bundle/verify-bundle.ts';
 import { UsageError } from '../exit-codes.ts';
@@ -37,6 +40,7 @@ export function csvCheck(options: CsvOptions): BundleCheck {
   const index = new EventIndex();
   const { filter, recordedBefore, path } = options;
   let isOrdered = true;
+  let resolved: EventFilter | null = null;
   return {
     what: 'csv',
     subject: path,
@@ -44,7 +48,8 @@ export function csvCheck(options: CsvOptions): BundleCheck {
       const body = bodyOrNull(line);
       if (body === null) return; // a finding of the bundle already
       const { event } = body;
-      const wanted = event.sequence < recordedBefore && eventMatches(event, filter);
+      resolved ??= resolvedFilter(filter, event.tenantId);
+      const wanted = event.sequence < recordedBefore && eventMatches(event, resolved);
       isOrdered = index.add(event.uuid, event.sequence, wanted, line) && isOrdered;
     },
     async finish(bundle) {
@@ -75,6 +80,11 @@ function requireProvableFilter(filter: EventFilter, { manifest, counts }: Verifi
   const needed = [
     { segment: 'identity', by: 'e-mail address', isUsed: namesAddress(filter) },
     { segment: 'change', by: 'reason', isUsed: filter.hasReason !== undefined },
+    {
+      segment: 'context',
+      by: 'outcome, actor type, person or correlation',
+      isUsed: usesContext(filter),
+    },
   ] as const;
   for (const { segment, by, isUsed } of needed) {
     if (!isUsed || counts.withheld[segment] === 0) continue;
@@ -85,16 +95,29 @@ function requireProvableFilter(filter: EventFilter, { manifest, counts }: Verifi
   }
 }
 
-function namesAddress({ user }: EventFilter): boolean {
-  return [...(user?.any ?? []), ...(user?.none ?? [])].some((value) => value.includes('@'));
+function namesAddress({ user, onBehalfOf }: EventFilter): boolean {
+  const values = [user, onBehalfOf].flatMap((each) => [
+    ...(each?.any ?? []),
+    ...(each?.none ?? []),
+  ]);
+  return values.some((value) => value.includes('@'));
+}
+
+function usesContext({ outcome, actorType, onBehalfOf, correlationId }: EventFilter): boolean {
+  return [outcome, actorType, onBehalfOf, correlationId].some((values) => values !== undefined);
 }
 
 /** The columns of each segment that can be withheld. */
-const segmentColumns: Record<string, readonly CsvColumn[]> = {
-  change: ['diff', 'reason'],
-  identity: ['actor.email', 'actor.ip', 'actor.userAgent', 'resource.name'],
-  state: ['before', 'after'],
-};
+const segmentColumns = Object.fromEntries(
+  withholdableSegments.map((name) => [
+    name,
+    eventFields
+      .filter(({ segment, members = {} }) =>
+        [segment, ...Object.values(members).map((member) => member.segment)].includes(name),
+      )
+      .map(({ path }) => path as CsvColumn),
+  ]),
+);
 
 class Comparison {
   readonly #options: CsvOptions;

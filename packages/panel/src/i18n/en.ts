@@ -67,6 +67,7 @@ export const en = {
     integration: 'Integration',
     cross_tenant: 'Operator',
   },
+  outcomes: { success: 'Success', failure: 'Failure', denied: 'Denied' },
   nav: {
     settings: 'Settings',
     audit: 'Audit',
@@ -180,6 +181,10 @@ export const en = {
     crossTenant: 'Operator access',
     crossTenantOnly: 'Operator only',
     hasReason: 'Declared reason',
+    outcome: 'Outcome',
+    actorType: 'Kind of actor',
+    onBehalfOf: 'On behalf of',
+    correlationId: 'Correlation ID',
     withoutReason: 'Without a reason',
     find: (what: string) => `Find ${what}`,
     anyOf: 'Any of',

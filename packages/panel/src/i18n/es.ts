@@ -66,6 +66,7 @@ export const es: Texts = {
     integration: 'Integración',
     cross_tenant: 'Operador',
   },
+  outcomes: { success: 'Éxito', failure: 'Fallo', denied: 'Denegado' },
   nav: {
     settings: 'Configuración',
     audit: 'Auditoría',
@@ -180,6 +181,10 @@ export const es: Texts = {
     crossTenant: 'Acceso del operador',
     crossTenantOnly: 'Solo operador',
     hasReason: 'Motivo declarado',
+    outcome: 'Resultado',
+    actorType: 'Tipo de actor',
+    onBehalfOf: 'En nombre de',
+    correlationId: 'ID de correlación',
     withoutReason: 'Sin motivo',
     find: (what) => `Buscar ${what}`,
     anyOf: 'Alguno de',

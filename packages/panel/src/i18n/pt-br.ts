@@ -66,6 +66,7 @@ export const ptBR: Texts = {
     integration: 'Integração',
     cross_tenant: 'Operador',
   },
+  outcomes: { success: 'Sucesso', failure: 'Falha', denied: 'Negado' },
   nav: {
     settings: 'Configurações',
     audit: 'Auditoria',
@@ -179,6 +180,10 @@ export const ptBR: Texts = {
     crossTenant: 'Acesso do operador',
     crossTenantOnly: 'Só operador',
     hasReason: 'Motivo declarado',
+    outcome: 'Resultado',
+    actorType: 'Tipo de ator',
+    onBehalfOf: 'Em nome de',
+    correlationId: 'ID de correlação',
     withoutReason: 'Sem motivo',
     find: (what) => `Procurar ${what}`,
     anyOf: 'Algum de',

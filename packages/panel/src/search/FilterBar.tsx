@@ -19,7 +19,10 @@ interface FilterBarProps {
   withRange?: boolean;
 }
 
-const usualFacets = facetNames.filter((facet) => facet !== 'hasReason');
+/** The others are shown wherever the address has them. */
+const usualFacets = facetNames.filter(
+  (facet) => !['hasReason', 'actorType', 'onBehalfOf', 'correlationId'].includes(facet),
+);
 const isToggled = (facet: FacetName) => facetOf(facet).columns.boolean !== undefined;
 
 /** Time range and filters as chips; each shows its value and opens its choices. */
@@ -30,7 +33,8 @@ export function FilterBar(props: FilterBarProps) {
     <fieldset aria-label={t.filters.label} className="no-print flex min-w-0 flex-wrap gap-1.5">
       {withRange && <RangeChip search={search} change={change} />}
       <ReceivedChip search={search} change={change} />
-      {facets
+      {facetNames
+        .filter((facet) => facets.includes(facet) || search.facets[facet] !== undefined)
         .filter((facet) => !isToggled(facet))
         .map((facet) => (
           <FacetChip key={facet} facet={facet} search={search} nowMs={nowMs} change={change} />

@@ -29,7 +29,8 @@ export function useChoices(facet: FacetName, search: EventSearch, nowMs: number)
       const { normalise } = facetOf(facet);
       const textOf = (row: (typeof data)[number]) =>
         String((group === 'user' ? row.email : null) ?? row[group ?? 'user']);
-      const rows = data.map((row) => ({
+      const stated = data.filter((row) => row[group ?? 'user'] !== null);
+      const rows = stated.map((row) => ({
         value: normalise(textOf(row)) ?? textOf(row),
         email: typeof row.email === 'string' ? row.email : null,
         count: row.count,

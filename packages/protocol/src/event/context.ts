@@ -7,6 +7,7 @@ import {
   type EventField,
   type Outcome,
 } from './event-fields.ts';
+import { emailKey } from './field-rules.ts';
 
 /*
  * The fields that version 2 has added. An event stores and commits to two canonical texts of them:
@@ -168,6 +169,13 @@ export function outcomeSaid(stated: Outcome | undefined, action: string): Outcom
 export function outcomeOf(event: ContextTexts & { action: string }): Outcome | null {
   const { outcome } = event.context === null ? {} : contextOf(event);
   return outcomeSaid(outcome, event.action);
+}
+
+/** The people the actor acts for: ids, and addresses in lower case; sorted. */
+export function personKeys(event: ContextTexts): string[] {
+  const { onBehalfOf = [] } = contextOf(event);
+  const keys = onBehalfOf.flatMap(({ id, email }) => [id ?? [], email ? emailKey(email) : []]);
+  return [...new Set(keys.flat())].sort();
 }
 
 /** The actor and the people it acts for: whose identity an event holds. */

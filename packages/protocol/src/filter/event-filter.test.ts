@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { categories } from '../event/catalogue-data.ts';
+import { actorTypes, outcomes } from '../event/event-fields.ts';
 import { type EventFilter, filterKey, filterToJson, filterToParams } from './event-filter.ts';
 import { type FacetName, facetNames } from './facets.ts';
 import { parseListQuery } from './list-query.ts';
@@ -26,6 +27,10 @@ const validValue: Record<FacetName, fc.Arbitrary<string>> = {
   hasReason: fc.constantFrom('true', 'false'),
   crossTenant: fc.constantFrom('true', 'false'),
   category: fc.constantFrom(...categories),
+  outcome: fc.constantFrom(...outcomes),
+  actorType: fc.constantFrom(...actorTypes),
+  onBehalfOf: fc.oneof(fc.uuid(), fc.constantFrom('user_123', 'ana@example.com')),
+  correlationId: fc.constantFrom('req-1', 'a b', 'ü'),
   ip: fc.oneof(fc.ipV4(), fc.constantFrom('2001:db8::1', '::ffff:192.0.2.1')),
 };
 

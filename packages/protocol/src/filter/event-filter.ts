@@ -4,7 +4,8 @@
  */
 
 import type { ShownEvent } from '../event/committed-event.ts';
-import { uuidTimeMs } from '../event/event-id.ts';
+import { isUuid, uuidTimeMs } from '../event/event-id.ts';
+import { externalUuid } from '../event/external-id.ts';
 import { formatTimestamp } from '../event/timestamp.ts';
 import {
   type BoundName,
@@ -85,9 +86,36 @@ export function eventMatches(event: ShownEvent, filter: EventFilter): boolean {
   if (filter.receivedFrom !== undefined && receivedMs < filter.receivedFrom) return false;
   if (filter.receivedTo !== undefined && receivedMs >= filter.receivedTo) return false;
   return facetNames.every((facet) => {
-    const { any, none } = filter[facet] ?? { any: [], none: [] };
+    const wanted = filter[facet];
+    if (wanted === undefined) return true;
+    const { any, none } = wanted;
     const values = facetOf(facet).of(event);
     const has = (value: string) => values.includes(value);
     return (any.length === 0 || any.some(has)) && !none.some(has);
   });
 }
+
+/** The filter with UUIDs in place of the host's own ids, which belong to the tenant. */
+export function resolvedFilter(filter: EventFilter, tenantId: string): EventFilter {
+  const resolved = { ...filter };
+  for (const facet of facetNames) {
+    const [values, { external }] = [filter[facet], facetOf(facet)];
+    if (values === undefined || external === undefined) continue;
+    const type = external === 'actor' ? 'actor' : (filter.resource?.any[0] ?? '');
+    const uuidOf = (value: string) =>
+      isOwnId(value) ? externalUuid(tenantId, type, value) : value;
+    const { any, none } = values;
+    resolved[facet] = canonicalValues({ any: any.map(uuidOf), none: none.map(uuidOf) });
+  }
+  return resolved;
+}
+
+/** Why the filter names a resource by the host's own id without its type, or null. */
+export function ownResourceProblem({ resource, resourceId }: EventFilter): string | null {
+  const values = [...(resourceId?.any ?? []), ...(resourceId?.none ?? [])];
+  const isOne = resource?.any.length === 1 && resource.none.length === 0;
+  if (isOne || !values.some(isOwnId)) return null;
+  return 'must be a UUID, or an own id beside exactly one resource type: the type belongs to it';
+}
+
+const isOwnId = (value: string) => !isUuid(value) && !value.includes('@');

@@ -5,9 +5,12 @@
 
 import { categories } from '../event/catalogue-data.ts';
 import type { ShownEvent } from '../event/committed-event.ts';
+import { contextOf, outcomeOf, personKeys } from '../event/context.ts';
+import { actorTypes, outcomes } from '../event/event-fields.ts';
 import { isUuid } from '../event/event-id.ts';
-import { emailKey, isEmail, isSnakeCase } from '../event/field-rules.ts';
+import { emailKey, isAction, isEmail, isExternalId, isSnakeCase } from '../event/field-rules.ts';
 import { canonicalIp } from '../event/ip-address.ts';
+import { correlationIdLengthMax, externalIdLengthMax } from '../event/limits.ts';
 
 /** A filter by values; each value is wanted or excluded. */
 interface Facet {
@@ -18,7 +21,12 @@ interface Facet {
   /** The canonical form of a valid value, or null. */
   normalise(text: string): string | null;
   /** Columns of `audit_events`, or a condition. Of two, `uuid` is compared with UUIDs. */
-  columns: { uuid?: string; text?: string; boolean?: string };
+  columns: { uuid?: string; text?: string; boolean?: string; list?: string };
+  /**
+   * The host's own ids are values too: those of actors, or of the one resource type that the filter
+   * names. `resolvedFilter` replaces them.
+   */
+  external?: 'actor' | 'resource';
   /** Events may lack the value; an event without it matches every exclusion. */
   nullable?: true;
   /** The compared values of an event; null is no value. */
@@ -36,19 +44,34 @@ const word = {
   normalise: (text: string) => (isSnakeCase(text) ? text : null),
 };
 
-const uuidValue = (text: string) => (isUuid(text) ? text.toLowerCase() : null);
+const action = {
+  expected: 'a snake_case word, or several with dots between them, of at most 64 characters',
+  normalise: (text: string) => (isAction(text) ? text : null),
+};
+
+/** A UUID, or the host's own id; a text with an `@` is rather an address with a mistake in it. */
+function idValue(text: string): string | null {
+  if (isUuid(text)) return text.toLowerCase();
+  const isOwn = isExternalId(text) && !text.includes('@') && text.length <= externalIdLengthMax;
+  return isOwn ? text : null;
+}
 
 const oneOf = (values: readonly string[]) => ({
   expected: `one of ${values.join(', ')}`,
   normalise: (text: string) => (values.includes(text) ? text : null),
 });
 
+const person = {
+  expected: "an actor's id (UUID), an own id of visible characters, or an e-mail address",
+  normalise: personValue,
+  external: 'actor',
+} as const;
+
 /** In canonical order, on which stored filters and cursors depend: append new facets. */
 export const facets = {
   user: {
-    about: 'actor id, or e-mail address in any case',
-    expected: "an actor's id (UUID) or e-mail address",
-    normalise: userValue,
+    about: 'actor id, own id of the host, or e-mail address in any case',
+    ...person,
     columns: { uuid: 'actor_id', text: 'actor_email_key' },
     of: ({ actorId, actorEmail }) => [actorId, actorEmail?.toLowerCase() ?? null],
     selective: 2,
@@ -56,7 +79,7 @@ export const facets = {
   },
   action: {
     about: 'action',
-    ...word,
+    ...action,
     columns: { text: 'action' },
     of: ({ action }) => [action],
     selective: 3,
@@ -73,9 +96,10 @@ export const facets = {
     ofWebhooks: true,
   },
   resourceId: {
-    about: 'resource id',
-    expected: 'a UUID',
-    normalise: uuidValue,
+    about: 'resource id; the own id of the host only beside exactly one `resource`',
+    expected: 'a UUID, or an own id of visible characters',
+    normalise: idValue,
+    external: 'resource',
     columns: { uuid: 'resource_id' },
     of: ({ resourceId }) => [resourceId],
     selective: 1,
@@ -109,6 +133,40 @@ export const facets = {
     ...oneOf(['true', 'false']),
     columns: { boolean: '(reason IS NOT NULL)' },
     of: ({ reason }) => [String(reason !== null)],
+  },
+  outcome: {
+    about: `outcome: ${outcomes.join(', ')}; an action that ends in \`failed\` is a failure`,
+    ...oneOf(outcomes),
+    // As `outcomeOf`.
+    columns: { text: "coalesce(outcome, CASE WHEN action ~ '[._]failed$' THEN 'failure' END)" },
+    nullable: true,
+    of: (event) => [outcomeOf(event)],
+    counted: true,
+    ofWebhooks: true,
+  },
+  actorType: {
+    about: `kind of actor: ${actorTypes.join(', ')}`,
+    ...oneOf(actorTypes),
+    columns: { text: 'actor_type' },
+    nullable: true,
+    of: (event) => [contextOf(event).actor?.type ?? null],
+    ofWebhooks: true,
+  },
+  onBehalfOf: {
+    about: 'for whom the actor acted: id, own id of the host, or e-mail address',
+    ...person,
+    columns: { list: 'on_behalf_of' },
+    nullable: true,
+    of: (event) => personKeys(event),
+  },
+  correlationId: {
+    about: 'what the events of one request have in common',
+    expected: 'a text of visible characters without a leading !',
+    normalise: (text) =>
+      isExternalId(text) && text.length <= correlationIdLengthMax ? text : null,
+    columns: { text: 'correlation_id' },
+    nullable: true,
+    of: (event) => [contextOf(event).correlationId ?? null],
   },
 } as const satisfies Record<string, Facet>;
 
@@ -150,8 +208,9 @@ export function aboutFilter(name: FilterName): string {
   return name in bounds ? bounds[name as BoundName].about : facets[name as FacetName].about;
 }
 
-function userValue(text: string): string | null {
-  if (isUuid(text)) return text.toLowerCase();
+function personValue(text: string): string | null {
+  const id = idValue(text);
+  if (id !== null) return id;
   // Checked after lowering, which can lengthen a text: a canonical value must itself be valid.
   const key = emailKey(text);
   return isEmail(key) ? key : null;

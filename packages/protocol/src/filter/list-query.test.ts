@@ -90,7 +90,7 @@ test.each([
   'from=2025-09-03T10:00:00+02:00',
   'from=2025-09-03&from=2025-09-03',
   'user=',
-  'user=ann',
+  'user=ann@',
   'user=!',
   'user=!!ann@example.com',
   'user=ann%0A@example.com',

@@ -2,7 +2,12 @@
 
 import { type FieldProblem, fieldProblemsMax, pointerOf } from '../event/field-problem.ts';
 import { parseTimestamp } from '../event/timestamp.ts';
-import { canonicalValues, type EventFilter, type ValueFilter } from './event-filter.ts';
+import {
+  canonicalValues,
+  type EventFilter,
+  ownResourceProblem,
+  type ValueFilter,
+} from './event-filter.ts';
 import {
   type BoundName,
   boundNames,
@@ -42,6 +47,8 @@ export function readFilterParams(reader: ParamReader): EventFilter {
       reader.refuse(name, which + message);
     });
   }
+  const problem = ownResourceProblem(filter);
+  if (problem !== null) reader.refuse(paramOf('resourceId'), problem);
   return filter;
 }
 
@@ -101,6 +108,8 @@ function readMembers(json: unknown, known: readonly FilterName[], refuse: Refuse
     else readValues(filter, name, value, refuse);
   }
   for (const { end, start } of emptyRanges(filter)) refuse([end], `must be later than ${start}`);
+  const problem = ownResourceProblem(filter);
+  if (problem !== null) refuse(['resourceId'], problem);
   return filter;
 }
 

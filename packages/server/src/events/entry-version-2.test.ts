@@ -120,3 +120,72 @@ test('a proof opens each segment that the event has, and no other', async () => 
   const { body } = await get(`/${id}/proof`);
   expect(Object.keys(body.salts)).toEqual(segmentNames.filter((name) => name !== 'state'));
 });
+
+/** The names of the resources that a filter finds, in order. */
+async function found(params: string): Promise<string[]> {
+  const { status, body } = await get(`?sort=sequence&${params}`);
+  expect([status, body.detail]).toEqual([200, undefined]);
+  return body.data.map((event: { resource: { name: string } }) => event.resource.name);
+}
+
+const named = (name: string, changes: object = {}) =>
+  record({ ...changes, resource: { name, ...(changes as { resource?: object }).resource } });
+
+test('each filter of version 2 finds its events, and excludes them, in list, count and statistics', async () => {
+  await named('plain');
+  await named('failed', { action: 'login_failed' });
+  await named('payment', { action: 'payment.failed', outcome: 'success' });
+  await named('denied', { outcome: 'denied', correlationId: 'req-1' });
+  const person = { externalId: 'user_9', email: 'Ana@Example.com' };
+  await named('agent', { actor: { type: 'agent' }, onBehalfOf: [person] });
+  const own = 'resource=queue';
+  expect(await found(`${own}&outcome=failure`)).toEqual(['failed']);
+  expect(await found(`${own}&outcome=success&outcome=denied`)).toEqual(['payment', 'denied']);
+  expect(await found(`${own}&outcome=!failure`)).toEqual(['plain', 'payment', 'denied', 'agent']);
+  expect(await found('actor_type=agent')).toEqual(['agent']);
+  expect(await found('correlation_id=req-1')).toEqual(['denied']);
+  const id = externalUuid(tenant.id, 'actor', 'user_9');
+  for (const value of ['user_9', id, 'ana@example.COM']) {
+    expect(await found(`on_behalf_of=${value}`)).toEqual(['agent']);
+    expect(await found(`${own}&on_behalf_of=!${value}`)).toHaveLength(4);
+  }
+  const { body } = await get(`/stats?${own}&group_by=outcome`);
+  const counts = body.data.map((row: { outcome: string; count: number }) => [
+    row.outcome,
+    row.count,
+  ]);
+  expect(Object.fromEntries(counts)).toEqual({ null: 2, failure: 1, success: 1, denied: 1 });
+});
+
+test('own ids find what was recorded under them, and a resource id needs its type', async () => {
+  await named('mine', { actor: { id: undefined, externalId: 'user_123' } });
+  await named('order', { resource: { type: 'order', id: undefined, externalId: 'order-77' } });
+  await named('other');
+  expect(await found('user=user_123')).toEqual(['mine']);
+  expect(await found('resource=queue&user=!user_123')).toEqual(['other']);
+  expect(await found('resource=order&resource_id=order-77')).toEqual(['order']);
+  expect(await found('resource=queue&resource_id=order-77')).toEqual([]);
+  for (const query of ['', 'resource=order&resource=queue&', 'resource=!order&']) {
+    const { status, body } = await get(`?${query}resource_id=order-77`);
+    expect([status, body.code]).toEqual([400, 'invalid_parameter']);
+    expect(body.detail).toContain('beside exactly one resource');
+  }
+});
+
+test('exports and saved searches take own ids and keep UUIDs', async () => {
+  await named('mine', { actor: { id: undefined, externalId: 'user_123' }, outcome: 'denied' });
+  await named('other');
+  const filters = { user: 'user_123' };
+  const post = (url: string, body: object) =>
+    service.call({ method: 'POST', url: `/api/audit-logs${url}`, key: tenant.key, body });
+  const columns = ['resource.name', 'outcome', 'actor.externalId', 'resource.id'];
+  const { text } = await post('/exports', { filters, format: 'csv', columns });
+  expect(text.split('\r\n')[1]).toMatch(/^mine,denied,user_123,/);
+  expect(text.split('\r\n')).toHaveLength(3);
+  service.clock.now += 1_000;
+  const { body } = await post('/searches', { filters });
+  expect(body).toMatchObject({
+    filters: { user: [externalUuid(tenant.id, 'actor', 'user_123')] },
+    matched: { value: 1 },
+  });
+});

@@ -2,6 +2,7 @@ import {
   type CommittedEvent,
   contextOf,
   emailKey,
+  personKeys,
   type StoredField,
   storedFields,
 } from '@indelible/protocol';
@@ -83,16 +84,13 @@ export interface SearchCopies {
 }
 
 export function searchCopies(event: CommittedEvent): SearchCopies {
-  const { outcome, actor, correlationId, onBehalfOf = [] } = contextOf(event);
-  const persons = onBehalfOf.flatMap(({ id, email }) => [
-    ...(id === undefined ? [] : [id]),
-    ...(email === undefined ? [] : [emailKey(email)]),
-  ]);
+  const { outcome, actor, correlationId } = contextOf(event);
+  const persons = personKeys(event);
   return {
     outcome: outcome ?? null,
     actorType: actor?.type ?? null,
     correlationId: correlationId ?? null,
-    onBehalfOf: persons.length === 0 ? null : [...new Set(persons)].sort(),
+    onBehalfOf: persons.length === 0 ? null : persons,
   };
 }
 

@@ -51,7 +51,8 @@ export function filterConditions(
 
 /** `facet is any of these values`, in parentheses if needed. */
 export function anyOf(facet: FacetName, values: readonly string[], params: Params): string {
-  const { boolean } = facetOf(facet).columns;
+  const { boolean, list } = facetOf(facet).columns;
+  if (list !== undefined) return `(${list} && ${params.add(textArray(values))}::text[])`;
   if (boolean !== undefined) {
     if (values.length > 1) return 'true';
     return values[0] === 'true' ? boolean : `(NOT ${boolean})`;

@@ -91,7 +91,9 @@ const EventPage = Type.Object(
 const groups = [
   ...timeUnits.map((unit) => [unit, Type.Optional(Type.String({ format: 'date-time' }))] as const),
   ...countedFacets.map((facet) => {
-    const format = facetOf(facet).columns.uuid === undefined ? {} : { format: 'uuid' };
+    const { columns, nullable: mayLack } = facetOf(facet);
+    if (mayLack) return [facet, Type.Optional(nullable({}))] as const;
+    const format = columns.uuid === undefined ? {} : { format: 'uuid' };
     return [facet, Type.Optional(Type.String(format))] as const;
   }),
 ];

@@ -4,6 +4,7 @@ import {
   type ListQuery,
   parseListQuery,
   parseStatsQuery,
+  resolvedFilter,
   type StatsQuery,
   uuidFromEventId,
   uuidTimeMs,
@@ -48,7 +49,7 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
     const query = accepted(parseListQuery(searchParams(request)));
     const look = lookAtEvents(query.filter, query.include.state);
     const page = await visibleTo(request, deps, look, (tx, visible) =>
-      readPage(tx, query, visible, deps),
+      readPage(tx, resolved(query, tx), visible, deps),
     );
     const links = linkHeader(request, page, deps.publicUrl());
     if (links) reply.header('link', links);
@@ -68,9 +69,13 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
   app.get('/api/audit-logs/stats', { config: counting, schema: statsSchema }, async (request) => {
     const query = withRange(accepted(parseStatsQuery(searchParams(request))), deps.now());
     return visibleTo(request, deps, lookAtEvents(query.filter), (tx, visible) =>
-      readStats(tx, query, visible, deps.now()),
+      readStats(tx, resolved(query, tx), visible, deps.now()),
     );
   });
+}
+
+function resolved<Q extends ListQuery | StatsQuery>(query: Q, { tenantId }: TenantTx): Q {
+  return { ...query, filter: resolvedFilter(query.filter, tenantId) };
 }
 
 /** Reads in the caller's tenant, limited to what its current plan shows. */

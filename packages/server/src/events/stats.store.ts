@@ -11,7 +11,7 @@ import { allMatching, prepared } from './list.store.ts';
 
 /** One group: its keys as text, the user's last e-mail, and the number of events. */
 export interface StatsRow {
-  keys: string[];
+  keys: (string | null)[];
   email: string | null;
   count: number;
 }
@@ -61,7 +61,11 @@ export async function countGroups(
     ),
   );
   const text = (value: unknown, index: number) =>
-    isTime[index] ? new Date(bucketStarts[Number(value) - 1] ?? 0).toISOString() : String(value);
+    value === null
+      ? null
+      : isTime[index]
+        ? new Date(bucketStarts[Number(value) - 1] ?? 0).toISOString()
+        : String(value);
   return rows.map(({ k1, k2, email, count }) => ({
     keys: query.groupBy.length === 1 ? [text(k1, 0)] : [text(k1, 0), text(k2, 1)],
     email,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type EventFilter, eventUuid, filterToJson } from '@indelible/protocol';
+import { type EventFilter, eventUuid, filterToJson, resolvedFilter } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
@@ -34,7 +34,8 @@ export async function createExport(
 ): Promise<ExportRow> {
   const { tenantId } = access;
   const nowMs = now();
-  const { filter, format, columns } = input;
+  const { format, columns } = input;
+  const filter = resolvedFilter(input.filter, tenantId);
   const { visible, count } = await countRows(db, tenantId, filter, nowMs, request.gone);
   const counted = count === null ? null : { visible, count };
   const basis = {

@@ -243,7 +243,7 @@ test('an event that is taken out of the database makes the answer disagree, with
 
 test('a wrong filter or note is refused, every problem at once, and nothing is kept', async () => {
   const { key } = await service.tenant();
-  const wrong = await save(key, { filters: { actoin: 'x', user: 'nobody', from: 'yesterday' } });
+  const wrong = await save(key, { filters: { actoin: 'x', user: 'nobody@', from: 'yesterday' } });
   expect(codeOf(wrong)).toEqual([422, 'validation_failed']);
   expect(wrong.body.errors.map(({ path }: { path: string }) => path).sort()).toEqual([
     ...['/filters/actoin', '/filters/from', '/filters/user'],

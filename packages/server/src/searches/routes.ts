@@ -4,6 +4,7 @@ import {
   panelRoot,
   parseFilterBody,
   problemsText,
+  resolvedFilter,
   typeId,
   uuidFromTypeId,
 } from '@indelible/protocol';
@@ -35,7 +36,10 @@ export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
       request,
       deps.recordAccess,
       lookAtEvents(asked.filter),
-      (access) => saveSearch(deps, access, asked),
+      (access) => {
+        const filter = resolvedFilter(asked.filter, access.tenantId);
+        return saveSearch(deps, access, { ...asked, filter });
+      },
     );
     return reply.code(201).send(shown(search, deps.publicUrl()));
   });
