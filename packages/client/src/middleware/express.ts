@@ -1,5 +1,5 @@
 import { plainIp } from './ip-address.ts';
-import { type AuditOptions, auditOf, type RequestAudit, requestIdOf } from './request-audit.ts';
+import { type AuditOptions, auditOf, originOf, type RequestAudit } from './request-audit.ts';
 
 export {
   type ActingAs,
@@ -43,10 +43,8 @@ export function attachAudit<Request extends ExpressRequestLike>(
   request: Request & { audit?: RequestAudit },
 ): RequestAudit {
   const { ip, headers, socket } = request;
-  request.audit ??= auditOf(options, request, {
-    ip: plainIp(ip ?? socket?.remoteAddress),
-    userAgent: headers['user-agent']?.toString() ?? null,
-    requestId: requestIdOf(headers['x-request-id']),
-  });
+  const headerOf = (name: string) => headers[name]?.toString();
+  const address = plainIp(ip ?? socket?.remoteAddress);
+  request.audit ??= auditOf(options, request, originOf(headerOf, address));
   return request.audit;
 }

@@ -1,6 +1,6 @@
 import type {} from 'fastify';
 import { plainIp } from './ip-address.ts';
-import { type AuditOptions, auditOf, type RequestAudit, requestIdOf } from './request-audit.ts';
+import { type AuditOptions, auditOf, originOf, type RequestAudit } from './request-audit.ts';
 
 export {
   type ActingAs,
@@ -59,9 +59,6 @@ function auditOfRequest<Request extends FastifyRequestLike>(
   const { id, ip, headers } = request;
   // Fastify's default counter restarts with each process.
   const ownId = /^req-[0-9a-z]+$/.test(id) ? null : id;
-  return auditOf(options, request, {
-    ip: plainIp(ip),
-    userAgent: headers['user-agent']?.toString() ?? null,
-    requestId: requestIdOf(ownId, headers['x-request-id']),
-  });
+  const headerOf = (name: string) => headers[name]?.toString();
+  return auditOf(options, request, originOf(headerOf, plainIp(ip), ownId));
 }

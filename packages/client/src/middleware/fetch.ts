@@ -3,8 +3,8 @@ import {
   type AuditOptions,
   auditOf,
   type Origin,
+  originOf,
   type RequestAudit,
-  requestIdOf,
 } from './request-audit.ts';
 
 export type { ProxyOptions } from './client-address.ts';
@@ -37,12 +37,12 @@ export function fetchAudit<Request extends FetchRequestLike>(
   options: FetchAuditOptions<Request>,
 ): (request: Request, peer?: string | null) => RequestAudit {
   const { actorOf = () => null } = options;
-  const originOf = originFinder(options);
+  const findOrigin = originFinder(options);
   return (request, peer = null) =>
     auditOf(
       { ...options, actorOf },
       request,
-      originOf((name) => request.headers.get(name), peer),
+      findOrigin((name) => request.headers.get(name), peer),
     );
 }
 
@@ -50,9 +50,5 @@ export function originFinder(
   options: ProxyOptions,
 ): (header: HeaderOf, peer: string | null | undefined) => Origin {
   const addressOf = addressFinder(options);
-  return (header, peer) => ({
-    ip: addressOf(header, peer),
-    userAgent: header('user-agent') ?? null,
-    requestId: requestIdOf(header('x-request-id')),
-  });
+  return (header, peer) => originOf(header, addressOf(header, peer));
 }

@@ -159,6 +159,33 @@ describe.each(Object.keys(hosts))('%s', (framework) => {
     expect((await storedBy(ask(plain, {}))).actor.id).toBe(ana.id);
   });
 
+  test('an agent that acts for a person over MCP is recorded as the actor, for the person, with its tool', async () => {
+    const act = {
+      sub: 'https://agent.example/assistant',
+      name: 'Assistant',
+      act: { sub: 'gateway' },
+    };
+    const headers = {
+      ...asUser(ana),
+      'x-claims': JSON.stringify({ sub: ana.id, client_id: 'desktop-app', act }),
+      ...{ 'mcp-protocol-version': '2026-07-28', 'mcp-session-id': 'session-1' },
+      ...{ 'mcp-method': 'tools/call', 'mcp-name': 'change_queue' },
+    };
+    const event = await storedBy(ask(plain, { headers }));
+    expect(event.actor).toMatchObject({
+      ...{ externalId: act.sub, name: 'Assistant', type: 'agent', role: 'admin', email: null },
+      ip: machine,
+    });
+    const { id, email, role } = ana;
+    expect(event.onBehalfOf).toMatchObject([
+      { externalId: 'gateway', type: 'agent' },
+      { id, email, role, type: 'user' },
+    ]);
+    expect(event.via).toEqual({
+      ...{ channel: 'mcp', clientId: 'desktop-app', tool: 'change_queue', sessionId: 'session-1' },
+    });
+  });
+
   test('signing in names who did; a failure names an address, and never what else was typed', async () => {
     const login = await storedBy(ask(plain, { what: 'login', user: ana }));
     expect(login).toMatchObject({ action: 'login', category: 'security', actor: { id: ana.id } });

@@ -85,7 +85,7 @@ test('the id holds the moment of the event: its timestamp, or now', () => {
   expectAudited(sink, { timestamp });
   // Whether a time can be read is for the service to say.
   const unreadable = auditOf().event({ ...change, timestamp: 'yesterday' });
-  expect(() => sink.record(unreadable)).toThrow(/timestamp .*invalid_format/);
+  expect(() => sink.record(unreadable)).toThrow(/timestamp is not an ISO 8601 time/);
 });
 
 test('the moment of an event may be a Date, and its id is of that moment', () => {
@@ -189,4 +189,62 @@ test('Fastify: an id of its own is the request id, its counter is not', async ()
   };
   expect(await idOf({ genReqId: () => 'trace-0123456789' })).toBe('trace-0123456789');
   expect(await idOf({})).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+const withClaims = (claims: object | null, actor: Actor | null = ana) => {
+  const source = { sink: captureAudit(), actor: () => actor, tenantId: () => null };
+  return new RequestAudit({ ...source, claims: () => claims }, origin).event(change);
+};
+
+test('an operator’s agent is an operator, and of a long chain the person is never left out', () => {
+  let act: object = { sub: 'first' };
+  for (const sub of ['second', 'third', 'fourth', 'fifth', 'last']) act = { sub, act };
+  const { actor, onBehalfOf } = withClaims({ act }, operator);
+  expect(actor).toMatchObject({ externalId: 'last', role: 'superadmin', type: 'agent' });
+  expect(onBehalfOf?.map(({ externalId, email }) => externalId ?? email)).toEqual([
+    ...['fifth', 'fourth', 'third', olga.email],
+  ]);
+});
+
+test('without the claim nothing is added, and whatever else it holds loses no event', () => {
+  for (const claims of [null, {}, { act: null }, { act: 'agent' }]) {
+    const event = withClaims(claims);
+    expect([event.actor.type, event.onBehalfOf, event.via]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  }
+  const capture = captureAudit();
+  const hidden = { sub: 'a\u200b', name: '' };
+  for (const act of [{}, { sub: 7 }, hidden, { sub: 'x'.repeat(900), name: 'n'.repeat(900) }]) {
+    const event = withClaims({ act, azp: '\ud800'.repeat(900), sub: ana.id }, null);
+    capture.record(event);
+    expect(event.actor.type).toBe('agent');
+    expect(event.onBehalfOf).toEqual([{ id: ana.id }]);
+  }
+  expect(capture.refusals).toEqual([]);
+});
+
+test('what an MCP client writes is cut, read by the protocol’s rules, and completed by the handler', () => {
+  const headers: Record<string, string> = {
+    ...{ 'mcp-method': 'tools/call', 'mcp-session-id': 's'.repeat(900) },
+    'mcp-name': `=?base64?${Buffer.from('ändern').toString('base64')}?=`,
+  };
+  const audit = fetchAudit({ sink: captureAudit() })({ headers: new Headers(headers) });
+  const sessionId = 's'.repeat(200);
+  expect(audit.event(change).via).toEqual({ channel: 'mcp', tool: 'ändern', sessionId });
+  const via = { channel: 'mcp', tool: 'update_queue' };
+  expect(audit.event({ ...change, via }).via).toEqual({ ...via, sessionId });
+  const listing = { 'mcp-method': 'resources/read', 'mcp-name': 'file:///x' };
+  const other = fetchAudit({ sink: captureAudit() })({ headers: new Headers(listing) });
+  expect(other.event(change).via).toEqual({ channel: 'mcp' });
+});
+
+test('an id that is no UUID is the product’s own, of actors and of sessions', async () => {
+  const capture = captureAudit();
+  const audit = auditOf({ ...ana, id: 'user_123' }, capture);
+  expect(audit.event(change).actor).toMatchObject({ externalId: 'user_123' });
+  await audit.login({ ...ana, id: 'user_123' });
+  expect(capture.refusals).toEqual([]);
 });

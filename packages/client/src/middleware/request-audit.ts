@@ -4,12 +4,15 @@ import type { AuditSink } from '../audit-sink.ts';
 import { newEventId } from '../event/event-id.ts';
 import { plainJson } from '../event/plain-json.ts';
 import { IndelibleError } from '../http/errors.ts';
+import { delegationOf, identityBy, mcpOf } from './agents.ts';
+import type { HeaderOf } from './client-address.ts';
 
 /** The actor of requests without a signed-in user. */
 const nilId = '00000000-0000-0000-0000-000000000000';
 
 /** The person or program that acts. May be a whole user object: only these members are read. */
 export interface Actor {
+  /** A UUID, or an id of the product's own. */
   id: string;
   email?: string | null;
   role: string;
@@ -41,6 +44,11 @@ export interface AuditOptions<Request> {
   actorOf(request: Request): Actor | null | undefined;
   /** The event's tenant; not needed if the credential is bound to one tenant. */
   tenantOf?(request: Request): string | null | undefined;
+  /**
+   * The claims of the request's token, after it was verified. With the claim `act` (RFC 8693) the
+   * event's actor is that agent, and `onBehalfOf` names the user of `actorOf`.
+   */
+  claimsOf?(request: Request): object | null | undefined;
 }
 
 /** The origin of a request, read before its connection can close. */
@@ -48,12 +56,25 @@ export interface Origin {
   ip: string | null;
   userAgent: string | null;
   requestId: string;
+  /** Of a request of the Model Context Protocol. */
+  via?: EventInput['via'] | null;
+}
+
+/** `ownId`: a request id of the framework. */
+export function originOf(header: HeaderOf, ip: string | null, ownId?: string | null): Origin {
+  return {
+    ip,
+    userAgent: header('user-agent') ?? null,
+    requestId: requestIdOf(ownId, header('x-request-id')),
+    via: mcpOf(header),
+  };
 }
 
 interface Source {
   sink: AuditSink;
   actor: () => Actor | null | undefined;
   tenantId: () => string | null | undefined;
+  claims?: () => object | null | undefined;
 }
 
 /** The audit of one request: knows actor and origin. */
@@ -63,10 +84,12 @@ export class RequestAudit {
   /** For the host product's own logs; a client sends it to the service as `X-Request-Id`. */
   readonly requestId: string;
   readonly #source: Source;
+  readonly #via: Origin['via'];
   #declared: Actor | null = null;
 
-  constructor(source: Source, { ip, userAgent, requestId }: Origin) {
+  constructor(source: Source, { ip, userAgent, requestId, via }: Origin) {
     this.#source = source;
+    this.#via = via;
     this.ip = ip;
     this.userAgent = userAgent;
     this.requestId = requestId;
@@ -86,16 +109,22 @@ export class RequestAudit {
    * audit.event(…))`.
    */
   event(input: AuditInput): FilledEvent {
-    const { actor: own, reason, id, tenantId: ownTenantId, ...said } = input;
-    const actor = own ?? this.#declared ?? this.#source.actor() ?? anonymous;
+    const { actor: own, reason, id, tenantId: ownTenantId, via: ownVia, ...said } = input;
+    const person = own ?? this.#declared ?? this.#source.actor() ?? undefined;
+    // Claims tell of who is signed in, not of an actor that the event names itself.
+    const delegation = own ? null : delegationOf(person, this.#source.claims?.());
+    const { actor, clientId, ...forWhom } = delegation ?? { actor: actorOfEvent(person) };
     const tenantId = ownTenantId ?? this.#source.tenantId();
-    const why = reason ?? reasonOf(actor);
+    const why = reason ?? reasonOf(person);
+    const via = ownVia ?? this.#via ?? (delegation && { channel: 'api' });
     return {
       // Made at the time of the action, so that every retry records the same event.
       id: id ?? newEventId(timeOf(input)),
       ...(tenantId == null ? {} : { tenantId }),
+      ...(via ? { via: { ...(clientId ? { clientId } : {}), ...this.#via, ...via } } : {}),
+      ...forWhom,
       ...said,
-      actor: { ...pickedActor(actor), ip: this.ip, userAgent: this.userAgent },
+      actor: { ...actor, ip: this.ip, userAgent: this.userAgent },
       ...(why === null ? {} : { reason: why }),
     };
   }
@@ -117,7 +146,7 @@ export class RequestAudit {
 
   /** Records a sign-in of `actor`; `more` may name the session or the tenant. */
   login(actor: Actor, more: Partial<AuditInput> = {}): Promise<string> {
-    const resource = { type: 'session', id: actor.id, name: actor.email ?? null };
+    const resource = { type: 'session', ...identityBy(actor.id), name: actor.email ?? null };
     return this.record({ actor, action: 'login', resource, ...more });
   }
 
@@ -154,7 +183,11 @@ function pickedActor({ id, email, role }: Actor) {
   return { id, email: email ?? null, role };
 }
 
-function reasonOf({ actingAs, reason }: Actor): string | null {
+function actorOfEvent({ id, email, role }: Actor = anonymous) {
+  return { ...identityBy(id), email: email ?? null, role };
+}
+
+function reasonOf({ actingAs, reason }: Actor = anonymous): string | null {
   if (actingAs == null) return reason ?? null;
   const { id, email } = actingAs;
   const whom = `acting as ${email ? `${email} (${id})` : id}`;
@@ -171,7 +204,7 @@ function timeOf({ timestamp }: AuditInput): number {
 }
 
 /** The first of these that the service accepts as a request id; else a new UUID. */
-export function requestIdOf(...given: (string | readonly string[] | null | undefined)[]): string {
+function requestIdOf(...given: (string | readonly string[] | null | undefined)[]): string {
   const fits = given.find((id) => typeof id === 'string' && /^[\w-]{8,64}$/.test(id));
   return typeof fits === 'string' ? fits : crypto.randomUUID();
 }
@@ -186,6 +219,7 @@ export function auditOf<Request>(
     sink,
     actor: () => options.actorOf(request),
     tenantId: () => options.tenantOf?.(request),
+    claims: () => options.claimsOf?.(request),
   };
   return new RequestAudit(source, origin);
 }

@@ -16,6 +16,11 @@ export function userOf(header: string | string[] | undefined | null): User | nul
   return typeof header === 'string' ? JSON.parse(decodeURIComponent(header)) : null;
 }
 
+/** The header `x-claims` stands for a verified token. */
+export function claimsOf(header: string | string[] | undefined | null): object | null {
+  return typeof header === 'string' ? JSON.parse(header) : null;
+}
+
 export const asUser = (user: User) => ({ 'x-user': encodeURIComponent(JSON.stringify(user)) });
 
 /** Blocks each visitor until the test releases it. */

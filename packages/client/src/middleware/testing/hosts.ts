@@ -24,7 +24,7 @@ import { expressAudit } from '../express.ts';
 import { fastifyAudit } from '../fastify.ts';
 import { type AuditVariables, honoAudit } from '../hono.ts';
 import { AuditModule, RequestAudit, requestAudit } from '../nestjs.ts';
-import { type Act, act, type Gate, type User, userOf } from './host-rules.ts';
+import { type Act, act, claimsOf, type Gate, type User, userOf } from './host-rules.ts';
 import { listening, type Running } from './loopback.ts';
 
 /* The host product on each framework. Authentication runs after the middleware, as is usual. */
@@ -60,6 +60,7 @@ async function startFastify({ sink, gate, trusted }: HostOptions): Promise<Host>
       sink,
       actorOf: (request: FastifyRequest) => request.user,
       tenantOf: (request) => request.user?.tenantId,
+      claimsOf: (request) => claimsOf(request.headers['x-claims']),
     }),
   );
   app.decorateRequest('user', null);
@@ -83,6 +84,7 @@ async function startExpress({ sink, gate, trusted }: HostOptions): Promise<Host>
       sink,
       actorOf: (request: SignedIn) => request.user,
       tenantOf: (request) => request.user?.tenantId,
+      claimsOf: (request) => claimsOf(request.headers['x-claims']),
     }),
   );
   app.use(express.json(), (request: SignedIn, _response, next) => {
@@ -109,6 +111,7 @@ async function startHono({ sink, gate, trusted }: HostOptions): Promise<Host> {
       sink,
       actorOf: (context: Context<Env>) => context.get('user'),
       tenantOf: (context) => context.get('user')?.tenantId,
+      claimsOf: (context) => claimsOf(context.req.header('x-claims')),
       ...(trusted ? { trustedProxies: [trusted] } : {}),
     }),
   );
@@ -190,6 +193,7 @@ async function startNest({ sink, gate, trusted }: HostOptions): Promise<Host> {
           sink: provided,
           actorOf: (request: SignedIn) => request.user,
           tenantOf: (request: SignedIn) => request.user?.tenantId,
+          claimsOf: (request: SignedIn) => claimsOf(request.headers['x-claims']),
         }),
       }),
     ],
