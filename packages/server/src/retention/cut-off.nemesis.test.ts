@@ -14,6 +14,7 @@ import {
   run,
   stored,
   type Tenant,
+  tenantOf,
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { runRetention } from './retention.job.ts';
@@ -83,15 +84,15 @@ const expiring: { tenant: Tenant; id: string }[] = [];
 async function somethingToDo() {
   service.clock.now += day;
   const { now } = service.clock;
-  const tenant = await service.tenant('Starter');
+  const tenant = await tenantOf(service, 'Starter', 29.5);
   expiring.push({ tenant, id: await recordAt(service, tenant, now - 29 * day) });
-  const moving = await service.tenant('Starter');
+  const moving = await tenantOf(service, 'Starter', 29.5);
   const moved = [
     await recordAt(service, moving, now - 29 * day),
     await recordAt(service, moving, now),
   ];
   await change(service, moving, { plan: 'Pro' });
-  const leaving = await service.tenant('Enterprise');
+  const leaving = await tenantOf(service, 'Enterprise', 501);
   const left = await recordAt(service, leaving, now - 500 * day);
   await change(service, leaving, { plan: 'Pro' });
   // As if that had been a month ago.
