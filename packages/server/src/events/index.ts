@@ -16,6 +16,7 @@ export {
   prepared,
 } from './list.store.ts';
 export { recordOwnIn } from './own-events.store.ts';
+export { isMissingPartition } from './partitions.ts';
 export { FieldError, ListedEvent } from './schemas.ts';
 export { listBySequence } from './sequence-list.store.ts';
 export {

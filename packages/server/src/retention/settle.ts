@@ -1,5 +1,5 @@
 import { firstUuidAt, lateClass, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
-import { ensurePartition } from '../events/index.ts';
+import { ensurePartition, isMissingPartition } from '../events/index.ts';
 import type { OwnerSession } from '../postgres/index.ts';
 import { readPlans, type StoredPlan } from '../tenants/index.ts';
 import { isLockTimeout } from './detach.ts';
@@ -67,16 +67,27 @@ async function moveClass(
       continue;
     }
     const move = { tenantId, retentionClass, from: oldest, to, target };
-    const count = await owner.transaction(async (tx) => {
+    const moving = owner.transaction(async (tx) => {
       // Locks the plan while they move: no event may be moved to a former class.
       await lockTerms(tx, tenantId);
       const [current] = await unsettledTenants(tx, tenantId);
       return current?.retentionClass === target ? moveBatch(tx, move, batchRows) : 0;
     });
+    const count = await moving.catch(unlessUnknown);
+    if (count === null) continue;
     if (count === 0) return moved; // the plan has changed again: the next run goes on
     moved += count;
     from = oldest;
   }
+}
+
+/**
+ * Null, for another attempt, if the partition is new: recording has just committed it, and its
+ * session has not told the others yet.
+ */
+function unlessUnknown(error: unknown): null {
+  if (isMissingPartition(error)) return null;
+  throw error;
 }
 
 /**
