@@ -66,24 +66,28 @@ async function englishOn(name: string, language: Language): Promise<string[]> {
   return left.map((text) => `${language} ${name}: ${text}`);
 }
 
-test('the first page of events is there within a second, with at most 230 KiB of script', async () => {
-  const visits = [await firstVisit(), await firstVisit(), await firstVisit()];
-  const shownMs = Math.min(...visits.map((visit) => visit.shownMs));
-  const scripts = visits[0]?.scripts ?? [];
+test('the first page of events costs a browser less than a second, with at most 230 KiB of script', async () => {
+  const { scripts, asked, busyMs } = await firstVisit();
   const sizes = await Promise.all(scripts.map(gzipBytes));
   const kib = sizes.reduce((sum, size) => sum + size, 0) / 1_024;
-  console.log(`first events in ${Math.round(shownMs)} ms, ${kib.toFixed(1)} KiB of script (gzip)`);
+  console.log(`first events in ${Math.round(busyMs)} ms, ${kib.toFixed(1)} KiB of script (gzip)`);
   expect(scripts.length).toBeGreaterThan(0);
   expect(kib).toBeLessThanOrEqual(230);
-  // The figure is for a machine that does nothing else.
-  expect(shownMs).toBeLessThan(3_000);
+  expect(busyMs).toBeGreaterThan(0);
+  expect(busyMs).toBeLessThan(1_000);
   // Nor is anything asked that the page does not show: an operator's every read is on record.
-  expect(visits[0]?.asked.filter((path) => /checkpoint|webhooks|proof/.test(path))).toEqual([]);
+  expect(asked.filter((path) => /checkpoint|webhooks|proof/.test(path))).toEqual([]);
 });
 
-/** Follows a link in a browser that has seen nothing yet; what it fetched until all is quiet. */
-async function firstVisit(): Promise<{ shownMs: number; scripts: string[]; asked: string[] }> {
+/**
+ * Follows a link in a browser that has seen nothing yet; what it fetched until all is quiet, and
+ * how long it worked for the first rows.
+ */
+async function firstVisit(): Promise<{ busyMs: number; scripts: string[]; asked: string[] }> {
   const visit = await (await panel.context()).newPage();
+  const devTools = await visit.context().newCDPSession(visit);
+  // Processor time, which other processes do not lengthen.
+  await devTools.send('Performance.enable', { timeDomain: 'threadTicks' });
   const scripts: string[] = [];
   const asked: string[] = [];
   visit.on('response', (answer) => {
@@ -92,13 +96,13 @@ async function firstVisit(): Promise<{ shownMs: number; scripts: string[]; asked
     else asked.push(new URL(url).pathname);
   });
   const link = await panel.link({ tenantId });
-  const startMs = performance.now();
   await visit.goto(link);
   await rows(visit).first().waitFor();
-  const shownMs = performance.now() - startMs;
+  const { metrics } = await devTools.send('Performance.getMetrics');
+  const busyMs = (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1_000;
   await settled(visit);
   await visit.context().close();
-  return { shownMs, scripts, asked };
+  return { busyMs, scripts, asked };
 }
 
 /** What crosses the wire to a browser that takes gzip and nothing better. */

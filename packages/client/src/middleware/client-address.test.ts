@@ -51,9 +51,9 @@ test('so it is in Forwarded, whatever quotes a client leaves open, and in no tim
       expect(clientOf(trusted, seen)).toBe('2001:db8::7');
     }),
   );
-  const began = performance.now();
+  const began = process.threadCpuUsage();
   clientOf(trusted, '"\\'.repeat(50_000));
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(process.threadCpuUsage(began).user).toBeLessThan(1_000_000);
 });
 
 test('an entry that a trusted proxy wrote and that is no address ends the way: nobody is guessed', () => {

@@ -146,11 +146,8 @@ test('heads that are never released cost their own events 503 after the lock tim
   ).finally(() => {
     done = true;
   });
-  const latencies: number[] = [];
   while (!done) {
-    const started = performance.now();
     expect((await post(eventOf(), free.key, app)).status).toBe(201);
-    latencies.push(performance.now() - started);
     transactions.free++;
   }
   for (const { status, retryAfter, body } of await blocked) {
@@ -161,7 +158,7 @@ test('heads that are never released cost their own events 503 after the lock tim
     });
   }
   expect(performance.now() - began).toBeLessThan(9_000); // one wait, not one after the other
-  expect(Math.max(...latencies)).toBeLessThan(3_000);
+  expect(transactions.free).toBeGreaterThan(10); // one a wait, if they waited too
   expect(transactions.all - transactions.free).toBeLessThan(40);
   await release();
   for (const [n, { id, key }] of held.entries()) {

@@ -7,8 +7,8 @@ test('an export works on while nobody asks for anything', async () => {
   expect(pauseMs(0, 8)).toBe(0);
   const stepBack = stepBackFrom(counter());
   const began = performance.now();
-  for (let page = 0; page < 1_000; page++) await stepBack();
-  expect(performance.now() - began).toBeLessThan(900); // a pause is a millisecond at least
+  for (let page = 0; page < 10_000; page++) await stepBack();
+  expect(performance.now() - began).toBeLessThan(9_000); // a pause is a millisecond at least
 });
 
 test('who asks now and then does not hold it up, many take eight ninths of the time', () => {
@@ -26,5 +26,5 @@ test('requests that came during a page are waited for once', async () => {
   const waited = performance.now() - began;
   expect(waited).toBeGreaterThan(175);
   await stepBack();
-  expect(performance.now() - began - waited).toBeLessThan(100); // it would be 160 ms
+  expect(performance.now() - began - waited).toBeLessThan(1_000); // it would be 1,440 ms
 });
