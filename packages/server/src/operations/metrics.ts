@@ -1,4 +1,11 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Metric,
+  Registry,
+} from 'prom-client';
 import type { FlushObserver } from '../events/index.ts';
 import type { CheckpointObserver } from '../log/index.ts';
 import type { WebhookCounts } from '../webhooks/index.ts';
@@ -28,7 +35,7 @@ export interface WebhookMetrics {
 
 export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  for (const metric of metricsOfProcess()) registry.registerMetric(metric);
   const registers = [registry];
   const requests = new Histogram({
     name: 'indelible_http_request_seconds',
@@ -89,6 +96,19 @@ export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
       watch(registers, 'indelible_queue_bytes', 'Memory they take', () => depth().bytes);
     },
   };
+}
+
+let ofProcess: Registry | undefined;
+
+/** Collected once: the timer that measures the event loop's delay runs until the process ends. */
+function metricsOfProcess(): Metric[] {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+  }
+  const registry = ofProcess;
+  const names = registry.getMetricsAsArray().map(({ name }) => name);
+  return names.flatMap((name) => registry.getSingleMetric(name) ?? []);
 }
 
 /** A gauge that is read with each scrape. */
