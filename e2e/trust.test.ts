@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { EventInput } from '@indelible/client';
 import { uuidFromEventId } from '@indelible/protocol';
@@ -33,7 +33,11 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
 beforeAll(async () => {
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
   const hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
-  panel = await openPanel({ AUTH_JWT_SECRET: jwtSecret, FRAME_ANCESTORS: hostUrl });
+  panel = await openPanel({
+    AUTH_JWT_SECRET: jwtSecret,
+    FRAME_ANCESTORS: hostUrl,
+    HOST_SIGN_IN_URL: `${hostUrl}/sign-in?from=audit`,
+  });
   tenantId = await newTenant('Aurora Travel');
 });
 afterAll(async () => {
@@ -284,6 +288,26 @@ test('a session that has ended keeps the address, and a new link leads back to t
   expect(await listedIds(page)).toEqual(before);
   expect(page.url()).toBe(address);
   await again.context().close();
+});
+
+test('a permalink opened without a session leads through the sign-in of the host to that very search', async () => {
+  panel.allow(/^401 /);
+  const signIn = async (incoming: IncomingMessage, response: ServerResponse) => {
+    const { searchParams } = new URL(incoming.url ?? '', 'http://host.invalid');
+    if (!searchParams.has('return_to')) return;
+    expect(searchParams.get('from')).toBe('audit');
+    const path = searchParams.get('return_to') ?? '';
+    response.writeHead(303, { location: await panel.link({ tenantId, path }) }).end();
+  };
+  host.removeAllListeners('request').on('request', signIn);
+  const page = await (await panel.context()).newPage();
+  const address = `${panel.url}/settings/audit/events?user=ana%40example.com&last=all`;
+  await page.goto(address);
+  await see(page.getByRole('heading', { name: 'Sign in to see this search' })).toBeVisible();
+  await page.getByRole('link', { name: 'Sign in', exact: true }).click();
+  await see(page.getByRole('button', { name: /^User ana@example\.com/ })).toBeVisible();
+  expect(page.url()).toBe(address);
+  await page.context().close();
 });
 
 test('while the service is away the page says so and keeps the filters; once it is back, so are the events', async () => {

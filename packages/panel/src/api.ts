@@ -97,7 +97,7 @@ const events = '/api/audit-logs';
 
 export const api = {
   /** Settings that the panel needs before sign-in. */
-  config: () => read<{ frameAncestors: string[] }>('/api/panel-config'),
+  config: () => read<{ frameAncestors: string[]; signInUrl: string | null }>('/api/panel-config'),
   session: {
     get: () => read<Session>('/api/session'),
     open: (credential: SignIn) => post<Session>('/api/session', credential),

@@ -169,8 +169,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const { sensitiveAccess } = config.catalogue;
   sessionRoutes(http, { ...parts, ...gate, authenticateJwt, sensitiveAccess });
   viewerLinkRoutes(http, parts);
-  const { frameAncestors } = config;
-  await panelRoutes(http, { folder: deps.panelFolder ?? builtPanel, frameAncestors, publicUrl });
+  await panelRoutes(http, { folder: deps.panelFolder ?? builtPanel, config, publicUrl });
   handleRestores({ ...parts, onError: reporter(logger, 'a restore secret cannot be opened') });
   handleTermsMail(parts);
   const presence = createPresence({ ...deps, observer: metrics.presence });

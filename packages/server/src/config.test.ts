@@ -31,6 +31,7 @@ test('nothing needs to be set: the service is for this machine alone, on its own
     smtpUrl: null,
     mailFrom: 'Indelible <indelible@localhost>',
     frameAncestors: [],
+    hostSignInUrl: null,
     webhookAllowPrivate: false,
     queueBytesMax: 64 * 2 ** 20,
     bodyBytesMax: 64 * 2 ** 20,
@@ -145,6 +146,7 @@ test('an empty variable counts as absent', () => {
     ...['AUTH_JWKS_URL', 'AUTH_JWT_SECRET', 'AUTH_AUDIENCE', 'AUTH_OPERATOR_ISSUER'],
     ...['AUTH_CLAIM_SUB', 'AUTH_CLAIM_EMAIL', 'AUTH_CLAIM_ROLE', 'AUTH_CLAIM_TENANT_ID'],
     ...['OBJECT_STORE_URL', 'SMTP_URL', 'MAIL_FROM', 'FRAME_ANCESTORS', 'WEBHOOK_ALLOW_PRIVATE'],
+    ...['HOST_SIGN_IN_URL'],
   ];
   for (const blank of ['', '  ']) {
     const env = Object.fromEntries(names.map((name) => [name, blank]));
@@ -211,6 +213,8 @@ const refused: [env: Environment, named: string][] = [
   [{ SMTP_URL: secret }, 'SMTP_URL'],
   [{ FRAME_ANCESTORS: 'https://app.example.com/path' }, 'FRAME_ANCESTORS'],
   [{ FRAME_ANCESTORS: 'app.example.com' }, 'FRAME_ANCESTORS'],
+  [{ HOST_SIGN_IN_URL: 'javascript:alert(1)' }, 'HOST_SIGN_IN_URL'],
+  [{ HOST_SIGN_IN_URL: '/sign-in' }, 'HOST_SIGN_IN_URL'],
   [{ FRAME_ANCESTORS: "'none' https://app.example.com" }, 'FRAME_ANCESTORS'],
   [{ FRAME_ANCESTORS: "https://app.example.com; script-src 'unsafe-inline'" }, 'FRAME_ANCESTORS'],
   [{ FRAME_ANCESTORS: '*' }, 'FRAME_ANCESTORS'],

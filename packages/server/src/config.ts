@@ -45,6 +45,8 @@ export interface Config {
   readonly mailFrom: string;
   /** Sources of CSP's `frame-ancestors`: who may embed the panel and hand over a token. */
   readonly frameAncestors: readonly string[];
+  /** The host's page that signs a reader of the panel in; null = the panel names none. */
+  readonly hostSignInUrl: string | null;
   /** Whether outbound calls may go to private addresses and over plain http. */
   readonly webhookAllowPrivate: boolean;
   /** How often the service archives; null = never by itself. */
@@ -125,6 +127,7 @@ export function readConfig(env: Environment): Config {
     smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: read.text('MAIL_FROM') ?? 'Indelible <indelible@localhost>',
     frameAncestors: readFrameAncestors(read.text('FRAME_ANCESTORS') ?? "'none'"),
+    hostSignInUrl: read.url('HOST_SIGN_IN_URL', ['http:', 'https:']),
     webhookAllowPrivate:
       read.choice('WEBHOOK_ALLOW_PRIVATE', 'false', ['true', 'false']) === 'true',
     archiveIntervalMs: readInterval(read.text('ARCHIVE_INTERVAL') ?? '24h'),

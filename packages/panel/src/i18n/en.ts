@@ -116,6 +116,10 @@ export const en = {
   },
   signIn: {
     opening: 'Opening the audit log…',
+    neededTitle: 'Sign in to see this search',
+    neededText:
+      'Sign in to your application and open the audit log there. This page then shows the search.',
+    atHost: 'Sign in',
     expiredTitle: 'Your session has ended',
     expiredText:
       'Open the audit log again from your application. It then opens this page with the same search.',

@@ -115,6 +115,10 @@ export const es: Texts = {
   },
   signIn: {
     opening: 'Abriendo el registro de auditoría…',
+    neededTitle: 'Inicie sesión para ver esta búsqueda',
+    neededText:
+      'Inicie sesión en su aplicación y abra allí el registro de auditoría. Esta página muestra entonces la búsqueda.',
+    atHost: 'Iniciar sesión',
     expiredTitle: 'Su sesión ha terminado',
     expiredText:
       'Abra el registro de auditoría otra vez desde su aplicación. Se abrirá en esta página, con la misma búsqueda.',

@@ -115,6 +115,10 @@ export const ptBR: Texts = {
   },
   signIn: {
     opening: 'Abrindo o registro de auditoria…',
+    neededTitle: 'Entre para ver esta busca',
+    neededText:
+      'Entre no seu aplicativo e abra o registro de auditoria lá. Esta página mostra então a busca.',
+    atHost: 'Entrar',
     expiredTitle: 'Sua sessão terminou',
     expiredText:
       'Abra o registro de auditoria de novo a partir do seu aplicativo. Ele abrirá nesta página, com a mesma pesquisa.',

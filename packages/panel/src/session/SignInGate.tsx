@@ -10,7 +10,7 @@ import { TextsProvider, useTexts } from '../i18n/texts.tsx';
 import { usePreferences } from '../preferences.ts';
 import { handOver, isEmbedded } from './hand-over.ts';
 import { ReasonForm } from './ReasonForm.tsx';
-import { keepReturnPath } from './return-path.ts';
+import { keepReturnPath, signInHref } from './return-path.ts';
 import { SessionProvider } from './session-context.tsx';
 
 /** Shows the panel to a signed-in reader, else the ways to sign in, at the same address. */
@@ -127,17 +127,32 @@ function SignedOut({ last }: { last: Session | undefined }) {
       </main>
     );
   }
+  const title = last ? t.signIn.expiredTitle : t.signIn.neededTitle;
+  const text = last ? t.signIn.expiredText : t.signIn.neededText;
   return (
     <main className="grid min-h-dvh place-items-center">
-      <Notice alone title={refused ?? t.signIn.expiredTitle} Icon={KeyRound} tone="text-accent">
-        <p>{embedded && refused === null ? t.signIn.waiting : t.signIn.expiredText}</p>
-        <Button
-          className="mt-5"
-          onClick={() => queries.invalidateQueries({ queryKey: ['session'] })}
-        >
-          {t.signIn.retry}
-        </Button>
+      <Notice alone title={refused ?? title} Icon={KeyRound} tone="text-accent">
+        <p>{embedded && refused === null ? t.signIn.waiting : text}</p>
+        <div className="mt-5 flex flex-wrap justify-center gap-2">
+          {!embedded && <HostSignIn />}
+          <Button onClick={() => queries.invalidateQueries({ queryKey: ['session'] })}>
+            {t.signIn.retry}
+          </Button>
+        </div>
       </Notice>
     </main>
+  );
+}
+
+/** Leads to the host's sign-in, if the service knows it. An embedding page signs in by itself. */
+function HostSignIn() {
+  const t = useTexts();
+  const { data } = useQuery({ queryKey: ['panel-config'], queryFn: api.config });
+  if (!data?.signInUrl) return null;
+  const here = `${location.pathname}${location.search}`;
+  return (
+    <a href={signInHref(data.signInUrl, here)} className="btn btn-primary">
+      {t.signIn.atHost}
+    </a>
   );
 }

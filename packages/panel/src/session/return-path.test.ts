@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { keepReturnPath, takeReturnPath } from './return-path.ts';
+import { keepReturnPath, signInHref, takeReturnPath } from './return-path.ts';
 
 const ana = { actor: { id: 'ana' }, tenant: { id: 'aurora' } };
 const kept = new Map<string, string>();
@@ -36,4 +36,18 @@ test('a browser without storage simply does not remember', () => {
   vi.stubGlobal('localStorage', undefined);
   keepReturnPath('/settings/audit/events', ana, 0);
   expect(takeReturnPath(ana, 0)).toBeNull();
+});
+
+test('the host is told a path of the panel as a whole, and nothing else', () => {
+  const path = '/settings/audit/events?user=ana%40example.com&action=%21delete';
+  const signIn = 'https://app.example.com/login?tenant=7#top';
+  const href = new URL(signInHref(signIn, path));
+  expect([...href.searchParams]).toEqual([
+    ['tenant', '7'],
+    ['return_to', path],
+  ]);
+  expect([href.origin, href.pathname]).toEqual(['https://app.example.com', '/login']);
+  for (const other of ['//evil.example', '/enter', `${path}${'x'.repeat(2_048)}`]) {
+    expect(signInHref(signIn, other)).toBe(signIn);
+  }
 });

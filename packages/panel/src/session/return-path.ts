@@ -1,3 +1,5 @@
+import { isPanelPath } from '@indelible/protocol';
+
 /**
  * The address at which a session ended; the next sign-in returns to it. Stored for half an hour and
  * used only for the same person and tenant, because an address contains a search.
@@ -29,4 +31,15 @@ export function takeReturnPath(session: Whose, nowMs: number): string | null {
   } catch {
     return null;
   }
+}
+
+/**
+ * The host's sign-in page, told in `return_to` which page of the panel the reader wants. It is a
+ * path and never a URL, so a host that redirects to it cannot be led to another site. Left out
+ * where a viewer link would refuse it.
+ */
+export function signInHref(signInUrl: string, path: string): string {
+  const url = new URL(signInUrl);
+  if (isPanelPath(path)) url.searchParams.set('return_to', path);
+  return url.href;
 }

@@ -100,6 +100,7 @@ test('who may embed the panel, and hand over tokens, is who FRAME_ANCESTORS name
       'https://app.example.com',
       'https://app.example.net:8443',
     ],
+    signInUrl: null,
     version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
   });
   const nobody = await get(await serve(), '/api/panel-config');

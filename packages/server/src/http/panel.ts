@@ -6,6 +6,7 @@ import { panelHome, panelRoot } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import pkg from '../../package.json' with { type: 'json' };
+import type { Config } from '../config.ts';
 import { codeOf } from '../postgres/index.ts';
 import { strict } from './field-schemas.ts';
 import { AppError } from './problem.ts';
@@ -16,8 +17,7 @@ export const builtPanel = fileURLToPath(new URL('../../../panel/dist', import.me
 export interface PanelDeps {
   /** The folder with `index.html` and `assets`; may be missing at first. */
   folder: string;
-  /** Sources of CSP's `frame-ancestors`; none: no site may embed the panel. */
-  frameAncestors: readonly string[];
+  config: Pick<Config, 'frameAncestors' | 'hostSignInUrl'>;
   publicUrl: () => string;
 }
 
@@ -44,7 +44,8 @@ export async function panelRoutes(app: FastifyInstance, deps: PanelDeps): Promis
   });
   app.get('/api/panel-config', configOptions, async (_, reply) => {
     reply.header('cache-control', 'no-store');
-    return { frameAncestors: messageOrigins(deps), version: pkg.version };
+    const signInUrl = deps.config.hostSignInUrl;
+    return { frameAncestors: messageOrigins(deps), signInUrl, version: pkg.version };
   });
 }
 
@@ -54,13 +55,17 @@ const configOptions = {
     tags: ['Panel'],
     operationId: 'getPanelConfig',
     summary: 'What the panel must know before a sign-in',
-    description: 'Which sites may embed the panel, and the version of the service.',
+    description: 'Which sites may embed the panel, where to sign in, and the version.',
     response: {
       200: Type.Object(
         {
           frameAncestors: Type.Array(
             Type.String({ description: 'An origin whose pages may hand over a token.' }),
           ),
+          signInUrl: Type.Union([Type.String(), Type.Null()], {
+            description:
+              'The host’s page that signs a reader in. The panel adds `return_to`, its own path.',
+          }),
           version: Type.String(),
         },
         { ...strict, title: 'PanelConfig', description: 'The same for everybody.' },
@@ -69,13 +74,14 @@ const configOptions = {
   },
 } as const;
 
-function messageOrigins({ frameAncestors, publicUrl }: PanelDeps): string[] {
-  return frameAncestors.map((source) =>
+function messageOrigins({ config, publicUrl }: PanelDeps): string[] {
+  return config.frameAncestors.map((source) =>
     source === "'self'" ? new URL(publicUrl()).origin : source,
   );
 }
 
-async function sendPage(reply: FastifyReply, { folder, frameAncestors }: PanelDeps) {
+async function sendPage(reply: FastifyReply, { folder, config }: PanelDeps) {
+  const { frameAncestors } = config;
   reply.headers(pageHeaders(frameAncestors));
   // The policy lists the embedding sites, which this older header cannot.
   if (frameAncestors.length > 0) reply.removeHeader('x-frame-options');
