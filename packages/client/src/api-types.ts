@@ -86,7 +86,7 @@ export interface AuditEvent extends Omit<EventContext, 'actor' | 'resource'> {
   /** Number in the tenant's log, from 0. */
   sequence: number;
   receivedAt: string;
-  erased?: ('change' | 'identity' | 'state')[];
+  erased?: ('change' | 'context' | 'identity' | 'state')[];
   recordedBy: { kind: 'api_key' | 'service'; id: string };
   before?: State | null;
   after?: State | null;

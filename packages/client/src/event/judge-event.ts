@@ -4,6 +4,7 @@ import {
   createMasker,
   defaultCatalogue,
   defaultMaskedKeys,
+  type EventContext,
   type EventRefusal,
   eventText,
   eventUuid,
@@ -15,7 +16,8 @@ import type { AuditEvent, State } from '../api-types.ts';
 
 /** An event as the service would show it, without what only its log knows. */
 export interface CapturedEvent
-  extends Pick<AuditEvent, 'id' | 'timestamp' | 'actor' | 'action' | 'resource' | 'diff'> {
+  extends Pick<AuditEvent, 'id' | 'timestamp' | 'actor' | 'action' | 'resource' | 'diff'>,
+    Omit<EventContext, 'actor' | 'resource'> {
   /** Null if neither event nor capture names a tenant. */
   tenantId: string | null;
   crossTenant: boolean;

@@ -25,6 +25,8 @@ export interface OutgoingOptions {
 const fields = new Set([
   ...['id', 'timestamp', 'tenantId', 'action', 'crossTenant', 'reason', 'actor', 'resource'],
   ...['diff', 'before', 'after', 'email', 'role', 'ip', 'userAgent', 'type', 'name'],
+  ...['externalId', 'outcome', 'correlationId', 'traceId', 'onBehalfOf', 'via', 'targets'],
+  ...['metadata', 'source'],
 ]);
 
 /**

@@ -345,6 +345,7 @@ export const en = {
     value: 'erased',
     title: 'Part of this event was erased',
     change: 'the changed fields and the reason',
+    context: 'outcome, metadata and the other details of its context',
     identity: 'the person’s e-mail address, IP address and device, and the resource’s name',
     state: 'the states before and after',
     text: 'The operator of the service erased it, for example because a person asked for it. The log records each erasure with its reason.',

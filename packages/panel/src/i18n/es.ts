@@ -346,6 +346,7 @@ export const es: Texts = {
     value: 'borrado',
     title: 'Una parte de este evento fue borrada',
     change: 'los campos cambiados y el motivo',
+    context: 'el resultado, los metadatos y los demás detalles de su contexto',
     identity: 'el correo, la dirección IP y el dispositivo de la persona, y el nombre del recurso',
     state: 'los estados antes y después',
     text: 'El operador del servicio la borró, por ejemplo porque una persona lo pidió. El registro recoge cada borrado con su motivo.',

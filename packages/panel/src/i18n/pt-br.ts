@@ -345,6 +345,7 @@ export const ptBR: Texts = {
     value: 'apagado',
     title: 'Uma parte deste evento foi apagada',
     change: 'os campos que mudaram e o motivo',
+    context: 'o resultado, os metadados e os outros detalhes do contexto',
     identity: 'o e-mail, o endereço IP e o dispositivo da pessoa, e o nome do recurso',
     state: 'os estados antes e depois',
     text: 'O operador do serviço a apagou, por exemplo porque uma pessoa pediu. O registro guarda cada apagamento com o motivo.',

@@ -72,6 +72,8 @@ interface Run {
   expression: RegExp;
   fields: readonly RunField[];
   compound?: EventField;
+  /** The start of a run that may be missing. */
+  mayStart?: string;
 }
 
 interface RunField {
@@ -81,10 +83,11 @@ interface RunField {
 
 /** The end of the run that begins at `at`, or -1. Puts its values into `shown` and `later`. */
 function readRun(run: Run, line: string, at: number, shown: Members, later: Members): number {
-  const { expression, fields, compound } = run;
+  const { expression, fields, compound, mayStart } = run;
+  if (mayStart !== undefined && !line.startsWith(mayStart, at)) return at;
   expression.lastIndex = at;
   const found = expression.exec(line);
-  if (found === null) return compound?.since === 2 ? at : -1;
+  if (found === null) return -1;
   for (let index = 0; index < fields.length; index += 1) {
     const each = fields[index];
     if (!each) continue;
@@ -133,7 +136,8 @@ function runsOf(fields: readonly EventField[]): Run[] {
   let run: RunField[] = [];
   const end = (compound?: EventField) => {
     const expression = new RegExp(source, 'y');
-    runs.push({ expression, fields: run, ...(compound ? { compound } : {}) });
+    const mayStart = compound?.since === 2 ? { mayStart: source } : {};
+    runs.push({ expression, fields: run, ...(compound && { compound }), ...mayStart });
     [source, run] = ['', []];
   };
   let [opening, owned] = [String.raw`\{`, null as string | null];
