@@ -1,4 +1,4 @@
-import { createMasker, type Diff, defaultMaskedKeys, diffStates } from '@indelible/protocol';
+import { createMasker, type Diff, defaultMaskedKeys, type JsonObject } from '@indelible/protocol';
 import { plainJson } from './plain-json.ts';
 
 /** Any object that can be JSON; `null` and undefined mean that the resource does not exist. */
@@ -18,10 +18,10 @@ export function diffOf(
 ): Diff {
   const isDefault = maskedKeys.length === 0;
   const masker = isDefault ? defaultMasker : createMasker([...defaultMaskedKeys, ...maskedKeys]);
-  return masker.maskDiff(diffStates(stateOf(before), stateOf(after)).diff).diff;
+  return masker.diffStates(stateOf(before), stateOf(after)).diff;
 }
 
-function stateOf(value: StateValue): object | null {
+function stateOf(value: StateValue): JsonObject | null {
   const json = plainJson(value);
-  return typeof json === 'object' ? json : null;
+  return typeof json === 'object' ? (json as JsonObject | null) : null;
 }

@@ -2,7 +2,6 @@ import {
   createMasker,
   type Diff,
   defaultMaskedKeys,
-  diffStates,
   type JsonObject,
   type JsonValue,
   parseTimestamp,
@@ -46,9 +45,13 @@ export function createOutgoing({ tenantId, maskedKeys = [] }: OutgoingOptions = 
     const sent = maskedMembers(given, mask);
     if (actor !== undefined) sent.actor = maskedMembers(actor, mask);
     if (resource !== undefined) sent.resource = maskedMembers(resource, mask);
-    const diff = changesOf(given, sent);
+    const { diff, before, after } = given;
     if (diff !== undefined) {
       sent.diff = isDiff(diff) ? (masker.maskDiff(diff).diff as JsonObject) : mask(diff);
+    } else if (before !== sent.before || after !== sent.after) {
+      // To the service two masked secrets are equal; only here can a change be detected.
+      const states = [objectOrNull(before), objectOrNull(after)] as const;
+      sent.diff = masker.diffStates(...states).diff as JsonObject;
     }
     sent.id ??= newEventId(timeOf(given));
     if (tenantId !== undefined) sent.tenantId ??= tenantId;
@@ -71,13 +74,6 @@ function maskedMembers(value: JsonValue, mask: Mask): JsonObject {
     if (fields.has(name)) made[name] = mask(own);
   }
   return made;
-}
-
-/** To the service two masked secrets are equal; only here can a change be detected. */
-function changesOf(given: JsonObject, sent: JsonObject): JsonValue | undefined {
-  const hidesChange = given.before !== sent.before || given.after !== sent.after;
-  if (given.diff !== undefined || !hidesChange) return given.diff;
-  return diffStates(objectOrNull(given.before), objectOrNull(given.after)).diff as JsonObject;
 }
 
 /** Any other value is masked like a state: the service refuses it, and must not get its secrets. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JsonValue } from '../json/canonical.ts';
+import type { JsonObject, JsonValue } from '../json/canonical.ts';
 import { createMasker, defaultMaskedKeys } from './masking.ts';
 import type { Diff } from './state-diff.ts';
 
@@ -171,6 +171,48 @@ test('every field below a key that a state masks is masked in the diff', () => {
       const state = path.reduceRight<JsonValue>((inner, key) => ({ [key]: inner }), 'value');
       if (masker.maskState(state).masked) expect(masksField(path.join('.'))).toBe(true);
     }),
+  );
+});
+
+test('a diff hides what a state hides, also beside a name, and tells that it changed', () => {
+  const header = (name: string, value: JsonValue) => ({
+    headers: [
+      { name: 'Accept', value: 'a' },
+      { name, value },
+    ],
+  });
+  const diffOf = (before: JsonObject, after: JsonObject) => masker.diffStates(before, after).diff;
+  expect(diffOf(header('Authorization', 'one'), header('Authorization', 'two'))).toEqual({
+    'headers.1.value': { from: '[masked]', to: '[masked]' },
+  });
+  expect(diffOf(header('Authorization', { a: 'one' }), header('Cookie', null))).toEqual({
+    'headers.1.name': { from: 'Authorization', to: 'Cookie' },
+    'headers.1.value': { from: '[masked]', to: null },
+  });
+  expect(diffOf(header('Authorization', 'one'), header('Authorization', 'one'))).toEqual({});
+  expect(diffOf({ password: ['one', 'two'] }, { password: ['two'] })).toEqual({
+    password: { from: '[masked]', to: '[masked]' },
+  });
+});
+
+test('no text of a hidden value is in the diff, wherever it is hidden', () => {
+  const value = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom<JsonValue>('SECRET', 'x', 1, null),
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(fc.constantFrom('name', 'value', 'token', 'a', 'key'), tie('value')),
+      fc.record({ name: fc.constantFrom('Authorization', 'a'), value: tie('value') }),
+    ),
+  })).value as fc.Arbitrary<JsonValue>;
+  fc.assert(
+    fc.property(value, value, (list, other) => {
+      const states = [{ list }, { list: other }] as const;
+      const stored = states.map((state) => JSON.stringify(masker.maskState(state).value));
+      if (stored.some((text) => text.includes('SECRET'))) return;
+      expect(JSON.stringify(masker.diffStates(...states).diff)).not.toContain('SECRET');
+    }),
+    { numRuns: 300 },
   );
 });
 

@@ -1,8 +1,5 @@
 import type { JsonObject, JsonValue } from '../json/canonical.ts';
-import type { Diff, Scalar } from './state-diff.ts';
-
-/** The replacement of a secret. */
-export const maskText = '[masked]';
+import { type Diff, diffStates, maskText, type Scalar, type StateDiff } from './state-diff.ts';
 
 /**
  * Key names whose values are never stored; configuration adds more. A longer key that ends with one
@@ -43,6 +40,8 @@ export interface Masker {
   maskState(value: JsonValue): { value: JsonValue; masked: boolean };
   /** Masks `from` and `to` of every matching field; the same object if there is none. */
   maskDiff(diff: Diff): { diff: Diff; masked: boolean };
+  /** The diff of two states, without what `maskState` hides of them; a changed secret is in it. */
+  diffStates(before: JsonObject | null, after: JsonObject | null): StateDiff;
 }
 
 /**
@@ -62,17 +61,37 @@ export function createMasker(names: readonly string[]): Masker {
   );
   const isSecretKey = remember((key) => secret.test(normalise(key)));
   const isSecretField = remember((path) => secret.test(normalise(path, /[_\-\s]/g)));
+  const mask = { isSecret: isSecretKey, replace: masked };
+  const mark = { isSecret: isSecretKey, replace: marked };
+  const fields = (diff: Diff) => maskFields(diff, isSecretField);
   return {
     maskState(value) {
-      const result = maskNode(value, isSecretKey);
+      const result = maskNode(value, mask);
       return { value: result, masked: result !== value };
     },
     maskDiff(diff) {
-      const result = maskFields(diff, isSecretField);
+      const result = fields(diff);
       return { diff: result, masked: result !== diff };
+    },
+    diffStates(before, after) {
+      const [from, to] = [before, after].map((state) => maskNode(state, mark) as object | null);
+      const { diff, truncated } = diffStates(from ?? null, to ?? null);
+      return { diff: fields(diff), truncated };
     },
   };
 }
+
+/** Which keys are secret, and what replaces their values. */
+interface Hiding {
+  isSecret: (key: string) => boolean;
+  replace: (value: JsonValue) => Scalar;
+}
+
+const masked = (value: JsonValue): Scalar => (value === null ? null : maskText);
+
+/** Masked, and still another text for another secret; `diffStates` shows the mask alone. */
+const marked = (value: JsonValue): Scalar =>
+  value === null ? null : `${maskText}\0${JSON.stringify(value)}`;
 
 function normalise(name: string, ignored = /[_\-.\s]/g): string {
   return name.replace(ignored, '').toLowerCase();
@@ -83,16 +102,16 @@ function dotsBetween(name: string): string {
   return [...name].map((c) => c.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')).join('\\.*');
 }
 
-function maskNode(value: JsonValue, isSecret: (key: string) => boolean): JsonValue {
+function maskNode(value: JsonValue, hiding: Hiding): JsonValue {
   if (value === null || typeof value !== 'object')
-    return isSecretText('', value) ? maskText : value;
-  return Array.isArray(value) ? maskElements(value, isSecret) : maskMembers(value, isSecret);
+    return isSecretText('', value) ? hiding.replace(value) : value;
+  return Array.isArray(value) ? maskElements(value, hiding) : maskMembers(value, hiding);
 }
 
-function maskElements(list: JsonValue[], isSecret: (key: string) => boolean): JsonValue[] {
+function maskElements(list: JsonValue[], hiding: Hiding): JsonValue[] {
   let copy: JsonValue[] | undefined;
   list.forEach((element, index) => {
-    const result = maskNode(element, isSecret);
+    const result = maskNode(element, hiding);
     if (result === element) return;
     copy ??= [...list];
     copy[index] = result;
@@ -100,13 +119,14 @@ function maskElements(list: JsonValue[], isSecret: (key: string) => boolean): Js
   return copy ?? list;
 }
 
-function maskMembers(object: JsonObject, isSecret: (key: string) => boolean): JsonObject {
+function maskMembers(object: JsonObject, hiding: Hiding): JsonObject {
+  const { isSecret, replace } = hiding;
   let copy: JsonObject | undefined;
   const isPair = namesSecret(object, isSecret);
   for (const key of Object.keys(object)) {
     const member = object[key] as JsonValue;
     const isHidden = isSecret(key) || (isPair && key === 'value') || isSecretText(key, member);
-    const result = isHidden ? mask(member) : maskNode(member, isSecret);
+    const result = isHidden ? replace(member) : maskNode(member, hiding);
     if (result === member) continue;
     // The copy already has every key as its own member, so assigning `__proto__` sets plain data.
     copy ??= { ...object };
@@ -124,16 +144,12 @@ function maskFields(diff: Diff, isSecret: (path: string) => boolean): Diff {
   for (const [path, { from, to }] of Object.entries(diff)) {
     const last = path.slice(path.lastIndexOf('.') + 1);
     const hidden = (side: Scalar) =>
-      isSecret(path) || isSecretText(last, side) ? mask(side) : side;
+      isSecret(path) || isSecretText(last, side) ? masked(side) : side;
     if (hidden(from) === from && hidden(to) === to) continue;
     copy ??= { ...diff };
     copy[path] = { from: hidden(from), to: hidden(to) };
   }
   return copy ?? diff;
-}
-
-function mask(value: JsonValue): Scalar {
-  return value === null ? null : maskText;
 }
 
 const rememberedMax = 4096;

@@ -10,7 +10,7 @@ import { isVisible } from './field-rules.ts';
 import { canonicalIp } from './ip-address.ts';
 import { eventBytesMax, futureMsMax, inKib, stateBytesMax, userAgentLengthMax } from './limits.ts';
 import type { Masker } from './masking.ts';
-import { type Diff, diffStates } from './state-diff.ts';
+import type { Diff } from './state-diff.ts';
 import { takeContext } from './take-context.ts';
 import { parseTimestamp } from './timestamp.ts';
 import { exceedsBytes } from './utf8-size.ts';
@@ -250,8 +250,7 @@ function takeChanges(
   const { before: was = null, after: is = null } = event;
   const before = masker.maskState(was);
   const after = masker.maskState(is);
-  // Computed before masking: two masked secrets are equal, so the change would be lost.
-  const computed = event.diff === undefined ? diffStates(was, is) : null;
+  const computed = event.diff === undefined ? masker.diffStates(was, is) : null;
   const diff = masker.maskDiff(computed?.diff ?? event.diff ?? {});
   if (before.masked || after.masked || diff.masked) warnings.push('secret_masked');
   if (computed?.truncated) warnings.push('diff_truncated');
