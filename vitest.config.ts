@@ -12,12 +12,15 @@ const compat = ['{packages,examples,e2e}/**/*.compat.test.ts'];
 /** Processes and databases killed under load, and at every step: `npm run nemesis`. */
 const nemesis = ['{packages,nemesis}/**/*.nemesis.test.ts'];
 
-/** Browsers, processes of their own, and histories of many thousand events: not in `test:fast`. */
+/**
+ * Browsers, processes of their own, S3, long histories, load and large bodies: not in `test:fast`.
+ */
 const slow = [
   '{examples,e2e}/**',
   'packages/{cli,panel/build}/**',
-  'packages/server/src/{docs,postgres,retention,archive,log}/**',
-  'packages/server/src/{main,worker-role}.test.ts',
+  'packages/server/src/{docs,postgres,retention,archive,log,exports,objects}/**',
+  'packages/server/src/**/{main,worker-role,interruptions,delivery,bounded-bodies}.test.ts',
+  'packages/server/src/events/{flush,list,sequence-list}.test.ts',
 ];
 
 /** What `npm test` leaves to a command of its own, by the mode of that. */

@@ -116,7 +116,7 @@ function valuesFor(given: Schema): Value[] {
 function positions(given: Schema, before = '', behind = ''): [string, string, Value[]][] {
   const members = Object.entries(resolved(given).properties ?? {});
   const kinds = Map.groupBy(members, ([, schema]) =>
-    JSON.stringify({ ...schema, description: '' }),
+    JSON.stringify({ ...schema, ...{ title: '', description: '', examples: [], maxLength: 0 } }),
   );
   return [
     [before, behind, valuesFor(given)],
