@@ -42,8 +42,6 @@ export default defineConfig(({ mode }) => ({
     // Tests wait for the database and for processes of their own; one worker fewer than cores, the
     // default, leaves half a small machine idle.
     maxWorkers: Math.max(3, availableParallelism()),
-    // None, so that a test that fails now and then is seen; `.ci/run` allows one and tells of it.
-    retry: Number(process.env.TEST_RETRIES ?? 0),
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
