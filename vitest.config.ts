@@ -42,6 +42,8 @@ export default defineConfig(({ mode }) => ({
     // Tests wait for the database and for processes of their own; one worker fewer than cores, the
     // default, leaves half a small machine idle.
     maxWorkers: Math.max(3, availableParallelism()),
+    // One second, the default, is over on a loaded machine before what is waited for has happened.
+    expect: { poll: { timeout: 20_000 } },
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
