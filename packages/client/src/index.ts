@@ -28,6 +28,8 @@ export type {
   SavedSearch,
   SearchCalls,
   SearchCheckpoint,
+  Source,
+  SourceGap,
 } from './calls/evidence-calls.ts';
 export type { ExportCalls, ExportInput, ExportJob, ExportStatus } from './calls/export-calls.ts';
 export type { BodyPage, ConsistencyProof, LogCalls, LogKeys } from './calls/log-calls.ts';

@@ -72,6 +72,7 @@ import { type GateDeps, sessionGate } from './sessions/gate.ts';
 import { isOwnOrigin } from './sessions/origin.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { viewerLinkRoutes } from './sessions/viewer-links.routes.ts';
+import { openSources } from './sources/open-sources.ts';
 import { tenantRoutes } from './tenants/routes.ts';
 import { handleTermsMail, sendTermsNotice } from './tenants/terms-mail.job.ts';
 import { createWebhookWorker } from './webhooks/deliver.job.ts';
@@ -155,10 +156,10 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   searchRoutes(http, parts);
   restoreRoutes(http, parts);
   const { expireExports, closeFiles } = wireExports(http, deps, parts);
-  const { newUuid } = recording;
-  const webhooks = wireWebhooks(http, deps, { ...parts, newUuid, metrics });
+  const webhooks = wireWebhooks(http, deps, { ...parts, metrics });
   readRoutes(http, { ...parts, cursors });
   proofRoutes(http, { ...parts, sha });
+  const tellSources = openSources(http, { ...parts, config, metrics });
   logRoutes(http, { ...parts, sha, checkpoints, originHost: checkpoints.originHost });
   tenantRoutes(http, {
     ...{ ...parts, openLog, allowPrivate: config.webhookAllowPrivate },
@@ -174,7 +175,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   handleTermsMail(parts);
   const presence = createPresence({ ...deps, observer: metrics.presence });
   const background = createBackground({
-    ...{ config, logger, ended, checkpoints, presence, jobs, webhooks, expireExports },
+    ...{ config, logger, ended, checkpoints, presence, jobs, webhooks, expireExports, tellSources },
     forgetDeliveries: () => write(db, (tx) => forgetDeliveries(tx, now() - keptMs)),
   });
   closeInOrder(http, background, groupCommit, closeFiles);
@@ -186,6 +187,7 @@ interface Parts {
   db: Database;
   plans: Plans;
   now: () => number;
+  newUuid: (timeMs: number) => string;
   jobs: Jobs;
   ended: Ended;
   mailer: Mailer;
@@ -297,7 +299,7 @@ function wireExports(
 function wireWebhooks(
   http: FastifyInstance,
   { config, logger }: AppDeps,
-  parts: Parts & { metrics: Metrics; newUuid: (timeMs: number) => string },
+  parts: Parts & { metrics: Metrics },
 ): LeasedWorker<LeasedWebhook> {
   const { metrics } = parts;
   const deps = {

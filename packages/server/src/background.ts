@@ -44,6 +44,7 @@ export interface BackgroundDeps {
   webhooks: LeasedWorker<LeasedWebhook>;
   expireExports: () => Promise<boolean>;
   forgetDeliveries: () => Promise<void>;
+  tellSources: () => Promise<boolean>;
 }
 
 /** In every process; one of them signs. Lock: the row of `log_rounds`, which describes crashes. */
@@ -78,13 +79,14 @@ const asOwner = ({ config, logger }: BackgroundDeps, ownerUrl: string): Recurrin
 ];
 
 /** In workers, without a lock: several processes may run it at once, row by row. */
-const ofWorkers = ({ expireExports, forgetDeliveries }: BackgroundDeps): Recurring[] => [
-  { work: 'export-expiry', everyMs: minute, run: expireExports },
+const ofWorkers = (deps: BackgroundDeps): Recurring[] => [
+  { work: 'export-expiry', everyMs: minute, run: deps.expireExports },
+  { work: 'sources', everyMs: minute, run: deps.tellSources },
   {
     work: 'delivery-expiry',
     firstMs: minute,
     everyMs: hour,
-    run: () => forgetDeliveries().then(() => true),
+    run: () => deps.forgetDeliveries().then(() => true),
   },
 ];
 
@@ -97,7 +99,7 @@ export interface StartOptions {
 export interface Background {
   start(options: StartOptions): void;
   /** Runs recurring work of workers once, now. */
-  run(work: 'export-expiry' | 'delivery-expiry'): Promise<void>;
+  run(work: 'export-expiry' | 'delivery-expiry' | 'sources'): Promise<void>;
   /** Takes no new work; running work continues. */
   pause(): void;
   /** Aborts running work and waits for its end. */

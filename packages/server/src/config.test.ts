@@ -70,6 +70,7 @@ const accepted: [env: Environment, expected: Partial<Config>][] = [
   [{ MASKED_KEYS: 'iban, pin' }, { maskedKeys: [...defaultMaskedKeys, 'iban', 'pin'] }],
   [{ RATE_LIMIT_PER_MINUTE: '1' }, { rateLimitPerMinute: 1 }],
   [{ BACKDATED_HOURS: '1' }, { backdatedMs: 3_600_000 }],
+  [{ SOURCE_SILENT_HOURS: '2' }, { sourceSilentMs: 7_200_000 }],
   [{ TRUST_PROXY: '10.0.0.0/8, ::1, loopback' }, { trustProxy: ['10.0.0.0/8', '::1', 'loopback'] }],
   [{ METRICS_TOKEN: secret }, { metricsToken: secret }],
   [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],

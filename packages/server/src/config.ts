@@ -30,6 +30,8 @@ export interface Config {
   readonly catalogue: Catalogue;
   /** Events that happened longer before they are recorded come with a warning. */
   readonly backdatedMs: number;
+  /** A source that has sent nothing for longer counts as silent. */
+  readonly sourceSilentMs: number;
   readonly rateLimitPerMinute: number;
   /** Which peers may say whom they speak for: none, the nearest hops, or addresses and ranges. */
   readonly trustProxy: false | string[] | ((address: string, hop: number) => boolean);
@@ -108,6 +110,7 @@ export function readConfig(env: Environment): Config {
     maskedKeys: [...defaultMaskedKeys, ...read.list('MASKED_KEYS')],
     catalogue: readCatalogue(read.text('CATALOGUE_FILE'), read.list('SENSITIVE_TYPES')),
     backdatedMs: read.integer('BACKDATED_HOURS', 24, 1, 87_600) * 3_600_000,
+    sourceSilentMs: read.integer('SOURCE_SILENT_HOURS', 24, 1, 8_760) * 3_600_000,
     rateLimitPerMinute: read.integer('RATE_LIMIT_PER_MINUTE', 6_000, 1, 10_000_000),
     trustProxy: readTrustProxy(read.list('TRUST_PROXY')),
     metricsToken: read.text('METRICS_TOKEN'),

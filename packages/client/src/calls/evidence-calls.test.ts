@@ -21,13 +21,20 @@ test('saving a search and restoring are never repeated, because each call is one
 });
 
 test('what is kept is read again when the service is away, with the operator headers', async () => {
-  const { client, received } = await answering([{ status: 503 }, { body: { id: 'x' } }]);
+  const { client, received } = await answering([
+    { status: 503 },
+    { body: { id: 'x' } },
+    { body: { id: 'x' } },
+    { body: { data: [] } },
+  ]);
   expect(await client.searches.get('srch_a/b')).toEqual({ id: 'x' });
   expect(await client.restores.get('rst_1')).toEqual({ id: 'x' });
+  expect(await client.sources()).toEqual([]);
   expect(received.map(({ line }) => line)).toEqual([
     'GET /api/audit-logs/searches/srch_a%2Fb',
     'GET /api/audit-logs/searches/srch_a%2Fb',
     'GET /api/audit-logs/restores/rst_1',
+    'GET /api/sources',
   ]);
   for (const { headers } of received) {
     expect(headers).toMatchObject({ 'x-access-reason': 'ticket%2012' });

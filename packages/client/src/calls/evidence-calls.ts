@@ -42,6 +42,27 @@ export interface OpenedSearch extends SavedSearch {
   };
 }
 
+/** Numbers of events that were not received, and the two receipts between which they lie. */
+export interface SourceGap {
+  from: number;
+  to: number;
+  afterReceivedAt: string;
+  noticedAt: string;
+}
+
+/** A recorder or outbox that numbers its events. */
+export interface Source {
+  id: string;
+  lastSequence: number;
+  firstReceivedAt: string;
+  lastReceivedAt: string;
+  gaps: SourceGap[];
+  /** Older gaps are no longer listed; the last of them was noticed then. */
+  gapsDroppedAt: string | null;
+  /** Whether it, and every other instance of it, sends no more. */
+  silent: boolean;
+}
+
 export interface SearchCalls {
   /** Never repeated automatically: each call saves another search. */
   create(input: { filters: EventCriteria; note?: string | null }): Promise<SavedSearch>;
@@ -77,6 +98,8 @@ export interface EvidenceCalls {
    */
   restore(eventId: string, to: 'before' | 'after'): Promise<Restore>;
   restores: RestoreCalls;
+  /** The producers that number their events, and what was not received from them. */
+  sources(): Promise<Source[]>;
 }
 
 export function evidenceCalls({ get, every, post }: JsonCalls): EvidenceCalls {
@@ -88,6 +111,7 @@ export function evidenceCalls({ get, every, post }: JsonCalls): EvidenceCalls {
       list: () => every(searchesPath),
     },
     restore: (eventId, to) => post(`${eventsPath}/${part(eventId)}/restore`, { to }),
+    sources: async () => (await get<{ data: Source[] }>('/api/sources')).data,
     restores: {
       get: (id) => get(`${restoresPath}/${part(id)}`),
       list: (id) => every(restoresPath, id === undefined ? [] : [['resource_id', id]]),

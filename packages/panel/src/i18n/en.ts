@@ -35,6 +35,8 @@ export const en = {
     resume: 'Resume',
     rotate: 'New secret',
     replay: 'Replay',
+    report_gap: 'Report a gap',
+    report_silence: 'Report silence',
   },
   resources: {
     agent: 'Agent',
@@ -58,6 +60,7 @@ export const en = {
     crm: 'CRM',
     archive: 'Archive',
     signing_key: 'Signing key',
+    source: 'Source of events',
     viewer_link: 'Viewer link',
   },
   categories: {
@@ -428,6 +431,7 @@ export const en = {
       searches: 'Saved searches',
       restores: 'Restores',
       webhooks: 'Webhooks and deliveries',
+      sources: 'Sources of events',
       sessions: 'Who is signed in',
     },
     withStates: 'with the states before and after',

@@ -34,6 +34,8 @@ export const es: Texts = {
     resume: 'Reanudación',
     rotate: 'Secreto nuevo',
     replay: 'Reenvío',
+    report_gap: 'Aviso de laguna',
+    report_silence: 'Aviso de silencio',
   },
   resources: {
     agent: 'Agente',
@@ -57,6 +59,7 @@ export const es: Texts = {
     crm: 'CRM',
     archive: 'Archivo',
     signing_key: 'Clave de firma',
+    source: 'Origen de eventos',
     viewer_link: 'Enlace de acceso',
   },
   categories: {
@@ -430,6 +433,7 @@ export const es: Texts = {
       searches: 'Búsquedas guardadas',
       restores: 'Restauraciones',
       webhooks: 'Webhooks y entregas',
+      sources: 'Orígenes de eventos',
       sessions: 'Quién tiene la sesión iniciada',
     },
     withStates: 'con los estados anterior y posterior',

@@ -34,6 +34,8 @@ export const ptBR: Texts = {
     resume: 'Retomada',
     rotate: 'Novo segredo',
     replay: 'Reenvio',
+    report_gap: 'Aviso de lacuna',
+    report_silence: 'Aviso de silêncio',
   },
   resources: {
     agent: 'Agente',
@@ -57,6 +59,7 @@ export const ptBR: Texts = {
     crm: 'CRM',
     archive: 'Arquivo',
     signing_key: 'Chave de assinatura',
+    source: 'Origem de eventos',
     viewer_link: 'Link de acesso',
   },
   categories: {
@@ -428,6 +431,7 @@ export const ptBR: Texts = {
       searches: 'Pesquisas salvas',
       restores: 'Restaurações',
       webhooks: 'Webhooks e entregas',
+      sources: 'Origens de eventos',
       sessions: 'Quem está conectado',
     },
     withStates: 'com os estados anterior e posterior',

@@ -80,8 +80,17 @@ test('exactly one event matches, several match', () => {
 
 /** What the service records itself, beyond the catalogue of host products. */
 const own = {
-  actions: ['erase', 'reopen', 'pause', 'resume', 'rotate', 'replay'],
-  types: ['archive', 'signing_key', 'viewer_link'],
+  actions: [
+    'erase',
+    'reopen',
+    'pause',
+    'resume',
+    'rotate',
+    'replay',
+    'report_gap',
+    'report_silence',
+  ],
+  types: ['archive', 'signing_key', 'source', 'viewer_link'],
 };
 
 test('every word of the catalogue, and of the service itself, has a name in every language', () => {

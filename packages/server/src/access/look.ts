@@ -16,7 +16,15 @@ export type Look =
   | { lookedAt: OtherThing; id?: string };
 
 /** `log`: checkpoints and proofs, or all of its entries and events, as verifying it needs them. */
-type OtherThing = 'event' | 'log' | 'exports' | 'searches' | 'restores' | 'webhooks' | 'sessions';
+type OtherThing =
+  | 'event'
+  | 'log'
+  | 'exports'
+  | 'searches'
+  | 'restores'
+  | 'webhooks'
+  | 'sessions'
+  | 'sources';
 
 const quarterMs = 15 * 60_000;
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);

@@ -1,6 +1,13 @@
-import { type CommittedEvent, firstUuidAt, lateClass, type Sha256 } from '@indelible/protocol';
+import {
+  type CommittedEvent,
+  contextOf,
+  firstUuidAt,
+  lateClass,
+  type Sha256,
+} from '@indelible/protocol';
 import { appendLogs, keepLate, type LogAppend, type LogHead, planAppend } from '../log/index.ts';
 import { int2Array, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
+import { noteSources } from '../sources/index.ts';
 import { shownFrom } from '../tenants/index.ts';
 import { classOf } from './class-of.ts';
 import { type InsertedRow, insertEvents, storedColumns } from './event-columns.store.ts';
@@ -56,6 +63,7 @@ export async function appendEvents(
         appends.filter((append) => append.leaves.length > 0),
       );
       await keepLateRows(tx, batches, rows);
+      await noteStamps(tx, rows, nowMs);
       return batches.map((batch, b) => outcomes(batch, known, appends[b]));
     }
     await saved;
@@ -150,6 +158,19 @@ async function keepLateRows(
     .filter(({ head }) => tenantIds.has(head.tenantId) && !head.otherClasses.includes(lateClass))
     .map(({ head }) => head.tenantId);
   if (unaware.length > 0) await keepLate(tx, unaware);
+}
+
+/** Tells the sources of new events; most events have none, which costs nothing. */
+async function noteStamps(
+  tx: WriterTx,
+  rows: readonly InsertedRow[],
+  nowMs: number,
+): Promise<void> {
+  const stamps = rows.flatMap(({ event }) => {
+    const { source } = event.context?.includes('"source"') ? contextOf(event) : {};
+    return source ? [{ tenantId: event.tenantId, source }] : [];
+  });
+  if (stamps.length > 0) await noteSources(tx, stamps, nowMs);
 }
 
 function outcomes(

@@ -8,6 +8,7 @@ import {
 } from 'prom-client';
 import type { FlushObserver } from '../events/index.ts';
 import type { CheckpointObserver } from '../log/index.ts';
+import type { SourceCounts } from '../sources/index.ts';
 import type { WebhookCounts } from '../webhooks/index.ts';
 import type { PresenceObserver } from './presence.ts';
 import { sharedWhileRunning } from './shared-while-running.ts';
@@ -23,6 +24,8 @@ export interface Metrics {
   /** Background work has ended, successfully or not: `work` as in `background.ts`. */
   ran(work: string, ok: boolean): void;
   webhooks: WebhookMetrics;
+  /** `read` is called at each scrape. */
+  watchSources(read: () => Promise<SourceCounts>): void;
   presence: PresenceObserver;
 }
 
@@ -86,6 +89,7 @@ export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
     checkpoints: checkpointMetrics(registers),
     webhooks: webhookMetrics(registers),
     presence: presenceMetrics(registers),
+    watchSources: (read) => watchSources(registers, read),
     watchDisk(freeBytes) {
       const help = 'Free bytes where the service keeps its files';
       watch(registers, 'indelible_disk_free_bytes', help, freeBytes);
@@ -124,6 +128,22 @@ function watch(
       this.set(await read());
     },
   });
+}
+
+function watchSources(registers: Registry[], read: () => Promise<SourceCounts>): void {
+  const counted = sharedWhileRunning(() => read().catch(() => null));
+  const gauge = (name: string, help: string, pick: (counts: SourceCounts) => number) =>
+    new Gauge({
+      ...{ name, help, registers },
+      async collect() {
+        const counts = await counted();
+        if (counts) this.set(pick(counts));
+      },
+    });
+  const gaps = 'Gaps in the numbers of sources that have been open for 15 minutes or longer';
+  gauge('indelible_source_gaps', gaps, (counts) => counts.gaps);
+  const silent = 'Sources that have stopped sending';
+  gauge('indelible_sources_silent', silent, (counts) => counts.silent);
 }
 
 function backgroundMetrics(registers: Registry[]): Metrics['ran'] {

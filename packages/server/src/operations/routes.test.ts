@@ -253,6 +253,8 @@ test('requests, flushes, events and the queue show in the metrics as they happen
     'indelible_misconfigured',
     'indelible_queue_bytes',
     'indelible_queue_events',
+    'indelible_source_gaps',
+    'indelible_sources_silent',
     'indelible_webhook_behind_entries',
     'indelible_webhooks',
   ]);

@@ -1,0 +1,227 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expectLogIntact } from '../testing/intact.ts';
+import { callOn, eventOf, serviceOn, type TestService, testService } from '../testing/service.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+let service: TestService;
+let tenant: { id: string; key: string };
+beforeAll(async () => {
+  service = await testService({ METRICS_TOKEN: 'a-token' });
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  tenant = await service.tenant();
+});
+
+const stamped = (id: string, sequence: number) => eventOf({ source: { id, sequence } });
+
+async function record(events: readonly unknown[], app = service.app) {
+  const { key } = tenant;
+  const { status, body } = await callOn(app, {
+    ...{ method: 'POST', url: '/api/audit-logs/batch', key, body: { events } },
+  });
+  expect(status).toBe(200);
+  return body.results.map((result: { status: string }) => result.status);
+}
+
+const send = (id: string, numbers: readonly number[], app = service.app) =>
+  record(
+    numbers.map((number) => stamped(id, number)),
+    app,
+  );
+
+async function sources({ key } = tenant) {
+  const { status, body } = await service.call({ url: '/api/sources', key });
+  expect(status).toBe(200);
+  return body.data;
+}
+
+const gapsOf = async (id: string): Promise<number[][]> => {
+  const found = (await sources()).find((source: { id: string }) => source.id === id);
+  return found.gaps.map(({ from, to }: { from: number; to: number }) => [from, to]);
+};
+
+async function told(action: string) {
+  const get = async (path: string) =>
+    (await service.call({ url: `/api/audit-logs${path}`, key: tenant.key })).body;
+  const { data } = await get(`?action=${action}&sort=sequence`);
+  return Promise.all(data.map(({ id }: { id: string }) => get(`/${id}`)));
+}
+
+const tell = (app = service.app) => app.background.run('sources');
+
+/** The numbers between the first and the last one that are not among them, as ranges. */
+function missing(numbers: ReadonlySet<number>): number[][] {
+  const sorted = [...numbers].sort((one, other) => one - other);
+  return sorted.flatMap((number, at) => {
+    const next = sorted[at + 1] ?? number + 1;
+    return next > number + 1 ? [[number + 1, next - 1]] : [];
+  });
+}
+
+test('what is lost, late, repeated and reordered leaves the gaps that a naive model has', async () => {
+  const batch = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 8 });
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 6 }), async (batches) => {
+      run += 1;
+      const id = `run ${run}`;
+      const received = new Set<number>();
+      for (const numbers of batches) {
+        await send(id, numbers);
+        for (const number of numbers) received.add(number);
+        expect(await gapsOf(id)).toEqual(missing(received));
+      }
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a source has its last number and receipt, and a gap says between which receipts it lies', async () => {
+  const before = new Date(service.clock.now).toISOString();
+  await send('billing', [0, 1]);
+  service.clock.now += minute;
+  const after = new Date(service.clock.now).toISOString();
+  await send('billing', [5]);
+  await send('crm', [7]);
+  expect(await sources()).toEqual([
+    {
+      ...{ id: 'billing', lastSequence: 5, silent: false, gapsDroppedAt: null },
+      ...{ firstReceivedAt: before, lastReceivedAt: after },
+      gaps: [{ from: 2, to: 4, afterReceivedAt: before, noticedAt: after }],
+    },
+    expect.objectContaining({ id: 'crm', lastSequence: 7, gaps: [] }),
+  ]);
+});
+
+test('an event that is refused is a gap, and a repeated one changes nothing', async () => {
+  const event = { ...stamped('billing', 1), timestamp: new Date(service.clock.now).toISOString() };
+  const { body } = await service.call({
+    ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key, body: event },
+  });
+  service.clock.now += hour;
+  expect(await record([{ ...event, id: body.id }])).toEqual(['duplicate']);
+  const [{ lastReceivedAt }] = await sources();
+  expect(lastReceivedAt).toBe(body.receivedAt);
+  const refused = { ...stamped('billing', 2), action: 'No word' };
+  expect(await record([refused, stamped('billing', 3)])).toEqual(['rejected', 'created']);
+  expect(await gapsOf('billing')).toEqual([[2, 2]]);
+});
+
+test('two processes that record from one source at once see the same gaps', async () => {
+  const other = await serviceOn(service.servingUrl, service.clock);
+  const numbers = Array.from({ length: 60 }, (_, at) => at).filter((number) => number % 10 !== 5);
+  await Promise.all(
+    numbers.map((number, at) => send('shared', [number], (at % 2 ? other : service).app)),
+  );
+  expect(await gapsOf('shared')).toEqual(missing(new Set(numbers)));
+  await other.app.http.close();
+  await other.db.close();
+});
+
+test("another tenant's sources are not shown, also not by the database", async () => {
+  await send('billing', [0, 2]);
+  expect(await sources(await service.tenant())).toEqual([]);
+  const client = await service.db.reader.connect();
+  for (const table of ['sources', 'source_gaps']) {
+    expect((await client.query(`SELECT FROM ${table}`)).rowCount).toBe(0);
+  }
+  client.release();
+  for (const [key, status] of [
+    [null, 401],
+    [await keyWithout(), 403],
+  ] as const) {
+    expect((await service.call({ url: '/api/sources', key })).status).toBe(status);
+  }
+});
+
+async function keyWithout(): Promise<string> {
+  const url = `/api/tenants/${tenant.id}/api-keys`;
+  const body = { name: 'writes only', scopes: ['events:write'] };
+  return (await service.call({ method: 'POST', url, body })).body.key;
+}
+
+test('an operator who looks at the sources is recorded', async () => {
+  await send('billing', [0]);
+  const headers = { 'x-tenant-id': tenant.id, 'x-access-reason': 'ticket 4711' };
+  expect((await service.call({ url: '/api/sources', headers })).body.data).toHaveLength(1);
+  const [access] = await told('access');
+  expect(access.after).toMatchObject({ lookedAt: 'sources', outcome: 'answered' });
+});
+
+test('a gap that stays open is recorded once, whatever processes look; one that fills is not', async () => {
+  const other = await serviceOn(service.servingUrl, service.clock);
+  await send('billing', [0, 3, 6]);
+  await tell();
+  await send('billing', [4, 5]);
+  service.clock.now += 15 * minute;
+  await Promise.all([tell(), tell(other.app), tell(), tell(other.app)]);
+  const [event, ...more] = await told('report_gap');
+  expect(more).toEqual([]);
+  expect(event).toMatchObject({
+    resource: { type: 'source', name: 'billing' },
+    recordedBy: { kind: 'service' },
+    after: { gaps: [{ from: 1, to: 2 }] },
+  });
+  const metrics = await service.call({ url: '/metrics', key: 'a-token' });
+  expect(Number(/^indelible_source_gaps (\d+)$/m.exec(metrics.text)?.[1])).toBeGreaterThan(0);
+  await send('billing', [1, 2]);
+  expect(await gapsOf('billing')).toEqual([]);
+  await other.app.http.close();
+  await other.db.close();
+  await expectLogIntact(service, tenant.id);
+});
+
+const silent = async () =>
+  (await sources()).map((source: { id: string; silent: boolean }) => [source.id, source.silent]);
+
+test('a source that stops is told once until it sends again, later if it has paused before', async () => {
+  await send('billing', [0]);
+  service.clock.now += 23 * hour;
+  await tell();
+  expect(await told('report_silence')).toEqual([]);
+  service.clock.now += 2 * hour;
+  for (let times = 0; times < 2; times++) await tell();
+  expect(await told('report_silence')).toMatchObject([
+    { resource: { type: 'source', name: 'billing' }, after: { lastSequence: 0 } },
+  ]);
+  expect(await silent()).toEqual([['billing', true]]);
+  await send('billing', [1]);
+  expect(await silent()).toEqual([['billing', false]]);
+  service.clock.now += 49 * hour;
+  await tell();
+  expect(await told('report_silence')).toHaveLength(1);
+  service.clock.now += 2 * hour;
+  await tell();
+  expect(await told('report_silence')).toHaveLength(2);
+});
+
+test('an instance that another one has replaced is not silent, the last one is', async () => {
+  await send('billing/a', [0]);
+  service.clock.now += hour;
+  await send('billing/b', [0]);
+  service.clock.now += 24 * hour;
+  await tell();
+  expect(await silent()).toEqual([
+    ['billing/a', false],
+    ['billing/b', true],
+  ]);
+  expect(await told('report_silence')).toMatchObject([{ resource: { name: 'billing/b' } }]);
+});
+
+test('500 sources a tenant and 50 gaps a source are kept: the latest', async () => {
+  const wide = Array.from({ length: 60 }, (_, at) => 2 * at);
+  await send('wide', wide);
+  const [source] = await sources();
+  expect(source.gaps.map(({ from }: { from: number }) => from)).toEqual(
+    wide.slice(9, 59).map((number) => number + 1),
+  );
+  expect(source.gapsDroppedAt).toBe(source.lastReceivedAt);
+  service.clock.now += minute;
+  const ids = Array.from({ length: 500 }, (_, at) => `pod ${String(at).padStart(3, '0')}`);
+  await record(ids.map((id) => stamped(id, 0)));
+  expect((await sources()).map(({ id }: { id: string }) => id)).toEqual(ids);
+});

@@ -1,0 +1,83 @@
+import { externalUuid, formatTimestamp } from '@indelible/protocol';
+import { lockHeads } from '../log/index.ts';
+import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
+import { type Database, writeInBackground } from '../postgres/index.ts';
+import {
+  type Gap,
+  type Silence,
+  takeSilentSources,
+  takeUntoldGaps,
+  tenantsToTell,
+} from './store.ts';
+
+export interface TellDeps {
+  db: Database;
+  now: () => number;
+  recordOwn: RecordOwn;
+  silentMs: number;
+}
+
+/** Retries and events that overtake each other fill most gaps within seconds. */
+export const gapToldAfterMs = 15 * 60_000;
+
+/**
+ * Records new gaps and silent sources in their tenants' logs. Mark and record are one transaction,
+ * so each is recorded once, whatever crashes and however many processes run this.
+ */
+export async function tellSources(deps: TellDeps): Promise<boolean> {
+  const { db, now, silentMs } = deps;
+  const nowMs = now();
+  const tenants = await tenantsToTell(db.background, nowMs - gapToldAfterMs, nowMs - silentMs);
+  for (const tenantId of tenants) await tellTenant(deps, tenantId, nowMs);
+  return true;
+}
+
+function tellTenant(deps: TellDeps, tenantId: string, nowMs: number): Promise<void> {
+  const { db, recordOwn, silentMs } = deps;
+  return writeInBackground(db, async (tx) => {
+    // First, as flushes do: the other order would deadlock with one.
+    await lockHeads(tx, [tenantId], true);
+    const gaps = await takeUntoldGaps(tx, tenantId, nowMs - gapToldAfterMs, nowMs);
+    const silences = await takeSilentSources(tx, tenantId, nowMs - silentMs, nowMs);
+    for (const [sourceId, ofSource] of Map.groupBy(gaps, ({ sourceId }) => sourceId)) {
+      await recordOwn(tx, tenantId, gapEvent(tenantId, sourceId, ofSource));
+    }
+    for (const silence of silences) {
+      if (!silence.isReplaced) await recordOwn(tx, tenantId, silenceEvent(tenantId, silence));
+    }
+  });
+}
+
+const sourceOf = (tenantId: string, id: string): OwnEvent['resource'] => ({
+  type: 'source',
+  id: externalUuid(tenantId, 'source', id),
+  name: id,
+});
+
+function gapEvent(tenantId: string, sourceId: string, gaps: readonly Gap[]): OwnEvent {
+  return {
+    actor: byItself,
+    action: 'report_gap',
+    resource: sourceOf(tenantId, sourceId),
+    diff: {},
+    after: { gaps: gaps.map(shownGap) },
+  };
+}
+
+function silenceEvent(tenantId: string, silence: Silence): OwnEvent {
+  const { sourceId, lastSequence, lastReceivedMs } = silence;
+  return {
+    actor: byItself,
+    action: 'report_silence',
+    resource: sourceOf(tenantId, sourceId),
+    diff: {},
+    after: { lastSequence, lastReceivedAt: formatTimestamp(lastReceivedMs) },
+  };
+}
+
+/** A gap as events and answers show it. */
+export const shownGap = ({ from, to, afterMs, noticedMs }: Gap) => ({
+  ...{ from, to },
+  afterReceivedAt: formatTimestamp(afterMs),
+  noticedAt: formatTimestamp(noticedMs),
+});
