@@ -296,10 +296,54 @@ test('who listened to recordings is two clicks away, counted per person and day,
     page.getByRole('link', { name: /rhea\.kapoor.*: \d+\. Unusually many/ }),
   ).not.toHaveCount(0);
 
+  // Over a year and on a phone the odd night is still the first that is seen.
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.goto(`${panel.url}/settings/audit/sensitive-access?last=365d`);
+  const odd = page.getByRole('region', { name: /^\d+ unusual days?$/ });
+  await see(odd.getByRole('link').first()).toBeInViewport();
+  const first = page.getByRole('row').nth(1);
+  await see(first.getByRole('img', { name: /unusual day/ })).toBeInViewport();
+  await see(first.getByRole('cell').first()).toBeInViewport();
+  await odd
+    .getByRole('link', { name: /^rhea\.kapoor/ })
+    .first()
+    .click();
+  await see(page.getByRole('button', { name: /^User rhea\.kapoor/ })).toBeVisible();
+  await page.goBack();
+  await page.setViewportSize({ width: 1440, height: 900 });
+
+  await page.goto(`${panel.url}/settings/audit/sensitive-access`);
   await page.getByRole('link', { name: 'Show the events, by person' }).click();
   await see(page.getByText(`${listened.length} events`)).toBeVisible();
   const order = await page.locator('tr.row td:nth-child(2) .value').allTextContents();
   expect(order).toEqual([...order].sort());
+  await page.context().close();
+});
+
+test('each of 49 people who listened is reached, by one Tab stop and arrow keys', async () => {
+  const id = randomUUID();
+  await panel.client.tenants.put(id, { name: 'Listeners', plan: 'Pro' });
+  const actor = eventOf().actor as object;
+  const access = (email: string) => ({
+    ...{ tenantId: id, ...eventOf({ diff: {} }), action: 'access' },
+    ...{ actor: { ...actor, id: randomUUID(), email } },
+    resource: { type: 'recording', id: randomUUID(), name: null },
+  });
+  const people = Array.from({ length: 49 }, (_, n) => `p${String(n).padStart(2, '0')}@example.com`);
+  await panel.client.recordBatch(people.map((email) => access(email) as EventInput));
+  const page = await panel.enter({ tenantId: id, path: '/settings/audit/sensitive-access' });
+  const names = page.getByRole('rowheader');
+  await see(names).toHaveCount(40);
+  await page.getByRole('button', { name: 'Show 9 more' }).click();
+  await see(names).toHaveText(people);
+  const table = page.getByRole('table');
+  expect(await table.locator('[tabindex="0"]').count()).toBe(1);
+  await table.getByRole('link').first().focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await see(page.getByRole('link', { name: /^p02@/ })).toBeFocused();
+  await page.keyboard.press('ArrowLeft');
+  await see(page.getByRole('button', { name: 'p02@example.com' })).toBeFocused();
   await page.context().close();
 });
 

@@ -447,15 +447,13 @@ export const en = {
     none: 'There was no access in this time range.',
     unusual: 'Unusually many',
     legend: 'Accesses per day',
-    fewer: 'fewer',
-    moreOf: 'more',
-    others: (n: number, text: string) =>
-      plural(
-        n,
-        `and ${text} more person with fewer accesses`,
-        `and ${text} more people with fewer accesses`,
-      ),
-    clipped: (days: number, range: string) =>
+    legendWeeks: 'Accesses per week',
+    unusualDays: (n: number, text: string) =>
+      plural(n, `${text} unusual day`, `${text} unusual days`),
+    accesses: (n: number, text: string) => plural(n, `${text} access`, `${text} accesses`),
+    usually: (text: string) => `usually ${text} a day`,
+    more: (text: string) => `Show ${text} more`,
+    clipped: (days: string, range: string) =>
       `This table shows only the last ${days} days: ${range}. The list of events shows all.`,
   },
   integrity: {

@@ -449,14 +449,11 @@ export const es: Texts = {
     none: 'No hubo accesos en este periodo.',
     unusual: 'Más de lo habitual',
     legend: 'Accesos por día',
-    fewer: 'menos',
-    moreOf: 'más',
-    others: (n, text) =>
-      plural(
-        n,
-        `y ${text} persona más con menos accesos`,
-        `y ${text} personas más con menos accesos`,
-      ),
+    legendWeeks: 'Accesos por semana',
+    unusualDays: (n, text) => plural(n, `${text} día inusual`, `${text} días inusuales`),
+    accesses: (n, text) => plural(n, `${text} acceso`, `${text} accesos`),
+    usually: (text) => `habitualmente ${text} al día`,
+    more: (text) => `Mostrar ${text} más`,
     clipped: (days, range) =>
       `Esta tabla muestra solo los últimos ${days} días: ${range}. La lista de eventos los muestra todos.`,
   },

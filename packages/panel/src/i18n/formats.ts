@@ -19,6 +19,8 @@ export interface Formats {
   /** A key that is the same for all moments of one day. */
   dayKey(time: Time): string;
   range(from: number, to: number): string;
+  /** The days of `[from, to)`, in a few characters. */
+  dayRange(from: number, to: number): string;
   relative(time: Time, nowMs: number): string;
   bytes(value: number): string;
 }
@@ -58,6 +60,7 @@ export function createFormats(language: string, timeZone: string): Formats {
     exact: (at) => exact.format(msOf(at)),
     dayKey: (at) => key.format(msOf(at)),
     range: (from, to) => range.formatRange(from, to),
+    dayRange: (from, to) => shortDay.formatRange(from, to - 1),
     relative: (at, nowMs) => relativeText(relative, msOf(at) - nowMs),
     bytes: (value) => bytesText(language, value),
   };

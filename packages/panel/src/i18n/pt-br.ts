@@ -447,14 +447,11 @@ export const ptBR: Texts = {
     none: 'Não houve acessos neste período.',
     unusual: 'Acima do normal',
     legend: 'Acessos por dia',
-    fewer: 'menos',
-    moreOf: 'mais',
-    others: (n, text) =>
-      plural(
-        n,
-        `e mais ${text} pessoa com menos acessos`,
-        `e mais ${text} pessoas com menos acessos`,
-      ),
+    legendWeeks: 'Acessos por semana',
+    unusualDays: (n, text) => plural(n, `${text} dia incomum`, `${text} dias incomuns`),
+    accesses: (n, text) => plural(n, `${text} acesso`, `${text} acessos`),
+    usually: (text) => `normalmente ${text} por dia`,
+    more: (text) => `Mostrar mais ${text}`,
     clipped: (days, range) =>
       `Esta tabela mostra só os últimos ${days} dias: ${range}. A lista de eventos mostra todos.`,
   },

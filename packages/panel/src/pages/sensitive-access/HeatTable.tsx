@@ -4,87 +4,63 @@ import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { Value } from '../../components/Value.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
-import { paths } from '../../paths.ts';
-import { changed, type EventSearch, onlyValue } from '../../search/event-search.ts';
-import { heatStep, isUnusual, type PersonDays } from './access-days.ts';
+import { countIn, type HeatColumn, heatStep, type PersonDays } from './access-days.ts';
+import { useHeatKeys } from './heat-keys.ts';
+import { MoreButton, useShown } from './more.tsx';
 
 interface HeatTableProps {
   people: readonly PersonDays[];
-  /** Starts of the days, ms. */
-  days: readonly number[];
-  /** End of the last requested day. */
-  to: number;
-  search: EventSearch;
+  columns: readonly HeatColumn[];
+  hrefOf: (person: PersonDays, column: HeatColumn) => string;
 }
 
-const peopleMax = 40;
+type Keys = ReturnType<typeof useHeatKeys>;
 
-/** A heat map as a table: people down, days across, a link in every non-empty cell. */
-export function HeatTable({ people, days, to, search }: HeatTableProps) {
+const personColumn = 'sticky left-0 z-10 w-36 bg-surface pr-2 text-left sm:w-56';
+const totalColumn = 'sticky left-36 z-10 w-14 bg-surface pr-2 text-right sm:left-56';
+
+/** A heat map as a table: people down, days or weeks across, a link in every non-empty cell. */
+export function HeatTable({ people, columns, hrefOf }: HeatTableProps) {
   const t = useTexts();
-  const formats = useFormats();
+  const { shown, more } = useShown(people, 40);
+  const keys = useHeatKeys();
+  const highest = Math.max(
+    ...people.flatMap((person) => columns.map((column) => countIn(column, person))),
+  );
   return (
     <div className="px-4 pb-8 lg:px-6">
-      <Legend />
+      <Legend highest={highest} isWeekly={columns.some(({ days }) => days.length > 1)} />
       <ScrollRegion label={t.nav.sensitiveAccess} fromEnd>
-        <table className="w-full min-w-3xl table-fixed border-separate border-spacing-0.5 text-[0.8125rem]">
+        <table
+          className="w-full min-w-3xl table-fixed border-separate border-spacing-0.5 text-[0.8125rem]"
+          {...keys.table}
+        >
           <thead>
             <tr className="text-2xs text-faint">
-              <th
-                scope="col"
-                className="sticky left-0 z-10 w-36 bg-surface pr-3 text-left font-medium sm:w-48"
-              >
+              <th scope="col" className={`${personColumn} font-medium`}>
                 {t.sensitiveAccess.person}
               </th>
-              <th scope="col" className="w-16 pr-3 text-right font-medium">
+              <th scope="col" className={`${totalColumn} font-medium`}>
                 {t.sensitiveAccess.total}
               </th>
-              {days.map((start, index) => (
-                <DayHead key={start} start={start} labelled={labelled(index, days.length)} />
+              {columns.map(({ from }, index) => (
+                <DayHead key={from} start={from} labelled={labelled(index, columns.length)} />
               ))}
             </tr>
           </thead>
           <tbody>
-            {people.slice(0, peopleMax).map((person) => (
-              <tr key={person.user}>
-                <th
-                  scope="row"
-                  className="sticky left-0 z-10 bg-surface pr-3 text-left font-normal"
-                >
-                  <Value facet="user" value={person.user} label={person.label}>
-                    {person.label}
-                  </Value>
-                </th>
-                <td className="pr-3 text-right font-medium tabular-nums">
-                  {formats.number(person.total)}
-                </td>
-                {days.map((start, index) => (
-                  <HeatCell
-                    key={start}
-                    person={person}
-                    from={start}
-                    to={days[index + 1] ?? to}
-                    search={search}
-                  />
-                ))}
-              </tr>
+            {shown.map((person, row) => (
+              <PersonRow key={person.user} {...{ person, row, columns, highest, keys, hrefOf }} />
             ))}
           </tbody>
         </table>
       </ScrollRegion>
-      {people.length > peopleMax && (
-        <p className="mt-3 text-muted">
-          {t.sensitiveAccess.others(
-            people.length - peopleMax,
-            formats.number(people.length - peopleMax),
-          )}
-        </p>
-      )}
+      <MoreButton {...more} />
     </div>
   );
 }
 
-/** Every day has a name for screen readers; as many as fit are visible. */
+/** Every column has a name for screen readers; as many as fit are visible. */
 function labelled(index: number, count: number): boolean {
   return (count - 1 - index) % Math.max(1, Math.ceil(count / 15)) === 0;
 }
@@ -103,23 +79,62 @@ function DayHead({ start, labelled: shown }: { start: number; labelled: boolean 
   );
 }
 
+interface RowProps extends Omit<HeatTableProps, 'people'> {
+  person: PersonDays;
+  row: number;
+  highest: number;
+  keys: Keys;
+}
+
+function PersonRow({ person, row, columns, highest, keys, hrefOf }: RowProps) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { unusual, user, label } = person;
+  return (
+    <tr>
+      <th scope="row" className={`${personColumn} font-normal`}>
+        <span className="flex items-center gap-1">
+          <Value facet="user" value={user} label={label} tabbable={keys.isStop(row, 0)}>
+            {label}
+          </Value>
+          {unusual.length > 0 && (
+            <TriangleAlert
+              role="img"
+              aria-label={t.sensitiveAccess.unusualDays(
+                unusual.length,
+                formats.number(unusual.length),
+              )}
+              className="ml-auto size-3.5 shrink-0 text-warn"
+            />
+          )}
+        </span>
+      </th>
+      <td className={`${totalColumn} font-medium tabular-nums`}>{formats.number(person.total)}</td>
+      {columns.map((column, index) => (
+        <HeatCell
+          key={column.from}
+          {...{ person, column, highest, hrefOf }}
+          tabbable={keys.isStop(row, index + 2)}
+        />
+      ))}
+    </tr>
+  );
+}
+
 const tones = ['bg-sunken', 'bg-heat-1', 'bg-heat-2', 'bg-heat-3', 'bg-heat-4', 'bg-heat-5'];
 
 const inks = ['', 'text-ink', 'text-ink', 'text-white', 'text-on-accent', 'text-on-accent'];
 
-interface HeatCellProps {
-  person: PersonDays;
-  from: number;
-  to: number;
-  search: EventSearch;
+interface CellProps extends Pick<RowProps, 'person' | 'highest' | 'hrefOf'> {
+  column: HeatColumn;
+  tabbable: boolean;
 }
 
-function HeatCell({ person, from, to, search }: HeatCellProps) {
+function HeatCell({ person, column, highest, hrefOf, tabbable }: CellProps) {
   const t = useTexts();
   const formats = useFormats();
-  const count = person.counts.get(from) ?? 0;
-  const step = heatStep(count);
-  const text = formats.number(count);
+  const count = countIn(column, person);
+  const step = heatStep(count, highest);
   if (count === 0) {
     return (
       <td className={`h-7 rounded-sm ${tones[0]}`}>
@@ -127,21 +142,23 @@ function HeatCell({ person, from, to, search }: HeatCellProps) {
       </td>
     );
   }
-  const unusual = isUnusual(count, person);
-  const label = `${person.label}, ${formats.day(from)}: ${text}`;
-  const target = changed(search, {
-    facets: onlyValue(search.facets, 'user', person.user),
-    range: { kind: 'between', from, to },
-  });
+  const text = formats.number(count);
+  const unusual = person.unusual.some(({ day }) => column.days.includes(day));
+  const when =
+    column.days.length > 1 ? formats.dayRange(column.from, column.to) : formats.day(column.from);
+  const label = `${person.label}, ${when}: ${text}`;
+  const said = unusual ? `${label}. ${t.sensitiveAccess.unusual}` : label;
   return (
     <td
       className={`h-7 rounded-sm p-0 ${tones[step]} ${unusual ? 'outline-2 -outline-offset-2 outline-warn-bar' : ''}`}
     >
       <AppLink
-        href={paths.events(target)}
-        aria-label={unusual ? `${label}. ${t.sensitiveAccess.unusual}` : label}
-        title={unusual ? `${label}. ${t.sensitiveAccess.unusual}` : label}
-        className={`grid h-7 place-items-center rounded-sm text-2xs tabular-nums ${inks[step]}`}
+        href={hrefOf(person, column)}
+        aria-label={said}
+        title={said}
+        tabIndex={tabbable ? 0 : -1}
+        // Not under the columns that stay in sight.
+        className={`grid h-7 scroll-ml-52 place-items-center rounded-sm text-2xs tabular-nums sm:scroll-ml-72 ${inks[step]}`}
       >
         {text}
       </AppLink>
@@ -149,16 +166,17 @@ function HeatCell({ person, from, to, search }: HeatCellProps) {
   );
 }
 
-function Legend() {
+function Legend({ highest, isWeekly }: { highest: number; isWeekly: boolean }) {
   const t = useTexts();
+  const formats = useFormats();
   return (
     <p className="mb-2 flex flex-wrap items-center gap-x-4 gap-y-1 text-2xs text-faint">
       <span className="flex items-center gap-1">
-        {t.sensitiveAccess.legend}: {t.sensitiveAccess.fewer}
+        {isWeekly ? t.sensitiveAccess.legendWeeks : t.sensitiveAccess.legend}: 0
         {tones.map((tone) => (
           <span key={tone} aria-hidden className={`size-3 rounded-sm ${tone}`} />
         ))}
-        {t.sensitiveAccess.moreOf}
+        {formats.number(highest)}
       </span>
       <span className="flex items-center gap-1">
         <TriangleAlert aria-hidden className="size-3 text-warn" />

@@ -1,3 +1,4 @@
+import { IndelibleError } from '@indelible/client';
 import { bucketStarts, filterToJson, formatTimestamp, parseTimestamp } from '@indelible/protocol';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Eye, List } from 'lucide-react';
@@ -10,18 +11,21 @@ import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
-import { changed, type EventSearch, filterAt } from '../../search/event-search.ts';
+import { changed, type EventSearch, filterAt, onlyValue } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
 import { PrintCriteria } from '../../search/PrintCriteria.tsx';
 import { useMoment } from '../../search/use-events.ts';
 import { useSession } from '../../session/session-context.tsx';
 import { useEventSearch } from '../../use-location.ts';
-import { peopleOf } from './access-days.ts';
+import { columnsOf, peopleOf } from './access-days.ts';
 import { HeatTable } from './HeatTable.tsx';
+import { UnusualDays } from './UnusualDays.tsx';
 
-const daysMax = 92;
 const day = 86_400_000;
+const yearMs = 366 * day;
+/** Counted if a year has more people and days than the service counts at once. */
+const quarterMs = 92 * day;
 
 type Shown = NonNullable<Session['sensitiveAccess']>;
 
@@ -59,26 +63,47 @@ function SensitiveAccess({ shown }: { shown: Shown }) {
         <FilterBar search={asked} nowMs={nowMs} change={change} facets={ownFacets} />
       </PageHead>
       <PrintCriteria search={search} nowMs={nowMs} />
-      {access.data && access.data.clippedFrom !== null && (
-        <Clipped from={access.data.clippedFrom} to={access.data.to} />
-      )}
+      {access.data?.isClipped && <Clipped {...access.data} />}
       {access.isError && <LoadError error={access.error} retry={access.refetch} />}
       {access.isPending && <Skeleton label={t.events.loading} />}
       {access.data?.people.length === 0 && <Notice title={t.sensitiveAccess.none} Icon={Eye} />}
       {access.data && access.data.people.length > 0 && (
-        <HeatTable {...access.data} search={search} />
+        <AccessMap key={access.data.to} {...access.data} search={search} />
       )}
     </ValueMenuProvider>
   );
 }
 
+type Access = NonNullable<ReturnType<typeof useAccess>['data']>;
+
+function AccessMap({ people, days, to, search }: Access & { search: EventSearch }) {
+  const hrefOf = ({ user }: { user: string }, from: number, end: number) =>
+    paths.events(
+      changed(search, {
+        facets: onlyValue(search.facets, 'user', user),
+        range: { kind: 'between', from, to: end },
+      }),
+    );
+  const dayAfter = (day: number) => days[days.indexOf(day) + 1] ?? to;
+  return (
+    <>
+      <UnusualDays people={people} hrefOf={(person, day) => hrefOf(person, day, dayAfter(day))} />
+      <HeatTable
+        people={people}
+        columns={columnsOf(days, to)}
+        hrefOf={(person, column) => hrefOf(person, column.from, column.to)}
+      />
+    </>
+  );
+}
+
 /** The part of a longer range that fits into the table. */
-function Clipped({ from, to }: { from: number; to: number }) {
+function Clipped({ from, to, days }: Pick<Access, 'from' | 'to' | 'days'>) {
   const t = useTexts();
   const formats = useFormats();
   return (
     <p role="note" className="px-4 pb-3 text-muted lg:px-6">
-      {t.sensitiveAccess.clipped(daysMax, formats.range(from, to))}
+      {t.sensitiveAccess.clipped(formats.number(days.length), formats.range(from, to))}
     </p>
   );
 }
@@ -96,23 +121,33 @@ function useAccess(search: EventSearch, nowMs: number) {
   const { timeZone } = useFormats();
   const filter = filterAt(search, nowMs);
   const to = filter.to ?? nowMs;
-  // More days do not fit on a screen; the page says so.
-  const from = Math.max(filter.from ?? 0, to - daysMax * day);
-  const isClipped = from > (filter.from ?? 0);
-  const criteria = { ...filterToJson({ ...filter, to }), from: formatTimestamp(from) };
+  const asked = Math.max(filter.from ?? 0, to - yearMs);
+  const criteria = filterToJson({ ...filter, to });
   return useQuery({
     queryKey: ['sensitive-access', criteria, timeZone],
     placeholderData: keepPreviousData,
     queryFn: async () => {
-      const { data } = await client.stats({ ...criteria, groupBy: ['user', 'day'], timeZone });
-      const rows = data.map((row) => ({
-        user: String(row.user),
-        email: typeof row.email === 'string' ? row.email : null,
-        day: parseTimestamp(String(row.day)) ?? 0,
-        count: row.count,
-      }));
-      const days = bucketStarts(from, to, 'day', timeZone, 400) ?? [];
-      return { people: peopleOf(rows), days, to, clippedFrom: isClipped ? from : null };
+      const count = async (from: number) => {
+        const within = { ...criteria, from: formatTimestamp(from) };
+        const { data } = await client.stats({ ...within, groupBy: ['user', 'day'], timeZone });
+        const days = bucketStarts(from, to, 'day', timeZone, 400) ?? [];
+        const isClipped = from > (filter.from ?? 0);
+        return { people: peopleOf(data.map(rowOf)), days, from, to, isClipped };
+      };
+      return count(asked).catch((error: unknown) => {
+        const isTooMuch = error instanceof IndelibleError && error.status === 400;
+        if (!isTooMuch || to - asked <= quarterMs) throw error;
+        return count(to - quarterMs);
+      });
     },
   });
+}
+
+function rowOf(row: Readonly<Record<string, unknown>> & { count: number }) {
+  return {
+    user: String(row.user),
+    email: typeof row.email === 'string' ? row.email : null,
+    day: parseTimestamp(String(row.day)) ?? 0,
+    count: row.count,
+  };
 }

@@ -1,0 +1,23 @@
+import { ChevronDown } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../components/Button.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+
+/** The first `step` of a list; `more` shows as many again. */
+export function useShown<Item>(items: readonly Item[], step: number) {
+  const [count, setCount] = useState(step);
+  const more = { left: Math.max(0, items.length - count), show: () => setCount(count + step) };
+  return { shown: items.slice(0, count), more };
+}
+
+export function MoreButton({ left, show }: { left: number; show: () => void }) {
+  const t = useTexts();
+  const formats = useFormats();
+  if (left === 0) return null;
+  return (
+    <Button className="no-print mt-3" Icon={ChevronDown} onClick={show}>
+      {t.sensitiveAccess.more(formats.number(left))}
+    </Button>
+  );
+}
