@@ -219,9 +219,10 @@ test('of a table against a bundle with withheld parts, only what is shown is ver
   expect(report.doesNotFollow.join()).toMatch(
     /What \d+ cells of the table say: the bundle withholds it/,
   );
-  const filter = { user: values('ana@example.com') };
-  const byAddress = verifiedBundle(withheld, { check: csvCheck({ ...options, filter }) });
-  await expect(byAddress).rejects.toThrow(/withholds identity/);
+  for (const filter of [{ user: values('ana@example.com') }, { ip: values('203.0.113.7') }]) {
+    const byIdentity = verifiedBundle(withheld, { check: csvCheck({ ...options, filter }) });
+    await expect(byIdentity).rejects.toThrow(/withholds identity/);
+  }
   const unchanged = await bundleOf(log, ['change']);
   const byReason = { ...options, filter: { hasReason: values('true') } };
   const checked = verifiedBundle(unchanged, { check: csvCheck(byReason) });

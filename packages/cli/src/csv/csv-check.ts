@@ -79,6 +79,7 @@ function bodyOrNull(line: Uint8Array): EventBody | null {
 function requireProvableFilter(filter: EventFilter, { manifest, counts }: VerifiedBundle): void {
   const needed = [
     { segment: 'identity', by: 'e-mail address', isUsed: namesAddress(filter) },
+    { segment: 'identity', by: 'IP address', isUsed: filter.ip !== undefined },
     { segment: 'change', by: 'reason', isUsed: filter.hasReason !== undefined },
     {
       segment: 'context',

@@ -1,4 +1,5 @@
 import { eventIdFromUuid, formatTimestamp, maskText, typeId } from '@indelible/protocol';
+import type { OutboundResult } from '../outbound/index.ts';
 import type { RestoreOutcome, RestoreRequest } from './store.ts';
 
 /* The call to a host product, and the meaning of its answer. */
@@ -53,16 +54,13 @@ export function whyNotRestorable(state: string | null): string | null {
   return null;
 }
 
-/** The result of a call, from `outbound.ts`. */
-type CallResult =
-  | { kind: 'answered'; status: number; text: string; complete: boolean }
-  | { kind: 'failed'; reason: string; mayPass: boolean };
-
 /**
  * The meaning of a call's result. `retry` is for temporary failures: network, 5xx and 429; its
  * `reason` is used if it was the last attempt.
  */
-export function judge(result: CallResult): RestoreOutcome | { status: 'retry'; reason: string } {
+export function judge(
+  result: OutboundResult,
+): RestoreOutcome | { status: 'retry'; reason: string } {
   if (result.kind === 'failed') {
     const reason = `the host product could not be called: ${result.reason}`;
     return { status: result.mayPass ? 'retry' : 'failed', reason };
