@@ -55,6 +55,34 @@ test('who deleted a queue, when, and what it held is found by choosing two filte
   await page.context().close();
 });
 
+test('what an assistant did for a person, and was denied, is found and shown as one request', async () => {
+  const page = await enter();
+  await filters(page).getByRole('combobox', { name: 'More filters' }).selectOption('Kind of actor');
+  await page.getByRole('option', { name: /^Assistant/ }).click();
+  await page.keyboard.press('Escape');
+  const acts = lastMonth.filter(({ actor }) => actor.type === 'agent').reverse();
+  expect(await listedIds(page)).toEqual(acts.map(({ id }) => id));
+  await choose(page, 'Outcome', 'Denied');
+  const denied = acts.filter(({ outcome }) => outcome === 'denied');
+  expect(await listedIds(page)).toEqual(denied.map(({ id }) => id));
+  const [latest] = denied;
+  const person = latest?.onBehalfOf?.[0]?.email ?? '';
+  const row = rows(page).first();
+  await see(row).toContainText(`Routing copilotfor ${person}Assistant · admin`);
+  await row.getByRole('link').click();
+  await see(detail(page)).toContainText(`Assistant Routing copilot for ${person}`);
+  await see(detail(page)).toContainText('mcp · tool update_user_role · client desktop-assistant');
+  await see(detail(page)).toContainText('missingroles.edit');
+  await see(detail(page)).toContainText('Verified by your browser');
+  await detail(page).getByRole('link', { name: 'Show everything of this request' }).click();
+  const request = acts.filter(({ correlationId }) => correlationId === latest?.correlationId);
+  expect(await listedIds(page)).toEqual(request.map(({ id }) => id));
+  await see(rows(page).getByText(/^(Success|Failure|Denied)$/)).toHaveText([
+    ...['Failure', 'Denied', 'Success'],
+  ]);
+  await page.context().close();
+});
+
 test('a calendar month of policy changes lists exactly its changes, oldest first, with what changed', async () => {
   const page = await enter('/settings/audit/events?resource=recording_policy');
   const zone = settings.timeZone ?? '';
@@ -131,6 +159,8 @@ test('two versions of a menu are compared, one is put back by the host product, 
   await see(dialog.getByRole('status')).toContainText('Frozen until Monday');
   expect([host.applied.size, host.forged]).toEqual([1, 0]);
   await dialog.getByRole('button', { name: 'Close' }).click();
+  await page.goto(`${panel.url}/settings/audit/events?action=restore`);
+  await see(rows(page).getByText(/^(Success|Denied)$/)).toHaveText(['Denied', 'Success']);
   await page.context().close();
   await host.close();
 });

@@ -5,7 +5,7 @@ import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import type { Texts } from '../packages/panel/src/i18n/en.ts';
 import { type Language, languageCodes, languages } from '../packages/panel/src/i18n/languages.ts';
 import { type Receiver, webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
-import { addressOf, findMenu, pageNames, prepare, type Shown, settled } from './every-page.ts';
+import { addressOf, findChange, pageNames, prepare, type Shown, settled } from './every-page.ts';
 import { misfits, violations } from './judge-page.ts';
 import { type OpenPanel, openPanel } from './open-panel.ts';
 import { filters, rows, see } from './panel-page.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
   await panel.client.tenants.put(tenantId, { locale: 'en' });
   page = await panel.enter({ tenantId });
   const made = await prepare(page, { good: good?.url ?? '', bad: bad?.url ?? '' });
-  shown = { ...made, ...(await findMenu(page)) };
+  shown = { ...made, ...(await findChange(page)) };
   await panel.service.app.webhooks.tick();
 });
 afterAll(async () => {
@@ -236,6 +236,6 @@ test('what the panel calls English on an English page is found to be English', a
   await open(addressOf('events', shown));
   const found = untranslated(await textsOf(page), spoken.en, spoken.es);
   expect(found).toEqual(
-    expect.arrayContaining(['Events', 'Operator access', 'Copy link', 'Recording policy']),
+    expect.arrayContaining(['Events', 'Operator access', 'Copy link', 'User role']),
   );
 });

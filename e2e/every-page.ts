@@ -11,8 +11,8 @@ export interface Shown {
 
 /** Filters that make a page's lists short, or long enough. */
 const queries: Partial<Record<PageName, string>> = {
-  events: '?resource=recording_policy',
-  event: '?resource=ivr&last=7d',
+  events: '?actor_type=agent',
+  event: '?actor_type=agent&last=7d',
   'operator-access': '?last=90d',
   'sensitive-access': '?last=365d',
 };
@@ -29,10 +29,10 @@ export function addressOf(name: PageName, shown: Shown): string {
   return path + (queries[name] ?? '');
 }
 
-/** A menu that was changed, as the reader of `page` finds it. */
-export function findMenu(page: Page): Promise<Pick<Shown, 'eventId' | 'resourceId'>> {
+/** What an assistant changed for a person, as the reader of `page` finds it. */
+export function findChange(page: Page): Promise<Pick<Shown, 'eventId' | 'resourceId'>> {
   return page.evaluate<Pick<Shown, 'eventId' | 'resourceId'>>(`(async () => {
-    const { data } = await (await fetch('/api/audit-logs?resource=ivr&limit=1')).json();
+    const { data } = await (await fetch('/api/audit-logs?actor_type=agent&outcome=success&limit=1')).json();
     return { eventId: data[0].id, resourceId: data[0].resource.id };
   })()`);
 }

@@ -9,7 +9,7 @@ import { startService } from '../packages/server/src/main.ts';
 import { webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
 import { builtPanel } from './built-panel.ts';
 import { openChromium } from './chromium.ts';
-import { addressOf, findMenu, pageNames, prepare, type Shown, settled } from './every-page.ts';
+import { addressOf, findChange, pageNames, prepare, type Shown, settled } from './every-page.ts';
 
 /*
  * Takes the pictures of the panel: every page in light,
@@ -47,7 +47,7 @@ try {
   for (const look of Object.keys(looks)) {
     const visitor = await visit(look as Look);
     visits.push(visitor);
-    menus.push(await findMenu(visitor.page));
+    menus.push(await findChange(visitor.page));
     // Before anything is done that would stand above what the demonstration recorded.
     const list = '/settings/audit/events';
     await takeAll([visitor], { events: list, event: `${list}/${menus.at(-1)?.eventId}` });

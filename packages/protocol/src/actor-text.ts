@@ -7,13 +7,14 @@ export type Party = Omit<OnBehalfOf, 'email'> & { email?: string | null };
 /** How a language says who acted. */
 export interface ActorWords {
   kinds: Readonly<Record<ActorType, string>>;
-  actsFor(actor: string, person: string): string;
+  /** Stands between an actor and the person for whom it acts. */
+  actsFor: string;
 }
 
 /** For texts that are English for every reader: the command line, and messages of streams. */
 export const englishActors: ActorWords = {
   kinds: { user: 'person', service: 'service', agent: 'assistant', system: 'system' },
-  actsFor: (actor, person) => `${actor} for ${person}`,
+  actsFor: 'for',
 };
 
 /** What people call a party, the e-mail address first; null if the event does not say it. */
@@ -34,5 +35,5 @@ export function actorText(
     const { type = 'user' } = party;
     return type === 'user' ? nameOf(party) : `${kinds[type]} ${nameOf(party)}`;
   };
-  return onBehalfOf.map(named).reduce(actsFor, named(actor));
+  return [actor, ...onBehalfOf].map(named).join(` ${actsFor} `);
 }

@@ -19,6 +19,8 @@ export interface ContactCenter {
   /** Quality analysts, who listen to recordings. */
   analysts: readonly [Actor, ...Actor[]];
   crm: Actor;
+  /** Works for the people, over MCP. */
+  assistant: Actor;
   resources: Resource[];
 }
 
@@ -58,6 +60,13 @@ export function openContactCenter(dice: Dice, cast: Cast): ContactCenter {
       cast.analysts.map((login) => ({ ...person(login), role: 'quality_analyst' })),
     ),
     crm: { id: dice.uuid(), email: null, role: 'system', ip: '198.51.100.20', userAgent: null },
+    assistant: {
+      ...{ id: dice.uuid(), externalId: 'routing-copilot' },
+      name: 'Routing copilot',
+      type: 'agent',
+      email: null,
+      role: 'admin',
+    },
     resources: [
       ...cast.queues.map((name) => queue(dice, name)),
       ...cast.agents.map((name) => agent(dice, name, cast)),

@@ -49,6 +49,17 @@ test('operators come with and without a reason, and one night stands out', () =>
   expect(next).toBeLessThan(most / 3);
 });
 
+test('an assistant acts for people, and is denied or fails, all of one request under one id', () => {
+  const acts = history.filter(({ actor }) => actor.type === 'agent');
+  const requests = Map.groupBy(acts, ({ correlationId }) => correlationId);
+  expect(requests.size).toBeGreaterThan(20);
+  for (const [id, [first, ...others]] of requests) {
+    expect(id).toMatch(/^chat-/);
+    expect(first).toMatchObject({ outcome: 'success', onBehalfOf: [{ role: 'admin' }] });
+    expect(others.map(({ outcome }) => outcome)).toEqual(['denied', 'failure']);
+  }
+});
+
 test('every kind of event the product is for is told', () => {
   const actions = new Set(history.map(({ action, resource }) => `${action} ${resource.type}`));
   for (const kind of [

@@ -25,6 +25,7 @@ export function demoHistory(cast: Cast, seed: number, nowMs: number): EventInput
     const acts = plannedActs(story.dice, today - day * dayMs);
     if (day === burstDaysAgo) acts.push([today - day * dayMs + 23 * 60 * minuteMs, listenAllNight]);
     if (day % 19 === 4) acts.push([workingTime(story.dice, today - day * dayMs), operatorVisit]);
+    if (day % 6 === 0) acts.push([workingTime(story.dice, today - day * dayMs), assist]);
     if (day % 47 === 11) acts.push([workingTime(story.dice, today - day * dayMs), closeQueue]);
     // Sorted by time, so that each change starts with the state of the previous one.
     for (const [atMs, act] of acts.sort(([a], [b]) => a - b)) act(story, atMs);
@@ -169,6 +170,43 @@ function listenAllNight({ dice, center, tell }: Story, fromMs: number): void {
       diff: { secondsPlayed: { from: null, to: dice.whole(2, 9) } },
     });
   }
+}
+
+/** An assistant reads and changes something for a person, and tries more than it may. */
+function assist({ dice, center, tell }: Story, atMs: number): void {
+  const queue = center.resources.find(({ type }) => type === 'queue');
+  const userRole = center.resources.find(({ type }) => type === 'user_role');
+  const agent = center.resources.find(({ type }) => type === 'agent');
+  if (!queue || !userRole || !agent) return;
+  const { id, email = null, role } = dice.pick(center.people);
+  const person = { ...(id !== undefined && { id }), ...(email !== null && { email }), role };
+  const traceId = Buffer.from(dice.bytes(16)).toString('hex');
+  const asked = {
+    onBehalfOf: [{ ...person, type: 'user' as const }],
+    correlationId: `chat-${dice.whole(10_000, 99_999)}`,
+    traceId,
+  };
+  const via = (tool: string) => ({ channel: 'mcp', clientId: 'desktop-assistant', tool });
+  const before = queue.state;
+  const after = { ...before, maxWaitSeconds: dice.pick([25, 35, 50, 75, 100]) };
+  tell(atMs, center.assistant, {
+    ...{ ...asked, action: 'update', outcome: 'success', via: via('update_queue') },
+    resource: { type: queue.type, id: queue.id, name: queue.name },
+    targets: [{ type: agent.type, id: agent.id, name: agent.name }],
+    metadata: { model: 'routing-3', confidence: dice.whole(70, 99) / 100, confirmed: true },
+    ...{ before, after },
+  });
+  queue.state = after;
+  tell(atMs + 4_000, center.assistant, {
+    ...{ ...asked, action: 'update', outcome: 'denied', via: via('update_user_role') },
+    resource: { type: userRole.type, id: userRole.id, name: userRole.name },
+    metadata: { model: 'routing-3', missing: 'roles.edit' },
+  });
+  tell(atMs + 9_000, center.assistant, {
+    ...{ ...asked, action: 'push', outcome: 'failure', via: via('notify_crm') },
+    resource: { type: 'crm', id: dice.uuid(), name: 'Contact summary' },
+    metadata: { status: 504 },
+  });
 }
 
 const reasons = [

@@ -1,3 +1,4 @@
+import { type Outcome, outcomeSaid } from '@indelible/protocol';
 import { useTexts, wordOf } from '../i18n/texts.tsx';
 
 const tones: Readonly<Record<string, string>> = {
@@ -9,14 +10,23 @@ const tones: Readonly<Record<string, string>> = {
   delete: 'bg-del',
   erase: 'bg-del',
   disconnect: 'bg-del',
-  login_failed: 'bg-del',
   session_forced: 'bg-del',
 };
 
-/** An action in words, with a dot in the colour of its kind: create, change, remove or read. */
-export function ActionLabel({ action }: { action: string }) {
+interface ActionLabelProps {
+  action: string;
+  /** What the event says; a badge beside the label says it in words. */
+  outcome?: Outcome | null;
+}
+
+/** An action in words, with a dot in the colour of its kind: create, change, remove, read, fail. */
+export function ActionLabel({
+  action,
+  outcome = outcomeSaid(undefined, action),
+}: ActionLabelProps) {
   const t = useTexts();
-  const tone = Object.hasOwn(tones, action) ? tones[action] : 'bg-edge';
+  const failed = outcome === 'failure' || outcome === 'denied';
+  const tone = failed ? 'bg-del' : Object.hasOwn(tones, action) ? tones[action] : 'bg-edge';
   return (
     <span className="inline-flex items-center gap-2" title={action}>
       <span aria-hidden className={`size-1.5 shrink-0 rounded-full ${tone}`} />

@@ -19,9 +19,10 @@ interface FilterBarProps {
   withRange?: boolean;
 }
 
-/** The others are shown wherever the address has them. */
+/** Shown wherever the address has them, and if the reader chooses them. */
+const furtherFacets = ['ip', 'actorType', 'onBehalfOf', 'correlationId'] as const;
 const usualFacets = facetNames.filter(
-  (facet) => !['hasReason', 'actorType', 'onBehalfOf', 'correlationId'].includes(facet),
+  (facet) => facet !== 'hasReason' && furtherFacets.every((further) => further !== facet),
 );
 const isToggled = (facet: FacetName) => facetOf(facet).columns.boolean !== undefined;
 
@@ -29,25 +30,61 @@ const isToggled = (facet: FacetName) => facetOf(facet).columns.boolean !== undef
 export function FilterBar(props: FilterBarProps) {
   const { search, nowMs, change, facets = usualFacets, withRange = true } = props;
   const t = useTexts();
+  const [opened, open] = useState<FacetName | null>(null);
   return (
     <fieldset aria-label={t.filters.label} className="no-print flex min-w-0 flex-wrap gap-1.5">
       {withRange && <RangeChip search={search} change={change} />}
       <ReceivedChip search={search} change={change} />
       {facetNames
-        .filter((facet) => facets.includes(facet) || search.facets[facet] !== undefined)
+        .filter((facet) => facets.includes(facet) || search.facets[facet] || facet === opened)
         .filter((facet) => !isToggled(facet))
         .map((facet) => (
-          <FacetChip key={facet} facet={facet} search={search} nowMs={nowMs} change={change} />
+          <FacetChip
+            key={facet}
+            {...{ facet, search, nowMs, change }}
+            startsOpen={facet === opened}
+          />
         ))}
       {toggles.map((toggle) => (
         <FacetToggle key={toggle.facet} {...props} {...toggle} facets={facets} />
       ))}
+      {facets === usualFacets && <MoreFilters {...{ search, opened, open }} />}
       {Object.keys(search.facets).length > 0 && (
         <Button look="quiet" onClick={() => change(changed(search, { facets: {} }))}>
           {t.filters.clear}
         </Button>
       )}
     </fieldset>
+  );
+}
+
+interface MoreFiltersProps {
+  search: EventSearch;
+  opened: FacetName | null;
+  open: (facet: FacetName) => void;
+}
+
+function MoreFilters({ search, opened, open }: MoreFiltersProps) {
+  const t = useTexts();
+  const left = furtherFacets.filter((facet) => facet !== opened && !search.facets[facet]);
+  if (left.length === 0) return null;
+  return (
+    <select
+      aria-label={t.filters.more}
+      className="btn btn-quiet appearance-none [&>option]:bg-raised"
+      value=""
+      onChange={({ target }) => {
+        const chosen = left.find((facet) => facet === target.value);
+        if (chosen) open(chosen);
+      }}
+    >
+      <option value="">{t.filters.more}</option>
+      {left.map((facet) => (
+        <option key={facet} value={facet}>
+          {t.filters[facet]}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -116,9 +153,10 @@ function ReceivedChip({ search, change }: Pick<FilterBarProps, 'search' | 'chang
 
 interface FacetChipProps extends Omit<FilterBarProps, 'facets' | 'withRange'> {
   facet: FacetName;
+  startsOpen: boolean;
 }
 
-function FacetChip({ facet, search, nowMs, change }: FacetChipProps) {
+function FacetChip({ facet, search, nowMs, change, startsOpen }: FacetChipProps) {
   const t = useTexts();
   const { facetText } = useCriteriaTexts();
   const text = facetText(search.facets, facet);
@@ -127,6 +165,7 @@ function FacetChip({ facet, search, nowMs, change }: FacetChipProps) {
     <Chip
       label={t.filters[facet]}
       text={text}
+      startsOpen={startsOpen}
       clear={text === null ? undefined : clear}
       picker={(anchor, close) => (
         <FacetPicker
@@ -147,13 +186,14 @@ interface ChipProps {
   /** Its value; null if empty. */
   text: string | null;
   icon?: ReactNode;
+  startsOpen?: boolean;
   clear?: (() => void) | undefined;
   picker: (anchor: RefObject<HTMLElement | null>, close: () => void) => ReactNode;
 }
 
-function Chip({ label, text, icon, clear, picker }: ChipProps) {
+function Chip({ label, text, icon, startsOpen = false, clear, picker }: ChipProps) {
   const t = useTexts();
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(startsOpen);
   const anchor = useRef<HTMLButtonElement>(null);
   const held = text !== null && icon === undefined;
   return (

@@ -64,6 +64,7 @@ export function valueText(facet: FacetName, value: string, t: Texts): string {
   if (facet === 'action') return wordOf(t.actions, value);
   if (facet === 'resource') return wordOf(t.resources, value);
   if (facet === 'category') return wordOf(t.categories, value);
+  if (facet === 'actorType') return wordOf(t.actors.kinds, value);
   if (facet === 'outcome') return wordOf(t.outcomes, value);
   if (facetOf(facet).columns.boolean) return value === 'true' ? t.filters.yes : t.filters.no;
   return value;

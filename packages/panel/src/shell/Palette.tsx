@@ -38,7 +38,7 @@ interface Command {
   run: () => void;
 }
 
-const facets = ['user', 'action', 'resource', 'category'] as const;
+const facets = ['user', 'action', 'resource', 'category', 'outcome'] as const;
 const shownMax = 40;
 
 /** Opens any page and filters by any value; finds "Ação" from "acao". */
@@ -55,6 +55,7 @@ export default function Palette({ close }: { close: () => void }) {
     action: useChoices('action', search, nowMs).data ?? [],
     resource: useChoices('resource', search, nowMs).data ?? [],
     category: useChoices('category', search, nowMs).data ?? [],
+    outcome: useChoices('outcome', search, nowMs).data ?? [],
   };
   const commands = [
     ...typedCommands(text.trim(), search, t, go),
@@ -149,6 +150,7 @@ function typedCommands(text: string, search: EventSearch, t: Texts, go: Go): Com
   return [
     { id: 'id', section, text: t.palette.byResourceId(text), run: filter('resourceId') },
     { id: 'uid', section, text: t.palette.byUser(text), run: filter('user') },
+    { id: 'person', section, text: t.palette.byPerson(text), run: filter('onBehalfOf') },
   ];
 }
 

@@ -118,4 +118,5 @@ export function ownResourceProblem({ resource, resourceId }: EventFilter): strin
   return 'must be a UUID, or an own id beside exactly one resource type: the type belongs to it';
 }
 
-const isOwnId = (value: string) => !isUuid(value) && !value.includes('@');
+/** Whether a value of a filter is the host's own id. */
+export const isOwnId = (value: string) => !isUuid(value) && !value.includes('@');

@@ -150,6 +150,7 @@ export const facets = {
     columns: { text: 'actor_type' },
     nullable: true,
     of: (event) => [contextOf(event).actor?.type ?? null],
+    counted: true,
     ofWebhooks: true,
   },
   onBehalfOf: {

@@ -58,7 +58,7 @@ export function linkEvent(
   return {
     actor: role === 'superadmin' ? { ...maker, role } : maker,
     action: 'create',
-    outcome: outcome === 'made' ? 'success' : 'denied',
+    ...(outcome === 'refused' && { outcome: 'denied' as const }),
     resource: { type: 'viewer_link', id: link.id, name: null },
     diff: {},
     after: {

@@ -5,9 +5,12 @@ import { ArrowRight, History, Undo2, X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
+import { useActorText } from '../../components/actor-name.ts';
 import { ChangedText } from '../../components/ChangedText.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { ErasedNote, ErasedValue, isErased } from '../../components/Erased.tsx';
+import { OutcomeBadge } from '../../components/OutcomeBadge.tsx';
+import { outcomeIn } from '../../components/outcome-in.ts';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
 import { Value } from '../../components/Value.tsx';
@@ -110,17 +113,17 @@ function Detail({ event }: { event: AuditEvent }) {
 function Headline({ event }: { event: AuditEvent }) {
   const t = useTexts();
   const formats = useFormats();
-  const { action, actor, resource } = event;
+  const { action, resource } = event;
   const name = resource.name && revealed(resource.name);
-  const email = actor.email && revealed(actor.email);
+  const actorText = useActorText();
   const gone = isErased(event, 'identity');
   return (
     <header>
       <p className="text-xs text-muted">
         <Value facet="action" value={action} label={wordOf(t.actions, action)}>
-          <ActionLabel action={action} />
+          <ActionLabel action={action} outcome={outcomeIn(event)} />
         </Value>{' '}
-        ·{' '}
+        <OutcomeBadge event={event} /> ·{' '}
         <Value facet="resource" value={resource.type} label={wordOf(t.resources, resource.type)}>
           {wordOf(t.resources, resource.type)}
         </Value>
@@ -129,8 +132,7 @@ function Headline({ event }: { event: AuditEvent }) {
         {name ?? (gone ? <ErasedValue /> : t.events.unnamed)}
       </h2>
       <p className="mt-1 text-muted">
-        {email ?? (gone ? <ErasedValue /> : wordOf({}, actor.role))} ·{' '}
-        {formats.dateTime(event.timestamp)}
+        <span dir="auto">{actorText(event)}</span> · {formats.dateTime(event.timestamp)}
         <span className="text-faint"> ({formats.relative(event.timestamp, Date.now())})</span>
       </p>
     </header>

@@ -1,15 +1,17 @@
 import type { AuditEvent } from '@indelible/client';
-import { parseTimestamp } from '@indelible/protocol';
+import { parseTimestamp, revealed } from '@indelible/protocol';
 import { AppLink } from '../../components/AppLink.tsx';
 import { ErasedValue, isErased } from '../../components/Erased.tsx';
 import { Fact } from '../../components/Fact.tsx';
 import { Moments } from '../../components/MomentCard.tsx';
+import { PartyName } from '../../components/Parties.tsx';
 import { RecordedBy } from '../../components/RecordedBy.tsx';
 import { Value } from '../../components/Value.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { useMay } from '../../session/session-context.tsx';
+import { ContextFacts } from './ContextFacts.tsx';
 import { makersOf } from './makers.ts';
 
 /** All other facts of an event; each value can be copied or filtered by. */
@@ -25,16 +27,11 @@ export function EventFacts({ event }: { event: AuditEvent }) {
     <>
       <dl className="text-[0.8125rem]">
         <Fact name={t.events.who}>
-          <Value
-            facet="user"
-            value={actor.email?.toLowerCase() ?? actor.id}
-            label={actor.email ?? actor.id}
-          >
-            {actor.email ??
-              (gone ? <ErasedValue /> : <i className="text-muted">{t.events.noEmail}</i>)}
-          </Value>
+          <PartyName event={event} party={actor} facet="user" />
+          {actor.email !== null && actor.name !== undefined && ` (${revealed(actor.name)})`}
         </Fact>
         <Fact name={t.detail.role}>{wordOf({}, actor.role)}</Fact>
+        <ContextFacts event={event} />
         <Fact name={t.detail.actorId} copy={actor.id}>
           <Value facet="user" value={actor.id} label={actor.id} className="font-mono text-xs">
             {actor.id}

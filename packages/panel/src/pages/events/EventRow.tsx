@@ -1,10 +1,14 @@
 import type { AuditEvent } from '@indelible/client';
-import { type Diff, parseTimestamp, revealed, type Scalar } from '@indelible/protocol';
+import { type Diff, parseTimestamp, partyName, revealed, type Scalar } from '@indelible/protocol';
 import { ArrowRight } from 'lucide-react';
 import { useRef } from 'react';
 import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
-import { ErasedBadge, ErasedValue, isErased } from '../../components/Erased.tsx';
+import { useActorText } from '../../components/actor-name.ts';
+import { ErasedBadge, isErased } from '../../components/Erased.tsx';
+import { OutcomeBadge } from '../../components/OutcomeBadge.tsx';
+import { outcomeIn } from '../../components/outcome-in.ts';
+import { OnBehalfOf, PartyName } from '../../components/Parties.tsx';
 import { Value } from '../../components/Value.tsx';
 import { useMenus } from '../../components/ValueMenuProvider.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
@@ -34,8 +38,11 @@ export function EventRow({ event, href, isOpen, isActive, activate, withDate }: 
       </td>
       <td>
         <Value facet="action" value={action} label={wordOf(t.actions, action)} tabbable={isActive}>
-          <ActionLabel action={action} />
+          <ActionLabel action={action} outcome={outcomeIn(event)} />
         </Value>
+        <div>
+          <OutcomeBadge event={event} tabbable={isActive} />
+        </div>
       </td>
       <td className="min-w-0 leading-snug">
         <ResourceName event={event} tabbable={isActive} />
@@ -109,11 +116,14 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
   const { openMoment } = useMenus();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const ms = parseTimestamp(event.timestamp) ?? 0;
-  const { action, actor, resource } = event;
+  const actorText = useActorText();
+  const outcome = outcomeIn(event);
+  const { action, resource } = event;
   const what = [
     wordOf(t.actions, action),
     resource.name ?? wordOf(t.resources, resource.type),
-    actor.email ?? actor.role,
+    actorText(event),
+    ...(outcome === null ? [] : [t.outcomes[outcome]]),
     formats.dateTime(ms),
   ].join(', ');
   return (
@@ -133,28 +143,23 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
   );
 }
 
-/** The actor: address, role, and whether it was an operator. */
-function Who({ event, tabbable = true }: { event: AuditEvent; tabbable?: boolean }) {
+/** The actor, what kind it is, and for whom it acted. */
+function Who({ event, tabbable }: { event: AuditEvent; tabbable: boolean }) {
   const t = useTexts();
   const { actor, crossTenant } = event;
-  const email = actor.email && revealed(actor.email);
-  const gone = isErased(event, 'identity');
+  const isUnnamed = partyName(actor) === null && !isErased(event, 'identity');
+  const kind =
+    actor.type === undefined || actor.type === 'user' ? [] : [t.actors.kinds[actor.type]];
   return (
     <div className="min-w-0 leading-snug">
-      <Value
-        facet="user"
-        value={actor.email?.toLowerCase() ?? actor.id}
-        label={actor.email ?? actor.id}
-        tabbable={tabbable}
-      >
-        {email ?? (gone ? <ErasedValue /> : wordOf({}, actor.role))}
-      </Value>
+      <PartyName event={event} party={actor} facet="user" tabbable={tabbable} />
+      <OnBehalfOf event={event} tabbable={tabbable} />
       <div className="flex items-center gap-1.5 text-xs text-faint">
         {crossTenant ? (
           <span className="badge badge-warn">{t.operator.badge}</span>
         ) : (
           <span className="truncate">
-            {actor.email === null && !gone ? t.events.noEmail : wordOf({}, actor.role)}
+            {[...kind, isUnnamed ? t.events.noEmail : wordOf({}, actor.role)].join(' · ')}
           </span>
         )}
       </div>

@@ -5,7 +5,7 @@ import { Button } from '../../components/Button.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { changed, type EventSearch } from '../../search/event-search.ts';
-import { type Bar, barsOf } from './buckets.ts';
+import { type Bar, barsOf, type Mark } from './buckets.ts';
 import { histogramQuery } from './histogram-query.ts';
 
 interface HistogramProps {
@@ -18,7 +18,8 @@ interface HistogramProps {
 export function Histogram({ search, nowMs, change }: HistogramProps) {
   const t = useTexts();
   const formats = useFormats();
-  const { data } = useQuery(histogramQuery(search, nowMs, formats.timeZone));
+  const [mark, setMark] = useState<Mark>('category');
+  const { data } = useQuery(histogramQuery(search, nowMs, formats.timeZone, mark));
   const bars = useMemo(
     () => (data ? barsOf(data.counts, data.range, data.unit, formats.timeZone) : []),
     [data, formats.timeZone],
@@ -29,14 +30,14 @@ export function Histogram({ search, nowMs, change }: HistogramProps) {
   return (
     <section aria-label={t.histogram.label} className="no-print px-4 pt-1 lg:px-6">
       <div className="relative">
-        <Bars bars={bars} highest={highest} zoom={zoom} />
+        <Bars {...{ bars, highest, zoom, mark }} />
         <p aria-hidden className="absolute top-0 left-0 bg-surface/80 pr-1 text-2xs text-faint">
           {data && formats.number(highest)}
         </p>
       </div>
       <div className="flex justify-between border-t border-line pt-1 text-2xs text-faint tabular-nums">
         <span>{bars[0] && formats.range(bars[0].from, bars[0].from)}</span>
-        <Legend bars={bars} />
+        <Legend mark={mark} setMark={setMark} />
         <span>{bars.length > 0 && formats.range(bars.at(-1)?.to ?? 0, bars.at(-1)?.to ?? 0)}</span>
       </div>
       {search.range.kind === 'between' && (
@@ -49,22 +50,29 @@ export function Histogram({ search, nowMs, change }: HistogramProps) {
           {t.histogram.zoomOut}
         </Button>
       )}
-      <HiddenTable bars={bars} />
+      <HiddenTable bars={bars} mark={mark} />
     </section>
   );
 }
 
-function Legend({ bars }: { bars: readonly Bar[] }) {
+const marks = {
+  category: { text: 'operators', swatch: 'bg-warn-bar', bar: 'fill-warn-bar' },
+  outcome: { text: 'unsuccessful', swatch: 'bg-del', bar: 'fill-del' },
+} as const;
+
+function Legend({ mark, setMark }: { mark: Mark; setMark: (mark: Mark) => void }) {
   const t = useTexts();
+  const other = mark === 'category' ? 'outcome' : 'category';
   return (
     <span className="hidden items-center gap-3 sm:flex">
       {t.histogram.hint}
-      {bars.some(({ operator }) => operator > 0) && (
-        <span className="flex items-center gap-1.5">
-          <span aria-hidden className="size-2 rounded-sm bg-warn-bar" />
-          {t.histogram.operators}
-        </span>
-      )}
+      <span className="flex items-center gap-1.5">
+        <span aria-hidden className={`size-2 rounded-sm ${marks[mark].swatch}`} />
+        {t.histogram[marks[mark].text]}
+      </span>
+      <button type="button" className="link cursor-pointer" onClick={() => setMark(other)}>
+        {t.histogram.marked}: {t.histogram[marks[other].text]}
+      </button>
     </span>
   );
 }
@@ -72,12 +80,13 @@ function Legend({ bars }: { bars: readonly Bar[] }) {
 interface BarsProps {
   bars: readonly Bar[];
   highest: number;
+  mark: Mark;
   zoom: (from: number, to: number) => void;
 }
 
 const height = 56;
 
-function Bars({ bars, highest, zoom }: BarsProps) {
+function Bars({ bars, highest, mark, zoom }: BarsProps) {
   const [drag, setDrag] = useState<{ start: number; end: number } | null>(null);
   const indexAt = ({ currentTarget, clientX }: PointerEvent<SVGSVGElement>) => {
     const { left, width } = currentTarget.getBoundingClientRect();
@@ -107,7 +116,7 @@ function Bars({ bars, highest, zoom }: BarsProps) {
       onPointerCancel={() => setDrag(null)}
     >
       {bars.map((bar, index) => (
-        <OneBar key={bar.from} bar={bar} index={index} highest={highest} />
+        <OneBar key={bar.from} {...{ bar, index, highest, mark }} />
       ))}
       {drag && (
         <rect
@@ -122,30 +131,42 @@ function Bars({ bars, highest, zoom }: BarsProps) {
   );
 }
 
-function OneBar({ bar, index, highest }: { bar: Bar; index: number; highest: number }) {
+interface OneBarProps {
+  bar: Bar;
+  index: number;
+  highest: number;
+  mark: Mark;
+}
+
+function OneBar({ bar, index, highest, mark }: OneBarProps) {
+  const t = useTexts();
   const formats = useFormats();
   // At least two pixels, so that a small count beside a high bar stays visible.
   const heightOf = (count: number) => (count === 0 ? 0 : Math.max(2, (count / highest) * height));
   const total = heightOf(bar.count);
-  const operator = Math.min(total, heightOf(bar.operator));
+  const marked = Math.min(total, heightOf(bar.marked));
+  const counts = [
+    `${formats.range(bar.from, bar.to)}: ${formats.number(bar.count)}`,
+    ...(bar.marked > 0 ? [`${formats.number(bar.marked)} ${t.histogram[marks[mark].text]}`] : []),
+  ];
   const column = { x: index * 10 + 1, width: 8 };
   return (
     <g className="group">
-      <title>{`${formats.range(bar.from, bar.to)}: ${formats.number(bar.count)}`}</title>
+      <title>{counts.join(', ')}</title>
       <rect
         x={index * 10}
         width={10}
         height={height}
         className="fill-transparent group-hover:fill-line"
       />
-      <rect {...column} y={height - total} height={total - operator} className="fill-accent-bar" />
-      <rect {...column} y={height - operator} height={operator} className="fill-warn-bar" />
+      <rect {...column} y={height - total} height={total - marked} className="fill-accent-bar" />
+      <rect {...column} y={height - marked} height={marked} className={marks[mark].bar} />
     </g>
   );
 }
 
 /** The same counts for screen readers. */
-function HiddenTable({ bars }: { bars: readonly Bar[] }) {
+function HiddenTable({ bars, mark }: { bars: readonly Bar[]; mark: Mark }) {
   const t = useTexts();
   const formats = useFormats();
   return (
@@ -156,17 +177,17 @@ function HiddenTable({ bars }: { bars: readonly Bar[] }) {
           <tr>
             <th scope="col">{t.events.time}</th>
             <th scope="col">{t.nav.events}</th>
-            <th scope="col">{t.histogram.operators}</th>
+            <th scope="col">{t.histogram[marks[mark].text]}</th>
           </tr>
         </thead>
         <tbody>
           {bars
             .filter(({ count }) => count > 0)
-            .map(({ from, to, count, operator }) => (
+            .map(({ from, to, count, marked }) => (
               <tr key={from}>
                 <th scope="row">{formats.range(from, to)}</th>
                 <td>{formats.number(count)}</td>
-                <td>{formats.number(operator)}</td>
+                <td>{formats.number(marked)}</td>
               </tr>
             ))}
         </tbody>

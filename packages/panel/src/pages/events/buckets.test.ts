@@ -13,9 +13,9 @@ test('bars cover the whole range without gaps, and no event is lost between them
   ] as const) {
     const to = from + days * day;
     const counts = [
-      { start: from, category: 'security', count: 3 },
-      { start: from, category: 'cross_tenant', count: 2 },
-      { start: to - day, category: 'configuration', count: 5 },
+      { start: from, word: 'security', count: 3 },
+      { start: from, word: 'cross_tenant', count: 2 },
+      { start: to - day, word: 'configuration', count: 5 },
     ];
     const bars = barsOf(counts, { from, to }, unit, 'UTC');
     expect(bars[0]?.from).toBe(from);
@@ -25,7 +25,7 @@ test('bars cover the whole range without gaps, and no event is lost between them
       if (index > 0) expect(bar.from).toBe(bars[index - 1]?.to);
     }
     expect(bars.reduce((sum, { count }) => sum + count, 0)).toBe(10);
-    expect(bars.reduce((sum, { operator }) => sum + operator, 0)).toBe(2);
+    expect(bars.reduce((sum, { marked }) => sum + marked, 0)).toBe(2);
   }
 });
 

@@ -1,23 +1,29 @@
 import { bucketStarts, type TimeUnit } from '@indelible/protocol';
 
-/** One bar: `[from, to)` in ms, how many events, and how many of them the operator's. */
+/** What a histogram marks: acts of operators, or what did not succeed. */
+export type Mark = 'category' | 'outcome';
+
+/** One bar: `[from, to)` in ms, how many events, and how many of them are marked. */
 export interface Bar {
   from: number;
   to: number;
   count: number;
-  operator: number;
+  marked: number;
 }
 
-/** A row of `stats?group_by=<unit>,category`. */
+/** A row of `stats?group_by=<unit>,<mark>`. */
 export interface BucketCount {
   start: number;
-  category: string;
+  /** The category or outcome. */
+  word: string;
   count: number;
 }
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const barsMax = 96;
+/** Categories and outcomes have no word in common. */
+const markedWords = ['cross_tenant', 'failure', 'denied'];
 
 /** The unit in which a range of this length is counted: at most 240 buckets, whole days beyond. */
 export function unitFor(spanMs: number): TimeUnit {
@@ -40,15 +46,15 @@ export function barsOf(
   const barOfStart = new Map<number, Bar>();
   for (let at = 0; at < starts.length; at += perBar) {
     const from = starts[at] ?? range.from;
-    const bar = { from, to: starts[at + perBar] ?? range.to, count: 0, operator: 0 };
+    const bar = { from, to: starts[at + perBar] ?? range.to, count: 0, marked: 0 };
     bars.push(bar);
     for (const start of starts.slice(at, at + perBar)) barOfStart.set(start, bar);
   }
-  for (const { start, category, count } of counts) {
+  for (const { start, word, count } of counts) {
     const bar = barOfStart.get(start);
     if (bar === undefined) continue;
     bar.count += count;
-    if (category === 'cross_tenant') bar.operator += count;
+    if (markedWords.includes(word)) bar.marked += count;
   }
   return bars;
 }

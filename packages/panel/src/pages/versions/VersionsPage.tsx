@@ -5,6 +5,7 @@ import { client } from '../../api.ts';
 import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
 import { isErased } from '../../components/Erased.tsx';
+import { outcomeIn } from '../../components/outcome-in.ts';
 import { PageHead } from '../../components/PageHead.tsx';
 import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
@@ -145,7 +146,7 @@ function SideChoice({ side, version, chosen, choose }: SideChoiceProps) {
 
 function VersionName({ version }: { version: Version }) {
   const t = useTexts();
-  const { when } = useVersionText()(version);
+  const { when, who } = useVersionText()(version);
   const { event, of, isCurrent } = version;
   return (
     <div className="min-w-0 flex-1 text-[0.8125rem] leading-snug">
@@ -155,8 +156,7 @@ function VersionName({ version }: { version: Version }) {
       </p>
       {of === 'after' && (
         <p className="truncate text-xs text-faint">
-          <ActionLabel action={event.action} />{' '}
-          {t.versions.by(event.actor.email ?? wordOf({}, event.actor.role))}
+          <ActionLabel action={event.action} outcome={outcomeIn(event)} /> {t.versions.by(who)}
         </p>
       )}
     </div>

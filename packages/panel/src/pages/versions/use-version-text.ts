@@ -1,3 +1,4 @@
+import { useActorText } from '../../components/actor-name.ts';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import type { Version } from './versions.ts';
@@ -6,11 +7,12 @@ import type { Version } from './versions.ts';
 export function useVersionText(): (version: Version) => { when: string; who: string } {
   const t = useTexts();
   const formats = useFormats();
+  const actorText = useActorText();
   return ({ event, of }) =>
     of === 'before'
       ? { when: t.versions.beforeFirst, who: '' }
       : {
           when: formats.dateTime(event.timestamp),
-          who: event.actor.email ?? event.actor.role,
+          who: actorText(event),
         };
 }
