@@ -22,7 +22,7 @@ import { createPartitionKeeper, type PartitionWanted } from './events/partitions
 import { proofRoutes } from './events/proof.routes.ts';
 import { readRoutes } from './events/read.routes.ts';
 import { recordRoutes } from './events/record.routes.ts';
-import { makePartitions } from './events/store.ts';
+import { getEvent, makePartitions, visibility } from './events/store.ts';
 import { downloadRoutes } from './exports/download.routes.ts';
 import { createDownloadLinks } from './exports/download-link.ts';
 import { expireFiles } from './exports/expire.job.ts';
@@ -63,7 +63,7 @@ import { createOutbound, type Outbound } from './outbound/outbound.ts';
 import type { Resolve } from './outbound/outbound-names.ts';
 import type { RecordOwn, RecordQueued } from './own-event.ts';
 import type { Clock } from './postgres/clock.ts';
-import { type Database, record, write } from './postgres/db.ts';
+import { type Database, readTenant, record, write } from './postgres/db.ts';
 import { handleRestores } from './restores/restore.job.ts';
 import { restoreRoutes } from './restores/routes.ts';
 import { searchRoutes } from './searches/routes.ts';
@@ -343,7 +343,12 @@ async function wireRecording(
   metrics.watchDisk(() => freeBytes(config));
   const own = await openOwnEvents(db.writer, config.catalogue, now);
   const recordQueued = recordOwnQueued(own, groupCommit);
-  const recordAccess = recordLooks(recordQueued, now);
+  const isRecorded = (tenantId: string, uuid: string) =>
+    readTenant(db, tenantId, async (tx) => {
+      const visible = await visibility(tx, now());
+      return visible !== null && (await getEvent(tx, uuid, visible)) !== null;
+    });
+  const recordAccess = recordLooks(recordQueued, isRecorded, now);
   const recordOwn = recordOwnWith({ ...own, partitions });
   const masker = createMasker(config.maskedKeys);
   const { backdatedMs } = config;

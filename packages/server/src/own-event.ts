@@ -73,10 +73,10 @@ export function reopenedEvent(
 export type RecordOwn = (tx: WriterTx, tenantId: string, event: OwnEvent) => Promise<void>;
 
 /**
- * Records an event without its own transaction in the tenant's log; resolves after the commit. The
- * same `uuid` again has no effect.
+ * Records an event without its own transaction in the tenant's log; resolves after the commit, with
+ * its UUID. The same `uuid` again has no effect.
  */
-export type RecordQueued = (tenantId: string, event: OwnEvent, uuid?: string) => Promise<void>;
+export type RecordQueued = (tenantId: string, event: OwnEvent, uuid?: string) => Promise<string>;
 
 /** The authenticated caller as the actor of an event. */
 export function actorOf(request: FastifyRequest): OwnEvent['actor'] {

@@ -10,21 +10,31 @@ export type RecordAccess = (tenantId: string, event: OwnEvent, credential: strin
 const standsForMs = 15 * 60_000;
 const rememberedMax = 10_000;
 
+/** Whether the tenant's log has this event. */
+export type IsRecorded = (tenantId: string, uuid: string) => Promise<boolean>;
+
+interface RecordedLook {
+  atMs: number;
+  /** The record's UUID, after the commit. */
+  recorded: Promise<string>;
+}
+
 /**
  * Writes one record for what is looked at, not one for each request: an access is recorded unless
- * this process has recorded the equal event of the same credential in the last 15 minutes. Nothing
- * but its own commits counts, so several processes write a record each. Equal accesses at the same
- * time wait for one commit; if that fails, none is answered and the next one records again.
+ * this process has recorded the equal event of the same credential in the last 15 minutes, and the
+ * log still has it: a restored database may have lost it. Nothing but its own commits counts, so
+ * several processes write a record each. Equal accesses at the same time wait for one commit; if
+ * that fails, none is answered and the next one records again.
  */
-export function recordLooks(record: RecordQueued, now: () => number): RecordAccess {
-  const looks = new Map<string, { atMs: number; recorded: Promise<void> }>();
+export function recordLooks(
+  record: RecordQueued,
+  isRecorded: IsRecorded,
+  now: () => number,
+): RecordAccess {
+  const looks = new Map<string, RecordedLook>();
   // A clock that was set back ends a record's time, or it would stand for longer.
   const stands = (atMs: number) => atMs <= now() && now() < atMs + standsForMs;
-  return (tenantId, event, credential) => {
-    const key = keyOf([tenantId, event, credential]);
-    const known = looks.get(key);
-    if (known && stands(known.atMs)) return known.recorded;
-    const look = { atMs: now(), recorded: record(tenantId, event) };
+  const remember = (key: string, look: RecordedLook) => {
     look.recorded.catch(() => looks.get(key) === look && looks.delete(key));
     looks.delete(key);
     looks.set(key, look);
@@ -33,7 +43,16 @@ export function recordLooks(record: RecordQueued, now: () => number): RecordAcce
       if (stands(atMs) && looks.size <= rememberedMax) break;
       looks.delete(oldest);
     }
-    return look.recorded;
+  };
+  return async (tenantId, event, credential) => {
+    const key = keyOf([tenantId, event, credential]);
+    for (let known = looks.get(key); known && stands(known.atMs); known = looks.get(key)) {
+      if (await isRecorded(tenantId, await known.recorded)) return;
+      if (looks.get(key) === known) looks.delete(key);
+    }
+    const look = { atMs: now(), recorded: record(tenantId, event) };
+    remember(key, look);
+    await look.recorded;
   };
 }
 

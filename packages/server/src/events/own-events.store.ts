@@ -136,13 +136,14 @@ export async function recordOwnIn(
 
 /**
  * Records an event without its own transaction, such as a read, through the producers' queue.
- * Resolves after the commit; the same `uuid` again has no effect. Throws `not_found` for an unknown
- * tenant, `unavailable` if it could not be recorded.
+ * Resolves after the commit, with its UUID; the same `uuid` again has no effect. Throws `not_found`
+ * for an unknown tenant, `unavailable` if it could not be recorded.
  */
 export function recordOwnQueued(deps: OwnEventDeps, groupCommit: GroupCommit) {
-  return async (tenantId: string, event: OwnEvent, uuid?: string): Promise<void> => {
-    const [outcome] = await groupCommit.record([prepareOwn(deps, tenantId, event, uuid)], null);
-    if (outcome?.status === 'created' || outcome?.status === 'duplicate') return;
+  return async (tenantId: string, event: OwnEvent, uuid?: string): Promise<string> => {
+    const prepared = prepareOwn(deps, tenantId, event, uuid);
+    const [outcome] = await groupCommit.record([prepared], null);
+    if (outcome?.status === 'created' || outcome?.status === 'duplicate') return prepared.uuid;
     if (outcome?.status === 'rejected' && outcome.code === 'unknown_tenant') {
       throw new AppError('not_found', 'there is no such tenant');
     }

@@ -205,7 +205,7 @@ test('a start that was cut off while it told the logs is finished by the next on
     isNamed: true,
     record: async (tenantId, event, uuid) => {
       if (told++ >= 2) throw new Error('gone');
-      await record(tenantId, event, uuid);
+      return record(tenantId, event, uuid);
     },
   })();
   await expect(cutOff).rejects.toThrow('gone');
