@@ -74,7 +74,7 @@ export const facets = {
     ...person,
     columns: { uuid: 'actor_id', text: 'actor_email_key' },
     of: ({ actorId, actorEmail }) => [actorId, actorEmail?.toLowerCase() ?? null],
-    selective: 2,
+    selective: 3,
     counted: true,
   },
   action: {
@@ -82,7 +82,7 @@ export const facets = {
     ...action,
     columns: { text: 'action' },
     of: ({ action }) => [action],
-    selective: 3,
+    selective: 4,
     counted: true,
     ofWebhooks: true,
   },
@@ -91,7 +91,7 @@ export const facets = {
     ...word,
     columns: { text: 'resource_type' },
     of: ({ resourceType }) => [resourceType],
-    selective: 4,
+    selective: 5,
     counted: true,
     ofWebhooks: true,
   },
@@ -102,7 +102,7 @@ export const facets = {
     external: 'resource',
     columns: { uuid: 'resource_id' },
     of: ({ resourceId }) => [resourceId],
-    selective: 1,
+    selective: 2,
   },
   crossTenant: {
     about: 'whether an operator did it: `true` or `false`',
@@ -115,7 +115,7 @@ export const facets = {
     ...oneOf(categories),
     columns: { text: 'category' },
     of: ({ category }) => [category],
-    selective: 5,
+    selective: 6,
     counted: true,
     ofWebhooks: true,
   },
@@ -168,6 +168,7 @@ export const facets = {
     columns: { text: 'correlation_id' },
     nullable: true,
     of: (event) => [contextOf(event).correlationId ?? null],
+    selective: 1,
   },
 } as const satisfies Record<string, Facet>;
 

@@ -144,6 +144,7 @@ test('each filter of version 2 finds its events, and excludes them, in list, cou
   expect(await found(`${own}&outcome=!failure`)).toEqual(['plain', 'payment', 'denied', 'agent']);
   expect(await found('actor_type=agent')).toEqual(['agent']);
   expect(await found('correlation_id=req-1')).toEqual(['denied']);
+  expect(await found('correlation_id=req-1&correlation_id=req-2')).toEqual(['denied']);
   const id = externalUuid(tenant.id, 'actor', 'user_9');
   for (const value of ['user_9', id, 'ana@example.COM']) {
     expect(await found(`on_behalf_of=${value}`)).toEqual(['agent']);
@@ -155,6 +156,21 @@ test('each filter of version 2 finds its events, and excludes them, in list, cou
     row.count,
   ]);
   expect(Object.fromEntries(counts)).toEqual({ null: 2, failure: 1, success: 1, denied: 1 });
+});
+
+test('row-level security does not keep a correlation id from its index', async () => {
+  const { owner } = service;
+  await owner.query('BEGIN');
+  await owner.query('SET LOCAL ROLE indelible_reader');
+  const { rows } = await owner
+    .query(
+      `EXPLAIN SELECT * FROM audit_events WHERE tenant_id = $1 AND correlation_id = $2
+       ORDER BY id DESC LIMIT 51`,
+      [tenant.id, 'req-1'],
+    )
+    .finally(() => owner.query('ROLLBACK'));
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+  expect(plan).toMatch(/Index Cond: .*correlation_id = 'req-1'/);
 });
 
 test('own ids find what was recorded under them, and a resource id needs its type', async () => {
