@@ -18,4 +18,6 @@ test('a refusal tells its first reasons in one text, and how many more there are
   const whole = { path: '', code: 'invalid_type', message: 'must be an object' };
   expect(problemsText([problem, whole])).toBe('/actor/id is not a UUID; must be an object');
   expect(problemsText(Array(8).fill(whole))).toMatch(/^(must be an object; ){5}and 3 more$/);
+  const deep = { ...problem, path: pointerOf('k'.repeat(98), '😀', 'id') };
+  expect(problemsText([deep])).toBe(`/${'k'.repeat(98)}/… is not a UUID`);
 });

@@ -10,6 +10,8 @@ export const fieldProblemsMax = 50;
 
 /** The reasons that a refusal tells in one line. */
 const reasonsMax = 5;
+/** Of each path: a batch has a thousand such lines, and a path may have several kilobytes. */
+const pathCharactersMax = 100;
 
 /** The first problems as one text, for `detail`, logs and people who see no `errors`. */
 export function problemsText(problems: readonly FieldProblem[]): string {
@@ -20,7 +22,9 @@ export function problemsText(problems: readonly FieldProblem[]): string {
 
 // The text for an unknown parameter contains its name already.
 function problemText({ path, code, message }: FieldProblem): string {
-  return code === 'unknown_parameter' || path === '' ? message : `${path} ${message}`;
+  if (code === 'unknown_parameter' || path === '') return message;
+  const isLong = path.length > pathCharactersMax;
+  return `${isLong ? `${path.slice(0, pathCharactersMax).toWellFormed()}…` : path} ${message}`;
 }
 
 const tokenCharactersMax = 256;
