@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   eventIdFromUuid,
   eventUuid,
-  facets,
   formatTimestamp,
+  isUuid,
   typeId,
   uuidFromEventId,
   uuidFromTypeId,
@@ -79,7 +79,8 @@ export function restoreRoutes(app: FastifyInstance, deps: RestoreDeps): void {
 
   app.get(path, { config, schema: listSchema }, async (request) => {
     const { resourceId, ...page } = readPage(request, 'newest', ['resource_id'], (reader) => ({
-      resourceId: reader.one('resource_id', 'a UUID', facets.resourceId.normalise) ?? null,
+      // An own id would name a resource only together with its type.
+      resourceId: reader.one('resource_id', 'a UUID', (id) => (isUuid(id) ? id : null)) ?? null,
     }));
     return readAsTenant(request, deps.recordAccess, lookAt('restores', request), ({ tenantId }) =>
       answerPage(
