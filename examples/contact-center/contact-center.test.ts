@@ -127,9 +127,11 @@ test('an operator gets in with a reason only, and the account sees who, why and 
   const panel = await panelIn(ana);
   await panel.getByRole('link', { name: 'Operator access' }).click();
   await see(panel.getByRole('heading', { name: 'Operator access' })).toBeVisible();
-  const changed = panel.getByRole('row').filter({ hasText: 'Sales' });
-  await see(changed).toContainText('olga@operator.example');
-  await see(changed).toContainText('Ticket 7: calls are not routed');
+  const visit = panel.getByRole('row').filter({ hasText: 'olga@operator.example' });
+  await see(visit).toContainText('Ticket 7: calls are not routed');
+  await visit.getByRole('button', { name: /^What was looked at/ }).click();
+  const looks = panel.getByRole('list', { name: 'What was looked at' });
+  await see(looks.getByText('Update · Queue · Sales')).toHaveCount(1);
   await ana.context().close();
 });
 

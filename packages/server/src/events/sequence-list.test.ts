@@ -13,7 +13,7 @@ import {
   tenantWithPool,
 } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { at, tenantOf } from '../testing/retention-setup.ts';
+import { at, planCutoff, tenantOf } from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 
 let service: TestService;
@@ -144,33 +144,33 @@ test('page numbers and after_sequence of another sort are refused', async () => 
 
 test('what retention has hidden or removed is passed over, and nothing else', async () => {
   const own = await tenantOf(service, 'Pro', 366);
-  const year = 365 * 86_400_000;
   const { now } = service.clock;
+  const minute = 60_000;
+  const receivedMs = planCutoff('Pro', now) + minute;
   const events = Array.from({ length: 600 }, (_, index) => {
-    // One in three is about to expire.
-    const ms = index < 200 ? now - year + 60_000 + index : now - index;
+    // One in three expires earlier: the others were stamped by a clock that was ahead.
+    const ms = index % 3 === 0 ? receivedMs : receivedMs + 4 * minute;
     return eventOf({
       id: eventIdFromUuid(importedEventUuid(ms, index, Buffer.alloc(8, 1))),
       resource: { type: 'queue', id: own.id },
     });
   });
-  await at(service, now - year + 60_000, () => recordAll(service, own.key, events.slice(0, 200)));
-  await recordAll(service, own.key, events.slice(200));
+  await at(service, receivedMs, () => recordAll(service, own.key, events));
   await expectLogIntact(service, own.id);
-  const kept = events.slice(200).map(({ id }) => id);
+  const kept = events.filter((_, index) => index % 3 !== 0).map(({ id }) => id);
   const query = `resource=queue&limit=50`;
   expect((await walk(query, own.key)).flat()).toHaveLength(600);
-  service.clock.now += 3_600_000;
+  service.clock.now += 3 * minute;
   expect((await walk(query, own.key)).flat()).toEqual(kept);
   // As the retention job does it, partition or not.
-  const cutoff = eventIdAt(now - year + 3_600_000);
+  const cutoff = eventIdAt(planCutoff('Pro', service.clock.now));
   await service.owner.query('DELETE FROM audit_events WHERE tenant_id = $1 AND id < $2', [
     own.id,
     cutoff,
   ]);
   expect((await walk(query, own.key)).flat()).toEqual(kept);
   expect((await walk(`${query}&order=desc`, own.key)).flat()).toEqual([...kept].reverse());
-  service.clock.now -= 3_600_000;
+  service.clock.now = now;
 });
 
 const eventIdAt = (ms: number) =>

@@ -43,7 +43,8 @@ const isShort = ({ format = '', pattern = '*' }: Schema) =>
 function unbounded(given: Schema, at: string): string[] {
   const schema = resolved(given);
   if (schema.enum ?? schema.const) return [];
-  if (schema.anyOf) return schema.anyOf.flatMap((each) => unbounded(each, at));
+  // Beside a type, alternatives only narrow what it takes.
+  if (schema.anyOf && !schema.type) return schema.anyOf.flatMap((each) => unbounded(each, at));
   const { maxLength, maxItems, maxProperties, items, properties = {} } = schema;
   const types = [schema.type].flat();
   const is = (type: string) => types.includes(type);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
+import { at } from '../testing/retention-setup.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 
 /*
@@ -321,8 +322,8 @@ test.each([
   ['Pro', '1 year', () => yearsAgo(1)],
   ['Enterprise', '7 years', () => yearsAgo(7)],
 ] as const)('%s keeps events for %s, and then they leave every answer', async (plan, _, oldest) => {
-  const { id: tenantId, key } = await service.tenant(plan);
-  const { status, body } = await record(key, eventOf({ timestamp: iso(oldest() + 5) }));
+  const { id: tenantId, key } = await at(service, oldest() - day, () => service.tenant(plan));
+  const { status, body } = await at(service, oldest() + 5, () => record(key, eventOf()));
   expect(status).toBe(201);
   const outside = await record(key, eventOf({ timestamp: iso(oldest() - 1) }));
   expect([outside.status, outside.body.code]).toEqual([422, 'outside_retention']);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { batchOf, eventText } from './format/testing/event-texts.ts';
+import { batchOf, deniedAgent, eventText, tenantId } from './format/testing/event-texts.ts';
 import { type StreamFormatName, streamFormats } from './formats.ts';
 
 const guide = readFileSync(join(import.meta.dirname, '../../../../docs/streaming.md'), 'utf8');
@@ -51,7 +51,9 @@ const options = {
 /** What a format makes of one event that has everything, as the product reads it. */
 function sent(name: StreamFormatName): Record<string, unknown> {
   const target = { url: 'https://a.example', credential: 'abc', options: options[name] };
-  const event = eventText(0, { action: 'login', reason: 'because' });
+  const person = { id: tenantId, email: 'ana@example.com', name: 'Ana', role: 'admin' };
+  const context = { ...deniedAgent.context, onBehalfOf: [person] };
+  const event = eventText(0, { action: 'login', reason: 'because', context });
   const { body } = streamFormats[name].deliver(target, batchOf([event]));
   const [first = '', second] = body.trim().split('\n');
   if (second === undefined) return [JSON.parse(first)].flat()[0];
