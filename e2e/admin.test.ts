@@ -215,7 +215,7 @@ test('reload, Back, a copied link and paper keep the search', async () => {
   await Promise.all([page.context().close(), colleague.context().close()]);
 });
 
-test('dragging over the histogram leads to just the events of the bars that were dragged over, and Back out', async () => {
+test('dragging over the histogram leads to just the events of the bars that were dragged over; zooming out widens it', async () => {
   const page = await enter();
   await see(page.getByText(/^\d+ events$/)).toBeVisible();
   const before = page.url();
@@ -242,7 +242,14 @@ test('dragging over the histogram leads to just the events of the bars that were
       .slice(0, 50)
       .map(({ id }) => id),
   );
+  await page.goto(`${page.url()}&action=update`);
   await page.getByRole('button', { name: 'Zoom out' }).click();
+  await see(page).not.toHaveURL(new RegExp(`from=${searchParams.get('from')}`));
+  const wider = new URL(page.url()).searchParams;
+  expect(Date.parse(wider.get('from') ?? '')).toBeLessThan(from);
+  expect(Date.parse(wider.get('to') ?? '')).toBeGreaterThan(to);
+  expect(wider.get('action')).toBe('update');
+  for (const _ of [1, 2, 3]) await page.goBack();
   await see(page).toHaveURL(before);
   await page.context().close();
 });

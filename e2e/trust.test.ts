@@ -310,6 +310,45 @@ test('a permalink opened without a session leads through the sign-in of the host
   await page.context().close();
 });
 
+test('without a network nothing old is shown as new, choices and counts say so, and each can be tried again', async () => {
+  panel.allow(/ERR_INTERNET_DISCONNECTED/);
+  await recordInto(tenantId, [{}]);
+  const page = await enter({ path: '/settings/audit/events?last=90d' });
+  expect(await listedIds(page)).not.toEqual([]);
+  const offline = (is: boolean) => page.context().setOffline(is);
+  const again = page.getByRole('button', { name: 'Try again' });
+  const action = page.getByRole('button', { name: 'Action', exact: true });
+  await action.click();
+  const picker = page.getByRole('dialog', { name: 'Action' });
+  await see(picker.getByRole('option').first()).toBeVisible();
+  await page.keyboard.press('Escape');
+  await offline(true);
+  await page.getByRole('button', { name: 'Operator only' }).click();
+  await see(page.getByRole('alert')).toContainText('did not answer');
+  await see(rows(page)).toHaveCount(0);
+  await action.click();
+  await see(picker.getByRole('alert')).toContainText('did not answer');
+  await see(picker.getByText('No values in this time range')).toHaveCount(0);
+  await offline(false);
+  await picker.getByRole('button', { name: 'Try again' }).click();
+  await see(picker.getByRole('alert')).toHaveCount(0);
+  await page.keyboard.press('Escape');
+  await again.click();
+  await see(page.getByRole('alert')).toHaveCount(0);
+
+  await page.goto(`${panel.url}/settings/audit/exports?last=90d`);
+  await see(page.getByText(/^\d+ rows?$/)).toBeVisible();
+  await offline(true);
+  await page.getByRole('button', { name: 'Operator only' }).click();
+  await see(page.getByRole('alert')).toContainText('did not answer');
+  await offline(false);
+  await again.click();
+  await see(page.getByText(/^\d+ rows?$/)).toBeVisible();
+  await page.getByRole('button', { name: 'Download now' }).click();
+  await see(page.getByText(/^Downloaded: audit-log\.csv, [\d.]+ k?B/)).toBeVisible();
+  await page.context().close();
+});
+
 test('while the service is away the page says so and keeps the filters; once it is back, so are the events', async () => {
   panel.allow(
     /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_SOCKET_NOT_CONNECTED/,

@@ -12,7 +12,14 @@ const queries = new QueryClient({
   defaultOptions: {
     // The client retries by itself. A focused window does not reload: after some time the log would
     // record that an operator looked again.
-    queries: { retry: false, refetchOnWindowFocus: false, staleTime: 30_000 },
+    // Without a network a request fails at once: one that waits would look like a slow service.
+    queries: {
+      networkMode: 'always',
+      retry: false,
+      refetchOnWindowFocus: false,
+      staleTime: 30_000,
+    },
+    mutations: { networkMode: 'always' },
   },
 });
 const router = createPanelRouter();

@@ -18,7 +18,7 @@ import { Shell } from './shell/Shell.tsx';
 // Part of the first load: most visits begin on this page.
 import './pages/events/EventsPage.tsx';
 
-const root = createRootRoute({ component: Outlet, errorComponent: Crash });
+const root = createRootRoute({ component: Outlet });
 
 const enter = createRoute({ getParentRoute: () => root, path: paths.enter, component: EnterPage });
 
@@ -86,6 +86,8 @@ export function createPanelRouter() {
     scrollRestoration: false,
     defaultPendingMs: 150,
     defaultNotFoundComponent: Missing,
+    // Inside the shell, where a reader can also open another page.
+    defaultErrorComponent: Crash,
   });
 }
 

@@ -3,6 +3,8 @@ import { useMutation } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { api, type ExportFormat } from '../api.ts';
+import { useTexts } from '../i18n/texts.tsx';
+import { useFormats } from '../i18n/use-formats.ts';
 import { paths } from '../paths.ts';
 import { useGo } from '../use-location.ts';
 import { Button } from './Button.tsx';
@@ -22,6 +24,8 @@ interface DownloadButtonProps {
 export function DownloadButton(props: DownloadButtonProps) {
   const { filters, format = 'csv', name, done, children, ...rest } = props;
   const go = useGo();
+  const t = useTexts();
+  const formats = useFormats();
   const download = useMutation({
     mutationFn: () => api.exports.now(filters, format),
     onSuccess: (result) => {
@@ -41,6 +45,11 @@ export function DownloadButton(props: DownloadButtonProps) {
         {children}
       </Button>
       <ActionError error={download.error} className="self-center text-xs" />
+      {download.data && 'file' in download.data && (
+        <p role="status" className="self-center text-xs text-muted">
+          {t.exports.downloaded(`${name}.${format}`, formats.bytes(download.data.file.size))}
+        </p>
+      )}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { IndelibleError, UnreachableError } from '@indelible/client';
 import { CircleAlert, type LucideIcon, RotateCw } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import type { Texts } from '../i18n/en.ts';
 import { useTexts } from '../i18n/texts.tsx';
 import { Button } from './Button.tsx';
@@ -64,12 +64,31 @@ export function ActionError({ error, className = 'mt-3' }: { error: unknown; cla
   );
 }
 
-/** Grey lines while a text is loading. */
+/** Whether a wait has lasted for `ms`. */
+export function useLate(isWaiting: boolean, ms: number): boolean {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = isWaiting ? setTimeout(() => setLate(true), ms) : undefined;
+    return () => {
+      clearTimeout(timer);
+      setLate(false);
+    };
+  }, [isWaiting, ms]);
+  return isLate;
+}
+
+/** With what a page shows of the former request before this (`useEventPage`), at most 5 s. */
+const silenceMs = 3_000;
+
+/** Grey lines while a text is loading; after some seconds, a sentence too. */
 export function Skeleton({ lines = 8, label }: { lines?: number; label: string }) {
+  const t = useTexts();
+  const isLate = useLate(true, silenceMs);
   const widths = ['w-11/12', 'w-3/4', 'w-5/6', 'w-2/3'];
   return (
     <div className="space-y-4 p-4" role="status">
       <span className="sr-only">{label}</span>
+      {isLate && <p className="text-muted">{t.error.late}</p>}
       {[...Array(lines).keys()].map((line) => (
         <div key={`line ${line}`} className={`skeleton h-4 ${widths[line % widths.length]}`} />
       ))}

@@ -181,6 +181,7 @@ export const en = {
     loading: 'Loading events',
   },
   filters: {
+    loading: 'Loading values…',
     label: 'Filters',
     time: 'Time range',
     received: 'Received',
@@ -253,6 +254,7 @@ export const en = {
     without: (filter: string) => `Without ${filter}`,
   },
   error: {
+    late: 'The service has not answered yet.',
     title: 'Loading failed',
     unreachable: 'The service did not answer. Try again: your search stays the same.',
     busy: 'The service is busy. Try again in a minute: your search stays the same.',
@@ -297,6 +299,7 @@ export const en = {
     moment: 'Time in other formats',
   },
   exports: {
+    downloaded: (name: string, size: string) => `Downloaded: ${name}, ${size}`,
     new: 'New export',
     format: 'Format',
     csv: 'CSV, for spreadsheets',

@@ -180,6 +180,7 @@ export const es: Texts = {
     loading: 'Cargando eventos',
   },
   filters: {
+    loading: 'Cargando valores…',
     label: 'Filtros',
     time: 'Periodo',
     received: 'Recibido',
@@ -252,6 +253,7 @@ export const es: Texts = {
     without: (filter) => `Sin ${filter}`,
   },
   error: {
+    late: 'El servicio aún no ha respondido.',
     title: 'No se pudo cargar',
     unreachable: 'El servicio no respondió. Inténtelo otra vez: su búsqueda no cambia.',
     busy: 'El servicio está ocupado. Inténtelo otra vez en un minuto: su búsqueda no cambia.',
@@ -296,6 +298,7 @@ export const es: Texts = {
     moment: 'Hora en otros formatos',
   },
   exports: {
+    downloaded: (name, size) => `Descargado: ${name}, ${size}`,
     new: 'Nueva exportación',
     format: 'Formato',
     csv: 'CSV, para hojas de cálculo',

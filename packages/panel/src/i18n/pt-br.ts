@@ -179,6 +179,7 @@ export const ptBR: Texts = {
     loading: 'Carregando eventos',
   },
   filters: {
+    loading: 'Carregando valores…',
     label: 'Filtros',
     time: 'Período',
     received: 'Recebido',
@@ -251,6 +252,7 @@ export const ptBR: Texts = {
     without: (filter) => `Sem ${filter}`,
   },
   error: {
+    late: 'O serviço ainda não respondeu.',
     title: 'Não foi possível carregar',
     unreachable: 'O serviço não respondeu. Tente de novo: sua pesquisa não muda.',
     busy: 'O serviço está ocupado. Tente de novo em um minuto: sua pesquisa não muda.',
@@ -295,6 +297,7 @@ export const ptBR: Texts = {
     moment: 'Hora em outros formatos',
   },
   exports: {
+    downloaded: (name, size) => `Baixado: ${name}, ${size}`,
     new: 'Nova exportação',
     format: 'Formato',
     csv: 'CSV, para planilhas',

@@ -13,7 +13,9 @@ import {
   ToggleButton,
   ToggleButtonGroup,
 } from 'react-aria-components';
+import { Button } from '../components/Button.tsx';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
+import { ActionError } from '../components/States.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
 import { changed, type EventSearch } from './event-search.ts';
@@ -87,9 +89,7 @@ export default function FacetPicker(props: FacetPickerProps) {
               escapeKeyBehavior="none"
               selectedKeys={values[mode]}
               onSelectionChange={select}
-              renderEmptyState={() => (
-                <p className="px-2 py-4 text-center text-faint">{hint ?? t.filters.none}</p>
-              )}
+              renderEmptyState={() => <NoChoices choices={choices} hint={hint} />}
             >
               {(choice) => <ChoiceItem choice={choice} />}
             </ListBox>
@@ -98,6 +98,28 @@ export default function FacetPicker(props: FacetPickerProps) {
       </Dialog>
     </Popover>
   );
+}
+
+interface NoChoicesProps {
+  choices: ReturnType<typeof useChoices>;
+  hint: string | undefined;
+}
+
+/** Not counted yet, not to be had, and none are three things. */
+function NoChoices({ choices, hint }: NoChoicesProps) {
+  const t = useTexts();
+  if (choices.isError) {
+    return (
+      <div className="px-2 py-4 text-center">
+        <ActionError error={choices.error} className="" />
+        <Button className="mt-2" onClick={() => void choices.refetch()}>
+          {t.error.retry}
+        </Button>
+      </div>
+    );
+  }
+  const text = choices.isLoading ? t.filters.loading : t.filters.none;
+  return <p className="px-2 py-4 text-center text-faint">{hint ?? text}</p>;
 }
 
 function Modes({

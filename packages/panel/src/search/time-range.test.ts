@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { absoluteRange, presets, widerPreset } from './time-range.ts';
+import { absoluteRange, presets, widerPreset, zoomedOut } from './time-range.ts';
 
 const now = Date.UTC(2025, 10, 20, 12);
 const minute = 60_000;
@@ -29,4 +29,13 @@ test('each preset is wider than the one before, up to everything that is retaine
     widened.push(next);
   }
   expect(widened).toEqual([...presets]);
+});
+
+test('zooming out holds the whole former range and ends now at the latest', () => {
+  const between = (from: number, to: number) => zoomedOut({ kind: 'between', from, to }, now);
+  expect(between(now - 90, now - 80)).toEqual({ from: now - 100, to: now - 70 });
+  expect(between(now - 14, now - 4)).toEqual({ from: now - 30, to: now });
+  expect(between(now - 10, now + 50)).toEqual({ from: now - 130, to: now + 50 });
+  expect(zoomedOut({ kind: 'between', from: now - 10 }, now)).toBeNull();
+  expect(zoomedOut({ kind: 'last', preset: '7d' }, now)).toBeNull();
 });

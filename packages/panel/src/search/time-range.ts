@@ -44,3 +44,11 @@ export function widerPreset(range: TimeRange): Preset | null {
   if (range.kind === 'between') return 'all';
   return presets[presets.indexOf(range.preset) + 1] ?? null;
 }
+
+/** Three times the range around its middle, not beyond now; null if it has an open end. */
+export function zoomedOut(range: TimeRange, nowMs: number): { from: number; to: number } | null {
+  if (range.kind === 'last' || range.from === undefined || range.to === undefined) return null;
+  const { from, to } = range;
+  const end = Math.max(to, Math.min(nowMs, to + (to - from)));
+  return { from: end - 3 * (to - from), to: end };
+}

@@ -2,9 +2,11 @@ import { filterToJson } from '@indelible/protocol';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 import { client } from '../api.ts';
+import { useLate } from '../components/States.tsx';
 import { type EventSearch, eventSearchParams, filterAt } from './event-search.ts';
 
 export const pageSize = 50;
+const formerRowsMs = 2_000;
 
 /** The end of a relative range: the time of opening or refreshing the search, or the address's. */
 export function useMoment(search: EventSearch): { nowMs: number; refresh: () => void } {
@@ -24,12 +26,15 @@ export function useEventPage(search: EventSearch, nowMs: number) {
   const criteria = filterToJson(filterAt(search, nowMs));
   const position = cursor === undefined ? {} : { cursor };
   const query = { ...criteria, sort, order, limit: pageSize, includeTotal: true, ...position };
-  return useQuery({
+  const answer = useQuery({
     queryKey: ['events', query],
     queryFn: () => client.page(query),
     // The list stays visible, dimmed, while the next page loads.
     placeholderData: keepPreviousData,
   });
+  // Rows of the former search must not be taken for those of this one.
+  const isStale = useLate(answer.isPlaceholderData, formerRowsMs);
+  return { ...answer, data: isStale ? undefined : answer.data };
 }
 
 export function useEvent(id: string) {

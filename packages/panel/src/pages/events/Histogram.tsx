@@ -5,6 +5,7 @@ import { Button } from '../../components/Button.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { changed, type EventSearch } from '../../search/event-search.ts';
+import { zoomedOut } from '../../search/time-range.ts';
 import { type Bar, barsOf, type Mark } from './buckets.ts';
 import { histogramQuery } from './histogram-query.ts';
 
@@ -26,6 +27,7 @@ export function Histogram({ search, nowMs, change }: HistogramProps) {
   );
   const zoom = (from: number, to: number) =>
     change(changed(search, { range: { kind: 'between', from, to } }));
+  const wider = zoomedOut(search.range, nowMs);
   const highest = Math.max(1, ...bars.map(({ count }) => count));
   return (
     <section aria-label={t.histogram.label} className="no-print px-4 pt-1 lg:px-6">
@@ -40,12 +42,12 @@ export function Histogram({ search, nowMs, change }: HistogramProps) {
         <Legend mark={mark} setMark={setMark} />
         <span>{bars.length > 0 && formats.range(bars.at(-1)?.to ?? 0, bars.at(-1)?.to ?? 0)}</span>
       </div>
-      {search.range.kind === 'between' && (
+      {wider && (
         <Button
           Icon={ZoomOut}
           look="quiet"
           className="mt-1 h-6 px-1.5 text-xs"
-          onClick={() => history.back()}
+          onClick={() => zoom(wider.from, wider.to)}
         >
           {t.histogram.zoomOut}
         </Button>

@@ -45,7 +45,16 @@ export function ExportForm({ started }: { started: () => void }) {
       </AppLink>
       <Formats format={format} setFormat={setFormat} />
       <div className="mt-5 flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line pt-4">
-        <RowCount total={count.data} />
+        {count.isError ? (
+          <div>
+            <ActionError error={count.error} className="" />
+            <Button className="mt-2" onClick={() => void count.refetch()}>
+              {t.error.retry}
+            </Button>
+          </div>
+        ) : (
+          <RowCount total={count.data} />
+        )}
         <div className="ml-auto flex flex-wrap gap-2">
           {count.data && count.data.value <= rowsAtOnce && count.data.relation === 'eq' ? (
             <DownloadButton

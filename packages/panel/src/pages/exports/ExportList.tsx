@@ -1,11 +1,14 @@
+import { useMutation } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import { api, type ExportJob } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
+import { ActionError } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { searchOfCriteria } from '../../search/criteria.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { useMay } from '../../session/session-context.tsx';
 
 interface ExportListProps {
   exports: readonly ExportJob[];
@@ -53,6 +56,7 @@ function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
             {t.exports.download}
           </a>
         )}
+        {job.status === 'failed' && <AgainButton job={job} changed={changed} />}
         {moving && (
           <Button look="quiet" onClick={() => void api.exports.cancel(job.id).finally(changed)}>
             {t.buttons.cancel}
@@ -60,6 +64,24 @@ function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
         )}
       </div>
     </li>
+  );
+}
+
+/** Makes the same file anew; the failed export stays in the list. */
+function AgainButton({ job, changed }: { job: ExportJob; changed: () => void }) {
+  const t = useTexts();
+  const again = useMutation({
+    mutationFn: () => api.exports.start(job.filters, job.format),
+    onSuccess: changed,
+  });
+  if (!useMay('exports:write')) return null;
+  return (
+    <div>
+      <Button disabled={again.isPending} onClick={() => again.mutate()}>
+        {t.error.retry}
+      </Button>
+      <ActionError error={again.error} className="mt-1 text-xs" />
+    </div>
   );
 }
 
