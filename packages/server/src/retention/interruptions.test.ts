@@ -1,3 +1,5 @@
+import { firstUuidAt, uuidFromEventId } from '@indelible/protocol';
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
@@ -9,9 +11,10 @@ import {
   recordAt,
   run,
   stored,
+  type Tenant,
   tenantOf,
 } from '../testing/retention-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { eventOf, type TestService, testService } from '../testing/service.ts';
 
 let service: TestService;
 
@@ -133,3 +136,43 @@ test('while events move to another class, lists show each once, and sending one 
   expect(await classesOf(service, tenant)).toEqual({ current: 3, others: [], lying: [3] });
   await expectRetainedIntact(service, tenant.id);
 });
+
+test('an event sent again late is found while it moves into a partition that is just made', async () => {
+  const { now } = service.clock;
+  const tenant = await tenantOf(service, 'Enterprise', 61);
+  const id = await recordAt(service, tenant, now - 60 * day);
+  await recordAt(service, tenant, now - 20 * day);
+  await change(service, tenant, { legalHold: true });
+  const sent = { ...eventOf({ id, action: 'publish' }), id };
+  // A statement that is planned waits for this partition, and knows the partitions of before.
+  const locker = new pg.Client({ connectionString: service.ownerUrl });
+  await locker.connect();
+  await locker.query('BEGIN');
+  await locker.query(
+    `LOCK TABLE indelible.${await partitionOf(tenant, now - 20 * day)} IN ACCESS EXCLUSIVE MODE`,
+  );
+  const answer = service.call({
+    method: 'POST',
+    url: '/api/audit-logs',
+    key: tenant.key,
+    body: sent,
+  });
+  await expect.poll(waitingForTables).toBeGreaterThan(0);
+  await service.owner.query('SELECT place_partition(3::smallint, $1)', [new Date(now - 60 * day)]);
+  await service.owner.query(
+    'UPDATE audit_events SET retention_class = 3 WHERE tenant_id = $1 AND retention_class = 2 AND id = $2',
+    [tenant.id, uuidFromEventId(id)],
+  );
+  await locker.query('COMMIT');
+  await locker.end();
+  expect([(await answer).status, await stored(service, [id])]).toEqual([200, [id]]);
+  await expectRetainedIntact(service, tenant.id);
+});
+
+async function partitionOf({ id }: Tenant, timeMs: number): Promise<string> {
+  const { rows } = await service.owner.query<{ name: string }>(
+    'SELECT tableoid::regclass::text AS name FROM audit_events WHERE tenant_id = $1 AND id >= $2 AND id < $3',
+    [id, firstUuidAt(timeMs), firstUuidAt(timeMs + 1)],
+  );
+  return rows[0]?.name ?? '';
+}
