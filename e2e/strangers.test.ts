@@ -187,7 +187,11 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
   const spoken = { actor: { ...(eventOf().actor as object), userAgent: nasty.template } };
   await record(tenantId, { ...spoken, resource, diff: undefined, before: {}, after: nasty });
   const id = await record(tenantId, {
-    ...spoken,
+    actor: { ...spoken.actor, email: null, type: 'agent', name: nasty.rightToLeft },
+    onBehalfOf: [{ externalId: 'x', name: nasty.rightToLeft, role: '<b>' }],
+    via: { channel: nasty.script, tool: nasty.rightToLeft },
+    targets: [{ type: 'queue', externalId: 'y', name: nasty.rightToLeft }],
+    metadata: { rightToLeft: nasty.rightToLeft, script: nasty.script },
     resource: { ...resource, name: nasty.rightToLeft },
     diff: undefined,
     before: nasty,
@@ -212,6 +216,11 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
   // Marks that nobody sees, but that turn what is beside them, are shown by their codes.
   const shown = nasty.rightToLeft.replace('\u202E', '⟨U+202E⟩').replace('\u202C', '⟨U+202C⟩');
   await see(detail(page).getByRole('heading', { level: 2 })).toHaveText(shown);
+  const facts = detail(page).locator('dl', { hasText: 'Metadata' }).first();
+  expect((await facts.innerText()).split(shown)).toHaveLength(6);
+  expect(`${await facts.innerText()} ${await page.locator('.records').innerText()}`).not.toMatch(
+    /[\u202A-\u202E]/,
+  );
   await page.context().close();
 });
 
