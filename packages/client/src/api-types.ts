@@ -52,6 +52,8 @@ export interface EventInput<A extends string = AnyAction, R extends string = Any
   correlationId?: string;
   /** W3C trace id: 32 hexadecimal digits. */
   traceId?: string;
+  /** Set by recorder and outbox if they number events; see their option `source`. */
+  source?: { id: string; sequence: number };
   /** Further resources; at most 10. */
   targets?: readonly Target[];
   /** Anything else, as a flat object of at most 50 members. */

@@ -3,7 +3,13 @@ import { once } from 'node:events';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { expectLogIntact } from '../../../server/src/testing/intact.ts';
 import { testService } from '../../../server/src/testing/service.ts';
-import { type AuditEvent, createClient, type EventInput, type IndelibleClient } from '../index.ts';
+import {
+  type AuditEvent,
+  createClient,
+  type EventInput,
+  type IndelibleClient,
+  UnreachableError,
+} from '../index.ts';
 import { gateTo } from '../testing/gate.ts';
 import { scriptedService } from '../testing/scripted-service.ts';
 import { createOutbox, fromPg, InvalidEventError, type RelayOptions } from './index.ts';
@@ -21,10 +27,10 @@ afterAll(async () => {
 let tables = 0;
 
 /** A tenant, and an outbox in a table of its own. */
-async function newOutbox() {
+async function newOutbox(source?: string) {
   const { id: tenantId, key } = await service.tenant();
   tables += 1;
-  const outbox = createOutbox({ table: `outbox_${tables}` });
+  const outbox = createOutbox({ table: `outbox_${tables}`, ...(source && { source }) });
   await host.pool.query(outbox.migration);
   const client = createClient({ url, key });
   const queueId = randomUUID();
@@ -302,4 +308,36 @@ test('a table name that is no plain identifier is refused', () => {
     expect(() => createOutbox({ table }), table).toThrow(TypeError);
   }
   expect(createOutbox({ table: 'app.outbox' }).migration).toContain('"app"."outbox"');
+});
+
+test('numbered rows have no gap after a rollback, a lost answer, or with two relays', async () => {
+  const { tenantId, outbox, audit, client, change, relay, rows } = await newOutbox('billing');
+  await host.pool.query(outbox.migration);
+  await change(1);
+  const connection = await host.pool.connect();
+  await connection.query('BEGIN');
+  await audit.inTransaction(connection, changeEvent(tenantId, randomUUID(), 2));
+  await connection.query('ROLLBACK');
+  connection.release();
+  await change(3);
+  const unheard = {
+    recordBatchTexts: async (texts: readonly string[]) => {
+      await client.recordBatchTexts(texts);
+      throw new UnreachableError('the answer was lost');
+    },
+  };
+  const lost = Promise.withResolvers<void>();
+  const first = relay({ client: unheard, onError: () => lost.resolve() });
+  first.start();
+  await lost.promise;
+  await first.stop();
+  expect(await rows()).toMatchObject([{ source_sequence: '0' }, { source_sequence: '1' }]);
+  for (const n of [4, 5]) await change(n);
+  const relays = [relay(), relay()];
+  for (const each of relays) each.start();
+  await relays[0]?.drain();
+  expect(await client.sources()).toMatchObject([{ id: 'billing', lastSequence: 3, gaps: [] }]);
+  const numbers: unknown[] = [];
+  for await (const { source } of client.list({ resource: 'queue' })) numbers.push(source?.sequence);
+  expect(numbers.sort()).toEqual([0, 1, 2, 3]);
 });

@@ -2,6 +2,7 @@ import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
 import { InvalidEventError } from '../delivery/invalid-event-error.ts';
 import { createReadying, type ReadyEvent } from '../delivery/ready-event.ts';
+import { requireSourceName } from '../delivery/source-name.ts';
 import { judgeEvent } from '../event/judge-event.ts';
 import type { Adapter } from './adapters.ts';
 import { createRelay, type Relay, type RelayOptions } from './relay.ts';
@@ -12,6 +13,11 @@ export interface OutboxOptions {
   table?: string;
   /** Additional key names whose values are masked before writing. */
   maskedKeys?: readonly string[];
+  /**
+   * Numbers the events under this name, so that the service notices what is lost. Of letters,
+   * digits, `.`, `_` and `-`. Needs `migration` to run once more.
+   */
+  source?: string;
   /** The tenant of events that name none. */
   tenantId?: string;
 }
@@ -37,9 +43,10 @@ export interface Outbox {
   relay(options: RelayOptions): Relay;
 }
 
-/** Throws TypeError if the table's name is not a lower-case identifier. */
+/** Throws TypeError for a table's name that is not a lower-case identifier, or a wrong source. */
 export function createOutbox(options: OutboxOptions = {}): Outbox {
-  const table = outboxTable(options.table ?? 'audit_outbox');
+  requireSourceName(options.source);
+  const table = outboxTable(options.table ?? 'audit_outbox', options.source);
   const ready = createReadying(options);
   const insert = insertSql(table);
   return {

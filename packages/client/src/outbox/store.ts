@@ -1,3 +1,5 @@
+import { eventOf } from '../delivery/event-text.ts';
+
 /** The statements of the outbox on the host's database. */
 
 /** Runs a statement on the relay's connection. */
@@ -10,22 +12,26 @@ export type Query = (
 export interface OutboxTable {
   quoted: string;
   dueIndex: string;
+  /** The source that numbers its rows, and the table of its next numbers. */
+  source: { id: string; numbers: string } | null;
 }
 
 /** Throws TypeError unless the name is a plain identifier, with or without a schema. */
-export function outboxTable(name: string): OutboxTable {
+export function outboxTable(name: string, source?: string): OutboxTable {
   if (!/^[a-z_][a-z0-9_]{0,52}(\.[a-z_][a-z0-9_]{0,52})?$/.test(name)) {
     throw new TypeError(`the outbox table ${JSON.stringify(name)} is not a lower-case identifier`);
   }
-  const parts = name.split('.');
+  const quoted = (text: string) => `"${text.replace('.', '"."')}"`;
   return {
-    quoted: parts.map((part) => `"${part}"`).join('.'),
-    dueIndex: `"${parts.at(-1)}_due"`,
+    quoted: quoted(name),
+    dueIndex: `"${name.split('.').at(-1)}_due"`,
+    source: source === undefined ? null : { id: source, numbers: quoted(`${name}_numbers`) },
   };
 }
 
 /** Creates what is missing; may run repeatedly. */
-export function migrationSql({ quoted, dueIndex }: OutboxTable): string {
+export function migrationSql(table: OutboxTable): string {
+  const { quoted, dueIndex, source } = table;
   // Rows come and go, so vacuum after a number of deleted rows instead of a share of the table.
   return `CREATE TABLE IF NOT EXISTS ${quoted} (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -38,8 +44,13 @@ export function migrationSql({ quoted, dueIndex }: OutboxTable): string {
   rejected_reason text
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX IF NOT EXISTS ${dueIndex} ON ${quoted} (id) WHERE rejected_at IS NULL;
-`;
+${source === null ? '' : numbersSql(quoted, source.numbers)}`;
 }
+
+const numbersSql = (quoted: string, numbers: string) =>
+  `ALTER TABLE ${quoted} ADD COLUMN IF NOT EXISTS source_sequence bigint;
+CREATE TABLE IF NOT EXISTS ${numbers} (tenant_id text PRIMARY KEY, next bigint NOT NULL);
+`;
 
 /** Parameters: the event's id, its tenant or null, its JSON text. */
 export function insertSql({ quoted }: OutboxTable): string {
@@ -106,14 +117,42 @@ export interface OutboxRow {
   text: string;
 }
 
-/** The rows of these ids that still exist, in order. */
+/**
+ * Numbers the rows of these ids that have no number yet, without gaps for each tenant. Not at the
+ * insert: rolled-back transactions would leave gaps, and a counter would let transactions wait for
+ * each other. Only the relay that holds the lock calls this.
+ */
+export async function numberRows(
+  query: Query,
+  { quoted, source }: OutboxTable,
+  ids: readonly string[],
+): Promise<void> {
+  if (source === null || ids.length === 0) return;
+  await query(
+    `WITH due AS (
+       SELECT id, coalesce(tenant_id, '') AS tenant_id,
+         row_number() OVER (PARTITION BY tenant_id ORDER BY id) AS nth
+       FROM ${quoted} WHERE id = ANY ($1::bigint[]) AND source_sequence IS NULL
+     ), counted AS (SELECT tenant_id, count(*) AS rows FROM due GROUP BY tenant_id), taken AS (
+       INSERT INTO ${source.numbers} AS n (tenant_id, next) SELECT tenant_id, rows FROM counted
+       ON CONFLICT (tenant_id) DO UPDATE SET next = n.next + excluded.next RETURNING tenant_id, next
+     )
+     UPDATE ${quoted} AS o SET source_sequence = taken.next - counted.rows + due.nth - 1
+     FROM due JOIN counted USING (tenant_id) JOIN taken USING (tenant_id) WHERE o.id = due.id`,
+    [ids],
+  );
+}
+
+/** The rows of these ids that still exist, in order, with their numbers. */
 export async function readRows(
   query: Query,
-  { quoted }: OutboxTable,
+  { quoted, source }: OutboxTable,
   ids: readonly string[],
 ): Promise<OutboxRow[]> {
+  const number = source === null ? 'NULL' : 'source_sequence';
   const { rows } = await query(
-    `SELECT id::text AS id, event_id, coalesce(tenant_id, '') AS tenant_id, event FROM ${quoted}
+    `SELECT id::text AS id, event_id, coalesce(tenant_id, '') AS tenant_id, event,
+       ${number} AS source_sequence FROM ${quoted}
      WHERE id = ANY ($1::bigint[]) AND rejected_at IS NULL ORDER BY ${quoted}.id`,
     [ids],
   );
@@ -121,8 +160,16 @@ export async function readRows(
     id: String(row.id),
     eventId: String(row.event_id),
     tenantId: String(row.tenant_id),
-    text: String(row.event),
+    text: stamped(String(row.event), source, row.source_sequence),
   }));
+}
+
+/** The event with its number, unless the host product has given it one. */
+function stamped(text: string, source: OutboxTable['source'], sequence: unknown): string {
+  if (source === null || sequence === null) return text;
+  const event = eventOf(text);
+  if (event.id === undefined || event.source !== undefined) return text;
+  return JSON.stringify({ ...event, source: { id: source.id, sequence: Number(sequence) } });
 }
 
 /** Deletes rows that the service has stored. */

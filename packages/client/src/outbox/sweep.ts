@@ -6,6 +6,7 @@ import {
   type DueRow,
   dueRows,
   markRejected,
+  numberRows,
   type OutboxRow,
   type OutboxTable,
   type Query,
@@ -67,6 +68,7 @@ export async function sweepOutbox(options: SweepOptions): Promise<Sweep> {
   const sweep: Sweep = { lookMs, reachedEnd, trouble: null, heldTenants: new Set() };
   for (const ids of batchesOf(due, sweep, options)) {
     if (isStopped()) return { ...sweep, reachedEnd: false };
+    await numberRows(query, table, ids);
     const rows = await readRows(query, table, ids);
     await sendRows(rows, sweep, options);
     if (sweep.trouble?.scope === 'all') return { ...sweep, reachedEnd: false };

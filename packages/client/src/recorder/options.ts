@@ -3,6 +3,7 @@ import type { EventInput } from '../api-types.ts';
 import type { BatchClient } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
 import type { InvalidEventError } from '../delivery/invalid-event-error.ts';
+import { requireSourceName } from '../delivery/source-name.ts';
 import type { IndelibleError } from '../http/errors.ts';
 
 export interface RecorderOptions {
@@ -18,6 +19,11 @@ export interface RecorderOptions {
    * caller one write to the operating system. Needs `spoolFolder`.
    */
   durable?: boolean;
+  /**
+   * Numbers the events under this name, so that the service notices what is lost. Of letters,
+   * digits, `.`, `_` and `-`. With `spoolFolder` the numbers continue after a restart.
+   */
+  source?: string;
   /** The most events in memory; default 10,000. */
   eventsMax?: number;
   /** Their most bytes; default 16 MiB. */
@@ -61,14 +67,19 @@ export interface RecorderStats {
   lost: number;
 }
 
-export type Settings = Required<Omit<RecorderOptions, 'tenantId' | 'maskedKeys' | 'spoolFolder'>>;
+export type Settings = Required<
+  Omit<RecorderOptions, 'tenantId' | 'maskedKeys' | 'spoolFolder' | 'source'>
+>;
 
 const limits = [
   ...(['eventsMax', 'bytesMax', 'flushMs', 'batchMax'] as const),
   ...(['spoolAfterMs', 'spoolBytesMax', 'fsyncMs'] as const),
 ];
 
-/** Throws RangeError for an invalid limit, TypeError for `durable` without a folder. */
+/**
+ * Throws RangeError for an invalid limit, TypeError for `durable` without a folder and for a source
+ * that is no name.
+ */
 export function settingsOf(options: RecorderOptions): Settings {
   const settings: Settings = {
     durable: false,
@@ -93,6 +104,7 @@ export function settingsOf(options: RecorderOptions): Settings {
   if (settings.batchMax > batchEventsMax) {
     throw new RangeError(`batchMax must be at most ${batchEventsMax}`);
   }
+  requireSourceName(options.source);
   if (settings.durable && options.spoolFolder === undefined) {
     throw new TypeError('durable needs a spoolFolder');
   }

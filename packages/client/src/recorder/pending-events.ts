@@ -8,6 +8,8 @@ export interface PendingEvent {
   number: number;
 }
 
+export const noTenants: ReadonlySet<string> = new Set();
+
 /** Events in memory, one queue for each tenant, so that each tenant's order is kept. */
 export class PendingEvents {
   readonly #lines = new Map<string, PendingEvent[]>();

@@ -15,9 +15,10 @@ import { Alarm } from './alarm.ts';
 import { type Flight, Flights } from './flights.ts';
 import { FlushWaiters } from './flush-waiters.ts';
 import { type RecorderOptions, type RecorderStats, type Settings, settingsOf } from './options.ts';
-import { type PendingEvent, PendingEvents } from './pending-events.ts';
+import { noTenants, type PendingEvent, PendingEvents } from './pending-events.ts';
 import { watchProcessEnd } from './process-end.ts';
 import { Reports } from './reports.ts';
+import { SourceNumbers } from './source-numbers.ts';
 import { Spool } from './spool.ts';
 
 export interface Recorder extends AuditSink {
@@ -60,6 +61,7 @@ const takeOverMs = 15_000;
 class BufferedRecorder implements Recorder {
   readonly #settings: Settings;
   readonly #ready: (event: EventInput) => ReadyEvent;
+  readonly #numbers: SourceNumbers | null;
   readonly #openSpool: () => Spool | null;
   readonly #spool: Spool | null;
   readonly #reports: Reports;
@@ -87,10 +89,11 @@ class BufferedRecorder implements Recorder {
   constructor(options: RecorderOptions) {
     this.#settings = settingsOf(options);
     this.#reports = new Reports(this.#settings);
-    this.#ready = createReadying(options);
-    const { spoolFolder: root } = options;
+    const { spoolFolder: root, source } = options;
     const bytesMax = this.#settings.spoolBytesMax;
     const onDamaged = (error: Error) => this.#reports.warn(error);
+    this.#numbers = source ? new SourceNumbers(source, root ?? null, onDamaged) : null;
+    this.#ready = createReadying(options, this.#numbers?.stamp);
     this.#openSpool = () => (root === undefined ? null : new Spool({ root, bytesMax, onDamaged }));
     this.#spool = this.#openSpool();
     this.#takeOverTimer = this.#spool && setInterval(() => this.#takeOver(), takeOverMs).unref();
@@ -165,6 +168,7 @@ class BufferedRecorder implements Recorder {
     const left = this.#pending.take(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, noTenants);
     for (const { text } of left) this.#reports.lost(text, 'closed');
     this.#spool?.close();
+    this.#numbers?.close();
     this.#waiters.releaseAll();
   }
 
@@ -394,5 +398,3 @@ class BufferedRecorder implements Recorder {
     });
   }
 }
-
-const noTenants: ReadonlySet<string> = new Set();

@@ -138,7 +138,8 @@ function newTag(): string {
   return lastMadeUs.toString(16).padStart(14, '0') + randomBytes(6).toString('hex');
 }
 
-const tagOf = (folder: string) => folder.slice(folder.lastIndexOf('.') + 1);
+/** What a folder keeps when its owner changes. */
+export const tagOf = (folder: string) => folder.slice(folder.lastIndexOf('.') + 1);
 
 function ownedName(tag: string): string {
   const { world, pid, startedAt } = ownIdentity();
