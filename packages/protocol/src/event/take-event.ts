@@ -8,7 +8,14 @@ import { externalUuid } from './external-id.ts';
 import { type FieldProblem, fieldProblemsMax, problemsText } from './field-problem.ts';
 import { isVisible } from './field-rules.ts';
 import { canonicalIp } from './ip-address.ts';
-import { eventBytesMax, futureMsMax, inKib, stateBytesMax, userAgentLengthMax } from './limits.ts';
+import {
+  eventBytesMax,
+  futureMsMax,
+  inKib,
+  onBehalfOfMax,
+  stateBytesMax,
+  userAgentLengthMax,
+} from './limits.ts';
 import type { Masker } from './masking.ts';
 import type { Diff } from './state-diff.ts';
 import { takeContext } from './take-context.ts';
@@ -142,10 +149,11 @@ function ruleProblems(
   if (event.crossTenant === true && role !== undefined && role !== 'superadmin') {
     add('/crossTenant', 'cross_tenant_mismatch', 'is true, but the actor is not a superadmin');
   }
-  if (role !== undefined && looksLikeOperator?.(role)) {
+  for (const [path, role] of rolesOf(event)) {
+    if (typeof role !== 'string' || !looksLikeOperator?.(role)) continue;
     const rule =
       'reads like superadmin, the role of operators: write exactly that, or another word';
-    add('/actor/role', 'invalid_format', rule);
+    add(path, 'invalid_format', rule);
   }
   if (boundTenantId === null && event.tenantId === undefined && wrong.size === 0) {
     add('/tenantId', 'required', 'is required with a platform-bound credential');
@@ -155,6 +163,16 @@ function ruleProblems(
   const refusal = catalogue.notRecordable(action, type);
   if (refusal !== null) add('/action', 'not_recordable', refusal);
   return problems;
+}
+
+/** The roles of an event of any shape: of the actor, and of the people it acts for. */
+function rolesOf({ actor, onBehalfOf }: Members): [string, unknown][] {
+  const people = Array.isArray(onBehalfOf) ? onBehalfOf.slice(0, onBehalfOfMax) : [];
+  const roleOf = (person: unknown) => (isObject(person) ? person.role : undefined);
+  return [
+    ['/actor/role', roleOf(actor)],
+    ...people.map((person, at): [string, unknown] => [`/onBehalfOf/${at}/role`, roleOf(person)]),
+  ];
 }
 
 type Add = (path: string, code: string, message: string) => void;

@@ -67,6 +67,17 @@ test('an event of such a role is refused with a sentence; that of an operator is
         },
       ],
     ]);
+    const onBehalfOf = [
+      { externalId: 'ana', role: 'admin' },
+      { externalId: 'olga', role: 'Super Admin' },
+    ];
+    const told = await service.call({
+      ...{ method: 'POST', url: '/api/audit-logs', key },
+      body: { ...eventOf(), onBehalfOf },
+    });
+    expect(told.body.errors?.map(({ path }: { path: string }) => path)).toEqual([
+      '/onBehalfOf/1/role',
+    ]);
     expect((await record('superadmin')).body.crossTenant).toBe(true);
   } finally {
     await service.close();
