@@ -110,14 +110,15 @@ const textKinds: Partial<Record<FieldKind, TextKind>> = {
 };
 
 /** What a check needs to know of a field, or of a member of an object in it. */
-interface Checked extends Pick<MemberRule, 'kind' | 'lengthMax' | 'values'> {
+interface Checked extends Pick<MemberRule, 'kind' | 'lengthMax' | 'values' | 'unless'> {
   nullable?: boolean;
   lengthMin?: number;
 }
 
-function textKind({ kind, values }: Checked): TextKind {
+function textKind({ kind, values, unless }: Checked): TextKind {
   if (values) return { fits: (text) => values.includes(text), is: `one of ${values.join(', ')}` };
-  return textKinds[kind] ?? { fits: () => true, is: 'a text' };
+  const known = textKinds[kind] ?? { fits: () => true, is: 'a text' };
+  return unless ? { ...known, is: `${known.is}: send your own ids as ${unless}` } : known;
 }
 
 function textCheck(rule: Checked, path: string): Check {
