@@ -101,11 +101,35 @@ test('a calendar month of policy changes lists exactly its changes, oldest first
     .getByRole('button', { name: /^Time range/ })
     .click();
   const calendar = page.getByRole('application');
-  await calendar.getByRole('button', { name: 'Previous' }).click();
+  const number = new Date(`${month} 1, ${year} UTC`).getUTCMonth() + 1;
+  await page.getByLabel('Year', { exact: true }).selectOption(year);
+  await page.getByLabel('Month', { exact: true }).selectOption(String(number));
   for (const day of ['1', lastDay]) {
     await calendar.getByRole('button', { name: new RegExp(`\\b${month} ${day}, ${year}`) }).click();
   }
   await page.getByRole('button', { name: 'Apply' }).click();
+  const whole = filters(page).getByRole('button', { name: `Time range: ${month} ${year}` });
+  await see(whole).toBeVisible();
+  const chosen = new URL(page.url()).searchParams.get('from');
+  for (const command of ['yesterday', `${month.toLowerCase()} ${year}`, 'yesterday']) {
+    await page.keyboard.press('/');
+    await page.getByPlaceholder('Type a name').fill(command);
+    await page.getByRole('option', { name: new RegExp(`^${command}$`, 'i') }).click();
+    await see(whole).toHaveCount(command === 'yesterday' ? 0 : 1);
+  }
+  await filters(page)
+    .getByRole('button', { name: /^Time range/ })
+    .click();
+  for (const [end, day] of [
+    ['First day', '1'],
+    ['Last day', lastDay],
+  ] as const) {
+    await page.getByRole('spinbutton', { name: `month, ${end}` }).focus();
+    await page.keyboard.type(`${String(number).padStart(2, '0')}${day.padStart(2, '0')}${year}`);
+  }
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await see(whole).toBeVisible();
+  expect(new URL(page.url()).searchParams.get('from')).toBe(chosen);
   await page.getByRole('combobox', { name: 'Sort' }).selectOption('Oldest first');
   const changes = history.filter(
     ({ ms, resource }) =>

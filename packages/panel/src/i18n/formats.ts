@@ -18,7 +18,9 @@ export interface Formats {
   exact(time: Time): string;
   /** A key that is the same for all moments of one day. */
   dayKey(time: Time): string;
+  /** A whole month by its name. */
   range(from: number, to: number): string;
+  month(time: Time): string;
   /** The days of `[from, to)`, in a few characters. */
   dayRange(from: number, to: number): string;
   relative(time: Time, nowMs: number): string;
@@ -48,6 +50,13 @@ export function createFormats(language: string, timeZone: string): Formats {
   });
   const key = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
   const range = format({ dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' });
+  const month = format({ month: 'long', year: 'numeric' });
+  const isFirst = (ms: number) => key.format(ms).endsWith('-01') && !/[1-9]/.test(time.format(ms));
+  const isMonth = (from: number, to: number) =>
+    isFirst(from) &&
+    isFirst(to) &&
+    to > from &&
+    key.format(from).slice(0, 7) === key.format(to - 1).slice(0, 7);
   const number = new Intl.NumberFormat(language);
   const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   return {
@@ -59,7 +68,8 @@ export function createFormats(language: string, timeZone: string): Formats {
     dateTime: (at) => dateTime.format(msOf(at)),
     exact: (at) => exact.format(msOf(at)),
     dayKey: (at) => key.format(msOf(at)),
-    range: (from, to) => range.formatRange(from, to),
+    range: (from, to) => (isMonth(from, to) ? month.format(from) : range.formatRange(from, to)),
+    month: (at) => month.format(msOf(at)),
     dayRange: (from, to) => shortDay.formatRange(from, to - 1),
     relative: (at, nowMs) => relativeText(relative, msOf(at) - nowMs),
     bytes: (value) => bytesText(language, value),

@@ -1,4 +1,4 @@
-import { type CalendarDate, parseAbsolute, toCalendarDate } from '@internationalized/date';
+import { type CalendarDate, type DateValue, startOfMonth } from '@internationalized/date';
 import { Check, ChevronLeft, ChevronRight } from 'lucide-react';
 import { type RefObject, useState } from 'react';
 import {
@@ -8,8 +8,10 @@ import {
   CalendarGridBody,
   CalendarGridHeader,
   CalendarHeaderCell,
+  DateField,
+  DateInput,
+  DateSegment,
   Dialog,
-  Heading,
   I18nProvider,
   Popover,
   RangeCalendar,
@@ -17,8 +19,9 @@ import {
 import { Button } from '../components/Button.tsx';
 import { useLanguage, useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
-import { type DayRange, dayRange } from './day-range.ts';
+import type { DayRange } from './day-range.ts';
 import { changed, type EventSearch } from './event-search.ts';
+import { dayAt, periodDays, periods, rangeOfDays } from './periods.ts';
 import { presets, type TimeRange } from './time-range.ts';
 
 interface RangePickerProps {
@@ -63,8 +66,22 @@ interface ChooseProps {
 
 function Presets({ range, choose }: ChooseProps & { range: TimeRange }) {
   const t = useTexts();
+  const language = useLanguage();
+  const { timeZone } = useFormats();
+  const today = dayAt(Date.now(), timeZone);
   return (
     <ul className="grid grid-cols-2 sm:block sm:w-48 sm:border-r sm:border-line sm:pr-1.5">
+      {periods.map((period) => (
+        <li key={period}>
+          <button
+            type="button"
+            className="option cursor-pointer"
+            onClick={() => choose(rangeOfDays(periodDays(period, today, language), timeZone))}
+          >
+            {t.range[period]}
+          </button>
+        </li>
+      ))}
       {presets.map((preset) => {
         const chosen = range.kind === 'last' && range.preset === preset;
         return (
@@ -89,18 +106,21 @@ function Days({ search, choose }: ChooseProps & { search: EventSearch }) {
   const t = useTexts();
   const { timeZone } = useFormats();
   const [days, setDays] = useState<DayRange | null>(() => daysOf(search.range, timeZone));
-  const today = toCalendarDate(parseAbsolute(new Date().toISOString(), timeZone));
+  const today = dayAt(Date.now(), timeZone);
+  const [shown, setShown] = useState<DateValue>(days?.end ?? today);
   return (
     <div className="p-1.5">
+      <TypedDays days={days} setDays={setDays} show={setShown} today={today} />
       <RangeCalendar
         aria-label={t.filters.time}
         value={days}
         onChange={setDays}
         maxValue={today}
-        defaultFocusedValue={days?.end ?? today}
+        focusedValue={shown}
+        onFocusChange={setShown}
       >
         <header className="mb-1 flex items-center">
-          <Heading className="flex-1 px-1 font-medium" />
+          <MonthJump shown={shown} show={setShown} today={today} />
           <AriaButton slot="previous" className="btn btn-quiet icon-btn">
             <ChevronLeft aria-hidden />
           </AriaButton>
@@ -126,10 +146,103 @@ function Days({ search, choose }: ChooseProps & { search: EventSearch }) {
         look="primary"
         className="mt-2 w-full"
         disabled={days === null}
-        onClick={() => days && choose({ kind: 'between', ...dayRange(days, timeZone) })}
+        onClick={() => days && choose(rangeOfDays(days, timeZone))}
       >
         {t.range.apply}
       </Button>
+    </div>
+  );
+}
+
+interface ShownMonth {
+  show: (day: DateValue) => void;
+  today: CalendarDate;
+}
+
+/** The first and the last day, typed in the order of the reader's language. */
+function TypedDays(
+  props: ShownMonth & { days: DayRange | null; setDays: (days: DayRange) => void },
+) {
+  const { days, setDays, show, today } = props;
+  const t = useTexts();
+  const [typed, setTyped] = useState<Partial<DayRange>>({});
+  const ends = { ...days, ...typed };
+  const type = (end: keyof DayRange, day: DateValue | null) => {
+    if (day === null) return;
+    const { start, end: last } = end === 'start' ? { ...ends, start: day } : { ...ends, end: day };
+    setTyped({ ...typed, [end]: day });
+    if (!start || !last || start.compare(last) > 0 || last.compare(today) > 0) return;
+    setDays({ start, end: last });
+    setTyped({});
+    show(day);
+  };
+  return (
+    <div className="mb-2 grid grid-cols-2 gap-2">
+      {(['start', 'end'] as const).map((end) => (
+        <DateField
+          key={end}
+          aria-label={t.range[end]}
+          value={ends[end] ?? null}
+          maxValue={today}
+          onChange={(day) => type(end, day)}
+        >
+          <DateInput className="field flex h-8 items-center px-2 text-xs tabular-nums">
+            {(segment) => (
+              <DateSegment
+                segment={segment}
+                className="rounded-sm px-px outline-none data-[focused]:bg-accent data-[focused]:text-on-accent"
+              />
+            )}
+          </DateInput>
+        </DateField>
+      ))}
+    </div>
+  );
+}
+
+/** As far back as an event's time may lie for most plans. */
+const yearsBack = 10;
+const months = Array.from({ length: 12 }, (_, index) => index + 1);
+
+/** Month and year of the calendar, each chosen at once. */
+function MonthJump({ shown, show, today }: ShownMonth & { shown: DateValue }) {
+  const t = useTexts();
+  const language = useLanguage();
+  const first = startOfMonth(shown);
+  const years = Array.from({ length: yearsBack + 1 }, (_, back) => today.year - back);
+  const monthName = new Intl.DateTimeFormat(language, { month: 'long', timeZone: 'UTC' });
+  const jump = (to: { month?: number; year?: number }) => {
+    const day = first.set(to);
+    show(day.compare(today) > 0 ? today : day);
+  };
+  const select =
+    'h-8 min-w-0 cursor-pointer rounded-lg bg-transparent px-1 text-[0.8125rem] font-medium [&>option]:bg-raised';
+  return (
+    <div className="flex min-w-0 flex-1">
+      <select
+        aria-label={t.range.month}
+        className={select}
+        value={shown.month}
+        onChange={({ target }) => jump({ month: Number(target.value) })}
+      >
+        {months.map((month) => (
+          <option key={month} value={month}>
+            {monthName.format(Date.UTC(2026, month - 1))}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label={t.range.year}
+        className={select}
+        value={shown.year}
+        onChange={({ target }) => jump({ year: Number(target.value) })}
+      >
+        {years.map((year) => (
+          <option key={year} value={year}>
+            {year}
+          </option>
+        ))}
+      </select>
     </div>
   );
 }
@@ -144,7 +257,5 @@ const dayClass =
 
 function daysOf(range: TimeRange, timeZone: string): DayRange | null {
   if (range.kind !== 'between' || range.from === undefined || range.to === undefined) return null;
-  const dayAt = (ms: number): CalendarDate =>
-    toCalendarDate(parseAbsolute(new Date(ms).toISOString(), timeZone));
-  return { start: dayAt(range.from), end: dayAt(range.to - 1) };
+  return { start: dayAt(range.from, timeZone), end: dayAt(range.to - 1, timeZone) };
 }

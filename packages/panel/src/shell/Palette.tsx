@@ -16,13 +16,17 @@ import {
 import type { Session } from '../api.ts';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
 import type { Texts } from '../i18n/en.ts';
+import type { Formats } from '../i18n/formats.ts';
 import { languageCodes, languages } from '../i18n/languages.ts';
-import { useTexts } from '../i18n/texts.tsx';
+import { useLanguage, useTexts } from '../i18n/texts.tsx';
+import { useFormats } from '../i18n/use-formats.ts';
 import { navigationFor } from '../pages/registry.ts';
 import { paths } from '../paths.ts';
 import { prefer } from '../preferences.ts';
+import type { DayRange } from '../search/day-range.ts';
 import { changed, type EventSearch, onlyValue } from '../search/event-search.ts';
 import { finds } from '../search/folding.ts';
+import { dayAt, latestMonths, periodDays, periods, rangeOfDays } from '../search/periods.ts';
 import { presets } from '../search/time-range.ts';
 import { type Choice, useChoices } from '../search/use-choices.ts';
 import { useSession } from '../session/session-context.tsx';
@@ -46,6 +50,8 @@ export default function Palette({ close }: { close: () => void }) {
   const t = useTexts();
   const go = useGo();
   const print = usePrint();
+  const language = useLanguage();
+  const formats = useFormats();
   const session = useSession();
   const [text, setText] = useState('');
   const [search] = useEventSearch();
@@ -62,6 +68,7 @@ export default function Palette({ close }: { close: () => void }) {
     ...pageCommands(session, t, go),
     ...facets.flatMap((facet) => facetCommands(facet, choices[facet], search, t, go)),
     ...rangeCommands(search, t, go),
+    ...calendarCommands(text.trim(), search, t, language, formats, go),
     ...displayCommands(t),
     { id: 'print', section: t.palette.display, text: t.print.print, run: print },
   ];
@@ -187,6 +194,30 @@ function rangeCommands(search: EventSearch, t: Texts, go: Go): Command[] {
     text: t.range[preset],
     run: () => go(paths.events(changed(search, { range: { kind: 'last', preset } }))),
   }));
+}
+
+/** Today to last month; once something is typed, also the months of three years by name. */
+function calendarCommands(
+  text: string,
+  search: EventSearch,
+  t: Texts,
+  language: string,
+  { timeZone, month }: Formats,
+  go: Go,
+): Command[] {
+  const today = dayAt(Date.now(), timeZone);
+  const command = (name: string, days: DayRange): Command => ({
+    id: `days:${name}`,
+    section: t.filters.time,
+    text: name,
+    run: () => go(paths.events(changed(search, { range: rangeOfDays(days, timeZone) }))),
+  });
+  const named = periods.map((period) =>
+    command(t.range[period], periodDays(period, today, language)),
+  );
+  const months = text === '' ? [] : latestMonths(today, 36);
+  const nameOf = ({ start }: DayRange) => month(start.toDate(timeZone).getTime());
+  return [...named, ...months.map((days) => command(nameOf(days), days))];
 }
 
 function displayCommands(t: Texts): Command[] {
