@@ -21,6 +21,7 @@ export type * from './api-types.ts';
 export type { AuditSink, RecordContext } from './audit-sink.ts';
 export type { EventCriteria, ListQuery, PageQuery, StatsQuery } from './calls/event-query.ts';
 export type {
+  CoveredSource,
   EvidenceCalls,
   OpenedSearch,
   Restore,

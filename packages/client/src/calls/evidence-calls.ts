@@ -39,7 +39,19 @@ export interface OpenedSearch extends SavedSearch {
     /** Whether events of the range have expired since. */
     bodiesExpired: boolean;
     checkpoint: SearchCheckpoint | null;
+    /** The sources that numbered their events in the range; other producers are not covered. */
+    sources: CoveredSource[];
   };
+}
+
+/** What was not received from a source in a time range. */
+export interface CoveredSource {
+  id: string;
+  firstReceivedAt: string;
+  lastReceivedAt: string;
+  gaps: SourceGap[];
+  /** Whether older gaps may be missing from the list. */
+  gapsDropped: boolean;
 }
 
 /** Numbers of events that were not received, and the two receipts between which they lie. */

@@ -568,6 +568,13 @@ export const en = {
       ),
     provesLog:
       'The log had the size and root hash of the checkpoint. The service signed the checkpoint, so it cannot show another log of that size later.',
+    noGaps: (sources: string) =>
+      `No numbered event of these sources is missing in that time, up to the last one received from each: ${sources}.`,
+    gap: (source: string, numbers: string, from: string, to: string) =>
+      `What happened in the events ${numbers} of the source ${source}: they did not arrive. They were numbered between those received at ${from} and at ${to}.`,
+    gapsDropped: (source: string) =>
+      `Which older events of the source ${source} did not arrive: it had too many gaps to list.`,
+    notNumbered: 'What producers that do not number their events may have lost.',
     notRecorded: 'That no other event happened: a system may not have reported it.',
     notTruth: 'That the recorded data is true.',
     notRetention: 'Which events matched whose retention had ended before this search was saved.',

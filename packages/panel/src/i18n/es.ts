@@ -572,6 +572,13 @@ export const es: Texts = {
       ),
     provesLog:
       'El registro tenía el tamaño y el hash raíz del punto de control. El servicio firmó el punto de control: no puede mostrar después otro registro de ese tamaño.',
+    noGaps: (sources: string) =>
+      `En ese período no falta ningún evento numerado de estos orígenes, hasta el último recibido de cada uno: ${sources}.`,
+    gap: (source: string, numbers: string, from: string, to: string) =>
+      `Qué ocurrió en los eventos ${numbers} del origen ${source}: no llegaron. Se numeraron entre los recibidos el ${from} y el ${to}.`,
+    gapsDropped: (source: string) =>
+      `Qué eventos anteriores del origen ${source} no llegaron: tenía demasiadas lagunas para enumerarlas.`,
+    notNumbered: 'Qué pueden haber perdido los productores que no numeran sus eventos.',
     notRecorded: 'Que no ocurriera otro evento: un sistema puede no haberlo comunicado.',
     notTruth: 'Que los datos registrados sean ciertos.',
     notRetention:

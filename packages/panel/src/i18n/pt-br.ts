@@ -570,6 +570,13 @@ export const ptBR: Texts = {
       ),
     provesLog:
       'O registro tinha o tamanho e o hash raiz do ponto de controle. O serviço assinou o ponto de controle: ele não pode mostrar depois outro registro desse tamanho.',
+    noGaps: (sources: string) =>
+      `Nesse período não falta nenhum evento numerado destas origens, até o último recebido de cada uma: ${sources}.`,
+    gap: (source: string, numbers: string, from: string, to: string) =>
+      `O que aconteceu nos eventos ${numbers} da origem ${source}: eles não chegaram. Foram numerados entre os recebidos em ${from} e em ${to}.`,
+    gapsDropped: (source: string) =>
+      `Quais eventos anteriores da origem ${source} não chegaram: ela tinha lacunas demais para listar.`,
+    notNumbered: 'O que produtores que não numeram seus eventos podem ter perdido.',
     notRecorded: 'Que nenhum outro evento aconteceu: um sistema pode não tê-lo informado.',
     notTruth: 'Que os dados registrados são verdadeiros.',
     notRetention:

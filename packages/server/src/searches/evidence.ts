@@ -6,7 +6,9 @@ import { AppError, unavailable } from '../http/index.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/index.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import { type Database, readTenant, write } from '../postgres/index.ts';
+import { listSources } from '../sources/index.ts';
 import { type Answer, sameAnswer } from './answer-digest.ts';
+import { type Covered, coverageOf } from './coverage.ts';
 import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';
 import { matchesMax, requireVisible, runSearch } from './run-search.ts';
 import { countedFrom, insertSearch, type SavedSearch } from './store.ts';
@@ -112,6 +114,8 @@ export interface AnswerNow {
   recordedSince: number;
   /** Whether events of the range have expired since. */
   bodiesExpired: boolean;
+  /** The sources that numbered their events in the range, as far as they are known today. */
+  sources: Covered[];
 }
 
 /** Runs a saved search again, against a fresh checkpoint. */
@@ -130,12 +134,14 @@ export async function askAgain(
   const bounds = { size, earlierSize, max: search.matched + matchesMax, gone };
   const { answer, earlier } = await runSearch(deps.db, nowMs, { tenantId, filter, ...bounds });
   const { countedFromMs } = search;
+  const sources = await readTenant(deps.db, tenantId, listSources);
   return {
     answer,
     checkpoint,
     agrees: sameAnswer(answer, search),
     earlierAgrees: sameAnswer(earlier, search),
     recordedSince: answer.matched - earlier.matched,
+    sources: coverageOf(sources, filter),
     bodiesExpired: countedFromMs !== null && countedFromMs < shownSince(visible).getTime(),
   };
 }

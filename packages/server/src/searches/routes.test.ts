@@ -153,6 +153,29 @@ test('without a range everything is searched that the plan shows, until now', as
   }
 });
 
+test('evidence names the sources that numbered events in its range, and their gaps there', async () => {
+  const tenant = await service.tenant();
+  const send = async (id: string, sequence: number) => {
+    const body = eventOf({ source: { id, sequence } });
+    await service.call({ method: 'POST', url: '/api/audit-logs', key: tenant.key, body });
+    service.clock.now += 60_000;
+    return iso(service.clock.now - 60_000);
+  };
+  const [before, after] = [await send('billing', 0), await send('billing', 3)];
+  await send('crm', 0);
+  const { id } = await saved(tenant.key, { user: 'bo@example.com' });
+  const middle = await saved(tenant.key, { from: iso(service.clock.now - 61_000) });
+  await send('late', 0);
+  expect((await now(tenant.key, id)).sources).toEqual([
+    {
+      ...{ id: 'billing', firstReceivedAt: before, lastReceivedAt: after, gapsDropped: false },
+      gaps: [{ from: 1, to: 2, afterReceivedAt: before, noticedAt: after }],
+    },
+    expect.objectContaining({ id: 'crm', gaps: [] }),
+  ]);
+  expect((await now(tenant.key, middle.id)).sources).toMatchObject([{ id: 'crm' }]);
+});
+
 test('what is recorded later outside the range changes nothing; within the range it is told apart', async () => {
   const tenant = await service.tenant();
   await play(tenant, 2 * day);

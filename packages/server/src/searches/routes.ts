@@ -12,6 +12,8 @@ import type { FastifyInstance } from 'fastify';
 import { lookAt, lookAtEvents, readAsTenant } from '../access/index.ts';
 import { AppError, answerPage, readPage } from '../http/index.ts';
 import { readTenant } from '../postgres/index.ts';
+import { shownGap } from '../sources/index.ts';
+import type { Covered } from './coverage.ts';
 import {
   type AnswerNow,
   askAgain,
@@ -107,11 +109,19 @@ function shown(search: SavedSearch, publicUrl: string) {
   };
 }
 
-function shownNow({ answer, checkpoint, recordedSince, ...verdicts }: AnswerNow) {
+const shownCovered = ({ firstReceivedMs, lastReceivedMs, gaps, ...source }: Covered) => ({
+  ...source,
+  firstReceivedAt: formatTimestamp(firstReceivedMs),
+  lastReceivedAt: formatTimestamp(lastReceivedMs),
+  gaps: gaps.map(shownGap),
+});
+
+function shownNow({ answer, checkpoint, recordedSince, sources, ...verdicts }: AnswerNow) {
   return {
     ...shownAnswer(answer),
     ...verdicts,
     recordedSince: { value: recordedSince },
+    sources: sources.map(shownCovered),
     checkpoint: checkpoint && shownCheckpoint(checkpoint),
   };
 }

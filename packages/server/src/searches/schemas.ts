@@ -11,6 +11,7 @@ import {
   time,
   uuid,
 } from '../http/index.ts';
+import { SourceGap } from '../sources/index.ts';
 
 const noteMax = 1_000;
 
@@ -66,6 +67,17 @@ const SavedSearch = Type.Object(saved, {
   description: 'The search as it was saved.',
 });
 
+const CoveredSource = Type.Object(
+  {
+    id: Type.String({ description: 'The `source.id` of its events.' }),
+    firstReceivedAt: time('When its first event was received.'),
+    lastReceivedAt: time('When its last event was received: later ones are not covered.'),
+    gaps: Type.Array(SourceGap, { description: 'What was not received in the range.' }),
+    gapsDropped: Type.Boolean({ description: 'Whether older gaps may be missing from the list.' }),
+  },
+  { ...strict, title: 'CoveredSource', description: 'A source that numbered its events.' },
+);
+
 const Now = Type.Object(
   {
     matched: Matched,
@@ -82,6 +94,11 @@ const Now = Type.Object(
       description: 'Whether events of the range have left the plan since.',
     }),
     checkpoint: Checkpoint,
+    sources: Type.Array(CoveredSource, {
+      maxItems: 500,
+      description:
+        'The sources that numbered their events in the range. Other producers are not covered.',
+    }),
   },
   strict,
 );

@@ -1,4 +1,5 @@
-import { IndelibleError, type OpenedSearch } from '@indelible/client';
+import { type CoveredSource, IndelibleError, type OpenedSearch } from '@indelible/client';
+import { revealed } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { LucideIcon } from 'lucide-react';
@@ -176,19 +177,45 @@ function EvidenceStatement({ evidence, range }: { evidence: OpenedSearch; range:
   const { rangeText } = useCriteriaTexts();
   const { value } = evidence.matched;
   const when = rangeText(range);
+  const { sources } = evidence.now;
+  const incomplete = sources.filter(({ gaps, gapsDropped }) => gaps.length > 0 || gapsDropped);
+  const whole = sources.filter((source) => !incomplete.includes(source));
   const shows = [
     value === 0
       ? t.evidence.provesNone(when)
       : t.evidence.provesSome(value, formats.number(value), when),
     ...(evidence.checkpoint === null ? [] : [t.evidence.provesLog]),
+    ...(whole.length > 0 ? [t.evidence.noGaps(nameList(whole))] : []),
   ];
-  const showsNot = [t.evidence.notRecorded, t.evidence.notTruth, t.evidence.notRetention];
+  const showsNot = [
+    ...incomplete.flatMap(({ id, gaps, gapsDropped }) => [
+      ...gaps.map(({ from, to, afterReceivedAt, noticedAt }) =>
+        t.evidence.gap(
+          revealed(id),
+          from === to ? String(from) : `${from}–${to}`,
+          formats.exact(afterReceivedAt),
+          formats.exact(noticedAt),
+        ),
+      ),
+      ...(gapsDropped ? [t.evidence.gapsDropped(revealed(id))] : []),
+    ]),
+    t.evidence.notRecorded,
+    t.evidence.notNumbered,
+    t.evidence.notTruth,
+    t.evidence.notRetention,
+  ];
   return (
     <div className="keep grid gap-6 sm:grid-cols-2">
       <Statements title={t.evidence.proves} texts={shows} Icon={Check} tone="text-add" />
       <Statements title={t.evidence.provesNot} texts={showsNot} Icon={X} tone="text-faint" />
     </div>
   );
+}
+
+/** Instances of one source have its name once. */
+function nameList(sources: readonly CoveredSource[]): string {
+  const names = sources.map(({ id }) => revealed(id.split('/', 1)[0] ?? id));
+  return [...new Set(names)].join(', ');
 }
 
 interface StatementsProps {
