@@ -47,9 +47,15 @@ test('without --yes it is shown what would go and what would stay, and nothing g
   const { service, tenant } = verified;
   await record({});
   await record({ reason: `asked by ${email}` });
+  const others = { id: '22222222-2222-4333-8444-555555555555', role: 'admin' };
+  await record({ actor: others, resource: { type: 'agent', id: actor.id } });
+  await record({ actor: others, targets: [{ type: 'agent', id: actor.id }] });
+  // Its identity is erased too, so it is not kept.
+  await record({ actor: others, onBehalfOf: [actor], resource: { type: 'agent', id: actor.id } });
   const { status, stdout } = await erase('--actor', 'Person@example.com');
   expect(status).toBe(0);
-  expect(stdout).toContain(`actor ${actor.id}: identity of 2 event(s)`);
+  expect(stdout).toContain('kept: 2 event(s) of other actors whose resource or target is');
+  expect(stdout).toContain(`actor ${actor.id}: identity of 3 event(s)`);
   expect(stdout).toContain('kept: 1 event(s) with an address in diff, reason or states');
   expect(stdout).toContain('Nothing was erased');
   const { body } = await service.call({ url: `/api/audit-logs?user=${email}`, key: tenant.key });
@@ -70,10 +76,10 @@ test('a log and a bundle with erased segments verify', async () => {
   expect(report.findings.kept).toEqual([]);
   expect(report.checked.bodies).toMatchObject({
     withheld: { identity: 0, state: 0 },
-    erased: { identity: { events: 3, records: [expect.any(Number)] }, state: { events: 1 } },
+    erased: { identity: { events: 4, records: [expect.any(Number)] }, state: { events: 1 } },
   });
   expect(reportText(report)).toMatch(
-    /3 of them with their identity erased, as recorded at sequence \d+/,
+    /4 of them with their identity erased, as recorded at sequence \d+/,
   );
   expect(report).toMatchObject({ result: 'intact' });
   // Records keep the state that explains what is gone, also where states are withheld.

@@ -152,7 +152,7 @@ function mentionLines({ asResource, inText, newestInText }: NonNullable<ErasureP
   const lines: string[] = [];
   if (asResource > 0) {
     lines.push(
-      `kept: ${grouped(asResource)} event(s) of other actors whose resource is the person`,
+      `kept: ${grouped(asResource)} event(s) of other actors whose resource or target is the person`,
     );
   }
   if (inText > 0) {

@@ -208,7 +208,7 @@ export async function addressesOf(
 
 /** Events that name the person elsewhere; erasing an actor does not change them. */
 export interface Mentions {
-  /** By other actors, with the person as their resource. */
+  /** By other actors, with the person as their resource or one of their targets. */
   asResource: number;
   /** With an address in diff, reason or states; the newest of them by id. */
   inText: number;
@@ -225,7 +225,9 @@ export async function findMentions(
 ): Promise<Mentions> {
   const { rows: resources } = await owner.query<{ count: number }>(
     `SELECT count(*) AS count FROM audit_events
-     WHERE tenant_id = $1 AND resource_id = ANY ($2) AND actor_id <> ALL ($2)`,
+     WHERE tenant_id = $1 AND (${ofActors('$2')}) IS NOT TRUE
+       AND (resource_id = ANY ($2) OR EXISTS (SELECT FROM json_array_elements(context->'targets') t
+         WHERE (t->>'id')::uuid = ANY ($2)))`,
     [tenantId, uuidArray(actors)],
   );
   const { rows } = await owner.query<{ id: string; found: number }>(
