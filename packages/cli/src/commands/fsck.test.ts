@@ -64,6 +64,15 @@ const flip = (column: string, byte: number) =>
 /** What is done to the log of the second tenant, and a finding that tells of it. */
 const damages: Record<string, [string, string]> = {
   'an event is changed': [`UPDATE audit_events SET reason = 'x' ${own(7)}`, 'content_mismatch'],
+  'the outcome of an event is changed': [
+    `UPDATE audit_events SET context = replace(context::text, 'success', 'denied')::json ${own(8)}`,
+    'content_mismatch',
+  ],
+  'an event has lost its context': [
+    `UPDATE audit_events SET context = null, context_identity = null,
+      salts = substr(salts, 1, 48) ${own(8)}`,
+    'content_mismatch',
+  ],
   'an event is deleted': [`DELETE FROM audit_events ${own(0)}`, 'missing_body'],
   'an event has another id': [
     `UPDATE audit_events SET id = overlay(id::text placing '0000' from 33)::uuid ${own(258)}`,

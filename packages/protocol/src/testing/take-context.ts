@@ -24,6 +24,13 @@ export function eventOf(changes: Record<string, unknown> = {}): Record<string, u
   };
 }
 
+/** The nth of many valid events: every third one has fields of entry version 2. */
+export function nthEvent(n: number, changes: Record<string, unknown> = {}) {
+  if (n % 3 !== 0) return eventOf(changes);
+  const onBehalfOf = [{ externalId: `user_${n}`, email: `user${n}@example.com` }];
+  return eventOf({ outcome: 'success', correlationId: `request ${n}`, onBehalfOf, ...changes });
+}
+
 /** What `takeEvent` needs, for a key that is bound to `boundTenantId`, at `nowMs`. */
 export function takeContext(changes: Partial<TakeContext> = {}): TakeContext {
   return {

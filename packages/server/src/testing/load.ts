@@ -5,12 +5,13 @@ import type pg from 'pg';
 import { expect } from 'vitest';
 import { expectLogIntact } from './intact.ts';
 import type { HttpAnswer, RunningService } from './running-service.ts';
-import { eventOf } from './service.ts';
+import { nthEvent } from './service.ts';
 
 /** An event as its producer knows it; `name` identifies it even without a sent id. */
 export interface Sent {
   tenantId: string;
   name: string;
+  number: number;
   /** The sent id, or the one in the answer. */
   id: string | null;
   /** The acknowledged sequence; null: never acknowledged, so it may be stored or not. */
@@ -39,14 +40,15 @@ export class Ledger {
 
   add(tenantId: string, withId: boolean): Sent {
     const id = withId ? eventIdFromUuid(eventUuid(Date.now(), randomBytes(10))) : null;
-    const event = { tenantId, name: `${this.#name} ${this.#count++}`, id, sequence: null };
+    const number = this.#count++;
+    const event = { tenantId, name: `${this.#name} ${number}`, number, id, sequence: null };
     this.sent.push(event);
     return event;
   }
 }
 
-const bodyOf = ({ tenantId, name, id }: Sent) =>
-  eventOf({
+const bodyOf = ({ tenantId, name, number, id }: Sent) =>
+  nthEvent(number, {
     tenantId,
     resource: { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name },
     ...(id === null ? {} : { id }),
@@ -128,18 +130,20 @@ export async function sendAgain(service: RunningService, ledger: Ledger): Promis
  */
 export async function expectNothingLost(owner: pg.Client, ledger: Ledger): Promise<void> {
   expect(ledger.problems).toEqual([]);
-  const { rows } = await owner.query<{ tenant: string; uuid: string; name: string; at: number }>(
-    `SELECT tenant_id AS tenant, id AS uuid, resource_name AS name, sequence::int AS at
+  const { rows } = await owner.query<{ name: string }>(
+    `SELECT tenant_id AS tenant, id AS uuid, resource_name AS name, sequence::int AS at,
+        correlation_id AS correlation
       FROM audit_events WHERE recorded_by_kind = 'api_key'`,
   );
   const stored = new Map(rows.map((row) => [row.name, row]));
   expect(stored.size, 'events stored twice').toBe(rows.length);
-  for (const { tenantId, name, id, sequence } of ledger.acknowledged) {
+  for (const { tenantId, name, number, id, sequence } of ledger.acknowledged) {
     expect(stored.get(name)).toEqual({
       tenant: tenantId,
       uuid: uuidFromEventId(id ?? ''),
       name,
       at: sequence,
+      correlation: nthEvent(number).correlationId ?? null,
     });
   }
   const tenantIds = new Set(ledger.sent.map(({ tenantId }) => tenantId));

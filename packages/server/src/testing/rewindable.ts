@@ -10,7 +10,7 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { Backups } from './backup.ts';
 import { expectLogIntact } from './intact.ts';
 import { expectNoFork } from './no-fork.ts';
-import { eventOf, platformKey, serviceOn, testService } from './service.ts';
+import { nthEvent, platformKey, serviceOn, testService } from './service.ts';
 
 /** A service whose database can be restored from a backup; it ends with its test. */
 export async function rewindable() {
@@ -30,7 +30,7 @@ export async function rewindable() {
     OBJECT_STORE_URL: pathToFileURL(store).href,
   };
   const record = async (key: string, count: number) => {
-    const events = Array.from({ length: count }, () => eventOf());
+    const events = Array.from({ length: count }, (_, n) => nthEvent(n));
     const url = '/api/audit-logs/batch';
     expect((await call({ method: 'POST', url, key, body: { events } })).status).toBe(200);
   };

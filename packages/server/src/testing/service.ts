@@ -16,7 +16,7 @@ import { storePlans } from '../tenants/plans.store.ts';
 import { expectAnswerAsDocumented } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';
 
-export { actorWith, eventOf } from '../../../protocol/src/testing/take-context.ts';
+export { actorWith, eventOf, nthEvent } from '../../../protocol/src/testing/take-context.ts';
 
 export const platformKey = 'idl_platform_a-key-that-only-tests-know-0123456789';
 
