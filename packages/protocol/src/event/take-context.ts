@@ -10,7 +10,7 @@ type Members = Record<string, unknown>;
 const none: ContextTexts = { context: null, contextIdentity: null };
 
 /**
- * The fields of version 2 of a sent event whose shape was checked: normalised, metadata masked. An
+ * The fields of version 2 of a sent event whose shape was checked: normalised, secrets masked. An
  * empty value counts as not sent.
  */
 export function takeContext(
@@ -27,11 +27,17 @@ export function takeContext(
     if (field.owner === null) taken[field.name] = value;
     else taken[field.owner] = { ...(taken[field.owner] as Members), [field.name]: value };
   }
-  const metadata = masker.maskState((taken.metadata ?? null) as JsonValue);
-  if (!metadata.masked) return contextTexts(taken);
-  if (!warnings.includes('secret_masked')) warnings.push('secret_masked');
-  return contextTexts({ ...taken, metadata: metadata.value });
+  for (const name of maskedFields) {
+    const { value, masked } = masker.maskState((taken[name] ?? null) as JsonValue);
+    if (!masked) continue;
+    taken[name] = value;
+    if (!warnings.includes('secret_masked')) warnings.push('secret_masked');
+  }
+  return contextTexts(taken);
 }
+
+/** A host may send a token as the session. Ids are left alone: they must stay distinct. */
+const maskedFields = ['metadata', 'via'] as const;
 
 function isUnset(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true;

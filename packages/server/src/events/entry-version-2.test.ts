@@ -110,9 +110,16 @@ test('the same id with another field of version 2 is another content', async () 
   expect((await again({})).status).toBe(409);
 });
 
-test('secrets in metadata are masked, and the warning says so', async () => {
-  const { metadata, warnings } = await record({ metadata: { apiKey: 's3cret', region: 'eu' } });
-  expect([metadata, warnings]).toEqual([{ apiKey: '[masked]', region: 'eu' }, ['secret_masked']]);
+test.each([
+  ['metadata', { apiKey: 's3cret', region: 'eu' }, { apiKey: '[masked]', region: 'eu' }],
+  [
+    'via',
+    { channel: 'mcp', sessionId: `Bearer eyJhbGciOiJI.eyJzdWIiOiIx.${'a'.repeat(20)}` },
+    { channel: 'mcp', sessionId: '[masked]' },
+  ],
+])('secrets in %s are masked, and the warning says so', async (name, sent, shown) => {
+  const { warnings, ...event } = await record({ [name]: sent });
+  expect([event[name], warnings]).toEqual([shown, ['secret_masked']]);
 });
 
 test('a proof opens each segment that the event has, and no other', async () => {
