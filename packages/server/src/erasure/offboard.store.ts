@@ -109,7 +109,9 @@ export async function removeBelongings(
     `UPDATE tenants SET notify_emails = '{}', restore_url = NULL, restore_secret = NULL WHERE id = $1`,
     [tenantId],
   );
-  await tx.query('DELETE FROM former_emails WHERE tenant_id = $1', [tenantId]);
+  for (const table of ['former_emails', 'sources']) {
+    await tx.query(`DELETE FROM ${table} WHERE tenant_id = $1`, [tenantId]);
+  }
   const counts: [string, number][] = [];
   for (const [name, table] of Object.entries(tablesOfTenant)) {
     const { rowCount } = await tx.query(`DELETE FROM ${table} WHERE tenant_id = $1`, [tenantId]);

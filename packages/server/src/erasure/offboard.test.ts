@@ -44,6 +44,10 @@ async function events() {
 }
 
 test('of a tenant that left, the log and one record stay, and nothing else', async () => {
+  await service.owner.query(
+    `SELECT note_sources(array_fill($1::uuid, '{2}'), '{a,a}', '{1,3}', now())`,
+    [tenant.id],
+  );
   await service.app.checkpoints.tick();
   const size = await sizeOf();
   const { offboarding } = await offboardNow(service, tenant.id, bundle);
@@ -56,7 +60,7 @@ test('of a tenant that left, the log and one record stay, and nothing else', asy
   ]);
   expect(offboarding).toMatchObject({ size, record: size, counts: { events: size, apiKeys: 1 } });
   const belongings = ['api_keys', 'sessions', 'viewer_links', 'searches', 'restores', 'webhooks'];
-  for (const table of [...belongings, 'exports']) {
+  for (const table of [...belongings, 'exports', 'sources', 'source_gaps']) {
     const found = await service.owner.query(`SELECT FROM ${table} WHERE tenant_id = $1`, [
       tenant.id,
     ]);
