@@ -8,7 +8,8 @@ const lookedAtMax = 20;
 
 /**
  * The last state of a resource that a producer recorded, as canonical JSON text; null if its last
- * event deleted it, undefined if its latest events contain no state.
+ * event deleted it, undefined if its latest events contain no state. A change that was denied or
+ * failed left the resource as it was.
  */
 export async function currentState(
   tx: TenantTx,
@@ -17,7 +18,10 @@ export async function currentState(
 ): Promise<string | null | undefined> {
   const only = (value: string) => ({ any: [value], none: [] });
   const query: ListQuery = {
-    filter: { resource: only(resourceType), resourceId: only(resourceId) },
+    filter: {
+      ...{ resource: only(resourceType), resourceId: only(resourceId) },
+      outcome: { any: [], none: ['denied', 'failure'] },
+    },
     sort: 'timestamp',
     order: 'desc',
     limit: lookedAtMax,

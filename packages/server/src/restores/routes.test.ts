@@ -97,6 +97,15 @@ test('the state after a change can be gone back to as well; without a later one 
   expect(tenant.host.calls[1]?.body.current).toEqual({ steps: ['Hello'] });
 });
 
+test('a change that was denied or failed is not the current state', async () => {
+  const eventId = await recordChange(service, tenant);
+  for (const outcome of ['denied', 'failure']) {
+    await recordChange(service, tenant, { outcome, after: { steps: ['Refused'] } });
+  }
+  await restore(service, tenant.key, eventId);
+  expect(tenant.host.calls[0]?.body.current).toEqual({ steps: ['Hello'] });
+});
+
 test('what was deleted has no current state, and is restored from before', async () => {
   const eventId = await recordChange(service, tenant, { action: 'delete', after: null });
   expect((await restore(service, tenant.key, eventId)).body.status).toBe('applied');

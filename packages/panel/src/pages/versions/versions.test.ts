@@ -38,7 +38,7 @@ test('the tenth element comes after the ninth', () => {
 });
 
 const event = (id: string, before: State | null, after: State | null) =>
-  ({ id, before, after }) as AuditEvent;
+  ({ id, before, after, action: 'update', recordedBy: { kind: 'api_key' } }) as AuditEvent;
 const history = [
   event('gone', { v: 2 }, null),
   event('looked', null, null),
@@ -52,6 +52,12 @@ test('versions are the states after each change, and the one before the first th
     ['changed:before', 'before', { v: 1 }],
   ]);
   expect(versionsOf(history).map(({ isCurrent }) => isCurrent)).toEqual([true, false, false]);
+});
+
+test('a change that was denied or failed is no version', () => {
+  const refused = { ...event('refused', { v: 2 }, { v: 3 }), outcome: 'denied' } as const;
+  const failed = { ...event('failed', { v: 2 }, { v: 3 }), action: 'update_failed' };
+  expect(versionsOf([refused, failed, ...history])).toEqual(versionsOf(history));
 });
 
 test('without a choice the current version stands beside the one before it', () => {

@@ -1,4 +1,5 @@
 import type { AuditEvent, State } from '@indelible/client';
+import { outcomeIn } from '../../components/outcome-in.ts';
 
 /** A resource as it was after an event, or before the first known one. */
 export interface Version {
@@ -15,7 +16,8 @@ export interface Version {
 /** The versions in a resource's events (newest first, with states), newest first. */
 export function versionsOf(events: readonly AuditEvent[]): Version[] {
   const changes = events.filter((event) => {
-    return (event.before != null || event.after != null) && !isRestoreRecord(event);
+    const hasState = event.before != null || event.after != null;
+    return hasState && !isRestoreRecord(event) && !isUnsuccessful(event);
   });
   const versions = changes.map((event, index): Version => {
     const { id, after = null } = event;
@@ -27,6 +29,12 @@ export function versionsOf(events: readonly AuditEvent[]): Version[] {
     versions.push({ key, event: first, of: 'before', state: first.before, isCurrent: false });
   }
   return versions;
+}
+
+/** A change that was denied or failed is no version: the resource was never like that. */
+function isUnsuccessful(event: AuditEvent): boolean {
+  const outcome = outcomeIn(event);
+  return outcome === 'denied' || outcome === 'failure';
 }
 
 /** The service's own record of a restore holds the states of the request, not of the resource. */
