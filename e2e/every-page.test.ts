@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import type { Texts } from '../packages/panel/src/i18n/en.ts';
 import { type Language, languageCodes, languages } from '../packages/panel/src/i18n/languages.ts';
+import { type PanelPage, pages } from '../packages/panel/src/pages/registry.ts';
 import { type Receiver, webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
 import { addressOf, findChange, pageNames, prepare, type Shown, settled } from './every-page.ts';
 import { misfits, violations } from './judge-page.ts';
@@ -124,6 +125,9 @@ test.each(pageNames)(
     // Where it is open: what a page says follows the language without being loaded anew.
     for (const language of [...foreign, 'en'] as const) {
       await speak(language);
+      const { nav }: PanelPage = pages[name];
+      const title = new RegExp(`^${spoken[language].nav[nav?.title ?? 'audit']} · `);
+      if (nav) await see(page).toHaveTitle(title);
       if (language !== 'en') wrong.push(...(await englishOn(name, language)));
       const cut = await misfits(page, wordsOf(spoken[language]));
       wrong.push(...cut.map((text) => `${language} ${name} on a phone: ${text}`));

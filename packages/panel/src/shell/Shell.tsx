@@ -9,6 +9,7 @@ import { useSession } from '../session/session-context.tsx';
 import { useGo, usePath } from '../use-location.ts';
 import { DisplaySettings } from './DisplaySettings.tsx';
 import { Navigation } from './Navigation.tsx';
+import { PageTitle } from './PageTitle.tsx';
 import { PrintHeader } from './PrintHeader.tsx';
 import { usePrint } from './use-printing.ts';
 import { useShortcuts } from './use-shortcuts.ts';
@@ -72,6 +73,7 @@ function Side({ openPalette, openHelp }: { openPalette: () => void; openHelp: ()
   }, [path]);
   return (
     <header className="no-print border-b border-line bg-page lg:sticky lg:top-0 lg:flex lg:h-dvh lg:flex-col lg:border-r lg:border-b-0">
+      <PageTitle />
       <div className="flex items-center gap-2 px-4 py-3 lg:pt-5">
         <TenantName />
         <IconButton
