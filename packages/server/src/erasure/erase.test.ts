@@ -165,6 +165,24 @@ test('an erased context leaves neither its fields nor what searches compare', as
   await expectLogIntact(service, tenant.id);
 });
 
+test('people without an id whom others act for are erased by their address', async () => {
+  const of = (id: string) => ({ onBehalfOf: [{ id, email: 'Ben@example.com', name: 'Ben' }] });
+  const [known, unknown, other] = await recordEach(service, tenant.key, [
+    of(ben),
+    of(nilId),
+    { onBehalfOf: [{ id: nilId, email: 'other@example.com' }] },
+  ]);
+  await eraseNow(service, { tenantId: tenant.id, eventId: known.id, segment: 'context' });
+  await eraseNow(service, { tenantId: tenant.id, actor: 'ben@example.com' });
+  for (const { id } of [known, unknown]) {
+    const { erased, onBehalfOf = [] } = await readEvent(service, tenant.key, id);
+    expect(erased).toContain('identity');
+    expect(JSON.stringify(onBehalfOf)).not.toMatch(/ben/i);
+  }
+  expect(await readEvent(service, tenant.key, other.id)).toEqual(withoutAnswer(other));
+  await expectLogIntact(service, tenant.id);
+});
+
 test('the log says who erased what and why, and does not repeat whom', async () => {
   await recordEach(service, tenant.key, [{}, {}]);
   await eraseNow(service, { tenantId: tenant.id, actor: 'ana@example.com' });

@@ -176,15 +176,20 @@ export async function findActors(
   return rows;
 }
 
-/** Events of unknown actors with this address, such as failed sign-ins; by id. */
+/**
+ * Events that name nobody but by this address, by id: of unknown actors, such as failed sign-ins,
+ * and on behalf of people who are unknown, or whose ids were erased with the context.
+ */
 export async function eventsOfUnknown(
   owner: Owner,
   tenantId: string,
   emailKey: string,
 ): Promise<string[]> {
   const { rows } = await owner.query<{ id: string }>(
-    `SELECT id FROM audit_events WHERE tenant_id = $1 AND actor_email_key = $2 AND actor_id = '${nilUuid}'
-       AND actor_role <> 'superadmin' ORDER BY id`,
+    `SELECT id FROM audit_events WHERE tenant_id = $1 AND actor_role <> 'superadmin'
+       AND (actor_email_key = $2 AND actor_id = '${nilUuid}' OR on_behalf_of @> ARRAY[$2::text]
+         AND ((erased->>'context') IS NOT NULL OR on_behalf_of @> ARRAY['${nilUuid}']))
+     ORDER BY id`,
     [tenantId, emailKey],
   );
   return rows.map(({ id }) => id);
