@@ -2,6 +2,7 @@ import type { Diff } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { takeEvent } from '../../../protocol/src/index.ts';
+import { everyContext } from '../../../protocol/src/testing/recorded-log.ts';
 import { takeContext } from '../../../protocol/src/testing/take-context.ts';
 import type { EventInput } from '../api-types.ts';
 import { diffOf } from './diff-of.ts';
@@ -72,6 +73,16 @@ test('no secret leaves, in whatever it is wrapped, and that one changed is still
   expect(text).not.toMatch(/s3cret|4711/);
   expect(sent.diff).toEqual({ 'user.sip.0.password': { from: '[masked]', to: '[masked]' } });
   expect(sent.after).toEqual({ user: { sip: [{ password: '[masked]' }], pinCode: '[masked]' } });
+});
+
+test('no configured name hides a field of the event, at any depth, but what metadata holds', () => {
+  const given = { ...event, ...everyContext, actor: { ...event.actor, ...everyContext.actor } };
+  const whole = { ...given, resource: { ...event.resource, ...everyContext.resource } };
+  const { metadata, ...others } = whole;
+  const maskedKeys = [...JSON.stringify(whole).matchAll(/"(\w+)":/g)].map(([, name = '']) => name);
+  const sent = createOutgoing({ maskedKeys })(whole as unknown as EventInput);
+  expect(sent).toMatchObject(others);
+  expect(sent.metadata).toMatchObject({ region: '[masked]', attempt: '[masked]' });
 });
 
 test('a diff that is none is left for the service to refuse, without its secrets', () => {

@@ -20,13 +20,16 @@ export interface OutgoingOptions {
   maskedKeys?: readonly string[] | undefined;
 }
 
-/** Members of events, actors and resources: never masked, whatever names are configured. */
+/** Members of events and of their objects: never masked, whatever names are configured. */
 const fields = new Set([
   ...['id', 'timestamp', 'tenantId', 'action', 'crossTenant', 'reason', 'actor', 'resource'],
   ...['diff', 'before', 'after', 'email', 'role', 'ip', 'userAgent', 'type', 'name'],
   ...['externalId', 'outcome', 'correlationId', 'traceId', 'onBehalfOf', 'via', 'targets'],
   ...['metadata', 'source'],
 ]);
+const innerFields = new Set([...fields, 'channel', 'clientId', 'tool', 'sessionId', 'sequence']);
+/** Objects, and lists of objects, whose members are fields too. Those of `metadata` are not. */
+const objects = new Set(['actor', 'resource', 'onBehalfOf', 'via', 'targets', 'source']);
 
 /**
  * Prepares events for sending: each gets an id, so that retries record it once. Values of secret
@@ -41,10 +44,7 @@ export function createOutgoing({ tenantId, maskedKeys = [] }: OutgoingOptions = 
     // Converted once, so that getters and `toJSON` cannot return something else later.
     const given = plainJson(event);
     if (!isObject(given)) throw new TypeError('an audit event must be an object');
-    const { actor, resource } = given;
-    const sent = maskedMembers(given, mask);
-    if (actor !== undefined) sent.actor = maskedMembers(actor, mask);
-    if (resource !== undefined) sent.resource = maskedMembers(resource, mask);
+    const sent = maskedMembers(given, mask, fields);
     const { diff, before, after } = given;
     if (diff !== undefined) {
       sent.diff = isDiff(diff) ? (masker.maskDiff(diff).diff as JsonObject) : mask(diff);
@@ -67,13 +67,18 @@ function timeOf({ timestamp }: JsonObject): number {
 /** Masks a value as in a state. */
 type Mask = (value: JsonValue) => JsonValue;
 
-/** A copy masked as in a state, except for the members in `fields`. */
-function maskedMembers(value: JsonValue, mask: Mask): JsonObject {
+/** A copy masked as in a state, except for these members. */
+function maskedMembers(value: JsonObject, mask: Mask, names: ReadonlySet<string>): JsonObject {
   const made = { ...(mask(value) as JsonObject) };
-  for (const [name, own] of Object.entries(value ?? {})) {
-    if (fields.has(name)) made[name] = mask(own);
+  for (const [name, own] of Object.entries(value)) {
+    if (names.has(name)) made[name] = objects.has(name) ? maskedInner(own, mask) : mask(own);
   }
   return made;
+}
+
+function maskedInner(value: JsonValue, mask: Mask): JsonValue {
+  if (Array.isArray(value)) return value.map((each) => maskedInner(each, mask));
+  return isObject(value) ? maskedMembers(value, mask, innerFields) : mask(value);
 }
 
 /** Any other value is masked like a state: the service refuses it, and must not get its secrets. */
