@@ -74,6 +74,7 @@ test('another tenant’s event, versions, kept search and export are not found, 
   await look(`/settings/audit/events/${eventId}`, 'This event does not exist');
   await look(`/settings/audit/resources/${resource.id}`, 'No complete states were recorded');
   await look(`/settings/audit/searches/${made.searchId}`, 'This page does not exist');
+  await see(page.getByRole('link', { name: 'Back to the events' })).toBeVisible();
   await look(`/settings/audit/searches`, 'No search is saved yet');
   await look(`/settings/audit/exports`, 'No exports yet');
   await look(`/settings/audit/events?resource_id=${resource.id}&last=all`, 'No events found');

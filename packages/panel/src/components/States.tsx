@@ -3,6 +3,8 @@ import { CircleAlert, type LucideIcon, RotateCw } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import type { Texts } from '../i18n/en.ts';
 import { useTexts } from '../i18n/texts.tsx';
+import { paths } from '../paths.ts';
+import { AppLink } from './AppLink.tsx';
 import { Button } from './Button.tsx';
 
 interface NoticeProps {
@@ -98,7 +100,13 @@ export function Skeleton({ lines = 8, label }: { lines?: number; label: string }
 
 export function Missing() {
   const t = useTexts();
-  return <Notice alone title={t.error.notFound} />;
+  return (
+    <Notice alone title={t.error.notFound}>
+      <AppLink href={paths.events()} className="btn mt-3">
+        {t.error.toEvents}
+      </AppLink>
+    </Notice>
+  );
 }
 
 export function Crash({ error }: { error: unknown }) {

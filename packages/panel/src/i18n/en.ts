@@ -264,6 +264,7 @@ export const en = {
     without: (filter: string) => `Without ${filter}`,
   },
   error: {
+    toEvents: 'Back to the events',
     late: 'The service has not answered yet.',
     title: 'Loading failed',
     unreachable: 'The service did not answer. Try again: your search stays the same.',

@@ -263,6 +263,7 @@ export const es: Texts = {
     without: (filter) => `Sin ${filter}`,
   },
   error: {
+    toEvents: 'Volver a los eventos',
     late: 'El servicio aún no ha respondido.',
     title: 'No se pudo cargar',
     unreachable: 'El servicio no respondió. Inténtelo otra vez: su búsqueda no cambia.',

@@ -262,6 +262,7 @@ export const ptBR: Texts = {
     without: (filter) => `Sem ${filter}`,
   },
   error: {
+    toEvents: 'Voltar aos eventos',
     late: 'O serviço ainda não respondeu.',
     title: 'Não foi possível carregar',
     unreachable: 'O serviço não respondeu. Tente de novo: sua pesquisa não muda.',
