@@ -193,8 +193,14 @@ test('reload, Back, a copied link and paper keep the search', async () => {
   const page = await enter();
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await choose(page, 'Action', 'Update');
+  // The rows of the former search are still there, but do not lead on.
+  const held = Promise.withResolvers<void>();
+  await page.route(/audit-logs\?.*category=/, (route) => held.promise.then(() => route.continue()));
   await choose(page, 'Category', 'Configuration');
-  await page.getByRole('button', { name: 'Older' }).click();
+  const older = page.getByRole('button', { name: 'Older' });
+  await see(older).toBeDisabled();
+  held.resolve();
+  await older.click();
   await see(page.getByText(/^Page 2 of/)).toBeVisible();
   const second = await listedIds(page);
   const address = page.url();

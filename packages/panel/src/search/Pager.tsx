@@ -13,11 +13,13 @@ interface PagerProps {
     previousCursor: string | null;
     total?: { value: number; relation: 'eq' | 'gte' };
   };
+  /** Whether `pagination` is still that of the former search, whose cursors this one refuses. */
+  isFormer: boolean;
   change: (next: EventSearch) => void;
 }
 
 /** Newer and older pages. Paging fixes the range, because cursors are valid for one range only. */
-export function Pager({ search, nowMs, pagination, change }: PagerProps) {
+export function Pager({ search, nowMs, pagination, isFormer, change }: PagerProps) {
   const t = useTexts();
   const formats = useFormats();
   const { nextCursor, previousCursor, total } = pagination;
@@ -36,12 +38,12 @@ export function Pager({ search, nowMs, pagination, change }: PagerProps) {
       </span>
       <Button
         Icon={ChevronLeft}
-        disabled={previousCursor === null}
+        disabled={isFormer || previousCursor === null}
         onClick={() => open(previousCursor, page - 1)}
       >
         {t.events.newer}
       </Button>
-      <Button disabled={nextCursor === null} onClick={() => open(nextCursor, page + 1)}>
+      <Button disabled={isFormer || nextCursor === null} onClick={() => open(nextCursor, page + 1)}>
         {t.buttons.older}
         <ChevronRight aria-hidden />
       </Button>

@@ -69,6 +69,7 @@ function EventList() {
               search={search}
               nowMs={nowMs}
               pagination={page.data.pagination}
+              isFormer={page.isPlaceholderData}
               change={change}
             />
           </div>
