@@ -3,7 +3,9 @@ import {
   emailLengthMax,
   type FieldProblem,
   isEmail,
+  isExternalId,
   isPanelPath,
+  isRole,
   isTimeZone,
   isUuid,
   parseTimestamp,
@@ -20,6 +22,8 @@ export const formats: Record<string, (text: string) => boolean> = {
   // `maxLength` checks the length, so that one fault is reported once. A leading `!` is allowed: it
   // only prevents filtering, and a sign-in attempt under such a name must be recorded.
   email: (text: string) => text.length > emailLengthMax || isEmail(text.replace(/^!+/, '')),
+  role: isRole,
+  'external-id': isExternalId,
   'time-zone': isTimeZone,
   'outbound-url': isOutboundUrl,
   'ip-range': isIpRange,
