@@ -177,8 +177,8 @@ export async function findActors(
 }
 
 /**
- * Events that name nobody but by this address, by id: of unknown actors, such as failed sign-ins,
- * and on behalf of people who are unknown, or whose ids were erased with the context.
+ * Ids of events in which only this address names a person: those of unknown actors, such as failed
+ * sign-ins, and those for people who are unknown or whose ids were erased with the context.
  */
 export async function eventsOfUnknown(
   owner: Owner,

@@ -129,7 +129,7 @@ test.each(hostileNames)(
     expect(server.received.at(-1)?.to).toEqual(['ana@example.org']);
     const visible = name
       .replace(/[\s\p{Cc}\u202e\u2066]+/gu, ' ')
-      .replace(/https:\S*/, '[…]') // no mail carries a link of somebody else
+      .replace(/https:\S*/, '[…]') // no mail carries a link of another site
       .trim();
     expect(text).toContain(visible);
     expect(shown(html)).toContain(visible);

@@ -158,7 +158,7 @@ test.each([
     level: 'fail',
     detail: expect.stringMatching(/checkpoints\/0+2\.json, the last round/),
   });
-  // The operator says that what is there is all there will be. What else was lost nobody knows.
+  // The operator says that nothing else will come back. It cannot be told what was lost.
   expect(await reopenLog(env)).toHaveLength(1);
   expect((await finding('object store'))?.level).toBe('ok');
   await started.app.checkpoints.tick();

@@ -130,8 +130,16 @@ function watch(
   });
 }
 
+/**
+ * What several gauges read in one scrape, counted once; null if the database is unavailable: they
+ * keep their values, and other metrics are served.
+ */
+function countedOnce<Counts>(read: () => Promise<Counts>): () => Promise<Counts | null> {
+  return sharedWhileRunning(() => read().catch(() => null));
+}
+
 function watchSources(registers: Registry[], read: () => Promise<SourceCounts>): void {
-  const counted = sharedWhileRunning(() => read().catch(() => null));
+  const counted = countedOnce(read);
   const gauge = (name: string, help: string, pick: (counts: SourceCounts) => number) =>
     new Gauge({
       ...{ name, help, registers },
@@ -219,8 +227,7 @@ function webhookMetrics(registers: Registry[]): WebhookMetrics {
   return {
     attempted: (ok, took) => seconds.observe({ outcome: ok ? 'delivered' : 'failed' }, took),
     watch(read) {
-      // If the database is unavailable the gauges keep their values; other metrics are served.
-      const counted = sharedWhileRunning(() => read().catch(() => null));
+      const counted = countedOnce(read);
       new Gauge({
         name: 'indelible_webhooks',
         help: 'Webhooks by state: active, failing (the last attempt failed), paused',

@@ -110,9 +110,8 @@ function Changes({ target, current }: { target: Version; current: Version }) {
           </tr>
         </thead>
         <tbody>
-          {pairs.map(({ field, left, right }, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a removed element may share its path
-            <tr key={index} className="border-b border-line align-top last:border-0">
+          {pairs.map(({ position, field, left, right }) => (
+            <tr key={position} className="border-b border-line align-top last:border-0">
               <th
                 scope="row"
                 className="px-3 py-1.5 font-mono text-xs font-normal break-all text-muted"

@@ -51,9 +51,8 @@ export function VersionComparison({ left, right, current }: VersionComparisonPro
             </tr>
           </thead>
           <tbody>
-            {shown.map((pair, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a removed element may share its path
-              <FieldRow key={index} pair={pair} />
+            {shown.map((pair) => (
+              <FieldRow key={pair.position} pair={pair} />
             ))}
           </tbody>
         </table>

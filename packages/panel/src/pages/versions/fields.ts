@@ -3,6 +3,8 @@ import { compareStates, type StateLeaf } from '@indelible/protocol';
 
 /** A field of two states, by its dotted path; undefined: absent. */
 export interface FieldPair {
+  /** Among all fields of the two states: two of them may have one path. */
+  position: number;
   field: string;
   left: StateLeaf;
   right: StateLeaf;
@@ -18,7 +20,7 @@ const fieldsMax = 2_000;
 export function fieldPairs(left: State | null, right: State | null): FieldPair[] {
   const pairs: FieldPair[] = [];
   compareStates(left, right, (field, from, to) => {
-    pairs.push({ field, left: from, right: to, same: from === to });
+    pairs.push({ position: pairs.length, field, left: from, right: to, same: from === to });
     return pairs.length < fieldsMax;
   });
   return pairs;

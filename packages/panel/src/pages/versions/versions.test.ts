@@ -7,10 +7,10 @@ test('two states are compared by leaf: nested paths, array elements, absent ones
   const left = { name: 'a', hours: { open: '08:00' }, list: ['x', 'y'] };
   const right = { name: 'a', hours: { open: '09:00' }, list: ['x'] };
   expect(fieldPairs(left, right)).toEqual([
-    { field: 'hours.open', left: '08:00', right: '09:00', same: false },
-    { field: 'list.0', left: 'x', right: 'x', same: true },
-    { field: 'list.1', left: 'y', right: undefined, same: false },
-    { field: 'name', left: 'a', right: 'a', same: true },
+    { position: 0, field: 'hours.open', left: '08:00', right: '09:00', same: false },
+    { position: 1, field: 'list.0', left: 'x', right: 'x', same: true },
+    { position: 2, field: 'list.1', left: 'y', right: undefined, same: false },
+    { position: 3, field: 'name', left: 'a', right: 'a', same: true },
   ]);
 });
 
@@ -21,7 +21,7 @@ test('an inserted element is one difference, and null, absent and empty are told
   ];
   const differing = fieldPairs({ menu: [dogs, cats] }, { menu: [dogs, { id: 3 }, cats] });
   expect(differing.filter(({ same }) => !same)).toEqual([
-    { field: 'menu.1.id', left: undefined, right: 3, same: false },
+    { position: 2, field: 'menu.1.id', left: undefined, right: 3, same: false },
   ]);
   expect(fieldPairs({ a: null, b: '', c: null }, { a: '', b: null })).toMatchObject([
     { left: null, right: '', same: false },
