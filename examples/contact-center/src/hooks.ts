@@ -103,11 +103,11 @@ async function restore(
   // Any key that may record can send a false state.
   if (call.recordedBy.id !== audit().keyId) return refused('This state was not recorded by us.');
   const type = findType(call.resource.type);
-  const wanted = call[call.to];
-  if (!type || !wanted) return refused('This is nothing that can be put back.');
   try {
-    const state = judged(type, wanted);
     const current = await lockResource(tx, tenantId, call.resource.id);
+    const wanted = call.fields ? { ...current?.state, ...call.fields } : call[call.to];
+    if (!type || !wanted) return refused('This is nothing that can be put back.');
+    const state = judged(type, wanted);
     if (current && current.type !== type.name) return refused('This is of another type by now.');
     const { id, name } = call.resource;
     const next = { tenantId, id, type: type.name, name: name ?? id, state, deleted: false };

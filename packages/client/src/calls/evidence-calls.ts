@@ -91,6 +91,8 @@ export interface Restore {
   reason: string | null;
   eventId: string;
   to: 'before' | 'after';
+  /** The chosen members of the state; null: all of it. */
+  fields: string[] | null;
   requestedAt: string;
   finishedAt: string | null;
 }
@@ -105,10 +107,11 @@ export interface EvidenceCalls {
   /** Searches saved as evidence. */
   searches: SearchCalls;
   /**
-   * Requests that the host product sets a resource back to a state of this event. Never repeated
-   * automatically. If the answer is still `requested`, poll `restores.get`.
+   * Requests that the host product sets a resource back to a state of this event, or only these
+   * members of it. Never repeated automatically. If the answer is still `requested`, poll
+   * `restores.get`.
    */
-  restore(eventId: string, to: 'before' | 'after'): Promise<Restore>;
+  restore(eventId: string, to: 'before' | 'after', fields?: readonly string[]): Promise<Restore>;
   restores: RestoreCalls;
   /** The producers that number their events, and what was not received from them. */
   sources(): Promise<Source[]>;
@@ -122,7 +125,8 @@ export function evidenceCalls({ get, every, post }: JsonCalls): EvidenceCalls {
       get: (id) => get(`${searchesPath}/${part(id)}`),
       list: () => every(searchesPath),
     },
-    restore: (eventId, to) => post(`${eventsPath}/${part(eventId)}/restore`, { to }),
+    restore: (eventId, to, fields) =>
+      post(`${eventsPath}/${part(eventId)}/restore`, { to, ...(fields && { fields }) }),
     sources: async () => (await get<{ data: Source[] }>('/api/sources')).data,
     restores: {
       get: (id) => get(`${restoresPath}/${part(id)}`),

@@ -53,8 +53,11 @@ export interface RestoreRequested {
   /** Who recorded the event; restore only what your own key recorded. */
   recordedBy: { kind: 'api_key' | 'service'; id: string };
   requestedAt: string;
-  before: State | null;
-  after: State | null;
+  /** Absent with `fields`. */
+  before?: State | null;
+  after?: State | null;
+  /** Set only these members of the resource; remove the ones that are null. */
+  fields?: State;
   /** The last recorded state of the resource; absent if the log does not contain it. */
   current?: State | null;
 }

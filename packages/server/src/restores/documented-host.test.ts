@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { formats } from '../http/json-schema.ts';
 import { signatureHeaders } from '../outbound/standard-webhooks.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { ivr, keyOf, recordChange, restore } from '../testing/restore-setup.ts';
+import { ivr, keyOf, recordChange, restore, restoreFields } from '../testing/restore-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { Restore } from './schemas.ts';
 
@@ -22,6 +22,7 @@ interface Product {
   outcomes: Map<string, unknown>;
   mayRestore(call: { requestedBy: { role: string }; to: string }): Promise<string | null>;
   apply(resource: unknown, state: unknown): Promise<void>;
+  set(resource: unknown, members: unknown): Promise<void>;
 }
 
 interface Receiver {
@@ -55,6 +56,7 @@ test('the documented receiver applies and refuses what the service asks for, onc
     outcomes: new Map(),
     mayRestore: async ({ to }) => (to === 'after' ? 'not this one' : null),
     apply: async (...what) => void applied.push(what),
+    set: async (...what) => void applied.push(what),
   };
   const host = createServer(async (request, response) => {
     let body = '';
@@ -75,9 +77,11 @@ test('the documented receiver applies and refuses what the service asks for, onc
   const refused = await restore(service, restorer, eventId, 'after');
   expect(refused.body).toMatchObject({ status: 'refused', reason: 'not this one' });
   expect(applied).toEqual([[ivr, { steps: ['Welcome'] }]]);
+  expect((await restoreFields(service, restorer, eventId, ['steps'])).body.status).toBe('applied');
+  expect(applied[1]).toEqual([ivr, { steps: ['Welcome'] }]);
   secret = `whsec_${randomBytes(32).toString('base64')}`;
   expect((await restore(service, restorer, eventId)).body.status).toBe('failed');
-  expect(codes).toEqual([200, 200, 401]);
+  expect(codes).toEqual([200, 200, 200, 401]);
   await expectLogIntact(service, id);
 });
 

@@ -1,4 +1,11 @@
-import { eventIdFromUuid, formatTimestamp, maskText, typeId } from '@indelible/protocol';
+import {
+  canonicalize,
+  eventIdFromUuid,
+  formatTimestamp,
+  type JsonObject,
+  maskText,
+  typeId,
+} from '@indelible/protocol';
 import type { OutboundResult } from '../outbound/index.ts';
 import type { RestoreOutcome, RestoreRequest } from './store.ts';
 
@@ -14,14 +21,22 @@ export interface RestoredEvent {
   recordedById: string;
 }
 
+/** What is to be restored: canonical JSON texts, and the last recorded state (null: deleted). */
+export interface Wanted {
+  state: string | null;
+  /** The chosen members of the state with their values; null: the whole state. */
+  fields: string | null;
+  current: string | null | undefined;
+}
+
 /**
- * The call's JSON text. States are inserted as the texts that the log commits to. `current` is the
- * last recorded state; undefined if the log does not contain it.
+ * The call's JSON text. States are inserted as the texts that the log commits to. With `fields` the
+ * call holds no other state, so that a receiver that does not know them cannot apply too much.
  */
 export function restoreBody(
   request: RestoreRequest,
   event: RestoredEvent,
-  current: string | null | undefined,
+  { fields, current }: Wanted,
 ): string {
   const { resourceType, resourceId, resourceName } = request;
   const known = {
@@ -39,19 +54,37 @@ export function restoreBody(
     recordedBy: { kind: event.recordedByKind, id: event.recordedById },
     requestedAt: formatTimestamp(request.requestedAtMs),
   };
-  const states = `"before":${event.before ?? 'null'},"after":${event.after ?? 'null'}`;
+  const states =
+    fields === null
+      ? `"before":${event.before ?? 'null'},"after":${event.after ?? 'null'}`
+      : `"fields":${fields}`;
   const last = current === undefined ? '' : `,"current":${current ?? 'null'}`;
   return `${JSON.stringify(known).slice(0, -1)},${states}${last}}`;
 }
 
-/** Why this state cannot be restored, or null. `state` is canonical JSON text. */
-export function whyNotRestorable(state: string | null): string | null {
+/** Why this cannot be restored, or null. `names` are the chosen members of the state. */
+export function whyNotRestorable(
+  { state, fields, current }: Wanted,
+  names: readonly string[] | null,
+): string | null {
   if (state === null) return 'the event has no such state';
   // In canonical JSON no other text contains these quotes: in a string they are escaped.
-  if (state.includes(JSON.stringify(maskText))) {
+  if ((fields ?? state).includes(JSON.stringify(maskText))) {
     return 'the state contains masked values, which are not stored and cannot be restored';
   }
-  return null;
+  if (names === null) return null;
+  if (current === null) return 'the resource was deleted: restore the whole state';
+  const known = [state, current ?? '{}'].flatMap((text) => Object.keys(JSON.parse(text)));
+  const unknown = names.find((name) => !known.includes(name));
+  return unknown === undefined
+    ? null
+    : `the state has no field ${JSON.stringify(unknown)}: choose among its own members`;
+}
+
+/** These members of a state, as canonical JSON text; null for one that it does not have. */
+export function fieldsOf(state: string, names: readonly string[]): string {
+  const members = new Map<string, JsonObject[string]>(Object.entries(JSON.parse(state)));
+  return canonicalize(Object.fromEntries(names.map((name) => [name, members.get(name) ?? null])));
 }
 
 /**

@@ -30,6 +30,7 @@ export function restoreEvent(
       restoreId: typeId(restoreIdPrefix, request.id),
       eventId: eventIdFromUuid(request.eventUuid),
       to: request.target,
+      ...(request.fields && { fields: request.fields }),
       outcome: outcome.status,
       reason: outcome.reason,
     },

@@ -11,6 +11,7 @@ import {
   type RestoringTenant,
   recordChange,
   restore,
+  restoreFields,
   restoreOf,
   restoresIn,
   restoringTenant,
@@ -85,6 +86,33 @@ test('a former state goes to the host, signed and whole, and request and outcome
       recordedBy: { kind: 'service' },
     });
   }
+});
+
+test('of chosen fields the host gets nothing but their values, and the log names them', async () => {
+  const before = { name: 'Menu', steps: ['Welcome'], pin: '[masked]' };
+  const eventId = await recordChange(service, tenant, {
+    before,
+    after: { name: 'Menu 2', extra: 1 },
+  });
+  const { body } = await restoreFields(service, tenant.key, eventId, ['steps', 'extra']);
+  expect(body).toMatchObject({ status: 'applied', fields: ['steps', 'extra'] });
+  const [call] = tenant.host.calls;
+  expect(call?.body.fields).toEqual({ steps: ['Welcome'], extra: null });
+  expect(call?.body).not.toHaveProperty('before');
+  expect(call?.body).not.toHaveProperty('after');
+  expectMessageAsDocumented(service.app.http, call?.body);
+  for (const each of await restoresIn(service, tenant)) {
+    expect(each.after.fields).toEqual(['steps', 'extra']);
+  }
+  for (const fields of [['pin'], ['nothing'], ['toString']]) {
+    expect(codeOf(await restoreFields(service, tenant.key, eventId, fields))).toEqual([
+      ...[409, 'conflict'],
+    ]);
+  }
+  expect((await restoreFields(service, tenant.key, eventId, [])).status).toBe(422);
+  await recordChange(service, tenant, { action: 'delete', after: null });
+  expect((await restoreFields(service, tenant.key, eventId, ['steps'])).status).toBe(409);
+  expect(tenant.host.calls).toHaveLength(1);
 });
 
 test('the state after a change can be gone back to as well; without a later one it is the current', async () => {

@@ -23,7 +23,7 @@ import {
   write,
 } from '../postgres/index.ts';
 import { currentState } from './current-state.ts';
-import { restoreBody, restoreIdPrefix, whyNotRestorable } from './restore-call.ts';
+import { fieldsOf, restoreBody, restoreIdPrefix, whyNotRestorable } from './restore-call.ts';
 import { restoreEvent } from './restore-event.ts';
 import { getSchema, listSchema, requestSchema } from './schemas.ts';
 import {
@@ -102,24 +102,30 @@ interface Asked {
 /** Throws `not_found` for an invisible event, `conflict` for one that cannot be restored. */
 function prepare(request: FastifyRequest, deps: RestoreDeps, access: TenantAccess): Promise<Asked> {
   const { id } = request.params as { id: string };
-  const { to: target } = request.body as { to: RestoreRequest['target'] };
+  const { to: target, fields: names = null } = request.body as {
+    to: RestoreRequest['target'];
+    fields?: string[];
+  };
   const eventId = uuidFromEventId(id);
   return readTenant(deps.db, access.tenantId, async (tx) => {
     const visible = await visibility(tx, deps.now());
     const event = visible && eventId && (await getEvent(tx, eventId, visible));
     if (!event) throw new AppError('not_found', 'there is no such event');
-    await requireRestorable(tx, event[target]);
+    const state = event[target];
+    const fields = names && state && fieldsOf(state, names);
+    const wanted = { state, fields, current: await currentState(tx, visible, event) };
+    const why = whyNotRestorable(wanted, names);
+    if (why !== null) throw new AppError('conflict', why);
+    await requireAddress(tx);
     const { resourceType, resourceId, resourceName, uuid: eventUuid } = event;
     const resource = { resourceType, resourceId, resourceName };
     const asked = { ...requester(access, deps.now()), ...resource, eventUuid, target };
-    const current = await currentState(tx, visible, event);
-    return { request: asked, body: restoreBody(asked, event, current) };
+    const restore = { ...asked, fields: names };
+    return { request: restore, body: restoreBody(restore, event, wanted) };
   });
 }
 
-async function requireRestorable(tx: TenantTx, state: string | null): Promise<void> {
-  const why = whyNotRestorable(state);
-  if (why !== null) throw new AppError('conflict', why);
+async function requireAddress(tx: TenantTx): Promise<void> {
   if ((await restoreAddress(tx)) !== null) return;
   throw new AppError(
     'conflict',
@@ -180,6 +186,7 @@ function shown(row: RestoreRow) {
     reason: row.reason,
     eventId: eventIdFromUuid(row.eventUuid),
     to: row.target,
+    fields: row.fields,
     requestedAt: formatTimestamp(row.requestedAtMs),
     finishedAt: row.finishedAtMs === null ? null : formatTimestamp(row.finishedAtMs),
   };

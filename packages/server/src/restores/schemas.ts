@@ -16,7 +16,20 @@ const Target = Type.Enum(['before', 'after'], {
   description: 'Which of the two states of the event.',
 });
 
-const RestoreInput = Type.Object({ to: Target }, { ...strict, title: 'RestoreInput' });
+const fieldsMax = 500;
+
+const RestoreInput = Type.Object(
+  {
+    to: Target,
+    fields: Type.Optional(
+      Type.Array(Type.String(), {
+        ...{ minItems: 1, maxItems: fieldsMax, uniqueItems: true },
+        description: 'Only these members of the state; left out: all of it.',
+      }),
+    ),
+  },
+  { ...strict, title: 'RestoreInput' },
+);
 
 export const Restore = Type.Object(
   {
@@ -28,6 +41,9 @@ export const Restore = Type.Object(
     reason: nullable({ description: 'Why it was refused or failed.' }),
     eventId: Type.String(),
     to: Target,
+    fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
+      description: 'The chosen members of the state; null: all of it.',
+    }),
     requestedAt: time('When it was asked for.'),
     finishedAt: nullable({ format: 'date-time', description: 'Null while it is under way.' }),
   },
@@ -98,8 +114,11 @@ const RestoreRequested = Type.Object(
       { ...strict, description: 'Apply only states that your own key recorded.' },
     ),
     requestedAt: time('When it was asked for.'),
-    before: state("The event's state before the change."),
-    after: state("The event's state after the change."),
+    before: Type.Optional(state("The event's state before the change; absent with `fields`.")),
+    after: Type.Optional(state("The event's state after the change; absent with `fields`.")),
+    fields: Type.Optional(
+      Type.Object({}, { additionalProperties: true, description: 'Set only these members.' }),
+    ),
     current: Type.Optional(state('The last recorded state; `null`: deleted; absent: unknown.')),
   },
   { ...strict, title: 'RestoreRequested' },

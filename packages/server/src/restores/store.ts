@@ -18,6 +18,8 @@ export interface RestoreRequest {
   resourceId: string;
   resourceName: string | null;
   target: RestoreTarget;
+  /** Members of the state; null: all of it. */
+  fields: string[] | null;
   requestedAtMs: number;
   requestedById: string;
   requestedByEmail: string | null;
@@ -39,7 +41,7 @@ export interface PendingRestore extends RestoreRequest {
 }
 
 const requestColumns = `tenant_id AS "tenantId", id, event_id AS "eventUuid", resource_type AS "resourceType",
-  resource_id AS "resourceId", resource_name AS "resourceName", target, requested_at AS "requestedAtMs",
+  resource_id AS "resourceId", resource_name AS "resourceName", target, fields, requested_at AS "requestedAtMs",
   requested_by_id AS "requestedById", requested_by_email AS "requestedByEmail",
   requested_by_role AS "requestedByRole", access_reason AS "accessReason"`;
 const rowColumns = `${requestColumns}, status, reason, finished_at AS "finishedAtMs"`;
@@ -66,14 +68,14 @@ export async function insertRestore(
   const { rowCount } = await tx.query({
     name: 'insert-restore',
     text: `INSERT INTO restores (tenant_id, id, event_id, resource_type, resource_id, resource_name, target,
-        requested_at, requested_by_id, requested_by_email, requested_by_role, access_reason, body)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
+        requested_at, requested_by_id, requested_by_email, requested_by_role, access_reason, body, fields)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`,
     values: [
       ...[request.tenantId, request.id, request.eventUuid, request.resourceType],
       ...[request.resourceId, request.resourceName, request.target],
       new Date(request.requestedAtMs),
       ...[request.requestedById, request.requestedByEmail, request.requestedByRole],
-      ...[request.accessReason, body],
+      ...[request.accessReason, body, request.fields],
     ],
   });
   return rowCount === 1;

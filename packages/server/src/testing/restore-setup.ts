@@ -57,6 +57,16 @@ export function restore(
   return service.call({ method: 'POST', url, key, body: { to }, headers });
 }
 
+export function restoreFields(
+  service: TestService,
+  key: string,
+  eventId: string,
+  fields: string[],
+): Promise<Answer> {
+  const url = `/api/audit-logs/${eventId}/restore`;
+  return service.call({ method: 'POST', url, key, body: { to: 'before', fields } });
+}
+
 export function restoreOf(service: TestService, key: string, id: string): Promise<Answer> {
   return service.call({ url: `/api/audit-logs/restores/${id}`, key });
 }

@@ -53,7 +53,7 @@ export async function restoringHost(now: () => number) {
     await state.before();
     return answer(reply, state.answers[at] ?? { status: 'applied' }, () => {
       call.applied = !state.applied.has(body.id);
-      state.applied.set(body.id, body[body.to]);
+      state.applied.set(body.id, body.fields ?? body[body.to]);
     });
   });
   state.url = `${await host.listen({ port: 0, host: '127.0.0.1' })}/restore`;
