@@ -31,6 +31,9 @@ export type {
   SearchCheckpoint,
   Source,
   SourceGap,
+  View,
+  ViewCalls,
+  ViewInput,
 } from './calls/evidence-calls.ts';
 export type { ExportCalls, ExportInput, ExportJob, ExportStatus } from './calls/export-calls.ts';
 export type { BodyPage, ConsistencyProof, LogCalls, LogKeys } from './calls/log-calls.ts';

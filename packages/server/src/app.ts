@@ -67,6 +67,7 @@ import { type Database, readTenant, record, write } from './postgres/db.ts';
 import { handleRestores } from './restores/restore.job.ts';
 import { restoreRoutes } from './restores/routes.ts';
 import { searchRoutes } from './searches/routes.ts';
+import { viewRoutes } from './searches/views.routes.ts';
 import { sessionCookie } from './sessions/cookie.ts';
 import { type GateDeps, sessionGate } from './sessions/gate.ts';
 import { isOwnOrigin } from './sessions/origin.ts';
@@ -154,6 +155,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   recordRoutes(http, recording);
   // Before the single read: of two paths that fit, the first one says which methods there are.
   searchRoutes(http, parts);
+  viewRoutes(http, parts);
   restoreRoutes(http, parts);
   const { expireExports, closeFiles } = wireExports(http, deps, parts);
   const webhooks = wireWebhooks(http, deps, { ...parts, metrics });

@@ -140,6 +140,7 @@ function planText(plan: ErasurePlan): string {
 
 const tableNames: Record<string, string> = {
   searches: 'saved searches that name the person',
+  views: 'views that name the person',
   restores: 'restores that name the person',
   exports: 'exports that name the person',
   deliveries: 'answers of webhook receivers that name the person',

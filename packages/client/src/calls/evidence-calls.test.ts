@@ -41,20 +41,44 @@ test('what is kept is read again when the service is away, with the operator hea
   }
 });
 
-test('lists of searches and restores follow their cursors to the end', async () => {
+test('lists of searches, views and restores follow their cursors to the end', async () => {
   const pages = [
     { data: [{ id: 'a' }], pagination: { nextCursor: 'two' } },
     { data: [{ id: 'b' }], pagination: { nextCursor: null } },
   ];
-  const { client, received } = await answering([...pages, ...pages].map((body) => ({ body })));
+  const answers = [...pages, ...pages, ...pages].map((body) => ({ body }));
+  const { client, received } = await answering(answers);
   const ids: string[] = [];
   for await (const { id } of client.searches.list()) ids.push(id);
+  for await (const { id } of client.views.list()) ids.push(id);
   for await (const { id } of client.restores.list('r-1')) ids.push(id);
-  expect(ids).toEqual(['a', 'b', 'a', 'b']);
+  expect(ids).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
   expect(received.map(({ line }) => line)).toEqual([
     'GET /api/audit-logs/searches',
     'GET /api/audit-logs/searches?cursor=two',
+    'GET /api/views',
+    'GET /api/views?cursor=two',
     'GET /api/audit-logs/restores?resource_id=r-1',
     'GET /api/audit-logs/restores?resource_id=r-1&cursor=two',
+  ]);
+});
+
+test('a view is made once, and changed and removed by its id', async () => {
+  const view = { name: 'Late', filters: { action: '!login' }, shared: true };
+  const { client, received } = await answering([
+    { status: 201, body: { id: 'view_1' } },
+    { body: { id: 'view_1', name: 'Late' } },
+    { status: 204 },
+    { body: { id: 'view_1' } },
+  ]);
+  const { id } = await client.views.create(view);
+  expect((await client.views.put(id, view)).name).toBe('Late');
+  await client.views.remove(id);
+  expect((await client.views.get('a/b')).id).toBe('view_1');
+  expect(received.map(({ line }) => line)).toEqual([
+    'POST /api/views',
+    'PUT /api/views/view_1',
+    'DELETE /api/views/view_1',
+    'GET /api/views/a%2Fb',
   ]);
 });

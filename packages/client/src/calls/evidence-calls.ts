@@ -75,6 +75,39 @@ export interface Source {
   silent: boolean;
 }
 
+/** A live view: a search under a name, run anew whenever it is opened. */
+export interface View extends Required<ViewInput> {
+  /** `view_…` */
+  id: string;
+  /** The page of the panel that shows it. */
+  url: string;
+  createdAt: string;
+  updatedAt: string;
+  createdBy: { id: string; email: string | null };
+}
+
+export interface ViewInput {
+  name: string;
+  filters: EventCriteria;
+  /** A relative time range of the panel, such as `7d`; not beside `from` and `to`. */
+  last?: string | null;
+  /** Columns of the panel's list. */
+  columns?: string[] | null;
+  /** Whether everybody in the tenant has it. */
+  shared: boolean;
+}
+
+export interface ViewCalls {
+  /** Never repeated automatically: each call makes another view. */
+  create(input: ViewInput): Promise<View>;
+  get(id: string): Promise<View>;
+  /** Shared ones and your own, newest first. */
+  list(): AsyncGenerator<View, void, undefined>;
+  /** Replaces all settings. */
+  put(id: string, input: ViewInput): Promise<View>;
+  remove(id: string): Promise<void>;
+}
+
 export interface SearchCalls {
   /** Never repeated automatically: each call saves another search. */
   create(input: { filters: EventCriteria; note?: string | null }): Promise<SavedSearch>;
@@ -106,6 +139,8 @@ export interface RestoreCalls {
 export interface EvidenceCalls {
   /** Searches saved as evidence. */
   searches: SearchCalls;
+  /** Searches under a name. */
+  views: ViewCalls;
   /**
    * Requests that the host product sets a resource back to a state of this event, or only these
    * members of it. Never repeated automatically. If the answer is still `requested`, poll
@@ -117,13 +152,20 @@ export interface EvidenceCalls {
   sources(): Promise<Source[]>;
 }
 
-export function evidenceCalls({ get, every, post }: JsonCalls): EvidenceCalls {
+export function evidenceCalls({ get, every, post, put }: JsonCalls): EvidenceCalls {
   const part = encodeURIComponent;
   return {
     searches: {
       create: (input) => post(searchesPath, input),
       get: (id) => get(`${searchesPath}/${part(id)}`),
       list: () => every(searchesPath),
+    },
+    views: {
+      create: (input) => post(viewsPath, input),
+      get: (id) => get(`${viewsPath}/${part(id)}`),
+      list: () => every(viewsPath),
+      put: (id, input) => put('PUT', `${viewsPath}/${part(id)}`, input),
+      remove: async (id) => void (await put('DELETE', `${viewsPath}/${part(id)}`)),
     },
     restore: (eventId, to, fields) =>
       post(`${eventsPath}/${part(eventId)}/restore`, { to, ...(fields && { fields }) }),
@@ -135,5 +177,6 @@ export function evidenceCalls({ get, every, post }: JsonCalls): EvidenceCalls {
   };
 }
 
+const viewsPath = '/api/views';
 const searchesPath = `${eventsPath}/searches`;
 const restoresPath = `${eventsPath}/restores`;

@@ -24,7 +24,8 @@ type OtherThing =
   | 'restores'
   | 'webhooks'
   | 'sessions'
-  | 'sources';
+  | 'sources'
+  | 'views';
 
 const quarterMs = 15 * 60_000;
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);

@@ -32,6 +32,12 @@ const personalTables = {
     change: `created_by_email = CASE WHEN ${byId('created_by_id')} THEN NULL ELSE created_by_email END,
       note = CASE WHEN ${containsAddress('note')} THEN NULL ELSE note END`,
   },
+  views: {
+    table: 'views',
+    rows: `${byId('created_by_id')} AND created_by_email IS NOT NULL OR ${containsAddress('name')}`,
+    change: `created_by_email = CASE WHEN ${byId('created_by_id')} THEN NULL ELSE created_by_email END,
+      name = CASE WHEN ${containsAddress('name')} THEN 'View' ELSE name END`,
+  },
   restores: {
     table: 'restores',
     rows: `requested_by_role <> 'superadmin' AND ${byId('requested_by_id')} AND requested_by_email IS NOT NULL
@@ -85,7 +91,8 @@ export async function eraseElsewhere(
   person: Person,
   ids: readonly string[],
 ): Promise<Elsewhere> {
-  for (const table of ['searches', 'exports']) await replaceInFilters(tx, table, person, ids);
+  for (const table of ['searches', 'views', 'exports'])
+    await replaceInFilters(tx, table, person, ids);
   return forEachTable(async ({ table, rows, change }) => {
     const where = `${inTenant} AND (${rows})`;
     const { rowCount } = await tx.query(

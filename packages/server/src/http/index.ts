@@ -12,6 +12,7 @@ export {
   time,
   uuid,
 } from './field-schemas.ts';
+export { filterOfBody } from './filter-body.ts';
 export { filterParams, filterSchema, storedFilters } from './filter-schema.ts';
 export { isAllowedFrom } from './ip-range.ts';
 export { answerPage, PageQuery, pageOf, readPage } from './keyset-page.ts';

@@ -14,6 +14,7 @@ import { problems, refusalsOf } from './refusals.ts';
 const tags = [
   { name: 'Events', description: 'Recording, listing, reading and counting audit events.' },
   { name: 'Searches', description: 'Searches kept as evidence.' },
+  { name: 'Views', description: 'Searches kept under a name, run anew when they are opened.' },
   { name: 'Exports', description: 'Events as a file.' },
   { name: 'Restore', description: 'Setting a resource back to a recorded state.' },
   { name: 'Webhooks', description: 'Events delivered to an address of your own.' },

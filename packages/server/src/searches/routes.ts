@@ -1,16 +1,13 @@
 import {
-  type EventFilter,
   formatTimestamp,
   panelRoot,
-  parseFilterBody,
-  problemsText,
   resolvedFilter,
   typeId,
   uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import { lookAt, lookAtEvents, readAsTenant } from '../access/index.ts';
-import { AppError, answerPage, readPage } from '../http/index.ts';
+import { AppError, answerPage, filterOfBody, readPage } from '../http/index.ts';
 import { readTenant } from '../postgres/index.ts';
 import { shownGap } from '../sources/index.ts';
 import type { Covered } from './coverage.ts';
@@ -31,9 +28,11 @@ const path = '/api/audit-logs/searches';
 
 /** Searches saved as evidence: query, checkpoint, answer, and the current answer. */
 export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
-  app.post(path, { config: searching, schema: createSchema }, async (request, reply) => {
-    const { filters, note = null } = request.body as { filters: unknown; note?: string | null };
-    const asked = { filter: readFilters(filters), note: note || null, gone: request.gone };
+  const creating = { config: searching, schema: createSchema, attachValidation: true };
+  app.post(path, creating, async (request, reply) => {
+    const filter = filterOfBody(request);
+    const { note } = request.body as { note?: string | null };
+    const asked = { filter, note: note || null, gone: request.gone };
     const search = await readAsTenant(
       request,
       deps.recordAccess,
@@ -66,13 +65,6 @@ export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
       ),
     );
   });
-}
-
-function readFilters(json: unknown): EventFilter {
-  const result = parseFilterBody(json, '/filters');
-  if ('filter' in result) return result.filter;
-  const { code, problems } = result;
-  throw new AppError(code, problemsText(problems), { errors: problems });
 }
 
 const shownAnswer = ({ matched, digest }: Pick<SavedSearch, 'matched' | 'digest'>) => ({

@@ -1,0 +1,126 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { TenantAccess } from '../access/index.ts';
+import { AppError } from '../http/index.ts';
+import type { OwnEvent, RecordOwn } from '../own-event.ts';
+import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import { lockTenant } from '../tenants/index.ts';
+import {
+  countViews,
+  deleteView,
+  insertView,
+  lockView,
+  updateView,
+  type ViewRow,
+  type ViewSettings,
+} from './views.store.ts';
+
+export interface ChangeViewDeps {
+  db: Database;
+  now: () => number;
+  recordOwn: RecordOwn;
+  newUuid: (timeMs: number) => string;
+}
+
+const sharedMax = 200;
+const personalMax = 100;
+
+export const noView = () => new AppError('not_found', 'there is no such view');
+
+/** Throws `not_found` for an unknown tenant, and `conflict` at the limit or if it has left. */
+export function createView(
+  { db, now, recordOwn, newUuid }: ChangeViewDeps,
+  access: TenantAccess,
+  settings: ViewSettings,
+): Promise<ViewRow> {
+  const { tenantId, actor } = access;
+  const atMs = now();
+  const times = { createdAtMs: atMs, updatedAtMs: atMs };
+  const by = { createdById: actor.id, createdByEmail: actor.email };
+  const view: ViewRow = { id: newUuid(atMs), ...settings, ...times, ...by };
+  return write(db, async (tx) => {
+    await requireRoom(tx, tenantId, view);
+    await insertView(tx, tenantId, view);
+    await recordShared(tx, recordOwn, access, null, view);
+    return view;
+  });
+}
+
+/** Throws `not_found`, `conflict` at the limit, and `forbidden` for hiding another's view. */
+export function changeView(
+  { db, now, recordOwn }: ChangeViewDeps,
+  access: TenantAccess,
+  id: string,
+  settings: ViewSettings,
+): Promise<ViewRow> {
+  const { tenantId, actor } = access;
+  return write(db, async (tx) => {
+    const before = await locked(tx, access, id);
+    if (isDeepStrictEqual(before, { ...before, ...settings })) return before;
+    const view = { ...before, ...settings, updatedAtMs: now() };
+    if (before.shared && !view.shared && view.createdById !== actor.id) {
+      const sentence = 'only the person who made a view may stop sharing it; you may delete it';
+      throw new AppError('forbidden', sentence);
+    }
+    if (before.shared !== view.shared) await requireRoom(tx, tenantId, view);
+    await updateView(tx, tenantId, view);
+    await recordShared(tx, recordOwn, access, before, view);
+    return view;
+  });
+}
+
+/** Throws `not_found`. */
+export function removeView(
+  { db, recordOwn }: ChangeViewDeps,
+  access: TenantAccess,
+  id: string,
+): Promise<void> {
+  return write(db, async (tx) => {
+    const view = await locked(tx, access, id);
+    await deleteView(tx, access.tenantId, id);
+    await recordShared(tx, recordOwn, access, view, null);
+  });
+}
+
+/** The tenant's lock first: concurrent creations of the last view run one after the other. */
+async function requireRoom(tx: WriterTx, tenantId: string, view: ViewRow): Promise<void> {
+  const tenant = await lockTenant(tx, tenantId);
+  if (tenant === null) throw new AppError('not_found', 'no such tenant');
+  if (tenant.closedAtMs) throw new AppError('conflict', 'the tenant was offboarded');
+  const { shared, createdById } = view;
+  const max = shared ? sharedMax : personalMax;
+  if ((await countViews(tx, tenantId, shared, createdById)) < max) return;
+  const owner = shared ? 'a tenant shares' : 'a person has';
+  throw new AppError('conflict', `${owner} at most ${max} views; delete one first`);
+}
+
+async function locked(tx: WriterTx, { tenantId, actor }: TenantAccess, id: string) {
+  const view = await lockView(tx, tenantId, id, actor.id);
+  if (view) return view;
+  throw noView();
+}
+
+/** Personal views are no configuration of the tenant: sharing one records its creation. */
+async function recordShared(
+  tx: WriterTx,
+  recordOwn: RecordOwn,
+  { tenantId, actor, reason }: TenantAccess,
+  before: ViewRow | null,
+  after: ViewRow | null,
+): Promise<void> {
+  const [old, now] = [before, after].map((view) => (view?.shared ? view : null));
+  const view = now ?? old;
+  if (!view) return;
+  const event: OwnEvent = {
+    actor,
+    action: !old ? 'create' : !now ? 'delete' : 'update',
+    resource: { type: 'view', id: view.id, name: view.name },
+    ...(old ? { before: stateOf(old) } : {}),
+    ...(now ? { after: stateOf(now) } : {}),
+    reason,
+  };
+  await recordOwn(tx, tenantId, event);
+}
+
+const stateOf = ({ name, filters, last, columns }: ViewRow) => {
+  return { name, filters: JSON.parse(filters), last, columns };
+};

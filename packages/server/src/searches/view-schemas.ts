@@ -1,0 +1,125 @@
+import { type Static, Type } from 'typebox';
+import { operatorHeaders } from '../access/index.ts';
+import {
+  filterSchema,
+  idParams,
+  label,
+  nullable,
+  PageQuery,
+  pageOf,
+  storedFilters,
+  strict,
+  time,
+  uuid,
+} from '../http/index.ts';
+
+const lastPattern = '^[a-z0-9][a-z0-9_-]{0,31}$';
+const aboutLast =
+  'A relative time range of the panel, such as `7d`; only of filters without times of their own.';
+const column = Type.String({ pattern: '^[A-Za-z][A-Za-z.]{0,63}$' });
+const aboutColumns = "Columns of the panel's list, in this order.";
+const name = label('What people call it.');
+const shared = Type.Boolean({
+  description: 'Whether everybody in the tenant has it; otherwise only the person who made it.',
+});
+
+const ViewInput = Type.Object(
+  {
+    name,
+    filters: filterSchema('EventFilters'),
+    last: Type.Optional(nullable({ pattern: lastPattern, description: aboutLast })),
+    columns: Type.Optional(
+      Type.Unsafe<string[] | null>({
+        type: ['array', 'null'],
+        ...{ items: column, minItems: 1, maxItems: 40, uniqueItems: true },
+        description: aboutColumns,
+      }),
+    ),
+    shared,
+  },
+  { ...strict, title: 'ViewInput' },
+);
+export type ViewInput = Static<typeof ViewInput>;
+
+const View = Type.Object(
+  {
+    id: Type.String({ pattern: '^view_[0-9a-z]{26}$' }),
+    url: Type.String({ description: 'The page that shows its events of today.' }),
+    name,
+    filters: storedFilters(),
+    last: nullable({ pattern: lastPattern, description: aboutLast }),
+    columns: Type.Unsafe<string[] | null>({
+      type: ['array', 'null'],
+      items: column,
+      description: aboutColumns,
+    }),
+    shared,
+    createdAt: time('When it was made.'),
+    updatedAt: time('When it was last changed.'),
+    createdBy: Type.Object({ id: uuid('Who made it.'), email: nullable({}) }, strict),
+  },
+  {
+    ...strict,
+    title: 'View',
+    description: 'A search under a name: nothing of its answer is stored.',
+  },
+);
+
+const tags = ['Views'];
+const headers = operatorHeaders;
+const params = idParams('`view_…`');
+
+export const listViewsSchema = {
+  tags,
+  operationId: 'listViews',
+  summary: 'Live views, newest first',
+  description: 'Those that the tenant shares, and your own.',
+  querystring: PageQuery,
+  headers,
+  response: { 200: pageOf('ViewPage', View, 'One page of views, newest first.') },
+};
+
+export const createViewSchema = {
+  tags,
+  operationId: 'createView',
+  summary: 'Keep a search under a name',
+  description:
+    'A live view is asked anew whenever it is opened; evidence (`/api/audit-logs/searches`) is frozen. A ' +
+    'tenant has at most 200 shared views, and a person 100 of their own. Sharing is recorded.',
+  headers,
+  body: ViewInput,
+  response: { 201: View },
+};
+
+export const getViewSchema = {
+  tags,
+  operationId: 'getView',
+  summary: 'One view',
+  description: 'Its events are those of the list with its filters.',
+  params,
+  headers,
+  response: { 200: View },
+};
+
+export const putViewSchema = {
+  tags,
+  operationId: 'putView',
+  summary: 'Change a view',
+  description:
+    'Everybody in the tenant may change a shared view, which is recorded; only the person who made it may ' +
+    'stop sharing it.',
+  params,
+  headers,
+  body: ViewInput,
+  response: { 200: View },
+};
+
+export const deleteViewSchema = {
+  tags,
+  operationId: 'deleteView',
+  summary: 'Remove a view',
+  description: 'Of a shared view this is recorded.',
+  params,
+  headers,
+  response: { 204: Type.Null({ description: 'It is removed.' }) },
+};
