@@ -1,12 +1,13 @@
 import { hkdfSync } from 'node:crypto';
-import { createMasker, type Plans } from '@indelible/protocol';
+import type { Plans } from '@indelible/protocol';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { createAuthenticator } from './access/auth.ts';
 import { authenticateRoutes } from './access/authenticate-routes.ts';
-import { type RecordAccess, recordLooks } from './access/record-looks.ts';
+import type { RecordAccess } from './access/record-looks.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { findApiKey, noteApiKeyUse } from './api-keys/store.ts';
+import { type AppDeps, wireCheckpoints, wireRecording } from './app-log.ts';
 import type { Ended } from './background/every.ts';
 import { createJobs, type Jobs } from './background/jobs.ts';
 import type { LeasedWorker } from './background/leased-worker.ts';
@@ -14,15 +15,11 @@ import { type Background, createBackground } from './background.ts';
 import type { Config } from './config.ts';
 import { createSealer, type Sealer } from './crypto/sealed.ts';
 import { sha } from './crypto/sha256.ts';
-import type { Signer } from './crypto/signer.ts';
-import { GroupCommit } from './events/flush.ts';
+import type { GroupCommit } from './events/flush.ts';
 import { CursorSeal } from './events/list-cursor.ts';
-import { openOwnEvents, recordOwnQueued, recordOwnWith } from './events/own-events.store.ts';
-import { createPartitionKeeper, type PartitionWanted } from './events/partitions.ts';
 import { proofRoutes } from './events/proof.routes.ts';
 import { readRoutes } from './events/read.routes.ts';
 import { recordRoutes } from './events/record.routes.ts';
-import { getEvent, makePartitions, visibility } from './events/store.ts';
 import { downloadRoutes } from './exports/download.routes.ts';
 import { createDownloadLinks } from './exports/download-link.ts';
 import { expireFiles } from './exports/expire.job.ts';
@@ -47,12 +44,9 @@ import {
 } from './http/http-hooks.ts';
 import { builtPanel, panelRoutes } from './http/panel.ts';
 import { queueReads } from './http/tenant-reads.ts';
-import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
-import { openOrigin } from './log/checkpoint.store.ts';
-import { keyAnnouncer } from './log/key-rotation.ts';
+import type { CheckpointJob } from './log/checkpoint.job.ts';
 import { logRoutes } from './log/routes.ts';
 import { LogDamaged, openLog } from './log/store.ts';
-import type { ObjectStore } from './objects/object-store.ts';
 import { freeBytes } from './operations/disk-space.ts';
 import { createMetrics, type Metrics } from './operations/metrics.ts';
 import { documentApi } from './operations/openapi.ts';
@@ -60,10 +54,8 @@ import { createPresence } from './operations/presence.ts';
 import { operationsRoutes } from './operations/routes.ts';
 import { createMailer, type Mailer } from './outbound/mail.ts';
 import { createOutbound, type Outbound } from './outbound/outbound.ts';
-import type { Resolve } from './outbound/outbound-names.ts';
 import type { RecordOwn, RecordQueued } from './own-event.ts';
-import type { Clock } from './postgres/clock.ts';
-import { type Database, readTenant, record, write } from './postgres/db.ts';
+import { type Database, write } from './postgres/db.ts';
 import { handleRestores } from './restores/restore.job.ts';
 import { restoreRoutes } from './restores/routes.ts';
 import { searchRoutes } from './searches/routes.ts';
@@ -81,23 +73,6 @@ import { forgetDeliveries, keptMs } from './webhooks/deliveries.store.ts';
 import { handleFailingMail } from './webhooks/failing-mail.job.ts';
 import { countStates, type LeasedWebhook } from './webhooks/lease.store.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
-
-/** What a service is made of. `sessionSecret` seals cursors and secrets at rest; ≥ 32 bytes. */
-export interface AppDeps {
-  config: Config;
-  db: Database;
-  clock: Clock;
-  logger: Logger;
-  sessionSecret: string;
-  objects: ObjectStore;
-  signer: Signer;
-  /** Where the panel's files are; the folder of `npm run build` unless told otherwise. */
-  panelFolder?: string;
-  /** How names of receivers are looked up; the system's way unless told otherwise. */
-  resolve?: Resolve;
-  /** How often a request may have the logs signed; see `CheckpointDeps`. */
-  demandEveryMs?: number;
-}
 
 export interface App {
   http: FastifyInstance;
@@ -314,88 +289,4 @@ function wireWebhooks(
   handleFailingMail(deps);
   webhookRoutes(http, { ...deps, wake: () => worker.wake() });
   return worker;
-}
-
-/**
- * Everything that appends to a log: the queue for producers, and what the service records itself.
- */
-async function wireRecording(
-  { config, db, clock: { now } }: AppDeps,
-  metrics: Metrics,
-  onFlush: () => void,
-) {
-  const make = (wanted: PartitionWanted) => record(db, (tx) => makePartitions(tx, [wanted]));
-  const partitions = createPartitionKeeper(make);
-  const { queueBytesMax } = config;
-  const flushed = (events: number, seconds: number) => {
-    metrics.flush.flushed(events, seconds);
-    onFlush();
-  };
-  const observer = { ...metrics.flush, flushed };
-  const groupCommit = new GroupCommit({
-    db,
-    sha,
-    now,
-    plans: config.catalogue.plans,
-    partitions,
-    observer,
-    queueBytesMax,
-  });
-  metrics.watchQueue(() => groupCommit.depth());
-  metrics.watchDisk(() => freeBytes(config));
-  const own = await openOwnEvents(db.writer, config.catalogue, now);
-  const recordQueued = recordOwnQueued(own, groupCommit);
-  const isRecorded = (tenantId: string, uuid: string) =>
-    readTenant(db, tenantId, async (tx) => {
-      const visible = await visibility(tx, now());
-      return visible !== null && (await getEvent(tx, uuid, visible)) !== null;
-    });
-  const recordAccess = recordLooks(recordQueued, isRecorded, now);
-  const recordOwn = recordOwnWith({ ...own, partitions });
-  const masker = createMasker(config.maskedKeys);
-  const { backdatedMs } = config;
-  return { ...own, db, backdatedMs, masker, groupCommit, recordQueued, recordAccess, recordOwn };
-}
-
-/** Signing: the origin's host is set once, the key in use is known to the logs. */
-async function wireCheckpoints(deps: AppDeps, metrics: Metrics, record: RecordQueued) {
-  const { config, db, objects, signer, logger } = deps;
-  const { now } = deps.clock;
-  const host = config.publicUrl ? new URL(config.publicUrl).host : 'localhost';
-  const originHost = await write(db, (tx) => openOrigin(tx, config.logOrigin ?? host));
-  if (config.logOrigin !== null && config.logOrigin !== originHost) {
-    throw new Error(
-      `LOG_ORIGIN is ${config.logOrigin}, but the logs have the origin ${originHost}: set ` +
-        'LOG_ORIGIN to it',
-    );
-  }
-  const observer: CheckpointObserver = {
-    ...metrics.checkpoints,
-    roundFailed(err) {
-      metrics.checkpoints.roundFailed(err);
-      logger.error({ err }, 'no checkpoint could be published; recording continues');
-    },
-    foreignObject(sentence) {
-      metrics.checkpoints.foreignObject(sentence);
-      logger.error(sentence);
-    },
-    halted(reason) {
-      metrics.checkpoints.halted(reason);
-      if (reason === null) logger.warn('recording and signing continue');
-      else logger.fatal(reason);
-    },
-  };
-  const isNamed = config.signingKeyFile !== null;
-  const announceKey = keyAnnouncer({ db, now, record, signer, isNamed });
-  return new CheckpointJob({
-    db,
-    sha,
-    now,
-    objects,
-    signer,
-    originHost,
-    announceKey,
-    observer,
-    demandEveryMs: deps.demandEveryMs,
-  });
 }
