@@ -5,6 +5,7 @@ import type {
   ErrorCode,
   EventContext,
   FieldProblem,
+  Identity,
   Locale,
   OnBehalfOf,
   Outcome,
@@ -15,14 +16,11 @@ import type {
 } from '@indelible/protocol';
 import type { AnyAction, AnyResourceType } from './event/words.ts';
 
-export type { Diff, Scalar } from '@indelible/protocol';
+export type { Diff, Identity, Scalar } from '@indelible/protocol';
 
 /* The JSON of requests and answers, as the service's OpenAPI document describes it. */
 
 export type State = Record<string, unknown>;
-
-/** A UUID, or an id of the product's own, from which the service makes one; or both. */
-export type Identity = { id: string; externalId?: string } | { id?: never; externalId: string };
 
 /**
  * An event to record. Times are ISO 8601; ids of tenants are UUIDs. A catalogue limits its words.

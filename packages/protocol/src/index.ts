@@ -7,6 +7,7 @@ export * from './event/commitment.ts';
 export * from './event/committed-event.ts';
 export * from './event/context.ts';
 export * from './event/csv-row.ts';
+export * from './event/delegation.ts';
 export * from './event/derived-fields.ts';
 export * from './event/event-body.ts';
 export * from './event/event-fields.ts';

@@ -1,4 +1,4 @@
-import { type Diff, type JsonValue, nilUuid, type Outcome } from '@indelible/protocol';
+import { type Agent, type Diff, type JsonValue, nilUuid, type Outcome } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { Maker } from './access/principal.ts';
 import type { WriterTx } from './postgres/db.ts';
@@ -13,6 +13,8 @@ export interface OwnEvent {
     userAgent: string | null;
     /** The key that opened the session or made the acting key; recorded with the states. */
     mark?: { openedBy: Maker } | { keyMadeBy: Maker };
+    /** That used the person's token, nearest first; the first one is recorded as the actor. */
+    agents?: readonly Agent[];
   };
   action: string;
   outcome?: Outcome;
@@ -80,8 +82,8 @@ export type RecordQueued = (tenantId: string, event: OwnEvent, uuid?: string) =>
 
 /** The authenticated caller as the actor of an event. */
 export function actorOf(request: FastifyRequest): OwnEvent['actor'] {
-  const { id, email, role } = request.principal;
-  return { id, email, role, ...whenceOf(request) };
+  const { id, email, role, agents } = request.principal;
+  return { id, email, role, agents, ...whenceOf(request) };
 }
 
 /** The caller's origin (no address after a disconnect), and the key of their session. */

@@ -1,17 +1,15 @@
 import {
+  actingFor,
+  agentsOf,
   type EventContext,
-  externalIdLengthMax,
-  isExternalId,
-  isUuid,
-  type OnBehalfOf,
-  onBehalfOfMax,
+  identityBy,
+  identityOf,
   viaTextLengthMax,
 } from '@indelible/protocol';
-import type { EventInput, Identity } from '../api-types.ts';
+import type { EventInput } from '../api-types.ts';
 import type { HeaderOf } from './client-address.ts';
 
 type Via = NonNullable<EventContext['via']>;
-type Claims = Readonly<Record<string, unknown>>;
 
 /** The signed-in user. */
 type Person = { id: string; email?: string | null; role: string };
@@ -19,64 +17,21 @@ type Person = { id: string; email?: string | null; role: string };
 /** The parts of an event that tell of an agent. */
 export type Delegation = Pick<EventInput, 'actor' | 'onBehalfOf'> & { clientId?: string };
 
-/**
- * The agent that acts for `person`, by the claim `act` of a verified token (RFC 8693, section 4.1):
- * `act` is the current actor, an `act` inside it the one before. Null without this claim. The agent
- * keeps the person's role, whose rights it uses: so an operator's agent is an operator.
- */
+/** The agent that acts for `person` by the claims of a verified token; null if none does. */
 export function delegationOf(
   person: Person | undefined,
-  given: object | null | undefined,
+  claims: object | null | undefined,
 ): Delegation | null {
-  const claims = (given ?? {}) as Claims;
-  const [current, ...before] = actorsOf(claims);
-  if (current === undefined) return null;
-  const through = before.map((each): OnBehalfOf => ({ ...identityOf(each), type: 'agent' }));
-  const actor = { ...(identityOf(current) ?? unknownAgent), ...nameOf(current) };
-  return {
-    actor: { ...actor, role: person?.role ?? 'agent', type: 'agent' },
-    // The person comes last, and is never left out of a longer chain.
-    onBehalfOf: [
-      ...through.filter(isNamed).slice(0, onBehalfOfMax - 1),
-      ...[subjectOf(person, claims)].filter(isNamed),
-    ],
-    ...member('clientId', claims.client_id ?? claims.azp),
-  };
+  const [agent, ...before] = agentsOf(claims);
+  if (agent === undefined) return null;
+  const { client_id, azp, sub } = (claims ?? {}) as Record<string, unknown>;
+  const subject = person ? personOf(person) : { ...identityOf({ sub }) };
+  return { ...actingFor([agent, ...before], subject), ...member('clientId', client_id ?? azp) };
 }
 
-const unknownAgent = { id: '00000000-0000-0000-0000-000000000000' };
-/** No token is longer than a header; the bound is for hosts that take claims from elsewhere. */
-const actorsMax = 16;
-
-function actorsOf(claims: Claims): Claims[] {
-  const actors: Claims[] = [];
-  for (let { act } = claims; isObject(act) && actors.length < actorsMax; { act } = act) {
-    actors.push(act);
-  }
-  return actors;
+function personOf({ id, email, role }: Person) {
+  return { ...identityBy(id), ...(email ? { email } : {}), role, type: 'user' as const };
 }
-
-function subjectOf(person: Person | undefined, claims: Claims): OnBehalfOf {
-  if (!person) return { ...identityOf(claims) };
-  const { id, email, role } = person;
-  return { ...identityBy(id), ...(email ? { email } : {}), role, type: 'user' };
-}
-
-/** An id that is no UUID is the product's own: the service makes the UUID. */
-export function identityBy(id: string): Identity {
-  return isUuid(id) ? { id } : { externalId: id };
-}
-
-/** Null for a `sub` that the service would refuse: the event must not be lost for it. */
-function identityOf({ sub }: Claims): Identity | null {
-  if (typeof sub !== 'string' || sub === '') return null;
-  const id = sub.slice(0, externalIdLengthMax);
-  return isExternalId(id) ? identityBy(id) : null;
-}
-
-const nameOf = ({ name }: Claims) => member('name', name);
-const isNamed = ({ id, externalId }: OnBehalfOf) => (id ?? externalId) !== undefined;
-const isObject = (value: unknown): value is Claims => typeof value === 'object' && value !== null;
 
 /**
  * How a request of the Model Context Protocol came, by the headers of its HTTP transport; null for

@@ -1,10 +1,16 @@
-import { type FieldProblem, isEmail, parseTimestamp, reasonLengthMax } from '@indelible/protocol';
+import {
+  type FieldProblem,
+  identityBy,
+  isEmail,
+  parseTimestamp,
+  reasonLengthMax,
+} from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
 import { newEventId } from '../event/event-id.ts';
 import { plainJson } from '../event/plain-json.ts';
 import { IndelibleError } from '../http/errors.ts';
-import { delegationOf, identityBy, mcpOf } from './agents.ts';
+import { delegationOf, mcpOf } from './agents.ts';
 import type { HeaderOf } from './client-address.ts';
 
 /** The actor of requests without a signed-in user. */

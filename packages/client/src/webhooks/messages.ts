@@ -1,3 +1,4 @@
+import type { Agent } from '@indelible/protocol';
 import type { AuditEvent, State } from '../api-types.ts';
 
 /* Messages by `type`. New types may be added: answer 2xx to unknown ones. */
@@ -48,8 +49,11 @@ export interface RestoreRequested {
   resource: { type: string; id: string; name: string | null };
   /** The requested state. */
   to: 'before' | 'after';
-  /** Who requested it; check their rights in your product. */
-  requestedBy: { id: string; email: string | null; role: string };
+  /**
+   * Who requested it; check their rights in your product. `agents` used the person's token, nearest
+   * first.
+   */
+  requestedBy: { id: string; email: string | null; role: string; agents?: Agent[] };
   /** Who recorded the event; restore only what your own key recorded. */
   recordedBy: { kind: 'api_key' | 'service'; id: string };
   requestedAt: string;

@@ -63,6 +63,7 @@ test('a stored key acts with its own id, tenant and scopes', async () => {
     scopes: new Set(['events:write']),
     recheckKeyId: stored.id,
     maker: null,
+    agents: [],
     session: null,
   });
 });

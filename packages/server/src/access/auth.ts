@@ -157,7 +157,10 @@ function knownKey({ keyHash: hash, expiresAtMs, allowedIps, ...key }: StoredApiK
   };
 }
 
-const asKey = { kind: 'api_key', role: 'api_key', email: null, session: null } as const;
+const asKey = {
+  ...({ kind: 'api_key', role: 'api_key', email: null } as const),
+  ...{ agents: [], session: null },
+};
 
 /** A UUIDv8 of the key's hash, hashed again under its own label, because the log shows it. */
 function platformKeyId(keyHash: Uint8Array): string {

@@ -8,4 +8,5 @@ export { parseReasonField } from './operator-access.ts';
 export { administratorHeaders, operatorHeaders } from './operator-headers.ts';
 export { type Maker, makerOf, type Principal } from './principal.ts';
 export type { RecordAccess } from './record-looks.ts';
+export { type Requester, requesterOf, whoRequested } from './requester.ts';
 export { administrator, readAsTenant, type TenantAccess } from './tenant-access.ts';

@@ -81,6 +81,7 @@ describe('with a shared secret', () => {
       scopes: new Set(personScopes),
       recheckKeyId: null,
       maker: null,
+      agents: [],
       session: null,
       expiresAtMs: expect.any(Number),
     });

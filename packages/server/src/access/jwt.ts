@@ -1,4 +1,4 @@
-import { isEmail, isUuid, type Scope } from '@indelible/protocol';
+import { agentsOf, isEmail, isUuid, type Scope } from '@indelible/protocol';
 import {
   createRemoteJWKSet,
   errors,
@@ -115,6 +115,7 @@ function principalOf(payload: JWTPayload, auth: AuthConfig): JwtPrincipal {
     scopes: personScopes,
     recheckKeyId: null,
     maker: null,
+    agents: agentsOf(payload),
     session: null,
     expiresAtMs: (payload.exp ?? 0) * 1_000,
   };

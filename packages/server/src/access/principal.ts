@@ -1,4 +1,4 @@
-import type { Scope } from '@indelible/protocol';
+import type { Agent, Scope } from '@indelible/protocol';
 
 /**
  * The key that made another key, or the link of a session; `id` as in events. A platform key is not
@@ -19,6 +19,8 @@ export interface Principal {
   recheckKeyId: string | null;
   /** Of a stored key or a session by link; null if unknown, and for others. */
   maker: Maker | null;
+  /** That act with the person's token, nearest first; those of a session used it to sign in. */
+  agents: readonly Agent[];
   /** The panel's session; null for bearer credentials. */
   session: PanelSession | null;
 }

@@ -24,6 +24,13 @@ const containsAddress = (column: string) => String.raw`EXISTS (
   WHERE lower(${column}::text) ~ ('(?<![[:alnum:]]|[[:alnum:]][._%+-])'
     || regexp_replace(a.address, '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]]|[.-][[:alnum:]])'))`;
 
+// Of an agent its id stays, as in events.
+const isAgent = `(a->>'id')::uuid = ANY ($2::uuid[])`;
+const namesAgent = `EXISTS (SELECT FROM jsonb_array_elements(agents) a
+  WHERE ${isAgent} AND a <> jsonb_build_object('id', a->'id'))`;
+const unnamedAgents = `coalesce((SELECT jsonb_agg(CASE WHEN ${isAgent} THEN jsonb_build_object('id', a->'id')
+  ELSE a END) FROM jsonb_array_elements(agents) a), '[]')`;
+
 /** Tables, their affected rows, and the change: emptied columns, or (null) deletion. */
 const personalTables = {
   searches: {
@@ -40,17 +47,20 @@ const personalTables = {
   },
   restores: {
     table: 'restores',
-    rows: `requested_by_role <> 'superadmin' AND ${byId('requested_by_id')} AND requested_by_email IS NOT NULL
+    rows: `requested_by_role <> 'superadmin'
+        AND (${byId('requested_by_id')} AND requested_by_email IS NOT NULL OR ${namesAgent})
       OR ${byId('resource_id')} AND resource_name IS NOT NULL`,
     change: `requested_by_email = CASE WHEN requested_by_role <> 'superadmin' AND ${byId('requested_by_id')}
         THEN NULL ELSE requested_by_email END,
+      agents = CASE WHEN requested_by_role <> 'superadmin' THEN ${unnamedAgents} ELSE agents END,
       resource_name = CASE WHEN ${byId('resource_id')} THEN NULL ELSE resource_name END`,
   },
   exports: {
     table: 'exports',
     rows: `requested_by_role <> 'superadmin' AND (${byId('requested_by_id')} AND requested_by_email IS NOT NULL
-      OR ${isAddress('mail_to')} OR ${containsAddress('notified')})`,
+      OR ${namesAgent} OR ${isAddress('mail_to')} OR ${containsAddress('notified')})`,
     change: `requested_by_email = CASE WHEN ${byId('requested_by_id')} THEN NULL ELSE requested_by_email END,
+      agents = ${unnamedAgents},
       mail_to = CASE WHEN ${isAddress('mail_to')} THEN NULL ELSE mail_to END,
       notified = (SELECT array_agg(n) FILTER (WHERE NOT ${isAddress('n')}) FROM unnest(notified) n)`,
   },
@@ -61,7 +71,8 @@ const personalTables = {
   },
   sessions: {
     table: 'sessions',
-    rows: `actor_role <> 'superadmin' AND (${byId('actor_id')} OR ${isAddress('actor_email')})`,
+    rows: `actor_role <> 'superadmin'
+      AND (${byId('actor_id')} OR ${isAddress('actor_email')} OR ${namesAgent})`,
     change: null,
   },
   viewerLinks: {

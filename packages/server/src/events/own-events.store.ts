@@ -1,4 +1,6 @@
 import {
+  actingFor,
+  agentsIn,
   type Catalogue,
   canonicalize,
   contextTexts,
@@ -46,13 +48,14 @@ export function prepareOwn(
   event: OwnEvent,
   uuid = deps.newUuid(deps.now()),
 ): PreparedEvent {
-  const { actor, action } = event;
+  const { action } = event;
   const { before, after } = markedStates(event);
-  const crossTenant = actor.role === 'superadmin';
+  const crossTenant = event.actor.role === 'superadmin';
   const asState = (state: JsonValue | null) => (state === null ? null : canonicalize(state));
   const states = [asObject(event.before), asObject(event.after)] as const;
   const diff = event.diff ?? diffStates(...states).diff;
-  const copied = copiedColumns(event, []);
+  const named = { ...event, ...recordedActor(tenantId, event.actor) };
+  const copied = copiedColumns(named, []);
   return prepare(
     {
       tenantId,
@@ -66,11 +69,21 @@ export function prepareOwn(
       recordedById: deps.serviceId,
       before: asState(before),
       after: asState(after),
-      ...contextTexts(event),
+      ...contextTexts(named),
     },
     deps.sha,
     deps.random,
   );
+}
+
+/** The caller; if an agent used their token, the agent as the actor, and for whom it acts. */
+function recordedActor(tenantId: string, { agents = [], ...caller }: OwnEvent['actor']) {
+  const [agent, ...before] = agentsIn(tenantId, agents);
+  if (agent === undefined) return { actor: caller };
+  const { id, email, role, ip, userAgent } = caller;
+  const person = { id, ...(email === null ? {} : { email }), role, type: 'user' as const };
+  const { actor, onBehalfOf } = actingFor([agent, ...before], person);
+  return { actor: { ...actor, ip, userAgent }, onBehalfOf };
 }
 
 /** The stored states; the last one also names the key of the actor. */

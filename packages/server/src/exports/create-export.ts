@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type EventFilter, eventUuid, filterToJson, resolvedFilter } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import type { TenantAccess } from '../access/index.ts';
+import { requesterOf, type TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
 import { countEvents, listBySequence, type Visibility, visibility } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
@@ -39,7 +39,9 @@ export async function createExport(
   const { visible, count } = await countRows(db, tenantId, filter, nowMs, request.gone);
   const counted = count === null ? null : { visible, count };
   const basis = {
-    ...requester(request, access),
+    ...requesterOf(access),
+    // Only an address from a token: mail must not go to an address in a header.
+    mailTo: request.principal.email,
     ...{ id: eventUuid(nowMs, randomBytes(10)), createdAtMs: nowMs, oldestId: visible.oldest },
     ...{ format, columns, filters: JSON.stringify(filterToJson(filter)) },
   };
@@ -130,15 +132,3 @@ const inSequence = {
   ...({ sort: 'sequence', order: 'asc' } as const),
   ...{ limit: 500, include: { total: false, state: false } },
 };
-
-function requester({ principal }: FastifyRequest, { tenantId, actor, reason }: TenantAccess) {
-  return {
-    tenantId,
-    requestedById: actor.id,
-    requestedByEmail: actor.email,
-    requestedByRole: actor.role,
-    accessReason: reason,
-    // Only an address from a token: mail must not go to an address in a header.
-    mailTo: principal.email,
-  };
-}

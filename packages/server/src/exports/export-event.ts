@@ -1,10 +1,9 @@
 import { typeId } from '@indelible/protocol';
+import { whoRequested } from '../access/index.ts';
 import type { OwnEvent, Whence, Who } from '../own-event.ts';
 import type { ExportRequest, ExportRow } from './store.ts';
 
 export const exportIdPrefix = 'exp_';
-
-const nowhere: Whence = { ip: null, userAgent: null };
 
 /** Recorded as access to sensitive data, before the first byte is sent. */
 export function requestedEvent(request: ExportRequest, whence: Whence): OwnEvent {
@@ -25,7 +24,7 @@ export function requestedEvent(request: ExportRequest, whence: Whence): OwnEvent
 }
 
 /** The outcome: the file's facts, or the failure. */
-export function outcomeEvent(row: ExportRow, whence = nowhere): OwnEvent {
+export function outcomeEvent(row: ExportRow, whence?: Whence): OwnEvent {
   const { status, bytes, sha256, failure, rowsDone } = row;
   return {
     ...basis(row, whence),
@@ -43,13 +42,11 @@ export function outcomeEvent(row: ExportRow, whence = nowhere): OwnEvent {
 }
 
 /** In the name of the person who requested it, as they were then. */
-function basis(request: ExportRequest, whence: Whence) {
-  const { id, requestedById, requestedByEmail, requestedByRole, accessReason } = request;
+function basis(request: ExportRequest, whence?: Whence) {
   return {
-    actor: { id: requestedById, email: requestedByEmail, role: requestedByRole, ...whence },
-    resource: { type: 'export', id, name: null },
+    ...whoRequested(request, whence),
+    resource: { type: 'export', id: request.id, name: null },
     diff: {},
-    reason: accessReason,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Requester } from '../access/index.ts';
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
 import type { ExportUsage } from './quota.ts';
 
@@ -7,8 +8,7 @@ export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired'
 export type Failure = 'storage' | 'interrupted' | 'unexpected' | 'aborted';
 
 /** What is exported, for whom, and how; never changes. */
-export interface ExportRequest {
-  tenantId: string;
+export interface ExportRequest extends Requester {
   id: string;
   /** Sent with the answer, or made by a worker and stored. */
   mode: 'stream' | 'job';
@@ -22,11 +22,6 @@ export interface ExportRequest {
   /** Matches at the request; null: above the limit of counting. */
   rowsTotal: number | null;
   createdAtMs: number;
-  requestedById: string;
-  requestedByEmail: string | null;
-  requestedByRole: string;
-  /** An operator's declared reason. */
-  accessReason: string | null;
   /** Recipient of the mail about its end; null: the tenant's addresses. */
   mailTo: string | null;
 }
@@ -54,8 +49,8 @@ export type ExportAttempt = ExportKey & Pick<ExportRow, 'attempt'>;
 const columns = `tenant_id AS "tenantId", id, mode, status, format, columns, filters,
   before_sequence AS "beforeSequence", oldest_id AS "oldestId", created_at AS "createdAtMs",
   requested_by_id AS "requestedById", requested_by_email AS "requestedByEmail",
-  requested_by_role AS "requestedByRole", access_reason AS "accessReason", mail_to AS "mailTo", attempt, rows_done AS "rowsDone",
-  rows_total AS "rowsTotal", bytes, sha256, failure, finished_at AS "finishedAtMs",
+  requested_by_role AS "requestedByRole", agents, access_reason AS "accessReason",
+  mail_to AS "mailTo", attempt, rows_done AS "rowsDone", rows_total AS "rowsTotal", bytes, sha256, failure, finished_at AS "finishedAtMs",
   expires_at AS "expiresAtMs", notified, notice`;
 
 /**
@@ -67,15 +62,15 @@ export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<Expo
     name: 'insert-export',
     text: `INSERT INTO exports (tenant_id, id, mode, status, format, columns, filters, oldest_id, rows_total,
         created_at, requested_by_id, requested_by_email, requested_by_role, access_reason, mail_to,
-        before_sequence)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+        agents, before_sequence)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
         (SELECT size - 1 FROM log_heads WHERE tenant_id = $1))
       RETURNING ${columns}`,
     values: [
       ...[e.tenantId, e.id, e.mode, e.mode === 'job' ? 'queued' : 'running', e.format, e.columns],
       ...[e.filters, e.oldestId, e.rowsTotal, new Date(e.createdAtMs)],
       ...[e.requestedById, e.requestedByEmail, e.requestedByRole, e.accessReason],
-      e.mailTo,
+      ...[e.mailTo, JSON.stringify(e.agents)],
     ],
   });
   const [row] = rows;

@@ -50,6 +50,7 @@ export function restoreBody(
       id: request.requestedById,
       email: request.requestedByEmail,
       role: request.requestedByRole,
+      ...(request.agents.length > 0 && { agents: request.agents }),
     },
     recordedBy: { kind: event.recordedByKind, id: event.recordedById },
     requestedAt: formatTimestamp(request.requestedAtMs),

@@ -1,4 +1,5 @@
 import { eventIdFromUuid, type Outcome, typeId } from '@indelible/protocol';
+import { whoRequested } from '../access/index.ts';
 import type { OwnEvent, Whence } from '../own-event.ts';
 import { restoreIdPrefix } from './restore-call.ts';
 import type { RestoreOutcome, RestoreRequest } from './store.ts';
@@ -16,12 +17,11 @@ const outcomes: { [Status in RestoreOutcome['status']]: Outcome } = {
 export function restoreEvent(
   request: RestoreRequest,
   outcome: RestoreOutcome | { status: 'requested'; reason: null },
-  whence: Whence = { ip: null, userAgent: null },
+  whence?: Whence,
 ): OwnEvent {
-  const { requestedById, requestedByEmail, requestedByRole } = request;
   const { resourceType, resourceId, resourceName } = request;
   return {
-    actor: { id: requestedById, email: requestedByEmail, role: requestedByRole, ...whence },
+    ...whoRequested(request, whence),
     action: 'restore',
     ...(outcome.status === 'requested' ? {} : { outcome: outcomes[outcome.status] }),
     resource: { type: resourceType, id: resourceId, name: resourceName },
@@ -34,6 +34,5 @@ export function restoreEvent(
       outcome: outcome.status,
       reason: outcome.reason,
     },
-    reason: request.accessReason,
   };
 }

@@ -10,7 +10,13 @@ import {
   uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { lookAt, type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
+import {
+  lookAt,
+  type RecordAccess,
+  readAsTenant,
+  requesterOf,
+  type TenantAccess,
+} from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
 import { getEvent, visibility } from '../events/index.ts';
 import { AppError, answerPage, readPage } from '../http/index.ts';
@@ -117,11 +123,12 @@ function prepare(request: FastifyRequest, deps: RestoreDeps, access: TenantAcces
     const why = whyNotRestorable(wanted, names);
     if (why !== null) throw new AppError('conflict', why);
     await requireAddress(tx);
-    const { resourceType, resourceId, resourceName, uuid: eventUuid } = event;
-    const resource = { resourceType, resourceId, resourceName };
-    const asked = { ...requester(access, deps.now()), ...resource, eventUuid, target };
-    const restore = { ...asked, fields: names };
-    return { request: restore, body: restoreBody(restore, event, wanted) };
+    const { resourceType, resourceId, resourceName } = event;
+    const resource = { resourceType, resourceId, resourceName, eventUuid: event.uuid };
+    const nowMs = deps.now();
+    const own = { id: eventUuid(nowMs, randomBytes(10)), requestedAtMs: nowMs };
+    const asked = { ...requesterOf(access), ...own, ...resource, target, fields: names };
+    return { request: asked, body: restoreBody(asked, event, wanted) };
   });
 }
 
@@ -131,18 +138,6 @@ async function requireAddress(tx: TenantTx): Promise<void> {
     'conflict',
     'the tenant has no restoreUrl: set one with PUT /api/tenants/{id}',
   );
-}
-
-function requester({ tenantId, actor, reason }: TenantAccess, nowMs: number) {
-  return {
-    tenantId,
-    id: eventUuid(nowMs, randomBytes(10)),
-    requestedAtMs: nowMs,
-    requestedById: actor.id,
-    requestedByEmail: actor.email,
-    requestedByRole: actor.role,
-    accessReason: reason,
-  };
 }
 
 /** Request, job and record, or nothing. The rows come first: the log's head is locked last. */

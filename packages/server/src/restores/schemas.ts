@@ -94,6 +94,18 @@ export const listSchema = {
 const state = (description: string) =>
   Type.Unsafe<object | null>({ type: ['object', 'null'], description });
 
+const Agents = Type.Array(
+  Type.Object(
+    {
+      id: uuid('As in events.'),
+      externalId: Type.Optional(Type.String()),
+      name: Type.Optional(Type.String()),
+    },
+    { ...strict, title: 'Agent' },
+  ),
+  { description: "Asked with the person's token, nearest first; absent if the person asked." },
+);
+
 const RestoreRequested = Type.Object(
   {
     type: Type.Literal('audit.restore.requested'),
@@ -106,7 +118,10 @@ const RestoreRequested = Type.Object(
     ),
     to: Target,
     requestedBy: Type.Object(
-      { id: uuid('Who asked for it.'), email: nullable({}), role: Type.String() },
+      {
+        ...{ id: uuid('Who asked for it.'), email: nullable({}), role: Type.String() },
+        agents: Type.Optional(Agents),
+      },
       { ...strict, description: 'Check the rights of this person or program in your product.' },
     ),
     recordedBy: Type.Object(

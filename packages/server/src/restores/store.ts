@@ -1,3 +1,4 @@
+import type { Requester } from '../access/index.ts';
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
 export type RestoreTarget = 'before' | 'after';
@@ -10,8 +11,7 @@ export interface RestoreOutcome {
 }
 
 /** What was requested, and by whom. */
-export interface RestoreRequest {
-  tenantId: string;
+export interface RestoreRequest extends Requester {
   id: string;
   eventUuid: string;
   resourceType: string;
@@ -21,11 +21,6 @@ export interface RestoreRequest {
   /** Members of the state; null: all of it. */
   fields: string[] | null;
   requestedAtMs: number;
-  requestedById: string;
-  requestedByEmail: string | null;
-  requestedByRole: string;
-  /** An operator's declared reason. */
-  accessReason: string | null;
 }
 
 export interface RestoreRow extends RestoreRequest {
@@ -43,7 +38,8 @@ export interface PendingRestore extends RestoreRequest {
 const requestColumns = `tenant_id AS "tenantId", id, event_id AS "eventUuid", resource_type AS "resourceType",
   resource_id AS "resourceId", resource_name AS "resourceName", target, fields, requested_at AS "requestedAtMs",
   requested_by_id AS "requestedById", requested_by_email AS "requestedByEmail",
-  requested_by_role AS "requestedByRole", access_reason AS "accessReason"`;
+  requested_by_role AS "requestedByRole", agents,
+  access_reason AS "accessReason"`;
 const rowColumns = `${requestColumns}, status, reason, finished_at AS "finishedAtMs"`;
 
 /** The tenant's restore URL with its encrypted secret; null if there is none. */
@@ -68,14 +64,15 @@ export async function insertRestore(
   const { rowCount } = await tx.query({
     name: 'insert-restore',
     text: `INSERT INTO restores (tenant_id, id, event_id, resource_type, resource_id, resource_name, target,
-        requested_at, requested_by_id, requested_by_email, requested_by_role, access_reason, body, fields)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`,
+        requested_at, requested_by_id, requested_by_email, requested_by_role, agents,
+        access_reason, body, fields)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING`,
     values: [
       ...[request.tenantId, request.id, request.eventUuid, request.resourceType],
       ...[request.resourceId, request.resourceName, request.target],
       new Date(request.requestedAtMs),
       ...[request.requestedById, request.requestedByEmail, request.requestedByRole],
-      ...[request.accessReason, body, request.fields],
+      ...[JSON.stringify(request.agents), request.accessReason, body, request.fields],
     ],
   });
   return rowCount === 1;

@@ -80,6 +80,7 @@ export function principalOf(session: StoredSession): Principal {
     scopes: session.scopes === null ? personScopes : new Set(session.scopes),
     recheckKeyId: null,
     maker: session.openedBy,
+    agents: session.agents,
     session: { id, reason, signedInBy, idleExpiresAtMs, expiresAtMs },
   };
 }

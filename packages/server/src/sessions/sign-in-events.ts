@@ -1,8 +1,10 @@
 import { formatTimestamp } from '@indelible/protocol';
 import type { OwnEvent, Whence, Who } from '../own-event.ts';
-import type { StoredSession, ViewerLink, Visitor } from './store.ts';
+import type { StoredSession, ViewerLink } from './store.ts';
 
 /* The log's records of signing in to the panel. They contain neither tokens nor their hashes. */
+
+type SignedIn = Pick<StoredSession, 'actorId' | 'actorEmail' | 'actorRole' | 'agents'>;
 
 /** A sign-in to the panel. */
 export function loginEvent(session: StoredSession, whence: Whence): OwnEvent {
@@ -30,7 +32,7 @@ export function endedSessionEvent(ended: StoredSession, who: Who): OwnEvent {
 }
 
 /** A refused operator; `id` is that of the session that was not made. */
-export function refusedLoginEvent(visitor: Visitor, id: string, whence: Whence): OwnEvent {
+export function refusedLoginEvent(visitor: SignedIn, id: string, whence: Whence): OwnEvent {
   return {
     actor: actorOf(visitor, whence),
     action: 'login_failed',
@@ -69,7 +71,7 @@ export function linkEvent(
   };
 }
 
-function actorOf(visitor: Visitor, whence: Whence): OwnEvent['actor'] {
-  const { actorId, actorEmail, actorRole } = visitor;
-  return { id: actorId, email: actorEmail, role: actorRole, ...whence };
+function actorOf(visitor: SignedIn, whence: Whence): OwnEvent['actor'] {
+  const { actorId, actorEmail, actorRole, agents } = visitor;
+  return { id: actorId, email: actorEmail, role: actorRole, agents, ...whence };
 }

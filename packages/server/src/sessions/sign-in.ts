@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { eventUuid } from '@indelible/protocol';
+import { type Agent, agentsIn, eventUuid } from '@indelible/protocol';
 import type { Static } from 'typebox';
 import { type JwtPrincipal, parseReasonField, unauthenticated } from '../access/index.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
@@ -43,6 +43,7 @@ export interface OpenedSession {
 
 type Entry = Visitor & {
   signedInBy: 'viewer_link' | 'jwt';
+  agents: readonly Agent[];
   path: string | null;
   tokenEndsMs: number | null;
 };
@@ -99,11 +100,11 @@ async function byLink(tx: WriterTx, token: string, nowMs: number): Promise<Entry
   const link = await spendViewerLink(tx, hashSecretToken(token), nowMs);
   if (link === null) throw unauthenticated();
   const { id: _, expiresAtMs: __, ...entry } = link;
-  return { ...entry, signedInBy: 'viewer_link', tokenEndsMs: null };
+  return { ...entry, signedInBy: 'viewer_link', agents: [], tokenEndsMs: null };
 }
 
 async function byJwt(deps: SignInDeps, attempt: SignInAttempt, jwt: string): Promise<Entry> {
-  const { id, email, role, tenantId, expiresAtMs } = await deps.authenticateJwt(jwt);
+  const { id, email, role, tenantId, agents, expiresAtMs } = await deps.authenticateJwt(jwt);
   const named = attempt.credential.tenantId?.toLowerCase() ?? null;
   const way = { signedInBy: 'jwt', path: null, openedBy: null, scopes: null } as const;
   const person = { actorId: id, actorEmail: email, tokenEndsMs: expiresAtMs, ...way };
@@ -111,10 +112,24 @@ async function byJwt(deps: SignInDeps, attempt: SignInAttempt, jwt: string): Pro
     if (named !== null && named !== tenantId) {
       throw new AppError('forbidden', 'this token is bound to another tenant');
     }
-    return { ...person, tenantId, actorRole: 'admin', reason: null };
+    return {
+      ...person,
+      agents: agentsIn(tenantId, agents),
+      tenantId,
+      actorRole: 'admin',
+      reason: null,
+    };
   }
   if (named === null) throw tenantMissing();
-  const visitor = { ...person, tenantId: named, actorRole: 'superadmin', reason: null } as const;
+  const visitor = {
+    ...person,
+    ...({
+      agents: agentsIn(named, agents),
+      tenantId: named,
+      actorRole: 'superadmin',
+      reason: null,
+    } as const),
+  };
   return { ...visitor, reason: await declaredReason(deps, attempt, visitor) };
 }
 
@@ -128,7 +143,7 @@ function tenantMissing(): AppError {
 async function declaredReason(
   { recordQueued, now }: SignInDeps,
   { credential, whence }: SignInAttempt,
-  visitor: Visitor,
+  visitor: Entry,
 ): Promise<string> {
   try {
     return parseReasonField(credential.reason);

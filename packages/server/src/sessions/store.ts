@@ -1,4 +1,4 @@
-import type { Scope } from '@indelible/protocol';
+import type { Agent, Scope } from '@indelible/protocol';
 import type pg from 'pg';
 import type { Maker } from '../access/index.ts';
 import type { WriterTx } from '../postgres/index.ts';
@@ -25,6 +25,8 @@ export interface ViewerLink extends Visitor {
 export interface StoredSession extends Visitor {
   id: string;
   signedInBy: 'viewer_link' | 'jwt';
+  /** That signed in with the person's token, nearest first. */
+  agents: readonly Agent[];
   idleExpiresAtMs: number;
   expiresAtMs: number;
 }
@@ -32,7 +34,7 @@ export interface StoredSession extends Visitor {
 const visitor = `tenant_id AS "tenantId", actor_id AS "actorId", actor_email AS "actorEmail",
   actor_role AS "actorRole", reason, opened_by AS "openedBy", scopes`;
 
-const session = `id, ${visitor}, signed_in_by AS "signedInBy",
+const session = `id, ${visitor}, agents, signed_in_by AS "signedInBy",
   idle_expires_at AS "idleExpiresAtMs", expires_at AS "expiresAtMs"`;
 
 // Judged at each use: a link spent while its key is being revoked opens no session either.
@@ -80,10 +82,11 @@ export async function insertSession(tx: WriterTx, tokenHash: Uint8Array, session
   await tx.query({
     name: 'insert-session',
     text: `INSERT INTO sessions (token_hash, id, tenant_id, actor_id, actor_email, actor_role, reason,
-        opened_by, scopes, signed_in_by, idle_expires_at, expires_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+        opened_by, scopes, signed_in_by, agents, idle_expires_at, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     values: [
       ...[tokenHash, session.id, ...visitorValues(session), session.signedInBy],
+      JSON.stringify(session.agents),
       ...[new Date(session.idleExpiresAtMs), new Date(session.expiresAtMs)],
     ],
   });

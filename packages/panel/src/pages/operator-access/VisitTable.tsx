@@ -1,8 +1,10 @@
-import { revealed } from '@indelible/protocol';
+import { partyName, revealed } from '@indelible/protocol';
 import { ChevronDown, ChevronRight, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
-import { ErasedBadge } from '../../components/Erased.tsx';
+import { useActorText } from '../../components/actor-name.ts';
+import { ErasedBadge, isErased } from '../../components/Erased.tsx';
 import { HeadRow } from '../../components/HeadRow.tsx';
+import { OnBehalfOf, PartyName } from '../../components/Parties.tsx';
 import { RecordedBy } from '../../components/RecordedBy.tsx';
 import { Value } from '../../components/Value.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
@@ -37,6 +39,8 @@ function VisitRows({ visit, search }: { visit: Visit; search: EventSearch }) {
   const [isOpen, setOpen] = useState(false);
   const [event] = visit.events;
   const { actor } = event;
+  const actorText = useActorText();
+  const isNamed = partyName(actor) !== null || isErased(event, 'identity');
   const when = formats.range(visit.fromMs, visit.toMs);
   const Chevron = isOpen ? ChevronDown : ChevronRight;
   const actions = [...new Set(visit.events.map(({ action }) => wordOf(t.actions, action)))];
@@ -48,7 +52,7 @@ function VisitRows({ visit, search }: { visit: Visit; search: EventSearch }) {
             type="button"
             className="row-link flex cursor-pointer gap-1 text-left text-muted"
             aria-expanded={isOpen}
-            aria-label={`${t.access.seen}: ${actor.email ?? actor.id}, ${when}`}
+            aria-label={`${t.access.seen}: ${actorText(event)}, ${when}`}
             onClick={() => setOpen(!isOpen)}
           >
             <Chevron aria-hidden className="no-print mt-0.5 size-4 shrink-0" />
@@ -56,17 +60,14 @@ function VisitRows({ visit, search }: { visit: Visit; search: EventSearch }) {
           </button>
         </td>
         <td>
-          <Value
-            facet="user"
-            value={actor.email?.toLowerCase() ?? actor.id}
-            label={actor.email ?? actor.id}
-          >
-            {actor.email === null ? (
+          {isNamed ? (
+            <PartyName event={event} party={actor} facet="user" />
+          ) : (
+            <Value facet="user" value={actor.id} label={actor.id}>
               <span className="text-del">{t.events.noEmail}</span>
-            ) : (
-              revealed(actor.email)
-            )}
-          </Value>
+            </Value>
+          )}
+          <OnBehalfOf event={event} />
         </td>
         <td className="wide">
           <Reason visit={visit} />

@@ -40,6 +40,8 @@ test('operators at the same time, reasons and who attests them are visits of the
   const byKey = { recordedBy: { kind: 'api_key', id: 'key' } } as const;
   expect(visitsOf([at(3), at(2, { reason: 'Ticket 2' }), at(1, { reason: null })])).toHaveLength(3);
   expect(visitsOf([at(3), at(2, byKey)])).toHaveLength(2);
+  const forOtto = { onBehalfOf: [{ email: otto.email }] };
+  expect(visitsOf([at(3), at(2, forOtto), at(1, forOtto)])).toHaveLength(2);
 });
 
 test('an erased reason does not join a missing one', () => {

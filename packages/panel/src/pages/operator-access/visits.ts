@@ -37,9 +37,9 @@ export function visitsOf(events: readonly AuditEvent[]): Visit[] {
 
 /** Records that another program attests never join the service's own. */
 function kindOf(event: AuditEvent): string {
-  const { actor, reason, recordedBy } = event;
+  const { actor, onBehalfOf, reason, recordedBy } = event;
   const by = [recordedBy.kind, recordedBy.id];
-  return JSON.stringify([actor.id, actor.email, reason, isUnexplained(event), by]);
+  return JSON.stringify([actor.id, actor.email, onBehalfOf, reason, isUnexplained(event), by]);
 }
 
 /** An erased reason is not a missing one: the log records the erasure. */

@@ -1,0 +1,81 @@
+import type { OnBehalfOf } from './context.ts';
+import { isUuid, nilUuid } from './event-id.ts';
+import { externalUuid } from './external-id.ts';
+import { isExternalId } from './field-rules.ts';
+import { externalIdLengthMax, nameLengthMax, onBehalfOfMax } from './limits.ts';
+
+/** A UUID, or an id of the host product's own, from which the service makes one; or both. */
+export type Identity = { id: string; externalId?: string } | { id?: never; externalId: string };
+
+/** A program that acts with the token of a person. */
+export type Agent = Identity & { name?: string };
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** No token is longer than a header; the bound is for hosts that take claims from elsewhere. */
+const actorsMax = 16;
+
+/**
+ * The agents of a verified token, by its claim `act` (RFC 8693, section 4.1): `act` is the current
+ * actor, an `act` inside it the one before. None without this claim. One less than `onBehalfOf` may
+ * have beside the actor, so that the person is never left out of a longer chain.
+ */
+export function agentsOf(claims: object | null | undefined): Agent[] {
+  const actors: Claims[] = [];
+  let { act } = (claims ?? {}) as Claims;
+  while (isObject(act) && actors.length < actorsMax) {
+    actors.push(act);
+    act = act.act;
+  }
+  const [current, ...before] = actors;
+  if (current === undefined) return [];
+  const named = before.filter((actor) => identityOf(actor) !== null);
+  return [current, ...named].slice(0, onBehalfOfMax).map(agentOf);
+}
+
+/**
+ * The parts of an event that say that the first of these agents acts, for the others and for
+ * `person`. The agent has the person's role, whose rights it uses: so an operator's agent is an
+ * operator.
+ */
+export function actingFor(
+  [{ ...agent }, ...before]: readonly [Agent, ...Agent[]],
+  person: OnBehalfOf,
+) {
+  const through = before.map((each): OnBehalfOf => ({ ...each, type: 'agent' }));
+  const isNamed = (person.id ?? person.externalId) !== undefined;
+  return {
+    actor: { ...agent, role: person.role ?? 'agent', type: 'agent' as const },
+    onBehalfOf: isNamed ? [...through, person] : through,
+  };
+}
+
+/** With their ids in the tenant's log. */
+export function agentsIn(tenantId: string, agents: readonly Agent[]): (Agent & { id: string })[] {
+  return agents.map((agent) => ({
+    ...agent,
+    id: agent.id?.toLowerCase() ?? externalUuid(tenantId, 'actor', agent.externalId ?? ''),
+  }));
+}
+
+/** An id that is no UUID is the product's own. */
+export function identityBy(id: string): Identity {
+  return isUuid(id) ? { id } : { externalId: id };
+}
+
+/** Null for a `sub` that the service would refuse: the event must not be lost for it. */
+export function identityOf({ sub }: { sub?: unknown }): Identity | null {
+  if (typeof sub !== 'string' || sub === '') return null;
+  const id = sub.slice(0, externalIdLengthMax);
+  return isExternalId(id) ? identityBy(id) : null;
+}
+
+function agentOf(actor: Claims): Agent {
+  const { name } = actor;
+  const identity = identityOf(actor) ?? { id: nilUuid };
+  if (typeof name !== 'string' || name === '') return identity;
+  // Cut, because the event must not be refused for it.
+  return { ...identity, name: name.slice(0, nameLengthMax).toWellFormed() };
+}
+
+const isObject = (value: unknown): value is Claims => typeof value === 'object' && value !== null;
