@@ -57,8 +57,9 @@ function plainName(name: string): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** A member for a text, cut to what the service takes; none for anything else. */
+/** A member for a text, without what the service refuses in it; none for anything else. */
 function member<Name extends string>(name: Name, value: unknown): { [name in Name]?: string } {
-  if (typeof value !== 'string' || value === '') return {};
-  return { [name]: value.slice(0, viaTextLengthMax).toWellFormed() } as { [name in Name]: string };
+  if (typeof value !== 'string') return {};
+  const text = value.replaceAll('\0', '').slice(0, viaTextLengthMax).toWellFormed();
+  return text === '' ? {} : ({ [name]: text } as { [name in Name]: string });
 }

@@ -132,20 +132,28 @@ test('a sink that fails, at once or later, is told apart from everything else th
 });
 
 const headerValue = fc.stringMatching(/^[\t -~\u0080-\u00ff]{0,60}$/);
+/** Any text, in the form of MCP for names that no header can hold. */
+const mcpName = fc
+  .string({ unit: 'binary', maxLength: 4 })
+  .map((name) => `=?base64?${Buffer.from(name).toString('base64')}?=`);
 
 test('no header of a stranger can keep an event from being recorded', () => {
   const options = { trustedProxies: 1, actorOf: () => ana };
   fc.assert(
-    fc.property(headerValue, headerValue, headerValue, (agent, forwarded, id) => {
+    fc.property(headerValue, headerValue, headerValue, mcpName, (agent, forwarded, id, name) => {
       for (const proxyHeader of ['x-forwarded-for', 'forwarded'] as const) {
         const sink = captureAudit();
         const headers = new Headers({ 'user-agent': agent, [proxyHeader]: forwarded });
         headers.set('x-request-id', id);
+        headers.set('mcp-session-id', agent);
+        headers.set('mcp-method', 'tools/call');
+        headers.set('mcp-name', name);
         const audit = fetchAudit({ ...options, proxyHeader, sink })({ headers });
         sink.record(audit.event(change));
         expect(audit.requestId).toMatch(/^[\w-]{8,64}$/);
       }
     }),
+    { examples: [['', '', '', '=?base64?AA==?=']] },
   );
 });
 
