@@ -225,6 +225,25 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
   await page.context().close();
 });
 
+test('null, absent, the empty text and the text “null” are told apart', async () => {
+  const tenantId = await newTenant('Told Apart');
+  const resource = { type: 'ivr', id: randomUUID(), name: 'Values' };
+  const before = { given: null, kept: '', lost: 'null', was: '' };
+  const after = { given: 'null', kept: '', was: null };
+  const id = await record(tenantId, { resource, diff: undefined, before, after });
+  const page = await panel.enter({ tenantId, person: operator, reason: 'a look' });
+  await page.goto(`${panel.url}/settings/audit/events/${id}`);
+  // Words for what is no text are in italics.
+  await see(rows(page).filter({ hasText: 'given' }).locator('ul i')).toHaveText(['null', 'null']);
+  await see(detail(page).locator('dl i')).toHaveText(['null', 'null', 'empty', 'null']);
+  await page.goto(`${panel.url}/settings/audit/resources/${resource.id}`);
+  const compared = page.getByRole('table').locator('td');
+  const values = ['null', 'null', 'empty', 'empty', 'null', 'absent', 'empty', 'null'];
+  await see(compared).toHaveText(values);
+  await see(compared.locator('i')).toHaveText(values.filter((_, at) => at !== 1 && at !== 4));
+  await page.context().close();
+});
+
 const settled = (page: Page) => page.waitForLoadState('networkidle');
 
 /** What markup in a value would have become. */

@@ -1,7 +1,7 @@
 import type { StateLeaf } from '@indelible/protocol';
 import { diffWordsWithSpace } from 'diff';
 import { useMemo } from 'react';
-import { useTexts } from '../i18n/texts.tsx';
+import { isNoText, NoText } from './NoText.tsx';
 
 const wordDiffMax = 4_000;
 
@@ -14,14 +14,11 @@ interface ChangedTextProps {
 
 /** One side of a change; in longer texts the words that differ are marked. */
 export function ChangedText(props: ChangedTextProps) {
-  const t = useTexts();
   const { from, to, side } = props;
   const parts = useMemo(() => wordsOf(from, to, side), [from, to, side]);
   const value = side === 'from' ? from : to;
   const tone = side === 'from' ? 'bg-del-soft text-del' : 'bg-add-soft text-add';
-  if (value === undefined || value === '') {
-    return <i className="text-faint">{value === '' ? t.events.empty : t.versions.absent}</i>;
-  }
+  if (isNoText(value)) return <NoText value={value} />;
   if (parts === null) {
     return (
       <span

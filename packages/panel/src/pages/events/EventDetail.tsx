@@ -180,12 +180,12 @@ function ChangedFields({ diff }: { diff: Diff }) {
           <dd className="mt-1 grid grid-cols-[minmax(0,1fr)_auto_minmax(0,1fr)] items-start gap-2 text-[0.8125rem]">
             <span>
               <span className="sr-only">{t.detail.before}: </span>
-              <ChangedText from={from ?? undefined} to={to ?? undefined} side="from" />
+              <ChangedText from={from} to={to} side="from" />
             </span>
             <ArrowRight aria-hidden className="mt-1 size-3.5 text-faint" />
             <span>
               <span className="sr-only">{t.detail.after}: </span>
-              <ChangedText from={from ?? undefined} to={to ?? undefined} side="to" />
+              <ChangedText from={from} to={to} side="to" />
             </span>
           </dd>
         </div>

@@ -6,6 +6,7 @@ import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
 import { useActorText } from '../../components/actor-name.ts';
 import { ErasedBadge, isErased } from '../../components/Erased.tsx';
+import { isNoText, NoText } from '../../components/NoText.tsx';
 import { OutcomeBadge } from '../../components/OutcomeBadge.tsx';
 import { outcomeIn } from '../../components/outcome-in.ts';
 import { OnBehalfOf, PartyName } from '../../components/Parties.tsx';
@@ -193,14 +194,13 @@ function DiffPreview({ diff }: { diff: Diff }) {
 
 function ShortValue({ value, kind }: { value: Scalar; kind: 'add' | 'del' }) {
   const t = useTexts();
-  const text = scalarText(value);
   return (
     <span
       dir="auto"
       className={`max-w-40 min-w-0 truncate text-xs ${kind === 'del' ? 'text-muted line-through decoration-del/60' : 'text-add'}`}
     >
       <span className="sr-only">{kind === 'del' ? t.events.from : t.events.to} </span>
-      {text === null || text === '' ? <i className="text-faint">{t.events.empty}</i> : text}
+      {isNoText(value) ? <NoText value={value} /> : scalarText(value)}
     </span>
   );
 }

@@ -1,6 +1,7 @@
 import { Undo2 } from 'lucide-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { ChangedText } from '../../components/ChangedText.tsx';
+import { isNoText } from '../../components/NoText.tsx';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useMay } from '../../session/session-context.tsx';
@@ -108,9 +109,9 @@ function FieldRow({ pair }: { pair: FieldPair }) {
       </th>
       {(['from', 'to'] as const).map((side) => (
         <td key={side} className="border-l border-line px-3 py-1.5">
-          {same ? (
+          {same && !isNoText(left) ? (
             <span dir="auto" className="break-words whitespace-pre-wrap text-muted">
-              {String(side === 'from' ? left : right)}
+              {String(left)}
             </span>
           ) : (
             <ChangedText from={left} to={right} side={side} />
