@@ -50,7 +50,7 @@ export interface CoveredSource {
   firstReceivedAt: string;
   lastReceivedAt: string;
   gaps: SourceGap[];
-  /** Whether older gaps may be missing from the list. */
+  /** Whether gaps may be missing from the list. */
   gapsDropped: boolean;
 }
 
@@ -69,7 +69,7 @@ export interface Source {
   firstReceivedAt: string;
   lastReceivedAt: string;
   gaps: SourceGap[];
-  /** Older gaps are no longer listed; the last of them was noticed then. */
+  /** Gaps may be missing from the list: too many, or a number came twice, last noticed then. */
   gapsDroppedAt: string | null;
   /** Whether it, and every other instance of it, sends no more. */
   silent: boolean;

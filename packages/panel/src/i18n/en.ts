@@ -574,7 +574,7 @@ export const en = {
     gap: (source: string, numbers: string, from: string, to: string) =>
       `What happened in the events ${numbers} of the source ${source}: they did not arrive. They were numbered between those received at ${from} and at ${to}.`,
     gapsDropped: (source: string) =>
-      `Which older events of the source ${source} did not arrive: it had too many gaps to list.`,
+      `Which further events of the source ${source} did not arrive: it has too many gaps to list, or has used a number twice.`,
     notNumbered: 'What producers that do not number their events may have lost.',
     notRecorded: 'That no other event happened: a system may not have reported it.',
     notTruth: 'That the recorded data is true.',

@@ -578,7 +578,7 @@ export const es: Texts = {
     gap: (source: string, numbers: string, from: string, to: string) =>
       `Qué ocurrió en los eventos ${numbers} del origen ${source}: no llegaron. Se numeraron entre los recibidos el ${from} y el ${to}.`,
     gapsDropped: (source: string) =>
-      `Qué eventos anteriores del origen ${source} no llegaron: tenía demasiadas lagunas para enumerarlas.`,
+      `Qué otros eventos del origen ${source} no llegaron: tiene demasiadas lagunas para enumerarlas, o ha usado un número dos veces.`,
     notNumbered: 'Qué pueden haber perdido los productores que no numeran sus eventos.',
     notRecorded: 'Que no ocurriera otro evento: un sistema puede no haberlo comunicado.',
     notTruth: 'Que los datos registrados sean ciertos.',

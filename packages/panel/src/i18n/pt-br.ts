@@ -576,7 +576,7 @@ export const ptBR: Texts = {
     gap: (source: string, numbers: string, from: string, to: string) =>
       `O que aconteceu nos eventos ${numbers} da origem ${source}: eles não chegaram. Foram numerados entre os recebidos em ${from} e em ${to}.`,
     gapsDropped: (source: string) =>
-      `Quais eventos anteriores da origem ${source} não chegaram: ela tinha lacunas demais para listar.`,
+      `Quais outros eventos da origem ${source} não chegaram: ela tem lacunas demais para listar, ou usou um número duas vezes.`,
     notNumbered: 'O que produtores que não numeram seus eventos podem ter perdido.',
     notRecorded: 'Que nenhum outro evento aconteceu: um sistema pode não tê-lo informado.',
     notTruth: 'Que os dados registrados são verdadeiros.',

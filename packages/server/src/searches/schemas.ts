@@ -73,7 +73,7 @@ const CoveredSource = Type.Object(
     firstReceivedAt: time('When its first event was received.'),
     lastReceivedAt: time('When its last event was received: later ones are not covered.'),
     gaps: Type.Array(SourceGap, { description: 'What was not received in the range.' }),
-    gapsDropped: Type.Boolean({ description: 'Whether older gaps may be missing from the list.' }),
+    gapsDropped: Type.Boolean({ description: 'Whether gaps may be missing from the list.' }),
   },
   { ...strict, title: 'CoveredSource', description: 'A source that numbered its events.' },
 );

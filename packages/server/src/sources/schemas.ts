@@ -30,7 +30,9 @@ const Source = Type.Object(
     }),
     gapsDroppedAt: nullable({
       format: 'date-time',
-      description: 'Older gaps are no longer listed; the last of them was noticed then.',
+      description:
+        'The list of gaps is not complete: then the last older gap was noticed that is no longer ' +
+        'listed, or a number that had come before.',
     }),
     silent: Type.Boolean({
       description: 'Whether it sends no more, and no other instance of it does.',

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { callOn, eventOf, serviceOn, type TestService, testService } from '../testing/service.ts';
@@ -111,6 +112,20 @@ test('an event that is refused is a gap, and a repeated one changes nothing', as
   expect(await gapsOf('billing')).toEqual([[2, 2]]);
 });
 
+test('a number that comes again with another event says that the list of gaps is not complete', async () => {
+  await send('billing', [0, 1, 2, 5]);
+  await send('billing', [3, 6]);
+  expect(await sources()).toMatchObject([{ gapsDroppedAt: null }]);
+  service.clock.now += minute;
+  await send('billing', [2, 7]); // as after a restored backup: the former 2 may be another event
+  await send('crm', [0, 0]);
+  const noticed = new Date(service.clock.now).toISOString();
+  expect(await sources()).toMatchObject([
+    { id: 'billing', gapsDroppedAt: noticed, gaps: [{ from: 4, to: 4 }] },
+    { id: 'crm', gapsDroppedAt: noticed, gaps: [] },
+  ]);
+});
+
 test('two processes that record from one source at once see the same gaps', async () => {
   const other = await serviceOn(service.servingUrl, service.clock);
   const numbers = Array.from({ length: 60 }, (_, at) => at).filter((number) => number % 10 !== 5);
@@ -173,6 +188,25 @@ test('a gap that stays open is recorded once, whatever processes look; one that 
   await other.app.http.close();
   await other.db.close();
   await expectLogIntact(service, tenant.id);
+});
+
+test('a log that is locked for long delays no report of another tenant', async () => {
+  const held = tenant;
+  await send('billing', [0, 2]);
+  const others = await Promise.all([1, 2, 3].map(() => service.tenant()));
+  for (tenant of others) await send('billing', [0, 2]);
+  const locker = new pg.Client({ connectionString: service.ownerUrl });
+  await locker.connect();
+  await locker.query('BEGIN');
+  const lock = 'SELECT FROM indelible.log_heads WHERE tenant_id = $1 FOR UPDATE';
+  await locker.query(lock, [held.id]);
+  service.clock.now += 15 * minute;
+  await tell();
+  for (tenant of others) expect(await told('report_gap')).toHaveLength(1);
+  await locker.end();
+  await tell();
+  tenant = held;
+  expect(await told('report_gap')).toHaveLength(1);
 });
 
 const silent = async () =>

@@ -38,7 +38,7 @@ export interface Source {
   lastReceivedMs: number;
   silent: boolean;
   gaps: Gap[];
-  /** Earlier gaps may be missing from the list: the last of them was noticed then. */
+  /** Gaps may be missing from the list: one was dropped, or a number came twice, last then. */
   gapsDroppedMs: number | null;
 }
 

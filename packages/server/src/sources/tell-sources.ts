@@ -35,8 +35,9 @@ export async function tellSources(deps: TellDeps): Promise<boolean> {
 function tellTenant(deps: TellDeps, tenantId: string, nowMs: number): Promise<void> {
   const { db, recordOwn, silentMs } = deps;
   return writeInBackground(db, async (tx) => {
-    // First, as flushes do: the other order would deadlock with one.
-    await lockHeads(tx, [tenantId], true);
+    // First, as flushes do: the other order would deadlock with one. Unless a flush holds it, which
+    // would delay the reports of other tenants: the next run tells it.
+    if ((await lockHeads(tx, [tenantId], false)).length === 0) return;
     const gaps = await takeUntoldGaps(tx, tenantId, nowMs - gapToldAfterMs, nowMs);
     const silences = await takeSilentSources(tx, tenantId, nowMs - silentMs, nowMs);
     for (const [sourceId, ofSource] of Map.groupBy(gaps, ({ sourceId }) => sourceId)) {

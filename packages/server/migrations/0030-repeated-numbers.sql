@@ -1,0 +1,73 @@
+-- Two processes with one source id, and a source that was set back to an older backup, use numbers twice.
+-- `gaps_dropped_at` now also says when that was last noticed.
+
+-- Takes the numbers that a flush has recorded. The caller holds the heads of these tenants' logs, so no
+-- other flush changes their sources. Bounded: 500 sources a tenant, then the one that has been silent
+-- longest is forgotten; 50 gaps a source, then the oldest are dropped. A number that comes again with another
+-- event hides the loss of one: from then on the list of gaps is not complete.
+create or replace function note_sources(tenants uuid[], ids text[], sequences bigint[], received timestamptz)
+returns void language plpgsql security definer set search_path = indelible, pg_temp as $$
+declare
+  sent record;
+  known sources;
+  span int8multirange; -- of the numbers known before
+  received_before int8multirange;
+begin
+  for sent in
+    select t.tenant_id, t.id, range_agg(int8range(t.n, t.n, '[]')) as numbers,
+      count(*) > count(distinct t.n) as repeats
+    from unnest(tenants, ids, sequences) as t(tenant_id, id, n)
+    group by t.tenant_id, t.id order by t.tenant_id, t.id
+  loop
+    select * into known from sources s where s.tenant_id = sent.tenant_id and s.id = sent.id;
+    if found then
+      span := int8multirange(int8range(known.first_sequence, known.last_sequence, '[]'));
+      update sources s set
+          first_sequence = least(first_sequence, lower(sent.numbers)),
+          last_sequence = greatest(last_sequence, upper(sent.numbers) - 1),
+          last_received_at = greatest(last_received_at, received),
+          longest_pause = greatest(longest_pause, received - last_received_at),
+          silent_since = null
+        where s.tenant_id = sent.tenant_id and s.id = sent.id;
+    else
+      span := '{}';
+      delete from sources s using (select x.id from sources x where x.tenant_id = sent.tenant_id
+          order by x.last_received_at desc, x.id offset 499) as forgotten
+        where s.tenant_id = sent.tenant_id and s.id = forgotten.id;
+      insert into sources (tenant_id, id, first_sequence, last_sequence, first_received_at, last_received_at)
+        values (sent.tenant_id, sent.id, lower(sent.numbers), upper(sent.numbers) - 1, received, received)
+        returning * into known;
+    end if;
+    -- Late numbers fill gaps, wholly or in part.
+    if span && sent.numbers then
+      select span - coalesce(range_agg(int8range(g.first_sequence, g.last_sequence, '[]')), '{}') into received_before
+        from source_gaps g where g.tenant_id = sent.tenant_id and g.source_id = sent.id;
+      sent.repeats := sent.repeats or received_before && sent.numbers;
+      with filled as (
+        delete from source_gaps g
+          where g.tenant_id = sent.tenant_id and g.source_id = sent.id
+            and int8range(g.first_sequence, g.last_sequence, '[]') && sent.numbers
+          returning *
+      )
+      insert into source_gaps
+        select tenant_id, source_id, lower(rest), upper(rest) - 1, after_at, noticed_at, told_at
+        from filled, unnest(int8multirange(int8range(first_sequence, last_sequence, '[]')) - sent.numbers) as rest;
+    end if;
+    -- New gaps lie between the numbers known before and those of this flush, and between the latter.
+    insert into source_gaps (tenant_id, source_id, first_sequence, last_sequence, after_at, noticed_at)
+      select sent.tenant_id, sent.id, lower(gap), upper(gap) - 1, known.last_received_at, received
+      from unnest(int8multirange(range_merge(span + sent.numbers)) - span - sent.numbers) as gap;
+    with dropped as (
+      delete from source_gaps g using (select x.first_sequence from source_gaps x
+          where x.tenant_id = sent.tenant_id and x.source_id = sent.id
+          order by x.first_sequence desc offset 50) as old
+        where g.tenant_id = sent.tenant_id and g.source_id = sent.id and g.first_sequence = old.first_sequence
+        returning g.noticed_at
+    )
+    update sources s set gaps_dropped_at = greatest(gaps_dropped_at, (select max(noticed_at) from dropped))
+      where s.tenant_id = sent.tenant_id and s.id = sent.id and exists (select from dropped);
+    if sent.repeats then
+      update sources s set gaps_dropped_at = received where s.tenant_id = sent.tenant_id and s.id = sent.id;
+    end if;
+  end loop;
+end $$;
