@@ -5,3 +5,10 @@ export function requireSourceName(name: string | undefined): void {
     `the source ${JSON.stringify(name)} is not a name of letters, digits, ".", "_" and "-"`,
   );
 }
+
+/**
+ * The `source.id` for a tenant. Events that name no tenant (`''`) are numbered apart: their tenant
+ * may be one that other events name, and a number that two events have would hide a loss.
+ */
+export const sourceOf = (source: string, tenantId: string): string =>
+  tenantId === '' ? `${source}/default` : source;

@@ -333,11 +333,16 @@ test('numbered rows have no gap after a rollback, a lost answer, or with two rel
   await first.stop();
   expect(await rows()).toMatchObject([{ source_sequence: '0' }, { source_sequence: '1' }]);
   for (const n of [4, 5]) await change(n);
+  const { tenantId: _, ...unnamed } = changeEvent(tenantId, randomUUID(), 6);
+  await audit.inTransaction(host.pool, unnamed);
   const relays = [relay(), relay()];
   for (const each of relays) each.start();
   await relays[0]?.drain();
-  expect(await client.sources()).toMatchObject([{ id: 'billing', lastSequence: 3, gaps: [] }]);
+  expect(await client.sources()).toMatchObject([
+    { id: 'billing', lastSequence: 3, gaps: [], gapsDroppedAt: null },
+    { id: 'billing/default', lastSequence: 0, gaps: [] },
+  ]);
   const numbers: unknown[] = [];
   for await (const { source } of client.list({ resource: 'queue' })) numbers.push(source?.sequence);
-  expect(numbers.sort()).toEqual([0, 1, 2, 3]);
+  expect(numbers.sort()).toEqual([0, 0, 1, 2, 3]);
 });

@@ -1,4 +1,5 @@
 import { eventOf } from '../delivery/event-text.ts';
+import { sourceOf } from '../delivery/source-name.ts';
 
 /** The statements of the outbox on the host's database. */
 
@@ -160,16 +161,18 @@ export async function readRows(
     id: String(row.id),
     eventId: String(row.event_id),
     tenantId: String(row.tenant_id),
-    text: stamped(String(row.event), source, row.source_sequence),
+    text: stamped(row, source),
   }));
 }
 
 /** The event with its number, unless the host product has given it one. */
-function stamped(text: string, source: OutboxTable['source'], sequence: unknown): string {
-  if (source === null || sequence === null) return text;
+function stamped(row: Record<string, unknown>, source: OutboxTable['source']): string {
+  const text = String(row.event);
+  if (source === null || row.source_sequence === null) return text;
   const event = eventOf(text);
   if (event.id === undefined || event.source !== undefined) return text;
-  return JSON.stringify({ ...event, source: { id: source.id, sequence: Number(sequence) } });
+  const id = sourceOf(source.id, String(row.tenant_id));
+  return JSON.stringify({ ...event, source: { id, sequence: Number(row.source_sequence) } });
 }
 
 /** Deletes rows that the service has stored. */

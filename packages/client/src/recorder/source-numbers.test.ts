@@ -59,6 +59,16 @@ test('each tenant has numbers of its own, which continue after a clean end', asy
   expect([...first.idsOf(ann)]).toEqual([expect.stringMatching(/^billing\/[0-9a-f]{26}$/)]);
 });
 
+test('events without a tenant share no numbers with those that name the same one', async () => {
+  const { recorder, record, numbersOf, idsOf } = numbering({ spoolFolder: newFolder() });
+  const { tenantId, ...unnamed } = changeEvent(ann, queueId, 1);
+  recorder.record(unnamed);
+  await record(tenantId ?? '', 2);
+  const [id] = idsOf(ann);
+  expect(numbersOf(ann)).toEqual([0, 1]);
+  expect([...idsOf(undefined as never)]).toEqual([`${id}/default`]);
+});
+
 /** Gives three numbers for the tenant, and dies without an end. */
 const killed = (root: string, tenantId: string) => `
   import { SourceNumbers } from ${JSON.stringify(import.meta.resolve('./source-numbers.ts'))};

@@ -3,6 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isUuid } from '@indelible/protocol';
 import type { SourceStamp } from '../delivery/ready-event.ts';
+import { sourceOf } from '../delivery/source-name.ts';
 import { SpoolFolders, tagOf } from './spool-folders.ts';
 
 /** How many numbers are reserved by one write; a crash leaves the unused ones as a gap. */
@@ -50,7 +51,8 @@ export class SourceNumbers {
       this.#counters.set(tenantId, counter);
     }
     counter.next += 1;
-    return { id: `${this.#name}/${this.#instance}`, sequence: counter.next - 1 };
+    const id = sourceOf(`${this.#name}/${this.#instance}`, tenantId);
+    return { id, sequence: counter.next - 1 };
   };
 
   /** Gives reserved numbers back, and the instance to the next recorder. */
