@@ -1,9 +1,21 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { categories } from '../event/catalogue-data.ts';
+import { contextTexts } from '../event/context.ts';
+import { parseBodyLine, withheldSegments, withholdableSegments } from '../event/event-body.ts';
 import { actorTypes, outcomes } from '../event/event-fields.ts';
-import { type EventFilter, filterKey, filterToJson, filterToParams } from './event-filter.ts';
-import { type FacetName, facetNames } from './facets.ts';
+import { withholdSegments } from '../event/withheld-body.ts';
+import { bodyLine, everyContext, plainEvent, record, sha } from '../testing/recorded-log.ts';
+import {
+  decidingSegments,
+  type EventFilter,
+  eventMatches,
+  filterKey,
+  filterToJson,
+  filterToParams,
+  matchOf,
+} from './event-filter.ts';
+import { type FacetName, facetNames, facetOf } from './facets.ts';
 import { parseListQuery } from './list-query.ts';
 import { parseFilterBody, storedFilter } from './read-filter.ts';
 
@@ -148,4 +160,48 @@ test('the canonical order is the range, then the facets, wanted values before ex
     ['action', '!create'],
     ['category', 'security'],
   ]);
+});
+
+/** Two events with all that filters compare, and two that lack it. */
+const recorded = record([
+  plainEvent(0, { reason: 'Ticket 1', actorRole: 'superadmin', crossTenant: true }),
+  plainEvent(1, contextTexts(everyContext)),
+  plainEvent(2, { action: 'login_failed', actorEmail: null, actorIp: null }),
+  plainEvent(3),
+]).map(bodyLine);
+
+const events = recorded.map((line) => parseBodyLine(line).event);
+
+/** Filters by one or two values that some of the events have. */
+const closeFilter = fc
+  .subarray(facetNames, { minLength: 1, maxLength: 2 })
+  .chain((facets): fc.Arbitrary<EventFilter> => {
+    const ownValues = (facet: FacetName) => {
+      const own = events.flatMap((event) => facetOf(facet).of(event));
+      const value = fc.constantFrom(...own.filter((each) => each !== null));
+      return value.chain((each) =>
+        fc.constantFrom({ any: [each], none: [] }, { any: [], none: [each] }),
+      );
+    };
+    const all = fc.record(Object.fromEntries(facets.map((facet) => [facet, ownValues(facet)])));
+    return all.map((filter) => filter as EventFilter);
+  });
+
+test('what is withheld leaves a match open or decided as it was, and the deciding segments decide it', () => {
+  const lines = fc.constantFrom(...recorded);
+  const withheld = fc.subarray([...withholdableSegments]);
+  const verdicts = new Set<boolean | null>();
+  fc.assert(
+    fc.property(lines, withheld, closeFilter, (line, segments, filter) => {
+      const left = parseBodyLine(withholdSegments(sha, line, segments));
+      const verdict = matchOf(left.event, filter, withheldSegments(left));
+      verdicts.add(verdict);
+      const whole = eventMatches(parseBodyLine(line).event, filter);
+      if (verdict !== null) expect(verdict).toBe(whole);
+      const deciding = decidingSegments(filter);
+      if (!segments.some((name) => deciding.has(name))) expect(verdict).toBe(whole);
+    }),
+    { numRuns: 300 },
+  );
+  expect(verdicts).toEqual(new Set([true, false, null]));
 });

@@ -4,6 +4,7 @@
  */
 
 import type { ShownEvent } from '../event/committed-event.ts';
+import type { SegmentName } from '../event/event-fields.ts';
 import { isUuid, uuidTimeMs } from '../event/event-id.ts';
 import { externalUuid } from '../event/external-id.ts';
 import { formatTimestamp } from '../event/timestamp.ts';
@@ -79,20 +80,51 @@ export function canonicalValues(values: ValueFilter): ValueFilter {
 
 /** Whether an event matches the filter. The service decides the same in SQL. */
 export function eventMatches(event: ShownEvent, filter: EventFilter): boolean {
+  return matchOf(event, filter, []) === true;
+}
+
+/** As `eventMatches`, for an event without these segments; null if that depends on one of them. */
+export function matchOf(
+  event: ShownEvent,
+  filter: EventFilter,
+  hidden: readonly SegmentName[],
+): boolean | null {
   const timeMs = uuidTimeMs(event.uuid);
   if (filter.from !== undefined && timeMs < filter.from) return false;
   if (filter.to !== undefined && timeMs >= filter.to) return false;
   const receivedMs = Date.parse(event.receivedAt);
   if (filter.receivedFrom !== undefined && receivedMs < filter.receivedFrom) return false;
   if (filter.receivedTo !== undefined && receivedMs >= filter.receivedTo) return false;
-  return facetNames.every((facet) => {
-    const wanted = filter[facet];
-    if (wanted === undefined) return true;
-    const { any, none } = wanted;
-    const values = facetOf(facet).of(event);
-    const has = (value: string) => values.includes(value);
-    return (any.length === 0 || any.some(has)) && !none.some(has);
-  });
+  const answers = facetNames.map((facet) => facetMatches(facet, event, filter, hidden));
+  if (answers.includes(false)) return false;
+  return answers.includes(null) ? null : true;
+}
+
+function facetMatches(
+  facet: FacetName,
+  event: ShownEvent,
+  filter: EventFilter,
+  hidden: readonly SegmentName[],
+): boolean | null {
+  const { any, none } = filter[facet] ?? { any: [], none: [] };
+  const { of, heldIn } = facetOf(facet);
+  const values = of(event);
+  const has = (value: string) => (hidden.includes(heldIn(value)) ? null : values.includes(value));
+  const [wanted, excluded] = [any.map(has), none.map(has)];
+  const misses = wanted.length > 0 && wanted.every((each) => each === false);
+  if (misses || excluded.includes(true)) return false;
+  const isHit = wanted.length === 0 || wanted.includes(true);
+  return isHit && !excluded.includes(null) ? true : null;
+}
+
+/** The segments that decide whether events match. */
+export function decidingSegments(filter: EventFilter): Set<SegmentName> {
+  return new Set(
+    facetNames.flatMap((facet) => {
+      const { any, none } = filter[facet] ?? { any: [], none: [] };
+      return [...any, ...none].map((value) => facetOf(facet).heldIn(value));
+    }),
+  );
 }
 
 /** The filter with UUIDs in place of the host's own ids, which belong to the tenant. */

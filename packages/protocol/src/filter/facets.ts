@@ -6,7 +6,7 @@
 import { categories } from '../event/catalogue-data.ts';
 import type { ShownEvent } from '../event/committed-event.ts';
 import { contextOf, outcomeOf, personKeys } from '../event/context.ts';
-import { actorTypes, outcomes } from '../event/event-fields.ts';
+import { actorTypes, outcomes, type SegmentName } from '../event/event-fields.ts';
 import { isUuid } from '../event/event-id.ts';
 import { emailKey, isAction, isEmail, isExternalId, isSnakeCase } from '../event/field-rules.ts';
 import { canonicalIp } from '../event/ip-address.ts';
@@ -31,6 +31,8 @@ interface Facet {
   nullable?: true;
   /** The compared values of an event; null is no value. */
   of(event: ShownEvent): readonly (string | null)[];
+  /** The segment that shows whether an event has this value. */
+  heldIn(value: string): SegmentName;
   /** An index returns each value in list order; the list uses the index with the lowest number. */
   selective?: number;
   /** Statistics can group by it. */
@@ -74,6 +76,7 @@ export const facets = {
     ...person,
     columns: { uuid: 'actor_id', text: 'actor_email_key' },
     of: ({ actorId, actorEmail }) => [actorId, actorEmail?.toLowerCase() ?? null],
+    heldIn: (value) => (isUuid(value) ? 'event' : 'identity'),
     selective: 3,
     counted: true,
   },
@@ -82,6 +85,7 @@ export const facets = {
     ...action,
     columns: { text: 'action' },
     of: ({ action }) => [action],
+    heldIn: () => 'event',
     selective: 4,
     counted: true,
     ofWebhooks: true,
@@ -91,6 +95,7 @@ export const facets = {
     ...word,
     columns: { text: 'resource_type' },
     of: ({ resourceType }) => [resourceType],
+    heldIn: () => 'event',
     selective: 5,
     counted: true,
     ofWebhooks: true,
@@ -102,6 +107,7 @@ export const facets = {
     external: 'resource',
     columns: { uuid: 'resource_id' },
     of: ({ resourceId }) => [resourceId],
+    heldIn: () => 'event',
     selective: 2,
   },
   crossTenant: {
@@ -109,12 +115,14 @@ export const facets = {
     ...oneOf(['true', 'false']),
     columns: { boolean: 'cross_tenant' },
     of: ({ crossTenant }) => [String(crossTenant)],
+    heldIn: () => 'event',
   },
   category: {
     about: `category: ${categories.join(', ')}`,
     ...oneOf(categories),
     columns: { text: 'category' },
     of: ({ category }) => [category],
+    heldIn: () => 'event',
     selective: 6,
     counted: true,
     ofWebhooks: true,
@@ -126,6 +134,7 @@ export const facets = {
     columns: { text: 'actor_ip' },
     nullable: true,
     of: ({ actorIp }) => [actorIp],
+    heldIn: () => 'identity',
     ofWebhooks: true,
   },
   hasReason: {
@@ -133,6 +142,7 @@ export const facets = {
     ...oneOf(['true', 'false']),
     columns: { boolean: '(reason IS NOT NULL)' },
     of: ({ reason }) => [String(reason !== null)],
+    heldIn: () => 'change',
   },
   outcome: {
     about: `outcome: ${outcomes.join(', ')}; an action that ends in \`failed\` is a failure`,
@@ -141,6 +151,7 @@ export const facets = {
     columns: { text: "coalesce(outcome, CASE WHEN action ~ '[._]failed$' THEN 'failure' END)" },
     nullable: true,
     of: (event) => [outcomeOf(event)],
+    heldIn: () => 'context',
     counted: true,
     ofWebhooks: true,
   },
@@ -150,6 +161,7 @@ export const facets = {
     columns: { text: 'actor_type' },
     nullable: true,
     of: (event) => [contextOf(event).actor?.type ?? null],
+    heldIn: () => 'context',
     counted: true,
     ofWebhooks: true,
   },
@@ -159,6 +171,7 @@ export const facets = {
     columns: { list: 'on_behalf_of' },
     nullable: true,
     of: (event) => personKeys(event),
+    heldIn: (value) => (isUuid(value) ? 'context' : 'identity'),
   },
   correlationId: {
     about: 'what the events of one request have in common',
@@ -168,6 +181,7 @@ export const facets = {
     columns: { text: 'correlation_id' },
     nullable: true,
     of: (event) => [contextOf(event).correlationId ?? null],
+    heldIn: () => 'context',
     selective: 1,
   },
 } as const satisfies Record<string, Facet>;

@@ -72,7 +72,7 @@ function objectProblem(schema: JsonSchema, value: Record<string, unknown>, path:
   const { properties = {}, required = [], minProperties = 0, maxProperties = 100 } = schema;
   const known = Object.keys(properties);
   const names = Object.keys(value);
-  const unknown = names.find((name) => !known.includes(name));
+  const unknown = schema.properties && names.find((name) => !known.includes(name));
   if (unknown !== undefined) return `${path}/${unknown} is not known here: ${known.join(', ')}`;
   const missing = required.find((name) => !names.includes(name));
   if (missing !== undefined) return `${path}/${missing} is missing`;

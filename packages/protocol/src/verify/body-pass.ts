@@ -31,6 +31,8 @@ export interface BodyPassOptions {
   sha: Sha256;
   findings: Findings;
   checkpoint: Checkpoint;
+  /** The first sequence that `entryAt` knows; default 0. Bodies before it are findings. */
+  first?: number;
   /** The 60 bytes of an entry below the checkpoint's size. The caller may reuse the buffer. */
   entryAt: (sequence: number) => Uint8Array;
   /** The entries that may lack a body. */
@@ -90,7 +92,7 @@ export class BodyPass {
   constructor(options: BodyPassOptions) {
     this.#options = options;
     this.#against = `Against ${sizedCheckpoint(options.checkpoint)}`;
-    this.#sequences = new Sequences(options.checkpoint.size);
+    this.#sequences = new Sequences(options.first ?? 0, options.checkpoint.size);
   }
 
   /** One body line, without its newline. Never throws. */
@@ -125,9 +127,11 @@ export class BodyPass {
   }
 
   #problemOf(body: EventBody): Problem | null {
-    const { checkpoint, entryAt } = this.#options;
+    const { checkpoint, entryAt, first = 0 } = this.#options;
     const { sequence, uuid } = body.event;
-    if (sequence >= checkpoint.size) return ['beyond_checkpoint', 'the log has no such entry'];
+    if (sequence < first || sequence >= checkpoint.size) {
+      return ['beyond_checkpoint', 'the log has no such entry'];
+    }
     this.#sequences.claim(sequence);
     const entry = entryAt(sequence);
     if (!equalBytes(entry.subarray(12, 28), uuidBytes(uuid, this.#uuid))) {
@@ -177,8 +181,8 @@ export class BodyPass {
 
   /** Finds entries without a body, reading them in order. Call it once, after the last line. */
   finish(): BodyCounts {
-    const { checkpoint, entryAt, cover, findings } = this.#options;
-    for (let sequence = 0; sequence < checkpoint.size; sequence += 1) {
+    const { checkpoint, entryAt, cover, findings, first = 0 } = this.#options;
+    for (let sequence = first; sequence < checkpoint.size; sequence += 1) {
       if (this.#sequences.isClaimed(sequence)) continue;
       const entry = entryAt(sequence);
       const uuid = uuidFromBytes(entry, 12);
@@ -206,16 +210,18 @@ function receivedAtUs(entry: Uint8Array): number {
  * Two bits for each entry: whether a body has its sequence, and whether that body is of its event.
  */
 class Sequences {
+  readonly #first: number;
   readonly #size: number;
   readonly #bits: Uint8Array;
 
-  constructor(size: number) {
+  constructor(first: number, size: number) {
+    this.#first = first;
     this.#size = size;
-    this.#bits = new Uint8Array(Math.ceil(size / 4));
+    this.#bits = new Uint8Array(Math.ceil((size - first) / 4));
   }
 
   claim(sequence: number): void {
-    if (sequence < this.#size) this.#set(sequence, 1);
+    if (sequence >= this.#first && sequence < this.#size) this.#set(sequence, 1);
   }
 
   /** False if this sequence was matched before. */
@@ -230,12 +236,14 @@ class Sequences {
   }
 
   #get(sequence: number): number {
-    return ((this.#bits[Math.floor(sequence / 4)] ?? 0) >> ((sequence % 4) * 2)) & 3;
+    const index = sequence - this.#first;
+    return ((this.#bits[Math.floor(index / 4)] ?? 0) >> ((index % 4) * 2)) & 3;
   }
 
   #set(sequence: number, bit: number): void {
-    const at = Math.floor(sequence / 4);
-    this.#bits[at] = (this.#bits[at] ?? 0) | (bit << ((sequence % 4) * 2));
+    const index = sequence - this.#first;
+    const at = Math.floor(index / 4);
+    this.#bits[at] = (this.#bits[at] ?? 0) | (bit << ((index % 4) * 2));
   }
 }
 

@@ -7,6 +7,7 @@ import {
   createFrontier,
   emptyLogState,
   type Frontier,
+  type LogState,
   type OnSubtree,
   type Sha256,
 } from '../log/merkle.ts';
@@ -19,6 +20,8 @@ export interface EntryPassOptions {
   checkpoint: Checkpoint;
   /** Earlier signed checkpoints of the same log, compared with the same entries. */
   earlier?: readonly Checkpoint[];
+  /** The log before the entries that follow; it is proven with them. Default: the empty log. */
+  start?: LogState;
   /** Called for each leaf hash and each complete subtree, as by a `TileMaker`. */
   onSubtree?: OnSubtree;
 }
@@ -38,12 +41,14 @@ export class EntryPass {
 
   constructor(options: EntryPassOptions) {
     this.#options = options;
-    this.#tree = createFrontier(emptyLogState, options.sha, options.onSubtree);
+    const { start = emptyLogState } = options;
+    this.#tree = createFrontier(start, options.sha, options.onSubtree);
+    this.#size = start.size;
     this.#earlier = [...(options.earlier ?? [])].sort((a, b) => a.size - b.size);
     this.#compareEarlier();
   }
 
-  /** Entries read so far. */
+  /** Entries so far, with those before the start. */
   get size(): number {
     return this.#size;
   }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { withholdSegments } from '../event/withheld-body.ts';
 import { FormatError } from '../log/format-error.ts';
+import { createFrontier, emptyLogState, type LogState } from '../log/merkle.ts';
 import {
   bodyLine,
   checkpointOf,
@@ -71,6 +72,30 @@ test('an undamaged log passes, its bodies in any order', () => {
     }),
     { numRuns: 10 },
   );
+});
+
+test('the end of a log passes on the hashes before it, which nothing else can replace', () => {
+  for (const first of [0, 1, 255, 256, 299]) {
+    const before = createFrontier(emptyLogState, sha);
+    for (const { leaf } of log.slice(0, first)) before.append(leaf);
+    const { frontier } = before.state();
+    const found = (start: LogState) => {
+      const findings = createFindings();
+      const pass = new EntryPass({ sha, findings, checkpoint, start });
+      pass.add(entries.subarray(first * 60));
+      pass.finish();
+      expect(pass.size).toBe(300);
+      return findings.count();
+    };
+    expect(found({ size: first, frontier })).toBe(0);
+    if (first === 0) continue;
+    const changed = frontier.map((byte, at) => (at === 7 ? byte ^ 1 : byte));
+    expect(found({ size: first, frontier: changed })).toBe(1);
+    const { counts, findings } = verifyBodies(lines.slice(first), { first });
+    expect([counts.intact, findings.count()]).toEqual([300 - first, 0]);
+    const earlier = verifyBodies(lines.slice(first - 1), { first }).findings;
+    expect(earlier.kept().map(({ code }) => code)).toEqual(['beyond_checkpoint']);
+  }
 });
 
 test('a changed field of an event is found at its place', () => {
