@@ -108,6 +108,9 @@ test('a change is found with its difference, proven, put back, recorded again, a
     env: { INDELIBLE_URL: example.serviceUrl, INDELIBLE_API_KEY: example.platformKey },
   });
   want(verified).toMatchObject({ status: 0 });
+  const reading = { tenantId: harbor, reason: 'the end of the story' };
+  const client = createClient({ url: example.serviceUrl, key: example.platformKey, ...reading });
+  want(await client.sources()).toMatchObject([{ id: 'contact-center', gaps: [] }]);
 });
 
 test('an operator gets in with a reason only, and the account sees who, why and what', async () => {

@@ -15,7 +15,8 @@ import {
 
 /* Everything between the product and its audit log service. */
 
-export const outbox = createOutbox();
+/** Numbers its events: the service notices those that did not arrive. */
+export const outbox = createOutbox({ source: 'contact-center' });
 const outboxOnPg = outbox.with(fromPg);
 
 /** Writes the event beside the change it tells of: both are committed, or neither. */

@@ -72,17 +72,22 @@ test('the permissions that the page names are enough, and the table it names is 
   const { outbox, audit } = await moduleOf(1);
   await host.pool.query(outbox.migration);
   const role = `relay_${randomUUID().slice(0, 8)}`;
+  const grants = [...text.matchAll(/^GRANT (.*) TO my_(.*);$/gm)];
   const connection = await host.pool.connect();
   try {
     await connection.query(`CREATE ROLE ${role}`);
-    await connection.query(`GRANT INSERT ON audit_outbox TO ${role}`);
-    await connection.query(`SET ROLE ${role}`);
+    const become = async (login: string) => {
+      await connection.query('RESET ROLE');
+      await connection.query(`DROP OWNED BY ${role}`);
+      for (const [, what] of grants.filter(([, , whom]) => whom === login)) {
+        await connection.query(`GRANT ${what} TO ${role}`);
+      }
+      await connection.query(`SET ROLE ${role}`);
+    };
+    await become('product');
     const resource = { type: 'queue', id: randomUUID() };
     await audit.inTransaction(connection, { tenantId, actor: ana, action: 'update', resource });
-    await connection.query('RESET ROLE');
-    await connection.query(`REVOKE INSERT ON audit_outbox FROM ${role}`);
-    await connection.query(`GRANT SELECT, UPDATE, DELETE ON audit_outbox TO ${role}`);
-    await connection.query(`SET ROLE ${role}`);
+    await become('relay');
     // One connection does everything that the relay does.
     const pool = { connect: async () => ({ ...onlyQuery(connection), release: () => {} }) };
     await outbox.relay({ pool, client }).drain();
