@@ -19,8 +19,10 @@ export async function benchRecord(
   const raw = await rawInsert(service, tenants, seconds);
   report.add('raw multi-row insert, 500 a statement, 2 connections', `${Math.round(raw)} events/s`);
 
-  const batches = await batchLoad(service, seconds);
-  const batchRate = (batches.requests * batchSize) / batches.seconds;
+  // Bodies are made beforehand: what is measured is the service, not JSON.stringify.
+  const plain = tenants.map((tenantId) => batchOf(tenantId));
+  const batches = await batchLoad(service, seconds, plain);
+  const batchRate = rateOf(batches);
   report.target(
     'batch ingest over HTTP, 500 a batch, 4 connections',
     batchRate,
@@ -45,6 +47,34 @@ export async function benchRecord(
     50,
   );
   report.memory('peak under recording load', service.memory().peak);
+
+  for (const round of [1, 2]) {
+    const without = rateOf(await batchLoad(service, seconds, plain));
+    const numbered = rateOf(await batchLoad(service, seconds, numberedBatches(round, seconds)));
+    report.add(
+      `batches with a source's numbers / without, round ${round}`,
+      `${Math.round(numbered)} / ${Math.round(without)} = ${(numbered / without).toFixed(2)}`,
+    );
+  }
+}
+
+const rateOf = ({ requests, seconds }: LoadResult) => (requests * batchSize) / seconds;
+
+function batchOf(tenantId: string, more: (at: number) => object = () => ({})): Buffer {
+  const events = Array.from({ length: batchSize }, (_, at) => ({
+    ...benchEvent(tenantId),
+    ...more(at),
+  }));
+  return Buffer.from(JSON.stringify({ events }));
+}
+
+/** More than are sent, in the order of a tenant's numbers; each round is a source of its own. */
+function numberedBatches(round: number, seconds: number): Buffer[] {
+  return Array.from({ length: 60 * seconds }, (_, n) => {
+    const first = Math.floor(n / tenants.length) * batchSize;
+    const sourceOf = (at: number) => ({ source: { id: `round-${round}`, sequence: first + at } });
+    return batchOf(tenants[n % tenants.length] ?? '', sourceOf);
+  });
 }
 
 async function makeTenants(service: BenchService): Promise<void> {
@@ -62,14 +92,11 @@ async function makeTenants(service: BenchService): Promise<void> {
 const headersOf = (service: BenchService) =>
   `authorization: Bearer ${service.key}\r\ncontent-type: application/json\r\n`;
 
-function batchLoad(service: BenchService, seconds: number): Promise<LoadResult> {
-  // Bodies are made beforehand: what is measured is
-  // the service, not JSON.stringify in the generator.
-  const bodies = tenants.map((tenantId) =>
-    Buffer.from(
-      JSON.stringify({ events: Array.from({ length: batchSize }, () => benchEvent(tenantId)) }),
-    ),
-  );
+function batchLoad(
+  service: BenchService,
+  seconds: number,
+  bodies: readonly Buffer[],
+): Promise<LoadResult> {
   let index = 0;
   return load({
     url: service.url,
