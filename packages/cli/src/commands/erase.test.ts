@@ -50,13 +50,15 @@ test('without --yes it is shown what would go and what would stay, and nothing g
   const others = { id: '22222222-2222-4333-8444-555555555555', role: 'admin' };
   await record({ actor: others, resource: { type: 'agent', id: actor.id } });
   await record({ actor: others, targets: [{ type: 'agent', id: actor.id }] });
+  await record({ actor: others, metadata: { for: email } });
+  await record({ actor: others, resource: { type: 'user', externalId: email, name: email } });
   // Its identity is erased too, so it is not kept.
   await record({ actor: others, onBehalfOf: [actor], resource: { type: 'agent', id: actor.id } });
   const { status, stdout } = await erase('--actor', 'Person@example.com');
   expect(status).toBe(0);
-  expect(stdout).toContain('kept: 2 event(s) of other actors whose resource or target is');
+  expect(stdout).toContain('kept: 3 event(s) of other actors whose resource or target is');
   expect(stdout).toContain(`actor ${actor.id}: identity of 3 event(s)`);
-  expect(stdout).toContain('kept: 1 event(s) with an address in diff, reason or states');
+  expect(stdout).toContain('kept: 2 event(s) with an address in diff, reason, states or context');
   expect(stdout).toContain('Nothing was erased');
   const { body } = await service.call({ url: `/api/audit-logs?user=${email}`, key: tenant.key });
   expect(body.data).toHaveLength(2);

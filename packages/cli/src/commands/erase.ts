@@ -158,7 +158,7 @@ function mentionLines({ asResource, inText, newestInText }: NonNullable<ErasureP
   }
   if (inText > 0) {
     lines.push(
-      `kept: ${grouped(inText)} event(s) with an address in diff, reason or states; erase ` +
+      `kept: ${grouped(inText)} event(s) with an address in diff, reason, states or context; erase ` +
         `each with --event: ${newestInText.map(eventIdFromUuid).join(', ')}${inText > newestInText.length ? ', …' : ''}`,
     );
   }

@@ -1,4 +1,10 @@
-import { canonicalize, facetValuesMax, type JsonValue } from '@indelible/protocol';
+import {
+  canonicalize,
+  facetNames,
+  facetOf,
+  facetValuesMax,
+  type JsonValue,
+} from '@indelible/protocol';
 import { textArray, uuidArray, type WriterTx } from '../postgres/index.ts';
 import type { Owner } from '../retention/index.ts';
 
@@ -154,15 +160,18 @@ function withoutAddresses(
   addresses: readonly string[],
   ids: readonly string[],
 ): JsonValue {
-  const { user } = filter;
-  if (user === undefined) return filter;
-  const given = Array.isArray(user) ? user : [user];
-  const replaced = given.flatMap((value) => {
-    const [, mark = '', word = ''] = /^(!?)(.*)$/s.exec(String(value)) ?? [];
-    return addresses.includes(word.toLowerCase()) ? ids.map((each) => mark + each) : [value];
-  });
-  return { ...filter, user: [...new Set(replaced)].slice(0, facetValuesMax) };
+  const without = { ...filter };
+  for (const name of personFacets) {
+    const values = [filter[name] ?? []].flat().flatMap((value) => {
+      const [, mark = '', word = ''] = /^(!?)(.*)$/s.exec(String(value)) ?? [];
+      return addresses.includes(word.toLowerCase()) ? ids.map((each) => mark + each) : [value];
+    });
+    if (values.length > 0) without[name] = [...new Set(values)].slice(0, facetValuesMax);
+  }
+  return without;
 }
+
+const personFacets = facetNames.filter((name) => facetOf(name).external === 'actor');
 
 /** Whether the tenant's notices go to one of these addresses; only the tenant can change that. */
 export async function notifiesAny(owner: Owner, person: Person): Promise<boolean> {

@@ -44,6 +44,18 @@ test('a saved search no longer names the person, and still finds what it found',
   expect(JSON.stringify(body)).not.toMatch(/ana@example/i);
 });
 
+test('a saved search for what was done on behalf of the person no longer names them', async () => {
+  const person = { id: ana, email: 'Ana@example.com' };
+  await recordEach(service, tenant.key, [{ actor: actorOf(ben, null), onBehalfOf: [person] }]);
+  service.clock.now += 1_000;
+  const saved = await search({ onBehalfOf: ['ana@example.com'], user: ['!ana@example.com'] }, '');
+  expect(saved.matched.value).toBe(1);
+  await erase();
+  const { body } = await service.call({ url: `${searchesUrl}/${saved.id}`, key: tenant.key });
+  expect(body).toMatchObject({ filters: { onBehalfOf: [ana], user: [`!${ana}`] } });
+  expect(body.now).toMatchObject({ agrees: true, matched: { value: 1 } });
+});
+
 test('a saved search about another person stays as it is', async () => {
   const saved = await search({ user: ['ben@example.com'] }, 'what did Ben do?');
   await erase();

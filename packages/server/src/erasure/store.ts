@@ -213,14 +213,18 @@ export async function addressesOf(
 
 /** Events that name the person elsewhere; erasing an actor does not change them. */
 export interface Mentions {
-  /** By other actors, with the person as their resource or one of their targets. */
+  /** By other actors, whose resource or one of whose targets is the person, by id or address. */
   asResource: number;
-  /** With an address in diff, reason or states; the newest of them by id. */
+  /** With an address in diff, reason, states or context; the newest of them by id. */
   inText: number;
   newestInText: string[];
 }
 
 const mentionsShown = 20;
+
+const holdsAddress = (addresses: string, columns: string) =>
+  `EXISTS (SELECT FROM unnest(${addresses}::text[]) AS a (address)
+    WHERE position(a.address in lower(concat_ws(' ', ${columns}))) > 0)`;
 
 export async function findMentions(
   owner: Owner,
@@ -232,13 +236,12 @@ export async function findMentions(
     `SELECT count(*) AS count FROM audit_events
      WHERE tenant_id = $1 AND (${ofActors('$2')}) IS NOT TRUE
        AND (resource_id = ANY ($2) OR EXISTS (SELECT FROM json_array_elements(context->'targets') t
-         WHERE (t->>'id')::uuid = ANY ($2)))`,
-    [tenantId, uuidArray(actors)],
+         WHERE (t->>'id')::uuid = ANY ($2)) OR ${holdsAddress('$3', 'resource_name, context_identity')})`,
+    [tenantId, uuidArray(actors), textArray(addresses)],
   );
   const { rows } = await owner.query<{ id: string; found: number }>(
     `SELECT id, count(*) OVER () AS found FROM audit_events
-     WHERE tenant_id = $1 AND EXISTS (SELECT FROM unnest($2::text[]) AS a (address)
-       WHERE position(a.address in lower(concat_ws(' ', diff::text, reason, before::text, after::text))) > 0)
+     WHERE tenant_id = $1 AND ${holdsAddress('$2', 'diff, reason, before, after, context')}
      ORDER BY id DESC LIMIT ${mentionsShown}`,
     [tenantId, textArray(addresses)],
   );
