@@ -73,7 +73,13 @@ async function recordingKey(pool: pg.Pool, setup: IndelibleClient): Promise<Reco
   const known = await findRecordingKey(pool);
   if (known) return known;
   // A link hands on no scope that the key lacks.
-  const ofPeople = ['events:read', 'exports:write', 'restore:write', 'webhooks:write'] as const;
+  const ofPeople = [
+    'events:read',
+    'exports:write',
+    'restore:write',
+    'webhooks:write',
+    'alerts:write',
+  ] as const;
   const scopes = ['events:write', 'viewer-links:write', ...ofPeople] as const;
   const { id: keyId, key } = await setup.apiKeys.create(null, { name: 'contact centre', scopes });
   const made = { keyId, key };

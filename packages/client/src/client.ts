@@ -1,4 +1,5 @@
 import type * as Api from './api-types.ts';
+import { type AlertCalls, alertCalls } from './calls/alert-calls.ts';
 import { createDownload } from './calls/download.ts';
 import {
   type ListQuery,
@@ -89,6 +90,8 @@ export interface IndelibleClient<A extends string = AnyAction, R extends string 
   exports: ExportCalls;
   /** Endpoints that receive the tenant's events. */
   webhooks: WebhookCalls;
+  /** Rules that raise alerts in the tenant's log. */
+  alerts: AlertCalls;
   /** Resolves if the service can record and read. */
   ready(): Promise<void>;
 }
@@ -127,6 +130,7 @@ export function createClient<A extends string = AnyAction, R extends string = An
     ...evidenceCalls(calls),
     exports: exportCalls(calls, createDownload(transport), headers),
     webhooks: webhookCalls(calls),
+    alerts: alertCalls(calls),
     ready: async () => void (await plain.get('/readyz')),
   };
 }

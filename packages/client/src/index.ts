@@ -5,6 +5,9 @@
  */
 
 export type {
+  AlertGroup,
+  AlertKind,
+  AlertNotify,
   Category,
   CsvColumn,
   ErrorCode,
@@ -19,6 +22,7 @@ export type {
 export { FormatError } from '@indelible/protocol';
 export type * from './api-types.ts';
 export type { AuditSink, RecordContext } from './audit-sink.ts';
+export type { AlertCalls, AlertRule, AlertRuleInput, AlertRules } from './calls/alert-calls.ts';
 export type { EventCriteria, ListQuery, PageQuery, StatsQuery } from './calls/event-query.ts';
 export type {
   CoveredSource,

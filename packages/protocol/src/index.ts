@@ -1,4 +1,6 @@
 export * from './actor-text.ts';
+export * from './alert/alert-rule.ts';
+export * from './alert/built-in-rules.ts';
 export * from './catalogue-file.ts';
 export * from './error-codes.ts';
 export * from './event/catalogue.ts';

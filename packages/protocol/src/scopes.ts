@@ -5,6 +5,7 @@ export const scopes = [
   'exports:write',
   'restore:write',
   'webhooks:write',
+  'alerts:write',
   'tenants:write',
   'viewer-links:write',
 ] as const;

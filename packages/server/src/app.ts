@@ -5,6 +5,8 @@ import type { Logger } from 'pino';
 import { createAuthenticator } from './access/auth.ts';
 import { authenticateRoutes } from './access/authenticate-routes.ts';
 import type { RecordAccess } from './access/record-looks.ts';
+import type { LeasedCursor } from './alerts/cursor.store.ts';
+import { openAlerts } from './alerts/open-alerts.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { findApiKey, noteApiKeyUse } from './api-keys/store.ts';
 import { type AppDeps, wireCheckpoints, wireRecording } from './app-log.ts';
@@ -80,6 +82,7 @@ export interface App {
   checkpoints: CheckpointJob;
   jobs: Jobs;
   webhooks: LeasedWorker<LeasedWebhook>;
+  alerts: LeasedWorker<LeasedCursor>;
   /** All that runs without a request; `main.ts` starts it, closing `http` stops it. */
   background: Background;
 }
@@ -107,9 +110,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   acceptJsonOnly(http);
   const gate = wireGate(http, deps);
   authenticateRoutes(http, authenticator, sessionGate(gate));
-  queueReads(http, config.databasePoolSize);
-  limitBytesInFlight(http, config.bodyBytesMax);
-  await limitReads(http, config.rateLimitPerMinute);
+  await limitCalls(http, config);
   refuseUndocumentedParameters(http);
   const publicUrl = () => config.publicUrl ?? localUrl(http, config);
   await documentApi(http, publicUrl);
@@ -134,6 +135,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   restoreRoutes(http, parts);
   const { expireExports, closeFiles } = wireExports(http, deps, parts);
   const webhooks = wireWebhooks(http, deps, { ...parts, metrics });
+  const alerts = openAlerts(http, parts);
   readRoutes(http, { ...parts, cursors });
   proofRoutes(http, { ...parts, sha });
   const tellSources = openSources(http, { ...parts, config, metrics });
@@ -152,11 +154,19 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   handleTermsMail(parts);
   const presence = createPresence({ ...deps, observer: metrics.presence });
   const background = createBackground({
-    ...{ config, logger, ended, checkpoints, presence, jobs, webhooks, expireExports, tellSources },
+    ...{ config, logger, ended, checkpoints, presence, jobs, webhooks, alerts },
+    ...{ expireExports, tellSources },
     forgetDeliveries: () => write(db, (tx) => forgetDeliveries(tx, now() - keptMs)),
   });
   closeInOrder(http, background, groupCommit, closeFiles);
-  return { http, groupCommit, checkpoints, jobs, webhooks, background };
+  return { http, groupCommit, checkpoints, jobs, webhooks, alerts, background };
+}
+
+/** The bounds of what callers may ask at the same time. */
+async function limitCalls(http: FastifyInstance, config: Config): Promise<void> {
+  queueReads(http, config.databasePoolSize);
+  limitBytesInFlight(http, config.bodyBytesMax);
+  await limitReads(http, config.rateLimitPerMinute);
 }
 
 /** What several features are given. */

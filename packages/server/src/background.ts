@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { LeasedCursor } from './alerts/cursor.store.ts';
 import { archiveInBackground } from './archive/command.ts';
 import { createTimers, type Ended, type Recurring, type Timers } from './background/every.ts';
 import type { Jobs } from './background/jobs.ts';
@@ -22,8 +23,10 @@ import type { LeasedWebhook } from './webhooks/lease.store.ts';
  * | `restore`      | `jobs`           | 20, of a tenant 1     | the call is repeated, same id     |
  * | `export-mail`, | `jobs`           | 1 each                | sent again, same Message-ID       |
  * | `webhook-mail`,|                  |                       |                                   |
- * | `tenant-mail`  |                  |                       |                                   |
+ * | `tenant-mail`, |                  |                       |                                   |
+ * | `alert-mail`   |                  |                       |                                   |
  * | `webhook`      | `webhooks.lease` | 20, of a tenant 4     | the message is sent again, same id|
+ * | `alerts`       | `alert_cursors`  | 4, of a tenant 1      | the same events are evaluated     |
  *
  * Recurring work (`background/every.ts`) is the list below. Checkpoints, retention and archive run
  * in one process at a time: it holds a PostgreSQL lock, which ends with its connection. The next
@@ -42,6 +45,7 @@ export interface BackgroundDeps {
   presence: Presence;
   jobs: Jobs;
   webhooks: LeasedWorker<LeasedWebhook>;
+  alerts: LeasedWorker<LeasedCursor>;
   expireExports: () => Promise<boolean>;
   forgetDeliveries: () => Promise<void>;
   tellSources: () => Promise<boolean>;
@@ -107,7 +111,7 @@ export interface Background {
 }
 
 export function createBackground(deps: BackgroundDeps): Background {
-  const { jobs, webhooks, ended } = deps;
+  const { jobs, webhooks, alerts, ended } = deps;
   const workers = createTimers(ofWorkers(deps), ended);
   let others: Timers | null = null;
   return {
@@ -115,14 +119,14 @@ export function createBackground(deps: BackgroundDeps): Background {
       const owned = ownerUrl === null ? [] : asOwner(deps, ownerUrl);
       others = createTimers([checkpoints(deps), presence(deps, isWorker), ...owned], ended);
       others.start();
-      if (isWorker) for (const each of [jobs, webhooks, workers]) each.start();
+      if (isWorker) for (const each of [jobs, webhooks, alerts, workers]) each.start();
     },
     run: (work) => workers.run(work),
     pause() {
-      for (const each of [jobs, webhooks, workers, others]) each?.pause();
+      for (const each of [jobs, webhooks, alerts, workers, others]) each?.pause();
     },
     async stop() {
-      await Promise.all([jobs, webhooks, workers, others].map((each) => each?.stop()));
+      await Promise.all([jobs, webhooks, alerts, workers, others].map((each) => each?.stop()));
       // Otherwise its row would count for half a minute more.
       if (others !== null) await deps.presence.end().catch(() => {});
     },

@@ -18,6 +18,7 @@ export interface OwnEvent {
   };
   action: string;
   outcome?: Outcome;
+  correlationId?: string;
   resource: { type: string; id: string; name: string | null };
   before?: JsonValue;
   after?: JsonValue;
@@ -70,9 +71,10 @@ export function reopenedEvent(
 
 /**
  * Appends the event to the tenant's log in the transaction of the change: both are stored, or
- * neither. The log must be open. Locks the log's head, so call it last.
+ * neither. Resolves to the event's UUID. The log must be open. Locks the log's head, so call it
+ * last.
  */
-export type RecordOwn = (tx: WriterTx, tenantId: string, event: OwnEvent) => Promise<void>;
+export type RecordOwn = (tx: WriterTx, tenantId: string, event: OwnEvent) => Promise<string>;
 
 /**
  * Records an event without its own transaction in the tenant's log; resolves after the commit, with

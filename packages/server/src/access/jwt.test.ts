@@ -30,7 +30,9 @@ const claims: JWTPayload = {
   aud: audience,
   exp: seconds + 300,
 };
-const personScopes = ['events:read', 'exports:write', 'restore:write', 'webhooks:write'];
+const personScopes = [
+  ...['events:read', 'exports:write', 'restore:write', 'webhooks:write', 'alerts:write'],
+];
 
 const none: AuthConfig = {
   jwksUrl: null,
@@ -71,7 +73,7 @@ const hmac = (payload: JWTPayload, key = secret, alg = 'HS256') =>
 describe('with a shared secret', () => {
   const auth = { jwtSecret: secret, issuer, audience };
 
-  test('an admin reads, exports, restores and manages webhooks of one tenant', async () => {
+  test('an admin reads, exports, restores, manages webhooks and alerts of one tenant', async () => {
     expect(await authenticate(await hmac(claims), auth)).toEqual({
       kind: 'jwt',
       id: person,

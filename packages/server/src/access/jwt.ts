@@ -19,12 +19,13 @@ const asymmetric = [
 ];
 const clockToleranceSeconds = 5;
 
-/** People read, export, restore and manage webhooks; recording and administration need keys. */
+/** People read, export, restore, manage webhooks and alerts; the rest needs keys. */
 export const personScopes: ReadonlySet<Scope> = new Set<Scope>([
   'events:read',
   'exports:write',
   'restore:write',
   'webhooks:write',
+  'alerts:write',
 ]);
 
 /** The person of a token, and its end: no session that it opens lasts longer. */

@@ -23,6 +23,7 @@ type OtherThing =
   | 'searches'
   | 'restores'
   | 'webhooks'
+  | 'alert-rules'
   | 'sessions'
   | 'sources'
   | 'views';

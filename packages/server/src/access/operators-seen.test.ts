@@ -173,6 +173,12 @@ test('a link hands on no scope that its maker lacks', async () => {
     expect((await nothing.visitor.call({ url })).status, url).toBe(403);
   }
   expect((await scopesOf(hostKey.key)).scopes).toEqual(['events:read', 'exports:write']);
-  const persons = ['events:read', 'exports:write', 'restore:write', 'webhooks:write'];
+  const persons = [
+    'events:read',
+    'exports:write',
+    'restore:write',
+    'webhooks:write',
+    'alerts:write',
+  ];
   expect((await scopesOf(platformKey)).scopes).toEqual(persons);
 });

@@ -42,6 +42,7 @@ const queues = {
   'export-mail': mail,
   'webhook-mail': mail,
   'tenant-mail': mail,
+  'alert-mail': mail,
 } satisfies Record<string, Queue>;
 
 export type QueueName = keyof typeof queues;

@@ -109,7 +109,7 @@ export async function removeBelongings(
     `UPDATE tenants SET notify_emails = '{}', restore_url = NULL, restore_secret = NULL WHERE id = $1`,
     [tenantId],
   );
-  for (const table of ['former_emails', 'sources', 'views']) {
+  for (const table of ['former_emails', 'sources', 'views', 'alert_cursors', 'alert_rules']) {
     await tx.query(`DELETE FROM ${table} WHERE tenant_id = $1`, [tenantId]);
   }
   const counts: [string, number][] = [];

@@ -60,7 +60,8 @@ test('of a tenant that left, the log and one record stay, and nothing else', asy
   ]);
   expect(offboarding).toMatchObject({ size, record: size, counts: { events: size, apiKeys: 1 } });
   const belongings = ['api_keys', 'sessions', 'viewer_links', 'searches', 'restores', 'webhooks'];
-  for (const table of [...belongings, 'exports', 'sources', 'source_gaps', 'views']) {
+  const others = ['exports', 'sources', 'source_gaps', 'views', 'alert_rules', 'alert_cursors'];
+  for (const table of [...belongings, ...others]) {
     const found = await service.owner.query(`SELECT FROM ${table} WHERE tenant_id = $1`, [
       tenant.id,
     ]);

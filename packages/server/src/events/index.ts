@@ -7,6 +7,7 @@ export {
 } from './filter-sql.store.ts';
 export type { FlushObserver } from './flush.ts';
 export {
+  allMatching,
   type CutPage,
   countEvents,
   eventsById,

@@ -107,7 +107,8 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
     const [head] = await lockHeads(tx, [tenantId], true);
     if (!head) throw new LogDamaged('a log has lost its head', [tenantId]);
     const named = event.setsUp ? await asSetUp(tx, tenantId, event) : event;
-    const batch = { head, events: [prepareOwn(deps, tenantId, named)] };
+    const prepared = prepareOwn(deps, tenantId, named);
+    const batch = { head, events: [prepared] };
     const append = async () => {
       const nowMs = deps.now();
       await deps.partitions.ensure([batch], nowMs);
@@ -121,6 +122,7 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
       deps.partitions.forget();
       await append();
     });
+    return prepared.uuid;
   };
 }
 

@@ -18,6 +18,7 @@ const tags = [
   { name: 'Exports', description: 'Events as a file.' },
   { name: 'Restore', description: 'Setting a resource back to a recorded state.' },
   { name: 'Webhooks', description: 'Events delivered to an address of your own.' },
+  { name: 'Alerts', description: 'Rules that raise alerts in the log, and what became of them.' },
   { name: 'Verification', description: 'The signed log: checkpoints, tiles, proofs and keys.' },
   { name: 'Tenants', description: 'The customers of the host product, with plan and legal hold.' },
   { name: 'API keys', description: 'Credentials of programs.' },

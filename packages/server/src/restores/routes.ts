@@ -151,7 +151,8 @@ async function insertAndRecord(
     const { tenantId, id } = request;
     await deps.jobs.send(tx, 'restore', { id, data: { tenantId, id }, tenantId });
     const event = restoreEvent(request, { status: 'requested', reason: null }, whenceOf(from));
-    return deps.recordOwn(tx, tenantId, event);
+    await deps.recordOwn(tx, tenantId, event);
+    return;
   }
   const pending = await pendingRestore(tx, request);
   // The other restore ended between the two reads, so this one may begin.

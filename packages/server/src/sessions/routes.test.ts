@@ -60,7 +60,7 @@ test('a viewer link opens the panel for its person, at its page, and reads its t
     tenant: { id: tenant.id, plan: 'Enterprise', locale: 'en', timeZone: 'UTC', restoreUrl: false },
     crossTenant: false,
     reason: null,
-    scopes: ['events:read', 'exports:write', 'restore:write', 'webhooks:write'],
+    scopes: ['events:read', 'exports:write', 'restore:write', 'webhooks:write', 'alerts:write'],
     sensitiveAccess: {
       resourceTypes: ['recording'],
       actions: expect.arrayContaining(['access', 'play', 'download']),

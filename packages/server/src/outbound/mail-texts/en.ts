@@ -85,6 +85,18 @@ export const en = {
       'continues with the first event that was not delivered. It does not send events that are past the retention of the plan.',
     open: 'Open the webhook',
   },
+
+  alert: {
+    subject: 'Alert from your audit log',
+    lead: (tenant: string) => `An alert rule of the audit log of ${tenant} was set off.`,
+    rule: 'Rule',
+    count: 'Alerts since the last message',
+    at: 'Told at',
+    next:
+      'The link shows the alerts, and the events that set them off. The service sends at most one ' +
+      'message about a rule in ten minutes. To have none for some time, mute the rule.',
+    open: 'Open the alerts',
+  },
 };
 
 export type MailTexts = typeof en;

@@ -81,4 +81,17 @@ export const es: MailTexts = {
       'servicio continúa con el primer evento sin entregar. No envía los eventos que superan la retención del plan.',
     open: 'Abrir el webhook',
   },
+
+  alert: {
+    subject: 'Alerta de su registro de auditoría',
+    lead: (tenant: string) =>
+      `Se ha activado una regla de alerta del registro de auditoría de ${tenant}.`,
+    rule: 'Regla',
+    count: 'Alertas desde el último mensaje',
+    at: 'Avisado el',
+    next:
+      'El enlace muestra las alertas y los eventos que las han activado. El servicio envía como máximo ' +
+      'un mensaje por regla cada diez minutos. Para no recibir ninguno durante un tiempo, silencie la regla.',
+    open: 'Abrir las alertas',
+  },
 };

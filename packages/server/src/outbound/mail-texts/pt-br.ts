@@ -81,4 +81,17 @@ export const ptBR: MailTexts = {
       'serviço continua com o primeiro evento não entregue. Ele não envia eventos que passaram da retenção do plano.',
     open: 'Abrir o webhook',
   },
+
+  alert: {
+    subject: 'Alerta do seu registro de auditoria',
+    lead: (tenant: string) =>
+      `Uma regra de alerta do registro de auditoria de ${tenant} foi acionada.`,
+    rule: 'Regra',
+    count: 'Alertas desde a última mensagem',
+    at: 'Avisado em',
+    next:
+      'O link mostra os alertas e os eventos que os acionaram. O serviço envia no máximo uma mensagem ' +
+      'por regra a cada dez minutos. Para não receber nenhuma por algum tempo, silencie a regra.',
+    open: 'Abrir os alertas',
+  },
 };

@@ -1,0 +1,81 @@
+import type { AlertGroup, AlertKind, AlertNotify, FilterJson } from '@indelible/protocol';
+import type { JsonCalls } from './json-calls.ts';
+
+export interface AlertRuleInput {
+  name: string;
+  kind: AlertKind;
+  /** The events that count: any value of each member; a leading `!` excludes. */
+  filters: { [filter in keyof FilterJson]?: string | readonly string[] };
+  /** Of `threshold`: how many events. Of `unusual_rate`: fewer in an hour are never unusual. */
+  count?: number;
+  windowMinutes?: number;
+  groupBy?: AlertGroup;
+  lookbackDays?: number;
+  /** Default: true. */
+  enabled?: boolean;
+  notify?: AlertNotify;
+}
+
+/** A rule; `id` is also the `resource.id` of its alerts. */
+export interface AlertRule extends Omit<AlertRuleInput, 'filters'> {
+  id: string;
+  /** Its name among the built-in rules; null for a rule of the tenant. */
+  builtIn: string | null;
+  /** A built-in rule that ordinary traffic rarely sets off. */
+  recommended: boolean;
+  filters: FilterJson;
+  enabled: boolean;
+  notify: AlertNotify;
+  /** Alerts name it; 0 for a built-in rule that was never changed. */
+  version: number;
+  mutedUntil: string | null;
+  createdAt: string | null;
+  updatedAt: string | null;
+}
+
+export interface AlertRules {
+  /** The tenant's own rules by age, then the built-in ones. */
+  data: AlertRule[];
+  /** Entries of the log that are not evaluated yet. */
+  behind: number;
+  /** Events that came over an hour late, and set nothing off. */
+  lateSkipped: number;
+}
+
+/** Alert rules of the client's tenant. Alerts are events: action `raise`, resource `alert`. */
+export interface AlertCalls {
+  rules(): Promise<AlertRules>;
+  get(id: string): Promise<AlertRule>;
+  create(rule: AlertRuleInput): Promise<AlertRule>;
+  /** Omitted members keep their value. */
+  update(id: string, changes: Partial<AlertRuleInput>): Promise<AlertRule>;
+  /** A built-in rule becomes as it was at first. */
+  remove(id: string): Promise<void>;
+  /** Until then alerts are recorded, and no message tells of them; null ends it. */
+  mute(id: string, until: string | null): Promise<AlertRule>;
+  /** Records once that the alert with this event id was seen. */
+  acknowledge(
+    ruleId: string,
+    alertId: string,
+    note?: string,
+  ): Promise<{ alertId: string; acknowledgedAt: string }>;
+}
+
+const path = '/api/alert-rules';
+
+export function alertCalls({ get, post, put }: JsonCalls): AlertCalls {
+  const of = (id: string) => `${path}/${encodeURIComponent(id)}`;
+  return {
+    rules: () => get(path),
+    get: (id) => get(of(id)),
+    create: (rule) => post(path, rule),
+    update: (id, changes) => put('PUT', of(id), changes),
+    remove: async (id) => void (await put('DELETE', of(id))),
+    mute: (id, until) => put('POST', `${of(id)}/mute`, { until }),
+    acknowledge: (ruleId, alertId, note) =>
+      put('POST', `${of(ruleId)}/acknowledge`, {
+        alertId,
+        ...(note === undefined ? {} : { note }),
+      }),
+  };
+}

@@ -1,0 +1,99 @@
+import {
+  type AlertRuleSettings,
+  eventIdFromUuid,
+  formatTimestamp,
+  type JsonObject,
+} from '@indelible/protocol';
+import { byItself, type OwnEvent, type Who } from '../own-event.ts';
+import type { Finding } from './evaluate.ts';
+import { settingsOf } from './rule.ts';
+import type { RuleRow } from './store.ts';
+
+/* The events of alert rules. */
+
+const ruleOf = (row: RuleRow) => ({ type: 'alert_rule', id: row.id, name: settingsOf(row).name });
+const alertOf = (row: RuleRow) => ({ ...ruleOf(row), type: 'alert' });
+
+/** Made, changed or removed. */
+export function changedEvent(
+  { actor, reason }: Who,
+  before: RuleRow | null,
+  after: RuleRow | null,
+): OwnEvent {
+  const action = before === null ? 'create' : after === null ? 'delete' : 'update';
+  const either = after ?? before;
+  if (either === null) throw new Error('nothing was changed');
+  const states = {
+    ...(before === null ? {} : { before: stateOf(before) }),
+    ...(after === null ? {} : { after: stateOf(after) }),
+  };
+  return { actor, action, resource: ruleOf(either), ...states, reason };
+}
+
+function stateOf(row: RuleRow) {
+  const settings: JsonObject = JSON.parse(row.settings);
+  return { ...settings, enabled: row.enabled, builtIn: row.builtIn };
+}
+
+/** No message tells of the rule's alerts until then; null: they do again. */
+export function mutedEvent({ actor, reason }: Who, row: RuleRow, untilMs: number | null): OwnEvent {
+  const text = (ms: number | null) => (ms === null ? null : formatTimestamp(ms));
+  const diff = { mutedUntil: { from: text(row.mutedUntilMs), to: text(untilMs) } };
+  const action = untilMs === null ? 'unmute' : 'mute';
+  return { actor, action, resource: ruleOf(row), diff, reason };
+}
+
+/** An alert: the finding of a rule, and which events have set it off. */
+export function raisedEvent(row: RuleRow, finding: Finding): OwnEvent {
+  const settings = settingsOf(row);
+  const { atMs, group, count, events } = finding;
+  return {
+    actor: byItself,
+    action: 'raise',
+    resource: alertOf(row),
+    diff: {},
+    after: {
+      ...{ ruleVersion: row.version, kind: settings.kind, at: formatTimestamp(atMs), count },
+      group: groupShown(settings, group),
+      sequences: events.map(({ sequence }) => sequence),
+      events: events.map(({ uuid }) => eventIdFromUuid(uuid)),
+    },
+  };
+}
+
+/** What the events of an alert have in common. */
+export function groupShown(
+  { kind, groupBy }: AlertRuleSettings,
+  group: string | null,
+): { [name: string]: string } {
+  if (group === null) return {};
+  if (kind !== 'first_seen')
+    return { [kind === 'threshold' ? (groupBy ?? 'all') : 'actor']: group };
+  const [actor = '', value = ''] = group.split(' ');
+  const names = { actor: 'resourceType', resource: 'resource', ip: 'network' };
+  return { actor, [names[groupBy ?? 'actor']]: value };
+}
+
+export function acknowledgedEvent(
+  { actor, reason }: Who,
+  row: RuleRow,
+  alertId: string,
+  note: string | null,
+): OwnEvent {
+  return {
+    ...{ actor, action: 'acknowledge', resource: alertOf(row), diff: {} },
+    ...{ after: { alertId, note }, correlationId: alertId, reason },
+  };
+}
+
+/** The record of a message: which alerts it tells of, and to whom. Webhooks are told by it. */
+export function toldEvent(row: RuleRow, alertIds: readonly string[]): OwnEvent {
+  const { notify } = settingsOf(row);
+  return {
+    ...{ actor: byItself, action: 'notify', resource: alertOf(row), diff: {} },
+    after: {
+      alerts: [...alertIds],
+      ...(notify.webhookIds && { webhookIds: notify.webhookIds }),
+    },
+  };
+}

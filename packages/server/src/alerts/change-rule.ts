@@ -1,0 +1,163 @@
+import { AppError } from '../http/index.ts';
+import { lockHeads } from '../log/index.ts';
+import type { RecordOwn, Who } from '../own-event.ts';
+import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import { changedEvent, mutedEvent } from './alert-event.ts';
+import { closeCursor, openCursor } from './cursor.store.ts';
+import { dayMs, minuteMs } from './evaluate.ts';
+import { builtInRule, newRule, settingsOf, watchOf } from './rule.ts';
+import { type RulePatch, readRule } from './rule-input.ts';
+import {
+  deleteRule,
+  endOfLog,
+  type RuleKey,
+  type RuleRow,
+  rulesToChange,
+  saveRule,
+} from './store.ts';
+
+export interface ChangeDeps {
+  db: Database;
+  now: () => number;
+  recordOwn: RecordOwn;
+  newUuid: (timeMs: number) => string;
+}
+
+const rulesMax = 100;
+const mutedMsMax = 90 * dayMs;
+
+export const noRule = () => new AppError('not_found', 'there is no such alert rule');
+
+/** Throws `validation_failed`, `not_found` for an unknown tenant, and `conflict` if it has 100. */
+export async function createRule(
+  deps: ChangeDeps,
+  tenantId: string,
+  { enabled = true, ...patch }: RulePatch,
+  who: Who,
+): Promise<RuleRow> {
+  const settings = readRule(null, patch);
+  const rule = newRule(tenantId, deps.newUuid(deps.now()), settings, enabled, deps.now());
+  return changing(deps, tenantId, async (tx, rules) => {
+    if (rules.filter(({ builtIn }) => builtIn === null).length >= rulesMax) {
+      throw new AppError('conflict', `a tenant has at most ${rulesMax} alert rules of its own`);
+    }
+    await deps.recordOwn(tx, tenantId, changedEvent(who, null, rule));
+    return saveVersion(tx, deps.now(), null, rule);
+  });
+}
+
+/** A call that changes nothing leaves no record. Throws `not_found` and `validation_failed`. */
+export function changeRule(
+  deps: ChangeDeps,
+  key: RuleKey,
+  { enabled, ...patch }: RulePatch,
+  who: Who,
+): Promise<RuleRow> {
+  return changing(deps, key.tenantId, async (tx, rules) => {
+    const row = present(rules, key, deps.now());
+    refuseFixed(row, patch);
+    const settings = JSON.stringify(readRule(settingsOf(row), patch));
+    const changed = { ...row, settings, enabled: enabled ?? row.enabled };
+    if (changed.settings === row.settings && changed.enabled === row.enabled) return row;
+    await deps.recordOwn(tx, key.tenantId, changedEvent(who, row, changed));
+    return saveVersion(tx, deps.now(), row, changed);
+  });
+}
+
+const fixed = ['name', 'kind', 'filters', 'groupBy'] as const;
+
+function refuseFixed({ builtIn }: RuleRow, patch: RulePatch): void {
+  const given = builtIn === null ? [] : fixed.filter((member) => patch[member] !== undefined);
+  if (given.length === 0) return;
+  const errors = given.map((member) => {
+    const message = 'is fixed for a built-in rule: make a rule of your own';
+    return { path: `/${member}`, code: 'invalid_value', message };
+  });
+  throw new AppError('validation_failed', `${given.join(', ')} of a built-in rule are fixed`, {
+    errors,
+  });
+}
+
+/** Throws `not_found`. */
+export function removeRule(deps: ChangeDeps, key: RuleKey, who: Who): Promise<void> {
+  return changing(deps, key.tenantId, async (tx, rules) => {
+    const row = present(rules, key, deps.now());
+    if (row.version === 0) return;
+    await deleteRule(tx, key);
+    await deps.recordOwn(tx, key.tenantId, changedEvent(who, row, null));
+  });
+}
+
+/** Throws `not_found`, and `validation_failed` for a time that is past or too far away. */
+export function muteRule(
+  deps: ChangeDeps,
+  key: RuleKey,
+  untilMs: number | null,
+  who: Who,
+): Promise<RuleRow> {
+  const nowMs = deps.now();
+  if (untilMs !== null && (untilMs <= nowMs || untilMs > nowMs + mutedMsMax)) {
+    const message = 'must be a moment of the next 90 days';
+    const errors = [{ path: '/until', code: 'invalid_value', message }];
+    throw new AppError('validation_failed', `/until ${message}`, { errors });
+  }
+  return changing(deps, key.tenantId, async (tx, rules) => {
+    const row = present(rules, key, nowMs);
+    if (row.mutedUntilMs === untilMs) return row;
+    // A built-in rule that nobody has switched on has no alerts to mute.
+    if (row.version === 0) throw new AppError('conflict', 'the rule is not switched on');
+    await deps.recordOwn(tx, key.tenantId, mutedEvent(who, row, untilMs));
+    const told = untilMs === null ? {} : { untold: [], tellAtMs: null };
+    const muted = { ...row, ...told, mutedUntilMs: untilMs };
+    await saveRule(tx, muted);
+    return muted;
+  });
+}
+
+function present(rules: readonly RuleRow[], { tenantId, id }: RuleKey, nowMs: number): RuleRow {
+  const found = rules.find((rule) => rule.id === id) ?? builtInRule(tenantId, id, nowMs);
+  if (found) return found;
+  throw noRule();
+}
+
+/**
+ * Changes rules under the lock of the log's head, which evaluation takes too: no alert is raised by
+ * the former settings afterwards.
+ */
+function changing<R>(
+  { db, now }: ChangeDeps,
+  tenantId: string,
+  change: (tx: WriterTx, rules: readonly RuleRow[]) => Promise<R>,
+): Promise<R> {
+  return write(db, async (tx) => {
+    const [head] = await lockHeads(tx, [tenantId], true);
+    if (!head) throw new AppError('not_found', 'no such tenant');
+    if (head.isClosed) throw new AppError('conflict', 'the tenant was offboarded');
+    const result = await change(tx, await rulesToChange(tx, tenantId));
+    const left = await rulesToChange(tx, tenantId);
+    if (left.some(({ enabled }) => enabled)) await openCursor(tx, tenantId, now());
+    else await closeCursor(tx, tenantId);
+    return result;
+  });
+}
+
+/** Stores a new version; it begins anew unless it evaluates as before. The change is recorded. */
+async function saveVersion(
+  tx: WriterTx,
+  nowMs: number,
+  former: RuleRow | null,
+  changed: RuleRow,
+): Promise<RuleRow> {
+  const row = { ...changed, version: changed.version + 1, updatedAtMs: nowMs };
+  const isSame = former?.enabled === row.enabled && watchOf(former) === watchOf(row);
+  const { kind, windowMinutes = 0 } = settingsOf(row);
+  const isWatching = row.enabled && kind === 'silence';
+  const begun = {
+    fromSequence: await endOfLog(tx, row.tenantId),
+    silentAtMs: isWatching ? nowMs + windowMinutes * minuteMs : null,
+    ...(row.enabled ? {} : { untold: [], tellAtMs: null }),
+  };
+  const saved = isSame ? row : { ...row, ...begun };
+  await saveRule(tx, saved);
+  return saved;
+}

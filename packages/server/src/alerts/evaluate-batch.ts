@@ -1,0 +1,200 @@
+import {
+  decodeEntry,
+  type EventFilter,
+  eventIdFromUuid,
+  eventMatches,
+  formatTimestamp,
+  type ListQuery,
+  type ShownEvent,
+  uuidTimeMs,
+} from '@indelible/protocol';
+import { eventsById, listEvents, type Visibility } from '../events/index.ts';
+import { readEntries } from '../log/index.ts';
+import type { TenantTx } from '../postgres/index.ts';
+import type { AlertCursor } from './cursor.store.ts';
+import { type Candidate, type Finding, minuteMs } from './evaluate.ts';
+import { lateMs } from './recall.store.ts';
+import { ruleFilter, settingsOf, watchOf } from './rule.ts';
+import type { RuleRow } from './store.ts';
+import { ofKnownActors, openWatch, rememberedMax, type Watch } from './watch.ts';
+
+/** What a rule makes of a batch: findings to raise, and when a rule of silence looks next. */
+export interface RuleOutcome {
+  rule: RuleRow;
+  findings: Finding[];
+  /** Undefined: unchanged. */
+  silentAtMs?: number | null;
+}
+
+export interface Batch {
+  /** The sequence after the last one that is evaluated. */
+  end: number;
+  late: number;
+  outcomes: RuleOutcome[];
+}
+
+const batchEntries = 512;
+const batchBytes = 8 * 2 ** 20;
+const asInLog: Omit<ListQuery, 'filter'> = {
+  ...{ sort: 'sequence', order: 'asc', limit: batchEntries },
+  include: { total: false, state: false },
+};
+
+/** What a process remembers of a tenant's rules while it has evaluated all before `sequence`. */
+export class RuleMemory {
+  sequence: number;
+  readonly #watches = new Map<string, { key: string; watch: Watch }>();
+
+  constructor(sequence: number) {
+    this.sequence = sequence;
+  }
+
+  async watchOf(tx: TenantTx, rule: RuleRow, visible: Visibility, nowMs: number): Promise<Watch> {
+    const key = `${watchOf(rule)} ${rule.fromSequence}`;
+    const known = this.#watches.get(rule.id);
+    if (known?.key === key && known.watch.evaluator.size() < rememberedMax) return known.watch;
+    const { id, fromSequence } = rule;
+    const opened = { id, fromSequence, settings: settingsOf(rule) };
+    const watch = await openWatch(tx, opened, visible, nowMs);
+    this.#watches.set(id, { key, watch });
+    return watch;
+  }
+}
+
+/** A rule with its filter as events are compared with it. */
+interface Compared {
+  rule: RuleRow;
+  filter: EventFilter;
+}
+
+/** Reads and evaluates the next events of the log, all rules in one reading. */
+export async function evaluateBatch(
+  tx: TenantTx,
+  { nextSequence }: AlertCursor,
+  rules: readonly RuleRow[],
+  visible: Visibility,
+  memory: RuleMemory,
+  nowMs: number,
+): Promise<Batch> {
+  const compared = rules.map((rule) => ({
+    rule,
+    filter: ruleFilter(settingsOf(rule), tx.tenantId),
+  }));
+  const { events, end } = await readBatch(tx, nextSequence, compared, visible);
+  const inTime = events.filter((event) => !isLate(event) && !isAboutAlerts(event));
+  const matches = matchesOf(inTime, compared);
+  const outcomes: RuleOutcome[] = [];
+  for (const { rule, filter } of compared) {
+    const matched = (matches.get(rule) ?? []).filter((each) => each.sequence >= rule.fromSequence);
+    if (settingsOf(rule).kind === 'silence') {
+      const isAtEnd = end === visible.size;
+      outcomes.push(await lookForSilence(tx, { rule, filter }, matched, visible, isAtEnd, nowMs));
+    } else if (matched.length > 0) {
+      const before = { filter, visible, sequence: nextSequence };
+      const watch = await memory.watchOf(tx, rule, visible, nowMs);
+      await watch.recall(tx, before, matched);
+      const found = matched.flatMap((each) => watch.evaluator.take(each) ?? []);
+      const known = await ofKnownActors(tx, visible, settingsOf(rule), found);
+      outcomes.push({ rule, findings: known.filter((each) => watch.limit.allows(each)) });
+    }
+  }
+  return { end, late: events.filter(isLate).length, outcomes };
+}
+
+const isLate = ({ atMs, receivedMs }: BatchEvent) => receivedMs - atMs > lateMs;
+
+/** Alerts, and messages that tell of them: rules that these set off would never end. */
+function isAboutAlerts({ shown }: BatchEvent): boolean {
+  const { recordedByKind, action, resourceType } = shown;
+  if (recordedByKind !== 'service') return false;
+  return resourceType === 'alert' || (action === 'send' && resourceType === 'webhook');
+}
+
+interface BatchEvent extends Candidate {
+  receivedMs: number;
+  shown: ShownEvent;
+}
+
+/** Only the actions that some rule names are read, if every rule names its own. */
+async function readBatch(
+  tx: TenantTx,
+  from: number,
+  compared: readonly Compared[],
+  visible: Visibility,
+): Promise<{ events: BatchEvent[]; end: number }> {
+  const end = Math.min(from + batchEntries, visible.size);
+  if (end <= from) return { events: [], end: from };
+  const uuids = (await readEntries(tx, from, end)).map((entry) => decodeEntry(entry).eventUuid);
+  const wanted = new Set(compared.flatMap(({ filter }) => filter.action?.any ?? []));
+  const areNamed = compared.every(({ filter }) => (filter.action?.any.length ?? 0) > 0);
+  const filter = areNamed ? { action: { any: [...wanted], none: [] } } : {};
+  const { rows, more } = await eventsById(tx, uuids, { ...asInLog, filter }, visible, batchBytes);
+  const events = rows.map((row): BatchEvent => {
+    const { uuid, sequence, actorId, actorIp, resourceType, resourceId, receivedAtMs } = row;
+    const atMs = uuidTimeMs(uuid);
+    const times = { timestamp: formatTimestamp(atMs), receivedAt: formatTimestamp(receivedAtMs) };
+    return {
+      ...{ uuid, sequence, atMs, actorId, actorIp, resourceType, resourceId },
+      receivedMs: receivedAtMs,
+      shown: { ...row, ...times, id: eventIdFromUuid(uuid) },
+    };
+  });
+  const last = rows.at(-1);
+  return { events, end: more && last ? last.sequence + 1 : end };
+}
+
+/** The events of each rule. Rules that name actions are compared only with events of these. */
+function matchesOf(
+  events: readonly BatchEvent[],
+  compared: readonly Compared[],
+): Map<RuleRow, BatchEvent[]> {
+  const byAction = new Map<string, Compared[]>();
+  const ofAny: Compared[] = [];
+  for (const each of compared) {
+    const actions = each.filter.action?.any ?? [];
+    if (actions.length === 0) ofAny.push(each);
+    for (const action of actions) byAction.set(action, [...(byAction.get(action) ?? []), each]);
+  }
+  const matches = new Map<RuleRow, BatchEvent[]>();
+  for (const event of events) {
+    for (const { rule, filter } of [...ofAny, ...(byAction.get(event.shown.action) ?? [])]) {
+      if (!eventMatches(event.shown, filter)) continue;
+      const known = matches.get(rule);
+      if (known) known.push(event);
+      else matches.set(rule, [event]);
+    }
+  }
+  return matches;
+}
+
+/**
+ * A rule of silence stores only when it looks next, and looks into the log then; while the silence
+ * lasts, for the event that ends it.
+ */
+async function lookForSilence(
+  tx: TenantTx,
+  { rule, filter }: Compared,
+  matched: readonly Candidate[],
+  visible: Visibility,
+  isAtEnd: boolean,
+  nowMs: number,
+): Promise<RuleOutcome> {
+  const windowMs = (settingsOf(rule).windowMinutes ?? 0) * minuteMs;
+  const { silentAtMs } = rule;
+  const unchanged = { rule, findings: [] };
+  const last = matched.at(-1);
+  if (silentAtMs === null) return last ? { ...unchanged, silentAtMs: nowMs + windowMs } : unchanged;
+  if (silentAtMs > nowMs || !isAtEnd) return unchanged;
+  const since = { ...filter, from: nowMs - windowMs };
+  const newest: ListQuery = {
+    ...asInLog,
+    sort: 'timestamp',
+    order: 'desc',
+    filter: since,
+    limit: 1,
+  };
+  const [found] = (await listEvents(tx, newest, visible, null)).rows;
+  if (found) return { ...unchanged, silentAtMs: uuidTimeMs(found.uuid) + windowMs };
+  const finding: Finding = { atMs: nowMs, group: null, count: 0, events: [] };
+  return { rule, findings: [finding], silentAtMs: null };
+}

@@ -1,0 +1,140 @@
+import { type Ended, LeasedWorker } from '../background/index.ts';
+import { visibility } from '../events/index.ts';
+import { lockHeads } from '../log/index.ts';
+import type { RecordOwn } from '../own-event.ts';
+import { type Database, readTenant, writeInBackground } from '../postgres/index.ts';
+import { raisedEvent } from './alert-event.ts';
+import {
+  claimCursor,
+  type LeasedCursor,
+  leasedCursor,
+  moveCursor,
+  releaseCursor,
+} from './cursor.store.ts';
+import { minuteMs } from './evaluate.ts';
+import { type Batch, evaluateBatch, RuleMemory } from './evaluate-batch.ts';
+import { watchOf } from './rule.ts';
+import { listRules, type RuleRow, rulesToChange, saveRule } from './store.ts';
+import { type TellDeps, tellDue } from './tell.ts';
+
+export interface EvaluateDeps extends TellDeps {
+  db: Database;
+  now: () => number;
+  recordOwn: RecordOwn;
+  ended: Ended;
+}
+
+const tenantsAtOnce = 4;
+/** Longer than reading and recording together. */
+const leaseMs = 30_000;
+/** After this time the tenant that has waited longest is next. */
+const timeSliceMs = 1_000;
+/** Tenants whose rules a process remembers. */
+const memoriesMax = 500;
+/** At most one message about a rule in this time. */
+const tellEveryMs = 10 * minuteMs;
+
+/** Evaluates the rules of all tenants: several at once, each by one process at a time. */
+export function createAlertWorker(deps: EvaluateDeps): LeasedWorker<LeasedCursor> {
+  const { db, now, ended } = deps;
+  const memories = new Map<string, RuleMemory>();
+  return new LeasedWorker<LeasedCursor>({
+    atOnce: tenantsAtOnce,
+    claim: (lease) => claimCursor(db.background, lease, now(), now() + leaseMs),
+    async run(leased, stopping) {
+      const began = performance.now();
+      let goesOn = true;
+      while (goesOn && !stopping.aborted && performance.now() - began < timeSliceMs) {
+        goesOn = await step(deps, leased, memories);
+      }
+      await releaseCursor(db.background, leased);
+      ended('alerts', true);
+    },
+    onError: (error) => ended('alerts', false, error),
+  });
+}
+
+/**
+ * Evaluates one batch. Alerts, what is left to be told, and the cursor are stored in one
+ * transaction: after a crash another process reads the same events, and raises each alert once.
+ * What a process remembers counts only if it has itself evaluated all events before. False if there
+ * is nothing more to do now.
+ */
+async function step(
+  deps: EvaluateDeps,
+  leased: LeasedCursor,
+  memories: Map<string, RuleMemory>,
+): Promise<boolean> {
+  const { db, now } = deps;
+  const { tenantId } = leased;
+  const remembered = memories.get(tenantId);
+  // Kept again only if the batch is stored.
+  memories.delete(tenantId);
+  const read = await readTenant(db, tenantId, async (tx) => {
+    const [cursor, visible] = [await leasedCursor(tx, leased), await visibility(tx, now())];
+    if (!cursor || !visible) return null;
+    const rules = (await listRules(tx)).filter(({ enabled }) => enabled);
+    const isCurrent = remembered?.sequence === cursor.nextSequence;
+    const memory = isCurrent ? remembered : new RuleMemory(cursor.nextSequence);
+    const batch = await evaluateBatch(tx, cursor, rules, visible, memory, now());
+    return { cursor, rules, memory, batch };
+  });
+  if (read === null) return false;
+  const { cursor, rules, memory, batch } = read;
+  if (!(await store(deps, leased, cursor.nextSequence, batch))) return false;
+  memory.sequence = batch.end;
+  if (memories.size >= memoriesMax) memories.clear();
+  memories.set(tenantId, memory);
+  const hasFound = batch.outcomes.some(({ findings }) => findings.length > 0);
+  const hasTold = await tellDue(deps, tenantId, rules);
+  return batch.end > cursor.nextSequence || hasFound || hasTold;
+}
+
+/** False if another process has the lease, or has stored this batch: then nothing is stored. */
+function store(
+  deps: EvaluateDeps,
+  leased: LeasedCursor,
+  from: number,
+  { end, late, outcomes }: Batch,
+): Promise<boolean> {
+  const { db, now } = deps;
+  const { tenantId } = leased;
+  const changes = outcomes.filter(
+    ({ findings, silentAtMs }) => findings.length > 0 || silentAtMs !== undefined,
+  );
+  if (changes.length === 0) {
+    return moveCursor(db.background, leased, from, end, late, now() + leaseMs);
+  }
+  return writeInBackground(db, async (tx) => {
+    // First, as flushes and changes of rules do: the other order would deadlock with one.
+    await lockHeads(tx, [tenantId], true);
+    if (!(await moveCursor(tx, leased, from, end, late, now() + leaseMs))) return false;
+    const current = await rulesToChange(tx, tenantId);
+    for (const { rule, findings, silentAtMs } of changes) {
+      const row = current.find((each) => isUnchanged(each, rule));
+      if (!row) continue;
+      const next = silentAtMs === undefined ? row : { ...row, silentAtMs };
+      const raised: string[] = [];
+      for (const finding of findings) {
+        raised.push(await deps.recordOwn(tx, tenantId, raisedEvent(row, finding)));
+      }
+      await saveRule(tx, withUntold(next, raised, now()));
+    }
+    return true;
+  });
+}
+
+/** Whether the rule still evaluates as it did when the batch was read. */
+function isUnchanged(now: RuleRow, read: RuleRow): boolean {
+  const { id, enabled, fromSequence } = now;
+  const isSame = id === read.id && fromSequence === read.fromSequence;
+  return enabled && isSame && watchOf(now) === watchOf(read);
+}
+
+/** The first alert after a pause is told at once, further ones together when it is over. */
+function withUntold(row: RuleRow, raised: readonly string[], nowMs: number): RuleRow {
+  const isMuted = row.mutedUntilMs !== null && row.mutedUntilMs > nowMs;
+  if (raised.length === 0 || isMuted) return row;
+  const earliestMs = row.toldAtMs === null ? nowMs : Math.max(nowMs, row.toldAtMs + tellEveryMs);
+  return { ...row, untold: [...row.untold, ...raised], tellAtMs: row.tellAtMs ?? earliestMs };
+}

@@ -1,0 +1,180 @@
+import { type EventFilter, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
+import { allMatching, Params, prepared, type Visibility } from '../events/index.ts';
+import { type TenantTx, textArray, uuidArray } from '../postgres/index.ts';
+import type { Seen } from './evaluate.ts';
+
+/* What evaluators have to know of the log before the events that they take next. */
+
+/** The events of a rule before those that are evaluated. */
+export interface Before {
+  filter: EventFilter;
+  visible: Visibility;
+  /** Events from this sequence on are still to be evaluated. */
+  sequence: number;
+}
+
+/** An event that comes later than this after its time sets nothing off. */
+export const lateMs = 3_600_000;
+
+const onTime = `received_at <= to_timestamp((('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint
+  + ${lateMs}) / 1000.0)`;
+
+type GroupColumn = 'actor_id' | 'resource_id' | 'actor_ip' | null;
+
+export interface Earlier extends Seen {
+  group: string;
+  atMs: number;
+}
+
+/** The last `count` events of each group from `fromSequence` and `sinceMs` on, by sequence. */
+export async function earlierOf(
+  tx: TenantTx,
+  { filter, visible, sequence }: Before,
+  column: GroupColumn,
+  groups: readonly string[],
+  { count, fromSequence, sinceMs }: { count: number; fromSequence: number; sinceMs: number },
+): Promise<Earlier[]> {
+  const params = new Params();
+  const within = { ...filter, from: Math.max(filter.from ?? 0, sinceMs) };
+  const value = column === 'actor_ip' ? 'g.value' : 'g.value::uuid';
+  const ofGroup = column === null ? [] : [`${column} = ${value}`];
+  const conditions = [
+    ...allMatching(tx, within, visible, params),
+    ...[`sequence >= ${params.add(fromSequence)}`, `sequence < ${params.add(sequence)}`, onTime],
+    ...ofGroup,
+  ];
+  const { rows } = await tx.query<{ group: string; uuid: string; sequence: number }>(
+    prepared(
+      `SELECT g.value AS "group", e.id AS uuid, e.sequence
+       FROM unnest(${params.add(textArray(groups))}::text[]) AS g (value), LATERAL (
+         SELECT id, sequence FROM audit_events WHERE ${conditions.join(' AND ')}
+         ORDER BY id DESC LIMIT ${params.add(count)}) e ORDER BY e.sequence`,
+      params,
+    ),
+  );
+  return rows.map((row) => ({ ...row, atMs: uuidTimeMs(row.uuid) }));
+}
+
+/** How `first_seen` compares a value with events. */
+const isValue = {
+  actor: 'resource_type = p.value',
+  resource: 'resource_id = p.value::uuid',
+  ip: 'actor_ip::inet <<= p.value::cidr',
+} as const;
+
+/** When each actor last matched with each value since `sinceMs`; null: not since then. */
+export async function lastSeen(
+  tx: TenantTx,
+  { filter, visible, sequence }: Before,
+  groupBy: keyof typeof isValue,
+  pairs: readonly { actor: string; value: string }[],
+  sinceMs: number,
+): Promise<(number | null)[]> {
+  const params = new Params();
+  const within = { ...filter, from: Math.max(filter.from ?? 0, sinceMs) };
+  const conditions = [
+    ...allMatching(tx, within, visible, params),
+    ...['actor_id = p.actor', isValue[groupBy], `sequence < ${params.add(sequence)}`],
+  ];
+  const actors = params.add(uuidArray(pairs.map(({ actor }) => actor)));
+  const values = params.add(textArray(pairs.map(({ value }) => value)));
+  const { rows } = await tx.query<{ uuid: string | null }>(
+    prepared(
+      `SELECT (SELECT id FROM audit_events WHERE ${conditions.join(' AND ')} ORDER BY id DESC LIMIT 1) AS uuid
+       FROM unnest(${actors}::uuid[], ${values}::text[]) WITH ORDINALITY AS p (actor, value, nth)
+       ORDER BY nth`,
+      params,
+    ),
+  );
+  return rows.map(({ uuid }) => (uuid === null ? null : uuidTimeMs(uuid)));
+}
+
+/** Which of these actors had any event in this time. */
+export async function actorsSeen(
+  tx: TenantTx,
+  visible: Visibility,
+  actors: readonly string[],
+  fromMs: number,
+  toMs: number,
+): Promise<Set<string>> {
+  const params = new Params();
+  const conditions = allMatching(tx, { from: fromMs, to: toMs }, visible, params);
+  const { rows } = await tx.query<{ actor: string }>(
+    prepared(
+      `SELECT a.actor FROM unnest(${params.add(uuidArray(actors))}::uuid[]) AS a (actor)
+       WHERE EXISTS (SELECT FROM audit_events WHERE ${conditions.join(' AND ')} AND actor_id = a.actor)`,
+      params,
+    ),
+  );
+  return new Set(rows.map(({ actor }) => actor));
+}
+
+/** How many events each actor had in the hour from each of these times on. */
+export async function countsInHours(
+  tx: TenantTx,
+  { filter, visible, sequence }: Before,
+  hours: readonly { actor: string; hourMs: number }[],
+): Promise<number[]> {
+  const params = new Params();
+  const low = Math.min(...hours.map(({ hourMs }) => hourMs));
+  const conditions = [
+    ...allMatching(tx, { ...filter, from: low }, visible, params),
+    ...['actor_id = h.actor', 'id >= h.low', 'id < h.high', `sequence < ${params.add(sequence)}`],
+    onTime,
+  ];
+  const arrays = [
+    uuidArray(hours.map(({ actor }) => actor)),
+    uuidArray(hours.map(({ hourMs }) => firstUuidAt(hourMs))),
+    uuidArray(hours.map(({ hourMs }) => firstUuidAt(hourMs + 3_600_000))),
+  ].map((array) => `${params.add(array)}::uuid[]`);
+  const { rows } = await tx.query<{ count: number }>(
+    prepared(
+      `SELECT (SELECT count(*) FROM audit_events WHERE ${conditions.join(' AND ')}) AS count
+       FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS h (actor, low, high, nth) ORDER BY nth`,
+      params,
+    ),
+  );
+  return rows.map(({ count }) => count);
+}
+
+/** When each actor first matched since `sinceMs`; null: not before these events. */
+export async function firstMatches(
+  tx: TenantTx,
+  { filter, visible, sequence }: Before,
+  actors: readonly string[],
+  sinceMs: number,
+): Promise<(number | null)[]> {
+  const params = new Params();
+  const conditions = [
+    ...allMatching(tx, { ...filter, from: sinceMs }, visible, params),
+    ...['actor_id = a.actor', `sequence < ${params.add(sequence)}`],
+  ];
+  const { rows } = await tx.query<{ uuid: string | null }>(
+    prepared(
+      `SELECT (SELECT id FROM audit_events WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT 1) AS uuid
+       FROM unnest(${params.add(uuidArray(actors))}::uuid[]) WITH ORDINALITY AS a (actor, nth) ORDER BY nth`,
+      params,
+    ),
+  );
+  return rows.map(({ uuid }) => (uuid === null ? null : uuidTimeMs(uuid)));
+}
+
+/** The states of the alerts that a rule has raised since then, oldest first: JSON texts. */
+export async function alertsSince(
+  tx: TenantTx,
+  visible: Visibility,
+  ruleId: string,
+  sinceMs: number,
+): Promise<string[]> {
+  const params = new Params();
+  const conditions = allMatching(tx, { from: sinceMs }, visible, params);
+  const { rows } = await tx.query<{ after: string }>(
+    prepared(
+      `SELECT after FROM audit_events WHERE ${conditions.join(' AND ')}
+         AND resource_id = ${params.add(ruleId)} AND action = 'raise' AND resource_type = 'alert'
+         AND recorded_by_kind = 'service' AND after IS NOT NULL ORDER BY id`,
+      params,
+    ),
+  );
+  return rows.map(({ after }) => after);
+}

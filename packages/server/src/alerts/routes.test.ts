@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import {
+  type AlertCalls,
+  alertCalls,
+  rulesUrl,
+  type WatchedTenant,
+  watchedTenant,
+} from '../testing/alert-setup.ts';
+import { keyOf } from '../testing/restore-setup.ts';
+import { type TestService, testService } from '../testing/service.ts';
+
+let service: TestService;
+let tenant: WatchedTenant;
+let alerts: AlertCalls;
+
+beforeAll(async () => {
+  service = await testService();
+});
+beforeEach(async () => {
+  tenant = await watchedTenant(service);
+  alerts = alertCalls(service, tenant);
+});
+afterAll(() => service.close());
+
+const rule = { name: 'Rule', kind: 'match', filters: {} };
+const list = async () => (await alerts.call('GET', '')).body.data;
+
+test('a rule is made, shown, changed and removed, and the log tells of it', async () => {
+  const made = await alerts.create({ filters: { action: ['publish'], user: 'user_7' } });
+  expect(made).toMatchObject({ builtIn: null, version: 1, enabled: true, mutedUntil: null });
+  expect((await alerts.call('GET', `/${made.id}`)).body).toEqual(made);
+  expect((await list())[0]).toEqual(made);
+  service.clock.now += 5;
+  const changed = await alerts.call('PUT', `/${made.id}`, {
+    ...{ kind: 'threshold', count: 5, windowMinutes: 10, groupBy: 'actor' },
+    enabled: false,
+  });
+  expect(changed.body).toMatchObject({ name: 'Published', count: 5, version: 2, enabled: false });
+  expect((await alerts.call('PUT', `/${made.id}`, { enabled: false })).body.version).toBe(2);
+  expect((await alerts.call('PUT', `/${made.id}`, { kind: 'match' })).body).not.toHaveProperty(
+    'count',
+  );
+  expect((await alerts.call('DELETE', `/${made.id}`)).status).toBe(204);
+  expect((await alerts.call('GET', `/${made.id}`)).status).toBe(404);
+  const url = '/api/audit-logs?resource=alert_rule&sort=sequence';
+  const { body } = await service.call({ url, key: tenant.key });
+  const actions = body.data.map(({ action }: { action: string }) => action);
+  expect(actions).toEqual(['create', 'update', 'update', 'delete']);
+});
+
+test('a built-in rule is there, off, is switched on, and becomes as it was when it is removed', async () => {
+  const [builtIn] = (await list()).filter((each: { builtIn: string | null }) => each.builtIn);
+  expect(builtIn).toMatchObject({ enabled: false, version: 0, createdAt: null });
+  const on = await alerts.call('PUT', `/${builtIn.id}`, { enabled: true });
+  expect(on.body).toMatchObject({ id: builtIn.id, enabled: true, version: 1 });
+  expect(await list()).toContainEqual(on.body);
+  const renamed = await alerts.call('PUT', `/${builtIn.id}`, { name: 'Mine', filters: {} });
+  const paths = renamed.body.errors.map(({ path }: { path: string }) => path);
+  expect([renamed.status, paths]).toEqual([422, ['/name', '/filters']]);
+  await alerts.call('DELETE', `/${builtIn.id}`);
+  expect(await list()).toContainEqual(builtIn);
+});
+
+test('a wrong rule is refused with all its problems at once', async () => {
+  const post = async (body: object) => {
+    const answer = await alerts.call('POST', '', body);
+    expect(answer.status).toBe(422);
+    return answer.body.errors.map(({ path }: { path: string }) => path).sort();
+  };
+  const wrong = { count: 1, groupBy: 'actor', filters: { action: 'A b', from: '2026-01-01' } };
+  expect(await post({ ...rule, kind: 'threshold', ...wrong })).toEqual([
+    ...['/count', '/filters/action', '/filters/from', '/windowMinutes'],
+  ]);
+  expect(await post({ ...rule, count: 3, lookbackDays: 3, groupBy: 'ip' })).toEqual([
+    ...['/count', '/groupBy', '/lookbackDays'],
+  ]);
+  expect(await post({ ...rule, kind: 'first_seen', lookbackDays: 91 })).toEqual([
+    ...['/groupBy', '/lookbackDays'],
+  ]);
+  expect(await post({ ...rule, kind: 'rate', name: ' ', notify: { emails: ['x'] } })).toEqual([
+    ...['/kind', '/name', '/notify/emails/0'],
+  ]);
+});
+
+test('a tenant has at most a hundred rules of its own', async () => {
+  await service.owner.query(
+    `INSERT INTO alert_rules (tenant_id, id, settings, enabled, from_sequence, created_at, updated_at)
+     SELECT $1, gen_random_uuid(), $2, false, 0, now(), now() FROM generate_series(1, 100)`,
+    [tenant.id, JSON.stringify({ ...rule, notify: {} })],
+  );
+  expect((await alerts.call('POST', '', rule)).status).toBe(409);
+});
+
+test('muting and acknowledging are recorded, acknowledging once', async () => {
+  const { id } = await alerts.create();
+  const until = new Date(service.clock.now + 3_600_000).toISOString();
+  expect((await alerts.call('POST', `/${id}/mute`, { until })).body.mutedUntil).toBe(until);
+  await alerts.record({});
+  await alerts.evaluate();
+  expect(await alerts.log('notify'), 'a muted rule').toEqual([]);
+  expect((await alerts.call('POST', `/${id}/mute`, { until: null })).body.mutedUntil).toBeNull();
+  const past = new Date(service.clock.now).toISOString();
+  expect((await alerts.call('POST', `/${id}/mute`, { until: past })).status).toBe(422);
+
+  const [alert] = await alerts.log();
+  const body = { alertId: alert.id, note: 'Expected' };
+  const [first, again] = [
+    await alerts.call('POST', `/${id}/acknowledge`, body),
+    await alerts.call('POST', `/${id}/acknowledge`, body),
+  ];
+  expect(first).toMatchObject({ status: 200, body: { alertId: alert.id } });
+  expect(again.body).toEqual(first.body);
+  const records = await alerts.log('acknowledge');
+  expect(records).toMatchObject([{ correlationId: alert.id, after: { note: 'Expected' } }]);
+  const other = await alerts.create();
+  expect((await alerts.call('POST', `/${other.id}/acknowledge`, body)).status).toBe(404);
+});
+
+test("another tenant's rule is as one that does not exist; without the scope there is none", async () => {
+  const { id } = await alerts.create();
+  const [alertId] = await alerts.record({});
+  const other = alertCalls(service, await watchedTenant(service));
+  for (const [method, path, body] of [
+    ...[
+      ['GET', `/${id}`],
+      ['PUT', `/${id}`, { enabled: false }],
+      ['DELETE', `/${id}`],
+    ],
+    ...[
+      ['POST', `/${id}/mute`, { until: null }],
+      ['POST', `/${id}/acknowledge`, { alertId: alertId?.id }],
+    ],
+  ] as ['GET' | 'PUT' | 'POST' | 'DELETE', string, object?][]) {
+    expect((await other.call(method, path, body)).status, `${method} ${path}`).toBe(404);
+    const url = `${rulesUrl}${path}`;
+    const request = { method, url, ...(body ? { body } : {}) };
+    expect((await service.call({ ...request, key: null })).status).toBe(401);
+    const key = await keyOf(service, tenant.id, ['events:read', 'webhooks:write']);
+    expect((await service.call({ ...request, key })).status).toBe(403);
+  }
+  expect((await alerts.call('GET', `/${id}`)).body.enabled).toBe(true);
+});
+
+test('an operator who looks at the rules is recorded', async () => {
+  const headers = { 'x-tenant-id': tenant.id, 'x-access-reason': 'support' };
+  expect((await service.call({ url: rulesUrl, headers })).status).toBe(200);
+  const { body } = await service.call({
+    url: '/api/audit-logs?cross_tenant=true',
+    key: tenant.key,
+  });
+  const whole = await service.call({ url: `/api/audit-logs/${body.data[0].id}`, key: tenant.key });
+  expect(whole.body.after).toMatchObject({ lookedAt: 'alert-rules', outcome: 'answered' });
+});

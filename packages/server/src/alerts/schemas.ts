@@ -1,0 +1,203 @@
+import { alertGroups, alertKinds, emailLengthMax } from '@indelible/protocol';
+import { Type } from 'typebox';
+import { operatorHeaders } from '../access/index.ts';
+import { filterSchema, label, nullable, storedFilters, strict, time, uuid } from '../http/index.ts';
+import { ruleFilters } from './rule.ts';
+
+const whole = (description: string) => Type.Integer({ minimum: 1, maximum: 100_000, description });
+
+const limits = {
+  count: whole(
+    'Of `threshold`: how many events, 2 to 1,000. Of `unusual_rate`: fewer events in an hour are never ' +
+      'unusual, 10 to 100,000, 50 unless said.',
+  ),
+  windowMinutes: whole(
+    'Of `threshold`: within how many minutes, 1 to 1,440. Of `silence`: after how many minutes without a ' +
+      'matching event, 5 to 43,200.',
+  ),
+  groupBy: Type.Enum([...alertGroups], {
+    description:
+      'Of `threshold`: what is counted together; without it all events. Of `first_seen`, required: what ' +
+      "is new for the actor: `actor` the resource type, `resource` the resource, `ip` the network (the address's " +
+      'first 24 bits, or 48 of IPv6).',
+  }),
+  lookbackDays: whole(
+    'Of `first_seen`: for how many days the actor has not done so, 1 to 90, 30 unless said. Of ' +
+      '`unusual_rate`: how far back the usual rate is looked for, 14 to 90, 28 unless said.',
+  ),
+};
+
+const notify = Type.Object(
+  {
+    emails: Type.Optional(
+      Type.Array(Type.String({ format: 'email', maxLength: emailLengthMax }), {
+        maxItems: 20,
+        uniqueItems: true,
+        description: "Who is mailed; without it the tenant's `notifyEmails`, `[]` is nobody.",
+      }),
+    ),
+    webhookIds: Type.Optional(
+      Type.Array(Type.String({ pattern: '^whk_[0-9a-z]{26}$' }), {
+        maxItems: 20,
+        uniqueItems: true,
+        description: 'Which webhooks are told; without it each with the type `audit.alert.raised`.',
+      }),
+    ),
+  },
+  { ...strict, title: 'AlertNotify' },
+);
+
+const kind = Type.Enum([...alertKinds], {
+  description:
+    '`match`: each matching event. `threshold`: `count` of them within `windowMinutes`. `first_seen`: an ' +
+    'actor does so for the first time in `lookbackDays`. `silence`: none for `windowMinutes`. `unusual_rate`: ' +
+    'far more of an actor in an hour than in the same hour of the weeks before.',
+});
+
+const enabled = Type.Boolean({ description: 'Whether it is evaluated; a new rule is.' });
+const needed = {
+  name: label('What people call the rule.'),
+  kind,
+  filters: filterSchema('AlertFilters', ruleFilters),
+};
+const others = { ...limits, enabled, notify };
+
+export const RuleInput = Type.Object(
+  { ...needed, ...Type.Partial(Type.Object(others)).properties },
+  { ...strict, title: 'AlertRuleInput' },
+);
+export const RuleChange = Type.Partial(Type.Object({ ...needed, ...others }), {
+  ...strict,
+  title: 'AlertRuleChange',
+  description:
+    'Omitted members keep their value. Name, kind, filters and `groupBy` of a built-in rule are fixed.',
+});
+
+const rule = {
+  id: uuid('Also the `resource.id` of its alerts.'),
+  builtIn: nullable({ description: 'Its name in the table of built-in rules; null for others.' }),
+  recommended: Type.Boolean({
+    description: 'A built-in rule that ordinary traffic rarely sets off.',
+  }),
+  ...{ name: needed.name, kind, filters: storedFilters() },
+  ...Type.Partial(Type.Object(limits)).properties,
+  ...{ enabled, notify },
+  version: Type.Integer({ minimum: 0, description: 'Counts its changes; alerts name it.' }),
+  mutedUntil: nullable({
+    format: 'date-time',
+    description: 'Until then its alerts are recorded, and no message tells of them.',
+  }),
+  createdAt: nullable({ format: 'date-time', description: 'Null: built in and never changed.' }),
+  updatedAt: nullable({ format: 'date-time' }),
+};
+const AlertRule = Type.Object(rule, {
+  ...strict,
+  title: 'AlertRule',
+  description: 'The rule as it is now.',
+});
+
+const tags = ['Alerts'];
+const headers = operatorHeaders;
+const params = Type.Object({ id: uuid('The rule.') });
+const ofOne = { tags, params, headers };
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+export const listSchema = {
+  tags,
+  operationId: 'listAlertRules',
+  summary: 'Alert rules, the built-in ones too',
+  description:
+    "The tenant's own rules by age, then the built-in ones. Alerts are events: action `raise`, resource type `alert`.",
+  headers,
+  response: {
+    200: Type.Object(
+      {
+        data: Type.Array(AlertRule),
+        behind: count('Entries of the log that are not evaluated yet.'),
+        lateSkipped: count('Events that came over an hour late, and set nothing off.'),
+      },
+      { ...strict, title: 'AlertRuleList', description: 'All rules.' },
+    ),
+  },
+};
+
+export const createSchema = {
+  tags,
+  operationId: 'createAlertRule',
+  summary: 'Make an alert rule',
+  description: 'Begins at the present end of the log. At most 100 a tenant, `409` above that.',
+  headers,
+  body: RuleInput,
+  response: { 201: AlertRule },
+};
+
+export const getSchema = {
+  ...ofOne,
+  operationId: 'getAlertRule',
+  summary: 'One alert rule',
+  description: 'Also a built-in one that is not switched on.',
+  response: { 200: AlertRule },
+};
+
+export const changeSchema = {
+  ...ofOne,
+  operationId: 'changeAlertRule',
+  summary: 'Change an alert rule, switch it on or off',
+  description:
+    'What counted before does not count any more, unless only `notify` or the name changes.',
+  body: RuleChange,
+  response: { 200: AlertRule },
+};
+
+export const removeSchema = {
+  ...ofOne,
+  operationId: 'removeAlertRule',
+  summary: 'Remove an alert rule',
+  description: 'Its alerts stay in the log. A built-in rule becomes as it was at first.',
+  response: { 204: Type.Null({ description: 'It is removed.' }) },
+};
+
+export const muteSchema = {
+  ...ofOne,
+  operationId: 'muteAlertRule',
+  summary: 'Mute an alert rule',
+  description: 'Alerts are still recorded; no message tells of them. Recorded.',
+  body: Type.Object(
+    {
+      until: nullable({
+        format: 'date-time',
+        description: 'A moment of the next 90 days; null ends the muting.',
+      }),
+    },
+    { ...strict, title: 'AlertMuting' },
+  ),
+  response: { 200: AlertRule },
+};
+
+export const acknowledgeSchema = {
+  ...ofOne,
+  operationId: 'acknowledgeAlert',
+  summary: 'Acknowledge an alert',
+  description:
+    "Recorded with the alert's id as `correlationId`; the same alert again is answered alike, and " +
+    'leaves no second record.',
+  body: Type.Object(
+    {
+      alertId: Type.String({
+        pattern: '^evt_audit_[0-9a-z]{26}$',
+        description: "Id of the alert's event.",
+      }),
+      note: Type.Optional(label('What was found.')),
+    },
+    { ...strict, title: 'Acknowledgement' },
+  ),
+  response: {
+    200: Type.Object(
+      {
+        alertId: Type.String(),
+        acknowledgedAt: time('When it was acknowledged first.'),
+      },
+      { ...strict, title: 'AcknowledgedAlert', description: 'It is acknowledged.' },
+    ),
+  },
+};

@@ -1,0 +1,173 @@
+import type { AlertRuleSettings } from '@indelible/protocol';
+import type { TenantTx } from '../postgres/index.ts';
+import {
+  AlertLimit,
+  type Candidate,
+  dayMs,
+  type Evaluator,
+  type Finding,
+  FirstSeenEvaluator,
+  hourMs,
+  MatchEvaluator,
+  minuteMs,
+  ThresholdEvaluator,
+  UnusualRateEvaluator,
+} from './evaluate.ts';
+import {
+  actorsSeen,
+  alertsSince,
+  type Before,
+  countsInHours,
+  earlierOf,
+  firstMatches,
+  lastSeen,
+  lateMs,
+} from './recall.store.ts';
+
+/** An evaluator that asks the log for what it does not know. */
+export interface Watch {
+  evaluator: Evaluator;
+  limit: AlertLimit;
+  /** Makes it know what it needs for these events. */
+  recall(tx: TenantTx, before: Before, events: readonly Candidate[]): Promise<void>;
+}
+
+/** Evaluators that remember more begin again: they read what they need. */
+export const rememberedMax = 200_000;
+
+/** The evaluator of a kind whose findings come from events, for events of any time. */
+export function newEvaluator(settings: AlertRuleSettings): Evaluator {
+  const { kind } = settings;
+  if (kind === 'threshold') return new ThresholdEvaluator(settings);
+  if (kind === 'first_seen') return new FirstSeenEvaluator(settings);
+  if (kind === 'unusual_rate') return new UnusualRateEvaluator(settings);
+  return new MatchEvaluator();
+}
+
+/** Continues a rule's evaluation at any sequence of the log; its events begin at `nowMs`. */
+export async function openWatch(
+  tx: TenantTx,
+  rule: { id: string; settings: AlertRuleSettings; fromSequence: number },
+  visible: Before['visible'],
+  nowMs: number,
+): Promise<Watch> {
+  const { settings, id } = rule;
+  const spanMs = Math.max(hourMs, (settings.windowMinutes ?? 0) * minuteMs);
+  const alerts = (await alertsSince(tx, visible, id, nowMs - lateMs - spanMs)).map(readAlert);
+  const limit = new AlertLimit(alerts.map(({ atMs }) => atMs));
+  const foundMs = new Map(alerts.map(({ group, atMs }) => [group, atMs]));
+  const evaluator = newEvaluator(settings);
+  const none = { evaluator, limit, recall: async () => {} };
+  if (evaluator instanceof ThresholdEvaluator) {
+    return { ...none, recall: recallEarlier(evaluator, rule, foundMs) };
+  }
+  if (evaluator instanceof FirstSeenEvaluator) {
+    return { ...none, recall: recallSeen(evaluator, settings) };
+  }
+  if (evaluator instanceof UnusualRateEvaluator) {
+    return { ...none, recall: recallHours(evaluator, settings, foundMs) };
+  }
+  return none;
+}
+
+/** Of the state of an alert: its group as the evaluator calls it. */
+function readAlert(after: string): { group: string; atMs: number } {
+  const { at, group } = JSON.parse(after) as { at: string; group: Record<string, string> };
+  return { atMs: Date.parse(at), group: Object.values(group)[0] ?? '' };
+}
+
+/** The keys that it does not know, each with its first event. */
+function unknownIn(evaluator: Evaluator, events: readonly Candidate[]): Map<string, Candidate> {
+  const unknown = new Map<string, Candidate>();
+  for (const event of events) {
+    const key = evaluator.unknown(event);
+    if (key !== null && !unknown.has(key)) unknown.set(key, event);
+  }
+  return unknown;
+}
+
+const columns = { actor: 'actor_id', resource: 'resource_id', ip: 'actor_ip' } as const;
+
+function recallEarlier(
+  evaluator: ThresholdEvaluator,
+  { settings, fromSequence }: { settings: AlertRuleSettings; fromSequence: number },
+  foundMs: ReadonlyMap<string, number>,
+): Watch['recall'] {
+  const { groupBy, count = 2, windowMinutes = 1 } = settings;
+  const column = groupBy ? columns[groupBy] : null;
+  return async (tx, before, events) => {
+    const unknown = [...unknownIn(evaluator, events).keys()];
+    if (unknown.length === 0) return;
+    const oldest = Math.min(...events.map(({ atMs }) => atMs));
+    const sinceMs = oldest - lateMs - windowMinutes * minuteMs;
+    const limits = { count, fromSequence, sinceMs };
+    const earlier = await earlierOf(tx, before, column, unknown, limits);
+    const byGroup = Map.groupBy(earlier, ({ group }) => group);
+    for (const group of unknown) {
+      evaluator.learn(group, byGroup.get(group) ?? [], foundMs.get(group));
+    }
+  };
+}
+
+function recallSeen(
+  evaluator: FirstSeenEvaluator,
+  { groupBy = 'actor', lookbackDays = 30 }: AlertRuleSettings,
+): Watch['recall'] {
+  return async (tx, before, events) => {
+    const keys = [...unknownIn(evaluator, events).keys()];
+    if (keys.length === 0) return;
+    const pairs = keys.map((key) => {
+      const [actor = '', value = ''] = key.split(' ');
+      return { actor, value };
+    });
+    const sinceMs = Math.min(...events.map(({ atMs }) => atMs)) - lookbackDays * dayMs;
+    const last = await lastSeen(tx, before, groupBy, pairs, sinceMs);
+    for (const [at, key] of keys.entries()) evaluator.learn(key, last[at] ?? null);
+  };
+}
+
+function recallHours(
+  evaluator: UnusualRateEvaluator,
+  { lookbackDays = 28 }: AlertRuleSettings,
+  foundMs: ReadonlyMap<string, number>,
+): Watch['recall'] {
+  return async (tx, before, events) => {
+    const unknown = [...unknownIn(evaluator, events).values()];
+    if (unknown.length === 0) return;
+    const asked = unknown.flatMap(({ actorId, atMs }) =>
+      evaluator.hoursBefore(atMs).map((hour) => ({ actor: actorId, hourMs: hour })),
+    );
+    const sinceMs = Math.min(...unknown.map(({ atMs }) => atMs)) - lookbackDays * dayMs;
+    const actors = unknown.map(({ actorId }) => actorId);
+    const [counts, first] = await Promise.all([
+      countsInHours(tx, before, asked),
+      firstMatches(tx, before, actors, sinceMs),
+    ]);
+    for (const [at, { actorId }] of unknown.entries()) {
+      const ofActor = asked.flatMap(({ actor, hourMs: hour }, n): [number, number][] =>
+        actor === actorId ? [[hour, counts[n] ?? 0]] : [],
+      );
+      const hours = { sinceMs: first[at] ?? null, counts: new Map(ofActor) };
+      evaluator.learn(actorId, hours, foundMs.get(actorId));
+    }
+  };
+}
+
+/**
+ * Without those of actors who are new altogether: everything is the first time for them. Known is
+ * an actor with an event of at least a day before, within the lookback.
+ */
+export async function ofKnownActors(
+  tx: TenantTx,
+  visible: Before['visible'],
+  { lookbackDays = 30 }: AlertRuleSettings,
+  findings: readonly Finding[],
+): Promise<Finding[]> {
+  const actors = [...new Set(findings.flatMap(({ ofActor }) => ofActor ?? []))];
+  if (actors.length === 0) return [...findings];
+  const times = findings.map(({ atMs }) => atMs);
+  const [oldest, newest] = [Math.min(...times), Math.max(...times)];
+  const from = oldest - lookbackDays * dayMs;
+  const known = await actorsSeen(tx, visible, actors, from, newest - dayMs);
+  return findings.filter(({ ofActor }) => ofActor === undefined || known.has(ofActor));
+}

@@ -1,0 +1,53 @@
+import { expect } from 'vitest';
+import { keyOf } from './restore-setup.ts';
+import { eventOf, type TestService } from './service.ts';
+
+export const rulesUrl = '/api/alert-rules';
+
+export interface WatchedTenant {
+  id: string;
+  /** Records, reads, and manages rules. */
+  key: string;
+}
+
+export async function watchedTenant(service: TestService, plan = 'Pro'): Promise<WatchedTenant> {
+  const { id } = await service.tenant(plan);
+  return { id, key: await keyOf(service, id, ['events:write', 'events:read', 'alerts:write']) };
+}
+
+/** Calls of one tenant's key. */
+export function alertCalls(service: TestService, { key }: WatchedTenant) {
+  const call = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object) =>
+    service.call({ method, url: `${rulesUrl}${path}`, key, ...(body ? { body } : {}) });
+  return {
+    call,
+    /** A rule; by default each `publish` sets it off. */
+    async create(changes: object = {}) {
+      const rule = { name: 'Published', kind: 'match', filters: { action: 'publish' }, ...changes };
+      const { status, body, text } = await call('POST', '', rule);
+      expect(status, text).toBe(201);
+      return body;
+    },
+    /** Records events; returns them in the order of the log. */
+    async record(...changes: Record<string, unknown>[]) {
+      const events = changes.map((each) => eventOf({ action: 'publish', ...each }));
+      const url = '/api/audit-logs/batch';
+      const answer = await service.call({ method: 'POST', url, key, body: { events } });
+      const codes = answer.body.results.map(({ status }: { status: string }) => status);
+      expect(codes, answer.text).toEqual(events.map(() => 'created'));
+      return answer.body.results as { id: string; sequence: number }[];
+    },
+    /** The log's events about alerts with this action, oldest first, with their states. */
+    async log(action = 'raise') {
+      const url = `/api/audit-logs?action=${action}&resource=alert&sort=sequence&order=asc&limit=500`;
+      const { body } = await service.call({ url, key });
+      const whole = body.data.map(({ id }: { id: string }) =>
+        service.call({ url: `/api/audit-logs/${id}`, key }),
+      );
+      return (await Promise.all(whole)).map((each) => each.body);
+    },
+    evaluate: () => service.app.alerts.tick(),
+  };
+}
+
+export type AlertCalls = ReturnType<typeof alertCalls>;
