@@ -28,7 +28,7 @@ const tiers: Record<string, string[]> = { compat, nemesis };
 
 export default defineConfig(({ mode }) => ({
   test: {
-    include: tiers[mode] ?? ['{packages,examples,e2e}/**/*.test.ts', '*.test.ts'],
+    include: tiers[mode] ?? ['{packages,examples,e2e,locales}/**/*.test.ts', '*.test.ts'],
     exclude: [
       ...configDefaults.exclude,
       ...(mode in tiers ? [] : [...compat, ...nemesis]),

@@ -1,9 +1,10 @@
 import { get, type IncomingMessage } from 'node:http';
+import type { Locale } from '@indelible/protocol';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import type { Dictionary } from '../locales/texts.ts';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
-import type { Texts } from '../packages/panel/src/i18n/en.ts';
-import { type Language, languageCodes, languages } from '../packages/panel/src/i18n/languages.ts';
+import { languageCodes, languages } from '../packages/panel/src/i18n/languages.ts';
 import { type PanelPage, pages } from '../packages/panel/src/pages/registry.ts';
 import { type Receiver, webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
 import { addressOf, findChange, pageNames, prepare, type Shown, settled } from './every-page.ts';
@@ -51,18 +52,20 @@ const open = async (path: string) => {
 
 /** Everything the panel says in a language, on whichever page. */
 const spoken = Object.fromEntries(
-  await Promise.all(languageCodes.map(async (code) => [code, await languages[code].load()])),
-) as Record<Language, Texts>;
+  await Promise.all(
+    languageCodes.map(async (code) => [code, (await languages[code].load()).panel]),
+  ),
+) as Record<Locale, Dictionary['panel']>;
 const foreign = languageCodes.filter((code) => code !== 'en');
 
 /** Chooses a language on the page that is open, and waits until it is spoken. */
-async function speak(language: Language): Promise<void> {
+async function speak(language: Locale): Promise<void> {
   await page.getByTitle(/^(Language|Idioma)$/).selectOption(language);
   await see(page.locator('html')).toHaveAttribute('lang', language);
   await see(page.getByRole('link', { name: spoken[language].nav.integrity })).toBeVisible();
 }
 
-async function englishOn(name: string, language: Language): Promise<string[]> {
+async function englishOn(name: string, language: Locale): Promise<string[]> {
   const left = untranslated(await textsOf(page), spoken.en, spoken[language]);
   return left.map((text) => `${language} ${name}: ${text}`);
 }

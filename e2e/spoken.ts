@@ -3,10 +3,8 @@ import type { Page } from 'playwright-core';
 /** Matches whatever a text of the dictionary becomes, and nothing else. */
 type Pattern = RegExp;
 
-type About = (...about: unknown[]) => string;
-
-/** The texts of a dictionary; those about something as functions. */
-function leavesOf(texts: object): (string | About)[] {
+/** The texts of a dictionary as they are written, with placeholders. */
+function leavesOf(texts: object): string[] {
   return Object.values(texts).flatMap((value) =>
     typeof value === 'object' ? leavesOf(value) : [value],
   );
@@ -14,21 +12,19 @@ function leavesOf(texts: object): (string | About)[] {
 
 /** The texts that are always the same. */
 export function wordsOf(texts: object): Set<string> {
-  return new Set(leavesOf(texts).filter((text) => typeof text === 'string'));
+  return new Set(leavesOf(texts).filter((text) => !text.includes('{{')));
 }
 
-/** Every text of a dictionary; what it is about may be anything. */
+/** Every text of a dictionary; its values may be anything. */
 function patternsOf(texts: object): Pattern[] {
-  return leavesOf(texts).flatMap((text) => {
-    if (typeof text === 'string') return [patternOf(text)];
-    // As for many and as for one: words differ by number.
-    return ['¤', 1].map((about) => patternOf(text(about, '¤', '¤')));
-  });
+  return leavesOf(texts).map(patternOf);
 }
 
 function patternOf(text: string): Pattern {
-  const literal = text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${literal.replaceAll('¤', '.+')}$`);
+  const literal = text
+    .split(/\{\{.*?\}\}/)
+    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${literal.join('.+')}$`);
 }
 
 /** Which of `shown` are among the `english` texts although `spoken` says them in its own words. */

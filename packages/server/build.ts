@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, '../..');
 const workspaces = ['protocol', 'client', 'cli', 'server'].map((name) => `packages/${name}`);
 const folders = [
   ...workspaces.map((workspace) => `${workspace}/src`),
-  ...['packages/server/migrations', 'packages/panel/dist'],
+  ...['packages/server/migrations', 'packages/panel/dist', 'locales'],
 ];
 const testOnly = /\.test\.ts$|packages\/(cli|server)\/src\/testing$/;
 const parquet = '@duckdb/node-api';

@@ -1,5 +1,5 @@
+import type { Locale } from '@indelible/protocol';
 import { useSyncExternalStore } from 'react';
-import type { Language } from './i18n/languages.ts';
 import type { ZoneChoice } from './search/event-search.ts';
 
 /* The reader's choices, stored in this browser. */
@@ -9,7 +9,7 @@ export type Theme = 'system' | 'light' | 'dark';
 export interface Preferences {
   theme: Theme;
   /** Null: the tenant's, or the browser's. */
-  language: Language | null;
+  language: Locale | null;
   zone: ZoneChoice;
   /** Whether the list of events leaves out the service's routine. */
   foldsRoutine: boolean;

@@ -47,7 +47,10 @@ export function DownloadButton(props: DownloadButtonProps) {
       <ActionError error={download.error} className="self-center text-xs" />
       {download.data && 'file' in download.data && (
         <p role="status" className="self-center text-xs text-muted">
-          {t.exports.downloaded(`${name}.${format}`, formats.bytes(download.data.file.size))}
+          {t.exports.downloaded({
+            name: `${name}.${format}`,
+            size: formats.bytes(download.data.file.size),
+          })}
         </p>
       )}
     </>

@@ -1,7 +1,7 @@
 import { IndelibleError, UnreachableError } from '@indelible/client';
 import { CircleAlert, type LucideIcon, RotateCw } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
-import type { Texts } from '../i18n/en.ts';
+import type { Texts } from '../i18n/texts.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
 import { AppLink } from './AppLink.tsx';
@@ -40,7 +40,9 @@ export function LoadError({ error, retry }: { error: unknown; retry: () => void 
         <Button Icon={RotateCw} className="mt-4" onClick={retry}>
           {t.error.retry}
         </Button>
-        {requestId && <p className="mt-4 font-mono text-2xs">{t.error.request(requestId)}</p>}
+        {requestId && (
+          <p className="mt-4 font-mono text-2xs">{t.error.request({ id: requestId })}</p>
+        )}
       </Notice>
     </div>
   );

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@indelible/client';
 import { actorText, type Party, partyName, revealed } from '@indelible/protocol';
-import type { Texts } from '../i18n/en.ts';
+import type { Texts } from '../i18n/texts.tsx';
 import { useTexts, wordOf } from '../i18n/texts.tsx';
 import { isErased } from './Erased.tsx';
 

@@ -1,25 +1,15 @@
 import type { Locale } from '@indelible/protocol';
-import { en, type Texts } from './en.ts';
+import { languages } from '../../../../locales/languages.ts';
 
-/**
- * The panel's languages. A new one is a dictionary and a line here. English is in the first load;
- * others are loaded on demand.
- */
-export const languages = {
-  en: { name: 'English', load: async () => en },
-  es: { name: 'Español', load: async () => (await import('./es.ts')).es },
-  'pt-BR': { name: 'Português', load: async () => (await import('./pt-br.ts')).ptBR },
-} satisfies Record<Locale, { name: string; load: () => Promise<Texts> }>;
+export { languages };
 
-export type Language = keyof typeof languages;
-
-export const languageCodes = Object.keys(languages) as Language[];
+export const languageCodes = Object.keys(languages) as Locale[];
 
 /** The language of a tag such as `pt-BR`, without its region. */
 const baseOf = (tag: string) => tag.split('-', 1)[0];
 
 /** The chosen language, else the first preferred one that the panel has, else English. */
-export function languageFor(chosen: Language | null, wishes: readonly string[]): Language {
+export function languageFor(chosen: Locale | null, wishes: readonly string[]): Locale {
   if (chosen !== null) return chosen;
   for (const wish of wishes.map((each) => each.toLowerCase())) {
     const found =

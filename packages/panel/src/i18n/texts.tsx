@@ -1,22 +1,29 @@
-import { revealed } from '@indelible/protocol';
+import { type Locale, revealed } from '@indelible/protocol';
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
-import { en, type Texts } from './en.ts';
-import { type Language, languages } from './languages.ts';
+import en from '../../../../locales/en.json' with { type: 'json' };
+import { languages } from '../../../../locales/languages.ts';
+import { type Texts as AllTexts, textsIn } from '../../../../locales/texts.ts';
 
-const TextsContext = createContext<{ texts: Texts; language: Language }>({
-  texts: en,
-  language: 'en',
-});
+export type Texts = AllTexts['panel'];
+
+interface Spoken {
+  language: Locale;
+  texts: Texts;
+}
+
+const english: Spoken = { language: 'en', texts: textsIn('en', en).panel };
+
+const TextsContext = createContext(english);
 
 /** Shows texts in `language`; until its dictionary is loaded, in the previous language. */
-export function TextsProvider(props: { language: Language; children: ReactNode }) {
+export function TextsProvider(props: { language: Locale; children: ReactNode }) {
   const { language, children } = props;
-  const [loaded, setLoaded] = useState<{ texts: Texts; language: Language } | null>(
-    language === 'en' ? { texts: en, language } : null,
-  );
+  const [loaded, setLoaded] = useState(language === 'en' ? english : null);
   useEffect(() => {
     let isWanted = true;
-    languages[language].load().then((texts) => isWanted && setLoaded({ texts, language }));
+    languages[language].load().then((dictionary) => {
+      if (isWanted) setLoaded({ language, texts: textsIn(language, dictionary).panel });
+    });
     document.documentElement.lang = language;
     return () => {
       isWanted = false;
@@ -29,7 +36,7 @@ export function useTexts(): Texts {
   return useContext(TextsContext).texts;
 }
 
-export function useLanguage(): Language {
+export function useLanguage(): Locale {
   return useContext(TextsContext).language;
 }
 

@@ -11,7 +11,7 @@ import {
 } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Session } from '../api.ts';
-import type { Texts } from '../i18n/en.ts';
+import type { Texts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
 
 /** A page below `/settings/audit`. */

@@ -143,7 +143,7 @@ function ReceivedChip({ search, change }: Pick<FilterBarProps, 'search' | 'chang
   return (
     <Button
       Icon={X}
-      aria-label={`${t.filters.remove(t.filters.received)}: ${text}`}
+      aria-label={`${t.filters.remove({ what: t.filters.received })}: ${text}`}
       onClick={() => change(changed(search, { facets }))}
     >
       {t.filters.received} {text}
@@ -218,7 +218,7 @@ function Chip({ label, text, icon, startsOpen = false, clear, picker }: ChipProp
       {clear && (
         <Button
           className="w-7 rounded-l-none border-l-0 border-accent/40 bg-accent-soft px-0 text-accent"
-          aria-label={t.filters.remove(label)}
+          aria-label={t.filters.remove({ what: label })}
           onClick={clear}
         >
           <X aria-hidden className="size-3.5!" />

@@ -1,7 +1,6 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react';
 import { Button } from '../components/Button.tsx';
 import { useTexts } from '../i18n/texts.tsx';
-import { useFormats } from '../i18n/use-formats.ts';
 import type { EventSearch } from './event-search.ts';
 import { pageSize } from './use-events.ts';
 
@@ -21,20 +20,18 @@ interface PagerProps {
 /** Newer and older pages. Paging fixes the range, because cursors are valid for one range only. */
 export function Pager({ search, nowMs, pagination, isFormer, change }: PagerProps) {
   const t = useTexts();
-  const formats = useFormats();
   const { nextCursor, previousCursor, total } = pagination;
   const { range, page } = search;
   const fixed = range.kind === 'last' ? { ...range, at: nowMs } : range;
   const open = (cursor: string | null, to: number) =>
     cursor !== null && change({ ...search, range: fixed, cursor, page: Math.max(1, to) });
   const pages = total && Math.ceil(total.value / pageSize);
-  const number = formats.number(page);
   return (
     <nav aria-label={t.events.list} className="no-print flex items-center gap-1">
       <span className="mr-2 text-xs text-faint tabular-nums">
         {pages === undefined || total?.relation === 'gte'
-          ? t.events.page(number)
-          : t.events.pageOf(number, formats.number(Math.max(1, pages)))}
+          ? t.events.page({ n: page })
+          : t.events.pageOf({ n: page, of: Math.max(1, pages) })}
       </span>
       <Button
         Icon={ChevronLeft}

@@ -15,7 +15,7 @@ export function PrintCriteria({ search, nowMs }: { search: EventSearch; nowMs: n
         </div>
       ))}
       <div className="flex gap-2">
-        <dt className="font-semibold">{t.events.page('')}</dt>
+        <dt className="font-semibold">{t.print.page}:</dt>
         <dd>{search.page}</dd>
       </div>
     </dl>

@@ -1,7 +1,7 @@
 import { type FacetName, facetNames, facetOf } from '@indelible/protocol';
 import { useMemo } from 'react';
-import type { Texts } from '../i18n/en.ts';
 import type { Formats } from '../i18n/formats.ts';
+import type { Texts } from '../i18n/texts.tsx';
 import { useTexts, wordOf } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
 import type { Facets } from './event-search.ts';
@@ -45,8 +45,8 @@ function rangeTextOf(range: TimeRange, t: Texts, formats: Formats): string {
   if (range.kind === 'last') return t.range[range.preset];
   const { from, to } = range;
   if (from !== undefined && to !== undefined) return formats.range(from, to);
-  if (from !== undefined) return t.range.since(formats.range(from, from));
-  return to === undefined ? t.range.all : t.range.until(formats.range(to, to));
+  if (from !== undefined) return t.range.since({ from: formats.range(from, from) });
+  return to === undefined ? t.range.all : t.range.until({ to: formats.range(to, to) });
 }
 
 function facetTextOf(facets: Facets, facet: FacetName, t: Texts): string | null {
@@ -54,7 +54,7 @@ function facetTextOf(facets: Facets, facet: FacetName, t: Texts): string | null 
   if (values === undefined) return null;
   const texts = [
     ...values.any.map((value) => valueText(facet, value, t)),
-    ...values.none.map((value) => t.filters.not(valueText(facet, value, t))),
+    ...values.none.map((value) => t.filters.not({ value: valueText(facet, value, t) })),
   ];
   return texts.length === 0 ? null : texts.join(', ');
 }

@@ -15,9 +15,9 @@ import {
 } from 'react-aria-components';
 import type { Session } from '../api.ts';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
-import type { Texts } from '../i18n/en.ts';
 import type { Formats } from '../i18n/formats.ts';
 import { languageCodes, languages } from '../i18n/languages.ts';
+import type { Texts } from '../i18n/texts.tsx';
 import { useLanguage, useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
 import { navigationFor } from '../pages/registry.ts';
@@ -149,15 +149,15 @@ function typedCommands(text: string, search: EventSearch, t: Texts, go: Go): Com
   const section = t.palette.filter;
   if (text.startsWith(eventIdPrefix)) {
     const run = () => go(paths.event(text));
-    return [{ id: 'open', section, text: t.palette.openEvent(text), run }];
+    return [{ id: 'open', section, text: t.palette.openEvent({ id: text }), run }];
   }
   if (!isUuid(text)) return [];
   const filter = (facet: FacetName) => () =>
     go(paths.events(changed(search, { facets: onlyValue({}, facet, text.toLowerCase()) })));
   return [
-    { id: 'id', section, text: t.palette.byResourceId(text), run: filter('resourceId') },
-    { id: 'uid', section, text: t.palette.byUser(text), run: filter('user') },
-    { id: 'person', section, text: t.palette.byPerson(text), run: filter('onBehalfOf') },
+    { id: 'id', section, text: t.palette.byResourceId({ value: text }), run: filter('resourceId') },
+    { id: 'uid', section, text: t.palette.byUser({ value: text }), run: filter('user') },
+    { id: 'person', section, text: t.palette.byPerson({ value: text }), run: filter('onBehalfOf') },
   ];
 }
 

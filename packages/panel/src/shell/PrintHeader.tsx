@@ -28,12 +28,11 @@ export function PrintHeader() {
 /** The checkpoint of the log, if it was requested. */
 function PrintCheckpoint() {
   const t = useTexts();
-  const formats = useFormats();
   const { data } = useQuery({ ...checkpointQuery, enabled: false });
   const head = data?.checkpoint;
   return (
     <p className={`mt-1 ${head ? 'font-mono break-all' : ''}`}>
-      {head ? t.print.checkpoint(formats.number(head.size), data.rootHex) : t.print.noCheckpoint}
+      {head ? t.print.checkpoint({ size: head.size, root: data.rootHex }) : t.print.noCheckpoint}
     </p>
   );
 }

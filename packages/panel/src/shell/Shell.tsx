@@ -168,7 +168,7 @@ function OperatorBanner() {
       className="sticky top-0 z-30 flex flex-wrap items-baseline gap-x-3 gap-y-0.5 border-b border-warn/30 bg-warn-soft px-4 py-2 text-warn lg:px-6"
     >
       <ShieldAlert className="size-4 shrink-0 self-center" aria-hidden />
-      <strong className="font-semibold">{t.operator.banner(tenant.name)}</strong>
+      <strong className="font-semibold">{t.operator.banner({ tenant: tenant.name })}</strong>
       <span>
         {t.operator.reason}: <q>{reason}</q>
       </span>
@@ -186,12 +186,13 @@ function TenantClosed() {
   const when = formats.dateTime(tenant.closedAt);
   return (
     <section
-      aria-label={t.left.title(tenant.name)}
+      aria-label={t.left.title({ tenant: tenant.name })}
       className="flex items-start gap-2.5 border-b border-line bg-sunken px-4 py-2.5 lg:px-6"
     >
       <DoorClosed aria-hidden className="mt-0.5 size-4 shrink-0 text-faint" />
       <p className="text-pretty">
-        <strong className="font-semibold">{t.left.title(tenant.name)}</strong> {t.left.text(when)}
+        <strong className="font-semibold">{t.left.title({ tenant: tenant.name })}</strong>{' '}
+        {t.left.text({ when })}
       </p>
     </section>
   );

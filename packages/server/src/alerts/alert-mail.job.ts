@@ -30,7 +30,7 @@ export function handleAlertMail({ db, jobs, mailer, publicUrl }: AlertMailDeps):
     const texts = mailTexts[locale].alert;
     const mail = composeMail({
       ...{ locale, subject: texts.subject, tenantName: tenant.name },
-      leads: (name) => [texts.lead(name)],
+      leads: (about) => [texts.lead(about)],
       facts: [
         [texts.rule, name],
         [texts.count, new Intl.NumberFormat(locale).format(alerts.length)],

@@ -37,8 +37,8 @@ export function exportMail(mail: ExportMail): Mail {
   const { locale, outcome, failure = 'unexpected', tenantName, url } = mail;
   const { why, open, ...texts } = mailTexts[locale].export;
   const { subject, lead, next } = texts[outcome];
-  const leads = (tenant: string) =>
-    outcome === 'failed' ? [lead(tenant), why[failure]] : [lead(tenant)];
+  const leads = (about: { tenant: string }) =>
+    outcome === 'failed' ? [lead(about), why[failure]] : [lead(about)];
   const facts = factsOf(mail);
   return composeMail({ locale, subject, tenantName, leads, facts, next: [next], open, url });
 }

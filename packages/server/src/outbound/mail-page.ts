@@ -15,7 +15,7 @@ export interface MailContent {
   subject: string;
   tenantName: string;
   /** The first sentences; the name in them may be HTML. */
-  leads: (tenant: string) => string[];
+  leads: (about: { tenant: string }) => string[];
   /** Label and value in reading order; a fact with a null value is omitted. */
   facts: readonly [label: string, value: string | null][];
   /** Fixed sentences after the facts. */
@@ -34,14 +34,14 @@ export function composeMail(content: MailContent): Mail {
     value === null ? [] : [[label, withoutLinks(value)]],
   );
   const text = [
-    leads(tenant).join('\n'),
+    leads({ tenant }).join('\n'),
     facts.map(([label, value]) => `${label}: ${value}`).join('\n'),
     ...next,
     `${open}:\n${url}`,
     footer,
   ].join('\n\n');
   const html = mailPage(locale, subject, [
-    ...leads(`<bdi>${escapeHtml(tenant)}</bdi>`).map(paragraph),
+    ...leads({ tenant: `<bdi>${escapeHtml(tenant)}</bdi>` }).map(paragraph),
     table(facts),
     ...next.map(paragraph),
     linkButton(url, open),

@@ -1,9 +1,15 @@
-import type { Locale } from '@indelible/protocol';
-import { en, type MailTexts } from './mail-texts/en.ts';
-import { es } from './mail-texts/es.ts';
-import { ptBR } from './mail-texts/pt-br.ts';
+import { type Locale, locales } from '@indelible/protocol';
+import { languages } from '../../../../locales/languages.ts';
+import { type Texts, textsIn } from '../../../../locales/texts.ts';
 
-/** The texts of mail in each language. */
-export const mailTexts: Record<Locale, MailTexts> = { en, es, 'pt-BR': ptBR };
+export type MailTexts = Texts['mail'];
 
-export type { MailTexts };
+const loaded = locales.map(async (locale): Promise<[Locale, MailTexts]> => {
+  return [locale, textsIn(locale, await languages[locale].load()).mail];
+});
+
+/**
+ * The texts of mail in each language, to be inserted into HTML unescaped; only the name of a tenant
+ * is escaped before.
+ */
+export const mailTexts = Object.fromEntries(await Promise.all(loaded)) as Record<Locale, MailTexts>;

@@ -136,7 +136,7 @@ test.each(locales)('in %s every change is told, in its own words', (locale) => {
   const texts = mailTexts[locale].terms;
   const { subject, text, html } = termsMail(defaultPlans, { ...mail, locale });
   expect(subject).toBe(texts.liftedSubject);
-  const leads = [texts.lifted('Acme'), texts.smaller('Acme'), texts.emails('Acme')];
+  const leads = [texts.lifted, texts.smaller, texts.emails].map((say) => say({ tenant: 'Acme' }));
   for (const word of [...leads, texts.liftedWord, 'ana@example.com → –', 'ticket 1']) {
     expect(text).toContain(word);
   }
@@ -154,7 +154,7 @@ test.each(locales)('in %s every change is told, in its own words', (locale) => {
     locale,
     before: { ...mail.before, plan: 'Starter' },
   });
-  expect(greater.text).not.toContain(texts.smaller('Acme'));
+  expect(greater.text).not.toContain(texts.smaller({ tenant: 'Acme' }));
   expect(greater.text).toContain('Starter → Pro');
 });
 

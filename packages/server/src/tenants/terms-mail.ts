@@ -47,10 +47,10 @@ export function termsMail(plans: Plans, mail: TermsMail): Mail {
     locale,
     subject: isLifted ? texts.liftedSubject : isSmaller ? texts.subject : texts.emailsSubject,
     tenantName,
-    leads: (name) => [
-      ...(isLifted ? [texts.lifted(name)] : []),
-      ...(isSmaller ? [texts.smaller(name)] : []),
-      ...(hasOthers ? [texts.emails(name)] : []),
+    leads: (about) => [
+      ...(isLifted ? [texts.lifted(about)] : []),
+      ...(isSmaller ? [texts.smaller(about)] : []),
+      ...(hasOthers ? [texts.emails(about)] : []),
     ],
     facts: factsOf(mail, isLifted),
     next: [...(isWeaker ? [effectOf(plans, mail)] : []), texts.next],
@@ -65,7 +65,12 @@ function effectOf(plans: Plans, { locale, timeZone, after, keptUntilMs }: TermsM
   if (after.legalHold) return texts.held;
   const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone } as const;
   const until = new Intl.DateTimeFormat(locale, day).format(keptUntilMs);
-  return texts.hidden(texts.older(planOf(plans, after).keeps), until);
+  const { keeps } = planOf(plans, after);
+  const events =
+    'days' in keeps
+      ? texts.olderDays({ count: keeps.days })
+      : texts.olderYears({ count: keeps.years });
+  return texts.hidden({ events, until });
 }
 
 function factsOf(mail: TermsMail, isLifted: boolean): MailContent['facts'] {

@@ -91,7 +91,7 @@ function Detail({ event }: { event: AuditEvent }) {
         </div>
       )}
       {(changed > 0 || !hasState) && !isErased(event, 'change') && (
-        <Part title={changed > 0 ? t.detail.changed(changed) : t.events.changes}>
+        <Part title={changed > 0 ? t.detail.changed({ count: changed }) : t.events.changes}>
           <ChangedFields diff={event.diff} />
         </Part>
       )}

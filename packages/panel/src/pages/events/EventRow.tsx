@@ -128,7 +128,7 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
     formats.dateTime(ms),
   ].join(', ');
   return (
-    <AppLink href={href} className="row-link" aria-label={t.events.open(what)}>
+    <AppLink href={href} className="row-link" aria-label={t.events.open({ what })}>
       <time
         className="above -mx-1 rounded px-1 text-muted group-hover:text-ink"
         dateTime={event.timestamp}
@@ -184,7 +184,9 @@ function DiffPreview({ diff }: { diff: Diff }) {
           <ArrowRight aria-hidden className="size-3 shrink-0 self-center text-faint" />
           <ShortValue value={to} kind="add" />
           {more > 0 && index === shown.length - 1 && (
-            <span className="ml-1 shrink-0 text-xs text-faint">{t.events.more(more)}</span>
+            <span className="ml-1 shrink-0 text-xs text-faint">
+              {t.events.more({ count: more })}
+            </span>
           )}
         </li>
       ))}

@@ -9,7 +9,6 @@ import { useListKeys } from '../../components/list-keys.ts';
 import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { prefer, usePreferences } from '../../preferences.ts';
 import { changed, type EventSearch, frozen } from '../../search/event-search.ts';
@@ -120,15 +119,12 @@ interface HeadProps {
 
 function Head({ search, nowMs, page, folded, refresh, change }: HeadProps) {
   const t = useTexts();
-  const formats = useFormats();
   return (
     <div className="px-4 pt-5 pb-3 lg:px-6">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <h1 className="text-xl font-semibold tracking-tight">{t.nav.events}</h1>
         <Total page={page} />
-        {folded > 0 && (
-          <p className="text-muted">{t.events.folded(folded, formats.number(folded))}</p>
-        )}
+        {folded > 0 && <p className="text-muted">{t.events.folded({ count: folded })}</p>}
         <button
           type="button"
           className="no-print btn btn-quiet icon-btn"
@@ -171,13 +167,13 @@ function FoldSwitch() {
 
 function Total({ page }: { page: Page }) {
   const t = useTexts();
-  const formats = useFormats();
   const total = page.data?.pagination.total;
   if (total === undefined) return null;
-  const text = `${formats.number(total.value)}${total.relation === 'gte' ? '+' : ''}`;
   return (
     <p role="status" className="text-muted tabular-nums">
-      {t.events.count(total.value, text)}
+      {total.relation === 'gte'
+        ? t.events.countOver({ count: total.value })
+        : t.events.count({ count: total.value })}
     </p>
   );
 }

@@ -2,7 +2,6 @@ import type { AuditEvent } from '@indelible/client';
 import { useQuery } from '@tanstack/react-query';
 import { ShieldAlert, ShieldCheck, ShieldQuestion } from 'lucide-react';
 import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
 import type { ProofResult } from '../../proof/check-event.ts';
 
 /** The result of this browser's check that the event is in the signed log. */
@@ -44,7 +43,6 @@ export function ProofBadge({ event }: { event: AuditEvent }) {
 
 function Proven({ result, erased }: { result: ProofResult; erased: boolean }) {
   const t = useTexts();
-  const formats = useFormats();
   const { sequence, size, leafHash, origin } = result;
   const facts = [
     [t.proof.leaf, leafHash],
@@ -61,7 +59,7 @@ function Proven({ result, erased }: { result: ProofResult; erased: boolean }) {
       </summary>
       <div className="space-y-2 px-3 pb-3 pl-10 text-xs">
         <p className="text-pretty">
-          {t.proof.validText(formats.number(sequence ?? 0), formats.number(size ?? 0))}
+          {t.proof.validText({ position: sequence ?? 0, size: size ?? 0 })}
         </p>
         {erased && <p className="text-pretty">{t.proof.withoutErased}</p>}
         <p className="text-pretty">{t.proof.limits}</p>

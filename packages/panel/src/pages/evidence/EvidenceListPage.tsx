@@ -60,7 +60,7 @@ function Kept({ evidence }: { evidence: SavedSearch }) {
         </span>
       </div>
       <p className="mt-0.5 text-xs text-muted">
-        {t.events.count(value, formats.number(value))}
+        {t.events.count({ count: value })}
         {' · '}
         {criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ')}
       </p>

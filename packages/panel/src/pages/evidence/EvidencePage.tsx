@@ -92,7 +92,6 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
 /** Whether the result is the same, the same with later events, or another one. */
 function Agreement({ evidence }: { evidence: OpenedSearch }) {
   const t = useTexts();
-  const formats = useFormats();
   const { agrees, earlierAgrees, recordedSince, bodiesExpired } = evidence.now;
   const since = recordedSince.value;
   const kind = agrees ? 'same' : earlierAgrees ? 'grown' : bodiesExpired ? 'expired' : 'other';
@@ -101,7 +100,7 @@ function Agreement({ evidence }: { evidence: OpenedSearch }) {
     grown: {
       look: 'warn',
       title: t.evidence.grown,
-      text: t.evidence.grownText(since, formats.number(since)),
+      text: t.evidence.grownText({ count: since }),
     },
     expired: { look: 'warn', title: t.evidence.differs, text: t.evidence.expired },
     other: { look: 'bad', title: t.evidence.differs, text: t.evidence.differsText },
@@ -131,7 +130,7 @@ function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
       texts: sides.map(({ checkpoint }) =>
         checkpoint === null
           ? '—'
-          : `${t.evidence.entries(checkpoint.size, formats.number(checkpoint.size))} ${checkpoint.rootHash}`,
+          : `${t.evidence.entries({ count: checkpoint.size })} ${checkpoint.rootHash}`,
       ),
       large: false,
     },
@@ -182,22 +181,22 @@ function EvidenceStatement({ evidence, range }: { evidence: OpenedSearch; range:
   const whole = sources.filter((source) => !incomplete.includes(source));
   const shows = [
     value === 0
-      ? t.evidence.provesNone(when)
-      : t.evidence.provesSome(value, formats.number(value), when),
+      ? t.evidence.provesNone({ range: when })
+      : t.evidence.provesSome({ count: value, range: when }),
     ...(evidence.checkpoint === null ? [] : [t.evidence.provesLog]),
-    ...(whole.length > 0 ? [t.evidence.noGaps(nameList(whole))] : []),
+    ...(whole.length > 0 ? [t.evidence.noGaps({ sources: nameList(whole) })] : []),
   ];
   const showsNot = [
     ...incomplete.flatMap(({ id, gaps, gapsDropped }) => [
       ...gaps.map(({ from, to, afterReceivedAt, noticedAt }) =>
-        t.evidence.gap(
-          revealed(id),
-          from === to ? String(from) : `${from}–${to}`,
-          formats.exact(afterReceivedAt),
-          formats.exact(noticedAt),
-        ),
+        t.evidence.gap({
+          source: revealed(id),
+          numbers: from === to ? String(from) : `${from}–${to}`,
+          from: formats.exact(afterReceivedAt),
+          to: formats.exact(noticedAt),
+        }),
       ),
-      ...(gapsDropped ? [t.evidence.gapsDropped(revealed(id))] : []),
+      ...(gapsDropped ? [t.evidence.gapsDropped({ source: revealed(id) })] : []),
     ]),
     t.evidence.notRecorded,
     t.evidence.notNumbered,

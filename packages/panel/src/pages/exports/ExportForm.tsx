@@ -8,7 +8,6 @@ import { Button } from '../../components/Button.tsx';
 import { DownloadButton } from '../../components/DownloadButton.tsx';
 import { ActionError } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { filterAt } from '../../search/event-search.ts';
@@ -82,13 +81,13 @@ export function ExportForm({ started }: { started: () => void }) {
 
 function RowCount({ total }: { total: { value: number; relation: string } | undefined }) {
   const t = useTexts();
-  const formats = useFormats();
   if (total === undefined) return <p className="text-muted">{t.exports.counting}</p>;
   const many = total.relation === 'gte';
-  const text = `${formats.number(total.value)}${many ? '+' : ''}`;
   return (
     <div role="status">
-      <p className="text-lg font-semibold tabular-nums">{t.exports.rows(total.value, text)}</p>
+      <p className="text-lg font-semibold tabular-nums">
+        {many ? t.exports.rowsOver({ count: total.value }) : t.exports.rows({ count: total.value })}
+      </p>
       <p className="text-xs text-muted">{many ? t.exports.large : t.exports.small}</p>
     </div>
   );

@@ -107,9 +107,7 @@ function ExportState({ job }: { job: ExportJob }) {
   const formats = useFormats();
   const { rowsDone, rowsTotal, bytes, expiresAt, status } = job;
   const facts = [
-    rowsTotal !== null &&
-      status === 'ready' &&
-      t.exports.rows(rowsTotal, formats.number(rowsTotal)),
+    rowsTotal !== null && status === 'ready' && t.exports.rows({ count: rowsTotal }),
     bytes !== null && formats.bytes(bytes),
   ].filter((fact) => fact !== false);
   return (
@@ -124,11 +122,7 @@ function ExportState({ job }: { job: ExportJob }) {
             aria-label={t.exports.status.running}
           />
           <p className="text-2xs text-faint tabular-nums">
-            {t.exports.progress(
-              rowsTotal,
-              formats.number(rowsDone ?? 0),
-              formats.number(rowsTotal),
-            )}
+            {t.exports.progress({ count: rowsTotal, done: rowsDone ?? 0 })}
           </p>
         </div>
       )}

@@ -96,14 +96,15 @@ function SignedHead({ checked }: { checked: CheckedCheckpoint }) {
 
 function SinceLastVisit({ checked }: { checked: CheckedCheckpoint }) {
   const t = useTexts();
-  const formats = useFormats();
   const { since, checkpoint } = checked;
   if (!checked.isValid) return null;
-  const size = formats.number(checkpoint?.size ?? 0);
   const text = {
     first: t.integrity.firstVisit,
     same: t.integrity.unchanged,
-    extended: t.integrity.extended('size' in since ? formats.number(since.size) : '', size),
+    extended: t.integrity.extended({
+      before: 'size' in since ? since.size : 0,
+      now: checkpoint?.size ?? 0,
+    }),
     rewritten: t.integrity.rewritten,
   }[since.kind];
   const alarming = since.kind === 'rewritten';
@@ -134,13 +135,13 @@ function Retained() {
   });
   const first = oldest.data?.data[0];
   const total = oldest.data?.pagination.total;
-  const count = total && `${formats.number(total.value)}${total.relation === 'gte' ? '+' : ''}`;
+  const count = total?.relation === 'gte' ? t.events.countOver : t.events.count;
   return (
     <Card title={t.integrity.retained}>
       <dl>
         <Fact name={t.integrity.plan}>{tenant.plan}</Fact>
         <Fact name={t.integrity.oldest}>{first ? formats.dateTime(first.timestamp) : '—'}</Fact>
-        <Fact name={t.nav.events}>{total && count ? t.events.count(total.value, count) : '—'}</Fact>
+        <Fact name={t.nav.events}>{total ? count({ count: total.value }) : '—'}</Fact>
       </dl>
     </Card>
   );

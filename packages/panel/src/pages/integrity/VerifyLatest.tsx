@@ -49,7 +49,7 @@ export function VerifyLatest() {
           onClick={() => void verify()}
         >
           <ShieldCheck aria-hidden />
-          {t.integrity.verifyLatest(events.length)}
+          {t.integrity.verifyLatest({ count: events.length })}
         </button>
       </div>
       {verdicts.size > 0 && <Checked events={events} verdicts={verdicts} />}
@@ -72,7 +72,7 @@ function Outcome(props: { count: number; verdicts: Verdicts; running: boolean })
           aria-label={t.integrity.verify}
         />
         <p className="text-xs text-muted tabular-nums">
-          {t.integrity.verifying(count, verdicts.size)}
+          {t.integrity.verifying({ count, done: verdicts.size })}
         </p>
       </div>
     );
@@ -87,7 +87,7 @@ function Outcome(props: { count: number; verdicts: Verdicts; running: boolean })
       ) : (
         <CircleX aria-hidden className="size-4" />
       )}
-      {broken === 0 ? t.integrity.verified(count) : t.integrity.broken(broken)}
+      {broken === 0 ? t.integrity.verified({ count }) : t.integrity.broken({ count: broken })}
     </p>
   );
 }

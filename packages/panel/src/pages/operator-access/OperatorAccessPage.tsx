@@ -104,8 +104,11 @@ function Summary({ search, nowMs }: { search: EventSearch; nowMs: number }) {
   const count = users?.data.length ?? 0;
   return (
     <dl className="flex flex-wrap gap-x-10 gap-y-3 px-4 pt-1 pb-4 lg:px-6">
-      <Figure value={users && formats.number(count)} name={t.access.operators(count)} />
-      <Figure value={users && formats.number(total)} name={t.access.recordsNamed(total)} />
+      <Figure value={users && formats.number(count)} name={t.access.operators({ count })} />
+      <Figure
+        value={users && formats.number(total)}
+        name={t.access.recordsNamed({ count: total })}
+      />
       <Figure
         value={missing === undefined ? undefined : formats.number(missing)}
         name={t.access.missing}

@@ -73,7 +73,7 @@ function VisitRows({ visit, search }: { visit: Visit; search: EventSearch }) {
           <Reason visit={visit} />
         </td>
         <td>
-          {t.access.records(visit.events.length, formats.number(visit.events.length))}
+          {t.access.records({ count: visit.events.length })}
           <p className="truncate text-xs text-faint">{actions.join(' · ')}</p>
         </td>
         <td className="wide">

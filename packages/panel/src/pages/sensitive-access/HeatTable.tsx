@@ -100,10 +100,7 @@ function PersonRow({ person, row, columns, highest, keys, hrefOf }: RowProps) {
           {unusual.length > 0 && (
             <TriangleAlert
               role="img"
-              aria-label={t.sensitiveAccess.unusualDays(
-                unusual.length,
-                formats.number(unusual.length),
-              )}
+              aria-label={t.sensitiveAccess.unusualDays({ count: unusual.length })}
               className="ml-auto size-3.5 shrink-0 text-warn"
             />
           )}

@@ -52,7 +52,7 @@ function SensitiveAccess({ shown }: { shown: Shown }) {
     <ValueMenuProvider>
       <PageHead
         title={t.nav.sensitiveAccess}
-        intro={t.sensitiveAccess.intro(types.join(', '))}
+        intro={t.sensitiveAccess.intro({ types: types.join(', ') })}
         actions={
           <AppLink href={asList} className="btn">
             <List aria-hidden />
@@ -103,7 +103,7 @@ function Clipped({ from, to, days }: Pick<Access, 'from' | 'to' | 'days'>) {
   const formats = useFormats();
   return (
     <p role="note" className="px-4 pb-3 text-muted lg:px-6">
-      {t.sensitiveAccess.clipped(formats.number(days.length), formats.range(from, to))}
+      {t.sensitiveAccess.clipped({ days: days.length, range: formats.range(from, to) })}
     </p>
   );
 }

@@ -20,7 +20,7 @@ export function UnusualDays({ people, hrefOf }: UnusualDaysProps) {
     .sort((a, b) => timesUsual(b) - timesUsual(a));
   const { shown, more } = useShown(all, 5);
   if (all.length === 0) return null;
-  const title = t.sensitiveAccess.unusualDays(all.length, formats.number(all.length));
+  const title = t.sensitiveAccess.unusualDays({ count: all.length });
   return (
     <section
       aria-label={title}
@@ -36,8 +36,8 @@ export function UnusualDays({ people, hrefOf }: UnusualDaysProps) {
             <AppLink href={hrefOf(person, day)} className="link font-medium">
               {person.label}, {formats.day(day)}
             </AppLink>
-            : {t.sensitiveAccess.accesses(count, formats.number(count))}
-            {usual > 0 && `, ${t.sensitiveAccess.usually(formats.number(usual))}`}
+            : {t.sensitiveAccess.accesses({ count })}
+            {usual > 0 && `, ${t.sensitiveAccess.usually({ count: usual })}`}
           </li>
         ))}
       </ul>

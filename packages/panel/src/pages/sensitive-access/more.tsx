@@ -2,7 +2,6 @@ import { ChevronDown } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../components/Button.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
 
 /** The first `step` of a list; `more` shows as many again. */
 export function useShown<Item>(items: readonly Item[], step: number) {
@@ -13,11 +12,10 @@ export function useShown<Item>(items: readonly Item[], step: number) {
 
 export function MoreButton({ left, show }: { left: number; show: () => void }) {
   const t = useTexts();
-  const formats = useFormats();
   if (left === 0) return null;
   return (
     <Button className="no-print mt-3" Icon={ChevronDown} onClick={show}>
-      {t.sensitiveAccess.more(formats.number(left))}
+      {t.sensitiveAccess.more({ count: left })}
     </Button>
   );
 }

@@ -56,7 +56,7 @@ export default function RestoreDialog({ target, current, close }: RestoreDialogP
   }
   const busy = request.isPending || (restore !== undefined && !settled);
   return (
-    <Sheet title={t.restore.title(name)} close={close} dismissable={!busy} width="max-w-2xl">
+    <Sheet title={t.restore.title({ name })} close={close} dismissable={!busy} width="max-w-2xl">
       {settled ? (
         <Outcome restore={restore} />
       ) : (

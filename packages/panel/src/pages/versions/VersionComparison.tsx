@@ -28,7 +28,7 @@ export function VersionComparison({ left, right, current }: VersionComparisonPro
     <div className="min-w-0">
       <div className="mb-2 flex min-h-8 flex-wrap items-center gap-x-4">
         <p role="status" className="font-medium">
-          {differing === 0 ? t.versions.same : t.versions.differing(differing)}
+          {differing === 0 ? t.versions.same : t.versions.differing({ count: differing })}
         </p>
         <label className="no-print ml-auto flex items-center gap-2 text-[0.8125rem] text-muted">
           <input

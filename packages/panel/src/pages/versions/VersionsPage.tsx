@@ -49,7 +49,8 @@ export default function VersionsPage() {
         title={resource?.name ?? resourceId}
         aside={
           <span className="text-muted">
-            {resource && wordOf(t.resources, resource.type)} · {t.versions.count(versions.length)}
+            {resource && wordOf(t.resources, resource.type)} ·{' '}
+            {t.versions.count({ count: versions.length })}
           </span>
         }
         intro={versions.length > 1 ? t.versions.intro : ''}
@@ -61,10 +62,13 @@ export default function VersionsPage() {
         }
       />
       {erased > 0 && versions.length > 0 && (
-        <p className="px-4 pb-3 text-muted lg:px-6">{t.versions.erased(erased)}</p>
+        <p className="px-4 pb-3 text-muted lg:px-6">{t.versions.erased({ count: erased })}</p>
       )}
       {versions.length === 0 ? (
-        <Notice title={erased > 0 ? t.versions.erased(erased) : t.versions.none} Icon={History} />
+        <Notice
+          title={erased > 0 ? t.versions.erased({ count: erased }) : t.versions.none}
+          Icon={History}
+        />
       ) : (
         <Versions resourceId={resourceId} versions={versions} />
       )}
@@ -136,7 +140,11 @@ function SideChoice({ side, version, chosen, choose }: SideChoiceProps) {
         type="radio"
         name={`version-${side}`}
         className="size-4 accent-accent"
-        aria-label={side === 'left' ? t.versions.pickLeft(when) : t.versions.pickRight(when)}
+        aria-label={
+          side === 'left'
+            ? t.versions.pickLeft({ version: when })
+            : t.versions.pickRight({ version: when })
+        }
         checked={chosen?.key === version.key}
         onChange={() => choose(side, version.key)}
       />
@@ -156,7 +164,7 @@ function VersionName({ version }: { version: Version }) {
       </p>
       {of === 'after' && (
         <p className="truncate text-xs text-faint">
-          <ActionLabel action={event.action} outcome={outcomeIn(event)} /> {t.versions.by(who)}
+          <ActionLabel action={event.action} outcome={outcomeIn(event)} /> {t.versions.by({ who })}
         </p>
       )}
     </div>

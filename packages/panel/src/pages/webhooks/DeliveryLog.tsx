@@ -72,7 +72,7 @@ function Delivery({ delivery }: { delivery: WebhookDelivery }) {
         <span className="flex flex-wrap gap-x-3 text-xs tabular-nums max-sm:basis-full max-sm:pl-6">
           <span className="text-muted">
             {responseStatus ?? w.deliveries.noAnswer}
-            {attempt > 1 && ` · ${w.deliveries.attempt(formats.number(attempt))}`}
+            {attempt > 1 && ` · ${w.deliveries.attempt({ n: attempt })}`}
           </span>
           <time dateTime={delivery.at} className="text-faint">
             {formats.dateTime(delivery.at)}
@@ -92,9 +92,8 @@ function Delivery({ delivery }: { delivery: WebhookDelivery }) {
 function What({ delivery }: { delivery: WebhookDelivery }) {
   const t = useTexts();
   const w = t.webhooks;
-  const formats = useFormats();
   const { type, events } = delivery;
-  if (type === 'audit.events.recorded') return t.events.count(events, formats.number(events));
+  if (type === 'audit.events.recorded') return t.events.count({ count: events });
   return Object.hasOwn(w.types, type) ? w.types[type as keyof typeof w.types] : type;
 }
 
@@ -108,13 +107,13 @@ function DeliveryDetail({ delivery }: { delivery: WebhookDelivery }) {
       <Fact name={w.deliveries.message}>
         <span className="font-mono break-all">{delivery.messageId}</span>
         {' · '}
-        {w.deliveries.attempt(formats.number(attempt))}
+        {w.deliveries.attempt({ n: attempt })}
         {' · '}
         {formats.number(delivery.durationMs)} ms
       </Fact>
       {firstSequence !== null && lastSequence !== null && (
         <Fact name={t.nav.events}>
-          {w.deliveries.range(formats.number(firstSequence), formats.number(lastSequence))}
+          {w.deliveries.range({ first: firstSequence, last: lastSequence })}
         </Fact>
       )}
       {nextAttemptAt !== null && (

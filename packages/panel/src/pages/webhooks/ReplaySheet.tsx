@@ -3,7 +3,6 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
 import { FormField } from './FormField.tsx';
 import { useWebhookChange } from './use-webhooks.ts';
 
@@ -17,7 +16,6 @@ interface ReplaySheetProps {
 /** Replays from a position in the log, after explaining what is sent. */
 export default function ReplaySheet({ webhook, from, close }: ReplaySheetProps) {
   const w = useTexts().webhooks;
-  const formats = useFormats();
   const { nextSequence, behind } = webhook;
   const last = Math.max(0, nextSequence - 1);
   const [text, setText] = useState(from === null ? '' : String(Math.min(from, last)));
@@ -36,7 +34,7 @@ export default function ReplaySheet({ webhook, from, close }: ReplaySheetProps) 
       close={close}
     >
       <p className="mb-4 text-muted text-pretty">{w.replay.text}</p>
-      <FormField label={w.replay.from} hint={w.replay.fromHint(formats.number(last))}>
+      <FormField label={w.replay.from} hint={w.replay.fromHint({ max: last })}>
         {(ties) => (
           <input
             {...ties}
@@ -49,8 +47,7 @@ export default function ReplaySheet({ webhook, from, close }: ReplaySheetProps) 
         )}
       </FormField>
       <p role="status" className="mt-3 text-pretty">
-        {w.replay.now(formats.number(nextSequence))}{' '}
-        {isReady && w.replay.again(entries, formats.number(entries))}
+        {w.replay.now({ position: nextSequence })} {isReady && w.replay.again({ count: entries })}
       </p>
     </ConfirmSheet>
   );

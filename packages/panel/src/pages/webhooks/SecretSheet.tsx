@@ -28,7 +28,7 @@ export default function SecretSheet({ secret, previousValidUntil, close }: Secre
       </div>
       {previousValidUntil !== null && (
         <p className="mt-3 text-muted text-pretty">
-          {w.secret.previous(formats.dateTime(previousValidUntil))}
+          {w.secret.previous({ when: formats.dateTime(previousValidUntil) })}
         </p>
       )}
       <div className="mt-5 flex justify-end">

@@ -145,7 +145,7 @@ function Remove({ webhook, close }: DialogProps) {
   const remove = useMutation({ mutationFn: () => client.webhooks.remove(webhook.id) });
   return (
     <ConfirmSheet
-      title={w.remove.title(webhookName(webhook))}
+      title={w.remove.title({ name: webhookName(webhook) })}
       confirm={w.remove.confirm}
       isDanger
       isBusy={remove.isPending}
@@ -170,7 +170,9 @@ function WebhookTestResult({ result, format }: TestResultProps) {
   const { ok, status, reason, response, durationMs } = result;
   // The test of a log platform asks for its health, which may answer with a 4xx status.
   const { isSigned } = formatFields[format];
-  const works = isSigned ? w.test.ok(status === null ? '' : String(status)) : w.test.healthy;
+  const works = isSigned
+    ? w.test.ok({ status: status === null ? '' : String(status) })
+    : w.test.healthy;
   return (
     <Verdict
       look={ok ? 'good' : 'bad'}

@@ -33,12 +33,12 @@ export function useConditionText(): (webhook: Webhook) => string {
   return (webhook) => {
     const condition = conditionOf(webhook);
     const { attempt, behind, nextAttemptAt } = webhook;
-    if (condition === 'behind') return t.explained.behind(behind, formats.number(behind));
+    if (condition === 'behind') return t.explained.behind({ count: behind });
     if (condition !== 'failing') return t.explained[condition];
-    const failed = t.explained.failing(attempt, formats.number(attempt));
+    const failed = t.explained.failing({ count: attempt });
     if (nextAttemptAt === null) return failed;
     const when = formats.relative(nextAttemptAt, Date.now());
-    return `${failed} ${t.explained.nextAttempt(when)}`;
+    return `${failed} ${t.explained.nextAttempt({ when })}`;
   };
 }
 

@@ -39,7 +39,7 @@ export function WebhookFacts({ webhook }: { webhook: Webhook }) {
       {hasCredential && <Fact name={w.facts.credential}>{w.facts.stored}</Fact>}
       {isSigned && (
         <Fact name={w.facts.secret}>
-          {until === null ? w.facts.set : w.rotate.until(formats.dateTime(until))}
+          {until === null ? w.facts.set : w.rotate.until({ when: formats.dateTime(until) })}
         </Fact>
       )}
       <Fact name={w.facts.next}>{formats.number(nextSequence)}</Fact>

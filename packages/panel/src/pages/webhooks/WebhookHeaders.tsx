@@ -77,7 +77,7 @@ function Header({ header: { name, value, isStored }, change, remove }: HeaderPro
         value={value}
         onChange={({ target }) => change({ value: target.value })}
       />
-      <IconButton label={w.form.headerRemove(name)} Icon={Trash2} onClick={remove} />
+      <IconButton label={w.form.headerRemove({ name })} Icon={Trash2} onClick={remove} />
     </div>
   );
 }

@@ -55,7 +55,7 @@ function Endpoints() {
       <PageHead title={t.nav.webhooks} intro={w.intro} actions={count > 0 && add} />
       {isClosed && <p className="px-4 pb-3 text-muted lg:px-6">{w.closed}</p>}
       {count >= webhooksMax && (
-        <p className="px-4 pb-3 text-muted lg:px-6">{w.full(webhooksMax)}</p>
+        <p className="px-4 pb-3 text-muted lg:px-6">{w.full({ count: webhooksMax })}</p>
       )}
       {webhooks.isPending && <Skeleton label={t.events.loading} />}
       {webhooks.isError && <LoadError error={webhooks.error} retry={webhooks.refetch} />}
@@ -97,7 +97,6 @@ function Nothing({ children }: { children: React.ReactNode }) {
 
 function List({ webhooks }: { webhooks: readonly Webhook[] }) {
   const w = useTexts().webhooks;
-  const formats = useFormats();
   const [, from] = useSearchPairs().find(([name]) => name === 'replay') ?? [];
   return (
     <>
@@ -106,7 +105,7 @@ function List({ webhooks }: { webhooks: readonly Webhook[] }) {
           role="note"
           className="mx-4 mb-3 rounded-lg bg-accent-soft px-4 py-2.5 text-accent lg:mx-6"
         >
-          {w.replay.choose(formats.number(Number(from)))}
+          {w.replay.choose({ position: Number(from) })}
         </p>
       )}
       <ul className="mx-4 mb-10 divide-y divide-line rounded-xl border border-line lg:mx-6">
@@ -135,9 +134,7 @@ function Row({ webhook, replay }: { webhook: Webhook; replay: string | undefined
         </AppLink>
         <ConditionBadge webhook={webhook} />
         {behind > 0 && (
-          <span className="text-xs text-muted tabular-nums">
-            {w.behindBy(behind, formats.number(behind))}
-          </span>
+          <span className="text-xs text-muted tabular-nums">{w.behindBy({ count: behind })}</span>
         )}
         <span className="text-xs text-faint tabular-nums max-sm:basis-full sm:ml-auto">
           {lastDelivery === null

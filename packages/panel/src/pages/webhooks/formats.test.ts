@@ -16,7 +16,7 @@ test('every setting of every format is asked for, with values that the service t
 
 test('every format, setting and choice has a name in every language', async () => {
   for (const code of languageCodes) {
-    const { webhooks: texts } = await languages[code].load();
+    const texts = (await languages[code].load()).panel.webhooks;
     for (const format of webhookFormats) {
       expect(texts.formats[format]).not.toBe('');
       for (const { name, choices = [] } of formatFields[format].options) {

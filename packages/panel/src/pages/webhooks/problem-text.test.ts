@@ -1,17 +1,18 @@
 import { expect, test } from 'vitest';
+import { textsIn } from '../../../../../locales/texts.ts';
 import { AppError } from '../../../../server/src/http/problem.ts';
 import {
   newcomer,
   readSettings,
   type WebhookPatch,
 } from '../../../../server/src/webhooks/webhook-input.ts';
-import { en } from '../../i18n/en.ts';
 import { languageCodes, languages } from '../../i18n/languages.ts';
 import { fieldOf, problemText } from './problem-text.ts';
 
 const texts = await Promise.all(
-  languageCodes.map(async (code) => (await languages[code].load()).webhooks),
+  languageCodes.map(async (code) => textsIn(code, await languages[code].load()).panel.webhooks),
 );
+const { webhooks: english } = textsIn('en', await languages.en.load()).panel;
 
 /** What the service finds wrong with this. */
 function problemsOf(patch: WebhookPatch) {
@@ -24,7 +25,7 @@ function problemsOf(patch: WebhookPatch) {
 }
 
 const url = 'https://siem.example.com';
-const wrong: [WebhookPatch & { format: keyof typeof en.webhooks.formats }, string[]][] = [
+const wrong: [WebhookPatch & { format: keyof typeof english.formats }, string[]][] = [
   [{ format: 'webhook', url: 'http://siem.example.com' }, ['/url']],
   [
     { format: 'webhook', url: 'https://10.0.0.1/', headers: { Host: 'x', 'X-A': 'two\nlines' } },
@@ -66,11 +67,11 @@ test('whatever the service finds wrong is said at its field, in the language tha
 test('an option has the words of its own format, and no word that is no option has any', () => {
   const at = (path: string) => ({ path, code: 'invalid_value' });
   const index = at('/options/index');
-  expect(problemText(en.webhooks, 'splunk_hec', index)).not.toBe(
-    problemText(en.webhooks, 'elastic', index),
+  expect(problemText(english, 'splunk_hec', index)).not.toBe(
+    problemText(english, 'elastic', index),
   );
   const inherited = at('/options/constructor');
-  expect(problemText(en.webhooks, 'elastic', inherited)).toBe(en.webhooks.form.problems.option);
+  expect(problemText(english, 'elastic', inherited)).toBe(english.form.problems.option);
 });
 
 test('what the form does not ask for is no problem of a field', () => {

@@ -1,5 +1,5 @@
 import type { WebhookFormat } from '@indelible/client';
-import type { Texts } from '../../i18n/en.ts';
+import type { Texts } from '../../i18n/texts.tsx';
 
 /** A problem found by the service: a JSON Pointer and a code. */
 interface Problem {
