@@ -56,11 +56,13 @@ const spoken = Object.fromEntries(
     languageCodes.map(async (code) => [code, (await languages[code].load()).panel]),
   ),
 ) as Record<Locale, Dictionary['panel']>;
+/** “Language” in each of them. */
+const words = languageCodes.map((code) => spoken[code].language);
 const foreign = languageCodes.filter((code) => code !== 'en');
 
 /** Chooses a language on the page that is open, and waits until it is spoken. */
 async function speak(language: Locale): Promise<void> {
-  await page.getByTitle(/^(Language|Idioma)$/).selectOption(language);
+  await page.getByTitle(new RegExp(`^(${words.join('|')})$`)).selectOption(language);
   await see(page.locator('html')).toHaveAttribute('lang', language);
   await see(page.getByRole('link', { name: spoken[language].nav.integrity })).toBeVisible();
 }
@@ -121,7 +123,7 @@ async function gzipBytes(url: string): Promise<number> {
 }
 
 test.each(pageNames)(
-  'the page “%s” breaks no rule of accessibility in light or dark, speaks Spanish and Portuguese throughout, and fits a phone in each language',
+  'the page “%s” breaks no rule of accessibility in light or dark, speaks each language throughout, and fits a phone in each language',
   async (name) => {
     await open(addressOf(name, shown));
     const wrong = await violations(page, name);

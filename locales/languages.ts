@@ -9,6 +9,7 @@ const json = { with: { type: 'json' } } as const;
  * English, which is shown until another dictionary is loaded, with the panel.
  */
 export const languages: Record<Locale, { name: string; load: () => Promise<Dictionary> }> = {
+  de: { name: 'Deutsch', load: async () => (await import('./de.json', json)).default },
   en: { name: 'English', load: async () => en },
   es: { name: 'Español', load: async () => (await import('./es.json', json)).default },
   'pt-BR': { name: 'Português', load: async () => (await import('./pt-BR.json', json)).default },

@@ -84,4 +84,5 @@ export interface Parameters {
   'mail.webhookPaused.lead': { tenant: string };
   'mail.webhookPaused.gone': { tenant: string };
   'mail.webhookPaused.entries': { count: number };
+  'mail.alert.lead': { tenant: string };
 }

@@ -40,7 +40,7 @@ export async function use(body: string, headers: Headers): Promise<EventVerdict 
 
 /** The words of the API are known to the compiler, and single values are filters. */
 export async function administer(tenantId: string): Promise<string> {
-  await client.tenants.put(tenantId, { name: 'Initech', plan: 'Pro', locale: 'pt-BR' });
+  await client.tenants.put(tenantId, { name: 'Initech', plan: 'Pro', locale: 'de' });
   const { scopes } = await client.apiKeys.create(tenantId, { name: 'x', scopes: ['events:read'] });
   await client.exports.create({ format: 'csv', columns: ['id', 'actor.email'] });
   const filters = { action: 'login', category: ['!configuration'] } as const;

@@ -54,6 +54,7 @@ const shown = (html: string) =>
     .replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
 
 describe.each([
+  ['de', ['1.234.567', '412,3 MB', '20. November 2026', '27. November', '11:05'], /bereit/],
   ['en', ['1,234,567', '412.3 MB', 'November 20, 2026', 'November 27, 2026', '11:05'], /ready/],
   ['es', ['1.234.567', '412,3 MB', '20 de noviembre de 2026', '27 de noviembre', '11:05'], /lista/],
   [

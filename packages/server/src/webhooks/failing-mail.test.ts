@@ -10,6 +10,7 @@ const paused: FailingMail = {
 };
 
 test.each([
+  ['de', 'Ein Webhook Ihres Audit-Protokolls ist angehalten', '12.345 Einträge', '14:00'],
   ['en', 'A webhook of your audit log is paused', '12,345 entries of the log', '2:00'],
   ['es', 'Un webhook del registro de auditoría está en pausa', '12.345 entradas', '14:00'],
   ['pt-BR', 'Um webhook do registro de auditoria está pausado', '12.345 entradas', '14:00'],

@@ -34,7 +34,7 @@ export function EmptyResult({
           <Button
             onClick={() => change(changed(search, { range: { kind: 'last', preset: wider } }))}
           >
-            {t.empty.widen({ range: t.range[wider].toLowerCase() })}
+            {t.empty.widen({ range: t.range[wider] })}
           </Button>
         )}
         {criteria.map(
@@ -46,7 +46,7 @@ export function EmptyResult({
                   change(changed(search, { facets: withoutFacet(search.facets, facet) }))
                 }
               >
-                {t.empty.without({ filter: name.toLowerCase() })}
+                {t.empty.without({ filter: name })}
               </Button>
             ),
         )}
