@@ -58,6 +58,7 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
       schema: {
         tags: ['Events'],
         operationId: 'recordEvent',
+        'x-refuses': [409],
         summary: 'Record an event',
         description,
         body: { ...EventInput, examples: [eventExample] },

@@ -100,6 +100,7 @@ export const getSchema = {
 export const cancelSchema = {
   tags,
   operationId: 'cancelExport',
+  'x-refuses': [409],
   summary: 'Cancel an export that has not ended',
   description: '`409` for an export that has ended.',
   params,
@@ -120,6 +121,7 @@ export const listSchema = {
 export const downloadSchema = {
   tags,
   operationId: 'downloadExport',
+  'x-refuses': [409, 410],
   summary: 'Download the file of an export',
   description:
     'Records the download and redirects to a link that opens the file without a credential for 5 minutes, ' +
@@ -135,6 +137,7 @@ export const downloadSchema = {
 export const fileSchema = {
   tags,
   operationId: 'getExportFile',
+  'x-refuses': [403, 409, 410, 416],
   summary: 'The file behind a download link',
   description: '`downloadExport` makes the link; its signature is the credential.',
   params,

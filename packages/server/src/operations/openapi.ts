@@ -8,7 +8,7 @@ import { AppError } from '../http/index.ts';
 import { restoreMessages } from '../restores/index.ts';
 import { webhookMessages } from '../webhooks/index.ts';
 import { type Json, namedOnce } from './named-schemas.ts';
-import { problems, refusalsOf } from './refusals.ts';
+import { problems, type Refusing, refusalsOf } from './refusals.ts';
 
 /** The groups of calls, in the order for a newcomer. */
 const tags = [
@@ -85,14 +85,17 @@ function withNamedRest({ schema, url }: { schema: FastifySchema; url: string }) 
   return { schema: { ...schema, params: named }, url: url.replace('*', ':path') };
 }
 
-type Calls = Record<string, { responses: Json; security?: unknown[]; requestBody?: unknown }>;
+type Calls = Record<string, Refusing & { responses: Json }>;
 
 /** Adds what all calls have in common. The address is certain once the service listens. */
 function completed(document: object, url: string) {
   type Given = Json & { info: Json; paths: Record<string, Calls> };
   const { openapiObject } = document as { openapiObject: Given };
   for (const [path, calls] of Object.entries(openapiObject.paths))
-    for (const call of Object.values(calls)) Object.assign(call.responses, refusalsOf(path, call));
+    for (const [verb, call] of Object.entries(calls)) {
+      Object.assign(call.responses, refusalsOf(path, verb, call));
+      delete call['x-refuses'];
+    }
   const info = { ...openapiObject.info, contact: { name: 'The operators of this service', url } };
   const webhooks = { ...webhookMessages, ...restoreMessages };
   return namedOnce({ ...openapiObject, info, servers: [{ url }], webhooks });

@@ -20,18 +20,23 @@ const Problem = Type.Object(
 );
 
 const problem = (description: string) => answer(description, ['application/problem+json', Problem]);
-const statuses = [400, 401, 403, 404, 413, 415, 422] as const;
+const retryAfter = { schema: Type.Integer(), description: 'Seconds to wait before the next try.' };
+const statuses = [400, 401, 403, 404, 409, 410, 413, 415, 416, 422, 429, 503];
+const isTemporary = (status: number) => status === 429 || status === 503;
 const nameOf = (status: number) => STATUS_CODES[status]?.replaceAll(/\W/g, '') ?? '';
 
 /** The components that `refusalsOf` refers to: a status with its codes, and any other. */
 export const problems = {
-  ...Object.fromEntries(statuses.map((status) => [nameOf(status), problem(codesOf(status))])),
-  Problem: {
-    ...problem('A problem document (RFC 9457): `status` and `code` say why.'),
-    headers: {
-      'Retry-After': { schema: Type.Integer(), description: 'Seconds, with 429 and 503.' },
-    },
-  },
+  ...Object.fromEntries(
+    statuses.map((status) => [
+      nameOf(status),
+      {
+        ...problem(codesOf(status)),
+        ...(isTemporary(status) && { headers: { 'Retry-After': retryAfter } }),
+      },
+    ]),
+  ),
+  Problem: problem('A problem document (RFC 9457): `status` and `code` say why.'),
 };
 
 function codesOf(status: number): string {
@@ -39,12 +44,21 @@ function codesOf(status: number): string {
   return codes.map(([code, { title }]) => `\`${code}\`: ${title}.`).join('\n');
 }
 
-/** The refusals of a call, by what it takes. */
-export function refusalsOf(path: string, call: { security?: unknown[]; requestBody?: unknown }) {
-  const isPublic = call.security?.length === 0;
-  const applying: readonly number[] = [
-    ...[400, ...(isPublic ? [] : [401, 403]), ...(path.includes('{') ? [404] : [])],
-    ...(call.requestBody === undefined ? [] : [413, 415, 422]),
+/** A call; its route names the refusals that others do not give. */
+export interface Refusing {
+  security?: unknown[];
+  'x-refuses'?: readonly number[];
+}
+
+export function refusalsOf(path: string, verb: string, call: Refusing) {
+  const { security, 'x-refuses': own = [] } = call;
+  const isPublic = security?.length === 0;
+  const applying = [
+    ...[400, 503, ...own],
+    // An operator may name a tenant that does not exist.
+    ...(isPublic ? [] : [401, 403, 404, 429]),
+    ...(path.includes('{') ? [404] : []),
+    ...(verb === 'get' || verb === 'delete' ? [] : [413, 415, 422]),
   ];
   const to = (name: string) => ({ $ref: `#/components/responses/${name}` });
   const byStatus = applying.map((status) => [status, to(nameOf(status))]);

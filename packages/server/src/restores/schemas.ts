@@ -55,6 +55,7 @@ const tags = ['Restore'];
 export const requestSchema = {
   tags,
   operationId: 'requestRestore',
+  'x-refuses': [409],
   summary: 'Restore a former state',
   description:
     "Asks the host product, at the tenant's `restoreUrl`, to set the resource to a state of this event; " +

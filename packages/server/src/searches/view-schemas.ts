@@ -82,6 +82,7 @@ export const listViewsSchema = {
 export const createViewSchema = {
   tags,
   operationId: 'createView',
+  'x-refuses': [409],
   summary: 'Keep a search under a name',
   description:
     'A live view is asked anew whenever it is opened; evidence (`/api/audit-logs/searches`) is frozen. A ' +

@@ -68,6 +68,7 @@ const signInOptions = {
   schema: {
     tags,
     operationId: 'signIn',
+    'x-refuses': [401, 403, 404, 429],
     summary: 'Sign in to the panel',
     description:
       'For pages of the service itself: the header `Origin` must be its own. Spends a viewer link, or ' +
@@ -94,6 +95,7 @@ const signOutOptions = {
   schema: {
     tags,
     operationId: 'signOut',
+    'x-refuses': [403],
     summary: 'Sign out of the panel',
     description: 'For pages of the service itself. Ends the session, if there is one.',
     response: { 204: Type.Null({ description: 'The session has ended.' }) },

@@ -154,6 +154,7 @@ export const listSchema = {
 export const createSchema = {
   tags,
   operationId: 'createWebhook',
+  'x-refuses': [409],
   summary: 'Make a webhook',
   description:
     'Begins at the present end of the log. Needs `events:read` too. At most 20 a tenant, `409` above that.',
@@ -206,6 +207,7 @@ export const resumeSchema = {
 export const rotateSchema = {
   ...ofOne,
   operationId: 'replaceWebhookSecret',
+  'x-refuses': [409],
   summary: 'Replace the signing secret',
   description: 'The previous one also signs for 24 hours. `409` for a format that is not signed.',
   response: {
@@ -219,6 +221,7 @@ export const rotateSchema = {
 export const testSchema = {
   ...ofOne,
   operationId: 'testWebhook',
+  'x-refuses': [409],
   summary: 'Call the receiver without any event',
   description:
     "A signed message of type `audit.webhook.test`, or the format's health check; recorded like a delivery. " +
