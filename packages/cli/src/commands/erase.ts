@@ -10,10 +10,10 @@ import { grouped, jsonLine, visible } from '../text.ts';
 
 const help = `
 An erasure is permanent. It removes one of these:
-  --actor <uuid|e-mail>   the identity of a person: e-mail, address, user agent and resource name, in
+  --actor <id|e-mail>     the identity of a person: e-mail, address, user agent and resource name, in
                           every event with this actor
   --event <id> --segment change|context|state
-                          a secret in one event: diff and reason, or both states
+                          a secret in one event: diff and reason, context, or both states
   --tenant <id> alone     all data of an offboarded tenant. First makes the bundle of its log, in
                           indelible-<id> or --bundle <folder>, unless it exists
 
@@ -42,7 +42,7 @@ export function eraseCommand(program: Command, io: Io): void {
     .command('erase')
     .description('erase a person, a leaked secret, or a whole tenant (offboarding)')
     .requiredOption('--tenant <id>', 'whose log', tenantIdArgument)
-    .option('--actor <uuid|e-mail>', 'erase who this person was')
+    .option('--actor <id|e-mail>', 'erase who this person was')
     .option('--event <id>', 'erase a part of this event')
     .addOption(
       new Option('--segment <name>', 'the part of the event').choices([

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@indelible/client';
-import { isOwnId, type Party, partyName } from '@indelible/protocol';
+import { externalUuid, type Party, partyName } from '@indelible/protocol';
 import { Bot } from 'lucide-react';
 import { useTexts } from '../i18n/texts.tsx';
 import { nameOf } from './actor-name.ts';
@@ -14,9 +14,11 @@ interface PartyNameProps {
 }
 
 /** The value that finds the party: its address, the product's own id, or its UUID. */
-function filterOf({ email, externalId, id }: Party): string {
+function filterOf({ tenantId }: AuditEvent, { email, externalId, id }: Party): string {
   if (email) return email.toLowerCase();
-  return externalId !== undefined && isOwnId(externalId) ? externalId : (id ?? '');
+  // An event that was sent with both ids is found by its UUID only.
+  const isFound = externalId !== undefined && externalUuid(tenantId, 'actor', externalId) === id;
+  return isFound ? externalId : (id ?? '');
 }
 
 /** The name of an actor, or of a person for whom it acts. */
@@ -25,7 +27,7 @@ export function PartyName({ event, party, facet, tabbable = true }: PartyNamePro
   const name = nameOf(party, event, t);
   const isGone = partyName(party) === null && isErased(event, 'identity');
   return (
-    <Value facet={facet} value={filterOf(party)} label={name} tabbable={tabbable}>
+    <Value facet={facet} value={filterOf(event, party)} label={name} tabbable={tabbable}>
       {party.type === 'agent' && (
         <Bot aria-hidden className="mr-1 inline size-3.5 align-[-0.15em] text-accent" />
       )}

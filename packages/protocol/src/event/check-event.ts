@@ -5,6 +5,7 @@ import { type FieldProblem, fieldProblemsMax, pointerOf } from './field-problem.
 import {
   actionExpression,
   isExternalId,
+  isLonger,
   isPrintable,
   isRecordedEmail,
   isRole,
@@ -132,7 +133,7 @@ function textCheck(rule: Checked, path: string): Check {
       problems.push(wrongType(path, nullable ? 'a text or null' : 'a text'));
       return;
     }
-    if (value.length > lengthMax && [...value].length > lengthMax) {
+    if (isLonger(value, lengthMax)) {
       add(problems, 'too_long', `is longer than ${lengthMax} characters`);
     }
     if (value.length < lengthMin) {

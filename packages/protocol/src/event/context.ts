@@ -171,10 +171,22 @@ export function outcomeOf(event: ContextTexts & { action: string }): Outcome | n
   return outcomeSaid(outcome, event.action);
 }
 
+/** The address of a person in lower case; `''` for none. An own id with an `@` stands in for it. */
+function addressKey({ email, externalId }: Pick<OnBehalfOf, 'email' | 'externalId'>): string {
+  return emailKey(email ?? (externalId?.includes('@') ? externalId : ''));
+}
+
+/** The actor's address, as `addressKey`. */
+export function actorAddress(event: ContextTexts & { actorEmail: string | null }): string {
+  const { actorEmail, contextIdentity } = event;
+  if (actorEmail !== null) return emailKey(actorEmail);
+  return contextIdentity?.includes('@') ? addressKey(contextOf(event).actor ?? {}) : '';
+}
+
 /** The people the actor acts for: ids, and addresses in lower case; sorted. */
 export function personKeys(event: ContextTexts): string[] {
   const { onBehalfOf = [] } = contextOf(event);
-  const keys = onBehalfOf.flatMap(({ id, email }) => [id ?? [], email ? emailKey(email) : []]);
+  const keys = onBehalfOf.flatMap((person) => [person.id ?? [], addressKey(person) || []]);
   return [...new Set(keys.flat())].sort();
 }
 

@@ -41,6 +41,11 @@ export function isExternalId(text: string): boolean {
   return !text.startsWith('!') && text.trim() === text && isPlainText(text);
 }
 
+/** Counts characters, not their UTF-16 units. */
+export function isLonger(text: string, max: number): boolean {
+  return text.length > max && [...text].length > max;
+}
+
 function isPlainText(text: string): boolean {
   return isPrintable(text) && !hidesCharacters(text) && isVisible(text);
 }

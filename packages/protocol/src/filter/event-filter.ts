@@ -133,9 +133,11 @@ export function resolvedFilter(filter: EventFilter, tenantId: string): EventFilt
   for (const facet of facetNames) {
     const [values, { external }] = [filter[facet], facetOf(facet)];
     if (values === undefined || external === undefined) continue;
-    const type = external === 'actor' ? 'actor' : (filter.resource?.any[0] ?? '');
+    const isActor = external === 'actor';
+    const type = isActor ? 'actor' : (filter.resource?.any[0] ?? '');
+    // An address stays: events know it in lower case, with or without an id.
     const uuidOf = (value: string) =>
-      isOwnId(value) ? externalUuid(tenantId, type, value) : value;
+      isActor && value.includes('@') ? value : externalUuid(tenantId, type, value);
     const { any, none } = values;
     resolved[facet] = canonicalValues({ any: any.map(uuidOf), none: none.map(uuidOf) });
   }
@@ -146,9 +148,6 @@ export function resolvedFilter(filter: EventFilter, tenantId: string): EventFilt
 export function ownResourceProblem({ resource, resourceId }: EventFilter): string | null {
   const values = [...(resourceId?.any ?? []), ...(resourceId?.none ?? [])];
   const isOne = resource?.any.length === 1 && resource.none.length === 0;
-  if (isOne || !values.some(isOwnId)) return null;
+  if (isOne || values.every(isUuid)) return null;
   return 'must be a UUID, or an own id beside exactly one resource type: the type belongs to it';
 }
-
-/** Whether a value of a filter is the host's own id. */
-export const isOwnId = (value: string) => !isUuid(value) && !value.includes('@');

@@ -5,10 +5,17 @@
 
 import { categories } from '../event/catalogue-data.ts';
 import type { ShownEvent } from '../event/committed-event.ts';
-import { contextOf, outcomeOf, personKeys } from '../event/context.ts';
+import { actorAddress, contextOf, outcomeOf, personKeys } from '../event/context.ts';
 import { actorTypes, outcomes, type SegmentName } from '../event/event-fields.ts';
 import { isUuid } from '../event/event-id.ts';
-import { emailKey, isAction, isEmail, isExternalId, isSnakeCase } from '../event/field-rules.ts';
+import {
+  emailKey,
+  isAction,
+  isEmail,
+  isExternalId,
+  isLonger,
+  isSnakeCase,
+} from '../event/field-rules.ts';
 import { canonicalIp } from '../event/ip-address.ts';
 import { correlationIdLengthMax, externalIdLengthMax } from '../event/limits.ts';
 
@@ -51,11 +58,10 @@ const action = {
   normalise: (text: string) => (isAction(text) ? text : null),
 };
 
-/** A UUID, or the host's own id; a text with an `@` is rather an address with a mistake in it. */
+/** A UUID, or the host's own id. */
 function idValue(text: string): string | null {
   if (isUuid(text)) return text.toLowerCase();
-  const isOwn = isExternalId(text) && !text.includes('@') && text.length <= externalIdLengthMax;
-  return isOwn ? text : null;
+  return isExternalId(text) && !isLonger(text, externalIdLengthMax) ? text : null;
 }
 
 const oneOf = (values: readonly string[]) => ({
@@ -75,7 +81,7 @@ export const facets = {
     about: 'actor id, own id of the host, or e-mail address in any case',
     ...person,
     columns: { uuid: 'actor_id', text: 'actor_email_key' },
-    of: ({ actorId, actorEmail }) => [actorId, actorEmail?.toLowerCase() ?? null],
+    of: (event) => [event.actorId, actorAddress(event) || null],
     heldIn: (value) => (isUuid(value) ? 'event' : 'identity'),
     selective: 3,
     counted: true,
@@ -177,7 +183,7 @@ export const facets = {
     about: 'what the events of one request have in common',
     expected: 'a text of visible characters without a leading !',
     normalise: (text) =>
-      isExternalId(text) && text.length <= correlationIdLengthMax ? text : null,
+      isExternalId(text) && !isLonger(text, correlationIdLengthMax) ? text : null,
     columns: { text: 'correlation_id' },
     nullable: true,
     of: (event) => [contextOf(event).correlationId ?? null],
@@ -224,9 +230,9 @@ export function aboutFilter(name: FilterName): string {
   return name in bounds ? bounds[name as BoundName].about : facets[name as FacetName].about;
 }
 
+/** A text with an `@` is an address, or one with a mistake in it. */
 function personValue(text: string): string | null {
-  const id = idValue(text);
-  if (id !== null) return id;
+  if (!text.includes('@')) return idValue(text);
   // Checked after lowering, which can lengthen a text: a canonical value must itself be valid.
   const key = emailKey(text);
   return isEmail(key) ? key : null;

@@ -116,6 +116,29 @@ test('a person is erased in every event they acted in, by id or by address, and 
   await expectLogIntact(service, tenant.id);
 });
 
+test('a person is erased by their own id, also if that is their address', async () => {
+  const externalId = 'Ana@Example.com';
+  const [own, other, third] = await recordEach(service, tenant.key, [
+    { actor: { externalId, role: 'admin' } },
+    { actor: actorOf(ben, 'ben@example.com'), onBehalfOf: [{ externalId }] },
+    { actor: { externalId: 'user_123', role: 'admin' } },
+  ]);
+  await eraseNow(service, { tenantId: tenant.id, actor: 'ana@example.com' });
+  for (const { id } of [own, other]) {
+    const event = await readEvent(service, tenant.key, id);
+    expect(event.erased).toEqual(['identity']);
+    expect(JSON.stringify(event)).not.toMatch(/ana@/i);
+  }
+  const { rows } = await service.owner.query(
+    `SELECT FROM audit_events WHERE audit_events::text ILIKE '%ana@%' AND tenant_id = $1`,
+    [tenant.id],
+  );
+  expect(rows).toEqual([]);
+  await eraseNow(service, { tenantId: tenant.id, actor: 'user_123' });
+  expect((await readEvent(service, tenant.key, third.id)).erased).toEqual(['identity']);
+  await expectLogIntact(service, tenant.id);
+});
+
 test('a person is erased where an agent acted for them, also if they never acted themselves', async () => {
   const person = { id: ben, email: 'Ben@Example.com', name: 'Ben', externalId: 'user_7' };
   const other = { id: nilId.replace('0', '1'), email: 'eve@example.com', role: 'admin' };

@@ -1,4 +1,4 @@
-import { isUuid, uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
+import { externalUuid, uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
 import { erasedSegments, hasState, type StoredEvent } from '../events/index.ts';
 import { type Owner, readTerms } from '../retention/index.ts';
 import { countFiles, findElsewhere, notifiesAny } from './elsewhere.store.ts';
@@ -14,8 +14,8 @@ import {
 } from './store.ts';
 
 /**
- * What erasing a person (UUID or e-mail) would do. Throws ErasureRefused if the tenant has no data
- * about them except as an operator, and while retention is moving events.
+ * What erasing a person (UUID, own id or e-mail) would do. Throws ErasureRefused if the tenant has
+ * no data about them except as an operator, and while retention is moving events.
  */
 export async function planActor(
   owner: Owner,
@@ -23,8 +23,8 @@ export async function planActor(
   actor: string,
 ): Promise<ErasurePlan> {
   const { legalHold } = await tenantOf(owner, tenantId);
-  const emailKey = isUuid(actor) ? null : actor.toLowerCase();
-  const by = emailKey === null ? { id: actor.toLowerCase() } : { emailKey };
+  const emailKey = actor.includes('@') ? actor.toLowerCase() : null;
+  const by = emailKey === null ? { id: externalUuid(tenantId, 'actor', actor) } : { emailKey };
   const found = await findActors(owner, tenantId, by);
   const actors = found.filter(({ count }) => count > 0);
   const events = emailKey === null ? [] : await eventsOfUnknown(owner, tenantId, emailKey);

@@ -90,8 +90,9 @@ const hasSegment = (name: string) => `(erased->>${name}::text) IS NULL
 
 /** The people on whose behalf a tenant's actors act, each with the address in lower case. */
 const people = `(SELECT tenant_id, (p.value->>'id')::uuid AS id,
-    lower(context_identity->'onBehalfOf'->(p.ordinality - 1)::int->>'email') AS email
-  FROM audit_events, json_array_elements(context->'onBehalfOf') WITH ORDINALITY p
+    lower(coalesce(who->>'email', substring(who->>'externalId' FROM '.*@.*'))) AS email
+  FROM audit_events, json_array_elements(context->'onBehalfOf') WITH ORDINALITY p,
+    LATERAL (SELECT context_identity->'onBehalfOf'->(p.ordinality - 1)::int) AS w (who)
   WHERE on_behalf_of IS NOT NULL) people`;
 
 /** SQL that empties a segment. */

@@ -195,6 +195,27 @@ test('own ids find what was recorded under them, and a resource id needs its typ
   }
 });
 
+test('own ids that are UUIDs or look like addresses find their events too', async () => {
+  const uuid = '7F9C2BA4-e88f-4a1b-9c3d-1f2e3d4c5b6a';
+  const client = 'AbC1@clients'; // as Auth0 names programs
+  const mailbox = { type: 'mailbox', id: undefined, externalId: 'Team@Example.com' };
+  await named('uuid', { actor: { id: undefined, externalId: uuid }, resource: { type: 'order' } });
+  await named('client', { actor: { id: undefined, externalId: client, email: null } });
+  await named('for', { onBehalfOf: [{ externalId: client }] });
+  await named('mailbox', { resource: mailbox });
+  expect(await found(`resource=order&user=${uuid}`)).toEqual(['uuid']);
+  expect(await found('user=abc1@clients')).toEqual(['client']);
+  expect(await found(`on_behalf_of=${client}`)).toEqual(['for']);
+  expect(await found('resource=mailbox&resource_id=Team@Example.com')).toEqual(['mailbox']);
+});
+
+test('an own id of the longest length is found, whatever its characters', async () => {
+  const externalId = '𝒜'.repeat(200);
+  await named('long', { actor: { id: undefined, externalId }, correlationId: '𝒜'.repeat(128) });
+  expect(await found(`user=${encodeURIComponent(externalId)}`)).toEqual(['long']);
+  expect(await found(`correlation_id=${encodeURIComponent('𝒜'.repeat(128))}`)).toEqual(['long']);
+});
+
 test('exports and saved searches take own ids and keep UUIDs', async () => {
   await named('mine', { actor: { id: undefined, externalId: 'user_123' }, outcome: 'denied' });
   await named('other');

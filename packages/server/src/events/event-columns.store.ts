@@ -1,7 +1,7 @@
 import {
+  actorAddress,
   type CommittedEvent,
   contextOf,
-  emailKey,
   personKeys,
   type StoredField,
   storedFields,
@@ -113,7 +113,7 @@ const insertedColumns: readonly InsertedColumn[] = [
   ...storedFields.filter((field) => !isLater(field)).map(columnOf),
   {
     ...{ column: 'actor_email_key', type: 'text' },
-    arrayOf: (rows) => textArray(rows.map(({ event }) => emailKey(event.actorEmail ?? ''))),
+    arrayOf: (rows) => textArray(rows.map(({ event }) => actorAddress(event))),
   },
   {
     ...{ column: 'retention_class', type: 'int2' },

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  actorAddress,
   type CommittedEvent,
   commitmentOfHashes,
   decodeEntry,
@@ -285,7 +286,7 @@ function expectCommitted(
     expect(version, `version at ${position}`).toBe(hasContext ? 2 : 1);
     expect(Buffer.from(commitment), `commitment at ${position}`).toEqual(committedTo(event, texts));
     expect(head.classes, `retention class at ${position}`).toContain(event.retentionClass);
-    expect(event.actorEmailKey).toBe((event.actorEmail ?? '').toLowerCase());
+    expect(event.actorEmailKey).toBe(actorAddress(event));
     lastUs = receivedAtUs;
   }
   const last = entries.at(-1);
