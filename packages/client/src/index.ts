@@ -22,7 +22,14 @@ export type {
 export { FormatError } from '@indelible/protocol';
 export type * from './api-types.ts';
 export type { AuditSink, RecordContext } from './audit-sink.ts';
-export type { AlertCalls, AlertRule, AlertRuleInput, AlertRules } from './calls/alert-calls.ts';
+export type {
+  AlertCalls,
+  AlertRule,
+  AlertRuleInput,
+  AlertRules,
+  TestedRule,
+  TestRange,
+} from './calls/alert-calls.ts';
 export type { EventCriteria, ListQuery, PageQuery, StatsQuery } from './calls/event-query.ts';
 export type {
   CoveredSource,

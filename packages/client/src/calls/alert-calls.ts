@@ -42,6 +42,30 @@ export interface AlertRules {
   lateSkipped: number;
 }
 
+/** What a rule would have raised, if each event had been received at its time. */
+export interface TestedRule {
+  /** The last 500, by time; `events` are the last ten of each. */
+  alerts: {
+    at: string;
+    group: Record<string, string>;
+    count: number;
+    events: { id: string; sequence: number }[];
+  }[];
+  /** Every day (UTC) of the range. */
+  perDay: { day: string; alerts: number }[];
+  total: number;
+  /** Findings above 60 in an hour. */
+  dropped: number;
+  /** Events that match the filters. */
+  matched: number;
+}
+
+/** Times in ISO 8601; `until` is now unless said. */
+export interface TestRange {
+  since: string;
+  until?: string;
+}
+
 /** Alert rules of the client's tenant. Alerts are events: action `raise`, resource `alert`. */
 export interface AlertCalls {
   rules(): Promise<AlertRules>;
@@ -51,6 +75,8 @@ export interface AlertCalls {
   update(id: string, changes: Partial<AlertRuleInput>): Promise<AlertRule>;
   /** A built-in rule becomes as it was at first. */
   remove(id: string): Promise<void>;
+  /** A rule, or the id of one, on the past. Ten million events take up to a minute. */
+  test(rule: string | AlertRuleInput, range: TestRange): Promise<TestedRule>;
   /** Until then alerts are recorded, and no message tells of them; null ends it. */
   mute(id: string, until: string | null): Promise<AlertRule>;
   /** Records once that the alert with this event id was seen. */
@@ -71,6 +97,10 @@ export function alertCalls({ get, post, put }: JsonCalls): AlertCalls {
     create: (rule) => post(path, rule),
     update: (id, changes) => put('PUT', of(id), changes),
     remove: async (id) => void (await put('DELETE', of(id))),
+    test: (rule, range) =>
+      typeof rule === 'string'
+        ? put('POST', `${of(rule)}/test`, range)
+        : put('POST', `${path}/test`, { rule, ...range }),
     mute: (id, until) => put('POST', `${of(id)}/mute`, { until }),
     acknowledge: (ruleId, alertId, note) =>
       put('POST', `${of(ruleId)}/acknowledge`, {

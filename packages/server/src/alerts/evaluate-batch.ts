@@ -185,7 +185,7 @@ async function lookForSilence(
   const last = matched.at(-1);
   if (silentAtMs === null) return last ? { ...unchanged, silentAtMs: nowMs + windowMs } : unchanged;
   if (silentAtMs > nowMs || !isAtEnd) return unchanged;
-  const since = { ...filter, from: nowMs - windowMs };
+  const since = { ...filter, from: nowMs - windowMs + 1 };
   const newest: ListQuery = {
     ...asInLog,
     sort: 'timestamp',

@@ -6,7 +6,8 @@ import {
   watchedTenant,
 } from '../testing/alert-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { actorWith, serviceOn, type TestService, testService } from '../testing/service.ts';
+import { dayMs, hourMs, minuteMs } from './evaluate.ts';
 
 let service: TestService;
 let tenant: WatchedTenant;
@@ -16,17 +17,41 @@ beforeAll(async () => {
   service = await testService();
 });
 beforeEach(async () => {
-  service.clock.now += 1_000;
+  service.clock.now += dayMs;
   tenant = await watchedTenant(service);
   alerts = alertCalls(service, tenant);
 });
 afterEach(() => expectLogIntact(service, tenant.id));
 afterAll(() => service.close());
 
+interface Raised {
+  id: string;
+  sequence: number;
+  resource: { id: string; name: string };
+  after: { sequences: number[]; group: Record<string, string>; count: number; at: string };
+}
+
+/** The sequences of the alerts, oldest first. */
+const raised = async (ruleId?: string) =>
+  (await alerts.log())
+    .filter(({ resource }: Raised) => ruleId === undefined || resource.id === ruleId)
+    .map(({ after }: Raised) => after.sequences);
+
+/** Another process, which remembers nothing. */
+async function evaluateElsewhere() {
+  const { app, db } = await serviceOn(service.servingUrl, service.clock);
+  await app.alerts.tick();
+  await app.http.close();
+  await db.close();
+}
+
+const atTime = (ms: number) => ({ timestamp: new Date(ms).toISOString() });
+const ben = actorWith({ id: '22222222-2222-4222-8222-222222222222', ip: '198.51.100.4' });
+
 test('an event that matches raises one alert, in the log, which names rule and event', async () => {
   await alerts.record({});
   const rule = await alerts.create();
-  const [, other, hit] = await alerts.record({ action: 'update' }, { action: 'delete' }, {});
+  const [, , hit] = await alerts.record({ action: 'update' }, { action: 'delete' }, {});
   await alerts.evaluate();
   await alerts.evaluate();
   const [alert, ...more] = await alerts.log();
@@ -37,5 +62,155 @@ test('an event that matches raises one alert, in the log, which names rule and e
     recordedBy: { kind: 'service' },
     after: { ruleVersion: 1, kind: 'match', sequences: [hit?.sequence], events: [hit?.id] },
   });
-  expect(other?.sequence).toBeLessThan(alert.sequence);
+});
+
+test('every kind goes on where another process has stopped', async () => {
+  const counting = await alerts.create({
+    ...{ kind: 'threshold', count: 3, windowMinutes: 10, groupBy: 'ip' },
+  });
+  const first = await alerts.create({ kind: 'first_seen', groupBy: 'resource', lookbackDays: 7 });
+  const [a, b] = await alerts.record({ actor: ben }, { actor: ben });
+  await evaluateElsewhere();
+  service.clock.now += 5 * minuteMs;
+  const [c, d, e] = await alerts.record({ actor: ben }, { actor: ben }, {});
+  await evaluateElsewhere();
+  service.clock.now += 5 * minuteMs;
+  // Within the window of the alert: quiet.
+  await alerts.record({ actor: ben }, { actor: ben }, { actor: ben });
+  await evaluateElsewhere();
+  expect(await raised(counting.id)).toEqual([[a, b, c].map((each) => each?.sequence)]);
+  expect(d?.sequence).toBeLessThan(e?.sequence ?? 0);
+  // Both actors are new: everything is the first time for them.
+  expect(await raised(first.id)).toEqual([]);
+  service.clock.now += 2 * dayMs;
+  const other = { type: 'queue', id: '33333333-3333-4333-8333-333333333333' };
+  const [known, fresh] = await alerts.record({ actor: ben }, { actor: ben, resource: other });
+  await evaluateElsewhere();
+  await alerts.record({ actor: ben, resource: other });
+  await evaluateElsewhere();
+  expect(known?.sequence).toBeLessThan(fresh?.sequence ?? 0);
+  expect(await raised(first.id)).toEqual([[fresh?.sequence]]);
+});
+
+test('an hour far above the same hour of the weeks before is told, once in the hour', async () => {
+  const begun = service.clock.now;
+  const hour = (week: number) => begun - week * 7 * dayMs;
+  for (const week of [4, 3, 2, 1]) {
+    service.clock.now = hour(week);
+    await alerts.record(...Array.from({ length: 5 }, () => ({ actor: ben })));
+  }
+  service.clock.now = begun;
+  const rule = await alerts.create({ kind: 'unusual_rate', count: 10 });
+  const many = (count: number) => Array.from({ length: count }, () => ({ actor: ben }));
+  await alerts.record(...many(9));
+  await evaluateElsewhere();
+  expect(await raised(rule.id)).toEqual([]);
+  const [tenth] = await alerts.record(...many(20));
+  await evaluateElsewhere();
+  await alerts.record(...many(20));
+  await evaluateElsewhere();
+  expect(await raised(rule.id)).toEqual([[tenth?.sequence]]);
+});
+
+test('a silence is told once, and again after an event and another silence', async () => {
+  const rule = await alerts.create({ kind: 'silence', windowMinutes: 30 });
+  const count = async () => (await raised(rule.id)).length;
+  service.clock.now += 29 * minuteMs;
+  await alerts.record({});
+  await alerts.evaluate();
+  service.clock.now += 29 * minuteMs;
+  await alerts.evaluate();
+  expect(await count(), 'an event came in time').toBe(0);
+  service.clock.now += minuteMs;
+  await alerts.evaluate();
+  service.clock.now += 3 * hourMs;
+  await alerts.record({ action: 'update' });
+  await alerts.evaluate();
+  expect(await count(), 'one silence').toBe(1);
+  await alerts.record({});
+  await alerts.evaluate();
+  service.clock.now += 31 * minuteMs;
+  await alerts.evaluate();
+  expect(await count(), 'the next silence').toBe(2);
+});
+
+test('events that come over an hour late set nothing off, and are counted', async () => {
+  const rule = await alerts.create();
+  const { now } = service.clock;
+  await alerts.record(atTime(now - hourMs - 1), atTime(now - dayMs), atTime(now - 90 * dayMs));
+  const [onTime] = await alerts.record(atTime(now - hourMs));
+  await alerts.evaluate();
+  expect(await raised(rule.id)).toEqual([[onTime?.sequence]]);
+  expect((await alerts.call('GET', '')).body).toMatchObject({ lateSkipped: 3, behind: 0 });
+});
+
+test('alerts, and what is recorded about them, set nothing off', async () => {
+  await alerts.create({ filters: {} });
+  const [event] = await alerts.record({});
+  for (let round = 0; round < 3; round++) {
+    service.clock.now += 11 * minuteMs;
+    await alerts.evaluate();
+  }
+  expect(await raised()).toEqual([[event?.sequence]]);
+  expect(await alerts.log('notify')).toHaveLength(1);
+});
+
+test('a rule that is changed begins anew, one that is renamed goes on', async () => {
+  const settings = { kind: 'threshold', count: 3, windowMinutes: 10, groupBy: 'actor' };
+  const { id } = await alerts.create(settings);
+  await alerts.record({}, {});
+  await alerts.evaluate();
+  await alerts.call('PUT', `/${id}`, { windowMinutes: 11 });
+  await alerts.record({}, {});
+  await alerts.evaluate();
+  expect(await raised(id)).toEqual([]);
+  await alerts.call('PUT', `/${id}`, { name: 'Renamed' });
+  await alerts.record({});
+  await evaluateElsewhere();
+  const [alert, ...more] = await alerts.log();
+  expect([alert.resource.name, more]).toEqual(['Renamed', []]);
+});
+
+test('a rule that is switched off raises nothing, also for events before that are not evaluated yet', async () => {
+  const { id } = await alerts.create();
+  await alerts.record({});
+  await alerts.call('PUT', `/${id}`, { enabled: false });
+  await alerts.record({});
+  await alerts.evaluate();
+  await alerts.call('PUT', `/${id}`, { enabled: true });
+  const [event] = await alerts.record({});
+  await alerts.evaluate();
+  expect(await raised(id)).toEqual([[event?.sequence]]);
+});
+
+test('a test of a rule finds what was raised, and raises nothing', async () => {
+  const since = new Date(service.clock.now).toISOString();
+  const rules = [
+    await alerts.create(),
+    await alerts.create({ kind: 'threshold', count: 2, windowMinutes: 30, groupBy: 'actor' }),
+    await alerts.create({ kind: 'first_seen', groupBy: 'ip' }),
+  ];
+  for (let round = 0; round < 8; round++) {
+    service.clock.now += (round === 5 ? 30 : 1) * (round % 2 ? hourMs : 11 * minuteMs);
+    await alerts.record({}, { actor: round > 5 ? { ...ben, ip: `192.0.${round}.1` } : ben });
+    await (round % 3 ? alerts.evaluate() : evaluateElsewhere());
+  }
+  service.clock.now += 1;
+  const found: number[] = [];
+  for (const { id } of rules) {
+    const { status, body, text } = await alerts.call('POST', `/${id}/test`, { since });
+    expect(status, text).toBe(200);
+    const days = body.perDay.map((each: { alerts: number }) => each.alerts);
+    expect(days.reduce((a: number, b: number) => a + b)).toBe(body.total);
+    const events = body.alerts.map((each: { events: { sequence: number }[] }) =>
+      each.events.map(({ sequence }) => sequence),
+    );
+    expect(events).toEqual(await raised(id));
+    found.push(body.total);
+  }
+  expect(found).toEqual([16, 6, 2]);
+  const [match] = rules;
+  const { name, kind, filters } = match;
+  const body = { rule: { name, kind, filters }, since };
+  expect((await alerts.call('POST', '/test', body)).body.total).toBe(16);
 });

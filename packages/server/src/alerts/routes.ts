@@ -1,6 +1,7 @@
 import { formatTimestamp, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { lookAt, type RecordAccess, readAsTenant } from '../access/index.ts';
+import { AppError } from '../http/index.ts';
 import { logSize } from '../log/index.ts';
 import type { Who } from '../own-event.ts';
 import { readTenant } from '../postgres/index.ts';
@@ -14,10 +15,11 @@ import {
   removeRule,
 } from './change-rule.ts';
 import { getCursor } from './cursor.store.ts';
-import { allRules, shownRule } from './rule.ts';
-import type { RulePatch } from './rule-input.ts';
+import { allRules, settingsOf, shownRule } from './rule.ts';
+import { type RulePatch, readRule } from './rule-input.ts';
 import * as schemas from './schemas.ts';
-import { listRules, type RuleKey } from './store.ts';
+import { listRules, type RuleKey, type RuleRow } from './store.ts';
+import { type TestRange, testRule } from './test-rule.ts';
 
 export interface AlertRouteDeps extends ChangeDeps {
   recordAccess: RecordAccess;
@@ -26,8 +28,9 @@ export interface AlertRouteDeps extends ChangeDeps {
 const config = { scope: 'alerts:write' as const, schema: 'enforced' as const };
 const path = '/api/alert-rules';
 
-/** Alert rules: list, make, change, remove, mute; acknowledge an alert. */
+/** Alert rules: list, make, change, remove, test, mute; acknowledge an alert. */
 export function alertRoutes(app: FastifyInstance, deps: AlertRouteDeps): void {
+  testRoutes(app, deps);
   const { db } = deps;
 
   app.get(path, { config, schema: schemas.listSchema }, (request) =>
@@ -53,12 +56,7 @@ export function alertRoutes(app: FastifyInstance, deps: AlertRouteDeps): void {
   });
 
   app.get(`${path}/:id`, { config, schema: schemas.getSchema }, (request) =>
-    onOne(request, deps, async ({ tenantId, id }) => {
-      const rules = allRules(tenantId, await readTenant(db, tenantId, listRules));
-      const found = rules.find((rule) => rule.id === id);
-      if (!found) throw noRule();
-      return shownRule(found);
-    }),
+    onOne(request, deps, async (key) => shownRule(await requireRule(deps, key))),
   );
 
   app.put(`${path}/:id`, { config, schema: schemas.changeSchema }, (request) =>
@@ -87,6 +85,61 @@ export function alertRoutes(app: FastifyInstance, deps: AlertRouteDeps): void {
       return { alertId, acknowledgedAt: formatTimestamp(acknowledgedAtMs) };
     });
   });
+}
+
+/** Tests of rules: also those that do not exist yet. */
+function testRoutes(app: FastifyInstance, deps: AlertRouteDeps): void {
+  const testing = { config: { ...config, reads: 'search' as const } };
+
+  app.post(`${path}/test`, { ...testing, schema: schemas.testNewSchema }, (request) => {
+    const { rule, ...range } = request.body as { rule: RulePatch } & GivenRange;
+    return readAsTenant(request, deps.recordAccess, lookAt('alert-rules', request), (access) =>
+      testRule(
+        deps,
+        access.tenantId,
+        readRule(null, rule),
+        readRange(request, range, deps),
+        request.gone,
+      ),
+    );
+  });
+
+  app.post(`${path}/:id/test`, { ...testing, schema: schemas.testSchema }, (request) =>
+    onOne(request, deps, async (key) => {
+      const settings = settingsOf(await requireRule(deps, key));
+      const range = readRange(request, request.body as GivenRange, deps);
+      return testRule(deps, key.tenantId, settings, range, request.gone);
+    }),
+  );
+}
+
+interface GivenRange {
+  since: string;
+  until?: string;
+}
+
+/** Throws `forbidden` without the right to read events, and `validation_failed`. */
+function readRange(
+  { principal }: FastifyRequest,
+  { since, until }: GivenRange,
+  { now }: AlertRouteDeps,
+): TestRange {
+  if (!principal.scopes.has('events:read')) {
+    throw new AppError('forbidden', 'this needs the scope events:read too');
+  }
+  const sinceMs = parseTimestamp(since) ?? now();
+  const untilMs = Math.min((until === undefined ? null : parseTimestamp(until)) ?? now(), now());
+  if (sinceMs < untilMs) return { sinceMs, untilMs };
+  const message = 'must be before `until`, and in the past';
+  const errors = [{ path: '/since', code: 'invalid_value', message }];
+  throw new AppError('validation_failed', `/since ${message}`, { errors });
+}
+
+async function requireRule({ db }: AlertRouteDeps, { tenantId, id }: RuleKey): Promise<RuleRow> {
+  const rules = allRules(tenantId, await readTenant(db, tenantId, listRules));
+  const found = rules.find((rule) => rule.id === id);
+  if (found) return found;
+  throw noRule();
 }
 
 /** Runs an operation on the rule in the path. */

@@ -201,3 +201,68 @@ export const acknowledgeSchema = {
     ),
   },
 };
+
+const moment = (description: string) => Type.String({ format: 'date-time', description });
+const range = {
+  since: moment('The alerts from this time on, of events by their own times.'),
+  until: Type.Optional(moment('The alerts before this time; now unless said.')),
+};
+const TestedRule = Type.Object(
+  {
+    alerts: Type.Array(
+      Type.Object(
+        {
+          at: time('The time of the event that completed it.'),
+          group: Type.Record(Type.String(), Type.String(), {
+            description: 'What the events have in common, such as `actor`.',
+          }),
+          count: count('How many events set it off.'),
+          events: Type.Array(
+            Type.Object({ id: Type.String(), sequence: count('In the log.') }, strict),
+            { maxItems: 10, description: 'The last of them.' },
+          ),
+        },
+        { ...strict, title: 'TestedAlert' },
+      ),
+      { maxItems: 500, description: 'The last 500, by time.' },
+    ),
+    perDay: Type.Array(
+      Type.Object(
+        {
+          day: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'Of UTC.' }),
+          alerts: count('Raised on it.'),
+        },
+        strict,
+      ),
+      { description: 'Every day of the range.' },
+    ),
+    total: count('All alerts.'),
+    dropped: count('Findings above 60 in an hour, which raise no alert.'),
+    matched: count('Events of the range that match the filters.'),
+  },
+  { ...strict, title: 'TestedRule', description: 'What the rule would have raised.' },
+);
+
+const tested = {
+  tags,
+  headers,
+  description:
+    'The alerts that the rule would have raised, if each event had been received at its time. Raises nothing. ' +
+    'Needs `events:read` too. Ten million events take up to a minute.',
+  response: { 200: TestedRule },
+};
+
+export const testSchema = {
+  ...tested,
+  operationId: 'testAlertRule',
+  summary: 'Test an alert rule on the past',
+  params,
+  body: Type.Object(range, { ...strict, title: 'AlertTestRange' }),
+};
+
+export const testNewSchema = {
+  ...tested,
+  operationId: 'testNewAlertRule',
+  summary: 'Test an alert rule before it is made',
+  body: Type.Object({ rule: RuleInput, ...range }, { ...strict, title: 'AlertTest' }),
+};

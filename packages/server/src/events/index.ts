@@ -11,9 +11,9 @@ export {
   type CutPage,
   countEvents,
   eventsById,
+  inOrder,
   listEvents,
   matching,
-  newestFirst,
   prepared,
 } from './list.store.ts';
 export { recordOwnIn } from './own-events.store.ts';

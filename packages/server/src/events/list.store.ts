@@ -73,11 +73,12 @@ function orderBy(sort: ListQuery['sort'], descending: boolean): string {
 }
 
 /**
- * The matches, newest first, as the source of another statement: one ordered branch for each class
- * and value, as for a page. `conditions` are added; `limit` is the placeholder of the number of
- * rows.
+ * The matches in the order of their times, as the source of another statement: one ordered branch
+ * for each class and value, as for a page. `conditions` are added; `limit` is the placeholder of
+ * the number of rows.
  */
-export function newestFirst(
+export function inOrder(
+  order: 'id' | 'id DESC',
   tx: TenantTx,
   filter: EventFilter,
   visible: Visibility,
@@ -87,7 +88,7 @@ export function newestFirst(
 ): string {
   const all = [...matching(tx, filter, params, leadFacet(filter)), ...conditions];
   const branch = (where: readonly string[]) =>
-    `(SELECT * FROM audit_events WHERE ${where.join(' AND ')} ORDER BY id DESC LIMIT ${limit})`;
+    `(SELECT * FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${limit})`;
   return branches(filter, visible, all, branch, params);
 }
 

@@ -41,10 +41,11 @@ export function alertCalls(service: TestService, { key }: WatchedTenant) {
     async log(action = 'raise') {
       const url = `/api/audit-logs?action=${action}&resource=alert&sort=sequence&order=asc&limit=500`;
       const { body } = await service.call({ url, key });
-      const whole = body.data.map(({ id }: { id: string }) =>
-        service.call({ url: `/api/audit-logs/${id}`, key }),
-      );
-      return (await Promise.all(whole)).map((each) => each.body);
+      const whole = [];
+      for (const { id } of body.data) {
+        whole.push((await service.call({ url: `/api/audit-logs/${id}`, key })).body);
+      }
+      return whole;
     },
     evaluate: () => service.app.alerts.tick(),
   };

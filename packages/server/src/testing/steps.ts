@@ -29,7 +29,10 @@ export class Steps {
   }
 
   pool(pool: pg.Pool): pg.Pool {
-    return withMember(pool, 'connect', async () => this.connection(await pool.connect()));
+    const connect = async () => this.connection(await pool.connect());
+    const query = pool.query.bind(pool) as (...given: unknown[]) => Promise<unknown>;
+    const stepped = (...given: unknown[]) => this.#step(() => query(...given));
+    return withMember(withMember(pool, 'connect', connect), 'query', stepped);
   }
 
   objects(objects: ObjectStore): ObjectStore {

@@ -1,6 +1,6 @@
 import type { EventFilter } from '@indelible/protocol';
 import { Params, type Visibility } from '../../events/filter-sql.store.ts';
-import { allMatching, newestFirst, prepared } from '../../events/list.store.ts';
+import { allMatching, inOrder, prepared } from '../../events/list.store.ts';
 import type { TenantTx } from '../../postgres/db.ts';
 import { uuidBytes } from './packed-event.ts';
 import type { PageSize } from './page-size.ts';
@@ -44,7 +44,7 @@ export async function nextRows(
   if (before !== null) conditions.push(`id < ${params.add(before)}`);
   const limit = params.add(page.rows);
   const visible = { classes, size, oldest: oldestId };
-  const source = newestFirst(tx, filter, visible, conditions, limit, params);
+  const source = inOrder('id DESC', tx, filter, visible, conditions, limit, params);
   const states = `+ coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`;
   const bytes = `octet_length(diff::text) ${withStates ? states : ''}`;
   const fits = `${bytes} <= ${params.add(page.eventBytesMax)}`;

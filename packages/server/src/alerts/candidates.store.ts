@@ -1,0 +1,31 @@
+import { type EventFilter, uuidTimeMs } from '@indelible/protocol';
+import { inOrder, Params, prepared, type Visibility } from '../events/index.ts';
+import type { TenantTx } from '../postgres/index.ts';
+import type { Candidate } from './evaluate.ts';
+
+/** As `isAboutAlerts`. */
+const notAboutAlerts = `NOT (recorded_by_kind = 'service' AND (resource_type = 'alert'
+  OR (action = 'send' AND resource_type = 'webhook')))`;
+
+/** The next matching events in the order of their times; `after` is the id of the last one. */
+export async function candidatesAfter(
+  tx: TenantTx,
+  filter: EventFilter,
+  visible: Visibility,
+  after: string,
+  max: number,
+): Promise<Candidate[]> {
+  const params = new Params();
+  const conditions = [`id > ${params.add(after)}::uuid`, notAboutAlerts];
+  const limit = params.add(max);
+  const source = inOrder('id', tx, filter, visible, conditions, limit, params);
+  const { rows } = await tx.query<Omit<Candidate, 'atMs'>>(
+    prepared(
+      `SELECT id AS uuid, sequence, actor_id AS "actorId", actor_ip AS "actorIp",
+         resource_type AS "resourceType", resource_id AS "resourceId"
+       FROM (${source}) e ORDER BY id LIMIT ${limit}`,
+      params,
+    ),
+  );
+  return rows.map((row) => ({ ...row, atMs: uuidTimeMs(row.uuid) }));
+}
