@@ -22,7 +22,7 @@ const RestoreInput = Type.Object(
   {
     to: Target,
     fields: Type.Optional(
-      Type.Array(Type.String(), {
+      Type.Array(Type.String({ maxLength: 1024 }), {
         ...{ minItems: 1, maxItems: fieldsMax, uniqueItems: true },
         description: 'Only these members of the state; left out: all of it.',
       }),
