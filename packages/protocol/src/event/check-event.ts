@@ -9,6 +9,7 @@ import {
   isPrintable,
   isRecordedEmail,
   isRole,
+  isVisible,
   snakeCaseExpression,
 } from './field-rules.ts';
 import { canonicalIp } from './ip-address.ts';
@@ -103,6 +104,8 @@ const textKinds: Partial<Record<FieldKind, TextKind>> = {
   },
   // No invisible characters, so that a role cannot imitate another one.
   role: { fits: isRole, is: 'a text of visible characters' },
+  // A blank one would stand in lists in place of the id.
+  name: { fits: isVisible, is: 'a text with a visible character' },
   externalId: { fits: isExternalId, is: 'an id of visible characters without a leading !' },
   traceId: { fits: (text) => /^[0-9a-f]{32}$/i.test(text), is: '32 hexadecimal digits' },
   email: { fits: isRecordedEmail, is: 'an e-mail address of visible characters' },
@@ -182,7 +185,13 @@ function fieldCheck(field: EventField, path: string): Check {
 
 function compoundCheck({ kind, members = {}, itemsMax = 0 }: EventField, path: string) {
   if (kind === 'metadata') return checkMetadata;
-  if (kind === 'object') return membersCheck(members, path);
+  if (kind === 'object') {
+    const check = membersCheck(members, path);
+    // One without members counts as not sent, as an empty text or list does.
+    return (value: unknown, problems: Problems) => {
+      if (!isObject(value) || Object.keys(value).length > 0) check(value, problems);
+    };
+  }
   if (kind !== 'list') return null;
   const items = Array.from({ length: itemsMax }, (_, at) => membersCheck(members, `${path}/${at}`));
   return (list: unknown, problems: Problems) => {

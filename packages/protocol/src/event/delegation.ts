@@ -1,7 +1,7 @@
 import type { OnBehalfOf } from './context.ts';
 import { isUuid, nilUuid } from './event-id.ts';
 import { externalUuid } from './external-id.ts';
-import { isExternalId } from './field-rules.ts';
+import { isExternalId, isVisible } from './field-rules.ts';
 import { externalIdLengthMax, nameLengthMax, onBehalfOfMax } from './limits.ts';
 
 /** A UUID, or an id of the host product's own, from which the service makes one; or both. */
@@ -73,7 +73,7 @@ export function identityOf({ sub }: { sub?: unknown }): Identity | null {
 function agentOf(actor: Claims): Agent {
   const { name } = actor;
   const identity = identityOf(actor) ?? { id: nilUuid };
-  if (typeof name !== 'string' || name === '') return identity;
+  if (typeof name !== 'string' || !isVisible(name)) return identity;
   // Cut, because the event must not be refused for it.
   return { ...identity, name: name.slice(0, nameLengthMax).toWellFormed() };
 }

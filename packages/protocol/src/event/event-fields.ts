@@ -64,7 +64,7 @@ export interface CommittedEvent {
 
 /** The kind of a field decides its validation, storage, packing and documentation. */
 export type FieldKind =
-  | ('eventId' | 'uuid' | 'word' | 'action' | 'role' | 'email' | 'ip' | 'text' | 'choice')
+  | ('eventId' | 'uuid' | 'word' | 'action' | 'role' | 'email' | 'ip' | 'text' | 'name' | 'choice')
   | ('externalId' | 'traceId' | 'time' | 'boolean' | 'sequence' | 'diff' | 'state')
   | ('object' | 'list' | 'metadata' | 'context');
 
@@ -130,7 +130,7 @@ const externalId = {
   sent: 'optional',
   csv: 'further',
 } as const;
-const personName = { kind: 'text', lengthMax: nameLengthMax, segment: 'identity' } as const;
+const personName = { kind: 'name', lengthMax: nameLengthMax, segment: 'identity' } as const;
 const idOrExternal = {
   id: { kind: 'uuid', sent: 'required', unless: 'externalId' },
   externalId: { kind: 'externalId', lengthMax: externalIdLengthMax, segment: 'identity' },

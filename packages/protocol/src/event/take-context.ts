@@ -39,13 +39,16 @@ export function takeContext(
 /** A host may send a token as the session. Ids are left alone: they must stay distinct. */
 const maskedFields = ['metadata', 'via'] as const;
 
+/** What tracers that are switched off send: W3C Trace Context calls it invalid. */
+const noTrace = /^0+$/;
+
 function isUnset(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true;
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
 function takenValue({ kind, members = {} }: EventField, value: unknown, tenantId: string): unknown {
-  if (isUnset(value)) return undefined;
+  if (isUnset(value) || (kind === 'traceId' && noTrace.test(value as string))) return undefined;
   if (kind === 'object') return takenMembers(members, value as Members);
   if (kind !== 'list') return spelt(kind, value);
   return (value as Members[]).map((item) => {

@@ -77,10 +77,11 @@ test('an event without such a field stays one of version 1, also beside one with
 });
 
 test('empty values of version 2 are not stored, so the event stays one of version 1', async () => {
-  const empty = { actor: { name: null, externalId: '' }, outcome: null, targets: [], metadata: {} };
-  const { id, ...event } = await record(empty);
+  const empty = { actor: { name: null, externalId: '' }, outcome: null, targets: [] };
+  const none = { metadata: {}, via: {}, source: {}, traceId: '0'.repeat(32) };
+  const { id, ...event } = await record({ ...empty, ...none });
   expect(Object.keys(event.actor)).toEqual(['id', 'email', 'role', 'ip', 'userAgent']);
-  expect(event).not.toHaveProperty('targets');
+  for (const name of ['targets', ...Object.keys(none)]) expect(event).not.toHaveProperty(name);
   expect(versionOf(parseEventProof((await get(`/${id}/proof`)).text).body)).toBe(1);
 });
 

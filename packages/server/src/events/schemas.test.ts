@@ -68,6 +68,8 @@ test.each<[string, Record<string, unknown>]>([
   ['a long name', resource({ name: 'x'.repeat(201) })],
   ['1,000 characters beyond the basic plane', { reason: '𝒳'.repeat(1_000) }],
   ['a role with a line break', actor({ role: 'org\nowner' })],
+  ['a blank name', actor({ name: ' \u200b' })],
+  ['a blank name of a person', { onBehalfOf: [{ externalId: 'x', name: '\u3164' }] }],
   ['a role of a character that is none yet', actor({ role: '\u{D7FC}' })],
   ['an own id that begins with a space', actor({ externalId: ' user_1' })],
   ['an actor without any id', actor({ id: undefined })],

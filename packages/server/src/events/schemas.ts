@@ -35,6 +35,7 @@ const kinds: Record<Exclude<FieldKind, 'context'>, Schema> = {
   word: { type: 'string', pattern: snakeCasePattern },
   action: { type: 'string', pattern: actionPattern },
   role: { type: 'string', format: 'role', minLength: 1 },
+  name: { type: 'string', format: 'visible' },
   externalId: { type: 'string', format: 'external-id' },
   traceId: { type: 'string', pattern: '^[0-9A-Fa-f]{32}$' },
   choice: { type: 'string' },

@@ -8,6 +8,7 @@ import {
   isRole,
   isTimeZone,
   isUuid,
+  isVisible,
   parseTimestamp,
   pointerOf,
 } from '@indelible/protocol';
@@ -23,6 +24,7 @@ export const formats: Record<string, (text: string) => boolean> = {
   // only prevents filtering, and a sign-in attempt under such a name must be recorded.
   email: (text: string) => text.length > emailLengthMax || isEmail(text.replace(/^!+/, '')),
   role: isRole,
+  visible: isVisible,
   'external-id': isExternalId,
   'time-zone': isTimeZone,
   'outbound-url': isOutboundUrl,

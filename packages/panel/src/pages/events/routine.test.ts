@@ -22,6 +22,8 @@ test('no operator’s act, no other program’s record, and nothing that a perso
     event('access', 'export'),
     event('create', 'api_key'),
     event('pause', 'webhook'),
+    event('send', 'webhook', { outcome: 'failure' }),
+    event('create', 'viewer_link', { outcome: 'denied' }),
     event('create', 'constructor'),
   ];
   expect(kept.filter(isRoutine)).toEqual([]);

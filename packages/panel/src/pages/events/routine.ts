@@ -10,10 +10,11 @@ const actions: Readonly<Record<string, string>> = {
   archive: 'export',
 };
 
-/** Whether a list without filters may fold the event away; never an operator's act. */
+/** Whether a list without filters may fold the event away; never an operator's act or a failure. */
 export function isRoutine(event: AuditEvent): boolean {
-  const { recordedBy, crossTenant, action, resource } = event;
-  return recordedBy.kind === 'service' && !crossTenant && actions[resource.type] === action;
+  const { recordedBy, crossTenant, action, outcome = 'success', resource } = event;
+  const isOwn = recordedBy.kind === 'service' && !crossTenant && outcome === 'success';
+  return isOwn && actions[resource.type] === action;
 }
 
 /** Who filters wants to see all that matches. */
