@@ -14,12 +14,19 @@ export const detail = (page: Page): Locator =>
 export const filters = (page: Page, name = 'Filters'): Locator =>
   page.getByRole('group', { name, exact: true });
 
-/** The ids of the listed events, in order, once the list has settled. */
+/** The ids of the listed events, in order, once there are some and no others are on their way. */
 export async function listedIds(page: Page): Promise<string[]> {
-  await see(page.locator('.records-box')).toHaveAttribute('aria-busy', 'false');
-  return page.evaluate<string[]>(`[...document.querySelectorAll('a.row-link')]
-    .map(({ href }) => /evt_audit_\\w+/.exec(href)[0])`);
+  await see(page.locator('.records-box[aria-busy=false] a.row-link')).not.toHaveCount(0);
+  return idsNow(page);
 }
+
+/** Until the list shows these events: it may still show the former ones for a moment. */
+export const seeListed = (page: Page, ids: readonly string[]): Promise<void> =>
+  see.poll(() => idsNow(page)).toEqual(ids);
+
+const idsNow = (page: Page) =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('a.row-link')]
+    .map(({ href }) => /evt_audit_\\w+/.exec(href)[0])`);
 
 /** Picks one value of a filter and closes its choices. */
 export async function choose(page: Page, filter: string, value: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { type FacetName, facetOf } from '@indelible/protocol';
 import { Check, Search } from 'lucide-react';
-import { type RefObject, useState } from 'react';
+import { type RefObject, useRef, useState } from 'react';
 import {
   Autocomplete,
   Dialog,
@@ -45,6 +45,12 @@ export default function FacetPicker(props: FacetPickerProps) {
   // The service does not count these values: the reader types them.
   const hint = (t.filters.typed as Partial<Record<FacetName, string>>)[facet];
   const choices = useChoices(facet, search, nowMs);
+  const input = useRef<HTMLInputElement>(null);
+  const retry = () => {
+    // The retry button goes away: with the focus in it, keys such as Escape would reach nothing.
+    input.current?.focus();
+    void choices.refetch();
+  };
   const select = (selection: Selection) => {
     const picked = selection === 'all' ? [] : [...selection].map(String);
     const other = mode === 'any' ? 'none' : 'any';
@@ -75,6 +81,7 @@ export default function FacetPicker(props: FacetPickerProps) {
           >
             <Search aria-hidden className="absolute top-2.5 left-2.5 size-3.5 text-faint" />
             <Input
+              ref={input}
               onKeyDown={({ key }) => key === 'Escape' && close()}
               className="field h-8 pl-8"
               placeholder={hint ?? t.events.search}
@@ -89,7 +96,7 @@ export default function FacetPicker(props: FacetPickerProps) {
               escapeKeyBehavior="none"
               selectedKeys={values[mode]}
               onSelectionChange={select}
-              renderEmptyState={() => <NoChoices choices={choices} hint={hint} />}
+              renderEmptyState={() => <NoChoices {...{ choices, hint, retry }} />}
             >
               {(choice) => <ChoiceItem choice={choice} />}
             </ListBox>
@@ -103,16 +110,17 @@ export default function FacetPicker(props: FacetPickerProps) {
 interface NoChoicesProps {
   choices: ReturnType<typeof useChoices>;
   hint: string | undefined;
+  retry: () => void;
 }
 
 /** Not counted yet, not to be had, and none are three things. */
-function NoChoices({ choices, hint }: NoChoicesProps) {
+function NoChoices({ choices, hint, retry }: NoChoicesProps) {
   const t = useTexts();
   if (choices.isError) {
     return (
       <div className="px-2 py-4 text-center">
         <ActionError error={choices.error} className="" />
-        <Button className="mt-2" onClick={() => void choices.refetch()}>
+        <Button className="mt-2" onClick={retry}>
           {t.error.retry}
         </Button>
       </div>
