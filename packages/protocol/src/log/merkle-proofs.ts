@@ -1,4 +1,11 @@
-import { emptyRoot, hashBytes, nodeHash, rootOfSubtrees, type Sha256 } from './merkle.ts';
+import {
+  emptyRoot,
+  hashBytes,
+  type LogState,
+  nodeHash,
+  rootOfSubtrees,
+  type Sha256,
+} from './merkle.ts';
 
 /** The root of leaves [index·2^level, (index+1)·2^level), a complete subtree of the log. */
 export type GetNode = (level: number, index: number) => Promise<Uint8Array>;
@@ -185,6 +192,16 @@ function isHash(bytes: Uint8Array): boolean {
 
 function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}
+
+/** The compact range of the first `size` leaves. RangeError for an invalid size. */
+export async function stateAtSize(getNode: GetNode, size: number): Promise<LogState> {
+  if (!isSize(size)) throw new RangeError('no such size');
+  const subtrees = completeSubtrees({ start: 0, end: size });
+  const hashes = await Promise.all(subtrees.map(({ level, index }) => getNode(level, index)));
+  const frontier = new Uint8Array(hashes.length * hashBytes);
+  for (const [at, hash] of hashes.entries()) frontier.set(hash, at * hashBytes);
+  return { size, frontier };
 }
 
 /**

@@ -1,0 +1,130 @@
+import type { EventFilter } from '../filter/event-filter.ts';
+import { parseFilterBody } from '../filter/read-filter.ts';
+import { type JsonSchema, schemaProblem } from '../json/schema-problem.ts';
+import { FormatError } from '../log/format-error.ts';
+
+export const capsuleFormat = 'indelible-capsule/v1';
+
+/** A count, or the number from which on nothing was counted. */
+export interface CountOrMore {
+  value: number;
+  relation: 'eq' | 'gte';
+}
+
+/** What a search could find at all, as the service states it. Times are ISO 8601. */
+export interface Coverage {
+  /** When the first entry of the log was received. */
+  logBeganAt: string;
+  /** The plan shows what happened or was received since. */
+  shownFrom: string;
+  /** All events of the time range, whatever the other filters are. */
+  eventsInRange: CountOrMore;
+  /** For each person and resource that the filter names: its events at any time. */
+  totals: { filter: string; value: string; events: CountOrMore }[];
+}
+
+/** Numbers of events that were not received, and the two receipts between which they lie. */
+export interface SourceGap {
+  from: number;
+  to: number;
+  afterReceivedAt: string;
+  noticedAt: string;
+}
+
+/** A source that numbered its events in a time range, and what was not received from it. */
+export interface CoveredSource {
+  id: string;
+  firstReceivedAt: string;
+  lastReceivedAt: string;
+  gaps: SourceGap[];
+  /** Whether gaps may be missing from the list. */
+  gapsDropped: boolean;
+}
+
+/** The data of a capsule, as its JSON says it. */
+export interface CapsuleData {
+  format: typeof capsuleFormat;
+  madeAt: string;
+  tenant: { id: string; name: string };
+  search: {
+    id: string;
+    url: string;
+    note?: string;
+    createdAt: string;
+    createdBy: { id: string; email?: string };
+    filters: Record<string, string | string[]>;
+    matched: number;
+    digest: string;
+  };
+  /** The signed note under which the search was saved. */
+  checkpoint: string;
+  vkeys: string[];
+  /**
+   * The entries from `first` up to the checkpoint in base64, and in hexadecimal the roots of the
+   * complete subtrees before them.
+   */
+  log: { first: number; frontier: string; entries: string };
+  /** Body lines of all events of the range; those that do not match show only what decides that. */
+  bodies: object[];
+  coverage: Coverage;
+  sources: CoveredSource[];
+}
+
+const text: JsonSchema = { type: 'string' };
+const count: JsonSchema = { type: 'integer', minimum: 0 };
+const object = (
+  properties: Record<string, JsonSchema>,
+  optional: readonly string[] = [],
+): JsonSchema => {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', properties, required, additionalProperties: false };
+};
+const list = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
+const countOrMore = object({ value: count, relation: text });
+const gap = object({ from: count, to: count, afterReceivedAt: text, noticedAt: text });
+
+const schema = object({
+  format: { type: 'string', pattern: `^${capsuleFormat}$` },
+  madeAt: text,
+  tenant: object({ id: text, name: text }),
+  search: object(
+    {
+      ...{ id: text, url: text, note: text, createdAt: text },
+      createdBy: object({ id: text, email: text }, ['email']),
+      filters: { type: 'object' },
+      ...{ matched: count, digest: text },
+    },
+    ['note'],
+  ),
+  checkpoint: text,
+  vkeys: { ...list(text), minItems: 1 },
+  log: object({ first: count, frontier: text, entries: text }),
+  bodies: list({ type: 'object' }),
+  coverage: object({
+    ...{ logBeganAt: text, shownFrom: text, eventsInRange: countOrMore },
+    totals: list(object({ filter: text, value: text, events: countOrMore })),
+  }),
+  sources: list(
+    object({
+      ...{ id: text, firstReceivedAt: text, lastReceivedAt: text },
+      ...{ gaps: list(gap), gapsDropped: { type: 'boolean' } },
+    }),
+  ),
+});
+
+export interface ReadCapsule {
+  data: CapsuleData;
+  filter: EventFilter & { from: number; to: number };
+}
+
+/** Reads the JSON value of a capsule's data. FormatError for another shape. */
+export function readCapsule(value: unknown): ReadCapsule {
+  const problem = schemaProblem(schema, value);
+  if (problem !== null) throw new FormatError(problem);
+  const data = value as CapsuleData;
+  const parsed = parseFilterBody(data.search.filters);
+  if (!('filter' in parsed)) throw new FormatError('the filters are not those of a search');
+  const { from, to } = parsed.filter;
+  if (from === undefined || to === undefined) throw new FormatError('the range has no limits');
+  return { data, filter: { ...parsed.filter, from, to } };
+}

@@ -1,0 +1,189 @@
+import type { ShownEvent } from '../event/committed-event.ts';
+import { parseProvenJson, withheldSegments } from '../event/event-body.ts';
+import { uuidFromBytes, uuidTimeMs } from '../event/event-id.ts';
+import { matchOf } from '../filter/event-filter.ts';
+import { encodeUtf8, formatHex, parseBase64, parseHex } from '../log/bytes.ts';
+import { type Checkpoint, openCheckpoint } from '../log/checkpoint.ts';
+import { entryBytes } from '../log/entry.ts';
+import { FormatError } from '../log/format-error.ts';
+import type { LogState, Sha256 } from '../log/merkle.ts';
+import { BodyPass } from './body-pass.ts';
+import { type CapsuleData, type ReadCapsule, readCapsule } from './capsule-data.ts';
+import { type CapsuleParts, capsuleJson } from './capsule-file.ts';
+import { EntryPass } from './entry-pass.ts';
+import { parseEventProof, verifyEventProof } from './event-proof.ts';
+import { createFindings, type Finding, type Findings } from './findings.ts';
+import { clockSlackMs } from './proven-cover.ts';
+import { createBodyCover } from './retention-cover.ts';
+
+/** What a capsule that nothing contradicts shows. */
+export interface CapsuleContent {
+  data: CapsuleData;
+  checkpoint: Checkpoint;
+  /** The proven matches, newest first. */
+  matches: ShownEvent[];
+  /** Events of the time range that the log has. */
+  inRange: number;
+  /** Of these, the ones whose content is gone, so that nobody can say whether they match. */
+  unseen: number;
+  /** Whether the matches are those that the service counted when the search was saved. */
+  isSaved: boolean;
+}
+
+/** `problems` has a sentence for each contradiction; a capsule with one proves nothing. */
+export type CapsuleVerdict =
+  | { code: 'intact'; problems: []; content: CapsuleContent }
+  | { code: 'damaged'; problems: string[]; content: null };
+
+/**
+ * Verifies a capsule without any network: every byte of its data against the record in the log,
+ * every entry from before the range up to the checkpoint against its signature, every event of the
+ * range against its entry, and each of them against the filter. The keys default to those in the
+ * capsule, which only vouch for themselves. Every problem is a verdict, also a malformed key.
+ */
+export async function verifyCapsule(
+  sha: Sha256,
+  parts: CapsuleParts,
+  vkeys?: readonly string[],
+): Promise<CapsuleVerdict> {
+  const findings = createFindings();
+  try {
+    const capsule = readCapsule(parseProvenJson(parts.data));
+    const { data } = capsule;
+    const keys = vkeys ?? data.vkeys;
+    const problems = await recordProblems(sha, parts, data, keys);
+    const opened = await openCheckpoint(sha, data.checkpoint, keys);
+    if (opened.code !== 'valid') problems.push(opened.message);
+    if (opened.code !== 'valid' || problems.length > 0) return damaged(problems);
+    const { checkpoint } = opened;
+    const entryAt = readEntries(sha, capsule, checkpoint, findings);
+    if (findings.count() > 0) return damaged(messagesOf(findings));
+    const found = readBodies(sha, capsule, checkpoint, entryAt, findings);
+    const isSaved = isSavedAnswer(sha, data, found.matches);
+    if (!isSaved && found.unseen === 0) findings.add(otherAnswer(data, found.matches.length));
+    if (findings.count() > 0) return damaged(messagesOf(findings));
+    return { code: 'intact', problems: [], content: { data, checkpoint, ...found, isSaved } };
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    return damaged([`The data of the capsule cannot be read: ${error.message}.`]);
+  }
+}
+
+const damaged = (problems: string[]): CapsuleVerdict => ({
+  ...{ code: 'damaged', problems, content: null },
+});
+
+const messagesOf = (findings: Findings) => findings.kept().map(({ message }) => message);
+
+/** The log has a record of this very data, made by the service before it handed the capsule out. */
+async function recordProblems(
+  sha: Sha256,
+  { data, record }: CapsuleParts,
+  { tenant, search, checkpoint }: CapsuleData,
+  vkeys: readonly string[],
+): Promise<string[]> {
+  const verdict = await verifyEventProof(sha, record, vkeys);
+  if (verdict.code !== 'valid') return [`The record of the capsule: ${verdict.message}`];
+  const proof = parseEventProof(record);
+  const { event } = proof.body;
+  const after = JSON.parse(event.after ?? '{}') as { searchId?: unknown; sha256?: unknown };
+  const isOwn =
+    event.recordedByKind === 'service' &&
+    event.action === 'download' &&
+    event.resourceType === 'audit_log' &&
+    event.tenantId === tenant.id &&
+    after.searchId === search.id &&
+    proof.checkpoint.split('\n')[0] === checkpoint.split('\n')[0];
+  const problems = isOwn ? [] : ['The record of the capsule is of something else.'];
+  if (after.sha256 !== formatHex(sha(encodeUtf8(data, 'the data')))) {
+    problems.push('The data is not what the log recorded when this capsule was made.');
+  }
+  if (capsuleJson(JSON.parse(record)) !== record) {
+    problems.push('The record of the capsule is not written as the service writes it.');
+  }
+  return problems;
+}
+
+/** The entries from the capsule's first one up to the checkpoint, compared with its root. */
+function readEntries(
+  sha: Sha256,
+  { data: { log }, filter }: ReadCapsule,
+  checkpoint: Checkpoint,
+  findings: Findings,
+): (sequence: number) => Uint8Array {
+  const entries = parseBase64(log.entries);
+  const frontier = parseHex(log.frontier);
+  if (entries === null || frontier === null || entries.length % entryBytes !== 0) {
+    throw new FormatError('the entries are not whole');
+  }
+  const pass = new EntryPass({ sha, findings, checkpoint, start: startOf(log.first, frontier) });
+  pass.add(entries);
+  pass.finish();
+  const entryAt = (sequence: number) => {
+    const at = (sequence - log.first) * entryBytes;
+    return entries.subarray(at, at + entryBytes);
+  };
+  // Receipt times never go back, so nothing before was received later, nor happened later.
+  if (log.first > 0 && receivedMs(entryAt(log.first)) >= filter.from - clockSlackMs) {
+    throw new FormatError('the entries begin within the time range');
+  }
+  return entryAt;
+}
+
+function startOf(size: number, frontier: Uint8Array): LogState {
+  const ones = size.toString(2).replaceAll('0', '').length;
+  if (frontier.length === ones * 32) return { size, frontier };
+  throw new FormatError('the hashes before the entries are not whole');
+}
+
+function receivedMs(entry: Uint8Array): number {
+  const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
+  return (view.getUint32(4) * 2 ** 32 + view.getUint32(8)) / 1000;
+}
+
+type Found = Pick<CapsuleContent, 'matches' | 'inRange' | 'unseen'>;
+
+/** The events of the range, compared with their entries and with the filter. */
+function readBodies(
+  sha: Sha256,
+  { data, filter }: ReadCapsule,
+  checkpoint: Checkpoint,
+  entryAt: (sequence: number) => Uint8Array,
+  findings: Findings,
+): Found {
+  const matches: ShownEvent[] = [];
+  let undecided = 0;
+  const { first } = data.log;
+  const pass = new BodyPass({
+    ...{ sha, findings, checkpoint, first, entryAt, tenantId: data.tenant.id },
+    cover: createBodyCover({ fromMs: filter.from, toMs: filter.to, isFiltered: true }),
+    onIntact(body) {
+      const isMatch = matchOf(body.event, filter, withheldSegments(body));
+      if (isMatch === true) matches.push(body.event);
+      if (isMatch === null) undecided += 1;
+    },
+  });
+  for (const body of data.bodies) pass.add(JSON.stringify(body));
+  const { unjudged } = pass.finish();
+  let inRange = 0;
+  for (let sequence = first; sequence < checkpoint.size; sequence += 1) {
+    const timeMs = uuidTimeMs(uuidFromBytes(entryAt(sequence), 12));
+    if (timeMs >= filter.from && timeMs < filter.to) inRange += 1;
+  }
+  matches.sort((one, other) => (one.uuid < other.uuid ? 1 : -1));
+  return { matches, inRange, unseen: unjudged + undecided };
+}
+
+/** Only expired or erased content may make the answer another one than the saved one. */
+function otherAnswer({ search }: CapsuleData, matched: number): Finding {
+  const message =
+    `The service counted ${search.matched} matching events when the search was saved; the log ` +
+    `has ${matched}, or others.`;
+  return { code: 'content_mismatch', sequence: null, eventId: null, message };
+}
+
+function isSavedAnswer(sha: Sha256, { search }: CapsuleData, matches: ShownEvent[]): boolean {
+  const ids = matches.map(({ id }) => id).join('\n');
+  const digest = formatHex(sha(encodeUtf8(ids, 'the ids')));
+  return search.matched === matches.length && search.digest === digest;
+}
