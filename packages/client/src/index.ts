@@ -9,6 +9,9 @@ export type {
   AlertKind,
   AlertNotify,
   Category,
+  CountOrMore,
+  Coverage,
+  CoveredSource,
   CsvColumn,
   ErrorCode,
   FieldProblem,
@@ -17,6 +20,7 @@ export type {
   Plan,
   ProofCode,
   Scope,
+  SourceGap,
   WarningCode,
 } from '@indelible/protocol';
 export { FormatError } from '@indelible/protocol';
@@ -32,7 +36,6 @@ export type {
 } from './calls/alert-calls.ts';
 export type { EventCriteria, ListQuery, PageQuery, StatsQuery } from './calls/event-query.ts';
 export type {
-  CoveredSource,
   EvidenceCalls,
   OpenedSearch,
   Restore,
@@ -41,7 +44,6 @@ export type {
   SearchCalls,
   SearchCheckpoint,
   Source,
-  SourceGap,
   View,
   ViewCalls,
   ViewInput,

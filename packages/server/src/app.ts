@@ -44,7 +44,7 @@ import {
   limitReads,
   refuseUndocumentedParameters,
 } from './http/http-hooks.ts';
-import { builtPanel, panelRoutes } from './http/panel.ts';
+import { builtPanel, capsulePage, panelRoutes } from './http/panel.ts';
 import { queueReads } from './http/tenant-reads.ts';
 import type { CheckpointJob } from './log/checkpoint.job.ts';
 import { logRoutes } from './log/routes.ts';
@@ -130,7 +130,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   operationsRoutes(http, { db, registry: metrics.registry, metricsToken: config.metricsToken });
   recordRoutes(http, recording);
   // Before the single read: of two paths that fit, the first one says which methods there are.
-  searchRoutes(http, parts);
+  searchRoutes(http, { ...parts, sha, capsulePage: () => capsulePage(deps.panelFolder) });
   viewRoutes(http, parts);
   restoreRoutes(http, parts);
   const { expireExports, closeFiles } = wireExports(http, deps, parts);

@@ -1,3 +1,5 @@
+import type { Coverage, CoveredSource, SourceGap } from '@indelible/protocol';
+import type { RawAnswer } from '../http/transport.ts';
 import type { EventCriteria } from './event-query.ts';
 import { eventsPath, type JsonCalls } from './json-calls.ts';
 
@@ -39,27 +41,10 @@ export interface OpenedSearch extends SavedSearch {
     /** Whether events of the range have expired since. */
     bodiesExpired: boolean;
     checkpoint: SearchCheckpoint | null;
+    coverage: Coverage;
     /** The sources that numbered their events in the range; other producers are not covered. */
     sources: CoveredSource[];
   };
-}
-
-/** What was not received from a source in a time range. */
-export interface CoveredSource {
-  id: string;
-  firstReceivedAt: string;
-  lastReceivedAt: string;
-  gaps: SourceGap[];
-  /** Whether gaps may be missing from the list. */
-  gapsDropped: boolean;
-}
-
-/** Numbers of events that were not received, and the two receipts between which they lie. */
-export interface SourceGap {
-  from: number;
-  to: number;
-  afterReceivedAt: string;
-  noticedAt: string;
 }
 
 /** A recorder or outbox that numbers its events. */
@@ -112,6 +97,11 @@ export interface SearchCalls {
   /** Never repeated automatically: each call saves another search. */
   create(input: { filters: EventCriteria; note?: string | null }): Promise<SavedSearch>;
   get(id: string): Promise<OpenedSearch>;
+  /**
+   * The evidence as one HTML file that verifies itself in a browser, without a network. Refused if
+   * the range has too many events. Never repeated automatically: each call is recorded.
+   */
+  capsule(id: string): Promise<Uint8Array>;
   /** Newest first. */
   list(): AsyncGenerator<SavedSearch, void, undefined>;
 }
@@ -158,6 +148,10 @@ export function evidenceCalls({ get, every, post, put }: JsonCalls): EvidenceCal
     searches: {
       create: (input) => post(searchesPath, input),
       get: (id) => get(`${searchesPath}/${part(id)}`),
+      capsule: async (id) => {
+        const path = `${searchesPath}/${part(id)}/capsule`;
+        return (await post<RawAnswer>(path, undefined, { mediaType: 'text/html' })).bytes;
+      },
       list: () => every(searchesPath),
     },
     views: {

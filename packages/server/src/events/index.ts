@@ -10,14 +10,17 @@ export {
   allMatching,
   type CutPage,
   countEvents,
+  countOrMore,
   eventsById,
   inOrder,
+  type ListedPage,
   listEvents,
   matching,
   prepared,
 } from './list.store.ts';
 export { recordOwnIn } from './own-events.store.ts';
 export { isMissingPartition } from './partitions.ts';
+export { bodyLine, type ProofDeps, proofJson, proveEvent, readBodies } from './proof.ts';
 export { FieldError, ListedEvent } from './schemas.ts';
 export { listBySequence } from './sequence-list.store.ts';
 export {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  type CountOrMore,
   type EventFilter,
   type FacetName,
   facetNames,
@@ -247,6 +248,19 @@ export async function countEvents(
     ),
   );
   return rows[0]?.count ?? 0;
+}
+
+const countedMax = 10_000;
+
+/** The number of matches, or that there are at least so many. */
+export async function countOrMore(
+  tx: TenantTx,
+  filter: EventFilter,
+  visible: Visibility,
+): Promise<CountOrMore> {
+  const count = await countEvents(tx, filter, visible, countedMax);
+  if (count > countedMax) return { value: countedMax, relation: 'gte' };
+  return { value: count, relation: 'eq' };
 }
 
 // Planning 100 partitions takes longer than reading them, so frequent statements are prepared once

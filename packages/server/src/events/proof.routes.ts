@@ -2,12 +2,6 @@ import {
   eventIdFromUuid,
   formatTimestamp,
   formatTlogProof,
-  inclusionProof,
-  type ListQuery,
-  leafHash,
-  type SegmentHex,
-  type Sha256,
-  segmentNames,
   uuidFromEventId,
   uuidTimeMs,
 } from '@indelible/protocol';
@@ -23,35 +17,27 @@ import {
   queryText,
   readQuery,
   strict,
-  unavailable,
 } from '../http/index.ts';
+import { publishedCheckpoint } from '../log/index.ts';
+import { readTenant } from '../postgres/index.ts';
 import {
-  type PublishedCheckpoint,
-  publishedCheckpoint,
-  treeNodes,
-  unreadable,
-} from '../log/index.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
-import { searchCopies } from './event-columns.store.ts';
-import type { Visibility } from './filter-sql.store.ts';
-import { type ListedRow, listEvents } from './list.store.ts';
-import { eventJson, hasState, openersOf, type StoredEvent, storedEntry } from './prepared-event.ts';
+  bodyLine,
+  type ProofDeps,
+  type Proven,
+  proofJson,
+  proveEvent,
+  readBodies,
+} from './proof.ts';
 import { FullEvent } from './schemas.ts';
-import { getEvent, visibility } from './store.ts';
+import { visibility } from './store.ts';
 
-export interface ProofDeps {
-  db: Database;
-  sha: Sha256;
-  now: () => number;
-  /** Publishes a checkpoint of everything recorded so far, or throws `unavailable`. */
-  publishCheckpoint: () => Promise<void>;
+export interface ProofRouteDeps extends ProofDeps {
   recordAccess: RecordAccess;
   publicUrl: () => string;
 }
 
 const tags = ['Verification'];
 const common = { config: { scope: 'events:read' as const, schema: 'documents' as const } };
-const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
 const Proof = Type.Object(
@@ -74,7 +60,7 @@ const Proof = Type.Object(
 );
 
 /** `GET /api/audit-logs/{id}/proof`, and the bodies of a whole log for `indelible verify`. */
-export function proofRoutes(app: FastifyInstance, deps: ProofDeps): void {
+export function proofRoutes(app: FastifyInstance, deps: ProofRouteDeps): void {
   app.get(
     '/api/audit-logs/:id/proof',
     {
@@ -105,82 +91,16 @@ export function proofRoutes(app: FastifyInstance, deps: ProofDeps): void {
   bodiesRoute(app, deps);
 }
 
-interface Proven {
-  event: StoredEvent;
-  checkpoint: PublishedCheckpoint;
-  path: Uint8Array[];
-}
-
-function readProof(request: FastifyRequest, deps: ProofDeps): Promise<Proven> {
+function readProof(request: FastifyRequest, deps: ProofRouteDeps): Promise<Proven> {
   const uuid = uuidFromEventId((request.params as { id: string }).id);
   // One read with one record of an operator's access, although it may read twice.
-  return readAsTenant(
-    request,
-    deps.recordAccess,
-    lookAt('event', request),
-    async ({ tenantId }) => {
-      const read = () => readTenant(deps.db, tenantId, (tx) => prove(tx, uuid, deps));
-      // For an event after the last checkpoint the service signs a new one.
-      const proven = (await read()) ?? (await deps.publishCheckpoint().then(read));
-      if (proven === null) throw unavailable('no checkpoint covers this event yet; try again');
-      return proven;
-    },
+  return readAsTenant(request, deps.recordAccess, lookAt('event', request), ({ tenantId }) =>
+    proveEvent(deps, tenantId, uuid),
   );
 }
 
-/** Null if no released checkpoint covers the event yet. */
-async function prove(
-  tx: TenantTx,
-  uuid: string | null,
-  { sha, now }: ProofDeps,
-): Promise<Proven | null> {
-  // In parallel.
-  const [visible, log] = await Promise.all([visibility(tx, now()), publishedCheckpoint(tx)]);
-  const event = visible && uuid && (await getEvent(tx, uuid, visible));
-  if (!event) throw new AppError('not_found', 'there is no such event');
-  const checkpoint = log?.checkpoint ?? null;
-  if (event.sequence < 0) throw unreadable('an event has no entry in its log', tx.tenantId);
-  if (checkpoint === null || checkpoint.size <= event.sequence) return null;
-  const path = await inclusionProof(sha, treeNodes(tx, sha), event.sequence, checkpoint.size);
-  return { event, checkpoint, path };
-}
-
-function proofJson({ event, checkpoint, path }: Proven, sha: Sha256): string {
-  const { entry, commitment } = storedEntry(sha, event);
-  const rest = {
-    receivedAt: new Date(event.receivedAtMs).toISOString(),
-    ...segmentsOf(event),
-    commitment: hex(commitment),
-    leafHash: hex(leafHash(sha, entry)),
-    sequence: event.sequence,
-    checkpoint: checkpoint.note,
-    path: path.map(hex),
-  };
-  return `{"event":${fullJson(event)},${JSON.stringify(rest).slice(1)}`;
-}
-
-// Erased segments appear as hashes: a body contains no unproven member.
-const fullJson = (event: StoredEvent) =>
-  eventJson({ ...event, erased: null }, true, hasState(event));
-
-/** For each segment its salt, which gives the hash with the text; for an erased one the hash. */
-function segmentsOf(event: StoredEvent): { salts: SegmentHex; hashes?: SegmentHex } {
-  const { salts, hashes } = openersOf(event);
-  const byName = (list: readonly (Uint8Array | null)[]): SegmentHex =>
-    Object.fromEntries(
-      segmentNames.flatMap((name, index) => {
-        const bytes = list[index];
-        return bytes ? [[name, hex(bytes)]] : [];
-      }),
-    );
-  const isWhole = hashes.every((hash) => hash === null);
-  return { salts: byName(salts), ...(isWhole ? {} : { hashes: byName(hashes) }) };
-}
-
-const bodiesPerPage = 2_000;
-
 /** Every event that the plan shows, by id, with states and salts: NDJSON, page by page. */
-function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
+function bodiesRoute(app: FastifyInstance, deps: ProofRouteDeps): void {
   app.get(
     '/l/:logId/events',
     {
@@ -222,24 +142,10 @@ function bodiesRoute(app: FastifyInstance, deps: ProofDeps): void {
         const next = `${deps.publicUrl()}/l/${logId}/events?after=${eventIdFromUuid(last.uuid)}`;
         reply.header('link', `<${next}>; rel="next"`);
       }
-      const lines = rows.map(
-        (row) => `{"event":${fullJson(asFound(row))},${JSON.stringify(segmentsOf(row)).slice(1)}\n`,
-      );
+      const lines = rows.map((row) => `${bodyLine(row)}\n`);
       return reply.type('application/x-ndjson').send(lines.join(''));
     },
   );
-}
-
-/**
- * Searches use copies of some values that no proof covers. If they differ, both are shown as the
- * address, so that the body does not match its entry, whichever was changed.
- */
-function asFound(row: ListedRow): StoredEvent {
-  const { actorEmail, emailKey, outcome, actorType, correlationId, onBehalfOf } = row;
-  const found = JSON.stringify({ emailKey, outcome, actorType, correlationId, onBehalfOf });
-  const expected = { emailKey: (actorEmail ?? '').toLowerCase(), ...searchCopies(row) };
-  if (found === JSON.stringify(expected)) return row;
-  return { ...row, actorEmail: `${actorEmail ?? ''} (found as ${found})` };
 }
 
 function afterParam(request: FastifyRequest): string | null {
@@ -248,17 +154,4 @@ function afterParam(request: FastifyRequest): string | null {
     ['after'],
     (reader) => reader.one('after', 'an event id', uuidFromEventId) ?? null,
   );
-}
-
-function readBodies(tx: TenantTx, visible: Visibility, after: string | null) {
-  const query: ListQuery = {
-    filter: {},
-    sort: 'timestamp',
-    order: 'asc',
-    limit: bodiesPerPage,
-    include: { total: false, state: true },
-  };
-  const position =
-    after === null ? null : { direction: 'next' as const, uuid: after, emailKey: '', sequence: 0 };
-  return listEvents(tx, query, visible, position);
 }

@@ -20,7 +20,7 @@ import {
 import { AppError, accepted, searchParams } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import { lowestShown, type Visibility } from './filter-sql.store.ts';
-import { countEvents, type ListedRow, listEvents } from './list.store.ts';
+import { countOrMore, type ListedRow, listEvents } from './list.store.ts';
 import type { CursorSeal, ListPosition } from './list-cursor.ts';
 import { eventJson, hasState } from './prepared-event.ts';
 import { eventSchema, listSchema, statsSchema } from './read-schemas.ts';
@@ -118,7 +118,7 @@ async function readPage(
       ? await sequencePage(tx, query, visible, position)
       : await keysetPage(tx, query, visible, position);
   const seal = (at: ListPosition | null) => at && cursors.write(tx.tenantId, query, at);
-  const total = query.include.total ? await totalOf(tx, query, visible) : undefined;
+  const total = query.include.total ? await countOrMore(tx, query.filter, visible) : undefined;
   const pagination = {
     limit: query.limit,
     page: query.cursor === undefined && query.sort !== 'sequence' ? (query.page ?? 1) : null,
@@ -192,13 +192,6 @@ async function sequencePage(
       ? null
       : { direction: 'next' as const, uuid: '', emailKey: '', sequence: nextSequence };
   return { rows, next, previous: null };
-}
-
-const totalMax = 10_000;
-
-async function totalOf(tx: TenantTx, query: ListQuery, visible: Visibility) {
-  const count = await countEvents(tx, query.filter, visible, totalMax);
-  return count > totalMax ? { value: totalMax, relation: 'gte' } : { value: count, relation: 'eq' };
 }
 
 function linkHeader(request: FastifyRequest, page: Page, publicUrl: string): string {

@@ -9,7 +9,7 @@ import pkg from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { codeOf } from '../postgres/index.ts';
 import { strict } from './field-schemas.ts';
-import { AppError } from './problem.ts';
+import { AppError, unavailable } from './problem.ts';
 
 /** The output folder of `npm run build`. */
 export const builtPanel = fileURLToPath(new URL('../../../panel/dist', import.meta.url));
@@ -80,16 +80,27 @@ function messageOrigins({ config, publicUrl }: PanelDeps): string[] {
   );
 }
 
+/** The page of evidence capsules. Throws `unavailable` if the panel is not built. */
+export async function capsulePage(folder = builtPanel): Promise<string> {
+  const html = await readBuilt(folder, 'capsule.html');
+  if (html !== null) return html;
+  throw unavailable('the panel is not built: run `npm run build`, then try again');
+}
+
+// Read each time: it is small, and a build replaces it while the service runs.
+function readBuilt(folder: string, name: string): Promise<string | null> {
+  return readFile(join(folder, name), 'utf8').catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  });
+}
+
 async function sendPage(reply: FastifyReply, { folder, config }: PanelDeps) {
   const { frameAncestors } = config;
   reply.headers(pageHeaders(frameAncestors));
   // The policy lists the embedding sites, which this older header cannot.
   if (frameAncestors.length > 0) reply.removeHeader('x-frame-options');
-  // Read each time: it is small, and a build replaces it while the service runs.
-  const html = await readFile(join(folder, 'index.html')).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return null;
-    throw error;
-  });
+  const html = await readBuilt(folder, 'index.html');
   if (html !== null) return reply.type('text/html; charset=utf-8').send(html);
   const sentence = 'The panel is not built. Run `npm run build`, then load this page again.\n';
   return reply.code(503).type('text/plain; charset=utf-8').send(sentence);

@@ -1,4 +1,9 @@
+import { type Coverage, decodeEntry, formatTimestamp } from '@indelible/protocol';
+import { countOrMore, shownSince, type Visibility } from '../events/index.ts';
+import { readEntries, unreadable } from '../log/index.ts';
+import type { TenantTx } from '../postgres/index.ts';
 import type { Gap, Source } from '../sources/index.ts';
+import type { FrozenFilter } from './frozen-filter.ts';
 
 /** A source that numbered its events in a time range, and its gaps there. */
 export type Covered = Pick<Source, 'id' | 'firstReceivedMs' | 'lastReceivedMs'> & {
@@ -22,4 +27,34 @@ export function coverageOf(
       gaps: gaps.filter(({ afterMs, noticedMs }) => afterMs < to && noticedMs >= from),
       gapsDropped: gapsDroppedMs !== null && gapsDroppedMs >= from,
     }));
+}
+
+/** The filters whose values are persons and resources. */
+const namedFilters = ['user', 'onBehalfOf', 'resource', 'resourceId'] as const;
+
+/**
+ * What a search with this filter could find at all. A person without any event may be misspelt, and
+ * a range without any event may be one in which nothing was recorded.
+ */
+export async function readCoverage(
+  tx: TenantTx,
+  filter: FrozenFilter,
+  visible: Visibility,
+): Promise<Coverage> {
+  const [first] = await readEntries(tx, 0, 1);
+  if (first === undefined) throw unreadable('a log lacks its first entry', tx.tenantId);
+  const { from, to } = filter;
+  const totals: Coverage['totals'] = [];
+  for (const name of namedFilters) {
+    for (const value of filter[name]?.any ?? []) {
+      const events = await countOrMore(tx, { [name]: { any: [value], none: [] } }, visible);
+      totals.push({ filter: name, value, events });
+    }
+  }
+  return {
+    logBeganAt: formatTimestamp(Math.floor(decodeEntry(first).receivedAtUs / 1000)),
+    shownFrom: formatTimestamp(shownSince(visible).getTime()),
+    eventsInRange: await countOrMore(tx, { from, to }, visible),
+    totals,
+  };
 }

@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { type EventFilter, eventUuid, filterToJson, typeId, uuidTimeMs } from '@indelible/protocol';
+import {
+  type Coverage,
+  type EventFilter,
+  eventUuid,
+  filterToJson,
+  typeId,
+  uuidTimeMs,
+} from '@indelible/protocol';
 import type { RecordAccess, TenantAccess } from '../access/index.ts';
 import { lowestShown, shownSince } from '../events/index.ts';
 import { AppError, unavailable } from '../http/index.ts';
@@ -8,7 +15,7 @@ import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import { type Database, readTenant, write } from '../postgres/index.ts';
 import { listSources } from '../sources/index.ts';
 import { type Answer, sameAnswer } from './answer-digest.ts';
-import { type Covered, coverageOf } from './coverage.ts';
+import { type Covered, coverageOf, readCoverage } from './coverage.ts';
 import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';
 import { matchesMax, requireVisible, runSearch } from './run-search.ts';
 import { countedFrom, insertSearch, type SavedSearch } from './store.ts';
@@ -114,6 +121,7 @@ export interface AnswerNow {
   recordedSince: number;
   /** Whether events of the range have expired since. */
   bodiesExpired: boolean;
+  coverage: Coverage;
   /** The sources that numbered their events in the range, as far as they are known today. */
   sources: Covered[];
 }
@@ -134,16 +142,27 @@ export async function askAgain(
   const bounds = { size, earlierSize, max: search.matched + matchesMax, gone };
   const { answer, earlier } = await runSearch(deps.db, nowMs, { tenantId, filter, ...bounds });
   const { countedFromMs } = search;
-  const sources = await readTenant(deps.db, tenantId, listSources);
   return {
     answer,
     checkpoint,
     agrees: sameAnswer(answer, search),
     earlierAgrees: sameAnswer(earlier, search),
     recordedSince: answer.matched - earlier.matched,
-    sources: coverageOf(sources, filter),
+    ...(await coverageNow(deps, tenantId, filter)),
     bodiesExpired: countedFromMs !== null && countedFromMs < shownSince(visible).getTime(),
   };
+}
+
+/** What the search could find at all, as far as it is known now. */
+export function coverageNow(
+  { db, now }: SearchDeps,
+  tenantId: string,
+  filter: FrozenFilter,
+): Promise<Pick<AnswerNow, 'coverage' | 'sources'>> {
+  return readTenant(db, tenantId, async (tx) => ({
+    coverage: await readCoverage(tx, filter, await requireVisible(tx, now())),
+    sources: coverageOf(await listSources(tx), filter),
+  }));
 }
 
 function searchEvent({ tenantId, actor, reason }: TenantAccess, search: SavedSearch): OwnEvent {

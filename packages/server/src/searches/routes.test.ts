@@ -176,6 +176,32 @@ test('evidence names the sources that numbered events in its range, and their ga
   expect((await now(tenant.key, middle.id)).sources).toMatchObject([{ id: 'crm' }]);
 });
 
+test('evidence says what it could have found: since when, in the range, and of each person and resource', async () => {
+  const tenant = await service.tenant('Pro');
+  const beganMs = service.clock.now;
+  service.clock.now += 60_000;
+  await play(tenant, 2 * day);
+  await play(tenant, day);
+  const [bobs, nobodys] = [bo.email, 'nobody@example.com'];
+  const range = { from: iso(service.clock.now - 3 * day), to: iso(service.clock.now - 1.5 * day) };
+  const { id } = await saved(tenant.key, {
+    ...range,
+    ...{ user: [bobs, nobodys], resource: 'recording', resourceId: recording.id, action: '!play' },
+  });
+  const total = (value: number) => ({ value, relation: 'eq' });
+  expect((await now(tenant.key, id)).coverage).toEqual({
+    logBeganAt: iso(beganMs),
+    shownFrom: iso(service.clock.now - 365 * day),
+    eventsInRange: total(1),
+    totals: [
+      { filter: 'user', value: bobs, events: total(2) },
+      { filter: 'user', value: nobodys, events: total(0) },
+      { filter: 'resource', value: 'recording', events: total(2) },
+      { filter: 'resourceId', value: recording.id, events: total(2) },
+    ],
+  });
+});
+
 test('what is recorded later outside the range changes nothing; within the range it is told apart', async () => {
   const tenant = await service.tenant();
   await play(tenant, 2 * day);

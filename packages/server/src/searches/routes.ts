@@ -1,25 +1,12 @@
-import {
-  formatTimestamp,
-  panelRoot,
-  resolvedFilter,
-  typeId,
-  uuidFromTypeId,
-} from '@indelible/protocol';
-import type { FastifyInstance } from 'fastify';
+import { resolvedFilter, uuidFromTypeId } from '@indelible/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { lookAt, lookAtEvents, readAsTenant } from '../access/index.ts';
 import { AppError, answerPage, filterOfBody, readPage } from '../http/index.ts';
-import { readTenant } from '../postgres/index.ts';
-import { shownGap } from '../sources/index.ts';
-import type { Covered } from './coverage.ts';
-import {
-  type AnswerNow,
-  askAgain,
-  hex,
-  type SearchDeps,
-  saveSearch,
-  searchIdPrefix,
-} from './evidence.ts';
-import { createSchema, getSchema, listSchema } from './schemas.ts';
+import { type Database, readTenant } from '../postgres/index.ts';
+import { type CapsuleDeps, makeCapsule } from './capsule.ts';
+import { askAgain, saveSearch, searchIdPrefix } from './evidence.ts';
+import { capsuleSchema, createSchema, getSchema, listSchema } from './schemas.ts';
+import { shownNow, shownSearch } from './shown.ts';
 import { getSearch, listSearches, type SavedSearch } from './store.ts';
 
 const config = { scope: 'events:read', schema: 'enforced' } as const;
@@ -27,7 +14,7 @@ const searching = { ...config, reads: 'search' } as const;
 const path = '/api/audit-logs/searches';
 
 /** Searches saved as evidence: query, checkpoint, answer, and the current answer. */
-export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
+export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps): void {
   const creating = { config: searching, schema: createSchema, attachValidation: true };
   app.post(path, creating, async (request, reply) => {
     const filter = filterOfBody(request);
@@ -42,17 +29,29 @@ export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
         return saveSearch(deps, access, { ...asked, filter });
       },
     );
-    return reply.code(201).send(shown(search, deps.publicUrl()));
+    return reply.code(201).send(shownSearch(search, deps.publicUrl()));
   });
 
   app.get(`${path}/:id`, { config: searching, schema: getSchema }, (request) =>
     readAsTenant(request, deps.recordAccess, lookAt('searches', request), async ({ tenantId }) => {
-      const id = uuidFromTypeId(searchIdPrefix, (request.params as { id: string }).id);
-      const search = id && (await readTenant(deps.db, tenantId, (tx) => getSearch(tx, id)));
-      if (!search) throw new AppError('not_found', 'there is no such search');
+      const search = await namedSearch(request, deps.db, tenantId);
       const now = await askAgain(deps, tenantId, search, request.gone);
-      return { ...shown(search, deps.publicUrl()), now: shownNow(now) };
+      return { ...shownSearch(search, deps.publicUrl()), now: shownNow(now) };
     }),
+  );
+
+  app.post(
+    `${path}/:id/capsule`,
+    { config: searching, schema: capsuleSchema },
+    async (request, reply) => {
+      const look = lookAt('searches', request);
+      const file = await readAsTenant(request, deps.recordAccess, look, async (access) =>
+        makeCapsule(deps, access, await namedSearch(request, deps.db, access.tenantId)),
+      );
+      const { id } = request.params as { id: string };
+      reply.header('content-disposition', `attachment; filename="evidence-${id}.html"`);
+      return reply.type('text/html; charset=utf-8').send(file);
+    },
   );
 
   app.get(path, { config, schema: listSchema }, async (request) => {
@@ -61,59 +60,19 @@ export function searchRoutes(app: FastifyInstance, deps: SearchDeps): void {
       answerPage(
         page,
         (from, max) => readTenant(deps.db, tenantId, (tx) => listSearches(tx, from, max)),
-        (rows) => rows.map((row) => shown(row, deps.publicUrl())),
+        (rows) => rows.map((row) => shownSearch(row, deps.publicUrl())),
       ),
     );
   });
 }
 
-const shownAnswer = ({ matched, digest }: Pick<SavedSearch, 'matched' | 'digest'>) => ({
-  matched: { value: matched },
-  digest: hex(digest),
-});
-
-const shownCheckpoint = ({
-  size,
-  root,
-  note,
-}: {
-  size: number;
-  root: Uint8Array;
-  note: string;
-}) => ({
-  size,
-  rootHash: hex(root),
-  note,
-});
-
-function shown(search: SavedSearch, publicUrl: string) {
-  const { checkpointSize: size, checkpointRoot: root, checkpointNote: note } = search;
-  const id = typeId(searchIdPrefix, search.id);
-  return {
-    id,
-    url: `${publicUrl}${panelRoot}/searches/${id}`,
-    filters: JSON.parse(search.filters),
-    note: search.note,
-    createdAt: formatTimestamp(search.createdAtMs),
-    createdBy: { id: search.createdById, email: search.createdByEmail },
-    checkpoint: shownCheckpoint({ size, root, note }),
-    ...shownAnswer(search),
-  };
-}
-
-const shownCovered = ({ firstReceivedMs, lastReceivedMs, gaps, ...source }: Covered) => ({
-  ...source,
-  firstReceivedAt: formatTimestamp(firstReceivedMs),
-  lastReceivedAt: formatTimestamp(lastReceivedMs),
-  gaps: gaps.map(shownGap),
-});
-
-function shownNow({ answer, checkpoint, recordedSince, sources, ...verdicts }: AnswerNow) {
-  return {
-    ...shownAnswer(answer),
-    ...verdicts,
-    recordedSince: { value: recordedSince },
-    sources: sources.map(shownCovered),
-    checkpoint: checkpoint && shownCheckpoint(checkpoint),
-  };
+async function namedSearch(
+  { params }: FastifyRequest,
+  db: Database,
+  tenantId: string,
+): Promise<SavedSearch> {
+  const id = uuidFromTypeId(searchIdPrefix, (params as { id: string }).id);
+  const search = id && (await readTenant(db, tenantId, (tx) => getSearch(tx, id)));
+  if (search) return search;
+  throw new AppError('not_found', 'there is no such search');
 }

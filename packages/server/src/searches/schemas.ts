@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
+  answer,
   filterSchema,
   idParams,
   nullable,
@@ -78,6 +79,38 @@ const CoveredSource = Type.Object(
   { ...strict, title: 'CoveredSource', description: 'A source that numbered its events.' },
 );
 
+const CountOrMore = Type.Object(
+  { value: Type.Integer({ minimum: 0 }), relation: Type.Enum(['eq', 'gte']) },
+  { ...strict, description: '`gte`: at least so many; counted to 10,000.' },
+);
+
+const Coverage = Type.Object(
+  {
+    logBeganAt: time('When the first entry of the log was received.'),
+    shownFrom: time('The plan shows events that happened or were received since.'),
+    eventsInRange: CountOrMore,
+    totals: Type.Array(
+      Type.Object(
+        {
+          filter: Type.Enum(['user', 'onBehalfOf', 'resource', 'resourceId']),
+          value: Type.String(),
+          events: CountOrMore,
+        },
+        strict,
+      ),
+      {
+        description: 'For each person and resource that the filters name: its events at any time.',
+      },
+    ),
+  },
+  {
+    ...strict,
+    title: 'Coverage',
+    description:
+      'What the search could find at all: `eventsInRange` are all events of its time range, whatever the other filters are.',
+  },
+);
+
 const Now = Type.Object(
   {
     matched: Matched,
@@ -94,6 +127,7 @@ const Now = Type.Object(
       description: 'Whether events of the range have left the plan since.',
     }),
     checkpoint: Checkpoint,
+    coverage: Coverage,
     sources: Type.Array(CoveredSource, {
       maxItems: 500,
       description:
@@ -131,6 +165,19 @@ export const getSchema = {
   params: idParams('`srch_…`'),
   headers: operatorHeaders,
   response: { 200: OpenedSearch },
+};
+
+export const capsuleSchema = {
+  tags,
+  operationId: 'makeCapsule',
+  summary: 'A saved search as a file that verifies itself',
+  description:
+    'An HTML page that needs no network: the search, the events of its time range with their salts, the ' +
+    'log entries up to its checkpoint, the signature, and a verifier. Recorded with the SHA-256 of its ' +
+    'data. At most 20,000 events in the range, 100,000 log entries since it began, and 32 MiB of events.',
+  params: idParams('`srch_…`'),
+  headers: operatorHeaders,
+  response: { 200: answer('The file.', ['text/html', Type.String()]) },
 };
 
 export const listSchema = {

@@ -1,0 +1,139 @@
+import {
+  type EventFilter,
+  inclusionProof,
+  type ListQuery,
+  leafHash,
+  type SegmentHex,
+  type Sha256,
+  segmentNames,
+} from '@indelible/protocol';
+import { AppError, unavailable } from '../http/index.ts';
+import {
+  type PublishedCheckpoint,
+  publishedCheckpoint,
+  treeNodes,
+  unreadable,
+} from '../log/index.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
+import { searchCopies } from './event-columns.store.ts';
+import type { Visibility } from './filter-sql.store.ts';
+import { type ListedPage, type ListedRow, listEvents } from './list.store.ts';
+import { eventJson, hasState, openersOf, type StoredEvent, storedEntry } from './prepared-event.ts';
+import { getEvent, visibility } from './store.ts';
+
+export interface ProofDeps {
+  db: Database;
+  sha: Sha256;
+  now: () => number;
+  /** Publishes a checkpoint of everything recorded so far, or throws `unavailable`. */
+  publishCheckpoint: () => Promise<void>;
+}
+
+export interface Proven {
+  event: StoredEvent;
+  checkpoint: PublishedCheckpoint;
+  path: Uint8Array[];
+}
+
+/** Throws `not_found`, and `unavailable` if no checkpoint covers the event yet. */
+export async function proveEvent(
+  deps: ProofDeps,
+  tenantId: string,
+  uuid: string | null,
+): Promise<Proven> {
+  const read = () => readTenant(deps.db, tenantId, (tx) => prove(tx, uuid, deps));
+  // For an event after the last checkpoint the service signs a new one.
+  const proven = (await read()) ?? (await deps.publishCheckpoint().then(read));
+  if (proven === null) throw unavailable('no checkpoint covers this event yet; try again');
+  return proven;
+}
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+
+/** Null if no released checkpoint covers the event yet. */
+async function prove(
+  tx: TenantTx,
+  uuid: string | null,
+  { sha, now }: ProofDeps,
+): Promise<Proven | null> {
+  // In parallel.
+  const [visible, log] = await Promise.all([visibility(tx, now()), publishedCheckpoint(tx)]);
+  const event = visible && uuid && (await getEvent(tx, uuid, visible));
+  if (!event) throw new AppError('not_found', 'there is no such event');
+  const checkpoint = log?.checkpoint ?? null;
+  if (event.sequence < 0) throw unreadable('an event has no entry in its log', tx.tenantId);
+  if (checkpoint === null || checkpoint.size <= event.sequence) return null;
+  const path = await inclusionProof(sha, treeNodes(tx, sha), event.sequence, checkpoint.size);
+  return { event, checkpoint, path };
+}
+
+/** The proof as verifiers read it. */
+export function proofJson({ event, checkpoint, path }: Proven, sha: Sha256): string {
+  const { entry, commitment } = storedEntry(sha, event);
+  const rest = {
+    receivedAt: new Date(event.receivedAtMs).toISOString(),
+    ...segmentsOf(event),
+    commitment: hex(commitment),
+    leafHash: hex(leafHash(sha, entry)),
+    sequence: event.sequence,
+    checkpoint: checkpoint.note,
+    path: path.map(hex),
+  };
+  return `{"event":${fullJson(event)},${JSON.stringify(rest).slice(1)}`;
+}
+
+// Erased segments appear as hashes: a body contains no unproven member.
+const fullJson = (event: StoredEvent) =>
+  eventJson({ ...event, erased: null }, true, hasState(event));
+
+/** For each segment its salt, which gives the hash with the text; for an erased one the hash. */
+function segmentsOf(event: StoredEvent): { salts: SegmentHex; hashes?: SegmentHex } {
+  const { salts, hashes } = openersOf(event);
+  const byName = (list: readonly (Uint8Array | null)[]): SegmentHex =>
+    Object.fromEntries(
+      segmentNames.flatMap((name, index) => {
+        const bytes = list[index];
+        return bytes ? [[name, hex(bytes)]] : [];
+      }),
+    );
+  const isWhole = hashes.every((hash) => hash === null);
+  return { salts: byName(salts), ...(isWhole ? {} : { hashes: byName(hashes) }) };
+}
+
+/** An event with its salts, a line of NDJSON without its end. */
+export function bodyLine(row: ListedRow): string {
+  return `{"event":${fullJson(asFound(row))},${JSON.stringify(segmentsOf(row)).slice(1)}`;
+}
+
+/**
+ * Searches use copies of some values that no proof covers. If they differ, both are shown as the
+ * address, so that the body does not match its entry, whichever was changed.
+ */
+function asFound(row: ListedRow): StoredEvent {
+  const { actorEmail, emailKey, outcome, actorType, correlationId, onBehalfOf } = row;
+  const found = JSON.stringify({ emailKey, outcome, actorType, correlationId, onBehalfOf });
+  const expected = { emailKey: (actorEmail ?? '').toLowerCase(), ...searchCopies(row) };
+  if (found === JSON.stringify(expected)) return row;
+  return { ...row, actorEmail: `${actorEmail ?? ''} (found as ${found})` };
+}
+
+const bodiesPerPage = 2_000;
+
+/** The next events behind this id in order of id, with states. */
+export function readBodies(
+  tx: TenantTx,
+  visible: Visibility,
+  after: string | null,
+  { filter = {}, limit = bodiesPerPage }: { filter?: EventFilter; limit?: number } = {},
+): Promise<ListedPage> {
+  const query: ListQuery = {
+    filter,
+    sort: 'timestamp',
+    order: 'asc',
+    limit,
+    include: { total: false, state: true },
+  };
+  const position =
+    after === null ? null : { direction: 'next' as const, uuid: after, emailKey: '', sequence: 0 };
+  return listEvents(tx, query, visible, position);
+}

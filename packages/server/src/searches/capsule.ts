@@ -1,0 +1,222 @@
+import {
+  type CapsuleData,
+  capsuleFile,
+  capsuleFormat,
+  capsuleJson,
+  clockSlackMs,
+  decidingSegments,
+  decodeEntry,
+  encodeUtf8,
+  formatBase64,
+  formatHex,
+  formatTimestamp,
+  formatVerifierKey,
+  matchOf,
+  parseBodyLine,
+  parseCheckpoint,
+  parseNote,
+  type Sha256,
+  stateAtSize,
+  typeId,
+  withheldSegments,
+  withholdableSegments,
+  withholdSegments,
+} from '@indelible/protocol';
+import type { TenantAccess } from '../access/index.ts';
+import {
+  bodyLine,
+  countEvents,
+  type ListedPage,
+  proofJson,
+  proveEvent,
+  readBodies,
+} from '../events/index.ts';
+import { AppError } from '../http/index.ts';
+import {
+  publishedCheckpoint,
+  readEntries,
+  signingKeys,
+  treeNodes,
+  unreadable,
+} from '../log/index.ts';
+import type { OwnEvent, RecordQueued } from '../own-event.ts';
+import { readTenant, type TenantTx } from '../postgres/index.ts';
+import { getTenant } from '../tenants/index.ts';
+import { coverageNow, type SearchDeps, searchIdPrefix } from './evidence.ts';
+import { type FrozenFilter, frozenFilter } from './frozen-filter.ts';
+import { requireVisible } from './run-search.ts';
+import { shownCovered, shownSearch } from './shown.ts';
+import type { SavedSearch } from './store.ts';
+
+export interface CapsuleDeps extends SearchDeps {
+  sha: Sha256;
+  recordQueued: RecordQueued;
+  /** The built page with the verifier. */
+  capsulePage: () => Promise<string>;
+}
+
+/** What a browser verifies within seconds, and a mail can carry. */
+export const capsuleMax = { events: 20_000, entries: 100_000, bytes: 32 * 2 ** 20 };
+
+/**
+ * A saved search as one file that verifies itself. It holds every event of the time range, not only
+ * the matches, because only so can its reader see that no match is missing. The log records the
+ * hash of its data first: the proof of that record shows each change of the file.
+ */
+export async function makeCapsule(
+  deps: CapsuleDeps,
+  access: TenantAccess,
+  search: SavedSearch,
+): Promise<string> {
+  const { sha } = deps;
+  const { tenantId } = access;
+  const page = await deps.capsulePage();
+  const data = capsuleJson(await capsuleData(deps, tenantId, search));
+  const sha256 = formatHex(sha(encodeUtf8(data, 'the data')));
+  const uuid = await deps.recordQueued(tenantId, capsuleEvent(access, search, sha256));
+  const proof = proofJson(await proveEvent(deps, tenantId, uuid), sha);
+  return capsuleFile(page, { data, record: capsuleJson(JSON.parse(proof)) });
+}
+
+async function capsuleData(
+  deps: CapsuleDeps,
+  tenantId: string,
+  saved: SavedSearch,
+): Promise<CapsuleData> {
+  const { db, sha, now } = deps;
+  const filter = frozenFilter(saved.filters);
+  const { name, log } = await readTenant(db, tenantId, async (tx) => {
+    await requireSameLog(tx, saved);
+    await requireFewEvents(tx, filter, now());
+    const name = (await getTenant(tx))?.name ?? '';
+    return { name, log: await readLog(tx, sha, filter.from, saved.checkpointSize) };
+  });
+  const origin = parseCheckpoint(parseNote(saved.checkpointNote).text).origin;
+  const keys = await signingKeys(db.reader);
+  const { coverage, sources } = await coverageNow(deps, tenantId, filter);
+  return {
+    format: capsuleFormat,
+    madeAt: formatTimestamp(now()),
+    tenant: { id: tenantId, name },
+    search: searchOf(saved, deps.publicUrl()),
+    checkpoint: saved.checkpointNote,
+    vkeys: [...new Set(keys.map(({ publicKey }) => formatVerifierKey(sha, origin, publicKey)))],
+    log,
+    bodies: await readRange(deps, tenantId, filter, saved.checkpointSize),
+    coverage,
+    sources: sources.map(shownCovered),
+  };
+}
+
+function searchOf(saved: SavedSearch, publicUrl: string): CapsuleData['search'] {
+  const { id, url, note, createdAt, createdBy, filters, digest } = shownSearch(saved, publicUrl);
+  return {
+    ...{ id, url, ...(note !== null && { note }), createdAt },
+    createdBy: { id: createdBy.id, ...(createdBy.email !== null && { email: createdBy.email }) },
+    ...{ filters, matched: saved.matched, digest },
+  };
+}
+
+async function requireSameLog(tx: TenantTx, { logId, checkpointSize }: SavedSearch): Promise<void> {
+  const log = await publishedCheckpoint(tx);
+  if (log?.logId === logId && log.size >= checkpointSize) return;
+  const sentence =
+    'the log continues under another name since this search was saved: save the search again';
+  throw new AppError('conflict', sentence);
+}
+
+async function requireFewEvents(tx: TenantTx, { from, to }: FrozenFilter, nowMs: number) {
+  const visible = await requireVisible(tx, nowMs);
+  const count = await countEvents(tx, { from, to }, visible, capsuleMax.events);
+  if (count > capsuleMax.events) throw tooLarge('events', 'events');
+}
+
+/** The entries from just before the range, which shows that none of it is left out. */
+async function readLog(
+  tx: TenantTx,
+  sha: Sha256,
+  fromMs: number,
+  size: number,
+): Promise<CapsuleData['log']> {
+  const first = Math.max(0, (await firstReceivedSince(tx, fromMs - clockSlackMs, size)) - 1);
+  if (size - first > capsuleMax.entries) throw tooLarge('entries', 'log entries since it began');
+  const entries = await readEntries(tx, first, size);
+  const { frontier } = await stateAtSize(treeNodes(tx, sha), first);
+  return { first, frontier: formatHex(frontier), entries: formatBase64(Buffer.concat(entries)) };
+}
+
+/** The first entry received since then, or the size; receipt times never go back. */
+async function firstReceivedSince(tx: TenantTx, sinceMs: number, size: number): Promise<number> {
+  let [low, high] = [0, size];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [entry] = await readEntries(tx, middle, middle + 1);
+    if (entry === undefined) throw unreadable('a log lacks an entry that it counts', tx.tenantId);
+    if (decodeEntry(entry).receivedAtUs / 1000 < sinceMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The events of the range below `size`, in order of id, page by page. */
+async function readRange(
+  { db, sha, now }: CapsuleDeps,
+  tenantId: string,
+  filter: FrozenFilter,
+  size: number,
+): Promise<object[]> {
+  const bodies: object[] = [];
+  const { from, to } = filter;
+  const shownLine = lineOf(sha, filter);
+  let bytes = 0;
+  for (let after: string | null = null, more = true; more; ) {
+    const page: ListedPage = await readTenant(db, tenantId, async (tx) =>
+      readBodies(tx, await requireVisible(tx, now()), after, { filter: { from, to }, limit: 200 }),
+    );
+    for (const row of page.rows.filter(({ sequence }) => sequence < size)) {
+      const line = shownLine(bodyLine(row));
+      bytes += line.length;
+      bodies.push(JSON.parse(line));
+    }
+    if (bytes > capsuleMax.bytes) throw tooLarge('bytes', 'bytes of events');
+    after = page.rows.at(-1)?.uuid ?? null;
+    more = page.more;
+  }
+  return bodies;
+}
+
+/** A match as it is; of other events only what shows that they do not match. */
+function lineOf(sha: Sha256, filter: FrozenFilter): (line: string) => string {
+  const deciding = decidingSegments(filter);
+  const others = withholdableSegments.filter((name) => !deciding.has(name));
+  return (line) => {
+    const body = parseBodyLine(line);
+    if (matchOf(body.event, filter, withheldSegments(body)) === true) return line;
+    const isDecided = matchOf(body.event, filter, withholdableSegments) === false;
+    return withholdSegments(sha, line, isDecided ? withholdableSegments : others);
+  };
+}
+
+function tooLarge(what: keyof typeof capsuleMax, name: string): AppError {
+  const max = capsuleMax[what].toLocaleString('en');
+  const sentence =
+    `the time range has more than ${max} ${name}, too many for a capsule: save a search of a ` +
+    'shorter or later range, or hand over a bundle of the whole log (indelible export --bundle)';
+  const errors = [{ path: '/id', code: 'too_many', message: `has more than ${max} ${name}` }];
+  return new AppError('validation_failed', sentence, { errors });
+}
+
+function capsuleEvent(
+  { tenantId, actor, reason }: TenantAccess,
+  search: SavedSearch,
+  sha256: string,
+): OwnEvent {
+  return {
+    actor,
+    action: 'download',
+    resource: { type: 'audit_log', id: tenantId, name: null },
+    diff: {},
+    after: { searchId: typeId(searchIdPrefix, search.id), sha256 },
+    reason,
+  };
+}
