@@ -211,7 +211,7 @@ test('every source file is used by another, started by a command, or a test', ()
   const dead = code.filter((file) => {
     if (isTest(file) || used.has(file) || /vite(st)?\.config\.ts$/.test(file)) return false;
     return (
-      !/\/src\/(index|main)\.tsx?$/.test(file) &&
+      !/\/src\/(index|main|capsule\/main)\.tsx?$/.test(file) &&
       !named.includes(file.replace(/^e2e\//, '')) &&
       !text(file).startsWith('#!') &&
       !/^bench\//.test(file)

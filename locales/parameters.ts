@@ -85,4 +85,13 @@ export interface Parameters {
   'mail.webhookPaused.gone': { tenant: string };
   'mail.webhookPaused.entries': { count: number };
   'mail.alert.lead': { tenant: string };
+  'capsule.matches': { count: number };
+  'capsule.provesRange': { count: number; size: number };
+  'capsule.provesOnly': { count: number };
+  'capsule.unseen': { count: number };
+  'capsule.notSaved': { count: number };
+  'capsule.notBefore': { count: number };
+  'capsule.more': { count: number };
+  'capsule.total': { count: number };
+  'capsule.totalOver': { count: number };
 }

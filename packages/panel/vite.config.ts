@@ -1,6 +1,7 @@
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { capsulePage } from './build/capsule-page.ts';
 import { compressedAssets } from './build/compressed-assets.ts';
 import { firstLoad } from './build/first-load.ts';
 import { onlyOurLanguages } from './build/only-our-languages.ts';
@@ -11,7 +12,14 @@ process.env.NODE_ENV = 'production';
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), tailwindcss(), onlyOurLanguages(), firstLoad(), compressedAssets()],
+  plugins: [
+    react(),
+    tailwindcss(),
+    onlyOurLanguages(),
+    firstLoad(),
+    capsulePage(),
+    compressedAssets(),
+  ],
   build: {
     target: 'es2024',
     // Keeps light-dark(): its fallback for older browsers follows the system, not the switch.

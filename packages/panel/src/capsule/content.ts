@@ -1,0 +1,117 @@
+import { type CapsuleContent, facetNames, parseFilterBody, revealed } from '@indelible/protocol';
+import { el, factList, section } from './elements.ts';
+import { eventTable } from './event-table.ts';
+import type { View } from './view.ts';
+
+/** All that a verified capsule says, in the order in which a reader asks for it. */
+export function contentOf(view: View, content: CapsuleContent): HTMLElement[] {
+  const { texts } = view;
+  const count = content.matches.length;
+  return [
+    section(
+      revealed(content.data.search.note ?? texts.title),
+      el('p', { class: 'answer' }, count === 0 ? texts.none : texts.matches({ count })),
+      question(view, content),
+    ),
+    statements(texts.proves, proven(view, content)),
+    statements(texts.provesNot, unproven(view, content)),
+    ...(count === 0 ? [] : [section(texts.events, eventTable(view, content.matches))]),
+    coverage(view, content),
+    technical(view, content),
+  ];
+}
+
+function question({ texts, filters, formats }: View, { data }: CapsuleContent): HTMLElement {
+  const { search, tenant } = data;
+  const parsed = parseFilterBody(search.filters);
+  const filter = 'filter' in parsed ? parsed.filter : {};
+  const { from = 0, to = 0 } = filter;
+  const criteria = facetNames.flatMap((name): [string, string][] => {
+    const { any = [], none = [] } = filter[name] ?? {};
+    const values = [...any, ...none.map((value) => filters.not({ value }))];
+    return values.length === 0 ? [] : [[filters[name], revealed(values.join(', '))]];
+  });
+  const { email, id } = search.createdBy;
+  return factList([
+    [texts.tenant, revealed(tenant.name)],
+    [texts.range, `${formats.exact(from)} – ${formats.exact(to)}`],
+    ...criteria,
+    [texts.savedBy, `${revealed(email ?? id)} · ${formats.exact(search.createdAt)}`],
+    [texts.madeAt, formats.exact(data.madeAt)],
+  ]);
+}
+
+const statements = (title: string, sentences: readonly string[]) =>
+  section(
+    title,
+    el(
+      'ul',
+      {},
+      sentences.map((sentence) => el('li', {}, sentence)),
+    ),
+  );
+
+function proven({ texts }: View, content: CapsuleContent): string[] {
+  const { inRange, matches, checkpoint, isSaved } = content;
+  const count = matches.length;
+  return [
+    texts.provesRange({ count: inRange, size: checkpoint.size }),
+    count === 0 ? texts.provesNone : texts.provesOnly({ count }),
+    texts.provesContent,
+    texts.provesFile,
+    ...(isSaved ? [texts.provesSaved] : []),
+  ];
+}
+
+function unproven({ texts }: View, { data, unseen, isSaved }: CapsuleContent): string[] {
+  const { first } = data.log;
+  return [
+    ...(unseen > 0 ? [texts.unseen({ count: unseen })] : []),
+    ...(isSaved ? [] : [texts.notSaved({ count: data.search.matched })]),
+    texts.notRecorded,
+    texts.notTruth,
+    ...(first > 0 ? [texts.notBefore({ count: first })] : []),
+    texts.notAfter,
+    texts.notKey,
+    texts.notProgram,
+  ];
+}
+
+/** What the service states beside the log, which proves only that it was stated. */
+function coverage({ texts, filters, formats }: View, { data }: CapsuleContent): HTMLElement {
+  const { logBeganAt, shownFrom, totals } = data.coverage;
+  const gaps = data.sources.filter((source) => source.gaps.length > 0 || source.gapsDropped);
+  const names = (sources: typeof gaps) => sources.map(({ id }) => revealed(id)).join(', ');
+  const whole = data.sources.filter((source) => !gaps.includes(source));
+  return section(
+    texts.coverage,
+    el('p', {}, texts.coverageText),
+    factList([
+      [texts.logBeganAt, formats.exact(logBeganAt)],
+      [texts.shownFrom, formats.exact(shownFrom)],
+      ...totals.map(({ filter, value, events }): [string, string] => [
+        `${filters[filter as 'user']}: ${revealed(value)}`,
+        (events.relation === 'eq' ? texts.total : texts.totalOver)({ count: events.value }),
+      ]),
+      ...(whole.length > 0 ? [[texts.wholeSources, names(whole)] as const] : []),
+      ...(gaps.length > 0 ? [[texts.gapSources, names(gaps)] as const] : []),
+      ...(data.sources.length === 0 ? [[texts.wholeSources, texts.noSources] as const] : []),
+    ]),
+  );
+}
+
+function technical({ texts, formats }: View, { data, checkpoint }: CapsuleContent): HTMLElement {
+  const mono = (text: string) => el('code', {}, revealed(text));
+  return section(
+    texts.technical,
+    factList([
+      [texts.evidence, mono(data.search.id)],
+      [texts.address, mono(data.search.url)],
+      [texts.log, mono(checkpoint.origin)],
+      [texts.size, formats.number(checkpoint.size)],
+      [texts.digest, mono(data.search.digest)],
+      [texts.checkpoint, el('pre', {}, data.checkpoint)],
+      [texts.keys, el('pre', {}, data.vkeys.join('\n'))],
+    ]),
+  );
+}
