@@ -26,6 +26,7 @@ import { showProgress } from '../verify/progress.ts';
 import type { Report } from '../verify/report.ts';
 import { reportText } from '../verify/report-text.ts';
 import { SeenCheckpoints, serviceAt, stateFolder } from '../verify/seen-checkpoints.ts';
+import { verifyCapsuleFile } from '../verify/verify-capsule.ts';
 import { receiptCheck, verifyReceipt } from '../verify/verify-receipt.ts';
 import { verifyTenant } from '../verify/verify-tenant.ts';
 
@@ -44,6 +45,7 @@ What is verified:
   indelible verify <tenant>                     a tenant's whole log, through the service
   indelible verify <bundle>                     a bundle, with no network
   indelible verify <archive>                    an archive: a folder, or an s3:// URL
+  indelible verify <capsule.html>               an evidence capsule, with no network
   indelible verify --bundle <bundle> <file.csv> a table of the service, against a bundle
   indelible verify --receipt <file.json>        a saved answer of a recording call, against a
                                                 proof of the service, or with --bundle
@@ -70,8 +72,11 @@ Exit status: 0 everything matches the log, 1 damaged or not proven, 2 wrong usag
 export function verifyCommand(program: Command, io: Io): void {
   const command = program
     .command('verify')
-    .description('verify a log, a bundle, an archive, an exported table or a receipt')
-    .argument('[subject]', 'a tenant (UUID), the folder of a bundle or archive, or a CSV file')
+    .description('verify a log, a bundle, an archive, a capsule, an exported table or a receipt')
+    .argument(
+      '[subject]',
+      'a tenant (UUID), the folder of a bundle or archive, a capsule, or a CSV file',
+    )
     .option('--bundle <folder>', 'the bundle that a table or a receipt is compared with')
     .option('--receipt <file>', 'a saved answer of a recording call')
     .option('--vkey <key>', 'trust only this verifier key; may be repeated', vkeyArgument)
@@ -138,6 +143,7 @@ async function verify(
     return verifyArchive(subject, { tenantId: options.tenant ?? null, vkeys, plans, progress });
   }
   if (isFolder(subject)) return verifyBundle(subject, { vkeys, plan, plans, progress });
+  if (/\.html?$/i.test(subject)) return verifyCapsuleFile(subject, vkeys);
   if (isUuid(subject)) return verifyLog(subject.toLowerCase(), options, io, progress);
   throw new UsageError(
     `${subject} is neither a tenant's UUID nor a folder; a table needs the --bundle that ` +

@@ -11,6 +11,8 @@ const keysText = {
   bundle: 'a key from the bundle itself: pass it with --vkey once you know it from another source',
   archive:
     'a key from the archive itself: pass it with --vkey once you know it from another ' + 'source',
+  capsule:
+    'a key from the capsule itself: pass it with --vkey once you know it from another ' + 'source',
 };
 
 /** The report as text: checkpoint, checks, findings, conclusions. */

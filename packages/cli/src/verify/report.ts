@@ -30,7 +30,7 @@ export interface FirstDamage {
 
 /** The result of a verification; `--json` prints it. */
 export interface Report {
-  what: 'log' | 'bundle' | 'archive' | 'csv' | 'receipt';
+  what: 'log' | 'bundle' | 'archive' | 'csv' | 'receipt' | 'capsule';
   /** A tenant's id, or the path of a file or folder. */
   subject: string;
   /** `unproven`: no damage, but some conclusions depend on unproven statements. */

@@ -17,7 +17,7 @@ export interface KeyWindow {
 }
 
 /** The source of the verifier keys, on which the value of a signature depends. */
-export type KeySource = 'pinned' | 'service' | 'bundle' | 'archive';
+export type KeySource = 'pinned' | 'service' | 'bundle' | 'archive' | 'capsule';
 
 export interface Keys {
   source: KeySource;

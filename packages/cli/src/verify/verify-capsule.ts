@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { type CapsuleContent, capsuleParts, verifyCapsule } from '@indelible/protocol';
+import { UsageError } from '../exit-codes.ts';
+import { addDamage, createAllFindings } from './damage.ts';
+import { sha } from './hashing.ts';
+import { type Report, reportOf } from './report.ts';
+import { type KeySource, trustedCheckpoint } from './trusted-checkpoint.ts';
+
+/** Verifies an evidence capsule as its own page does, but with a program from elsewhere. */
+export async function verifyCapsuleFile(path: string, vkeys: readonly string[]): Promise<Report> {
+  const startedAt = performance.now();
+  const parts = capsuleParts(readFileSync(path, 'utf8'));
+  if (parts === null) throw new UsageError(`${path} is not an evidence capsule`);
+  const findings = createAllFindings();
+  const pinned = vkeys.length > 0 ? vkeys : undefined;
+  const { content, problems } = await verifyCapsule(sha, parts, pinned);
+  for (const problem of problems) addDamage(findings, 'malformed_file', problem);
+  const rest = content === null ? { signed: null } : await concluded(content, pinned);
+  return reportOf({ what: 'capsule', subject: path, checked: {}, findings, startedAt, ...rest });
+}
+
+async function concluded(content: CapsuleContent, pinned: readonly string[] | undefined) {
+  const { data, matches, inRange, unseen, isSaved } = content;
+  const source: KeySource = pinned === undefined ? 'capsule' : 'pinned';
+  const keys = { source, vkeys: [...(pinned ?? data.vkeys)] };
+  const note = new TextEncoder().encode(data.checkpoint);
+  const signed = await trustedCheckpoint(note, keys, createAllFindings());
+  const { from, to } = data.search.filters;
+  return {
+    signed,
+    follows: [
+      `The log has ${inRange} events from ${from} to ${to}; exactly ${matches.length} of those ` +
+        'whose content is left match the search.',
+      'The log recorded the hash of the data when the capsule was made.',
+    ],
+    unproven: [
+      ...(unseen > 0 ? [`Whether ${unseen} events match: their content is gone.`] : []),
+      ...(isSaved ? [] : [`The saved result of ${data.search.matched} matches.`]),
+    ],
+    doesNotFollow: [
+      'That nothing else happened: a system may not have reported it.',
+      'What the capsule says of coverage: the service states it, and the log only recorded that.',
+    ],
+  };
+}
