@@ -18,7 +18,7 @@ import { ScrollRegion } from '../components/ScrollRegion.tsx';
 import { ActionError } from '../components/States.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
-import { changed, type EventSearch } from './event-search.ts';
+import { changed, type EventSearch, withoutFacet } from './event-search.ts';
 import { finds } from './folding.ts';
 import { type Choice, useChoices } from './use-choices.ts';
 
@@ -53,14 +53,7 @@ export default function FacetPicker(props: FacetPickerProps) {
   };
   const select = (selection: Selection) => {
     const picked = selection === 'all' ? [] : [...selection].map(String);
-    const other = mode === 'any' ? 'none' : 'any';
-    const next = { any: [], none: [], [other]: values[other].filter((v) => !picked.includes(v)) };
-    const { [facet]: _left, ...rest } = search.facets;
-    const kept =
-      picked.length + next[other].length === 0
-        ? rest
-        : { ...rest, [facet]: { ...next, [mode]: picked } };
-    change(changed(search, { facets: kept }));
+    change(withPicked(search, facet, mode, picked));
   };
   const shown = shownChoices(choices.data ?? [], values[mode], facet, text);
   return (
@@ -105,6 +98,23 @@ export default function FacetPicker(props: FacetPickerProps) {
       </Dialog>
     </Popover>
   );
+}
+
+/** The search with these values of the facet; a value is wanted or excluded, not both. */
+function withPicked(
+  search: EventSearch,
+  facet: FacetName,
+  mode: 'any' | 'none',
+  picked: readonly string[],
+): EventSearch {
+  const values = search.facets[facet] ?? { any: [], none: [] };
+  const other = mode === 'any' ? 'none' : 'any';
+  const next = { any: [], none: [], [other]: values[other].filter((v) => !picked.includes(v)) };
+  const rest = withoutFacet(search.facets, facet);
+  const isLeft = picked.length + next[other].length > 0;
+  return changed(search, {
+    facets: isLeft ? { ...rest, [facet]: { ...next, [mode]: picked } } : rest,
+  });
 }
 
 interface NoChoicesProps {
