@@ -100,16 +100,34 @@ test.each([
 );
 
 /** What the compiler says of these files in a strict host product. */
-function typeErrors(cwd: string, files: string[], options: object): string {
+function typeErrors(cwd: string, files: string[], options: object, compiler = newest): string {
   const compilerOptions = {
     ...{ strict: true, noEmit: true, target: 'es2022', types: ['node'], ...options },
     lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
     typeRoots: [join(import.meta.dirname, '../../node_modules/@types')],
   };
   writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
-  const tsc = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
+  const tsc = join(import.meta.dirname, compiler, 'bin/tsc');
   return spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd, encoding: 'utf8' }).stdout;
 }
+const newest = '../../node_modules/typescript';
+/** The last one that resolves modules as NestJS 10 configures it; that of typedoc. */
+const typescript5 = 'node_modules/typescript';
+
+test('a CommonJS host finds types and code of every entry point', async () => {
+  const { exports } = JSON.parse(
+    readFileSync(join(host, 'node_modules/@indelible/client/package.json'), 'utf8'),
+  );
+  const names = Object.keys(exports)
+    .filter((name) => name !== './package.json')
+    .map((name) => join('@indelible/client', name));
+  const lines = names.map((name, at) => `import * as m${at} from '${name}';\nvoid m${at};\n`);
+  writeFileSync(join(host, 'every.ts'), lines.join(''));
+  const options = { module: 'commonjs', moduleResolution: 'node10', skipLibCheck: true };
+  expect(typeErrors(host, ['every.ts'], options, typescript5)).toBe('');
+  const code = names.map((name) => `require('${name}');`).join('');
+  await run(process.execPath, ['--input-type=commonjs', '--eval', code], { cwd: host });
+});
 
 test.each([
   ['oldest', hostOfOldest],

@@ -69,10 +69,12 @@ function buildPackage({ source, target, description, manifest = {}, paths = {} }
   const files = Object.values(entries).map((entry) => join(source, entry));
   compile(target, { rootDir: join(source, 'src'), outDir: target, paths }, files);
   nameJavaScript(target);
+  const publishedEntries = publishedExports(entries);
   const published = {
     ...{ name, version, description, license, type: 'module', sideEffects: false },
     engines: { node: '>=20' },
-    exports: publishedExports(entries),
+    exports: { ...publishedEntries, './package.json': './package.json' },
+    typesVersions: { '*': typePaths(publishedEntries) },
     ...(dependencies === undefined ? {} : { dependencies }),
     ...manifest,
   };
@@ -81,12 +83,21 @@ function buildPackage({ source, target, description, manifest = {}, paths = {} }
   copyFileSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
 }
 
-function publishedExports(entries: Record<string, string>) {
+type Exports = Record<string, { types: string; default: string }>;
+
+function publishedExports(entries: Record<string, string>): Exports {
   const published = Object.entries(entries).map(([name, entry]) => {
     const path = entry.replace('./src/', './').replace(/\.ts$/, '');
     return [name, { types: `${path}.d.ts`, default: `${path}.js` }];
   });
-  return { ...Object.fromEntries(published), './package.json': './package.json' };
+  return Object.fromEntries(published);
+}
+
+/** For compilers that do not read `exports`, as NestJS 10 configures TypeScript. */
+function typePaths(exports: Exports) {
+  return Object.fromEntries(
+    Object.entries(exports).map(([name, { types }]) => [name.replace('./', ''), [types]]),
+  );
 }
 
 function compile(folder: string, options: Record<string, unknown>, files: string[]): void {
