@@ -85,6 +85,15 @@ export interface Parameters {
   'mail.webhookPaused.gone': { tenant: string };
   'mail.webhookPaused.entries': { count: number };
   'mail.alert.lead': { tenant: string };
+  'mail.digest.subject': { from: string; to: string };
+  'mail.digest.lead': { from: string; tenant: string; to: string };
+  'mail.digest.by': { count: number; operator: string };
+  'mail.digest.more': { count: number };
+  'mail.digest.signed': { at: string; covered: number; entries: number };
+  'mail.digest.everyTenant.subject': { from: string; to: string };
+  'mail.digest.everyTenant.lead': { from: string; to: string };
+  'mail.digest.everyTenant.visited': { tenant: string; unexplained: number; visits: number };
+  'mail.digest.everyTenant.unsigned': { count: number };
   'capsule.matches': { count: number };
   'capsule.provesRange': { count: number; size: number };
   'capsule.provesOnly': { count: number };

@@ -93,7 +93,7 @@ const own = {
     ...['erase', 'reopen', 'pause', 'resume', 'rotate', 'replay', 'report_gap'],
     'report_silence',
   ],
-  types: ['archive', 'signing_key', 'source', 'viewer_link'],
+  types: ['archive', 'signing_key', 'source', 'view', 'viewer_link'],
 };
 
 test('every word of the catalogue, and of the service itself, has a name', () => {

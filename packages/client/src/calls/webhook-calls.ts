@@ -1,8 +1,11 @@
 import type { WebhookFacet } from '@indelible/protocol';
 import type { JsonCalls } from './json-calls.ts';
 
-/** `webhook`: signed JSON (Standard Webhooks); the others are formats of log platforms. */
-export type WebhookFormat = 'webhook' | 'splunk_hec' | 'datadog' | 'elastic' | 'generic';
+/** `webhook`: signed JSON (Standard Webhooks); then formats of log platforms, and of chats. */
+export type WebhookFormat =
+  | 'webhook'
+  | ('splunk_hec' | 'datadog' | 'elastic' | 'generic')
+  | ('slack' | 'teams' | 'pagerduty');
 
 /** Types of messages that an endpoint can receive. */
 export type WebhookType = 'audit.events.recorded' | 'audit.export.ready';

@@ -1,3 +1,4 @@
+import { panelRoot } from '@indelible/protocol';
 import { type Ended, LeasedWorker } from '../background/index.ts';
 import { visibility } from '../events/index.ts';
 import { readTenant } from '../postgres/index.ts';
@@ -19,6 +20,7 @@ export interface DeliverDeps extends AttemptDeps, RecordDeps {
   /** Called for each attempt. */
   attempted: (ok: boolean, seconds: number) => void;
   ended: Ended;
+  publicUrl: () => string;
 }
 
 const webhooksAtOnce = 20;
@@ -131,10 +133,11 @@ async function send(
   stopping: AbortSignal,
 ): Promise<boolean> {
   const { messageId, messageAtMs: atMs } = message;
+  const panelUrl = `${deps.publicUrl()}${panelRoot}`;
   const result = await attemptCall(
     deps,
     endpoint,
-    (opened, nowMs) => messageCall(endpoint, opened, { messageId, atMs, content }, nowMs),
+    (opened, nowMs) => messageCall(endpoint, opened, { messageId, atMs, content }, nowMs, panelUrl),
     { isTest: false, signal: stopping },
   );
   // An interrupted call has no outcome.

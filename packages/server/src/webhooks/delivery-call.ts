@@ -51,6 +51,7 @@ export function messageCall(
   opened: Opened,
   message: { messageId: string; atMs: number; content: Content },
   nowMs: number,
+  panelUrl: string,
 ): OutboundCall {
   const id = typeId(messageIdPrefix, message.messageId);
   const { content, atMs } = message;
@@ -64,7 +65,7 @@ export function messageCall(
     return signedPost(url, { id, body }, opened.secrets, nowMs);
   }
   const events = content.events.map(({ text }) => text);
-  const batch = { messageId: id, tenantId, events, nowMs };
+  const batch = { messageId: id, tenantId, events, panelUrl, nowMs };
   return signedIfSo(
     endpoint,
     opened,

@@ -1,10 +1,14 @@
 import { datadog } from './format/datadog.ts';
 import { elastic } from './format/elastic.ts';
 import { generic } from './format/generic.ts';
+import { pagerduty } from './format/pagerduty.ts';
+import { slack } from './format/slack.ts';
 import { splunkHec } from './format/splunk-hec.ts';
 import type { StreamFormat } from './format/stream-format.ts';
+import { teams } from './format/teams.ts';
+import type { WebhookFormat } from './store.ts';
 
-export type StreamFormatName = 'splunk_hec' | 'datadog' | 'elastic' | 'generic';
+export type StreamFormatName = Exclude<WebhookFormat, 'webhook'>;
 
 /** The formats of streams; `webhook`, the service's own, is not one of them. */
 export const streamFormats: Record<StreamFormatName, StreamFormat> = {
@@ -12,4 +16,7 @@ export const streamFormats: Record<StreamFormatName, StreamFormat> = {
   datadog,
   elastic,
   generic,
+  slack,
+  teams,
+  pagerduty,
 };

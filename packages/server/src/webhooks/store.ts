@@ -1,6 +1,9 @@
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
-export const webhookFormats = ['webhook', 'splunk_hec', 'datadog', 'elastic', 'generic'] as const;
+export const webhookFormats = [
+  ...(['webhook', 'splunk_hec', 'datadog', 'elastic', 'generic'] as const),
+  ...(['slack', 'teams', 'pagerduty'] as const),
+] as const;
 export type WebhookFormat = (typeof webhookFormats)[number];
 
 /** Types that an endpoint may subscribe to; a test has its own type. */

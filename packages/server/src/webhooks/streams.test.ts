@@ -6,7 +6,10 @@ import { datadogReceiver } from './format/testing/datadog-receiver.ts';
 import { elasticReceiver } from './format/testing/elastic-receiver.ts';
 import { hugeDiff } from './format/testing/event-texts.ts';
 import { genericReceiver } from './format/testing/generic-receiver.ts';
+import { pagerdutyReceiver } from './format/testing/pagerduty-receiver.ts';
+import { slackReceiver } from './format/testing/slack-receiver.ts';
 import { splunkReceiver } from './format/testing/splunk-receiver.ts';
+import { teamsReceiver } from './format/testing/teams-receiver.ts';
 
 /* Streams from the API to receivers that behave as the products do. */
 
@@ -15,8 +18,14 @@ const splunk = await splunkReceiver();
 const dog = await datadogReceiver(() => service.clock.now);
 const cluster = await elasticReceiver();
 const collector = await genericReceiver();
+const [slack, teams, duty] = [
+  await slackReceiver(),
+  await teamsReceiver(),
+  await pagerdutyReceiver(),
+];
 afterAll(async () => {
-  for (const { close } of [splunk, dog, cluster, collector, service]) await close();
+  for (const { close } of [splunk, dog, cluster, collector, slack, teams, duty, service])
+    await close();
 });
 
 interface Stream {
@@ -70,7 +79,9 @@ const streams: Stream[] = [
   },
 ];
 
-async function streamOf({ format, receiver, credential, options }: Stream) {
+type Target = Pick<Stream, 'format' | 'receiver' | 'credential' | 'options'>;
+
+async function streamOf({ format, receiver, credential, options }: Target) {
   const { id: tenantId } = await service.tenant();
   const key = await keyOf(service, tenantId, ['events:write', 'events:read', 'webhooks:write']);
   const body = { format, url: receiver.url, credential, options };
@@ -201,6 +212,46 @@ test.each(streams)(
     for (const url of [made.path, `${made.path}/deliveries`, '/api/audit-logs?limit=500']) {
       const { text } = await service.call({ url, key: made.key });
       expect(text).not.toContain('c3VyZWx5LW5vdC1rbm93bg');
+    }
+  },
+);
+
+const people = [
+  {
+    ...{ format: 'slack', receiver: slack, credential: slack.path, options: {} },
+    read: () => slack.messages.flatMap(({ lines }) => lines.slice(0, 20)),
+  },
+  {
+    ...{ format: 'teams', credential: teams.signature, options: {} },
+    receiver: { ...teams, url: `${teams.url}${teams.path}?api-version=1` },
+    read: () => teams.cards.flatMap(({ lines }) => lines),
+  },
+  {
+    ...{ format: 'pagerduty', receiver: duty, credential: duty.key, options: {} },
+    read: () => [...duty.incidents.values()].map(({ summary, link }) => `${summary} ${link}`),
+  },
+];
+
+test.each(people)(
+  '$format: people read of each event of a message, and nowhere of the credential',
+  async (channel) => {
+    const made = await streamOf(channel);
+    expect(await testOf(made)).toMatchObject({ ok: true });
+    const before = channel.read().length;
+    await record(made.key, awkward);
+    await deliver();
+    const events = await listed(made);
+    expect(channel.read().slice(before)).toEqual(
+      events.map(() => expect.stringMatching(/ (update|login_failed) queue /)),
+    );
+    const { body } = await service.call({ url: made.path, key: made.key });
+    expect(body).toMatchObject({ behind: 0, lastDelivery: { status: 'delivered' } });
+    const wrong = { method: 'PATCH', url: made.path, key: made.key } as const;
+    await service.call({ ...wrong, body: { credential: `${channel.credential}x` } });
+    expect(await testOf(made)).toMatchObject({ ok: false });
+    for (const url of [made.path, `${made.path}/deliveries`, '/api/audit-logs?limit=500']) {
+      const { text } = await service.call({ url, key: made.key });
+      expect(text).not.toContain(channel.credential);
     }
   },
 );

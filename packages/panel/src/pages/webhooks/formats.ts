@@ -7,6 +7,9 @@ export const webhookFormats = [
   'splunk_hec',
   'datadog',
   'elastic',
+  'slack',
+  'teams',
+  'pagerduty',
 ] as const satisfies readonly WebhookFormat[];
 
 /** A setting of the receiver; with `choices` if only these values are valid. */
@@ -69,6 +72,29 @@ export const formatFields: Readonly<Record<WebhookFormat, FormatFields>> = {
     options: [
       { name: 'index', placeholder: 'logs-indelible.audit-default' },
       { name: 'diff', placeholder: 'text', choices: ['text', 'object'] },
+    ],
+  },
+  slack: {
+    urlExample: 'https://hooks.slack.com',
+    credential: 'required',
+    isSigned: false,
+    options: [],
+  },
+  teams: {
+    urlExample: 'https://….api.powerplatform.com/powerautomate/automations/direct/workflows/…',
+    credential: 'required',
+    isSigned: false,
+    options: [],
+  },
+  pagerduty: {
+    urlExample: 'https://events.pagerduty.com',
+    credential: 'required',
+    isSigned: false,
+    options: [
+      {
+        ...{ name: 'severity', placeholder: 'error' },
+        choices: ['critical', 'error', 'warning', 'info'],
+      },
     ],
   },
 };

@@ -47,8 +47,8 @@ function credentialText(
   { code }: Problem,
 ): string {
   if (code === 'required') return problems.credential;
-  const isToken = format === 'splunk_hec' || format === 'datadog';
-  return isToken ? problems.credentialAlone : problems.credentialLine;
+  const mayHaveSpaces = format === 'generic' || format === 'elastic';
+  return mayHaveSpaces ? problems.credentialLine : problems.credentialAlone;
 }
 
 /** Own properties only: names come from requests and may be `constructor` or the like. */

@@ -21,6 +21,8 @@ export interface StreamBatch {
   tenantId: string;
   /** JSON texts of events as in the list, oldest first. */
   events: readonly string[];
+  /** Address of the panel's pages, without a slash at the end. */
+  panelUrl: string;
   /** The time of this attempt, in milliseconds. */
   nowMs: number;
 }

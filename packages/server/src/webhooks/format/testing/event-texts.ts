@@ -4,12 +4,14 @@ import {
   type EventContext,
   firstUuidAt,
   type JsonValue,
+  nilUuid,
 } from '@indelible/protocol';
 import fc from 'fast-check';
 import { eventJson } from '../../../events/prepared-event.ts';
 import { eventArbitrary } from '../../../testing/arbitraries.ts';
 
 export const tenantId = '019a1c2e-0d3b-7f44-9a51-2b7c8d9e0f13';
+export const panelUrl = 'https://audit.example.com/settings/audit';
 /** The time of the first event. */
 export const startMs = Date.UTC(2025, 8, 11, 8, 30, 0, 7);
 
@@ -91,6 +93,27 @@ export const deniedAgent: Partial<Content> = {
   },
 };
 
+/** Everything with which a text could become a link, a mention or another line of a chat. */
+export const hostile = [
+  '<!channel> <@U012AB3CD> <https://evil.example|Open> &lt;b&gt; @everyone',
+  '[Open](https://evil.example) <at>Ana</at> www.evil.example **x** `y`',
+  'Ana\r\n> resolved\u2028\u202e ftp://evil.example/x',
+].join(' ');
+
+/** A change whose every text is hostile. */
+export const hostileEvent: Partial<Content> = {
+  actor: { ...plain.actor, email: null, role: hostile },
+  resource: { ...plain.resource, name: hostile },
+  reason: hostile,
+  context: { actor: { type: 'user', name: hostile } },
+};
+
+/** An alert of the rule `rule`. */
+export const alertOf = (rule: string): Partial<Content> => ({
+  actor: { id: nilUuid, email: null, role: 'system', ip: null, userAgent: null },
+  ...{ action: 'raise', resource: { type: 'alert', id: plain.resource.id, name: rule }, diff: {} },
+});
+
 /** Up to five arbitrary events, oldest first. */
 export const eventTextsArbitrary = fc
   .array(eventArbitrary, { minLength: 1, maxLength: 5 })
@@ -105,7 +128,7 @@ export const hugeDiff = Object.fromEntries(
 );
 
 export const batchOf = (events: readonly string[], nowMs = startMs + 60_000) => {
-  return { messageId: 'msg_01k4v9c3qhf2b8n5m7x0t6w1ze', tenantId, events, nowMs };
+  return { messageId: 'msg_01k4v9c3qhf2b8n5m7x0t6w1ze', tenantId, events, panelUrl, nowMs };
 };
 
 /** What a receiver must hold of these texts. */

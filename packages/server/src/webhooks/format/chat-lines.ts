@@ -1,0 +1,70 @@
+import { withoutLinks } from '../../outbound/index.ts';
+import { type EventFields, eventParts, summary } from './event-parts.ts';
+import type { StreamBatch } from './stream-format.ts';
+
+/* What people read of events in a chat or an incident: short, and without addresses of others. */
+
+/** A line about one event, and its page in the panel. */
+export interface ChatLine {
+  text: string;
+  url: string;
+}
+
+/** A message for people: the first events, and how many more there are. */
+export interface ChatMessage {
+  title: string;
+  lines: ChatLine[];
+  more: number;
+  /** The page that lists them all. */
+  url: string;
+}
+
+const linesMax = 20;
+const lineLengthMax = 300;
+
+/** An alert, which a rule has raised. */
+export function isAlert({ action, resource }: EventFields): boolean {
+  return action === 'raise' && resource.type === 'alert';
+}
+
+/** One line of at most `max` characters, in which no program finds a link. */
+export function plainLine(text: string, max = lineLengthMax): string {
+  const line = withoutLinks(text);
+  return line.length > max ? `${line.slice(0, max - 1).replace(/\p{Cs}$/u, '')}…` : line;
+}
+
+/** An alert by the name of its rule, other events with the declared reason. */
+export function headline(event: EventFields): string {
+  const { resource, reason } = event;
+  if (isAlert(event)) return plainLine(`Alert: ${resource.name ?? resource.id}`);
+  return plainLine(reason === null ? summary(event) : `${summary(event)}, reason: ${reason}`);
+}
+
+export const pageOf = (panelUrl: string, { id }: EventFields) =>
+  `${panelUrl}/events/${encodeURIComponent(id)}`;
+
+/** `hasRoom` decides, before each further line, whether the product takes one more. */
+export function chatMessage(
+  { events, panelUrl }: StreamBatch,
+  hasRoom: (lines: readonly ChatLine[]) => boolean,
+): ChatMessage {
+  const all = events.map((text) => eventParts(text).fields);
+  const lines: ChatLine[] = [];
+  for (const event of all.slice(0, linesMax)) {
+    const next = [...lines, { text: headline(event), url: pageOf(panelUrl, event) }];
+    if (lines.length > 0 && !hasRoom(next)) break;
+    lines.push(...next.slice(-1));
+  }
+  const alerts = all.filter(isAlert).length;
+  const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`;
+  const title = [
+    ...(alerts > 0 ? [counted(alerts, 'alert')] : []),
+    ...(alerts < all.length ? [counted(all.length - alerts, 'event')] : []),
+  ].join(' and ');
+  return {
+    title: `${title} in the audit log`,
+    lines,
+    more: all.length - lines.length,
+    url: `${panelUrl}/events`,
+  };
+}

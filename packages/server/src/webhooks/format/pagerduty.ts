@@ -1,0 +1,93 @@
+import { outcomeSaid } from '@indelible/protocol';
+import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
+import { headline, isAlert, pageOf, plainLine } from './chat-lines.ts';
+import { type EventFields, eventParts } from './event-parts.ts';
+import type { FormatRequest, FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import { callUrl } from './target-url.ts';
+import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
+
+/**
+ * PagerDuty's Events API v2: `POST /v2/enqueue`, one event a call. Alerts of one rule share their
+ * `dedup_key`, so that they are one incident while it is open; acknowledging one here acknowledges
+ * it there. Every other event is an incident of its own, and a repeated message changes nothing.
+ * From developer.pagerduty.com: "Events API v2", "Send an alert event" (`summary` of at most 1,024
+ * characters, `severity`, `dedup_key` of at most 255, 512 KB a call; 202, 400, 429).
+ */
+export const pagerduty: StreamFormat = {
+  options: { severity: oneOf('critical', 'error', 'warning', 'info') },
+  needsCredential: true,
+  batchBytesMax: 1, // every event is sent alone
+  credentialProblem: keyProblem,
+  urlProblem: urlCheck('routing_key'),
+  deliver(target, { events, panelUrl }) {
+    const [event = ''] = events;
+    return call(target, payloadOf(eventParts(event).fields, target, panelUrl));
+  },
+  judge,
+  // Resolving an unknown incident is accepted and changes nothing.
+  health: (target) => call(target, { event_action: 'resolve', dedup_key: 'indelible-test' }),
+  judgeHealth: judge,
+};
+
+function payloadOf(event: EventFields, { options }: StreamTarget, panelUrl: string) {
+  const { id, tenantId, actor, action, resource, category, timestamp, reason } = event;
+  const isAcknowledged = action === 'acknowledge' && resource.type === 'alert';
+  const isOfRule = isAlert(event) || isAcknowledged;
+  const page = pageOf(panelUrl, event);
+  const details = {
+    actor: actor.email ?? actor.name ?? actor.id,
+    ...{ action, resource: resource.name ?? resource.id, resourceType: resource.type },
+    ...{ ip: actor.ip, reason, event: id },
+  };
+  return {
+    event_action: isAcknowledged ? 'acknowledge' : 'trigger',
+    dedup_key: isOfRule ? `indelible:${tenantId}:${resource.id}` : id,
+    client: 'Indelible',
+    client_url: page,
+    links: [{ href: page, text: 'Open in the audit log' }],
+    payload: {
+      summary: headline(event),
+      source: new URL(panelUrl).host,
+      severity: isAlert(event) ? (options.severity ?? 'error') : severityOf(event),
+      timestamp,
+      component: resource.type,
+      group: tenantId,
+      class: category,
+      custom_details: Object.fromEntries(
+        Object.entries(details).map(([name, value]) => [name, value && plainLine(value)]),
+      ),
+    },
+  };
+}
+
+function severityOf({ outcome, action }: EventFields): string {
+  const known = outcomeSaid(outcome, action);
+  return known === 'failure' || known === 'denied' ? 'warning' : 'info';
+}
+
+function keyProblem(key: string): string | null {
+  const problem = credentialProblem(key);
+  if (problem !== null || /^[\w-]{20,64}$/.test(key)) return problem;
+  return 'is not an integration key of the Events API v2: 32 letters and digits';
+}
+
+function call(target: StreamTarget, message: object): FormatRequest {
+  const routing_key = soundCredential(target.credential, keyProblem);
+  return {
+    method: 'POST',
+    url: callUrl(target.url, /\/v2(\/enqueue)?$/, '/v2/enqueue'),
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ routing_key, ...message }),
+  };
+}
+
+/** `{"status": "invalid event", "message": "…", "errors": ["…"]}` with 400. */
+function judge(status: number, text: string): FormatVerdict {
+  const { status: word, message, errors } = jsonObject(text);
+  if (status === 202 && word === 'success') return fine;
+  if (status >= 200 && status < 300) {
+    return failed(`the server at this address is not PagerDuty (${status})`, false);
+  }
+  const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
+  return statusVerdict('PagerDuty', status, said(first, 100) || said(message, 100));
+}

@@ -1,0 +1,84 @@
+import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
+import { type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
+import type { FormatRequest, FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import { credentialProblem, soundCredential, urlCheck } from './value-checks.ts';
+
+/**
+ * A card in a channel of Microsoft Teams, by a workflow that begins with "When a Teams webhook
+ * request is received". Its address ends in the secret `sig`, which is the credential. Texts of
+ * events stand in `TextRun`s, which read no Markdown, and mentions need entities, which a card of
+ * ours never has: no text becomes a link or a mention.
+ * From learn.microsoft.com: "Create and send messages" (webhooks of workflows: the attachment),
+ * "Microsoft Teams connector" (a message has at most 28 KB), and adaptivecards.io, schema 1.4
+ * (`RichTextBlock`, `TextRun`, `Action.OpenUrl`).
+ */
+export const teams: StreamFormat = {
+  options: {},
+  needsCredential: true,
+  batchBytesMax: 1_000_000,
+  credentialProblem: signatureProblem,
+  urlProblem: urlCheck('sig'),
+  deliver: (target, batch) => call(target, cardOf(chatMessage(batch, fits))),
+  judge,
+  health: (target) => call(target, cardOf({ title: testTitle, lines: [], more: 0, url: null })),
+  judgeHealth: judge,
+};
+
+const testTitle = 'Test of the audit log: messages arrive here.';
+const linesBytesMax = 20_000;
+
+const fits = (lines: readonly ChatLine[]) =>
+  Buffer.byteLength(JSON.stringify(lines.map(lineOf))) <= linesBytesMax;
+
+const openUrl = (title: string, url: string) => ({ type: 'Action.OpenUrl', title, url });
+
+function lineOf({ text, url }: ChatLine) {
+  const open = { type: 'TextRun', text: 'Open', selectAction: openUrl('Open', url) };
+  return { type: 'RichTextBlock', inlines: [{ type: 'TextRun', text: `${text} · ` }, open] };
+}
+
+type Card = Omit<ChatMessage, 'url'> & { url: string | null };
+
+function cardOf({ title, lines, more, url }: Card) {
+  const text = (size: string, words: string) => {
+    return { type: 'TextBlock', text: words, size, wrap: true };
+  };
+  const left = more > 0 ? [text('Default', `and ${more} more`)] : [];
+  const content = {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.4',
+    body: [text('Medium', title), ...lines.map(lineOf), ...left],
+    actions: url === null ? [] : [openUrl('Open the audit log', url)],
+  };
+  const contentType = 'application/vnd.microsoft.card.adaptive';
+  return { type: 'message', attachments: [{ contentType, contentUrl: null, content }] };
+}
+
+function signatureProblem(credential: string): string | null {
+  const problem = credentialProblem(credential);
+  if (problem !== null || /^[\w%.~-]+$/.test(credential)) return problem;
+  return 'is not the value of `sig`, with which the address of the workflow ends';
+}
+
+function call(target: StreamTarget, payload: object): FormatRequest {
+  const signature = soundCredential(target.credential, signatureProblem);
+  const url = new URL(target.url);
+  url.searchParams.set('sig', decodeURIComponent(signature));
+  return {
+    method: 'POST',
+    url: url.href,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(payload),
+  };
+}
+
+/** Workflows answer 202; their errors are `{"error": {"code": "…", "message": "…"}}`. */
+function judge(status: number, text: string): FormatVerdict {
+  if (status === 202 || (status === 200 && said(text).length <= 1)) return fine;
+  if (status >= 200 && status < 300) {
+    return failed(`the server at this address is not a workflow of Teams (${status})`, false);
+  }
+  const { code, message } = { code: '', message: '', ...(jsonObject(text).error as object) };
+  return statusVerdict('Teams', status, said(message, 100) || said(code, 100));
+}
