@@ -120,7 +120,7 @@ test('protocol runs anywhere: no Node modules, no clock, no randomness', () => {
 const rooms = [
   ...['postgres', 'crypto', 'objects', 'outbound', 'background', 'http', 'access'],
   ...['tenants', 'api-keys', 'sessions', 'log', 'sources', 'events', 'searches', 'restores'],
-  ...['exports', 'retention', 'archive', 'erasure', 'webhooks', 'alerts', 'operations'],
+  ...['exports', 'retention', 'archive', 'erasure', 'webhooks', 'alerts', 'digests', 'operations'],
 ];
 const roomOf = (file: string) => /^packages\/server\/src\/([^/]+)\//.exec(file)?.[1];
 

@@ -141,6 +141,8 @@ export interface TenantSettings {
   locale: Locale;
   timeZone: string;
   notifyEmails: string[];
+  /** How often `notifyEmails` get a digest. */
+  digest: 'none' | 'weekly' | 'monthly';
   restoreUrl: string | null;
   legalHold: boolean;
 }

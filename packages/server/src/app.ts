@@ -17,6 +17,7 @@ import { type Background, createBackground } from './background.ts';
 import type { Config } from './config.ts';
 import { createSealer, type Sealer } from './crypto/sealed.ts';
 import { sha } from './crypto/sha256.ts';
+import { openDigests } from './digests/digest.job.ts';
 import type { GroupCommit } from './events/flush.ts';
 import { CursorSeal } from './events/list-cursor.ts';
 import { proofRoutes } from './events/proof.routes.ts';
@@ -61,7 +62,6 @@ import { type Database, write } from './postgres/db.ts';
 import { handleRestores } from './restores/restore.job.ts';
 import { restoreRoutes } from './restores/routes.ts';
 import { searchRoutes } from './searches/routes.ts';
-import { viewRoutes } from './searches/views.routes.ts';
 import { sessionCookie } from './sessions/cookie.ts';
 import { type GateDeps, sessionGate } from './sessions/gate.ts';
 import { isOwnOrigin } from './sessions/origin.ts';
@@ -131,7 +131,6 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   recordRoutes(http, recording);
   // Before the single read: of two paths that fit, the first one says which methods there are.
   searchRoutes(http, { ...parts, sha, capsulePage: () => capsulePage(deps.panelFolder) });
-  viewRoutes(http, parts);
   restoreRoutes(http, parts);
   const { expireExports, closeFiles } = wireExports(http, deps, parts);
   const webhooks = wireWebhooks(http, deps, { ...parts, metrics });
@@ -152,10 +151,11 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   await panelRoutes(http, { folder: deps.panelFolder ?? builtPanel, config, publicUrl });
   handleRestores({ ...parts, onError: reporter(logger, 'a restore secret cannot be opened') });
   handleTermsMail(parts);
+  const queueDigests = openDigests({ ...parts, operatorEmails: config.operatorDigestEmails });
   const presence = createPresence({ ...deps, observer: metrics.presence });
   const background = createBackground({
     ...{ config, logger, ended, checkpoints, presence, jobs, webhooks, alerts },
-    ...{ expireExports, tellSources },
+    ...{ expireExports, tellSources, queueDigests },
     forgetDeliveries: () => write(db, (tx) => forgetDeliveries(tx, now() - keptMs)),
   });
   closeInOrder(http, background, groupCommit, closeFiles);

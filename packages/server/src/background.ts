@@ -24,7 +24,8 @@ import type { LeasedWebhook } from './webhooks/lease.store.ts';
  * | `export-mail`, | `jobs`           | 1 each                | sent again, same Message-ID       |
  * | `webhook-mail`,|                  |                       |                                   |
  * | `tenant-mail`, |                  |                       |                                   |
- * | `alert-mail`   |                  |                       |                                   |
+ * | `alert-mail`,  |                  |                       |                                   |
+ * | `digest-mail`  |                  |                       |                                   |
  * | `webhook`      | `webhooks.lease` | 20, of a tenant 4     | the message is sent again, same id|
  * | `alerts`       | `alert_cursors`  | 4, of a tenant 1      | the same events are evaluated     |
  *
@@ -49,6 +50,7 @@ export interface BackgroundDeps {
   expireExports: () => Promise<boolean>;
   forgetDeliveries: () => Promise<void>;
   tellSources: () => Promise<boolean>;
+  queueDigests: () => Promise<boolean>;
 }
 
 /** In every process; one of them signs. Lock: the row of `log_rounds`, which describes crashes. */
@@ -86,6 +88,7 @@ const asOwner = ({ config, logger }: BackgroundDeps, ownerUrl: string): Recurrin
 const ofWorkers = (deps: BackgroundDeps): Recurring[] => [
   { work: 'export-expiry', everyMs: minute, run: deps.expireExports },
   { work: 'sources', everyMs: minute, run: deps.tellSources },
+  { work: 'digests', everyMs: 10 * minute, run: deps.queueDigests },
   {
     work: 'delivery-expiry',
     firstMs: minute,
@@ -103,7 +106,7 @@ export interface StartOptions {
 export interface Background {
   start(options: StartOptions): void;
   /** Runs recurring work of workers once, now. */
-  run(work: 'export-expiry' | 'delivery-expiry' | 'sources'): Promise<void>;
+  run(work: 'export-expiry' | 'delivery-expiry' | 'sources' | 'digests'): Promise<void>;
   /** Takes no new work; running work continues. */
   pause(): void;
   /** Aborts running work and waits for its end. */

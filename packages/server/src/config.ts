@@ -8,6 +8,7 @@ import {
   defaultCatalogue,
   defaultMaskedKeys,
   type EventWords,
+  isEmail,
   isSnakeCase,
   parseCatalogueFile,
 } from '@indelible/protocol';
@@ -45,6 +46,8 @@ export interface Config {
   /** SMTP server; null = mail is written to `dataDir`/outbox. */
   readonly smtpUrl: string | null;
   readonly mailFrom: string;
+  /** Who gets the weekly digest over all tenants; empty for none. */
+  readonly operatorDigestEmails: readonly string[];
   /** Sources of CSP's `frame-ancestors`: who may embed the panel and hand over a token. */
   readonly frameAncestors: readonly string[];
   /** The host's page that signs a reader of the panel in; null = the panel names none. */
@@ -129,6 +132,7 @@ export function readConfig(env: Environment): Config {
       pathToFileURL(join(resolve(read.text('DATA_DIR') ?? './data'), 'objects')).href,
     smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: read.text('MAIL_FROM') ?? 'Indelible <indelible@localhost>',
+    operatorDigestEmails: readEmails(read.list('OPERATOR_DIGEST_EMAILS')),
     frameAncestors: readFrameAncestors(read.text('FRAME_ANCESTORS') ?? "'none'"),
     hostSignInUrl: read.url('HOST_SIGN_IN_URL', ['http:', 'https:']),
     webhookAllowPrivate:
@@ -215,6 +219,11 @@ function readCatalogue(path: string | null, sensitiveTypes: readonly string[]): 
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`CATALOGUE_FILE ${path}: ${reason}`, { cause });
   }
+}
+
+function readEmails(emails: string[]): string[] {
+  if (emails.every(isEmail)) return emails;
+  throw new Error('OPERATOR_DIGEST_EMAILS must be e-mail addresses, separated by commas');
 }
 
 function readTrustProxy(values: string[]): Config['trustProxy'] {

@@ -43,6 +43,7 @@ const queues = {
   'webhook-mail': mail,
   'tenant-mail': mail,
   'alert-mail': mail,
+  'digest-mail': mail,
 } satisfies Record<string, Queue>;
 
 export type QueueName = keyof typeof queues;

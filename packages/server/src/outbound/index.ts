@@ -1,5 +1,5 @@
 export type { Mailer } from './mail.ts';
-export { composeMail, type Mail, type MailContent, mailTime, oneLine } from './mail-page.ts';
+export { composeMail, type Mail, type MailContent, mailTime } from './mail-page.ts';
 export { type MailTexts, mailTexts } from './mail-texts.ts';
 export {
   keptText,
@@ -9,4 +9,5 @@ export {
   refusalOf,
 } from './outbound.ts';
 export { isOutboundUrl, outboundUrlMax } from './outbound-url.ts';
+export { oneLine, withoutLinks } from './plain-line.ts';
 export { newSecret, signatureHeaders, signedPost } from './standard-webhooks.ts';

@@ -1,5 +1,6 @@
 import type { Locale } from '@indelible/protocol';
 import { mailTexts } from './mail-texts.ts';
+import { withoutLinks } from './plain-line.ts';
 
 /* The layout of mail, as text and HTML: one column that is readable without styles. */
 
@@ -16,8 +17,8 @@ export interface MailContent {
   tenantName: string;
   /** The first sentences; the name in them may be HTML. */
   leads: (about: { tenant: string }) => string[];
-  /** Label and value in reading order; a fact with a null value is omitted. */
-  facts: readonly [label: string, value: string | null][];
+  /** In reading order; a fact with a null value is omitted. `url` is a page of the panel. */
+  facts: readonly [label: string, value: string | null, url?: string][];
   /** Fixed sentences after the facts. */
   next: readonly string[];
   /** Label of the link. */
@@ -30,12 +31,12 @@ export function composeMail(content: MailContent): Mail {
   const { locale, subject, leads, next, open, url } = content;
   const { footer } = mailTexts[locale];
   const tenant = withoutLinks(content.tenantName);
-  const facts = content.facts.flatMap(([label, value]): [string, string][] =>
-    value === null ? [] : [[label, withoutLinks(value)]],
+  const facts = content.facts.flatMap(([label, value, link]): Fact[] =>
+    value === null ? [] : [[label, withoutLinks(value), link]],
   );
   const text = [
     leads({ tenant }).join('\n'),
-    facts.map(([label, value]) => `${label}: ${value}`).join('\n'),
+    facts.map(([label, value, link]) => `${label}: ${value}${link ? `\n${link}` : ''}`).join('\n'),
     ...next,
     `${open}:\n${url}`,
     footer,
@@ -57,16 +58,6 @@ export function mailTime(ms: number, locale: Locale, timeZone: string): string {
   return new Intl.DateTimeFormat(locale, { ...day, ...time, timeZone }).format(ms);
 }
 
-/** A name must neither start a line nor change the text direction. */
-export function oneLine(text: string): string {
-  return text.replace(/[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
-}
-
-/** One line in which mail programs find no address: the link of a mail is always our own. */
-function withoutLinks(text: string): string {
-  return oneLine(text).replace(/[a-z][a-z0-9+.-]*:\/\/\S*|\bwww\.\S*/gi, '[…]');
-}
-
 /** For any position in the page, also attributes. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -76,13 +67,17 @@ function paragraph(html: string): string {
   return `<p style="margin:0 0 12px">${html}</p>`;
 }
 
+type Fact = [label: string, value: string, url: string | undefined];
+
 /** Facts by label; values may contain anything. */
-function table(facts: [label: string, value: string][]): string {
+function table(facts: readonly Fact[]): string {
   const cell = 'padding:6px 12px 6px 0;text-align:left;vertical-align:top';
+  const linked = (value: string, url: string | undefined) =>
+    url === undefined ? value : `<a href="${escapeHtml(url)}">${value}</a>`;
   const rows = facts.map(
-    ([label, value]) =>
+    ([label, value, url]) =>
       `<tr><th scope="row" class="muted" style="${cell};font-weight:normal;color:#57606a">${label}</th>` +
-      `<td style="${cell};word-break:break-word;overflow-wrap:anywhere"><bdi>${escapeHtml(value)}</bdi></td></tr>`,
+      `<td style="${cell};word-break:break-word;overflow-wrap:anywhere"><bdi>${linked(escapeHtml(value), url)}</bdi></td></tr>`,
   );
   return `<table style="margin:16px 0;border-collapse:collapse;font-size:15px">${rows.join('\n')}</table>`;
 }

@@ -247,6 +247,7 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer UPDATE(body) restores',
     'writer UPDATE(bytes) exports',
     'writer UPDATE(credential) webhooks',
+    'writer UPDATE(digests_until) installation',
     'writer UPDATE(due_at) jobs',
     'writer UPDATE(due_at) webhooks',
     'writer UPDATE(enabled) alert_rules',

@@ -8,13 +8,15 @@ import { askAgain, saveSearch, searchIdPrefix } from './evidence.ts';
 import { capsuleSchema, createSchema, getSchema, listSchema } from './schemas.ts';
 import { shownNow, shownSearch } from './shown.ts';
 import { getSearch, listSearches, type SavedSearch } from './store.ts';
+import { type ViewRouteDeps, viewRoutes } from './views.routes.ts';
 
 const config = { scope: 'events:read', schema: 'enforced' } as const;
 const searching = { ...config, reads: 'search' } as const;
 const path = '/api/audit-logs/searches';
 
-/** Searches saved as evidence: query, checkpoint, answer, and the current answer. */
-export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps): void {
+/** Views, and searches saved as evidence: query, checkpoint, answer, and the current answer. */
+export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps & ViewRouteDeps): void {
+  viewRoutes(app, deps);
   const creating = { config: searching, schema: createSchema, attachValidation: true };
   app.post(path, creating, async (request, reply) => {
     const filter = filterOfBody(request);

@@ -65,6 +65,7 @@ test('a new tenant gets the defaults, and its creation is the first entry of its
     locale: 'en',
     timeZone: 'UTC',
     notifyEmails: [],
+    digest: 'none',
     restoreUrl: null,
     legalHold: false,
   };

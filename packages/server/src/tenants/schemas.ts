@@ -2,6 +2,7 @@ import { emailLengthMax, locales, type Plans } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { label, nullable, pageOf, strict, time, uuid } from '../http/index.ts';
 import { outboundUrlMax } from '../outbound/index.ts';
+import { digests } from './tenant-settings.ts';
 
 const plan = { description: 'Name of a plan of this service: how long events are kept.' };
 const settings = {
@@ -19,6 +20,11 @@ const settings = {
     uniqueItems: true,
     description:
       'Who is mailed about exports, failing webhooks, weakened retention and changes of this list.',
+  }),
+  digest: Type.Enum([...digests], {
+    description:
+      'How often `notifyEmails` get a digest: operator visits and their reasons, alerts, exports, and the ' +
+      'state of the log; `none` at first.',
   }),
   restoreUrl: nullable({
     format: 'outbound-url',

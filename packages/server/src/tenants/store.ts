@@ -11,7 +11,7 @@ export interface TenantRow extends TenantSettings {
 }
 
 const columns = `id, name, plan, locale, time_zone AS "timeZone", notify_emails AS "notifyEmails",
-  restore_url AS "restoreUrl", legal_hold AS "legalHold",
+  digest, restore_url AS "restoreUrl", legal_hold AS "legalHold",
   created_at AS "createdAtMs", updated_at AS "updatedAtMs",
   (SELECT closed_at FROM log_heads WHERE tenant_id = tenants.id) AS "closedAtMs"`;
 
@@ -60,27 +60,28 @@ export async function lockTenant(tx: WriterTx, id: string): Promise<TenantRow | 
 export async function insertTenant(tx: WriterTx, tenant: TenantRow): Promise<boolean> {
   const { rowCount } = await tx.query({
     name: 'insert-tenant',
-    text: `INSERT INTO tenants (id, name, plan, locale, time_zone, notify_emails, restore_url, legal_hold,
+    text: `INSERT INTO tenants (id, name, plan, locale, time_zone, notify_emails, digest, restore_url, legal_hold,
         created_at, updated_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
     values: [...settingValues(tenant), new Date(tenant.createdAtMs), new Date(tenant.updatedAtMs)],
   });
   return rowCount === 1;
 }
 
-/** Replaces every setting of a locked tenant. */
+/** Replaces every setting of a locked tenant; other digests begin with their running period. */
 export async function updateTenant(tx: WriterTx, tenant: TenantRow): Promise<void> {
   await tx.query({
     name: 'update-tenant',
     text: `UPDATE tenants SET name = $2, plan = $3, locale = $4, time_zone = $5, notify_emails = $6,
-        restore_url = $7, legal_hold = $8, updated_at = $9 WHERE id = $1`,
+        digests_until = CASE WHEN digest = $7 THEN digests_until END, digest = $7,
+        restore_url = $8, legal_hold = $9, updated_at = $10 WHERE id = $1`,
     values: [...settingValues(tenant), new Date(tenant.updatedAtMs)],
   });
 }
 
 function settingValues(tenant: TenantRow): unknown[] {
-  const { id, name, plan, locale, timeZone, notifyEmails, restoreUrl, legalHold } = tenant;
-  return [id, name, plan, locale, timeZone, notifyEmails, restoreUrl, legalHold];
+  const { id, name, plan, locale, timeZone, notifyEmails, digest, restoreUrl, legalHold } = tenant;
+  return [id, name, plan, locale, timeZone, notifyEmails, digest, restoreUrl, legalHold];
 }
 
 /** Stores the encrypted secret of restore calls, or (null) deletes it. */

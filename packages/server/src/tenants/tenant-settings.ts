@@ -10,6 +10,9 @@ import {
 } from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
 
+export const digests = ['none', 'weekly', 'monthly'] as const;
+export type Digest = (typeof digests)[number];
+
 /** The settings of a tenant; its log shows them before and after a change. */
 export type TenantSettings = {
   name: string;
@@ -17,6 +20,8 @@ export type TenantSettings = {
   locale: Locale;
   timeZone: string;
   notifyEmails: string[];
+  /** How often a digest is mailed to `notifyEmails`. */
+  digest: Digest;
   restoreUrl: string | null;
   legalHold: boolean;
 };
@@ -25,6 +30,7 @@ const defaults = {
   locale: 'en',
   timeZone: 'UTC',
   notifyEmails: [],
+  digest: 'none',
   restoreUrl: null,
   legalHold: false,
 } as const satisfies Partial<TenantSettings>;
@@ -51,8 +57,8 @@ export function changedSettings(
 
 /** Only the settings. */
 export function settingsOf(from: TenantSettings): TenantSettings {
-  const { name, plan, locale, timeZone, notifyEmails, restoreUrl, legalHold } = from;
-  return { name, plan, locale, timeZone, notifyEmails, restoreUrl, legalHold };
+  const { name, plan, locale, timeZone, notifyEmails, digest, restoreUrl, legalHold } = from;
+  return { name, plan, locale, timeZone, notifyEmails, digest, restoreUrl, legalHold };
 }
 
 export function sameSettings(one: TenantSettings, other: TenantSettings): boolean {

@@ -4,9 +4,9 @@ import type { FormatRequest, FormatVerdict, StreamFormat, StreamTarget } from '.
 import { credentialProblem, soundCredential, urlCheck } from './value-checks.ts';
 
 /**
- * A message for a channel of Slack, by an incoming webhook. Its address is a secret: the path is the
- * credential, the host is the URL. Texts of events are `mrkdwn` with `&`, `<` and `>` escaped, so
- * that they hold no link and no mention, and `verbatim`, so that Slack makes none of plain text.
+ * A message for a channel of Slack, by an incoming webhook. Its address is a secret: the path is
+ * the credential, the host is the URL. Texts of events are `mrkdwn` with `&`, `<` and `>` escaped,
+ * so that they hold no link and no mention, and `verbatim`, so that Slack makes none of plain text.
  * From docs.slack.dev: "Sending messages using incoming webhooks" (payload, `ok`, errors),
  * "Formatting message text" (escaping, `verbatim`) and "Section block" (3,000 characters),
  * "Header block" (150 characters), "Blocks" (50 a message).

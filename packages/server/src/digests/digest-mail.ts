@@ -1,0 +1,170 @@
+import type { Locale } from '@indelible/protocol';
+import {
+  composeMail,
+  type Mail,
+  type MailContent,
+  mailTexts,
+  mailTime,
+  withoutLinks,
+} from '../outbound/index.ts';
+import { countMax, type LogFacts, type VisitsForReason } from './facts.store.ts';
+import type { Period } from './period.ts';
+
+export interface TenantDigest {
+  tenant: { name: string; locale: Locale; timeZone: string };
+  period: Period;
+  facts: LogFacts;
+  /** The service has stopped recording and signing. */
+  isHalted: boolean;
+  /** Address of the panel's pages. */
+  root: string;
+}
+
+const operatorsMax = 10;
+const reasonsMax = 5;
+
+/** Counts, operators, and the reasons they declared; no other text of an event. */
+export function tenantDigest({ tenant, period, facts, isHalted, root }: TenantDigest): Mail {
+  const { locale, timeZone } = tenant;
+  const t = mailTexts[locale].digest;
+  const days = daysOf(period, locale, timeZone);
+  const range = rangeOf(period);
+  const number = new Intl.NumberFormat(locale);
+  const counted = upTo(countMax, number);
+  const unexplained = visitsOf(facts.visits.filter(({ reason }) => reason === null));
+  const visits = `${root}/operator-access?${range}`;
+  return composeMail({
+    locale,
+    subject: t.subject(days),
+    tenantName: tenant.name,
+    leads: ({ tenant: name }) => [t.lead({ tenant: name, ...days })],
+    facts: [
+      [t.visits, number.format(visitsOf(facts.visits)), visits],
+      [t.unexplained, number.format(unexplained), `${visits}&has_reason=false`],
+      ...operatorFacts(facts.visits, locale),
+      [t.alerts, counted(facts.alerts), `${root}/events?action=raise&resource=alert&${range}`],
+      [t.exports, counted(facts.exports), `${root}/events?action=access&resource=export&${range}`],
+      [t.verification, verification(facts, isHalted, locale, timeZone), `${root}/integrity`],
+    ],
+    next: [t.next],
+    open: t.open,
+    url: `${root}/events?${range}`,
+  });
+}
+
+function operatorFacts(all: readonly VisitsForReason[], locale: Locale): MailContent['facts'] {
+  const t = mailTexts[locale].digest;
+  const operators = [...Map.groupBy(all, ({ email }) => email)];
+  const shown = operators.slice(0, operatorsMax).map(([email, visits]): [string, string] => {
+    const reasons = visits.flatMap(({ reason }) =>
+      reason === null ? [] : [`“${withoutLinks(reason)}”`],
+    );
+    const more = reasons.length > reasonsMax ? ['…'] : [];
+    const by = t.by({ operator: email ?? t.unknown, count: visitsOf(visits) });
+    return [t.operator, [by, ...reasons.slice(0, reasonsMax), ...more].join(' · ')];
+  });
+  const left = operators.length - shown.length;
+  return left > 0 ? [...shown, [t.operator, t.more({ count: left })]] : shown;
+}
+
+function verification(
+  { entries, checkpoint }: LogFacts,
+  isHalted: boolean,
+  locale: Locale,
+  timeZone: string,
+): string {
+  const t = mailTexts[locale].digest;
+  if (isHalted) return t.halted;
+  if (checkpoint === null) return t.unsigned;
+  const at = mailTime(checkpoint.signedAtMs, locale, timeZone);
+  return t.signed({ covered: checkpoint.size, entries, at });
+}
+
+/** Sums over all tenants. Only visits are told by tenant: what operators did themselves. */
+export interface OperatorFacts {
+  tenants: number;
+  alerts: number;
+  exports: number;
+  /** Logs that grew without a checkpoint for more than an hour. */
+  unsigned: number;
+  visits: { tenantName: string; visits: number; unexplained: number }[];
+}
+
+const hourMs = 3_600_000;
+
+export function withTenant(
+  sums: OperatorFacts,
+  tenantName: string,
+  { visits, alerts, exports, entries, checkpoint }: LogFacts,
+  nowMs: number,
+): OperatorFacts {
+  const { size = 0, signedAtMs = 0 } = checkpoint ?? {};
+  const isUnsigned = entries > size && signedAtMs < nowMs - hourMs;
+  const unexplained = visitsOf(visits.filter(({ reason }) => reason === null));
+  const visited = { tenantName, visits: visitsOf(visits), unexplained };
+  return {
+    tenants: sums.tenants + 1,
+    alerts: sums.alerts + alerts,
+    exports: sums.exports + exports,
+    unsigned: sums.unsigned + (isUnsigned ? 1 : 0),
+    visits: visits.length > 0 ? [...sums.visits, visited] : sums.visits,
+  };
+}
+
+const tenantsMax = 30;
+
+/** In English and UTC: an operator has no settings of their own. */
+export function operatorDigest(
+  { tenants, alerts, exports, unsigned, visits }: OperatorFacts,
+  period: Period,
+  isHalted: boolean,
+  root: string,
+): Mail {
+  const t = mailTexts.en.digest;
+  const days = daysOf(period, 'en', 'UTC');
+  const number = new Intl.NumberFormat('en');
+  const total = (key: 'visits' | 'unexplained') =>
+    number.format(visits.reduce((sum, each) => sum + each[key], 0));
+  const most = visits.toSorted((a, b) => b.visits - a.visits).slice(0, tenantsMax);
+  return composeMail({
+    locale: 'en',
+    subject: t.everyTenant.subject(days),
+    tenantName: '',
+    leads: () => [t.everyTenant.lead(days)],
+    facts: [
+      [t.everyTenant.tenants, number.format(tenants)],
+      [t.visits, total('visits')],
+      [t.unexplained, total('unexplained')],
+      ...most.map((each): [string, string] => [
+        t.everyTenant.tenant,
+        t.everyTenant.visited({ ...each, tenant: each.tenantName }),
+      ]),
+      [t.alerts, number.format(alerts)],
+      [t.exports, number.format(exports)],
+      [t.verification, isHalted ? t.halted : t.everyTenant.unsigned({ count: unsigned })],
+    ],
+    next: [t.everyTenant.next],
+    open: t.everyTenant.open,
+    url: `${root}/events`,
+  });
+}
+
+function visitsOf(rows: readonly { visits: number }[]): number {
+  return rows.reduce((sum, { visits }) => sum + visits, 0);
+}
+
+function upTo(max: number, { format }: Intl.NumberFormat): (count: number) => string {
+  return (count) => (count > max ? `${format(max)}+` : format(count));
+}
+
+/** The first and the last day, in words. */
+function daysOf({ fromMs, toMs }: Period, locale: Locale, timeZone: string) {
+  const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone } as const;
+  const format = new Intl.DateTimeFormat(locale, day);
+  return { from: format.format(fromMs), to: format.format(toMs - 1) };
+}
+
+function rangeOf({ fromMs, toMs }: Period): string {
+  const iso = (ms: number) => encodeURIComponent(new Date(ms).toISOString());
+  return `from=${iso(fromMs)}&to=${iso(toMs)}`;
+}

@@ -1,0 +1,110 @@
+import { nilUuid, panelRoot } from '@indelible/protocol';
+import type { Jobs } from '../background/index.ts';
+import { haltReason } from '../log/index.ts';
+import type { Mailer } from '../outbound/index.ts';
+import { type Database, readTenant, writeInBackground } from '../postgres/index.ts';
+import { getTenant, listTenants } from '../tenants/index.ts';
+import { type OperatorFacts, operatorDigest, tenantDigest, withTenant } from './digest-mail.ts';
+import { logFacts } from './facts.store.ts';
+import { nextPeriod, type Period, runningSince } from './period.ts';
+import {
+  type DigestReader,
+  operatorReader,
+  takeUntil,
+  tenantsWithDigest,
+} from './readers.store.ts';
+
+export interface DigestDeps {
+  db: Database;
+  now: () => number;
+  jobs: Jobs;
+  mailer: Mailer;
+  publicUrl: () => string;
+  /** Who gets the digest over all tenants; empty for none. */
+  operatorEmails: readonly string[];
+}
+
+type DigestJob = Period & { tenantId: string | null };
+
+/**
+ * Queues the digests of periods that are over. The end of the period and its job are written in one
+ * transaction: each period has one job, whatever crashes and however many processes run this.
+ */
+async function queueDigests(deps: DigestDeps): Promise<boolean> {
+  const { db, now, operatorEmails } = deps;
+  const readers = await tenantsWithDigest(db.background, now());
+  if (operatorEmails.length > 0) readers.push(await operatorReader(db.background));
+  for (const reader of readers) await queueFor(deps, reader, now());
+  return true;
+}
+
+/** Every period that is over, one after the other. */
+async function queueFor(deps: DigestDeps, reader: DigestReader, nowMs: number): Promise<void> {
+  const { tenantId, frequency, timeZone, untilMs } = reader;
+  const period = untilMs === null ? null : nextPeriod(frequency, timeZone, untilMs, nowMs);
+  if (untilMs !== null && period === null) return;
+  const toMs = period?.toMs ?? runningSince(frequency, timeZone, nowMs);
+  const isTaken = await writeInBackground(deps.db, async (tx) => {
+    if (!(await takeUntil(tx, reader, toMs))) return false;
+    const job = { tenantId: tenantId ?? nilUuid, data: { tenantId, ...period } };
+    if (period) await deps.jobs.send(tx, 'digest-mail', job);
+    return true;
+  });
+  if (isTaken) await queueFor(deps, { ...reader, untilMs: toMs }, nowMs);
+}
+
+/** Handles the mails; returns the background work that queues them. */
+export function openDigests(deps: DigestDeps): () => Promise<boolean> {
+  deps.jobs.handle<DigestJob>('digest-mail', ({ id, data: { tenantId, ...period }, signal }) =>
+    tenantId === null
+      ? mailOperator(deps, id, period, signal)
+      : mailTenant(deps, id, tenantId, period),
+  );
+  return () => queueDigests(deps);
+}
+
+async function mailTenant(
+  { db, now, mailer, publicUrl }: DigestDeps,
+  id: string,
+  tenantId: string,
+  period: Period,
+): Promise<void> {
+  const { tenant, facts } = await readTenant(db, tenantId, async (tx) => ({
+    tenant: await getTenant(tx),
+    facts: await logFacts(tx, period, now()),
+  }));
+  // Meanwhile closed, switched off, or without addresses.
+  if (!tenant || !facts || tenant.closedAtMs || tenant.digest === 'none') return;
+  if (tenant.notifyEmails.length === 0) return;
+  const isHalted = (await haltReason(db, 10_000)) !== null;
+  const root = `${publicUrl()}${panelRoot}`;
+  const mail = tenantDigest({ tenant, period, facts, isHalted, root });
+  await mailer.send({ id, to: tenant.notifyEmails, ...mail });
+}
+
+const tenantsAtOnce = 500;
+
+/** Over all tenants that have not left, page by page. */
+async function mailOperator(
+  deps: DigestDeps,
+  id: string,
+  period: Period,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, now, mailer, publicUrl, operatorEmails } = deps;
+  let sums: OperatorFacts = { tenants: 0, alerts: 0, exports: 0, unsigned: 0, visits: [] };
+  for (let from: string | null = nilUuid; from !== null; ) {
+    const start: string = from;
+    const page = await writeInBackground(db, (tx) => listTenants(tx, start, tenantsAtOnce + 1));
+    for (const { id: tenantId, name, closedAtMs } of page.slice(0, tenantsAtOnce)) {
+      signal.throwIfAborted();
+      if (closedAtMs) continue;
+      const facts = await readTenant(db, tenantId, (tx) => logFacts(tx, period, now()));
+      if (facts) sums = withTenant(sums, name, facts, now());
+    }
+    from = page[tenantsAtOnce]?.id ?? null;
+  }
+  const isHalted = (await haltReason(db, 10_000)) !== null;
+  const mail = operatorDigest(sums, period, isHalted, `${publicUrl()}${panelRoot}`);
+  await mailer.send({ id, to: operatorEmails, ...mail });
+}

@@ -1,0 +1,80 @@
+import type { EventFilter } from '@indelible/protocol';
+import {
+  allMatching,
+  countEvents,
+  Params,
+  prepared,
+  type Visibility,
+  visibility,
+} from '../events/index.ts';
+import { publishedCheckpoint } from '../log/index.ts';
+import type { TenantTx } from '../postgres/index.ts';
+import type { Period } from './period.ts';
+
+/** Visits of operators with the same address for the same reason; null: none declared. */
+export interface VisitsForReason {
+  email: string | null;
+  reason: string | null;
+  visits: number;
+}
+
+/** What a digest says about a log: events by their timestamps, as far as the plan shows. */
+export interface LogFacts {
+  /** The most frequent first. */
+  visits: VisitsForReason[];
+  /** Counted up to `countMax` + 1. */
+  alerts: number;
+  exports: number;
+  entries: number;
+  checkpoint: { size: number; signedAtMs: number } | null;
+}
+
+export const countMax = 10_000;
+const reasonsMax = 1_000;
+
+const one = (value: string) => ({ any: [value], none: [] });
+const alert: EventFilter = { action: one('raise'), resource: one('alert') };
+const exported: EventFilter = { action: one('access'), resource: one('export') };
+
+export async function logFacts(
+  tx: TenantTx,
+  { fromMs, toMs }: Period,
+  nowMs: number,
+): Promise<LogFacts | null> {
+  const visible = await visibility(tx, nowMs);
+  const log = await publishedCheckpoint(tx);
+  if (visible === null || log === null) return null;
+  const range = { from: fromMs, to: toMs };
+  return {
+    visits: await visitsIn(tx, range, visible),
+    alerts: await countEvents(tx, { ...alert, ...range }, visible, countMax),
+    exports: await countEvents(tx, { ...exported, ...range }, visible, countMax),
+    entries: log.size,
+    checkpoint: log.checkpoint,
+  };
+}
+
+/** The time of a UUIDv7, in ms. */
+const idMs = `('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint`;
+
+/** A visit ends with a pause of more than 30 minutes; the panel's page of visits says the same. */
+async function visitsIn(
+  tx: TenantTx,
+  range: { from: number; to: number },
+  visible: Visibility,
+): Promise<VisitsForReason[]> {
+  const params = new Params();
+  const filter = { crossTenant: one('true'), ...range };
+  const { rows } = await tx.query<VisitsForReason>(
+    prepared(
+      `SELECT actor_email AS email, reason,
+         count(*) FILTER (WHERE pause_ms IS NULL OR pause_ms > 1800000) AS visits
+       FROM (SELECT actor_email, reason, ${idMs} - lag(${idMs}) OVER (
+           PARTITION BY actor_id, actor_email, reason, recorded_by_kind, recorded_by_id ORDER BY id) AS pause_ms
+         FROM audit_events WHERE ${allMatching(tx, filter, visible, params).join(' AND ')}) e
+       GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${reasonsMax}`,
+      params,
+    ),
+  );
+  return rows;
+}
