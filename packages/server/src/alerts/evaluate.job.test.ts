@@ -214,3 +214,18 @@ test('a test of a rule finds what was raised, and raises nothing', async () => {
   const body = { rule: { name, kind, filters }, since };
   expect((await alerts.call('POST', '/test', body)).body.total).toBe(16);
 });
+
+test('in a test over many days an actor is new on the first one only', async () => {
+  const { now } = service.clock;
+  const type = (name: string) => ({ type: name, id: '33333333-3333-4333-8333-333333333333' });
+  await alerts.record(
+    { ...atTime(now - 9 * dayMs), actor: ben, resource: type('queue') },
+    { ...atTime(now - 9 * dayMs + hourMs), actor: ben, resource: type('agent') },
+    { ...atTime(now - 5 * dayMs), actor: ben, resource: type('ivr') },
+  );
+  const since = new Date(now - 20 * dayMs).toISOString();
+  const rule = { name: 'x', kind: 'first_seen', groupBy: 'actor', filters: {} };
+  const { body } = await alerts.call('POST', '/test', { rule, since });
+  const groups = body.alerts.map(({ group }: { group: Record<string, string> }) => group);
+  expect(groups).toEqual([{ actor: ben.id, resourceType: 'ivr' }]);
+});

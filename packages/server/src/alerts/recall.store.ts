@@ -89,24 +89,31 @@ export async function lastSeen(
   return rows.map(({ uuid }) => (uuid === null ? null : uuidTimeMs(uuid)));
 }
 
-/** Which of these actors had any event in this time. */
+/** Whether each actor had any event in its time. */
 export async function actorsSeen(
   tx: TenantTx,
   visible: Visibility,
-  actors: readonly string[],
-  fromMs: number,
-  toMs: number,
-): Promise<Set<string>> {
+  asked: readonly { actor: string; fromMs: number; toMs: number }[],
+): Promise<boolean[]> {
   const params = new Params();
-  const conditions = allMatching(tx, { from: fromMs, to: toMs }, visible, params);
-  const { rows } = await tx.query<{ actor: string }>(
+  const oldest = Math.min(...asked.map(({ fromMs }) => fromMs));
+  const conditions = [
+    ...allMatching(tx, { from: Math.max(0, oldest) }, visible, params),
+    ...['actor_id = a.actor', 'id >= a.low', 'id < a.high'],
+  ];
+  const arrays = [
+    uuidArray(asked.map(({ actor }) => actor)),
+    uuidArray(asked.map(({ fromMs }) => firstUuidAt(Math.max(0, fromMs)))),
+    uuidArray(asked.map(({ toMs }) => firstUuidAt(Math.max(0, toMs)))),
+  ].map((array) => `${params.add(array)}::uuid[]`);
+  const { rows } = await tx.query<{ isSeen: boolean }>(
     prepared(
-      `SELECT a.actor FROM unnest(${params.add(uuidArray(actors))}::uuid[]) AS a (actor)
-       WHERE EXISTS (SELECT FROM audit_events WHERE ${conditions.join(' AND ')} AND actor_id = a.actor)`,
+      `SELECT EXISTS (SELECT FROM audit_events WHERE ${conditions.join(' AND ')}) AS "isSeen"
+       FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS a (actor, low, high, nth) ORDER BY nth`,
       params,
     ),
   );
-  return new Set(rows.map(({ actor }) => actor));
+  return rows.map(({ isSeen }) => isSeen);
 }
 
 /** How many events each actor had in the hour from each of these times on. */

@@ -128,9 +128,13 @@ function readRange(
     throw new AppError('forbidden', 'this needs the scope events:read too');
   }
   const sinceMs = parseTimestamp(since) ?? now();
-  const untilMs = Math.min((until === undefined ? null : parseTimestamp(until)) ?? now(), now());
-  if (sinceMs < untilMs) return { sinceMs, untilMs };
-  const message = 'must be before `until`, and in the past';
+  const untilMs = until === undefined ? now() : (parseTimestamp(until) ?? now());
+  // The callers' clocks may be ahead.
+  const inPast = (ms: number) => Math.min(ms, now());
+  if (until === undefined || sinceMs < untilMs) {
+    return { sinceMs: inPast(sinceMs), untilMs: inPast(untilMs) };
+  }
+  const message = 'must be before `until`';
   const errors = [{ path: '/since', code: 'invalid_value', message }];
   throw new AppError('validation_failed', `/since ${message}`, { errors });
 }

@@ -124,6 +124,7 @@ export const listSchema = {
 export const createSchema = {
   tags,
   operationId: 'createAlertRule',
+  'x-refuses': [409],
   summary: 'Make an alert rule',
   description: 'Begins at the present end of the log. At most 100 a tenant, `409` above that.',
   headers,
@@ -142,6 +143,7 @@ export const getSchema = {
 export const changeSchema = {
   ...ofOne,
   operationId: 'changeAlertRule',
+  'x-refuses': [409],
   summary: 'Change an alert rule, switch it on or off',
   description:
     'What counted before does not count any more, unless only `notify` or the name changes.',
@@ -152,6 +154,7 @@ export const changeSchema = {
 export const removeSchema = {
   ...ofOne,
   operationId: 'removeAlertRule',
+  'x-refuses': [409],
   summary: 'Remove an alert rule',
   description: 'Its alerts stay in the log. A built-in rule becomes as it was at first.',
   response: { 204: Type.Null({ description: 'It is removed.' }) },
@@ -160,6 +163,7 @@ export const removeSchema = {
 export const muteSchema = {
   ...ofOne,
   operationId: 'muteAlertRule',
+  'x-refuses': [409],
   summary: 'Mute an alert rule',
   description: 'Alerts are still recorded; no message tells of them. Recorded.',
   body: Type.Object(
@@ -177,6 +181,7 @@ export const muteSchema = {
 export const acknowledgeSchema = {
   ...ofOne,
   operationId: 'acknowledgeAlert',
+  'x-refuses': [409],
   summary: 'Acknowledge an alert',
   description:
     "Recorded with the alert's id as `correlationId`; the same alert again is answered alike, and " +
@@ -255,6 +260,7 @@ const tested = {
 export const testSchema = {
   ...tested,
   operationId: 'testAlertRule',
+  'x-refuses': [409],
   summary: 'Test an alert rule on the past',
   params,
   body: Type.Object(range, { ...strict, title: 'AlertTestRange' }),
@@ -263,6 +269,7 @@ export const testSchema = {
 export const testNewSchema = {
   ...tested,
   operationId: 'testNewAlertRule',
+  'x-refuses': [409],
   summary: 'Test an alert rule before it is made',
   body: Type.Object({ rule: RuleInput, ...range }, { ...strict, title: 'AlertTest' }),
 };

@@ -33,6 +33,9 @@ export interface TestRange {
 }
 
 const pageEvents = 20_000;
+/** The range is read in parts, which grow while one takes less than this. */
+const partMs = 500;
+const spanMsMax = 64 * dayMs;
 /** The newest of the alerts, and the events of each, that an answer shows. */
 const alertsShownMax = 500;
 const eventsShownMax = 10;
@@ -59,15 +62,20 @@ export async function testRule(
   const isSilence = settings.kind === 'silence';
   const evaluator = isSilence ? new SilenceEvaluator(settings, sinceMs) : newEvaluator(settings);
   const tally = new Tally(settings, sinceMs, untilMs);
-  // A day at a time: a rare match must not make one statement read years.
-  for (let at = fromMs; at < untilMs; at = Math.min(at + dayMs, untilMs)) {
-    const day = { ...filter, from: at, to: Math.min(at + dayMs, untilMs) };
+  let spanMs = dayMs;
+  for (let at = fromMs; at < untilMs; ) {
+    const part = { ...filter, from: at, to: Math.min(at + spanMs, untilMs) };
+    const began = performance.now();
     let after: string | null = beforeAll;
     while (after !== null) {
       gone?.throwIfAborted();
       const from: string = after;
-      after = await readTenant(db, tenantId, (tx) => testPage(tx, settings, day, from), gone);
+      after = await readTenant(db, tenantId, (tx) => testPage(tx, settings, part, from), gone);
     }
+    at = part.to;
+    // Rare matches: a statement must neither read years, nor each day need one.
+    const isQuick = performance.now() - began < partMs;
+    spanMs = isQuick ? Math.min(2 * spanMs, spanMsMax) : Math.max(dayMs, spanMs / 2);
   }
   if (evaluator instanceof SilenceEvaluator) {
     const last = evaluator.until(Math.min(untilMs, now()));
@@ -75,16 +83,16 @@ export async function testRule(
   }
   return tally.answer();
 
-  /** The id of the page's last event, null after the last page of the day. */
+  /** The id of the page's last event, null after the last page of the part. */
   async function testPage(
     tx: TenantTx,
     rule: AlertRuleSettings,
-    day: EventFilter,
+    part: EventFilter,
     after: string,
   ): Promise<string | null> {
     const visible = await visibility(tx, now());
     if (!visible) return null;
-    const events = await candidatesAfter(tx, day, visible, after, pageEvents);
+    const events = await candidatesAfter(tx, part, visible, after, pageEvents);
     const found = takeAll(evaluator, events);
     tally.matched += events.filter(({ atMs }) => atMs >= sinceMs).length;
     tally.add(await ofKnownActors(tx, visible, rule, found));
@@ -114,7 +122,7 @@ class Tally {
     this.#settings = settings;
     this.#sinceMs = sinceMs;
     for (let at = sinceMs; at < untilMs; at += dayMs) this.#perDay.set(dayOf(at), 0);
-    this.#perDay.set(dayOf(untilMs - 1), 0);
+    if (untilMs > sinceMs) this.#perDay.set(dayOf(untilMs - 1), 0);
   }
 
   add(findings: readonly Finding[]): void {

@@ -163,11 +163,13 @@ export async function ofKnownActors(
   { lookbackDays = 30 }: AlertRuleSettings,
   findings: readonly Finding[],
 ): Promise<Finding[]> {
-  const actors = [...new Set(findings.flatMap(({ ofActor }) => ofActor ?? []))];
-  if (actors.length === 0) return [...findings];
-  const times = findings.map(({ atMs }) => atMs);
-  const [oldest, newest] = [Math.min(...times), Math.max(...times)];
-  const from = oldest - lookbackDays * dayMs;
-  const known = await actorsSeen(tx, visible, actors, from, newest - dayMs);
-  return findings.filter(({ ofActor }) => ofActor === undefined || known.has(ofActor));
+  const asked = findings.flatMap(({ ofActor, atMs }) =>
+    ofActor === undefined
+      ? []
+      : [{ actor: ofActor, fromMs: atMs - lookbackDays * dayMs, toMs: atMs - dayMs }],
+  );
+  if (asked.length === 0) return [...findings];
+  const areKnown = await actorsSeen(tx, visible, asked);
+  // All findings of a rule have an actor, or none.
+  return findings.filter((_finding, at) => areKnown[at]);
 }
