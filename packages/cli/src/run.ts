@@ -13,6 +13,7 @@ import { keygenCommand } from './commands/keygen.ts';
 import { logCommand } from './commands/log.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { retentionCommand } from './commands/retention.ts';
+import { rulesCommand } from './commands/rules.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tailCommand } from './commands/tail.ts';
 import { tenantCommand } from './commands/tenant.ts';
@@ -34,6 +35,7 @@ const commands = [
   fsckCommand,
   tenantCommand,
   keyCommand,
+  rulesCommand,
   importCommand,
   tailCommand,
   verifyCommand,

@@ -1,0 +1,210 @@
+import { existsSync, readFileSync } from 'node:fs';
+import type { AlertRule, AlertRuleInput, IndelibleClient, TestedRule } from '@indelible/client';
+import { parseTimestamp } from '@indelible/protocol';
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  type ConnectionOptions,
+  connect,
+  tenantIdArgument,
+  withConnection,
+  withOperator,
+} from '../connection.ts';
+import { UsageError } from '../exit-codes.ts';
+import { type Io, print } from '../io.ts';
+import { grouped, jsonLine, visible } from '../text.ts';
+import { showProgress } from '../verify/progress.ts';
+
+const dayMs = 86_400_000;
+
+interface SwitchOptions extends ConnectionOptions {
+  recommended?: boolean;
+}
+
+interface TestOptions extends ConnectionOptions {
+  since: number;
+}
+
+export function rulesCommand(program: Command, io: Io): void {
+  const rules = program.command('rules').description("a tenant's alert rules");
+  const add = (name: string, description: string) =>
+    withOperator(
+      withConnection(
+        rules
+          .command(name)
+          .description(description)
+          .requiredOption('--tenant <id>', 'whose rules', tenantIdArgument),
+      ),
+    );
+  const which = 'id of a rule, or name of a built-in one';
+  add('list', 'the rules, the built-in ones too').action((options: ConnectionOptions) =>
+    listRules(options, io),
+  );
+  add('add', 'make a rule')
+    .argument('<file>', 'a rule as JSON, as the API takes it; - reads it from the input')
+    .action((file: string, options: ConnectionOptions) => addRule(file, options, io));
+  for (const [name, enabled] of [
+    ['on', true],
+    ['off', false],
+  ] as const) {
+    add(name, `switch rules ${name}`)
+      .argument('[rule...]', which)
+      .option('--recommended', 'the built-in rules that ordinary traffic rarely sets off')
+      .action((named: string[], options: SwitchOptions) =>
+        switchRules(named, enabled, options, io),
+      );
+  }
+  add('remove', 'remove a rule; its alerts stay in the log')
+    .argument('<rule>', which)
+    .action(async (named: string, options: ConnectionOptions) => {
+      const client = connect(options, io);
+      await client.alerts.remove((await found(client, named)).id);
+    });
+  add('test', 'the alerts that a rule would have raised')
+    .argument('<rule>', `${which}, or a file as of add`)
+    .requiredOption('--since <time>', 'a time (ISO 8601), or days such as 90d', sinceArgument)
+    .action((named: string, options: TestOptions) => testRule(named, options, io));
+}
+
+function sinceArgument(text: string): number {
+  const [, days] = /^(\d{1,4})d$/.exec(text) ?? [];
+  const ms = days === undefined ? parseTimestamp(text) : Date.now() - Number(days) * dayMs;
+  if (ms !== null) return ms;
+  throw new InvalidArgumentError('Days such as 90d, or a time such as 2026-01-31, are needed.');
+}
+
+async function listRules(options: ConnectionOptions, io: Io): Promise<void> {
+  const { data } = await connect(options, io).alerts.rules();
+  for (const rule of data) await print(io, options.json ? jsonLine(rule) : ruleLine(rule));
+}
+
+function ruleLine({
+  id,
+  builtIn,
+  name,
+  kind,
+  enabled,
+  recommended,
+  mutedUntil,
+}: AlertRule): string {
+  const state = enabled ? 'on ' : 'off';
+  const notes = [kind, builtIn ?? [], recommended ? 'recommended' : []].flat();
+  const muted = mutedUntil === null ? '' : `, muted until ${mutedUntil}`;
+  return `${id}  ${state}  ${visible(name)} (${notes.join(', ')}${muted})\n`;
+}
+
+async function addRule(file: string, options: ConnectionOptions, io: Io): Promise<void> {
+  const made = await connect(options, io).alerts.create(ruleIn(file));
+  await print(io, options.json ? jsonLine(made) : ruleLine(made));
+}
+
+/** Only its form is checked here; the service checks the rule. */
+function ruleIn(file: string): AlertRuleInput {
+  try {
+    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${file} is no rule as JSON: ${reason}`);
+  }
+}
+
+async function switchRules(
+  named: readonly string[],
+  enabled: boolean,
+  options: SwitchOptions,
+  io: Io,
+): Promise<void> {
+  const client = connect(options, io);
+  const { data } = await client.alerts.rules();
+  const wanted = named.map((each) => byName(data, each));
+  if (options.recommended) wanted.push(...data.filter(({ recommended }) => recommended));
+  if (wanted.length === 0) throw new UsageError('name the rules, or give --recommended');
+  for (const { id } of wanted) {
+    const rule = await client.alerts.update(id, { enabled });
+    await print(io, options.json ? jsonLine(rule) : ruleLine(rule));
+  }
+}
+
+const found = async (client: IndelibleClient, named: string) =>
+  byName((await client.alerts.rules()).data, named);
+
+function byName(rules: readonly AlertRule[], named: string): AlertRule {
+  const rule = rules.find(({ id, builtIn }) => id === named.toLowerCase() || builtIn === named);
+  if (rule) return rule;
+  throw new UsageError(`there is no rule ${visible(named)}: rules list shows all`);
+}
+
+/** A test takes up to a minute, longer than other calls. */
+const testTimeoutMs = 300_000;
+/** Rules that remember weeks read them for each part again, so they are tested in one. */
+const partsMax = 20;
+
+async function testRule(named: string, options: TestOptions, io: Io): Promise<void> {
+  const client = connect(options, io, { timeoutMs: testTimeoutMs });
+  const isFile = existsSync(named) || named === '-';
+  const rule = isFile ? ruleIn(named) : await found(client, named);
+  const tested = isFile ? (rule as AlertRuleInput) : (rule as AlertRule).id;
+  const progress = await showProgress(io.stderr);
+  const parts = partsOf(options.since, Date.now(), rule.kind);
+  progress.stage('parts', parts.length);
+  const answers: TestedRule[] = [];
+  try {
+    for (const range of parts) {
+      answers.push(await client.alerts.test(tested, range));
+      progress.advance(1);
+    }
+  } finally {
+    progress.stop();
+  }
+  const whole = together(answers);
+  await print(io, options.json ? jsonLine(whole) : resultText(whole));
+}
+
+/** Parts of whole days, so that each day is counted once. */
+function partsOf(since: number, until: number, kind: AlertRule['kind']) {
+  const count = kind === 'first_seen' || kind === 'unusual_rate' ? 1 : partsMax;
+  const spanMs = Math.max(dayMs, Math.ceil((until - since) / count / dayMs) * dayMs);
+  const text = (ms: number) => new Date(ms).toISOString();
+  const parts: { since: string; until: string }[] = [];
+  for (let at = since; at < until; ) {
+    const end = Math.min(Math.floor((at + spanMs) / dayMs) * dayMs, until);
+    parts.push({ since: text(at), until: text(end) });
+    at = end;
+  }
+  return parts;
+}
+
+function together(answers: readonly TestedRule[]): TestedRule {
+  const sum = (of: (answer: TestedRule) => number) =>
+    answers.reduce((total, answer) => total + of(answer), 0);
+  return {
+    alerts: answers.flatMap(({ alerts }) => alerts).slice(-500),
+    perDay: answers.flatMap(({ perDay }) => perDay),
+    total: sum(({ total }) => total),
+    dropped: sum(({ dropped }) => dropped),
+    matched: sum(({ matched }) => matched),
+  };
+}
+
+const barWidth = 40;
+const alertsShown = 20;
+
+function resultText({ alerts, perDay, total, dropped, matched }: TestedRule): string {
+  const most = Math.max(1, ...perDay.map((each) => each.alerts));
+  const days = perDay
+    .filter((each) => each.alerts > 0)
+    .map((each) => {
+      const bar = '█'.repeat(Math.ceil((each.alerts / most) * barWidth));
+      return `${each.day}  ${bar} ${grouped(each.alerts)}\n`;
+    });
+  const last = alerts.slice(-alertsShown).map(({ at, group, count, events }) => {
+    const of = Object.entries(group).map(([name, value]) => `${name} ${visible(value)}`);
+    return `${at}  ${[...of, `${grouped(count)} events`, events.at(-1)?.id ?? []].flat().join(', ')}\n`;
+  });
+  const more = dropped === 0 ? '' : `, ${grouped(dropped)} more above 60 in an hour`;
+  const perDayText = (total / Math.max(1, perDay.length)).toFixed(2);
+  const summary =
+    `${grouped(total)} alerts in ${grouped(perDay.length)} days, ${perDayText} a day${more}; ` +
+    `${grouped(matched)} events match\n`;
+  const heading = last.length === 0 ? '' : '\nthe last alerts:\n';
+  return `${days.join('')}${summary}${heading}${last.join('')}`;
+}
