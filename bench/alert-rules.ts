@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
+import { createInterface } from 'node:readline';
+import { createGunzip } from 'node:zlib';
+import { startBenchService } from './bench-service.ts';
+
+/*
+ * How often each built-in rule would have rung on logs of others:
+ *   node bench/alert-rules.ts <events.jsonl.gz> …
+ * Each line is an event in the contract's shape, with a tenantId; `sourceId` is left out. Prints
+ * alerts a day, over the days with events of the busiest tenants, and what the alerts were.
+ */
+
+const tenantsMax = 20;
+const batchSize = 1_000;
+
+interface Line {
+  sourceId?: string;
+  tenantId: string;
+  timestamp: string;
+}
+
+interface Tested {
+  alerts: { at: string; group: Record<string, string>; count: number }[];
+  perDay: { day: string; alerts: number }[];
+  total: number;
+  dropped: number;
+  matched: number;
+}
+
+/** The rate rule on logs without recordings. */
+const rateOfAll = {
+  ...{ builtIn: 'unusual rate of all events', name: 'All', kind: 'unusual_rate', filters: {} },
+  ...{ count: 50, lookbackDays: 28 },
+};
+
+const service = await startBenchService();
+try {
+  for (const file of process.argv.slice(2)) await judge(file);
+} finally {
+  await service.stop();
+}
+
+async function judge(file: string): Promise<void> {
+  const tenants = await readEvents(file);
+  const busiest = [...tenants].sort(([, a], [, b]) => b.length - a.length).slice(0, tenantsMax);
+  let events = 0;
+  const days = new Set<string>();
+  let first = '9';
+  for (const [id, lines] of busiest) {
+    await call('PUT', `/api/tenants/${id}`, { name: 'Log of others', plan: 'Enterprise' });
+    for (let at = 0; at < lines.length; at += batchSize) {
+      const batch = lines.slice(at, at + batchSize).map(({ sourceId, ...event }) => event);
+      await call('POST', '/api/audit-logs/batch', { events: batch });
+    }
+    events += lines.length;
+    for (const { timestamp } of lines) {
+      days.add(`${id} ${timestamp.slice(0, 10)}`);
+      if (timestamp < first) first = timestamp;
+    }
+  }
+  console.log(
+    `${basename(file)}: ${events} events of ${busiest.length} tenants, ${days.size} days`,
+  );
+  const since = `${first.slice(0, 10)}T00:00:00.000Z`;
+  for (const rule of [...(await rulesOf(busiest[0]?.[0] ?? randomUUID())), rateOfAll]) {
+    await judgeRule(
+      rule,
+      busiest.map(([id]) => id),
+      since,
+      days.size,
+    );
+  }
+}
+
+async function judgeRule(
+  rule: { name: string; builtIn: string } & Record<string, unknown>,
+  tenantIds: readonly string[],
+  since: string,
+  days: number,
+): Promise<void> {
+  const { name, kind, filters, count, windowMinutes, groupBy, lookbackDays } = rule;
+  const limits = { count, windowMinutes, groupBy, lookbackDays };
+  const given = Object.entries(limits).filter(([, value]) => value !== undefined);
+  const tested = { name, kind, filters, ...Object.fromEntries(given) };
+  const all: (Tested & { tenantId: string })[] = [];
+  for (const tenantId of tenantIds) {
+    const body = { rule: tested, since };
+    all.push({ tenantId, ...(await call('POST', '/api/alert-rules/test', body, tenantId)) });
+  }
+  const sum = (of: (each: Tested) => number) => all.reduce((total, each) => total + of(each), 0);
+  const total = sum((each) => each.total);
+  const most = Math.max(...all.flatMap(({ perDay }) => perDay.map(({ alerts }) => alerts)));
+  const perDay = (total / days).toFixed(3);
+  console.log(
+    `  ${String(rule.builtIn).padEnd(28)} ${String(total).padStart(6)} alerts, ${perDay} a day, at most ${most}` +
+      ` on one; ${sum((each) => each.matched)} events match, ${sum((each) => each.dropped)} dropped`,
+  );
+  for (const { tenantId, alerts } of all) {
+    for (const { at, group, count: events } of total <= 12 ? alerts : alerts.slice(0, 1)) {
+      console.log(`      ${tenantId.slice(0, 8)} ${at} ${JSON.stringify(group)} ${events} events`);
+    }
+  }
+}
+
+async function rulesOf(tenantId: string) {
+  const { data } = await call('GET', '/api/alert-rules', undefined, tenantId);
+  return data.filter((rule: { builtIn: string | null }) => rule.builtIn !== null);
+}
+
+async function readEvents(file: string): Promise<Map<string, Line[]>> {
+  const tenants = new Map<string, Line[]>();
+  const input = createReadStream(file).pipe(createGunzip());
+  for await (const text of createInterface({ input })) {
+    const line = JSON.parse(text) as Line;
+    const known = tenants.get(line.tenantId);
+    if (known) known.push(line);
+    else tenants.set(line.tenantId, [line]);
+  }
+  return tenants;
+}
+
+async function call(method: string, path: string, body?: object, tenantId?: string) {
+  const headers = {
+    authorization: `Bearer ${service.key}`,
+    ...(body ? { 'content-type': 'application/json' } : {}),
+    ...(tenantId ? { 'x-tenant-id': tenantId, 'x-access-reason': 'bench' } : {}),
+  };
+  const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
+  const answer = await fetch(service.url + path, init);
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return JSON.parse(await answer.text());
+}
