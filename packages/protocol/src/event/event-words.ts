@@ -1,0 +1,56 @@
+import { wordsOf } from '../filter/words.ts';
+import { parseStrictJson } from '../json/strict-json.ts';
+import { contextOf } from './context.ts';
+import type { CommittedEvent } from './event-fields.ts';
+import type { Diff } from './state-diff.ts';
+
+/** The fields whose words are found. */
+export type SearchedFields = Pick<
+  CommittedEvent,
+  'actorEmail' | 'actorIp' | 'resourceName' | 'reason' | 'diff' | 'context' | 'contextIdentity'
+>;
+
+/** The part of a value of a diff that is searched. */
+const valueCharactersMax = 1_000;
+
+/**
+ * The words of an event: of names, addresses, own ids, IP, reason, correlation id, metadata, and of
+ * paths and values of its diff; never of its states. Erased texts are not there.
+ */
+export function eventWords(event: SearchedFields): Set<string> {
+  const words = new Set<string>();
+  for (const text of searchedTexts(event)) for (const word of wordsOf(text)) words.add(word);
+  return words;
+}
+
+function* searchedTexts(event: SearchedFields): Generator<string> {
+  const { actorEmail, actorIp, resourceName, reason, diff } = event;
+  for (const text of [actorEmail, actorIp, resourceName, reason]) if (text !== null) yield text;
+  if (diff !== '{}') yield* diffTexts(diff);
+  if (event.context !== null || event.contextIdentity !== null) yield* contextWords(event);
+}
+
+function* diffTexts(diff: string): Generator<string> {
+  for (const [path, change] of Object.entries(parseStrictJson(diff).value as Diff)) {
+    yield path;
+    for (const value of [change.from, change.to]) {
+      if (value !== null) yield String(value).slice(0, valueCharactersMax);
+    }
+  }
+}
+
+function* contextWords(event: SearchedFields): Generator<string> {
+  const { actor, resource, correlationId, metadata = {}, ...lists } = contextOf(event);
+  yield* present([actor?.name, actor?.externalId, resource?.externalId, correlationId]);
+  for (const { name, externalId } of lists.targets ?? []) yield* present([name, externalId]);
+  for (const { name, externalId, email } of lists.onBehalfOf ?? []) {
+    yield* present([name, externalId, email]);
+  }
+  for (const [key, value] of Object.entries(metadata)) {
+    yield key;
+    if (value !== null) yield String(value);
+  }
+}
+
+const present = (texts: readonly (string | undefined)[]) =>
+  texts.filter((text) => text !== undefined);

@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { folded, matchesWords, wordCharactersMax, wordMatches, wordsOf } from './words.ts';
+
+test.each([
+  ['Main menu', 'main menu'],
+  ['Ávila, STRASSE/Straße', 'avila strasse strasse'],
+  ['ΟΔΟΣ οδός', 'οδοσ οδοσ'],
+  ['İstanbul ısı', 'istanbul isi'],
+  ['ana.silva@example.com', 'ana silva example com'],
+  ['10.1.2.3, 2001:db8::1 and ::1', '10.1.2.3 2001:db8::1 and ::1'],
+  ['data::bar at 10:30', 'data bar at 10 30'],
+  ['JIRA-12345 v1.2.3', 'jira 12345 v1 2.3'],
+  ['会议室 Queue', '会 议 室 queue'],
+  ['Привет, мир', 'привет мир'],
+  ['ﬁle ①', 'file 1'],
+  ['…!?', ''],
+])('%s has the words %s', (text, words) => {
+  expect(wordsOf(text).join(' ')).toBe(words);
+});
+
+test('short words are found whole, longer ones also by their beginning', () => {
+  const words = wordsOf('Greeting of the main menu in AB1');
+  for (const query of ['gre', 'GREETING', 'men mai', 'in', 'ab1']) {
+    expect(matchesWords(words, query)).toBe(true);
+  }
+  for (const query of ['gr', 'reeting', 'menus', 'main dish', 'ab']) {
+    expect(matchesWords(words, query)).toBe(false);
+  }
+});
+
+const someText = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 40 }),
+  fc.stringMatching(/^[ -~]{0,40}$/),
+  fc.stringMatching(/^[0-9a-fA-F:. éßΣИ]{0,20}$/),
+);
+
+test('folding twice, or another case or normal form, changes no word', () => {
+  fc.assert(
+    fc.property(someText, (text) => {
+      const words = wordsOf(text);
+      expect(wordsOf(folded(text))).toEqual(words);
+      expect(wordsOf(text.normalize('NFC'))).toEqual(words);
+      expect(wordsOf(text.normalize('NFD'))).toEqual(words);
+      expect(wordsOf(words.join(' '))).toEqual(words);
+    }),
+  );
+});
+
+/** The rule again, without regular expressions for words. */
+function plainMatch(text: string, query: string): boolean {
+  const words = [...new Set(wordsOf(text))];
+  return wordsOf(query).every((wanted) =>
+    words.some((word) =>
+      [...wanted].length < 3 && wanted.length < 3
+        ? word === wanted
+        : word.slice(0, wanted.length) === wanted,
+    ),
+  );
+}
+
+test('a text matches a query exactly if each word is there or begins one', () => {
+  fc.assert(
+    fc.property(someText, someText, fc.nat(8), (text, other, cut) => {
+      const words = wordsOf(text);
+      const parts = wordsOf(text).map((word) => word.slice(0, 3 + cut));
+      for (const query of [text, other, parts.join(' '), `${parts[0] ?? ''} ${other}`]) {
+        expect(matchesWords(words, query)).toBe(plainMatch(text, query));
+      }
+      expect(matchesWords(words, text)).toBe(true);
+    }),
+  );
+});
+
+test('very long words are cut in events and queries alike', () => {
+  const long = 'x'.repeat(wordCharactersMax + 10);
+  expect(wordsOf(long)).toEqual([long.slice(0, wordCharactersMax)]);
+  expect(matchesWords(wordsOf(long), `${long}y`)).toBe(true);
+  expect(wordMatches('xx', 'xxx')).toBe(false);
+});

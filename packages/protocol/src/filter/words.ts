@@ -1,0 +1,55 @@
+/**
+ * Words of texts, for the filter `q`. The index, the matching of webhooks and the reading of a
+ * query use the same rules, so they agree on every event.
+ */
+
+/** A longer word is cut, in events and in queries. */
+export const wordCharactersMax = 64;
+/** In one query. */
+export const queryWordsMax = 20;
+/** A shorter word of a query must be a whole word of the event. */
+export const prefixCharactersMin = 3;
+
+// Numbers keep their dots and hexadecimal groups their colons: an IP address is one word.
+const ipv6 = '(?=:*[0-9a-f])[0-9a-f]*:(?:[0-9a-f]*:)+[0-9a-f]*';
+const numbers = '[0-9]+(?:\\.[0-9]+)+';
+const asciiPattern = new RegExp(`(?<![0-9a-z])(?:${ipv6}|${numbers})(?![0-9a-z])|[0-9a-z]+`, 'g');
+// In scripts without spaces each character is a word.
+const unspaced = '[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}]';
+const letter = '[\\p{L}\\p{N}]';
+const wordPattern = new RegExp(
+  `(?<!${letter})(?:${ipv6}|${numbers})(?!${letter})|${unspaced}|(?:(?!${unspaced})${letter})+`,
+  'gu',
+);
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+const ascii = /^[\x00-\x7f]*$/;
+
+/** The text without case, accents and compatibility forms: `Straße` and `STRASSE` are equal. */
+export function folded(text: string): string {
+  if (ascii.test(text)) return text.toLowerCase();
+  const plain = text.normalize('NFKD').replace(/\p{M}/gu, '');
+  // Upper case first: it unites ß with ss. Lower case writes a final Σ in another way.
+  return plain.toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFKD');
+}
+
+/** The words of a text in their order, folded and cut; with repetitions. */
+export function wordsOf(text: string): string[] {
+  const plain = folded(text);
+  const words = plain.match(ascii.test(plain) ? asciiPattern : wordPattern) ?? [];
+  return words.map((word) =>
+    word.length > wordCharactersMax ? word.slice(0, wordCharactersMax) : word,
+  );
+}
+
+/** Whether `word` of a query stands for this word of an event: a prefix, or the whole if short. */
+export function wordMatches(word: string, ofEvent: string): boolean {
+  return word.length < prefixCharactersMin ? word === ofEvent : ofEvent.startsWith(word);
+}
+
+/** Whether every word of a query is one of these words, or begins one. */
+export function matchesWords(words: readonly (string | null)[], query: string): boolean {
+  return wordsOf(query).every((word) =>
+    words.some((each) => each !== null && wordMatches(word, each)),
+  );
+}
