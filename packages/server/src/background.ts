@@ -7,8 +7,10 @@ import type { LeasedWorker } from './background/leased-worker.ts';
 import type { Config } from './config.ts';
 import type { CheckpointJob } from './log/checkpoint.job.ts';
 import type { Presence } from './operations/presence.ts';
+import type { Database } from './postgres/index.ts';
 import { retainInBackground } from './retention/command.ts';
 import type { LeasedWebhook } from './webhooks/lease.store.ts';
+import { indexWords } from './words/index.ts';
 
 /*
  * Everything that runs without a request that waits for it. There are two mechanisms:
@@ -40,6 +42,7 @@ const hour = 60 * minute;
 
 export interface BackgroundDeps {
   config: Config;
+  db: Database;
   logger: Logger;
   ended: Ended;
   checkpoints: Pick<CheckpointJob, 'tickUnlessSigned'>;
@@ -89,6 +92,7 @@ const ofWorkers = (deps: BackgroundDeps): Recurring[] => [
   { work: 'export-expiry', everyMs: minute, run: deps.expireExports },
   { work: 'sources', everyMs: minute, run: deps.tellSources },
   { work: 'digests', everyMs: 10 * minute, run: deps.queueDigests },
+  { work: 'words', everyMs: second, run: (stopping) => indexWords(deps.db, stopping) },
   {
     work: 'delivery-expiry',
     firstMs: minute,
@@ -106,7 +110,7 @@ export interface StartOptions {
 export interface Background {
   start(options: StartOptions): void;
   /** Runs recurring work of workers once, now. */
-  run(work: 'export-expiry' | 'delivery-expiry' | 'sources' | 'digests'): Promise<void>;
+  run(work: 'export-expiry' | 'delivery-expiry' | 'sources' | 'digests' | 'words'): Promise<void>;
   /** Takes no new work; running work continues. */
   pause(): void;
   /** Aborts running work and waits for its end. */

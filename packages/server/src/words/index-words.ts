@@ -1,0 +1,96 @@
+import { decodeEntry } from '@indelible/protocol';
+import { readEntries } from '../log/index.ts';
+import { type Database, readTenant, type WriterTx, writeInBackground } from '../postgres/index.ts';
+import {
+  deleteBlocks,
+  insertBlocks,
+  insertLists,
+  listInBlocks,
+  lockWords,
+  setWordsSize,
+  smallBlocks,
+  tenantsToIndex,
+  wordedEvents,
+  wordsProgress,
+} from './store.ts';
+import {
+  largeEntries,
+  listsOf,
+  makeBlock,
+  smallEntries,
+  uniteIds,
+  uniteLists,
+  type WordBlock,
+} from './word-block.ts';
+
+/** In one transaction. */
+const entriesAtOnce = 16 * smallEntries;
+
+/**
+ * Puts the words of new entries into blocks, until there is nothing to do. A crash costs the
+ * transaction of the moment; the next run continues.
+ */
+export async function indexWords(db: Database, stopping: AbortSignal): Promise<boolean> {
+  for (;;) {
+    const tenants = await tenantsToIndex(db.background);
+    let isIdle = true;
+    for (const tenantId of tenants) {
+      if (stopping.aborted) return true;
+      if (await indexNext(db, tenantId)) isIdle = false;
+    }
+    if (isIdle) return true;
+  }
+}
+
+/** The next blocks of a tenant. False if there are none to make, or another process makes them. */
+function indexNext(db: Database, tenantId: string): Promise<boolean> {
+  return writeInBackground(db, async (tx) => {
+    // Before the snapshot of the read: what was erased before this lock is not read any more.
+    const start = await lockWords(tx, tenantId, false);
+    if (start === null) return false;
+    const blocks = await nextBlocks(db, tenantId, start);
+    if (blocks.length === 0) return false;
+    await insertBlocks(tx, tenantId, blocks);
+    const end = start + blocks.length * smallEntries;
+    await setWordsSize(tx, tenantId, end);
+    if (end % largeEntries === 0) await unite(tx, tenantId, end - largeEntries);
+    return true;
+  });
+}
+
+/** At most to the end of a large block. */
+function nextBlocks(db: Database, tenantId: string, start: number): Promise<WordBlock[]> {
+  return readTenant(db, tenantId, async (tx) => {
+    const { size } = await wordsProgress(tx);
+    const largeEnd = start - (start % largeEntries) + largeEntries;
+    const end = Math.min(start + entriesAtOnce, largeEnd, size);
+    const blocks: WordBlock[] = [];
+    for (let first = start; first + smallEntries <= end; first += smallEntries) {
+      const entries = await readEntries(tx, first, first + smallEntries);
+      const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
+      blocks.push(makeBlock(first, await wordedEvents(tx, uuids)));
+    }
+    return blocks;
+  });
+}
+
+/** Replaces the small blocks from `first` on by a large one; a list takes milliseconds. */
+async function unite(tx: WriterTx, tenantId: string, first: number): Promise<void> {
+  const end = first + largeEntries;
+  const small = await smallBlocks(tx, tenantId, first, end);
+  const { ids, moved } = uniteIds(small.map((block) => block.ids));
+  const movedOf = new Map(small.map((block, at) => [block.first, moved[at]]));
+  const lists: WordBlock['lists'] = [];
+  for (let list = 0; list < listsOf(smallEntries); list++) {
+    const parts = await listInBlocks(tx, tenantId, list, first, end);
+    const united = parts.map((part) => {
+      const offsets = movedOf.get(part.first);
+      if (offsets === undefined) throw new Error('a word list belongs to no block');
+      return { words: part.words, moved: offsets };
+    });
+    lists.push(...uniteLists(united));
+  }
+  await deleteBlocks(tx, tenantId, first, end);
+  await insertBlocks(tx, tenantId, [{ first, entries: largeEntries, ids, lists: [] }]);
+  await insertLists(tx, tenantId, first, lists);
+}

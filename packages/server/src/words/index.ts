@@ -1,0 +1,1 @@
+export { indexWords } from './index-words.ts';

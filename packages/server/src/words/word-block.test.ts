@@ -1,0 +1,100 @@
+import { wordMatches, wordsOf } from '@indelible/protocol';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  largeEntries,
+  listsOf,
+  makeBlock,
+  rankOf,
+  smallEntries,
+  uniteIds,
+  uniteLists,
+  uuidAt,
+  type WordBlock,
+  type WordedEvent,
+  withoutWords,
+} from './word-block.ts';
+import { decodeLists, encodeLists, listOf, offsetsOf } from './word-lists.ts';
+
+const word = fc
+  .oneof(fc.stringMatching(/^[abc]{1,4}$/), fc.stringMatching(/^(menu|éß|日本)[a-z0-9]{0,3}$/))
+  .map((text) => wordsOf(text)[0] ?? 'x');
+const events: fc.Arbitrary<WordedEvent[]> = fc.uniqueArray(
+  fc.record({
+    uuid: fc.uuid(),
+    words: fc.array(word, { maxLength: 6 }).map((all) => new Set(all)),
+  }),
+  { maxLength: 40, selector: ({ uuid }) => uuid },
+);
+
+/** The ids of the events with a word, as a search finds them in a block. */
+function foundIn({ ids, entries, lists }: WordBlock, query: string): string[] {
+  const own = lists.find(({ list }) => list === listOf(query, listsOf(entries)));
+  return own === undefined ? [] : offsetsOf(own.words, query).map((offset) => uuidAt(ids, offset));
+}
+
+const naive = (all: readonly WordedEvent[], query: string) =>
+  all
+    .filter(({ words }) => [...words].some((each) => wordMatches(query, each)))
+    .map(({ uuid }) => uuid)
+    .sort();
+
+test('a block finds exactly the events that have a word or its beginning', () => {
+  fc.assert(
+    fc.property(events, word, (all, query) => {
+      expect(foundIn(makeBlock(0, all), query)).toEqual(naive(all, query));
+    }),
+  );
+});
+
+test('blocks that were united find what each of them found', () => {
+  fc.assert(
+    fc.property(events, fc.integer({ min: 1, max: 4 }), word, (all, count, query) => {
+      const parts = Array.from({ length: count }, (_, part) =>
+        makeBlock(
+          part * smallEntries,
+          all.filter((_, at) => at % count === part),
+        ),
+      );
+      const { ids, moved } = uniteIds(parts.map((part) => part.ids));
+      const lists = Array.from({ length: listsOf(smallEntries) }, (_, list) =>
+        uniteLists(
+          parts.flatMap((part, at) =>
+            part.lists
+              .filter((each) => each.list === list)
+              .map(({ words }) => ({ words, moved: moved[at] ?? new Uint32Array() })),
+          ),
+        ),
+      ).flat();
+      const united = { first: 0, entries: largeEntries, ids, lists };
+      expect(new Set(lists.map(({ list }) => list)).size).toBe(lists.length);
+      expect(foundIn(united, query)).toEqual(naive(all, query));
+    }),
+  );
+});
+
+test('of a list exactly the named words of the named events go', () => {
+  fc.assert(
+    fc.property(events, fc.nat(3), (all, rest) => {
+      const { ids, lists } = makeBlock(0, all);
+      for (const { words } of lists) {
+        const left = withoutWords(words, (_, offset) => offset % 4 === rest);
+        const expected = [...decodeLists(words)]
+          .map(
+            ([each, offsets]) => [each, offsets.filter((offset) => offset % 4 !== rest)] as const,
+          )
+          .filter(([, offsets]) => offsets.length > 0);
+        expect(left === null ? [] : [...decodeLists(left)]).toEqual(expected);
+      }
+      for (const { uuid } of all) expect(uuidAt(ids, rankOf(ids, uuid))).toBe(uuid);
+    }),
+  );
+});
+
+test('a damaged list is an error, not a missing word', () => {
+  const words = encodeLists(new Map([['menu', [1, 300, 65_535]]]));
+  expect([...decodeLists(words)]).toEqual([['menu', [1, 300, 65_535]]]);
+  for (let end = 1; end < words.length; end++) {
+    expect(() => [...decodeLists(words.subarray(0, end))]).toThrow('damaged');
+  }
+});

@@ -1,0 +1,131 @@
+import { decodeLists, encodeLists, listOf, type WordLists } from './word-lists.ts';
+
+/** An event with its words. */
+export interface WordedEvent {
+  uuid: string;
+  words: ReadonlySet<string>;
+}
+
+/**
+ * The words of consecutive entries of a log. Its events are numbered by id; an offset is that
+ * number.
+ */
+export interface WordBlock {
+  /** Sequence of its first entry. */
+  first: number;
+  /** The number of its entries. */
+  entries: number;
+  /** 16 bytes for each event that is still stored, ascending. */
+  ids: Buffer;
+  lists: { list: number; words: Buffer }[];
+}
+
+/** Blocks are made of this many entries, and 256 of them are united. */
+export const smallEntries = 256;
+export const largeEntries = 65_536;
+
+/** The number of lists that the words of a block are spread over. */
+export const listsOf = (entries: number): number => (entries === smallEntries ? 16 : 1_024);
+
+export const uuidLength = 16;
+export const bytesOfUuid = (uuid: string): Buffer => Buffer.from(uuid.replaceAll('-', ''), 'hex');
+
+/** The UUID at an offset of `ids`. */
+export function uuidAt(ids: Buffer, offset: number): string {
+  const hex = ids.toString('hex', offset * uuidLength, (offset + 1) * uuidLength);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-');
+}
+
+/** Offset of the first id that is not lower. */
+export function rankOf(ids: Buffer, uuid: string): number {
+  const wanted = bytesOfUuid(uuid);
+  let [low, high] = [0, ids.length / uuidLength];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const at = middle * uuidLength;
+    if (ids.compare(wanted, 0, uuidLength, at, at + uuidLength) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** A small block of the events that are still stored. */
+export function makeBlock(first: number, events: readonly WordedEvent[]): WordBlock {
+  const sorted = [...events].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
+  const lists: WordLists[] = [];
+  for (const [offset, { words }] of sorted.entries()) {
+    for (const word of words) add(lists, listOf(word, listsOf(smallEntries)), word, [offset]);
+  }
+  const ids = Buffer.concat(sorted.map(({ uuid }) => bytesOfUuid(uuid)));
+  return { first, entries: smallEntries, ids, lists: encoded(lists) };
+}
+
+export interface UnitedIds {
+  ids: Buffer;
+  /** The new offset of each offset of each block. */
+  moved: Uint32Array[];
+}
+
+/** The ids of several blocks as those of one. */
+export function uniteIds(blocks: readonly Buffer[]): UnitedIds {
+  const moved = blocks.map((ids) => new Uint32Array(ids.length / uuidLength));
+  const all = blocks.flatMap((ids, block) =>
+    Array.from({ length: ids.length / uuidLength }, (_, offset) => ({
+      id: ids.subarray(offset * uuidLength, (offset + 1) * uuidLength),
+      ...{ block, offset },
+    })),
+  );
+  all.sort((a, b) => Buffer.compare(a.id, b.id));
+  for (const [offset, each] of all.entries())
+    (moved[each.block] as Uint32Array)[each.offset] = offset;
+  return { ids: Buffer.concat(all.map(({ id }) => id)), moved };
+}
+
+/** One list of several small blocks as lists of the large one; `moved` as in `UnitedIds`. */
+export function uniteLists(
+  parts: readonly { words: Buffer; moved: Uint32Array }[],
+): WordBlock['lists'] {
+  const lists: WordLists[] = [];
+  for (const { words, moved } of parts) {
+    for (const [word, offsets] of decodeLists(words)) {
+      const united = offsets.map((offset) => moved[offset] as number);
+      add(lists, listOf(word, listsOf(largeEntries)), word, united);
+    }
+  }
+  return encoded(lists);
+}
+
+/** A list without what `isGone` names; null if nothing is left. */
+export function withoutWords(
+  words: Buffer,
+  isGone: (word: string, offset: number) => boolean,
+): Buffer | null {
+  const left: WordLists = new Map();
+  for (const [word, offsets] of decodeLists(words)) {
+    const kept = offsets.filter((offset) => !isGone(word, offset));
+    if (kept.length > 0) left.set(word, kept);
+  }
+  return left.size === 0 ? null : encodeLists(left);
+}
+
+function add(lists: WordLists[], list: number, word: string, offsets: readonly number[]): void {
+  const words = lists[list] ?? new Map<string, number[]>();
+  lists[list] = words;
+  const known = words.get(word);
+  if (known === undefined) words.set(word, [...offsets]);
+  else for (const offset of offsets) known.push(offset);
+}
+
+function encoded(lists: readonly (WordLists | undefined)[]): WordBlock['lists'] {
+  return lists.flatMap((words, list) => {
+    if (words === undefined) return [];
+    for (const offsets of words.values()) offsets.sort((a, b) => a - b);
+    return [{ list, words: encodeLists(words) }];
+  });
+}

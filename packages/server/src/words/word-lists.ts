@@ -1,0 +1,149 @@
+import { prefixCharactersMin } from '@indelible/protocol';
+
+/*
+ * A list of words with the offsets of the events that have them, as bytes. For each word: how many
+ * bytes of UTF-8 it shares with the word before it, the number of its other bytes, these bytes, the
+ * length of the offsets, and the offsets, ascending, each as the difference to the one before it.
+ * All numbers are LEB128.
+ */
+
+/** Offsets of events in their block, ascending, by word. */
+export type WordLists = Map<string, number[]>;
+
+/**
+ * The list that holds a word, of `lists` (a power of two): all words with one beginning are in one
+ * list.
+ */
+export function listOf(word: string, lists: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < word.length && at < prefixCharactersMin; at++) {
+    hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193);
+  }
+  return (hash ^ (hash >>> 15)) & (lists - 1);
+}
+
+export function encodeLists(lists: WordLists): Buffer {
+  const writer = new ByteWriter();
+  let last = Buffer.alloc(0);
+  for (const word of [...lists.keys()].sort()) {
+    const bytes = Buffer.from(word);
+    const shared = sharedBytes(last, bytes);
+    writer.number(shared);
+    writer.number(bytes.length - shared);
+    writer.bytes(bytes.subarray(shared));
+    const offsets = new ByteWriter();
+    let before = 0;
+    for (const offset of lists.get(word) ?? []) {
+      offsets.number(offset - before);
+      before = offset;
+    }
+    writer.number(offsets.length);
+    writer.bytes(offsets.taken());
+    last = bytes;
+  }
+  return Buffer.from(writer.taken());
+}
+
+/** Every word with its offsets. */
+export function* decodeLists(data: Uint8Array): Generator<[string, number[]]> {
+  for (const { word, reader, end } of listsIn(data)) {
+    yield [word.toString(), reader.numbersTo(end)];
+  }
+}
+
+/** The offsets, ascending, of the events that have the word of a query (`wordMatches`). */
+export function offsetsOf(data: Uint8Array, query: string): number[] {
+  const wanted = Buffer.from(query);
+  const isPrefix = query.length >= prefixCharactersMin;
+  const found: number[][] = [];
+  for (const { word, reader, end } of listsIn(data)) {
+    const fits = isPrefix ? word.length >= wanted.length : word.length === wanted.length;
+    if (fits && wanted.compare(word, 0, wanted.length) === 0) found.push(reader.numbersTo(end));
+  }
+  const [only] = found;
+  if (found.length === 1 && only) return only;
+  return [...new Set(found.flat())].sort((a, b) => a - b);
+}
+
+function* listsIn(data: Uint8Array) {
+  const reader = new ByteReader(data);
+  let word = Buffer.alloc(0);
+  while (reader.at < data.length) {
+    const shared = reader.number();
+    const rest = reader.take(reader.number());
+    word = Buffer.concat([word.subarray(0, shared), rest]);
+    const end = reader.number() + reader.at;
+    yield { word, reader, end };
+    reader.at = end;
+  }
+}
+
+function sharedBytes(one: Buffer, other: Buffer): number {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at++;
+  return at;
+}
+
+class ByteReader {
+  at = 0;
+  readonly #data: Uint8Array;
+
+  constructor(data: Uint8Array) {
+    this.#data = data;
+  }
+
+  number(): number {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = this.#data[this.at++];
+      if (byte === undefined || shift > 28) throw new Error('a word list is damaged');
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return value;
+    }
+  }
+
+  take(length: number): Uint8Array {
+    const from = this.at;
+    this.at += length;
+    return this.#data.subarray(from, this.at);
+  }
+
+  /** Ascending numbers from their differences. */
+  numbersTo(end: number): number[] {
+    const numbers: number[] = [];
+    for (let last = 0; this.at < end; ) {
+      last += this.number();
+      numbers.push(last);
+    }
+    return numbers;
+  }
+}
+
+class ByteWriter {
+  length = 0;
+  #data = Buffer.alloc(64);
+
+  number(value: number): void {
+    this.#reserve(5);
+    let rest = value;
+    for (; rest >= 0x80; rest >>>= 7) this.#data[this.length++] = (rest & 0x7f) | 0x80;
+    this.#data[this.length++] = rest;
+  }
+
+  bytes(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#data.set(bytes, this.length);
+    this.length += bytes.length;
+  }
+
+  taken(): Uint8Array {
+    return this.#data.subarray(0, this.length);
+  }
+
+  #reserve(more: number): void {
+    if (this.length + more <= this.#data.length) return;
+    const larger = Buffer.alloc(2 * this.#data.length + more);
+    larger.set(this.taken());
+    this.#data = larger;
+  }
+}
