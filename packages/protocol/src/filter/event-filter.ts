@@ -106,10 +106,15 @@ function facetMatches(
   filter: EventFilter,
   hidden: readonly SegmentName[],
 ): boolean | null {
-  const { any, none } = filter[facet] ?? { any: [], none: [] };
-  const { of, heldIn } = facetOf(facet);
+  const given = filter[facet];
+  if (given === undefined) return true;
+  const { any, none } = given;
+  const { of, heldIn, has: isAmong = includes } = facetOf(facet);
   const values = of(event);
-  const has = (value: string) => (hidden.includes(heldIn(value)) ? null : values.includes(value));
+  const has = (value: string) => {
+    const isHidden = heldIn(value).some((segment) => hidden.includes(segment));
+    return isHidden ? null : isAmong(values, value);
+  };
   const [wanted, excluded] = [any.map(has), none.map(has)];
   const misses = wanted.length > 0 && wanted.every((each) => each === false);
   if (misses || excluded.includes(true)) return false;
@@ -117,12 +122,14 @@ function facetMatches(
   return isHit && !excluded.includes(null) ? true : null;
 }
 
+const includes = (values: readonly (string | null)[], wanted: string) => values.includes(wanted);
+
 /** The segments that decide whether events match. */
 export function decidingSegments(filter: EventFilter): Set<SegmentName> {
   return new Set(
     facetNames.flatMap((facet) => {
       const { any, none } = filter[facet] ?? { any: [], none: [] };
-      return [...any, ...none].map((value) => facetOf(facet).heldIn(value));
+      return [...any, ...none].flatMap((value) => facetOf(facet).heldIn(value));
     }),
   );
 }

@@ -8,6 +8,7 @@ import type { ShownEvent } from '../event/committed-event.ts';
 import { actorAddress, contextOf, outcomeOf, personKeys } from '../event/context.ts';
 import { actorTypes, outcomes, type SegmentName } from '../event/event-fields.ts';
 import { isUuid } from '../event/event-id.ts';
+import { eventWords } from '../event/event-words.ts';
 import {
   emailKey,
   isAction,
@@ -18,6 +19,7 @@ import {
 } from '../event/field-rules.ts';
 import { canonicalIp } from '../event/ip-address.ts';
 import { correlationIdLengthMax, externalIdLengthMax } from '../event/limits.ts';
+import { matchesWords, queryWordsMax, wordsOf } from './words.ts';
 
 /** A filter by values; each value is wanted or excluded. */
 interface Facet {
@@ -38,8 +40,10 @@ interface Facet {
   nullable?: true;
   /** The compared values of an event; null is no value. */
   of(event: ShownEvent): readonly (string | null)[];
-  /** The segment that shows whether an event has this value. */
-  heldIn(value: string): SegmentName;
+  /** The segments that show whether an event has this value. */
+  heldIn(value: string): readonly SegmentName[];
+  /** Whether an event with these values has the wanted one; default: it is one of them. */
+  has?(values: readonly (string | null)[], wanted: string): boolean;
   /** An index returns each value in list order; the list uses the index with the lowest number. */
   selective?: number;
   /** Statistics can group by it. */
@@ -82,7 +86,7 @@ export const facets = {
     ...person,
     columns: { uuid: 'actor_id', text: 'actor_email_key' },
     of: (event) => [event.actorId, actorAddress(event) || null],
-    heldIn: (value) => (isUuid(value) ? 'event' : 'identity'),
+    heldIn: (value) => [isUuid(value) ? 'event' : 'identity'],
     selective: 3,
     counted: true,
   },
@@ -91,7 +95,7 @@ export const facets = {
     ...action,
     columns: { text: 'action' },
     of: ({ action }) => [action],
-    heldIn: () => 'event',
+    heldIn: () => ['event'],
     selective: 4,
     counted: true,
     ofWebhooks: true,
@@ -101,7 +105,7 @@ export const facets = {
     ...word,
     columns: { text: 'resource_type' },
     of: ({ resourceType }) => [resourceType],
-    heldIn: () => 'event',
+    heldIn: () => ['event'],
     selective: 5,
     counted: true,
     ofWebhooks: true,
@@ -113,7 +117,7 @@ export const facets = {
     external: 'resource',
     columns: { uuid: 'resource_id' },
     of: ({ resourceId }) => [resourceId],
-    heldIn: () => 'event',
+    heldIn: () => ['event'],
     selective: 2,
   },
   crossTenant: {
@@ -121,14 +125,14 @@ export const facets = {
     ...oneOf(['true', 'false']),
     columns: { boolean: 'cross_tenant' },
     of: ({ crossTenant }) => [String(crossTenant)],
-    heldIn: () => 'event',
+    heldIn: () => ['event'],
   },
   category: {
     about: `category: ${categories.join(', ')}`,
     ...oneOf(categories),
     columns: { text: 'category' },
     of: ({ category }) => [category],
-    heldIn: () => 'event',
+    heldIn: () => ['event'],
     selective: 6,
     counted: true,
     ofWebhooks: true,
@@ -140,7 +144,7 @@ export const facets = {
     columns: { text: 'actor_ip' },
     nullable: true,
     of: ({ actorIp }) => [actorIp],
-    heldIn: () => 'identity',
+    heldIn: () => ['identity'],
     ofWebhooks: true,
   },
   hasReason: {
@@ -148,7 +152,7 @@ export const facets = {
     ...oneOf(['true', 'false']),
     columns: { boolean: '(reason IS NOT NULL)' },
     of: ({ reason }) => [String(reason !== null)],
-    heldIn: () => 'change',
+    heldIn: () => ['change'],
   },
   outcome: {
     about: `outcome: ${outcomes.join(', ')}; an action that ends in \`failed\` is a failure`,
@@ -157,7 +161,7 @@ export const facets = {
     columns: { text: "coalesce(outcome, CASE WHEN action ~ '[._]failed$' THEN 'failure' END)" },
     nullable: true,
     of: (event) => [outcomeOf(event)],
-    heldIn: () => 'context',
+    heldIn: () => ['context'],
     counted: true,
     ofWebhooks: true,
   },
@@ -167,7 +171,7 @@ export const facets = {
     columns: { text: 'actor_type' },
     nullable: true,
     of: (event) => [contextOf(event).actor?.type ?? null],
-    heldIn: () => 'context',
+    heldIn: () => ['context'],
     counted: true,
     ofWebhooks: true,
   },
@@ -177,7 +181,7 @@ export const facets = {
     columns: { list: 'on_behalf_of' },
     nullable: true,
     of: (event) => personKeys(event),
-    heldIn: (value) => (isUuid(value) ? 'context' : 'identity'),
+    heldIn: (value) => [isUuid(value) ? 'context' : 'identity'],
   },
   correlationId: {
     about: 'what the events of one request have in common',
@@ -187,8 +191,22 @@ export const facets = {
     columns: { text: 'correlation_id' },
     nullable: true,
     of: (event) => [contextOf(event).correlationId ?? null],
-    heldIn: () => 'context',
+    heldIn: () => ['context'],
     selective: 1,
+  },
+  q: {
+    about: 'words, all of them in one event, from three letters on also by their beginning',
+    expected: `up to ${queryWordsMax} words of letters or digits`,
+    normalise: (text) => {
+      const words = wordsOf(text).length;
+      return words > 0 && words <= queryWordsMax ? text.trim().replaceAll(/\s+/g, ' ') : null;
+    },
+    columns: {}, // `findWords` of the service finds the events
+    nullable: true,
+    of: (event) => [...eventWords(event)],
+    has: (words, query) => matchesWords(words, query),
+    heldIn: () => ['change', 'context', 'identity'],
+    ofWebhooks: true,
   },
 } as const satisfies Record<string, Facet>;
 

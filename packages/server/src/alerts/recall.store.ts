@@ -1,5 +1,5 @@
 import { type EventFilter, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
-import { allMatching, Params, prepared, type Visibility } from '../events/index.ts';
+import { allMatching, inOneStatement, Params, prepared, type Visibility } from '../events/index.ts';
 import { type TenantTx, textArray, uuidArray } from '../postgres/index.ts';
 import type { Seen } from './evaluate.ts';
 
@@ -35,7 +35,8 @@ export async function earlierOf(
   { count, fromSequence, sinceMs }: { count: number; fromSequence: number; sinceMs: number },
 ): Promise<Earlier[]> {
   const params = new Params();
-  const within = { ...filter, from: Math.max(filter.from ?? 0, sinceMs) };
+  const since = { ...filter, from: Math.max(filter.from ?? 0, sinceMs) };
+  const within = await inOneStatement(tx, since, visible);
   const value = column === 'actor_ip' ? 'g.value' : 'g.value::uuid';
   const ofGroup = column === null ? [] : [`${column} = ${value}`];
   const conditions = [
@@ -71,7 +72,8 @@ export async function lastSeen(
   sinceMs: number,
 ): Promise<(number | null)[]> {
   const params = new Params();
-  const within = { ...filter, from: Math.max(filter.from ?? 0, sinceMs) };
+  const since = { ...filter, from: Math.max(filter.from ?? 0, sinceMs) };
+  const within = await inOneStatement(tx, since, visible);
   const conditions = [
     ...allMatching(tx, within, visible, params),
     ...['actor_id = p.actor', isValue[groupBy], `sequence < ${params.add(sequence)}`],
@@ -124,8 +126,9 @@ export async function countsInHours(
 ): Promise<number[]> {
   const params = new Params();
   const low = Math.min(...hours.map(({ hourMs }) => hourMs));
+  const within = await inOneStatement(tx, { ...filter, from: low }, visible);
   const conditions = [
-    ...allMatching(tx, { ...filter, from: low }, visible, params),
+    ...allMatching(tx, within, visible, params),
     ...['actor_id = h.actor', 'id >= h.low', 'id < h.high', `sequence < ${params.add(sequence)}`],
     onTime,
   ];
@@ -152,8 +155,9 @@ export async function firstMatches(
   sinceMs: number,
 ): Promise<(number | null)[]> {
   const params = new Params();
+  const within = await inOneStatement(tx, { ...filter, from: sinceMs }, visible);
   const conditions = [
-    ...allMatching(tx, { ...filter, from: sinceMs }, visible, params),
+    ...allMatching(tx, within, visible, params),
     ...['actor_id = a.actor', `sequence < ${params.add(sequence)}`],
   ];
   const { rows } = await tx.query<{ uuid: string | null }>(

@@ -1,5 +1,6 @@
 import {
   type CommittedEvent,
+  emptiedSegment,
   firstUuidAt,
   type Sha256,
   segmentHash,
@@ -12,6 +13,7 @@ import { lockHeads } from '../log/index.ts';
 import type { RecordOwn } from '../own-event.ts';
 import type { OwnerSession, WriterTx } from '../postgres/index.ts';
 import { lockTerms, type Owner, takeRetentionLock } from '../retention/index.ts';
+import { eraseWords } from '../words/index.ts';
 import {
   type Elsewhere,
   type ExportFile,
@@ -237,6 +239,9 @@ async function eraseBatches(
     const rows = await owner.transaction(async (tx) => {
       await requireNoHold(tx, erasure.tenantId);
       const next = await nextErasable(tx, erasure, after);
+      const erased = emptiedSegment(erasure.segment);
+      const events = next.map((before) => ({ ...before, before, after: { ...before, ...erased } }));
+      await eraseWords(tx, erasure.tenantId, events);
       count += await eraseSegments(
         tx,
         erasure,

@@ -1,5 +1,6 @@
 import type { WriterTx } from '../postgres/index.ts';
 import type { Owner } from '../retention/index.ts';
+import { removeAllWords } from '../words/index.ts';
 import type { BundleFacts } from './erasure-event.ts';
 
 /* Statements of the owner role: no serving role may run them. */
@@ -141,8 +142,9 @@ export async function removeEvents(tx: WriterTx, tenantId: string, size: number)
   return rowCount ?? 0;
 }
 
-/** The remaining rows of exports and erasures. */
+/** The remaining rows of exports and erasures, and the words of the removed events. */
 export async function removeRest(tx: WriterTx, tenantId: string): Promise<void> {
+  await removeAllWords(tx, tenantId);
   await tx.query('DELETE FROM exports WHERE tenant_id = $1', [tenantId]);
   await tx.query('DELETE FROM erasures WHERE tenant_id = $1', [tenantId]);
 }

@@ -1,13 +1,13 @@
 import {
   type EventFilter,
   type FacetName,
+  facetNames,
   facetOf,
   firstUuidAt,
   isUuid,
   lateAfterMs,
   lateClass,
   uuidTimeMs,
-  type ValueFilter,
 } from '@indelible/protocol';
 import { textArray, uuidArray } from '../postgres/index.ts';
 
@@ -31,18 +31,26 @@ export interface Visibility {
   size: number;
 }
 
+/** A filter in whose stead SQL compares ids, if it has words: see `portions`. */
+export type SqlFilter = EventFilter & {
+  /** All events with the words of `q` that the statement may return. */
+  among?: readonly string[];
+};
+
 /** Conditions except the retention class; the caller adds that of `except`. */
-export function filterConditions(
-  filter: EventFilter,
-  params: Params,
-  except?: FacetName,
-): string[] {
-  const { receivedFrom, receivedTo } = filter;
+export function filterConditions(filter: SqlFilter, params: Params, except?: FacetName): string[] {
+  const { receivedFrom, receivedTo, q, among } = filter;
   const received = (sign: string, ms: number | undefined) =>
     ms === undefined ? [] : [`received_at ${sign} ${params.add(new Date(ms))}`];
   const conditions = [...received('>=', receivedFrom), ...received('<', receivedTo)];
-  for (const [facet, values] of Object.entries(filter) as [FacetName, ValueFilter | number][]) {
-    if (typeof values === 'number' || facet === except) continue;
+  if (q !== undefined) {
+    if (among === undefined) throw new Error('the events with these words are not known');
+    // As a subquery each id is looked up in its own partition only.
+    conditions.push(`id IN (SELECT unnest(${params.add(uuidArray(among))}::uuid[]))`);
+  }
+  for (const facet of facetNames) {
+    const values = filter[facet];
+    if (values === undefined || facet === except || facet === 'q') continue;
     if (values.any.length > 0) conditions.push(anyOf(facet, values.any, params));
     if (values.none.length > 0) conditions.push(noneOf(facet, values.none, params));
   }

@@ -20,6 +20,7 @@ export {
 } from './list.store.ts';
 export { recordOwnIn } from './own-events.store.ts';
 export { isMissingPartition } from './partitions.ts';
+export { inOneStatement, portions } from './portions.ts';
 export { bodyLine, type ProofDeps, proofJson, proveEvent, readBodies } from './proof.ts';
 export { FieldError, ListedEvent } from './schemas.ts';
 export { listBySequence } from './sequence-list.store.ts';

@@ -9,6 +9,7 @@ import {
   type ListQuery,
 } from '@indelible/protocol';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
+import { amongWithWords } from '../words/index.ts';
 import { copiesSelected, type SearchCopies, storedColumns } from './event-columns.store.ts';
 import {
   arrayOf,
@@ -16,10 +17,12 @@ import {
   filterConditions,
   noneOf,
   Params,
+  type SqlFilter,
   shownIn,
   type Visibility,
 } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
+import { inOneStatement, portions } from './portions.ts';
 import type { StoredEvent } from './prepared-event.ts';
 
 /**
@@ -53,8 +56,51 @@ export async function listEvents(
 ): Promise<ListedPage> {
   const backwards = position?.direction === 'previous';
   const descending = (query.order === 'desc') !== backwards;
+  const rows: ListedRow[] = [];
+  let [more, bytes] = [false, 0];
+  const skip = ((query.page ?? 1) - 1) * query.limit;
+  for await (const filter of await filtersOf(tx, query, visible, position, descending)) {
+    // One more than wanted: the next portion may have no match.
+    const part = { ...query, filter, limit: query.limit + 1 - rows.length };
+    const order = { position, descending, skip, bytesMax: pageBytesMax - bytes };
+    const page = await nextInOrder(tx, part, visible, order);
+    rows.push(...page.rows);
+    bytes += page.bytes;
+    more = page.more || rows.length > query.limit;
+    if (more) break;
+  }
+  const shown = rows.slice(0, query.limit);
+  return { rows: backwards ? shown.reverse() : shown, more };
+}
+
+/** Portions follow the ids; a page by number, or in another order, needs all matches at once. */
+async function filtersOf(
+  tx: TenantTx,
+  { filter, sort, page = 1 }: ListQuery,
+  visible: Visibility,
+  position: ListPosition | null,
+  descending: boolean,
+): Promise<AsyncIterable<SqlFilter> | readonly SqlFilter[]> {
+  if (sort === 'user' || page > 1) return [await inOneStatement(tx, filter, visible)];
+  const bound = position ? { [descending ? 'before' : 'from']: position.uuid } : {};
+  return portions(tx, filter, visible, { ...bound, ascending: !descending });
+}
+
+interface PartOfOrder {
+  position: ListPosition | null;
+  descending: boolean;
+  skip: number;
+  bytesMax: number;
+}
+
+/** A page of one statement. */
+function nextInOrder(
+  tx: TenantTx,
+  query: ListQuery & { filter: SqlFilter },
+  visible: Visibility,
+  { position, descending, skip, bytesMax }: PartOfOrder,
+): Promise<CutPage> {
   const params = new Params();
-  const skip = query.page === undefined ? 0 : (query.page - 1) * query.limit;
   const order = orderBy(query.sort, descending);
   const conditions = matching(tx, query.filter, params, leadFacet(query.filter));
   if (position) conditions.push(behind(position, query.sort, descending, params));
@@ -64,8 +110,7 @@ export async function listEvents(
   const source = branches(query.filter, visible, conditions, branch, params);
   const page = `SELECT * FROM (${source}) e ORDER BY ${order}
     OFFSET ${params.add(skip)} LIMIT ${params.add(query.limit + 1)}`;
-  const { rows, more } = await cutPage(tx, query, page, order, params);
-  return { rows: backwards ? rows.reverse() : rows, more };
+  return cutPage(tx, query, page, order, params, bytesMax);
 }
 
 function orderBy(sort: ListQuery['sort'], descending: boolean): string {
@@ -81,7 +126,7 @@ function orderBy(sort: ListQuery['sort'], descending: boolean): string {
 export function inOrder(
   order: 'id' | 'id DESC',
   tx: TenantTx,
-  filter: EventFilter,
+  filter: SqlFilter,
   visible: Visibility,
   conditions: readonly string[],
   limit: string,
@@ -96,7 +141,7 @@ export function inOrder(
 /** Conditions except those of `shownIn`; the caller adds that of `except`. */
 export function matching(
   { tenantId }: TenantTx,
-  filter: EventFilter,
+  filter: SqlFilter,
   params: Params,
   except?: FacetName,
 ): string[] {
@@ -110,7 +155,7 @@ export function matching(
 /** The conditions for every match that the plan shows. */
 export function allMatching(
   tx: TenantTx,
-  filter: EventFilter,
+  filter: SqlFilter,
   visible: Visibility,
   params: Params,
 ): string[] {
@@ -140,7 +185,7 @@ const leads = facetNames.filter((facet) => rank(facet) > 0).sort((a, b) => rank(
 
 /** A lateral join runs one branch for each value, so the statement's length is constant. */
 function branches(
-  filter: EventFilter,
+  filter: SqlFilter,
   visible: Visibility,
   conditions: readonly string[],
   branch: (where: readonly string[]) => string,
@@ -189,7 +234,7 @@ async function cutPage(
   page: string,
   order: string,
   params: Params,
-  bytesMax = pageBytesMax,
+  bytesMax: number,
 ): Promise<CutPage> {
   const states = include.state ? ['before::text', 'after::text'] : [];
   const sizes = ['diff::text', 'reason', 'actor_user_agent', 'resource_name', ...states];
@@ -213,7 +258,7 @@ const listColumns = (withStates: boolean) =>
    ${withStates ? `before, after, ${copiesSelected}` : 'NULL AS before, NULL AS after'}`;
 
 /** The events of these ids that match the filter, by sequence; limited like any page. */
-export function eventsById(
+export async function eventsById(
   tx: TenantTx,
   uuids: readonly string[],
   query: ListQuery,
@@ -221,9 +266,11 @@ export function eventsById(
   bytesMax: number,
 ): Promise<CutPage> {
   const params = new Params();
+  const { q, ...filter } = query.filter;
+  const wanted = q === undefined ? uuids : await amongWithWords(tx, uuids, q);
   const conditions = [
-    ...allMatching(tx, query.filter, visible, params),
-    `id = ANY (${params.add(uuidArray(uuids))}::uuid[])`,
+    ...allMatching(tx, filter, visible, params),
+    `id = ANY (${params.add(uuidArray(wanted))}::uuid[])`,
   ];
   const order = query.order === 'asc' ? 'sequence' : 'sequence DESC';
   const page = `SELECT * FROM audit_events WHERE ${conditions.join(' AND ')}
@@ -238,16 +285,21 @@ export async function countEvents(
   visible: Visibility,
   max: number,
 ): Promise<number> {
-  const params = new Params();
-  const conditions = allMatching(tx, filter, visible, params);
-  const { rows } = await tx.query<{ count: number }>(
-    prepared(
-      `SELECT count(*) AS count FROM (SELECT FROM audit_events
-         WHERE ${conditions.join(' AND ')} LIMIT ${params.add(max + 1)}) e`,
-      params,
-    ),
-  );
-  return rows[0]?.count ?? 0;
+  let count = 0;
+  for await (const part of portions(tx, filter, visible)) {
+    const params = new Params();
+    const conditions = allMatching(tx, part, visible, params);
+    const { rows } = await tx.query<{ count: number }>(
+      prepared(
+        `SELECT count(*) AS count FROM (SELECT FROM audit_events
+           WHERE ${conditions.join(' AND ')} LIMIT ${params.add(max + 1 - count)}) e`,
+        params,
+      ),
+    );
+    count += rows[0]?.count ?? 0;
+    if (count > max) break;
+  }
+  return count;
 }
 
 const countedMax = 10_000;

@@ -8,6 +8,7 @@ import {
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import { Params, type Visibility } from './filter-sql.store.ts';
 import { allMatching, prepared } from './list.store.ts';
+import { inOneStatement } from './portions.ts';
 
 /** One group: its keys as text, the user's last e-mail, and the number of events. */
 export interface StatsRow {
@@ -40,7 +41,8 @@ export async function countGroups(
   bucketStarts: readonly number[],
 ): Promise<StatsRow[]> {
   const params = new Params();
-  const conditions = allMatching(tx, query.filter, visible, params);
+  const filter = await inOneStatement(tx, query.filter, visible);
+  const conditions = allMatching(tx, filter, visible, params);
   const keys = query.groupBy.map((key) => keyExpression(key, bucketStarts, params));
   // Ids begin with the time, so the greatest of these texts ends in the last used address.
   const lastEmail = `substr(max((id::text || actor_email) COLLATE "C"), 37)`;

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OwnerSession } from '../postgres/index.ts';
+import { removeExpiredWords } from '../words/index.ts';
 import { findDue, type KeptPartition } from './find-due.ts';
 import { makePartitionsAhead } from './partitions.store.ts';
 import {
@@ -81,6 +82,7 @@ async function runOnce(owner: OwnerSession, deps: RetentionDeps): Promise<Retent
   const { believedMs } = time;
   const removed = believedMs === null ? nothing : await removeExpired(owner, deps, believedMs);
   await closeClasses(owner);
+  await removeExpiredWords(owner, nowMs, stopping);
   return { believedMs, moved, ...removed };
 }
 

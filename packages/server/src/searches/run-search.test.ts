@@ -65,6 +65,7 @@ const facets: fc.Arbitrary<Facets> = fc
       cross_tenant: facet(poolValues.cross_tenant),
       category: facet(poolValues.category),
       ip: facet(poolValues.ip),
+      q: facet(poolValues.q),
     },
     { requiredKeys: [] },
   )

@@ -1,5 +1,5 @@
 import { type EventFilter, lateClass, uuidTimeMs } from '@indelible/protocol';
-import { matching, Params, prepared, shownIn, type Visibility } from '../events/index.ts';
+import { matching, Params, portions, prepared, shownIn, type Visibility } from '../events/index.ts';
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
 /** A saved search: query, checkpoint and answer. */
@@ -86,17 +86,22 @@ export async function nextMatches(
   before: string | null,
   count: number,
 ): Promise<Match[]> {
-  const params = new Params();
-  const conditions = [...matching(tx, filter, params), `sequence < ${params.add(size)}`];
-  if (before !== null) conditions.push(`id < ${params.add(before)}`);
-  const limit = params.add(count);
-  const branches = visible.classes.map(
-    (each) => `(SELECT id AS uuid, sequence FROM audit_events
-      WHERE ${[...conditions, ...shownIn([each], filter, visible, params)].join(' AND ')} ORDER BY id DESC LIMIT ${limit})`,
-  );
-  const text = `SELECT * FROM (${branches.join(' UNION ALL ')}) m ORDER BY uuid DESC LIMIT ${limit}`;
-  const { rows } = await tx.query<Match>(prepared(text, params));
-  return rows;
+  const matches: Match[] = [];
+  for await (const part of portions(tx, filter, visible, { before })) {
+    const params = new Params();
+    const conditions = [...matching(tx, part, params), `sequence < ${params.add(size)}`];
+    if (before !== null) conditions.push(`id < ${params.add(before)}`);
+    const limit = params.add(count - matches.length);
+    const branches = visible.classes.map(
+      (each) => `(SELECT id AS uuid, sequence FROM audit_events
+        WHERE ${[...conditions, ...shownIn([each], part, visible, params)].join(' AND ')} ORDER BY id DESC LIMIT ${limit})`,
+    );
+    const text = `SELECT * FROM (${branches.join(' UNION ALL ')}) m ORDER BY uuid DESC LIMIT ${limit}`;
+    const { rows } = await tx.query<Match>(prepared(text, params));
+    matches.push(...rows);
+    if (matches.length === count) break;
+  }
+  return matches;
 }
 
 /** See `countedFromMs` of a saved search: of the events in this range that the plan shows. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
+import { eventIdFromUuid, eventWords, importedEventUuid, matchesWords } from '@indelible/protocol';
 import type { TestService } from './service.ts';
 
 /* A data set for queries, and the slow and obvious way to answer them. */
@@ -19,12 +19,13 @@ export interface StoredFacts {
   crossTenant: boolean;
   category: string;
   ip: string | null;
+  words: ReadonlySet<string>;
 }
 
 /** Facet parameters as in a query: every value, with its `!` if excluded. */
 export type Facets = Partial<
   Record<
-    'user' | 'action' | 'resource' | 'resource_id' | 'cross_tenant' | 'category' | 'ip',
+    'user' | 'action' | 'resource' | 'resource_id' | 'cross_tenant' | 'category' | 'ip' | 'q',
     string[]
   >
 >;
@@ -60,6 +61,7 @@ export const poolValues = {
   cross_tenant: ['true', 'false'],
   category: ['configuration', 'data_access', 'security', 'integration', 'cross_tenant'],
   ip: ['203.0.113.7', '2001:db8::1', '198.51.100.9'],
+  q: ['queue', 'zoe EXAMPLE', 'rec 2001:db8', 'ivr 1', '117', 'full', 'n', 'no such word'],
 } as const;
 
 /** A small deterministic generator: the same pool at every run, so that failures repeat. */
@@ -128,16 +130,21 @@ export async function tenantWithPool(service: TestService, count: number) {
 
 /** All stored events of a tenant, read without the code under test. */
 export async function storedFacts(service: TestService, tenantId: string): Promise<StoredFacts[]> {
-  const { rows } = await service.owner.query<StoredFacts>(
+  const { rows } = await service.owner.query(
     `SELECT id AS uuid, sequence::float8, retention_class AS "retentionClass", actor_id AS "actorId",
        actor_email AS email, action, resource_type AS "resourceType", resource_id AS "resourceId",
-       cross_tenant AS "crossTenant", category, actor_ip AS ip FROM audit_events WHERE tenant_id = $1`,
+       cross_tenant AS "crossTenant", category, actor_ip AS ip, resource_name, diff::text
+     FROM audit_events WHERE tenant_id = $1`,
     [tenantId],
   );
   return rows.map((row) => ({
     ...row,
     id: eventIdFromUuid(row.uuid),
     timeMs: Number.parseInt(row.uuid.replace('-', '').slice(0, 12), 16),
+    words: eventWords({
+      ...{ actorEmail: row.email, actorIp: row.ip, resourceName: row.resource_name },
+      ...{ diff: row.diff, reason: null, context: null, contextIdentity: null },
+    }),
   }));
 }
 
@@ -148,12 +155,17 @@ export function naiveMatches(events: readonly StoredFacts[], question: Question)
     (event) =>
       event.timeMs >= from &&
       event.timeMs < to &&
-      Object.entries(facets).every(([name, values]) => holds(textsOf(event, name), values)),
+      Object.entries(facets).every(([name, values]) => holds(hasOf(event, name), values)),
   );
 }
 
-function holds(texts: readonly string[], values: readonly string[]): boolean {
-  const has = (value: string) => texts.includes(value.toLowerCase());
+function hasOf(event: StoredFacts, facet: string): (value: string) => boolean {
+  if (facet === 'q') return (value) => matchesWords([...event.words], value);
+  const texts = textsOf(event, facet);
+  return (value) => texts.includes(value.toLowerCase());
+}
+
+function holds(has: (value: string) => boolean, values: readonly string[]): boolean {
   const wanted = values.filter((value) => !value.startsWith('!'));
   const unwanted = values.filter((value) => value.startsWith('!')).map((value) => value.slice(1));
   return (wanted.length === 0 || wanted.some(has)) && !unwanted.some(has);

@@ -153,6 +153,7 @@ test('filters choose by category, action, resource and address, with ! they leav
     [{ resource: ['did'] }, []],
     [{ ip: ['2001:DB8::0:7'] }, ['update ivr']],
     [{ ip: '!2001:db8::7', action: 'update' }, ['update queue']],
+    [{ q: '2001:db8::7' }, ['update ivr']],
   ];
   const made = [];
   for (const [filters] of wanted) made.push(await hooks.create({ filters }));

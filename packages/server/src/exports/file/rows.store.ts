@@ -1,6 +1,7 @@
 import type { EventFilter } from '@indelible/protocol';
 import { Params, type Visibility } from '../../events/filter-sql.store.ts';
 import { allMatching, inOrder, prepared } from '../../events/list.store.ts';
+import { portions } from '../../events/portions.ts';
 import type { TenantTx } from '../../postgres/db.ts';
 import { uuidBytes } from './packed-event.ts';
 import type { PageSize } from './page-size.ts';
@@ -39,12 +40,28 @@ export async function nextRows(
   { from, before }: IdRange,
   page: PageSize,
 ): Promise<PackedPage> {
-  const params = new Params();
-  const conditions = [`sequence < ${params.add(beforeSequence)}`, `id >= ${params.add(from)}`];
-  if (before !== null) conditions.push(`id < ${params.add(before)}`);
-  const limit = params.add(page.rows);
   const visible = { classes, size, oldest: oldestId };
-  const source = inOrder('id DESC', tx, filter, visible, conditions, limit, params);
+  const texts: string[] = [];
+  for await (const part of portions(tx, filter, visible, { from, before })) {
+    const params = new Params();
+    const conditions = [`sequence < ${params.add(beforeSequence)}`, `id >= ${params.add(from)}`];
+    if (before !== null) conditions.push(`id < ${params.add(before)}`);
+    const limit = params.add(page.rows - texts.length);
+    const source = inOrder('id DESC', tx, part, visible, conditions, limit, params);
+    texts.push(...(await packedRows(tx, source, limit, params, { fields, withStates, page })));
+    if (texts.length === page.rows) break;
+  }
+  const isAlone = (text: string) => fields.length > 0 && text.length === uuidBytes;
+  return { rows: texts, alone: texts.filter(isAlone).length };
+}
+
+async function packedRows(
+  tx: TenantTx,
+  source: string,
+  limit: string,
+  params: Params,
+  { fields, withStates, page }: Pick<FileRows, 'fields' | 'withStates'> & { page: PageSize },
+): Promise<string[]> {
   const states = `+ coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`;
   const bytes = `octet_length(diff::text) ${withStates ? states : ''}`;
   const fits = `${bytes} <= ${params.add(page.eventBytesMax)}`;
@@ -56,9 +73,7 @@ export async function nextRows(
       params,
     ),
   );
-  const texts = rows.map(({ row }) => row);
-  const isAlone = (text: string) => fields.length > 0 && text.length === uuidBytes;
-  return { rows: texts, alone: texts.filter(isAlone).length };
+  return rows.map(({ row }) => row);
 }
 
 /** The number of rows of the file. Reads each of them, so it may take too long. */
@@ -67,17 +82,21 @@ export async function countRows(
   { filter, beforeSequence, oldestId }: Omit<FileRows, 'fields' | 'withStates'>,
   { classes, size }: Visibility,
 ): Promise<number> {
-  const params = new Params();
   const visible = { classes, size, oldest: oldestId };
-  const conditions = [
-    ...allMatching(tx, filter, visible, params),
-    `sequence < ${params.add(beforeSequence)}`,
-  ];
-  const { rows } = await tx.query<{ count: number }>(
-    prepared(
-      `SELECT count(*) AS count FROM audit_events WHERE ${conditions.join(' AND ')}`,
-      params,
-    ),
-  );
-  return rows[0]?.count ?? 0;
+  let count = 0;
+  for await (const part of portions(tx, filter, visible)) {
+    const params = new Params();
+    const conditions = [
+      ...allMatching(tx, part, visible, params),
+      `sequence < ${params.add(beforeSequence)}`,
+    ];
+    const { rows } = await tx.query<{ count: number }>(
+      prepared(
+        `SELECT count(*) AS count FROM audit_events WHERE ${conditions.join(' AND ')}`,
+        params,
+      ),
+    );
+    count += rows[0]?.count ?? 0;
+  }
+  return count;
 }

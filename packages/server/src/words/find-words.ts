@@ -1,0 +1,238 @@
+import { decodeEntry, matchesWords, type ValueFilter, wordsOf } from '@indelible/protocol';
+import { unavailable } from '../http/index.ts';
+import { readEntries } from '../log/index.ts';
+import type { TenantTx } from '../postgres/index.ts';
+import {
+  type BlockRange,
+  blocksBetween,
+  idsAt,
+  readLists,
+  wordedEvents,
+  wordsProgress,
+} from './store.ts';
+import { listsOf } from './word-block.ts';
+import { listOf, offsetsOf } from './word-lists.ts';
+
+/** More entries than this are not searched without blocks: that takes seconds. */
+const unindexedMax = 50_000;
+const entriesAtOnce = 1_024;
+
+/** Ids in a half-open range, in this order. */
+export interface FindRange {
+  from: string;
+  before: string;
+  descending: boolean;
+}
+
+/**
+ * Ids of the events with these words, in the order of the range, in growing portions. Blocks are
+ * read as the caller needs them, so a frequent word costs no more than a rare one. Throws
+ * `unavailable` if too many entries are in no block yet.
+ */
+export async function* findWords(
+  tx: TenantTx,
+  words: ValueFilter,
+  range: FindRange,
+): AsyncGenerator<string[]> {
+  const ahead = range.descending
+    ? (one: string, other: string) => one > other
+    : (one: string, other: string) => one < other;
+  const { indexed, size } = await wordsProgress(tx);
+  const open = [new IdQueue(await idsInNoBlock(tx, words, range, indexed, size))];
+  const blocks = await blocksBetween(tx, range.from, range.before);
+  const edge = range.descending ? ('newest' as const) : ('oldest' as const);
+  blocks.sort((a, b) => (ahead(a[edge], b[edge]) ? -1 : 1));
+  const queues = queuesOf(tx, words, range, blocks);
+  let next = await queues.next();
+  let portion: string[] = [];
+  for (let portionMax = 64; ; ) {
+    const first = await firstOf(open, ahead);
+    // A block that begins before the next id may have an id that comes first.
+    if (!next.done && (first === null || !ahead(first.head, next.value.edge))) {
+      open.push(next.value.queue);
+      next = await queues.next();
+      continue;
+    }
+    if (first === null) break;
+    portion.push(first.queue.take());
+    if (portion.length < portionMax) continue;
+    yield portion;
+    portion = [];
+    portionMax = Math.min(4 * portionMax, 16_384);
+  }
+  if (portion.length > 0) yield portion;
+}
+
+/** The queue whose next id comes first; removes empty ones. */
+async function firstOf(open: IdQueue[], ahead: (one: string, other: string) => boolean) {
+  let first: { queue: IdQueue; head: string } | null = null;
+  for (const queue of [...open]) {
+    const head = queue.head() ?? (await queue.fill());
+    if (head === null) open.splice(open.indexOf(queue), 1);
+    else if (first === null || ahead(head, first.head)) first = { queue, head };
+  }
+  return first;
+}
+
+/** Ids in order; more of them are read when they are needed. */
+class IdQueue {
+  #ids: readonly string[];
+  #at = 0;
+  readonly #more: () => Promise<readonly string[]>;
+
+  constructor(ids: readonly string[], more: () => Promise<readonly string[]> = async () => []) {
+    this.#ids = ids;
+    this.#more = more;
+  }
+
+  head(): string | null {
+    return this.#ids[this.#at] ?? null;
+  }
+
+  async fill(): Promise<string | null> {
+    this.#ids = await this.#more();
+    this.#at = 0;
+    return this.head();
+  }
+
+  take(): string {
+    const id = this.#ids[this.#at++];
+    if (id === undefined) throw new Error('the queue is empty');
+    return id;
+  }
+}
+
+/** Of the newest entries, whose words are in no block yet: found by reading the events. */
+async function idsInNoBlock(
+  tx: TenantTx,
+  words: ValueFilter,
+  { from, before, descending }: FindRange,
+  indexed: number,
+  size: number,
+): Promise<string[]> {
+  if (size - indexed > unindexedMax) {
+    throw unavailable(
+      `the words of ${size - indexed} events are not indexed yet; retry in some minutes`,
+    );
+  }
+  const found: string[] = [];
+  for (let at = indexed; at < size; at += entriesAtOnce) {
+    const entries = await readEntries(tx, at, Math.min(at + entriesAtOnce, size));
+    const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
+    const inRange = uuids.filter((uuid) => uuid >= from && uuid < before);
+    found.push(...(await amongWithWords(tx, inRange, words)));
+  }
+  found.sort();
+  return descending ? found.reverse() : found;
+}
+
+/** Those of these events that have the words. */
+export async function amongWithWords(
+  tx: TenantTx,
+  uuids: readonly string[],
+  { any, none }: ValueFilter,
+): Promise<string[]> {
+  if (uuids.length === 0) return [];
+  const events = await wordedEvents(tx, uuids);
+  const found = events.filter((event) => {
+    const words = [...event.words];
+    const has = (query: string) => matchesWords(words, query);
+    return (any.length === 0 || any.some(has)) && !none.some(has);
+  });
+  return found.map(({ uuid }) => uuid);
+}
+
+/** The queues of the blocks that have matches, each with its first possible id. */
+async function* queuesOf(
+  tx: TenantTx,
+  words: ValueFilter,
+  range: FindRange,
+  blocks: readonly BlockRange[],
+): AsyncGenerator<{ queue: IdQueue; edge: string }> {
+  for (let at = 0, count = 2; at < blocks.length; at += count, count = Math.min(4 * count, 128)) {
+    const some = blocks.slice(at, at + count);
+    const offsets = await matchesIn(tx, words, some);
+    for (const [index, block] of some.entries()) {
+      const found = offsets[index] ?? [];
+      const edge = range.descending ? block.newest : block.oldest;
+      if (found.length > 0) yield { queue: queueOf(tx, block, found, range), edge };
+    }
+  }
+}
+
+/** Ascending offsets of the events with the words, for each block. */
+async function matchesIn(
+  tx: TenantTx,
+  { any, none }: ValueFilter,
+  blocks: readonly BlockRange[],
+): Promise<number[][]> {
+  const queries = new Map([...any, ...none].map((query) => [query, [...new Set(wordsOf(query))]]));
+  const wanted = blocks.flatMap(({ first, entries }) => {
+    const lists = [...queries.values()].flat().map((word) => listOf(word, listsOf(entries)));
+    return [...new Set(lists)].map((list) => ({ first, list }));
+  });
+  const rows = await readLists(tx, wanted);
+  const listAt = new Map(rows.map(({ first, list, words }) => [`${first}/${list}`, words]));
+  return blocks.map(({ first, entries, events }) => {
+    const ofWord = (word: string) => {
+      const data = listAt.get(`${first}/${listOf(word, listsOf(entries))}`);
+      return data === undefined ? [] : offsetsOf(data, word);
+    };
+    const ofQuery = (query: string) => (queries.get(query) ?? []).map(ofWord).reduce(common);
+    const all = () => Array.from({ length: events }, (_, offset) => offset);
+    const found = any.length === 0 ? all() : union(any.map(ofQuery));
+    const excluded = new Set(none.flatMap(ofQuery));
+    return excluded.size === 0 ? found : found.filter((offset) => !excluded.has(offset));
+  });
+}
+
+function common(one: number[], other: number[]): number[] {
+  if (one.length === 0 || other.length === 0) return [];
+  const others = new Set(other);
+  return one.filter((offset) => others.has(offset));
+}
+
+function union(lists: readonly number[][]): number[] {
+  const [only] = lists;
+  return lists.length === 1 && only ? only : [...new Set(lists.flat())].sort((a, b) => a - b);
+}
+
+/** Reads the ids of a block in portions, from where the range begins. */
+function queueOf(
+  tx: TenantTx,
+  { first, oldest, newest }: BlockRange,
+  found: readonly number[],
+  { from, before, descending }: FindRange,
+): IdQueue {
+  const isCut = descending ? newest >= before : oldest < from;
+  const order = descending ? found.toReversed() : found;
+  let at: number | null = isCut ? null : 0;
+  let count = 64;
+  return new IdQueue([], async () => {
+    at ??= await firstInside(order, async (offset) => {
+      const [id = ''] = await idsAt(tx, first, [offset]);
+      return descending ? id < before : id >= from;
+    });
+    const some = order.slice(at, at + count).sort((a, b) => a - b);
+    at += count;
+    count *= 4;
+    if (some.length === 0) return [];
+    const ids = await idsAt(tx, first, some);
+    const inRange = ids.filter((id) => id >= from && id < before);
+    return descending ? inRange.reverse() : inRange;
+  });
+}
+
+/** Index of the first of `order` that is inside the range, by bisection. */
+async function firstInside(
+  order: readonly number[],
+  isInside: (offset: number) => Promise<boolean>,
+): Promise<number> {
+  let [low, high] = [0, order.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (await isInside(order[middle] ?? 0)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
