@@ -153,6 +153,16 @@ test('nor does a page that has nothing to show, or whose reader may not see it',
     if (language !== 'en') broken.push(...(await englishOn('nothing found', language)));
   }
   await look('bad search', '/settings/audit/events?acton=delete');
+  panel.allow(/^403 /);
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  await page.route(/audit-logs\?/, (route) => answered.then(() => route.fulfill({ status: 403 })));
+  await page.goto(`${panel.url}/settings/audit/events?action=delete`);
+  await see(page.getByText('Loading events')).toBeAttached();
+  broken.push(...(await violations(page, 'loading')));
+  answer();
+  await see(page.getByRole('heading', { name: 'Loading failed' })).toBeVisible();
+  broken.push(...(await violations(page, 'failed')));
+  await page.unroute(/audit-logs\?/);
   const other = await panel.enter({
     tenantId: otherCast.tenantId,
     path: '/settings/audit/webhooks',
@@ -210,6 +220,33 @@ test('nothing that opens over a page breaks one either', async () => {
     await look(name);
   }
   expect(broken).toEqual([]);
+});
+
+test('the histogram is read and zoomed with keys alone', async () => {
+  await open('/settings/audit/events?last=30d');
+  const histogram = page.getByRole('slider', { name: 'Events over time' });
+  await histogram.focus();
+  await page.keyboard.press('Home');
+  const heard = async (not: string) => {
+    await see(histogram).toHaveAttribute('aria-valuetext', /\d{4}.*: [\d,]+/);
+    await see(histogram).not.toHaveAttribute('aria-valuetext', not);
+    return (await histogram.getAttribute('aria-valuetext')) ?? '';
+  };
+  const first = await heard('');
+  await page.keyboard.press('ArrowRight');
+  const second = await heard(first);
+  await page.keyboard.press('Shift+ArrowRight');
+  const both = await heard(second);
+  await page.keyboard.press('Enter');
+  await see(page).toHaveURL(/from=.*to=/);
+  const count = both.match(/: ([\d,]+)/)?.[1];
+  await see(page.getByRole('status').getByText(`${count} events`, { exact: true })).toBeVisible();
+  await see(histogram).toBeFocused();
+  // With nothing chosen, Enter chooses nothing.
+  const url = page.url();
+  await page.keyboard.press('Enter');
+  await settled(page);
+  expect(page.url()).toBe(url);
 });
 
 test('what opens over a page is translated as well', async () => {

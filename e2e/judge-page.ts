@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 
 /**
  * What axe finds in `within`: everything in light; in dark, where only colours differ, contrast.
+ * And what a pointer can hardly hit.
  */
 export async function violations(page: Page, name: string, within = 'html'): Promise<string[]> {
   const found: string[] = [];
@@ -23,7 +24,7 @@ export async function violations(page: Page, name: string, within = 'html'): Pro
       found.push(`${name} (${colorScheme}): ${id} ${where.join(' | ')}`);
     }
   }
-  return found;
+  return [...found, ...(await smallTargets(page, within))];
 }
 
 const phone = { width: 360, height: 740 };
@@ -40,6 +41,27 @@ export async function misfits(page: Page, words: ReadonlySet<string>): Promise<s
   await page.setViewportSize(before);
   return [...(width === phone.width ? [] : [`${width} px wide`]), ...cut];
 }
+
+/** What a pointer cannot aim at within 24 by 24 pixels; a label belongs to what it names. */
+function smallTargets(page: Page, within: string): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => {
+    const sizeOf = (element) => element.getBoundingClientRect();
+    const small = [...document.querySelectorAll('${within} :is(${targets})')].filter((target) => {
+      const isShown = target.checkVisibility({ visibilityProperty: true }) && sizeOf(target).width > 1;
+      const fillsRow = getComputedStyle(target, '::after').position === 'absolute';
+      if (!isShown || fillsRow || target.closest('[aria-hidden=true]')) return false;
+      const areas = [target, ...(target.labels ?? [])].map(sizeOf);
+      return !areas.some(({ width, height }) => Math.min(width, height) >= 23.9);
+    });
+    return small.map((target) => {
+      const { width, height } = sizeOf(target);
+      const name = target.ariaLabel ?? target.innerText;
+      return [target.tagName, name, target.className, width.toFixed(), height.toFixed()].join(' ');
+    });
+  })()`);
+}
+
+const targets = 'a[href], button, input, select, textarea, summary, [role=option]';
 
 /**
  * Texts of which a part lies outside of what shows them; what can be scrolled there is not cut off.

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { ZoomOut } from 'lucide-react';
-import { type PointerEvent, useMemo, useState } from 'react';
+import { type KeyboardEvent, type PointerEvent, useMemo, useState } from 'react';
 import { Button } from '../../components/Button.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
@@ -86,51 +86,113 @@ interface BarsProps {
   zoom: (from: number, to: number) => void;
 }
 
+/** Chosen bars, by their places: where the choice began, and where it is now. */
+interface Choice {
+  start: number;
+  end: number;
+}
+
 const height = 56;
 
 function Bars({ bars, highest, mark, zoom }: BarsProps) {
-  const [drag, setDrag] = useState<{ start: number; end: number } | null>(null);
-  const indexAt = ({ currentTarget, clientX }: PointerEvent<SVGSVGElement>) => {
-    const { left, width } = currentTarget.getBoundingClientRect();
-    const index = Math.floor(((clientX - left) / width) * bars.length);
-    return Math.min(bars.length - 1, Math.max(0, index));
-  };
+  const t = useTexts();
+  const barText = useBarText(mark);
+  const [choice, setChoice] = useState<Choice | null>(null);
+  const ends = choice && [Math.min(choice.start, choice.end), Math.max(choice.start, choice.end)];
+  const chosen = ends === null ? [] : bars.slice(ends[0], (ends[1] ?? 0) + 1);
+  const text = chosen.length === 0 ? '' : barText(chosen);
   const finish = () => {
-    if (drag === null) return;
-    setDrag(null);
-    const first = bars[Math.min(drag.start, drag.end)];
-    const last = bars[Math.max(drag.start, drag.end)];
+    setChoice(null);
+    const [first, last] = [chosen[0], chosen.at(-1)];
     if (first && last) zoom(first.from, last.to);
   };
   return (
-    <svg
-      viewBox={`0 0 ${Math.max(1, bars.length) * 10} ${height}`}
-      preserveAspectRatio="none"
-      className="h-14 w-full cursor-crosshair touch-pan-y"
-      aria-hidden="true"
+    <div
+      role="slider"
+      tabIndex={0}
+      aria-label={t.histogram.label}
+      aria-valuemin={0}
+      aria-valuemax={Math.max(0, bars.length - 1)}
+      aria-valuenow={choice?.end ?? bars.length - 1}
+      aria-valuetext={text || t.histogram.hint}
+      className="touch-pan-y cursor-crosshair"
+      onKeyDown={(event) => {
+        const next = choiceAfter(event, choice, bars.length - 1);
+        if (event.key === 'Enter') finish();
+        else if (next !== undefined) setChoice(next);
+        else return;
+        event.preventDefault();
+      }}
+      onBlur={() => setChoice(null)}
       onPointerDown={(event) => {
         if (event.button !== 0 || bars.length === 0) return;
         event.currentTarget.setPointerCapture(event.pointerId);
-        setDrag({ start: indexAt(event), end: indexAt(event) });
+        const at = indexAt(event, bars.length);
+        setChoice({ start: at, end: at });
       }}
-      onPointerMove={(event) => drag && setDrag({ ...drag, end: indexAt(event) })}
+      onPointerMove={(event) => {
+        if (choice && event.buttons > 0) setChoice({ ...choice, end: indexAt(event, bars.length) });
+      }}
       onPointerUp={finish}
-      onPointerCancel={() => setDrag(null)}
+      onPointerCancel={() => setChoice(null)}
     >
-      {bars.map((bar, index) => (
-        <OneBar key={bar.from} {...{ bar, index, highest, mark }} />
-      ))}
-      {drag && (
-        <rect
-          x={Math.min(drag.start, drag.end) * 10}
-          y={0}
-          width={(Math.abs(drag.end - drag.start) + 1) * 10}
-          height={height}
-          className="fill-accent/20"
-        />
-      )}
-    </svg>
+      <svg
+        viewBox={`0 0 ${Math.max(1, bars.length) * 10} ${height}`}
+        preserveAspectRatio="none"
+        className="h-14 w-full"
+        aria-hidden="true"
+      >
+        {bars.map((bar, index) => (
+          <OneBar key={bar.from} {...{ bar, index, highest, mark }} />
+        ))}
+        {ends && (
+          <rect
+            x={(ends[0] ?? 0) * 10}
+            width={chosen.length * 10}
+            height={height}
+            className="fill-accent/20"
+          />
+        )}
+      </svg>
+      <p aria-hidden className="absolute top-0 right-0 bg-surface/80 pl-1 text-2xs text-muted">
+        {text}
+      </p>
+    </div>
   );
+}
+
+function indexAt({ currentTarget, clientX }: PointerEvent, count: number): number {
+  const { left, width } = currentTarget.getBoundingClientRect();
+  return Math.min(count - 1, Math.max(0, Math.floor(((clientX - left) / width) * count)));
+}
+
+/** The choice after a key, null for none; undefined if the key is not one of the histogram's. */
+function choiceAfter(
+  { key, shiftKey }: KeyboardEvent,
+  choice: Choice | null,
+  last: number,
+): Choice | null | undefined {
+  if (key === 'Escape' && choice) return null;
+  const at = choice?.end ?? last + 1;
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[key];
+  if (to === undefined || last < 0) return undefined;
+  const end = Math.min(last, Math.max(0, to));
+  return { start: shiftKey && choice ? choice.start : end, end };
+}
+
+/** The time of bars that stand side by side, and what they count. */
+function useBarText(mark: Mark): (bars: readonly Bar[]) => string {
+  const t = useTexts();
+  const formats = useFormats();
+  return (bars) => {
+    const sum = (of: 'count' | 'marked') => bars.reduce((total, bar) => total + bar[of], 0);
+    const time = formats.range(bars[0]?.from ?? 0, bars.at(-1)?.to ?? 0);
+    const marked = sum('marked');
+    return [
+      `${time}: ${formats.number(sum('count'))}`,
+      ...(marked > 0 ? [`${formats.number(marked)} ${t.histogram[marks[mark].text]}`] : []),
+    ].join(', ');
+  };
 }
 
 interface OneBarProps {
@@ -141,20 +203,15 @@ interface OneBarProps {
 }
 
 function OneBar({ bar, index, highest, mark }: OneBarProps) {
-  const t = useTexts();
-  const formats = useFormats();
+  const barText = useBarText(mark);
   // At least two pixels, so that a small count beside a high bar stays visible.
   const heightOf = (count: number) => (count === 0 ? 0 : Math.max(2, (count / highest) * height));
   const total = heightOf(bar.count);
   const marked = Math.min(total, heightOf(bar.marked));
-  const counts = [
-    `${formats.range(bar.from, bar.to)}: ${formats.number(bar.count)}`,
-    ...(bar.marked > 0 ? [`${formats.number(bar.marked)} ${t.histogram[marks[mark].text]}`] : []),
-  ];
   const column = { x: index * 10 + 1, width: 8 };
   return (
     <g className="group">
-      <title>{counts.join(', ')}</title>
+      <title>{barText([bar])}</title>
       <rect
         x={index * 10}
         width={10}

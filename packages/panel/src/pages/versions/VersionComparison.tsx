@@ -30,7 +30,7 @@ export function VersionComparison({ left, right, current }: VersionComparisonPro
         <p role="status" className="font-medium">
           {differing === 0 ? t.versions.same : t.versions.differing({ count: differing })}
         </p>
-        <label className="no-print ml-auto flex items-center gap-2 text-[0.8125rem] text-muted">
+        <label className="no-print ml-auto flex min-h-6 items-center gap-2 text-[0.8125rem] text-muted">
           <input
             type="checkbox"
             className="size-4 accent-accent"

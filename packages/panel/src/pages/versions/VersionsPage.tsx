@@ -135,7 +135,7 @@ function SideChoice({ side, version, chosen, choose }: SideChoiceProps) {
   const t = useTexts();
   const { when } = useVersionText()(version);
   return (
-    <span className="grid h-6 w-9 place-items-center">
+    <label className="grid h-6 w-9 place-items-center">
       <input
         type="radio"
         name={`version-${side}`}
@@ -148,7 +148,7 @@ function SideChoice({ side, version, chosen, choose }: SideChoiceProps) {
         checked={chosen?.key === version.key}
         onChange={() => choose(side, version.key)}
       />
-    </span>
+    </label>
   );
 }
 
