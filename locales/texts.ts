@@ -28,11 +28,7 @@ type TextsOf<Part, Path extends string> = {
 
 type Singular<Key extends string> = Key extends `${infer Name}_${Intl.LDMLPluralRule}` ? Name : Key;
 
-type TextAt<Path> = Path extends 'panel.filters.find'
-  ? (what: string | { what: string }) => string
-  : Path extends keyof Parameters
-    ? (values: Parameters[Path]) => string
-    : string;
+type TextAt<Path> = Path extends keyof Parameters ? (values: Parameters[Path]) => string : string;
 
 type Values = Readonly<Record<string, string | number>>;
 
@@ -48,11 +44,10 @@ export const placeholder = /\{\{(\w+)(, number)?\}\}/g;
 export function textsIn(locale: string, dictionary: Dictionary): Texts {
   const plural = new Intl.PluralRules(locale);
   const number = new Intl.NumberFormat(locale);
-  const fill = (text: unknown, values: Values | string) =>
-    String(text).replace(placeholder, (_, name: string, isNumber?: string) => {
-      const value = typeof values === 'string' ? values : values[name];
-      return isNumber ? number.format(Number(value)) : String(value);
-    });
+  const fill = (text: unknown, values: Values) =>
+    String(text).replace(placeholder, (_, name: string, isNumber?: string) =>
+      isNumber ? number.format(Number(values[name])) : String(values[name]),
+    );
   const read = (part: Part): object =>
     Object.fromEntries(
       Object.entries(part).flatMap(([key, text]): [string, unknown][] => {

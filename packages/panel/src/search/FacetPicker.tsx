@@ -69,7 +69,7 @@ export default function FacetPicker(props: FacetPickerProps) {
         <Autocomplete inputValue={text} onInputChange={setText}>
           <SearchField
             autoFocus
-            aria-label={t.filters.find(t.filters[facet])}
+            aria-label={t.filters.find({ what: t.filters[facet] })}
             className="relative mb-1"
           >
             <Search aria-hidden className="absolute top-2.5 left-2.5 size-3.5 text-faint" />
