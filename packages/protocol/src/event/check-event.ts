@@ -1,7 +1,7 @@
 import { checkJson } from '../json/canonical.ts';
 import { type EventField, eventFields, type FieldKind, type MemberRule } from './event-fields.ts';
 import { isUuid, uuidFromEventId } from './event-id.ts';
-import { type FieldProblem, fieldProblemsMax, pointerOf } from './field-problem.ts';
+import { boundedPath, type FieldProblem, fieldProblemsMax, pointerOf } from './field-problem.ts';
 import {
   actionExpression,
   isExternalId,
@@ -67,7 +67,7 @@ function jsonProblems(event: Members, problems: Problems): void {
     // Depth counts from each field, so a state may have 32 levels wherever it is.
     for (const found of [checkJson(field, ''), checkJson(value, '')]) {
       for (const { path, ...rest } of found) {
-        problems.push({ path: pointerOf(field) + path, ...rest });
+        problems.push({ path: boundedPath(pointerOf(field) + path), ...rest });
       }
     }
   }

@@ -42,3 +42,12 @@ export function escapeToken(token: string): string {
 export function pointerOf(...tokens: (string | number)[]): string {
   return tokens.map((token) => `/${escapeToken(String(token))}`).join('');
 }
+
+/** Of the path of a problem. A batch may have thousands, and their answer must stay small. */
+const pathOfProblemMax = 1_024;
+
+/** The path, or that of the nearest object around it that is not too long. */
+export function boundedPath(path: string): string {
+  if (path.length <= pathOfProblemMax) return path;
+  return path.slice(0, path.lastIndexOf('/', pathOfProblemMax));
+}

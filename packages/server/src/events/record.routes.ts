@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import {
   batchBytesMax,
   batchEventsMax,
+  boundedPath,
   type ErrorCode,
   type EventRefusal,
   eventBytesMax,
@@ -304,7 +305,7 @@ function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[]
 }
 
 const namedTwice = (path: string): FieldProblem => ({
-  path,
+  path: boundedPath(path),
   code: 'duplicate_key',
   message: 'appears twice',
 });

@@ -3,7 +3,9 @@ import { openDatabase, pendingMigrations } from '../postgres/index.ts';
 import { readPlans, type StoredPlan } from '../tenants/index.ts';
 import {
   findDangerousPrivileges,
+  type LockFacts,
   readDurability,
+  readLocks,
   readLogin,
   readMemberships,
   readPartitionNames,
@@ -36,7 +38,8 @@ export async function diagnoseDatabase(servingUrl: string, nowMs: number): Promi
     const migrations = await migrationsFinding(servingUrl);
     findings.push(migrations);
     if (migrations.level === 'fail') return findings;
-    return [...findings, await partitionsFinding(client, nowMs)];
+    const locks = locksFinding(await readLocks(client));
+    return [...findings, await partitionsFinding(client, nowMs), locks];
   });
 }
 
@@ -153,6 +156,20 @@ async function partitionsFinding(client: pg.Client, nowMs: number): Promise<Find
   }
   const detail = `${missing.length} of the next ${aheadDays} days are missing: ${migrate}`;
   return { check, level: 'warn', detail };
+}
+
+/** A search without times, a count, a retention run and an erasure at the same time. */
+const widestStatements = 4;
+
+/** Without room PostgreSQL refuses statements: "out of shared memory". */
+export function locksFinding({ relations, perTransaction, connections }: LockFacts): Finding {
+  const check = 'locks';
+  const [room, needed] = [perTransaction * connections, widestStatements * relations];
+  const detail = `room for ${room}; a statement over all partitions takes ${relations}`;
+  if (needed <= room) return { check, level: 'ok', detail };
+  const least = Math.ceil(needed / connections);
+  const advice = `set max_locks_per_transaction of PostgreSQL to ${least} or more`;
+  return { check, level: 'warn', detail: `${detail}: ${advice}` };
 }
 
 /** The partitions of the present and near future. */

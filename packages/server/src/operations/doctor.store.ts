@@ -70,6 +70,28 @@ export async function readPartitionNames(client: pg.Client): Promise<Set<string>
   return new Set(rows.map(({ name }) => name));
 }
 
+/** Locks that a statement over all partitions takes, and the room for those of all connections. */
+export interface LockFacts {
+  /** The partitions of events with their indexes. */
+  relations: number;
+  perTransaction: number;
+  connections: number;
+}
+
+export async function readLocks(client: pg.Client): Promise<LockFacts> {
+  const { rows } = await client.query<LockFacts>(
+    `SELECT current_setting('max_locks_per_transaction')::int AS "perTransaction",
+       current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int
+         AS connections,
+       (SELECT count(indexrelid)::int + count(DISTINCT tree.relid)::int
+          FROM pg_partition_tree('indelible.audit_events') tree
+          LEFT JOIN pg_index ON indrelid = tree.relid) AS relations`,
+  );
+  const [facts] = rows;
+  if (facts === undefined) throw new Error('the database says nothing about itself');
+  return facts;
+}
+
 /** Settings that make an acknowledged commit survive. */
 export interface DurabilityFacts {
   fsync: string;

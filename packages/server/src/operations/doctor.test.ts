@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { testService } from '../testing/service.ts';
 import { diagnose, diagnoseFolder, diagnoseNode } from './doctor.ts';
-import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
+import { diagnoseDatabase, diagnoseOwner, locksFinding } from './doctor-database.ts';
 import { durabilityFinding } from './durability.ts';
 import type { Finding } from './finding.ts';
 
@@ -31,6 +31,7 @@ test('a database as migrate leaves it is sound in every respect', async () => {
     'immutable events': 'ok',
     migrations: 'ok',
     partitions: 'ok',
+    locks: 'ok',
   });
 });
 
@@ -77,6 +78,23 @@ test('partitions that run out within four weeks are a warning', async () => {
   const inDays = (days: number) => look(Date.now() + days * 86_400_000);
   expect(levels(await inDays(60)).partitions).toBe('ok');
   expect(levels(await inDays(80)).partitions).toBe('warn');
+});
+
+test('too little room for the locks of all partitions is a warning that says what to set', async () => {
+  const { rows } = await service.owner.query(
+    `SELECT count(*)::int AS count FROM pg_class
+      WHERE relname ~ '^audit_events' AND relkind IN ('r', 'p', 'i', 'I')`,
+  );
+  const [{ count: relations }] = rows;
+  expect((await look()).find(({ check }) => check === 'locks')?.detail).toContain(
+    `a statement over all partitions takes ${relations}`,
+  );
+  const small = { relations, connections: 10, perTransaction: 64 };
+  const { level, detail } = locksFinding(small);
+  const [, least] = /max_locks_per_transaction of PostgreSQL to (\d+)/.exec(detail) ?? [];
+  expect(level).toBe('warn');
+  expect(locksFinding({ ...small, perTransaction: Number(least) }).level).toBe('ok');
+  expect(locksFinding({ ...small, perTransaction: Number(least) - 1 }).level).toBe('warn');
 });
 
 test('a serving login with the rights of the owner is a warning', async () => {
