@@ -224,8 +224,15 @@ test('without the claim nothing is added, and whatever else it holds loses no ev
     ]);
   }
   const capture = captureAudit();
-  const hidden = { sub: 'a\u200b', name: '' };
-  for (const act of [{}, { sub: 7 }, hidden, { sub: 'x'.repeat(900), name: 'n'.repeat(900) }]) {
+  const hidden = { sub: 'a\u200b', name: ' \u200b' };
+  const names = ['Bot\0', `${' '.repeat(900)}Bot`].map((name) => ({ name }));
+  for (const act of [
+    {},
+    { sub: 7 },
+    hidden,
+    ...names,
+    { sub: 'x'.repeat(900), name: 'n'.repeat(900) },
+  ]) {
     const event = withClaims({ act, azp: '\ud800'.repeat(900), sub: ana.id }, null);
     capture.record(event);
     expect(event.actor.type).toBe('agent');

@@ -71,11 +71,11 @@ export function identityOf({ sub }: { sub?: unknown }): Identity | null {
 }
 
 function agentOf(actor: Claims): Agent {
-  const { name } = actor;
   const identity = identityOf(actor) ?? { id: nilUuid };
-  if (typeof name !== 'string' || !isVisible(name)) return identity;
-  // Cut, because the event must not be refused for it.
-  return { ...identity, name: name.slice(0, nameLengthMax).toWellFormed() };
+  const given = typeof actor.name === 'string' ? actor.name : '';
+  // Without what the service refuses: the event must not be lost for it.
+  const name = given.replaceAll('\0', '').slice(0, nameLengthMax).toWellFormed();
+  return isVisible(name) ? { ...identity, name } : identity;
 }
 
 const isObject = (value: unknown): value is Claims => typeof value === 'object' && value !== null;
