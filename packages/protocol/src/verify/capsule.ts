@@ -52,9 +52,9 @@ export async function verifyCapsule(
     const { data } = capsule;
     const keys = vkeys ?? data.vkeys;
     const problems = await recordProblems(sha, parts, data, keys);
+    if (problems.length > 0) return damaged(problems);
     const opened = await openCheckpoint(sha, data.checkpoint, keys);
-    if (opened.code !== 'valid') problems.push(opened.message);
-    if (opened.code !== 'valid' || problems.length > 0) return damaged(problems);
+    if (opened.code !== 'valid') return damaged([opened.message]);
     const { checkpoint } = opened;
     const entryAt = readEntries(sha, capsule, checkpoint, findings);
     if (findings.count() > 0) return damaged(messagesOf(findings));
@@ -82,8 +82,6 @@ async function recordProblems(
   { tenant, search, checkpoint }: CapsuleData,
   vkeys: readonly string[],
 ): Promise<string[]> {
-  const verdict = await verifyEventProof(sha, record, vkeys);
-  if (verdict.code !== 'valid') return [`The record of the capsule: ${verdict.message}`];
   const proof = parseEventProof(record);
   const { event } = proof.body;
   const after = JSON.parse(event.after ?? '{}') as { searchId?: unknown; sha256?: unknown };
@@ -101,7 +99,9 @@ async function recordProblems(
   if (capsuleJson(JSON.parse(record)) !== record) {
     problems.push('The record of the capsule is not written as the service writes it.');
   }
-  return problems;
+  if (problems.length > 0) return problems;
+  const verdict = await verifyEventProof(sha, record, vkeys);
+  return verdict.code === 'valid' ? [] : [`The record of the capsule: ${verdict.message}`];
 }
 
 /** The entries from the capsule's first one up to the checkpoint, compared with its root. */
