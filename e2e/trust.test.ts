@@ -5,6 +5,7 @@ import type { EventInput } from '@indelible/client';
 import { uuidFromEventId } from '@indelible/protocol';
 import { SignJWT } from 'jose';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
+import decodeQR from 'qr/decode.js';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import {
   bundleOf,
@@ -168,7 +169,10 @@ test('a kept search tells whether its answer is the same, has grown since, or is
   const page = await enter({ path: search });
   await seeListed(page, [first]);
   await page.getByRole('button', { name: 'Save as evidence' }).click();
-  await page.getByLabel('Purpose').fill('Case 4711');
+  const title = page.getByLabel('Title');
+  await see(title).toBeFocused();
+  await see(page.getByRole('button', { name: 'Save', exact: true })).toBeDisabled();
+  await page.keyboard.type('Case 4711');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await see(page.getByRole('heading', { name: 'Case 4711' })).toBeVisible();
   const verdict = page.getByRole('status').filter({ hasText: 'The result' });
@@ -192,6 +196,77 @@ test('a kept search tells whether its answer is the same, has grown since, or is
   );
   await page.reload();
   await see(verdict).toContainText('The result has changed');
+  await page.context().close();
+});
+
+/** What a scanner reads on the paper. */
+async function scanned(page: Page): Promise<string> {
+  const code = `(async () => {
+    const svg = document.querySelector('svg[role="img"].print-only').cloneNode(true);
+    svg.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+    for (const name of ['width', 'height']) svg.setAttribute(name, '400');
+    const image = new Image(400, 400);
+    image.src = 'data:image/svg+xml,' + encodeURIComponent(svg.outerHTML);
+    await image.decode();
+    const canvas = new OffscreenCanvas(400, 400).getContext('2d');
+    canvas.drawImage(image, 0, 0, 400, 400);
+    return [...canvas.getImageData(0, 0, 400, 400).data];
+  })()`;
+  const data = Uint8Array.from(await page.evaluate<number[]>(code));
+  return decodeQR({ width: 400, height: 400, data });
+}
+
+test('evidence says what it could find, warns of an empty time, and prints whole on either side of paper', async () => {
+  const id = await newTenant('Borealis');
+  const recording = { type: 'recording', id: randomUUID(), name: 'Call 2' };
+  const source = (sequence: number) => ({ source: { id: 'billing', sequence } });
+  await recordInto(id, [source(0), { action: 'play', resource: recording, diff: {} }, source(1)]);
+  const page = await enter({ tenantId: id });
+  const saved = (filters: object) =>
+    page.evaluate<string>(`fetch('/api/audit-logs/searches', {
+      method: 'POST', headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ filters: ${JSON.stringify(filters)}, note: 'Works council' }),
+    }).then(async (answer) => (await answer.json()).id)`);
+  const nobody = await saved({ user: 'nobody@example.com', resourceId: recording.id });
+  await page.goto(`${panel.url}/settings/audit/searches/${nobody}`);
+  const coverage = page.locator('section').filter({ hasText: 'What could be found at all' });
+  await see(coverage).toContainText('nobody@example.com: 0 events at any time');
+  await see(coverage).toContainText(`${recording.id}: 1 event at any time`);
+  await see(coverage.getByRole('status')).toHaveCount(0);
+  const noGaps = page.getByText(/^No numbered event of these sources is missing .* billing\.$/);
+  await see(noGaps).toBeVisible();
+
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download capsule' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe(`evidence-${nobody}.html`);
+  await see(page.getByRole('status').filter({ hasText: `evidence-${nobody}.html` })).toBeVisible();
+
+  // The width of A4, upright and across, without its margins.
+  await page.emulateMedia({ media: 'print' });
+  for (const width of [688, 1017]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const text of [nobody, `/searches/${nobody}`, '\u2014 ', '+']) {
+      await see(page.locator('section').last()).toContainText(text);
+    }
+    await see(page.getByRole('img', { name: page.url() })).toBeVisible();
+    const overflow = 'document.documentElement.scrollWidth - innerWidth';
+    expect(await page.evaluate<number>(overflow)).toBeLessThanOrEqual(0);
+  }
+  expect(await scanned(page)).toBe(page.url());
+  await page.emulateMedia({ media: null });
+  await page.setViewportSize({ width: 1440, height: 900 });
+
+  // Two lost numbers, and a time in which nothing was recorded at all.
+  await recordInto(id, [source(4)]);
+  await page.reload();
+  await see(noGaps).toHaveCount(0);
+  await see(page.getByText(/What happened in the events 2–3 of the source billing/)).toBeVisible();
+  const empty = await saved({ from: '2020-01-01', to: '2020-01-02' });
+  await page.goto(`${panel.url}/settings/audit/searches/${empty}`);
+  await see(coverage.getByRole('status')).toContainText('No event at all was recorded');
+  expect(await violations(page, 'evidence of an empty time')).toEqual([]);
   await page.context().close();
 });
 

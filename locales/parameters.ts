@@ -57,6 +57,7 @@ export interface Parameters {
   'panel.evidence.noGaps': { sources: string };
   'panel.evidence.gap': { from: string; numbers: string; source: string; to: string };
   'panel.evidence.gapsDropped': { source: string };
+  'panel.evidence.atAnyTime': { events: string };
   'panel.webhooks.full': { count: number };
   'panel.webhooks.explained.behind': { count: number };
   'panel.webhooks.explained.failing': { count: number };

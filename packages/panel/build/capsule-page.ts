@@ -79,7 +79,10 @@ async function program(): Promise<string> {
 async function dictionaries() {
   const parts = Object.entries(languages).map(async ([language, { load }]) => {
     const { capsule, panel } = await load();
-    return [language, { capsule, panel: { filters: panel.filters } }] as const;
+    return [
+      language,
+      { capsule, panel: { filters: panel.filters, evidence: panel.evidence } },
+    ] as const;
   });
   return Object.fromEntries(await Promise.all(parts));
 }

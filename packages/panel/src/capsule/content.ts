@@ -21,7 +21,7 @@ export function contentOf(view: View, content: CapsuleContent): HTMLElement[] {
   ];
 }
 
-function question({ texts, filters, formats }: View, { data }: CapsuleContent): HTMLElement {
+function question({ texts, filters, same, formats }: View, { data }: CapsuleContent): HTMLElement {
   const { search, tenant } = data;
   const parsed = parseFilterBody(search.filters);
   const filter = 'filter' in parsed ? parsed.filter : {};
@@ -36,7 +36,7 @@ function question({ texts, filters, formats }: View, { data }: CapsuleContent): 
     [texts.tenant, revealed(tenant.name)],
     [texts.range, `${formats.exact(from)} – ${formats.exact(to)}`],
     ...criteria,
-    [texts.savedBy, `${revealed(email ?? id)} · ${formats.exact(search.createdAt)}`],
+    [same.by, `${revealed(email ?? id)} · ${formats.exact(search.createdAt)}`],
     [texts.madeAt, formats.exact(data.madeAt)],
   ]);
 }
@@ -63,13 +63,13 @@ function proven({ texts }: View, content: CapsuleContent): string[] {
   ];
 }
 
-function unproven({ texts }: View, { data, unseen, isSaved }: CapsuleContent): string[] {
+function unproven({ texts, same }: View, { data, unseen, isSaved }: CapsuleContent): string[] {
   const { first } = data.log;
   return [
     ...(unseen > 0 ? [texts.unseen({ count: unseen })] : []),
     ...(isSaved ? [] : [texts.notSaved({ count: data.search.matched })]),
-    texts.notRecorded,
-    texts.notTruth,
+    same.notRecorded,
+    same.notTruth,
     ...(first > 0 ? [texts.notBefore({ count: first })] : []),
     texts.notAfter,
     texts.notKey,
@@ -78,40 +78,43 @@ function unproven({ texts }: View, { data, unseen, isSaved }: CapsuleContent): s
 }
 
 /** What the service states beside the log, which proves only that it was stated. */
-function coverage({ texts, filters, formats }: View, { data }: CapsuleContent): HTMLElement {
+function coverage({ texts, filters, same, formats }: View, { data }: CapsuleContent): HTMLElement {
   const { logBeganAt, shownFrom, totals } = data.coverage;
   const gaps = data.sources.filter((source) => source.gaps.length > 0 || source.gapsDropped);
   const names = (sources: typeof gaps) => sources.map(({ id }) => revealed(id)).join(', ');
   const whole = data.sources.filter((source) => !gaps.includes(source));
   return section(
-    texts.coverage,
+    same.coverage,
     el('p', {}, texts.coverageText),
     factList([
-      [texts.logBeganAt, formats.exact(logBeganAt)],
-      [texts.shownFrom, formats.exact(shownFrom)],
+      [same.logBegan, formats.exact(logBeganAt)],
+      [same.shownFrom, formats.exact(shownFrom)],
       ...totals.map(({ filter, value, events }): [string, string] => [
         `${filters[filter as 'user']}: ${revealed(value)}`,
         (events.relation === 'eq' ? texts.total : texts.totalOver)({ count: events.value }),
       ]),
       ...(whole.length > 0 ? [[texts.wholeSources, names(whole)] as const] : []),
       ...(gaps.length > 0 ? [[texts.gapSources, names(gaps)] as const] : []),
-      ...(data.sources.length === 0 ? [[texts.wholeSources, texts.noSources] as const] : []),
     ]),
+    data.sources.length === 0 ? el('p', {}, texts.noSources) : null,
   );
 }
 
-function technical({ texts, formats }: View, { data, checkpoint }: CapsuleContent): HTMLElement {
+function technical(
+  { texts, same, formats }: View,
+  { data, checkpoint }: CapsuleContent,
+): HTMLElement {
   const mono = (text: string) => el('code', {}, revealed(text));
   return section(
     texts.technical,
     factList([
-      [texts.evidence, mono(data.search.id)],
-      [texts.address, mono(data.search.url)],
+      [same.id, mono(data.search.id)],
+      [same.address, mono(data.search.url)],
       [texts.log, mono(checkpoint.origin)],
       [texts.size, formats.number(checkpoint.size)],
-      [texts.digest, mono(data.search.digest)],
-      [texts.checkpoint, el('pre', {}, data.checkpoint)],
-      [texts.keys, el('pre', {}, data.vkeys.join('\n'))],
+      [same.digest, mono(data.search.digest)],
+      [same.signedNote, el('pre', {}, data.checkpoint)],
+      [same.key, el('pre', {}, data.vkeys.join('\n'))],
     ]),
   );
 }

@@ -19,7 +19,12 @@ const language = bestLanguage(Object.keys(capsuleDictionaries), navigator.langua
 const dictionary = capsuleDictionaries[language] as Dictionary;
 const { capsule: texts, panel } = textsIn(language, dictionary);
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-const view: View = { texts, filters: panel.filters, formats: createFormats(language, timeZone) };
+const view: View = {
+  texts,
+  filters: panel.filters,
+  same: panel.evidence,
+  formats: createFormats(language, timeZone),
+};
 
 const partOf = (id: string) => document.getElementById(id)?.textContent ?? '';
 

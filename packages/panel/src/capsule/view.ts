@@ -6,6 +6,8 @@ import type { Formats } from '../i18n/formats.ts';
 export interface View {
   texts: Texts['capsule'];
   filters: Texts['panel']['filters'];
+  /** The texts that the panel's page has too. */
+  same: Texts['panel']['evidence'];
   formats: Formats;
 }
 

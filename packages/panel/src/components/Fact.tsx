@@ -17,7 +17,11 @@ export function Fact({ name, copy, children }: FactProps) {
       <dt className="w-32 shrink-0 text-faint">{name}</dt>
       <dd className="flex min-w-0 flex-1 items-center justify-between gap-1">
         <div className="min-w-0 break-words">{children}</div>
-        {copy !== undefined && <CopyButton text={copy} label={`${t.buttons.copy}: ${name}`} />}
+        {copy !== undefined && (
+          <span className="no-print">
+            <CopyButton text={copy} label={`${t.buttons.copy}: ${name}`} />
+          </span>
+        )}
       </dd>
     </div>
   );

@@ -1,6 +1,6 @@
 import { filterToJson } from '@indelible/protocol';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { client } from '../../api.ts';
 import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
@@ -22,13 +22,15 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
   const go = useGo();
   const { all } = useCriteriaTexts();
   const [note, setNote] = useState('');
+  const title = useRef<HTMLInputElement>(null);
+  useEffect(() => title.current?.focus(), []);
   const filter = filterAt(search, nowMs);
   const { from, to = nowMs } = filter;
   const range = { kind: 'between', ...(from === undefined ? {} : { from }), to } as const;
   const save = useMutation({
     mutationFn: () => {
       const filters = filterToJson({ ...filter, to });
-      return client.searches.create({ filters, note: note.trim() || null });
+      return client.searches.create({ filters, note: note.trim() });
     },
     onSuccess: ({ id }) => go(paths.search(id)),
   });
@@ -38,6 +40,7 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
       confirm={t.buttons.save}
       isBusy={save.isPending}
       error={save.error}
+      isReady={note.trim() !== ''}
       go={save.mutate}
       close={close}
     >
@@ -49,6 +52,8 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
       <input
         id="evidence-note"
         className="field"
+        ref={title}
+        required
         maxLength={500}
         placeholder={t.evidence.noteHint}
         value={note}

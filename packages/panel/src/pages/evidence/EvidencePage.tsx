@@ -8,6 +8,7 @@ import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
+import { FileButton } from '../../components/FileButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { LoadError, Missing, Skeleton } from '../../components/States.tsx';
 import { Verdict } from '../../components/Verdict.tsx';
@@ -19,6 +20,8 @@ import { searchOfCriteria } from '../../search/criteria.ts';
 import type { TimeRange } from '../../search/time-range.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { usePrint } from '../../shell/use-printing.ts';
+import { CoverageFacts } from './CoverageFacts.tsx';
+import { EvidenceIdentity } from './EvidenceIdentity.tsx';
 
 /** A saved search, run again when it is opened: both results, and what they show. */
 export default function EvidencePage() {
@@ -70,10 +73,11 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
             <Button Icon={Printer} onClick={print}>
               {t.print.print}
             </Button>
+            <FileButton load={() => capsuleOf(evidence.id)}>{t.evidence.capsule}</FileButton>
           </>
         }
       />
-      <div className="max-w-3xl space-y-7 px-4 pb-12 lg:px-6">
+      <div className="max-w-3xl space-y-7 px-4 print:max-w-none pb-12 lg:px-6">
         <Agreement evidence={evidence} />
         <section>
           <h2 className="font-semibold">{t.evidence.criteria}</h2>
@@ -83,10 +87,18 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
           </p>
         </section>
         <ThenAndNow evidence={evidence} />
+        <CoverageFacts evidence={evidence} />
         <EvidenceStatement evidence={evidence} range={range} />
+        <EvidenceIdentity evidence={evidence} />
       </div>
     </>
   );
+}
+
+/** The evidence as a file that verifies itself. */
+async function capsuleOf(id: string) {
+  const bytes = new Uint8Array(await client.searches.capsule(id));
+  return { file: new Blob([bytes], { type: 'text/html' }), name: `evidence-${id}.html` };
 }
 
 /** Whether the result is the same, the same with later events, or another one. */
