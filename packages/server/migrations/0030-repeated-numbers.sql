@@ -34,8 +34,11 @@ begin
       delete from sources s using (select x.id from sources x where x.tenant_id = sent.tenant_id
           order by x.last_received_at desc, x.id offset 499) as forgotten
         where s.tenant_id = sent.tenant_id and s.id = forgotten.id;
-      insert into sources (tenant_id, id, first_sequence, last_sequence, first_received_at, last_received_at)
-        values (sent.tenant_id, sent.id, lower(sent.numbers), upper(sent.numbers) - 1, received, received)
+      -- Where sources were forgotten, it may be one of those and not a new one.
+      insert into sources (tenant_id, id, first_sequence, last_sequence, first_received_at, last_received_at,
+          gaps_dropped_at)
+        values (sent.tenant_id, sent.id, case when found then lower(sent.numbers) else 0 end,
+          upper(sent.numbers) - 1, received, received, case when found then received end)
         returning * into known;
     end if;
     -- Late numbers fill gaps, wholly or in part.
@@ -53,10 +56,12 @@ begin
         select tenant_id, source_id, lower(rest), upper(rest) - 1, after_at, noticed_at, told_at
         from filled, unnest(int8multirange(int8range(first_sequence, last_sequence, '[]')) - sent.numbers) as rest;
     end if;
-    -- New gaps lie between the numbers known before and those of this flush, and between the latter.
+    -- New gaps lie between the numbers known before and those of this flush, and between the latter. A new
+    -- source begins at 0: what a producer lost before its first event arrived is a gap too.
     insert into source_gaps (tenant_id, source_id, first_sequence, last_sequence, after_at, noticed_at)
       select sent.tenant_id, sent.id, lower(gap), upper(gap) - 1, known.last_received_at, received
-      from unnest(int8multirange(range_merge(span + sent.numbers)) - span - sent.numbers) as gap;
+      from unnest(int8multirange(int8range(least(known.first_sequence, lower(sent.numbers)),
+        greatest(known.last_sequence + 1, upper(sent.numbers)))) - span - sent.numbers) as gap;
     with dropped as (
       delete from source_gaps g using (select x.first_sequence from source_gaps x
           where x.tenant_id = sent.tenant_id and x.source_id = sent.id

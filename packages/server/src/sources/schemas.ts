@@ -8,7 +8,9 @@ export const SourceGap = Type.Object(
   {
     from: sequence('The first number that was not received.'),
     to: sequence('The last one.'),
-    afterReceivedAt: time('When the last event before the gap was received.'),
+    afterReceivedAt: time(
+      'When the last event before the gap was received; without one as `noticedAt`.',
+    ),
     noticedAt: time('When the first event behind it was received.'),
   },
   {

@@ -54,12 +54,12 @@ async function told(action: string) {
 
 const tell = (app = service.app) => app.background.run('sources');
 
-/** The numbers between the first and the last one that are not among them, as ranges. */
+/** The numbers from 0 to the last one that are not among them, as ranges. */
 function missing(numbers: ReadonlySet<number>): number[][] {
   const sorted = [...numbers].sort((one, other) => one - other);
   return sorted.flatMap((number, at) => {
-    const next = sorted[at + 1] ?? number + 1;
-    return next > number + 1 ? [[number + 1, next - 1]] : [];
+    const next = (sorted[at - 1] ?? -1) + 1;
+    return next < number ? [[next, number - 1]] : [];
   });
 }
 
@@ -94,12 +94,15 @@ test('a source has its last number and receipt, and a gap says between which rec
       ...{ firstReceivedAt: before, lastReceivedAt: after },
       gaps: [{ from: 2, to: 4, afterReceivedAt: before, noticedAt: after }],
     },
-    expect.objectContaining({ id: 'crm', lastSequence: 7, gaps: [] }),
+    expect.objectContaining({
+      ...{ id: 'crm', lastSequence: 7, gapsDroppedAt: null },
+      gaps: [{ from: 0, to: 6, afterReceivedAt: after, noticedAt: after }],
+    }),
   ]);
 });
 
 test('an event that is refused is a gap, and a repeated one changes nothing', async () => {
-  const event = { ...stamped('billing', 1), timestamp: new Date(service.clock.now).toISOString() };
+  const event = { ...stamped('billing', 0), timestamp: new Date(service.clock.now).toISOString() };
   const { body } = await service.call({
     ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key, body: event },
   });
@@ -107,9 +110,9 @@ test('an event that is refused is a gap, and a repeated one changes nothing', as
   expect(await record([{ ...event, id: body.id }])).toEqual(['duplicate']);
   const [{ lastReceivedAt }] = await sources();
   expect(lastReceivedAt).toBe(body.receivedAt);
-  const refused = { ...stamped('billing', 2), action: 'No word' };
-  expect(await record([refused, stamped('billing', 3)])).toEqual(['rejected', 'created']);
-  expect(await gapsOf('billing')).toEqual([[2, 2]]);
+  const refused = { ...stamped('billing', 1), action: 'No word' };
+  expect(await record([refused, stamped('billing', 2)])).toEqual(['rejected', 'created']);
+  expect(await gapsOf('billing')).toEqual([[1, 1]]);
 });
 
 test('a number that comes again with another event says that the list of gaps is not complete', async () => {
@@ -258,4 +261,8 @@ test('500 sources a tenant and 50 gaps a source are kept: the latest', async () 
   const ids = Array.from({ length: 500 }, (_, at) => `pod ${String(at).padStart(3, '0')}`);
   await record(ids.map((id) => stamped(id, 0)));
   expect((await sources()).map(({ id }: { id: string }) => id)).toEqual(ids);
+  // Whether it is a new one cannot be known any more.
+  await send('wide', [120]);
+  const back = (await sources()).at(-1);
+  expect(back).toMatchObject({ id: 'wide', gaps: [], gapsDroppedAt: back.lastReceivedAt });
 });
