@@ -36,7 +36,13 @@ export interface WebhookMetrics {
   watch(read: () => Promise<WebhookCounts>): void;
 }
 
-export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
+export interface MetricsFailures {
+  flushFailed(error: unknown): void;
+  /** Gauges could not be read: they keep their values. */
+  readFailed(error: unknown): void;
+}
+
+export function createMetrics({ flushFailed, readFailed }: MetricsFailures): Metrics {
   const registry = new Registry();
   for (const metric of metricsOfProcess()) registry.registerMetric(metric);
   const registers = [registry];
@@ -83,13 +89,13 @@ export function createMetrics(onFlushError: (error: unknown) => void): Metrics {
       created: (category) => events.inc({ category }),
       failed(error) {
         failures.inc();
-        onFlushError(error);
+        flushFailed(error);
       },
     },
     checkpoints: checkpointMetrics(registers),
-    webhooks: webhookMetrics(registers),
+    webhooks: webhookMetrics(registers, readFailed),
     presence: presenceMetrics(registers),
-    watchSources: (read) => watchSources(registers, read),
+    watchSources: (read) => watchSources(registers, countedOnce(read, readFailed)),
     watchDisk(freeBytes) {
       const help = 'Free bytes where the service keeps its files';
       watch(registers, 'indelible_disk_free_bytes', help, freeBytes);
@@ -131,15 +137,22 @@ function watch(
 }
 
 /**
- * What several gauges read in one scrape, counted once; null if the database is unavailable: they
- * keep their values, and other metrics are served.
+ * What several gauges read in one scrape, counted once; null if that failed: they keep their values,
+ * and other metrics are served.
  */
-function countedOnce<Counts>(read: () => Promise<Counts>): () => Promise<Counts | null> {
-  return sharedWhileRunning(() => read().catch(() => null));
+function countedOnce<Counts>(
+  read: () => Promise<Counts>,
+  failed: (error: unknown) => void,
+): () => Promise<Counts | null> {
+  return sharedWhileRunning(() =>
+    read().catch((error: unknown) => {
+      failed(error);
+      return null;
+    }),
+  );
 }
 
-function watchSources(registers: Registry[], read: () => Promise<SourceCounts>): void {
-  const counted = countedOnce(read);
+function watchSources(registers: Registry[], counted: () => Promise<SourceCounts | null>): void {
   const gauge = (name: string, help: string, pick: (counts: SourceCounts) => number) =>
     new Gauge({
       ...{ name, help, registers },
@@ -216,7 +229,10 @@ function checkpointMetrics(registers: Registry[]): CheckpointObserver {
   };
 }
 
-function webhookMetrics(registers: Registry[]): WebhookMetrics {
+function webhookMetrics(
+  registers: Registry[],
+  readFailed: MetricsFailures['readFailed'],
+): WebhookMetrics {
   const seconds = new Histogram({
     name: 'indelible_webhook_delivery_seconds',
     help: 'Attempts to deliver to webhooks, by outcome',
@@ -227,7 +243,7 @@ function webhookMetrics(registers: Registry[]): WebhookMetrics {
   return {
     attempted: (ok, took) => seconds.observe({ outcome: ok ? 'delivered' : 'failed' }, took),
     watch(read) {
-      const counted = countedOnce(read);
+      const counted = countedOnce(read, readFailed);
       new Gauge({
         name: 'indelible_webhooks',
         help: 'Webhooks by state: active, failing (the last attempt failed), paused',
