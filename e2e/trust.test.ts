@@ -342,7 +342,7 @@ test('the panel of a tenant that has left says so on every page, and what is lef
   await see(page.getByText(/^All \d+ events are in the signed log$/)).toBeVisible();
   await page.getByRole('link', { name: 'Webhooks' }).click();
   await see(page.getByText('the service sends nothing')).toBeVisible();
-  await see(page.getByRole('button', { name: 'Add an endpoint' })).toBeDisabled();
+  await see(page.getByRole('button', { name: 'Add a webhook' })).toBeDisabled();
   await page.context().close();
 });
 

@@ -12,7 +12,7 @@ import {
 import { type OpenPanel, openPanel, operator } from './open-panel.ts';
 import { detail, rows, see } from './panel-page.ts';
 
-/* Endpoints of a tenant, managed in the panel, delivered to a real receiver on loopback. */
+/* Webhooks of a tenant, managed in the panel, delivered to a real receiver on loopback. */
 
 let panel: OpenPanel;
 let receiver: Receiver;
@@ -49,7 +49,7 @@ async function record(): Promise<{ id: string; sequence: number }> {
 }
 
 /**
- * The same, on the page of an endpoint, which looks by itself only while something is under way.
+ * The same, on the page of a webhook, which looks by itself only while something is under way.
  */
 async function recordAndLook(): Promise<{ id: string; sequence: number }> {
   const recorded = await record();
@@ -62,10 +62,10 @@ const dialog = (name: string | RegExp) => page.getByRole('dialog', { name });
 const condition = () => page.locator('h1 + .badge');
 const deliveries = () => page.getByRole('region', { name: 'Deliveries' }).getByRole('listitem');
 
-/** Adds an endpoint to the receiver as an admin does; returns the secret that is shown once. */
-async function addEndpoint(name: string): Promise<string> {
-  await button('Add an endpoint').click();
-  const form = dialog('New endpoint');
+/** Adds a webhook to the receiver as an admin does; returns the secret that is shown once. */
+async function addWebhook(name: string): Promise<string> {
+  await button('Add a webhook').click();
+  const form = dialog('New webhook');
   await form.getByLabel('URL').fill(receiver.url);
   await form.getByLabel('Name').fill(name);
   await form.getByRole('button', { name: 'Add a header' }).click();
@@ -86,12 +86,12 @@ async function addEndpoint(name: string): Promise<string> {
 const verified = (secret: string, { raw, headers }: ReceivedCall) =>
   new Webhook(secret).verify(raw, headers) as { type: string; data: { events?: { id: string }[] } };
 
-test('an admin adds an endpoint and tests it; what is recorded then arrives, signed with the secret that was shown once', async () => {
-  await see(page.getByRole('heading', { name: 'No endpoint yet' })).toBeVisible();
-  const secret = await addEndpoint('SIEM');
+test('an admin adds a webhook and tests it; what is recorded then arrives, signed with the secret that was shown once', async () => {
+  await see(page.getByRole('heading', { name: 'No webhook yet' })).toBeVisible();
+  const secret = await addWebhook('SIEM');
   receiver.answers = [{ code: 200, text: 'thank you' }];
   await button('Send a test').click();
-  await see(page.getByText('The receiver answered 200: the endpoint works')).toBeVisible();
+  await see(page.getByText('The receiver answered 200: the webhook works')).toBeVisible();
   await see(page.getByText('thank you').first()).toBeVisible();
   const [tested] = receiver.calls;
   expect(tested?.headers['x-api-key']).toBe('a key of theirs');
@@ -111,7 +111,7 @@ test('an admin adds an endpoint and tests it; what is recorded then arrives, sig
 const none: ReceivedCall = { id: '', method: '', path: '', headers: {}, raw: '', body: null };
 
 test('while the receiver fails the page says so, and when it tries again; told to try, it delivers', async () => {
-  await addEndpoint('SIEM');
+  await addWebhook('SIEM');
   receiver.answers = [{ code: 500, text: 'the disk is full' }];
   const { id } = await recordAndLook();
   await see(condition()).toHaveText('Failing');
@@ -141,7 +141,7 @@ test('while the receiver fails the page says so, and when it tries again; told t
 
 test('from an event an admin has everything since sent again, after reading what that means', async () => {
   await record();
-  await addEndpoint('SIEM');
+  await addWebhook('SIEM');
   const first = await record();
   const second = await record();
   await expect.poll(() => receiver.events().length).toBe(2);
@@ -162,7 +162,7 @@ test('from an event an admin has everything since sent again, after reading what
 
 test('a new secret signs beside the former one, what is wrong is said at its field, and deleting asks first', async () => {
   panel.allow(/^422 /);
-  const former = await addEndpoint('SIEM');
+  const former = await addWebhook('SIEM');
   await button('New secret').click();
   await button('Create a new secret').click();
   const shown = dialog('Signing secret');
@@ -175,7 +175,7 @@ test('a new secret signs beside the former one, what is wrong is said at its fie
   for (const each of [former, secret]) verified(each, receiver.calls[0] ?? none);
 
   await button('Edit').click();
-  const form = dialog('Change the endpoint');
+  const form = dialog('Change the webhook');
   await form.getByLabel('Format').selectOption('Splunk HTTP Event Collector');
   await form.getByLabel('Index').fill('Not An Index');
   await form.getByRole('button', { name: 'Save' }).click();
@@ -197,12 +197,12 @@ test('a new secret signs beside the former one, what is wrong is said at its fie
   const ask = dialog('Delete SIEM?');
   await ask.getByRole('button', { name: 'Cancel' }).click();
   await button('Delete').click();
-  await button('Delete the endpoint').click();
-  await see(page.getByRole('heading', { name: 'No endpoint yet' })).toBeVisible();
+  await button('Delete the webhook').click();
+  await see(page.getByRole('heading', { name: 'No webhook yet' })).toBeVisible();
 });
 
-test('an operator sees the endpoints under the reason they declared, and the tenant sees that they did', async () => {
-  await addEndpoint('SIEM');
+test('an operator sees the webhooks under the reason they declared, and the tenant sees that they did', async () => {
+  await addWebhook('SIEM');
   const reason = 'Ticket 4711: no events in the SIEM';
   const path = '/settings/audit/webhooks';
   const visit = await panel.enter({ tenantId, person: operator, reason, path });

@@ -29,7 +29,7 @@ export interface Metrics {
   presence: PresenceObserver;
 }
 
-/** Deliveries of this process, and the state of all tenants' endpoints. */
+/** Deliveries of this process, and the state of all tenants' webhooks. */
 export interface WebhookMetrics {
   attempted(ok: boolean, seconds: number): void;
   /** `read` is called at each scrape. */

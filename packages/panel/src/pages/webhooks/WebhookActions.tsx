@@ -30,7 +30,7 @@ interface WebhookActionsProps {
   replayFrom: number | null;
 }
 
-/** The actions on an endpoint, and their results. */
+/** The actions on a webhook, and their results. */
 export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsProps) {
   const t = useTexts();
   const w = t.webhooks;

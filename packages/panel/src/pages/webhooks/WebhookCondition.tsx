@@ -13,7 +13,7 @@ const looks: Readonly<Record<Condition, { tone: string; Icon: typeof Send }>> = 
   paused: { tone: 'badge-plain', Icon: CirclePause },
 };
 
-/** The condition of an endpoint, in a word. */
+/** The condition of a webhook, in a word. */
 export function ConditionBadge({ webhook }: { webhook: Webhook }) {
   const t = useTexts().webhooks;
   const condition = conditionOf(webhook);
@@ -26,7 +26,7 @@ export function ConditionBadge({ webhook }: { webhook: Webhook }) {
   );
 }
 
-/** The condition in sentences: what the endpoint waits for, and what happens to later events. */
+/** The condition in sentences: what the webhook waits for, and what happens to later events. */
 export function useConditionText(): (webhook: Webhook) => string {
   const t = useTexts().webhooks;
   const formats = useFormats();
@@ -42,7 +42,7 @@ export function useConditionText(): (webhook: Webhook) => string {
   };
 }
 
-/** The name of an endpoint, else its host. */
+/** The name of a webhook, else its host. */
 export function webhookName({ name, url }: Webhook): string {
   return name ?? (URL.canParse(url) ? new URL(url).host : url);
 }

@@ -6,7 +6,7 @@ import { searchOfCriteria } from '../../search/criteria.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { formatFields } from './formats.ts';
 
-/** The settings of an endpoint; never a secret. */
+/** The settings of a webhook; never a secret. */
 export function WebhookFacts({ webhook }: { webhook: Webhook }) {
   const t = useTexts();
   const w = t.webhooks;

@@ -17,14 +17,14 @@ import { WebhookHeaders } from './WebhookHeaders.tsx';
 import { WebhookReceiverFields } from './WebhookReceiverFields.tsx';
 
 interface WebhookFormProps {
-  /** The edited endpoint; null for a new one. */
+  /** The edited webhook; null for a new one. */
   webhook: Webhook | null;
-  /** Called with the service's answer; a new endpoint may contain its secret. */
+  /** Called with the service's answer; a new webhook may contain its secret. */
   saved: (webhook: NewWebhook) => void;
   close: () => void;
 }
 
-/** An endpoint: address, format and events. */
+/** A webhook: address, format and events. */
 export default function WebhookForm({ webhook, saved, close }: WebhookFormProps) {
   const t = useTexts();
   const w = t.webhooks;

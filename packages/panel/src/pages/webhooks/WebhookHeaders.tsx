@@ -9,7 +9,7 @@ interface WebhookHeadersProps {
   problem: string | undefined;
 }
 
-/** The endpoint's own headers. The value of a stored one is never shown. */
+/** The webhook's own headers. The value of a stored one is never shown. */
 export function WebhookHeaders({ draft: { headers }, edit, problem }: WebhookHeadersProps) {
   const w = useTexts().webhooks;
   const change = (key: number, part: Partial<HeaderDraft>) =>

@@ -13,14 +13,14 @@ import { WebhookActions } from './WebhookActions.tsx';
 import { ConditionBadge, useConditionText, webhookName } from './WebhookCondition.tsx';
 import { WebhookFacts } from './WebhookFacts.tsx';
 
-/** One endpoint: its condition, actions, settings and deliveries. */
+/** One webhook: its condition, actions, settings and deliveries. */
 export default function WebhookPage() {
   const { webhookId = '' } = useParams({ strict: false });
-  // The key resets all state when the address names another endpoint.
-  return <Endpoint key={webhookId} id={webhookId} />;
+  // The key resets all state when the address names another webhook.
+  return <WebhookDetail key={webhookId} id={webhookId} />;
 }
 
-function Endpoint({ id }: { id: string }) {
+function WebhookDetail({ id }: { id: string }) {
   const t = useTexts();
   const w = t.webhooks;
   const webhook = useWebhook(id);
@@ -75,7 +75,7 @@ function sequenceOf(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** The condition; a failing or stopped endpoint is highlighted, with its last failure. */
+/** The condition; a failing or stopped webhook is highlighted, with its last failure. */
 function How({ webhook }: { webhook: Webhook }) {
   const explain = useConditionText();
   const condition = conditionOf(webhook);

@@ -16,15 +16,15 @@ import { ConditionBadge, useConditionText, webhookName } from './WebhookConditio
 const WebhookForm = lazy(() => import('./WebhookForm.tsx'));
 const SecretSheet = lazy(() => import('./SecretSheet.tsx'));
 
-/** How many endpoints a tenant may have. */
+/** How many webhooks a tenant may have. */
 const webhooksMax = 20;
 
-/** The endpoints with their condition. */
+/** The webhooks with their condition. */
 export default function WebhooksPage() {
   const t = useTexts();
   const w = t.webhooks;
   const may = useMay('webhooks:write');
-  if (may) return <Endpoints />;
+  if (may) return <Webhooks />;
   return (
     <>
       <PageHead title={t.nav.webhooks} intro={w.intro} />
@@ -33,7 +33,7 @@ export default function WebhooksPage() {
   );
 }
 
-function Endpoints() {
+function Webhooks() {
   const t = useTexts();
   const w = t.webhooks;
   const webhooks = useWebhookList();
@@ -66,7 +66,7 @@ function Endpoints() {
   );
 }
 
-/** The form, then the secret (shown once), then the page of the new endpoint. */
+/** The form, then the secret (shown once), then the page of the new webhook. */
 function Adding({ close }: { close: () => void }) {
   const go = useGo();
   const [made, setMade] = useState<NewWebhook | null>(null);

@@ -14,7 +14,7 @@ const webhook = (changes: Partial<Webhook>): Webhook => ({
 const failing = (inMs: number) =>
   webhook({ behind: 3, attempt: 2, nextAttemptAt: new Date(nowMs + inMs).toISOString() });
 
-test('an endpoint that failed is not said to be sending, and one that was given up not to be paused', () => {
+test('a webhook that failed is not said to be sending, and one that was given up not to be paused', () => {
   expect(conditionOf(webhook({}))).toBe('current');
   expect(conditionOf(webhook({ behind: 1 }))).toBe('behind');
   expect(conditionOf(failing(5_000))).toBe('failing');

@@ -13,7 +13,7 @@ export function conditionOf(webhook: Webhook): Condition {
   const { status, pausedBecause, attempt, behind } = webhook;
   if (status === 'paused') {
     if (pausedBecause !== 'failing') return 'paused';
-    // Only a 410 stops an endpoint before its last attempt. The last delivery does not show it: it
+    // Only a 410 stops a webhook before its last attempt. The last delivery does not show it: it
     // may be a test.
     return attempt > 0 && attempt < attemptsMax ? 'gone' : 'stopped';
   }

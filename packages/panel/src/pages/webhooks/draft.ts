@@ -4,7 +4,7 @@ import { searchOfCriteria } from '../../search/criteria.ts';
 import type { Facets } from '../../search/event-search.ts';
 import { formatFields } from './formats.ts';
 
-/** The messages an endpoint can get, in the order of the form. */
+/** The messages a webhook can get, in the order of the form. */
 const messageTypes = ['audit.events.recorded', 'audit.export.ready'] as const;
 
 /** The messages of a format: log platforms get events only. */
@@ -30,7 +30,7 @@ export function newHeader(headers: readonly HeaderDraft[]): HeaderDraft {
   return { key, name: '', value: '', isStored: false, isRemoved: false };
 }
 
-/** An endpoint in the form; an empty text is an absent value. */
+/** A webhook in the form; an empty text is an absent value. */
 export interface Draft {
   name: string;
   url: string;

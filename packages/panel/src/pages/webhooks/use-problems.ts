@@ -2,7 +2,7 @@ import { IndelibleError, type WebhookFormat } from '@indelible/client';
 import { useTexts } from '../../i18n/texts.tsx';
 import { fieldOf, problemText } from './problem-text.ts';
 
-/** The problems of an endpoint, by field. */
+/** The problems of a webhook, by field. */
 export interface Problems {
   of(field: string): string | undefined;
   /** Whether a problem concerns no field of the form. */

@@ -44,7 +44,7 @@ export function useWebhook(id: string) {
   });
 }
 
-/** A page of deliveries, reloaded when the endpoint has made progress. */
+/** A page of deliveries, reloaded when the webhook has made progress. */
 export function useDeliveries(webhook: Webhook, cursor: string | null) {
   const { id, lastDelivery } = webhook;
   return useQuery({
@@ -54,7 +54,7 @@ export function useDeliveries(webhook: Webhook, cursor: string | null) {
   });
 }
 
-/** A change of an endpoint; afterwards every query about webhooks is reloaded. */
+/** A change of a webhook; afterwards every query about webhooks is reloaded. */
 export function useWebhookChange<Input, Answer>(change: (input: Input) => Promise<Answer>) {
   const queries = useQueryClient();
   return useMutation({
