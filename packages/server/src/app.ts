@@ -93,12 +93,8 @@ export interface App {
 export async function buildApp(deps: AppDeps): Promise<App> {
   const { config, db, clock, logger, sessionSecret } = deps;
   const { now } = clock;
-  const metrics = createMetrics({
-    flushFailed(err) {
-      logger.warn({ err }, 'a flush failed');
-      if (err instanceof LogDamaged) checkpoints.suspect(err.tenantIds);
-    },
-    readFailed: (err) => logger.warn({ err }, 'metrics cannot be read and keep their values'),
+  const metrics = createMetrics(logger, (err) => {
+    if (err instanceof LogDamaged) checkpoints.suspect(err.tenantIds);
   });
   const recording = await wireRecording(deps, metrics, () => webhooks.wake());
   const { groupCommit, recordQueued } = recording;

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import {
   Counter,
   collectDefaultMetrics,
@@ -36,13 +37,12 @@ export interface WebhookMetrics {
   watch(read: () => Promise<WebhookCounts>): void;
 }
 
-export interface MetricsFailures {
-  flushFailed(error: unknown): void;
-  /** Gauges could not be read: they keep their values. */
-  readFailed(error: unknown): void;
-}
-
-export function createMetrics({ flushFailed, readFailed }: MetricsFailures): Metrics {
+export function createMetrics(
+  logger: Pick<Logger, 'warn'>,
+  onFlushError: (error: unknown) => void,
+): Metrics {
+  const readFailed = (err: unknown) =>
+    logger.warn({ err }, 'metrics cannot be read and keep their values');
   const registry = new Registry();
   for (const metric of metricsOfProcess()) registry.registerMetric(metric);
   const registers = [registry];
@@ -89,7 +89,8 @@ export function createMetrics({ flushFailed, readFailed }: MetricsFailures): Met
       created: (category) => events.inc({ category }),
       failed(error) {
         failures.inc();
-        flushFailed(error);
+        logger.warn({ err: error }, 'a flush failed');
+        onFlushError(error);
       },
     },
     checkpoints: checkpointMetrics(registers),
@@ -137,8 +138,8 @@ function watch(
 }
 
 /**
- * What several gauges read in one scrape, counted once; null if that failed: they keep their values,
- * and other metrics are served.
+ * What several gauges read in one scrape, counted once; null if that failed: they keep their
+ * values, and other metrics are served.
  */
 function countedOnce<Counts>(
   read: () => Promise<Counts>,
@@ -231,7 +232,7 @@ function checkpointMetrics(registers: Registry[]): CheckpointObserver {
 
 function webhookMetrics(
   registers: Registry[],
-  readFailed: MetricsFailures['readFailed'],
+  readFailed: (error: unknown) => void,
 ): WebhookMetrics {
   const seconds = new Histogram({
     name: 'indelible_webhook_delivery_seconds',
