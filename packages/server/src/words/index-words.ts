@@ -4,7 +4,6 @@ import { type Database, readTenant, type WriterTx, writeInBackground } from '../
 import {
   deleteBlocks,
   insertBlocks,
-  insertLists,
   listInBlocks,
   lockWords,
   setWordsSize,
@@ -63,14 +62,15 @@ function nextBlocks(db: Database, tenantId: string, start: number): Promise<Word
   return readTenant(db, tenantId, async (tx) => {
     const { size } = await wordsProgress(tx);
     const largeEnd = start - (start % largeEntries) + largeEntries;
-    const end = Math.min(start + entriesAtOnce, largeEnd, size);
-    const blocks: WordBlock[] = [];
-    for (let first = start; first + smallEntries <= end; first += smallEntries) {
-      const entries = await readEntries(tx, first, first + smallEntries);
-      const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
-      blocks.push(makeBlock(first, await wordedEvents(tx, uuids)));
-    }
-    return blocks;
+    const end = Math.min(start + entriesAtOnce, largeEnd, size - (size % smallEntries));
+    const entries = await readEntries(tx, start, end);
+    const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
+    const events = new Map((await wordedEvents(tx, uuids)).map((event) => [event.uuid, event]));
+    return Array.from({ length: (end - start) / smallEntries }, (_, block) => {
+      const own = uuids.slice(block * smallEntries, (block + 1) * smallEntries);
+      const stored = own.flatMap((uuid) => events.get(uuid) ?? []);
+      return makeBlock(start + block * smallEntries, stored);
+    });
   });
 }
 
@@ -91,6 +91,5 @@ async function unite(tx: WriterTx, tenantId: string, first: number): Promise<voi
     lists.push(...uniteLists(united));
   }
   await deleteBlocks(tx, tenantId, first, end);
-  await insertBlocks(tx, tenantId, [{ first, entries: largeEntries, ids, lists: [] }]);
-  await insertLists(tx, tenantId, first, lists);
+  await insertBlocks(tx, tenantId, [{ first, entries: largeEntries, ids, lists }]);
 }

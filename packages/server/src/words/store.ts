@@ -55,22 +55,42 @@ const searchedKeys = [
 ] as const satisfies (keyof SearchedFields)[];
 const searchedColumns = storedFields
   .filter(({ key }) => searchedKeys.some((each) => each === key))
-  .map(({ column, key }) => `${column} AS "${key}"`)
-  .join(', ');
+  .map(({ column, key }) => `, ${column} AS "${key}"`)
+  .join('');
+
+/**
+ * The rows of these ids, in whatever class. Each class is a constant and each id is looked up
+ * alone: PostgreSQL then opens the partition of the id only, of hundreds.
+ */
+async function rowsOfIds<Row extends { uuid: string }>(
+  tx: Pick<TenantTx, 'query'>,
+  tenantId: string,
+  uuids: readonly string[],
+  columns: string,
+): Promise<Row[]> {
+  const { rows: heads } = await tx.query<{ classes: number[] }>({
+    name: 'classes-of-tenant',
+    text: 'SELECT retention_class || other_classes AS classes FROM log_heads WHERE tenant_id = $1',
+    values: [tenantId],
+  });
+  const classes = heads.flatMap((head) => head.classes.map(Number));
+  if (classes.length === 0 || uuids.length === 0) return [];
+  const branches = classes.map(
+    (each) => `SELECT id AS uuid ${columns} FROM unnest($2::uuid[]) AS wanted
+      JOIN audit_events ON id = wanted WHERE tenant_id = $1 AND retention_class = ${each}`,
+  );
+  const { rows } = await tx.query<Row>({
+    name: `rows-of-ids-${classes.join('-')}-${columns.length}`,
+    text: branches.join(' UNION ALL '),
+    values: [tenantId, uuidArray(uuids)],
+  });
+  return rows;
+}
 
 /** The events of these ids that are stored, with their words. */
 export async function wordedEvents(tx: TenantTx, uuids: readonly string[]): Promise<WordedEvent[]> {
-  const { rows } = await tx.query<SearchedFields & { uuid: string }>({
-    name: 'worded-events',
-    // With one class and one id each look-up reads one partition.
-    text: `SELECT id AS uuid, ${searchedColumns} FROM log_heads h,
-        unnest(h.retention_class || h.other_classes) AS class,
-        unnest($2::uuid[]) AS wanted,
-        LATERAL (SELECT * FROM audit_events WHERE tenant_id = $1 AND retention_class = class
-          AND id = wanted) e
-      WHERE h.tenant_id = $1`,
-    values: [tx.tenantId, uuidArray(uuids)],
-  });
+  type Row = SearchedFields & { uuid: string };
+  const rows = await rowsOfIds<Row>(tx, tx.tenantId, uuids, searchedColumns);
   return rows.map((row) => ({ uuid: row.uuid, words: eventWords(row) }));
 }
 
@@ -94,24 +114,16 @@ export async function insertBlocks(
       uuidArray(stored.map(({ ids }) => uuidAt(ids, ids.length / uuidLength - 1))),
     ],
   });
-  for (const { first, lists } of stored) await insertLists(tx, tenantId, first, lists);
-}
-
-export async function insertLists(
-  tx: WriterTx,
-  tenantId: string,
-  first: number,
-  lists: WordBlock['lists'],
-): Promise<void> {
+  const rows = stored.flatMap(({ first, lists }) => lists.map((each) => ({ first, ...each })));
   await tx.query({
     name: 'insert-word-lists',
     text: `INSERT INTO word_lists (tenant_id, first, list, words)
-      SELECT $1, $2, * FROM unnest($3::int2[], $4::bytea[])`,
+      SELECT $1, * FROM unnest($2::int8[], $3::int2[], $4::bytea[])`,
     values: [
       tenantId,
-      first,
-      int2Array(lists.map(({ list }) => list)),
-      byteaArray(lists.map(({ words }) => words)),
+      int8Array(rows.map(({ first }) => first)),
+      int2Array(rows.map(({ list }) => list)),
+      byteaArray(rows.map(({ words }) => words)),
     ],
   });
 }
@@ -293,15 +305,7 @@ export async function storedAmong(
   tenantId: string,
   uuids: readonly string[],
 ): Promise<Set<string>> {
-  const { rows } = await tx.query<{ id: string }>(
-    `SELECT e.id FROM log_heads h, unnest(h.retention_class || h.other_classes) AS class,
-       unnest($2::uuid[]) AS wanted,
-       LATERAL (SELECT id FROM audit_events WHERE tenant_id = $1 AND retention_class = class
-         AND id = wanted) e
-     WHERE h.tenant_id = $1`,
-    [tenantId, uuidArray(uuids)],
-  );
-  return new Set(rows.map(({ id }) => id));
+  return new Set((await rowsOfIds(tx, tenantId, uuids, '')).map(({ uuid }) => uuid));
 }
 
 /** These lists of a block; null: all. */

@@ -60,7 +60,7 @@ export function makeBlock(first: number, events: readonly WordedEvent[]): WordBl
   const sorted = [...events].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
   const lists: WordLists[] = [];
   for (const [offset, { words }] of sorted.entries()) {
-    for (const word of words) add(lists, listOf(word, listsOf(smallEntries)), word, [offset]);
+    for (const word of words) offsetsIn(lists, smallEntries, word).push(offset);
   }
   const ids = Buffer.concat(sorted.map(({ uuid }) => bytesOfUuid(uuid)));
   return { first, entries: smallEntries, ids, lists: encoded(lists) };
@@ -94,8 +94,8 @@ export function uniteLists(
   const lists: WordLists[] = [];
   for (const { words, moved } of parts) {
     for (const [word, offsets] of decodeLists(words)) {
-      const united = offsets.map((offset) => moved[offset] as number);
-      add(lists, listOf(word, listsOf(largeEntries)), word, united);
+      const united = offsetsIn(lists, largeEntries, word);
+      for (const offset of offsets) united.push(moved[offset] as number);
     }
   }
   return encoded(lists);
@@ -114,12 +114,16 @@ export function withoutWords(
   return left.size === 0 ? null : encodeLists(left);
 }
 
-function add(lists: WordLists[], list: number, word: string, offsets: readonly number[]): void {
+/** The offsets of a word of a block, to add to. */
+function offsetsIn(lists: (WordLists | undefined)[], entries: number, word: string): number[] {
+  const list = listOf(word, listsOf(entries));
   const words = lists[list] ?? new Map<string, number[]>();
   lists[list] = words;
   const known = words.get(word);
-  if (known === undefined) words.set(word, [...offsets]);
-  else for (const offset of offsets) known.push(offset);
+  if (known !== undefined) return known;
+  const offsets: number[] = [];
+  words.set(word, offsets);
+  return offsets;
 }
 
 function encoded(lists: readonly (WordLists | undefined)[]): WordBlock['lists'] {

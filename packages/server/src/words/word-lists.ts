@@ -1,4 +1,4 @@
-import { prefixCharactersMin } from '@indelible/protocol';
+import { prefixCharactersMin, wordCharactersMax } from '@indelible/protocol';
 
 /*
  * A list of words with the offsets of the events that have them, as bytes. For each word: how many
@@ -6,6 +6,9 @@ import { prefixCharactersMin } from '@indelible/protocol';
  * length of the offsets, and the offsets, ascending, each as the difference to the one before it.
  * All numbers are LEB128.
  */
+
+/** A character of UTF-16 takes at most three bytes of UTF-8. */
+const wordBytesMax = 3 * wordCharactersMax;
 
 /** Offsets of events in their block, ascending, by word. */
 export type WordLists = Map<string, number[]>;
@@ -31,17 +34,21 @@ export function encodeLists(lists: WordLists): Buffer {
     writer.number(shared);
     writer.number(bytes.length - shared);
     writer.bytes(bytes.subarray(shared));
-    const offsets = new ByteWriter();
-    let before = 0;
-    for (const offset of lists.get(word) ?? []) {
-      offsets.number(offset - before);
-      before = offset;
-    }
-    writer.number(offsets.length);
-    writer.bytes(offsets.taken());
+    const differences = differencesOf(lists.get(word) ?? []);
+    writer.number(differences.reduce((sum, each) => sum + bytesOf(each), 0));
+    for (const each of differences) writer.number(each);
     last = bytes;
   }
   return Buffer.from(writer.taken());
+}
+
+const differencesOf = (offsets: readonly number[]) =>
+  offsets.map((offset, at) => offset - (offsets[at - 1] ?? 0));
+
+/** The length of a number of up to four bytes. */
+function bytesOf(number: number): number {
+  if (number < 0x80) return 1;
+  return number < 0x4000 ? 2 : number < 0x20_0000 ? 3 : 4;
 }
 
 /** Every word with its offsets. */
@@ -67,13 +74,14 @@ export function offsetsOf(data: Uint8Array, query: string): number[] {
 
 function* listsIn(data: Uint8Array) {
   const reader = new ByteReader(data);
-  let word = Buffer.alloc(0);
+  const bytes = Buffer.alloc(wordBytesMax);
   while (reader.at < data.length) {
     const shared = reader.number();
-    const rest = reader.take(reader.number());
-    word = Buffer.concat([word.subarray(0, shared), rest]);
+    const length = reader.number();
+    bytes.set(reader.take(length), shared);
     const end = reader.number() + reader.at;
-    yield { word, reader, end };
+    // Valid until the next word is read.
+    yield { word: bytes.subarray(0, shared + length), reader, end };
     reader.at = end;
   }
 }
