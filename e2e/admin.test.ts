@@ -56,6 +56,21 @@ test('who deleted a queue, when, and what it held is found by choosing two filte
   await page.context().close();
 });
 
+test('a name typed into the search field finds its events, whatever its case', async () => {
+  const only = lastMonth.find((e) => e.action === 'delete' && e.resource.type === 'queue');
+  const page = await enter();
+  const words = filters(page).getByRole('searchbox', { name: 'Words' });
+  await words.fill(only?.resource.name?.toUpperCase() ?? '');
+  await words.press('Enter');
+  await choose(page, 'Action', 'Delete');
+  await seeListed(page, [only?.id ?? '']);
+  await filters(page).getByRole('button', { name: 'Remove the filter Words' }).click();
+  const deleted = lastMonth.filter(({ action }) => action === 'delete').reverse();
+  await seeListed(page, idsOf(deleted));
+  await see(words).toHaveValue('');
+  await page.context().close();
+});
+
 test('what an assistant did for a person, and was denied, is found and shown as one request', async () => {
   const page = await enter();
   await filters(page).getByRole('combobox', { name: 'More filters' }).selectOption('Kind of actor');

@@ -5,6 +5,7 @@ import { Button } from '../components/Button.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { changed, type EventSearch, onlyValue, stateOf, withoutFacet } from './event-search.ts';
 import { useCriteriaTexts } from './use-criteria-texts.ts';
+import { WordsField, wordsIn } from './WordsField.tsx';
 
 const FacetPicker = lazy(() => import('./FacetPicker.tsx'));
 const RangePicker = lazy(() => import('./RangePicker.tsx'));
@@ -31,13 +32,15 @@ export function FilterBar(props: FilterBarProps) {
   const { search, nowMs, change, facets = usualFacets, withRange = true } = props;
   const t = useTexts();
   const [opened, open] = useState<FacetName | null>(null);
+  const words = facets.includes('q') ? wordsIn(search) : null;
   return (
     <fieldset aria-label={t.filters.label} className="no-print flex min-w-0 flex-wrap gap-1.5">
+      {words !== null && <WordsField search={search} words={words} change={change} />}
       {withRange && <RangeChip search={search} change={change} />}
       <ReceivedChip search={search} change={change} />
       {facetNames
         .filter((facet) => facets.includes(facet) || search.facets[facet] || facet === opened)
-        .filter((facet) => !isToggled(facet))
+        .filter((facet) => !isToggled(facet) && (facet !== 'q' || words === null))
         .map((facet) => (
           <FacetChip
             key={facet}
